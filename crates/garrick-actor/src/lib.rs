@@ -1,10 +1,10 @@
-//! The actor model: addresses, behaviors, turns that happen wholly or not at all, asks.
+//! The actor model: addresses, behaviors, transactional turns, asks.
 //!
-//! An [`Actor`] is state with a mailbox: it handles one message at a time, and what it does meanwhile,
-//! through its [`Context`], happens when the turn ends well or not at all. An [`Address`] is the capability
-//! to send to one, and all that others know of it. A [`behavior`] is an actor written as a closure, whose
-//! only state is what it becomes. A [`System`] runs actors on a pool of threads, a [`Local`] on the
-//! caller's.
+//! An [`Actor`] is state with a mailbox. It handles one message at a time. The effects that it
+//! requests through its [`Context`] take place when the turn ends well, or not at all. An
+//! [`Address`] is the capability to send to an actor, and all that other actors know of it. A
+//! [`behavior`] is an actor written as a closure. Its only state is the behavior that it becomes. A
+//! [`System`] runs actors on a pool of threads, a [`Local`] on the caller's thread.
 //!
 //! # Examples
 //! ```

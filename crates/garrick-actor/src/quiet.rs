@@ -1,8 +1,8 @@
-//! Foreign code that must not end what is none of its business: destructors of messages, above all.
+//! Isolation from foreign code that panics, above all destructors of messages.
 //!
-//! A panic in one of several destructors must not keep the others from being run, and a second one while the first is
-//! under way would end the process. The process's panic hook has had its say by the time a panic arrives here; what is
-//! left is to go on.
+//! A panic in one of several destructors must not keep the others from running. A second panic
+//! while the first is under way would abort the process. The process's panic hook has run by the
+//! time that a panic arrives here. The caller only has to go on.
 
 use std::fmt;
 use std::mem;
@@ -11,17 +11,17 @@ use std::ops::{Deref, DerefMut};
 use garrick_core::quiet;
 pub(crate) use garrick_core::quiet::drop;
 
-/// Calls `f`; none if it panics.
+/// Calls `f` and returns its result, or `None` if it panics.
 pub(crate) fn call<R>(f: impl FnOnce() -> R) -> Option<R> {
     quiet::call(f).ok()
 }
 
-/// Drops each of these, whatever their destructors do.
+/// Drops each of these values, even if some destructors panic.
 pub(crate) fn drop_each<T>(values: impl IntoIterator<Item = T>) {
     values.into_iter().for_each(drop);
 }
 
-/// A collection of what others have made, which drops each of them whatever their destructors do.
+/// A collection of foreign values. It drops each of them, even if some destructors panic.
 #[derive(Default)]
 pub(crate) struct Several<C: IntoIterator + Default>(C);
 
@@ -67,7 +67,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts how often it is dropped, and panics then with one that does not.
+    /// Counts its drops. Its drop panics with another bomb, which does not panic.
     struct Bomb(Arc<AtomicUsize>, bool);
 
     impl Drop for Bomb {

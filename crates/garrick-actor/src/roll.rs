@@ -1,40 +1,40 @@
-//! A roll of members, in the order in which they came, each known by what its address names.
+//! A roll of members, in the order in which they came. The task of a member's address is its key.
 //!
 //! ```text
 //!   by_key  { task -> number }
-//!   slots   [ 1 a | 2 - | 3 c | 5 d | 8 - | 9 f ]     sorted by number; `-` has gone
-//!   ranks   how many are there up to a slot, as sums over powers of two (Fenwick 1994)
+//!   slots   [ 1 a | 2 - | 3 c | 5 d | 8 - | 9 f ]     sorted by number; `-` is a hole
+//!   ranks   number of members up to a slot, as sums over powers of two (Fenwick 1994)
 //! ```
 //!
-//! Taking one in, finding one and taking one out is O(log n) on average, by what its address names as well as by its place. Who goes
-//! leaves a hole, and when there are more holes than members, all move up. A short roll has no holes. To go through all is
-//! O(n).
+//! Adding, finding and removing a member is O(log n) on average, by key as well as by place. A
+//! member that leaves makes a hole. When there are more holes than members, all members move up. A
+//! short roll has no holes. Iterating over all members is O(n).
 
 use std::mem;
 
 use garrick_sched::TaskId;
 use indexmap::IndexMap;
 
-/// Up to this length, members move up at once.
+/// Maximum length at which members move up at once.
 const SHORT_MAX: usize = 32;
 
 struct Slot<T> {
     number: u64,
     key: TaskId,
-    /// None if it has gone.
+    /// The member. `None` if it has left.
     member: Option<T>,
 }
 
-/// See the module. Its members are dropped in their order.
+/// An ordered collection of members. Drops its members in their order.
 pub(crate) struct Roll<T> {
     slots: Vec<Slot<T>>,
-    /// The number of each member. Never gone through.
+    /// Number of each member. Never iterated.
     by_key: IndexMap<TaskId, u64>,
-    /// The number of the next one, which no other has had.
+    /// Number of the next member, which no other member has had.
     next: u64,
-    /// Before this slot there are only holes.
+    /// Index of a slot before which there are only holes.
     first: usize,
-    /// Sums over members, one for each slot; empty while there are no holes.
+    /// Sums over members, one for each slot. Empty while there are no holes.
     ranks: Vec<usize>,
 }
 
@@ -61,7 +61,7 @@ impl<T> Roll<T> {
         self.by_key.contains_key(&key)
     }
 
-    /// Takes one in behind all others, unless there is one of that key; then `member` is given back.
+    /// Adds a member behind all others. Returns `member` if there is one of that key.
     pub(crate) fn add(&mut self, key: TaskId, member: T) -> Result<(), T> {
         if self.contains(key) {
             return Err(member);
@@ -80,24 +80,25 @@ impl<T> Roll<T> {
         Ok(())
     }
 
-    /// Takes out the one of that key.
+    /// Removes the member of that key.
     pub(crate) fn remove(&mut self, key: TaskId) -> Option<T> {
         let number = self.by_key.get(&key)?;
         let at = self.slots.partition_point(|slot| slot.number < *number);
         self.take(at)
     }
 
-    /// Takes out the one at that place.
+    /// Removes the member at that place.
     pub(crate) fn remove_at(&mut self, index: usize) -> Option<T> {
         self.take(self.slot_of(index))
     }
 
-    /// The oldest.
+    /// Returns the oldest member.
     pub(crate) fn first(&self) -> Option<&T> {
         self.slots.get(self.first)?.member.as_ref()
     }
 
-    /// The number of the one at that place: greater than those of all before it, and never used again.
+    /// Returns the number of the member at that place. It is greater than those of all members
+    /// before it, and never used again.
     #[track_caller]
     pub(crate) fn number(&self, index: usize) -> u64 {
         self.slots[self.slot_of(index)].number
@@ -116,7 +117,8 @@ impl<T> Roll<T> {
         member.expect("a place is that of a member")
     }
 
-    /// The place of the first whose number is greater; the length if there is none.
+    /// Returns the place of the first member whose number is greater, or the length if there is
+    /// none.
     pub(crate) fn after(&self, number: u64) -> usize {
         let mut at = self.slots.partition_point(|slot| slot.number <= number);
         if self.ranks.is_empty() {
@@ -130,18 +132,19 @@ impl<T> Roll<T> {
         rank
     }
 
-    /// All, oldest first.
+    /// Iterates over all members, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.numbered().map(|(_, member)| member)
     }
 
-    /// All with their numbers, oldest first.
+    /// Iterates over all members with their numbers, oldest first.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (u64, &T)> {
         let slots = self.slots[self.first..].iter();
         slots.filter_map(|slot| Some((slot.number, slot.member.as_ref()?)))
     }
 
-    /// Takes out those that are not to stay, and returns them, oldest first. If `stays` panics, all stay.
+    /// Removes the members that are not to stay, and returns them, oldest first. If `stays` panics,
+    /// all stay.
     pub(crate) fn extract(&mut self, mut stays: impl FnMut(&T) -> bool) -> Vec<T> {
         let slots = self.slots[self.first..].iter();
         let going = slots.filter(|slot| slot.member.as_ref().is_some_and(|member| !stays(member)));
@@ -152,7 +155,7 @@ impl<T> Roll<T> {
             .collect()
     }
 
-    /// The slot of the member at that place; behind all slots if there is none.
+    /// Returns the slot of the member at that place. Behind all slots if there is none.
     fn slot_of(&self, index: usize) -> usize {
         if self.ranks.is_empty() {
             return index;
@@ -217,7 +220,7 @@ impl<T> Roll<T> {
         self.slots = slots;
     }
 
-    /// The sum for one more slot, which holds so many members.
+    /// Adds the sum for one more slot, which holds `count` members.
     fn push_rank(&mut self, count: usize) {
         let place = self.ranks.len() + 1;
         let (mut sum, mut step) = (count, 1);
@@ -259,7 +262,7 @@ mod tests {
         prop::collection::vec(step, 0..1500)
     }
 
-    /// Looks at a roll from all sides. The model has the numbers and the members.
+    /// Compares a roll with a model in every way. The model has the numbers and the members.
     fn assert_same(roll: &Roll<usize>, model: &[(u64, usize)], at: usize) {
         assert_eq!(
             (roll.len(), roll.is_empty()),

@@ -186,8 +186,7 @@ impl Findings {
             self.violations
                 .extend(unsafety::check(&package.name, source));
             self.violations.extend(unfinished::check(source));
-            self.violations
-                .extend(english::check(&package.name, source));
+            self.violations.extend(english::check(source));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Questions with a time limit, answers that come as messages, and who waits for whom.
+//! Asks with a time limit, answers that arrive as messages, and detection of circular waits.
 
 pub(crate) mod request;
 pub(crate) mod waits;

@@ -1,8 +1,8 @@
-//! What comes later, as a message to oneself: an answer, or whatever a callback is told.
+//! Later results as messages to the same actor: an answer, or the argument of a callback.
 //!
-//! A [`Reply`] that leads to an actor is a callback: giving it an answer sends a message, and dropping it sends one
-//! that says so. An [`Ask`] that is under way already is waited for by a small task, which its waker wakes with a
-//! message.
+//! A [`Reply`] that leads to an actor is a callback. Answering it sends a message. Dropping it
+//! sends a message with [`NoReply::Dropped`]. A small task waits for an [`Ask`] that is under way
+//! already. The task's waker wakes it with a message.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -15,7 +15,7 @@ use garrick_sched::{Address, Ask, Flow, NoReply, Reply, SendError, Task, Turn};
 use crate::ask::within::AskWithin;
 use crate::model::context::Context;
 
-/// An answer that is under way, to a question that was asked by [`Address::ask`] or
+/// An answer under way, to a question asked by [`Address::ask`] or
 /// [`Handle::ask_within`](crate::Handle::ask_within).
 pub trait Pending<R>: sealed::Pending<R> {}
 
@@ -24,7 +24,7 @@ impl<R, A: sealed::Pending<R>> Pending<R> for A {}
 mod sealed {
     use super::{Ask, AskWithin, Future, NoReply};
 
-    /// No other future is accepted: a task that waits for one is no executor.
+    /// Restricts the futures that are accepted: a task that waits for a future is not an executor.
     pub trait Pending<R>: Future<Output = Result<R, NoReply>> + Unpin + Send + 'static {}
 
     impl<R: Send + 'static> Pending<R> for Ask<R> {}
@@ -34,13 +34,14 @@ mod sealed {
 /// Waits for an answer, and gives it to an actor.
 struct Pipe<R, A, G> {
     ask: A,
-    /// Taken when the answer is there. The pipe need not stop then: nobody can reach it any more.
+    /// Taken when the answer has arrived. The pipe need not stop then, because it is no longer
+    /// reachable.
     give: Option<G>,
     answer: PhantomData<fn(R)>,
 }
 
-/// Wakes a pipe. Sent in a turn that is undone, it is dropped like all that the turn has sent; but the answer is there,
-/// so it sends itself once more.
+/// Wakes a pipe. If it is sent in a turn that is undone, it is dropped with the turn's other
+/// messages. But the answer is there, so its destructor sends it once more.
 struct Knock(Option<Address<Self>>);
 
 impl Knock {
@@ -60,7 +61,7 @@ impl Drop for Knock {
     }
 }
 
-/// The pipe, as what wakes it.
+/// The waker of a pipe.
 struct Tap(Address<Knock>);
 
 impl Wake for Tap {
@@ -81,7 +82,7 @@ where
 {
     fn look(&mut self, turn: &Turn<'_, Knock>) -> Flow {
         if let Some(give) = self.give.take() {
-            // Until the answer is there, the waker keeps this task alive.
+            // The waker keeps this task alive until the answer arrives.
             let waker = Waker::from(Arc::new(Tap(turn.address())));
             let mut context = task::Context::from_waker(&waker);
             match Pin::new(&mut self.ask).poll(&mut context) {
@@ -113,11 +114,13 @@ where
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// A [`Reply`] that leads to this actor: whoever gives it an answer, from wherever, sends this actor what
-    /// `convert` makes of it; whoever drops it without one sends what `convert` makes of [`NoReply::Dropped`].
-    /// So anything that takes a callback can answer an actor.
+    /// Returns a [`Reply`] that leads to this actor. Answering it, from anywhere, sends this actor
+    /// the message that `convert` creates from the answer. Dropping it without an answer sends the
+    /// message that `convert` creates from [`NoReply::Dropped`]. So any code that takes a callback
+    /// can answer an actor.
     ///
-    /// The conversion is done by whoever answers, and must not capture anything, which the compiler checks.
+    /// The conversion runs where the answer is given. It must not capture anything, which the
+    /// compiler checks.
     ///
     /// # Examples
     /// ```
@@ -165,12 +168,13 @@ impl<M: 'static> Context<'_, M> {
         Reply::to_task(self.address(), convert)
     }
 
-    /// Lets the answer of an ask that is under way come to this actor, as what `convert` makes of it. If the turn is
-    /// undone, so is the ask, and nothing comes.
+    /// Delivers the answer of an ask that is under way to this actor, as the message that `convert`
+    /// creates from it. If the turn is undone, the ask is dropped too, and no message arrives.
     ///
-    /// An actor that asks by itself does better with [`Context::ask`] or [`Context::ask_within`]; this is for asks that
-    /// somebody else has made, as the typed handles of `#[garrick::actor]` do. It is cheaper than
-    /// [`Context::pipe`], which takes any future, and counts for no limit.
+    /// An actor that asks by itself should use [`Context::ask`] or [`Context::ask_within`]. This
+    /// method is for asks that other code has made, such as the typed handles of
+    /// `#[garrick::actor]`. It is cheaper than [`Context::pipe`], which takes any future, and does
+    /// not count for the pipe limit.
     ///
     /// # Examples
     /// ```
@@ -215,7 +219,7 @@ impl<M: 'static> Context<'_, M> {
     {
         let to = self.address();
         let give = move |answer| {
-            // An actor that has stopped does not miss the answer.
+            // The send fails if the actor has stopped. It does not need the answer then.
             let _ = to.send(convert(answer));
         };
         self.turn().spawn(Pipe {

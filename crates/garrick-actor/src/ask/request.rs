@@ -1,4 +1,4 @@
-//! Questions whose answers may be errors of their own.
+//! Questions whose answers may be application errors.
 
 use std::fmt;
 use std::future::Future;
@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use garrick_sched::{Ask, NoReply};
 
-/// A question under way, as an [`Ask`] whose answer is `T` or an error `E`. That nobody answered is one of
-/// the errors, so that one `?` does.
+/// A question under way: an [`Ask`] whose answer is `T` or an error `E`. A missing answer is
+/// converted into `E`, so that a single `?` is enough.
 ///
 /// # Cancel safety
-/// As for [`Ask`].
+/// Same as [`Ask`].
 #[must_use = "a request that nobody waits for has no result"]
 pub struct Request<T: 'static, E: 'static> {
     ask: Ask<Result<T, E>>,
@@ -23,24 +23,25 @@ impl<T: 'static, E: From<NoReply> + 'static> Request<T, E> {
         Self { ask }
     }
 
-    /// Waits for the answer, parked.
+    /// Waits for the answer. Parks the thread.
     ///
     /// # Errors
-    /// The answer's own, or what it makes of [`NoReply`].
+    /// Returns the error of the answer, or the error converted from [`NoReply`].
     pub fn wait(self) -> Result<T, E> {
         flatten(self.ask.wait())
     }
 
-    /// Waits for the answer, parked, for `timeout` at most.
+    /// Waits for the answer for at most `timeout`. Parks the thread.
     ///
     /// # Errors
-    /// As for [`Request::wait`]; [`NoReply::TimedOut`] is one of them.
+    /// Returns the errors of [`Request::wait`]. [`NoReply::TimedOut`] is one of the converted
+    /// errors.
     pub fn wait_timeout(self, timeout: Duration) -> Result<T, E> {
         flatten(self.ask.wait_timeout(timeout))
     }
 }
 
-/// Makes one error of two.
+/// Flattens two errors into one.
 pub(crate) fn flatten<T, E: From<NoReply>>(answer: Result<Result<T, E>, NoReply>) -> Result<T, E> {
     answer.unwrap_or_else(|none| Err(none.into()))
 }

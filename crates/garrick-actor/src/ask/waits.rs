@@ -1,5 +1,5 @@
-//! Who waits for whose answer: the questions with a timeout that are under way, so that one that is not answered in
-//! time can say whether those asked wait for one another.
+//! The wait-for graph: the questions with a timeout that are under way. A question that is not
+//! answered in time uses it to find out if the asked actors wait for each other.
 //!
 //! ```text
 //!   WAITS   shard by asker:  { asker -> first }   a hash table
@@ -10,9 +10,10 @@
 //!        ^____|
 //! ```
 //!
-//! An entry lasts as long as its [`Wait`], which goes with the deadline of the question, also if the turn that asked is
-//! undone. Entering one and taking it out again costs a lock that hardly anybody else wants, and allocates nothing
-//! once the table has its size. Nobody looks for circles but a question whose time is over.
+//! An entry lasts as long as its [`Wait`], which is dropped with the deadline of the question, also
+//! if the turn that asked is undone. Entering and removing an entry takes a lock with little
+//! contention, and allocates nothing once the table has its size. Only a question whose time is
+//! over searches for circles.
 
 use std::hash::BuildHasher;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -20,33 +21,34 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use garrick_sched::{Address, Circle, TaskId};
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// Tables with a lock each.
+/// Number of tables, each with its own lock.
 const SHARDS: usize = 16;
-/// Questions that are looked at for one answer.
+/// Maximum number of questions visited by one search.
 const STEPS_MAX: usize = 256;
 
-/// A question under way, in the circle of those of its asker; or a free place.
+/// A question under way, in the ring of its asker's questions, or a free place.
 struct Entry {
     /// The asker's type.
     name: &'static str,
     asked: TaskId,
-    /// The place of the question before it, the newest if it is the oldest.
+    /// Place of the previous question. That of the newest if this is the oldest.
     before: usize,
-    /// The place of the question after it, the oldest if it is the newest; or the next free place.
+    /// Place of the next question, that of the oldest if this is the newest. In a free place, the
+    /// next free place.
     after: usize,
 }
 
-/// The questions of some askers.
+/// The questions of some of the askers.
 struct Shard {
     /// Askers, each with the place of its oldest question.
     askers: HashTable<(TaskId, usize)>,
     entries: Vec<Entry>,
-    /// The place that became free last; the length of `entries` if none is.
+    /// Place that became free last. The length of `entries` if no place is free.
     free: usize,
 }
 
 impl Shard {
-    /// Puts an entry into a free place, alone in its circle.
+    /// Puts an entry into a free place, alone in its ring.
     fn place(&mut self, name: &'static str, asked: TaskId) -> usize {
         let place = self.free;
         let entry = Entry {
@@ -65,7 +67,7 @@ impl Shard {
         place
     }
 
-    /// Puts the entry at `place` before the one at `first`, which makes it the newest.
+    /// Links the entry at `place` before the entry at `first`, which makes it the newest.
     fn link(&mut self, place: usize, first: usize) {
         let last = self.entries[first].before;
         (self.entries[place].before, self.entries[place].after) = (last, first);
@@ -73,7 +75,7 @@ impl Shard {
         self.entries[first].before = place;
     }
 
-    /// Frees a place. Returns that of the question after it.
+    /// Frees a place. Returns the place of the next question.
     fn unlink(&mut self, place: usize) -> usize {
         let Entry { before, after, .. } = self.entries[place];
         self.entries[before].after = after;
@@ -98,23 +100,23 @@ fn hash(asker: TaskId) -> u64 {
     HASHER.hash_one(asker)
 }
 
-/// The shard for that hash. The table uses the other end of it.
+/// Locks the shard for that hash. The table uses other bits of the hash.
 fn shard(hash: u64) -> MutexGuard<'static, Shard> {
     let shard = &WAITS[(hash >> 20) as usize % SHARDS];
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One actor's wait for another's answer, for as long as this is there.
+/// An actor's wait for another's answer. Lasts until it is dropped.
 pub(crate) struct Wait {
     asker: TaskId,
-    /// Where its entry is.
+    /// Place of its entry.
     place: usize,
 }
 
 impl Wait {
-    /// Says that `asker` waits for `asked`.
+    /// Records that `asker` waits for `asked`.
     pub(crate) fn enter<M, N>(asker: &Address<M>, asked: &Address<N>) -> Self {
-        // Both may be doors, whose code must not run under the lock.
+        // Both may be doors. Their code must not run under the lock.
         let (id, name, asked) = (asker.id(), asker.task_name(), asked.id());
         let hash_of = hash(id);
         let shard = &mut *shard(hash_of);
@@ -129,7 +131,7 @@ impl Wait {
         Self { asker: id, place }
     }
 
-    /// The circle, if there is one, that the asker waits for.
+    /// Returns the circle that the asker waits for, if there is one.
     pub(crate) fn circle(&self) -> Option<Circle> {
         circle_from(self.asker)
     }
@@ -155,7 +157,8 @@ impl Drop for Wait {
     }
 }
 
-/// A circle that can be reached from `start` along the questions under way.
+/// Returns a circle that can be reached from `start` along the questions under way, if there is
+/// one.
 pub(crate) fn circle_from(start: TaskId) -> Option<Circle> {
     let mut search = Search {
         path: Vec::new(),
@@ -166,17 +169,17 @@ pub(crate) fn circle_from(start: TaskId) -> Option<Circle> {
     Circle::of(&names)
 }
 
-/// A search in depth (Tarjan 1972, for one circle only).
+/// A depth-first search (Tarjan 1972, for one circle only).
 struct Search {
-    /// From the start to where it is now, with the types of those that ask.
+    /// Path from the start to the current actor, with the types of the askers.
     path: Vec<(TaskId, &'static str)>,
-    /// From where no circle is reached.
+    /// Actors from which no circle can be reached.
     done: Vec<TaskId>,
     steps: usize,
 }
 
 impl Search {
-    /// The types of those in a circle that can be reached from `task`.
+    /// Returns the types of the actors in a circle that can be reached from `task`.
     fn visit(&mut self, task: TaskId) -> Option<Vec<&'static str>> {
         if let Some(first) = self.path.iter().position(|(id, _)| *id == task) {
             return Some(self.path[first..].iter().map(|(_, name)| *name).collect());
@@ -200,7 +203,7 @@ impl Search {
     }
 }
 
-/// Whom a task waits for, and its own type, in the order in which it asked.
+/// Returns the actors that a task waits for, in the order of asking, each with the task's own type.
 fn questions_of(task: TaskId) -> Vec<(&'static str, TaskId)> {
     let hash = hash(task);
     let shard = shard(hash);

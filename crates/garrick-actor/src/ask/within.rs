@@ -1,8 +1,8 @@
 //! Asks whose answer comes in time, or not at all.
 //!
-//! Between the asker and whoever is asked stands a deadline, a small task of its own: the question's
-//! [`Reply`] leads to it, and so does a message out of its worker's timing wheel. What comes first is the
-//! answer; whatever comes later is dropped. So exactly one answer comes.
+//! A deadline, which is a small separate task, stands between the asker and the asked actor. The
+//! question's [`Reply`] leads to it, and so does a message from its worker's timing wheel. The
+//! first of the two becomes the answer. The later one is dropped. So exactly one answer arrives.
 //!
 //! ```text
 //!            question, with a Reply that leads to the deadline
@@ -14,8 +14,8 @@
 //!                              |  time is over, from the timing wheel
 //! ```
 //!
-//! The deadline lies in a pooled block, as the question and the answer do. It goes when the answer has come, or when the time is over and
-//! the [`Reply`] is gone.
+//! The deadline lives in a pooled block, as the question and the answer do. It ends when the answer
+//! has arrived, or when the time is over and the [`Reply`] is gone.
 
 use std::fmt;
 use std::future::Future;
@@ -30,19 +30,19 @@ use crate::ask::waits::{self, Wait};
 use crate::model::context::Context;
 use crate::system::handle::Handle;
 
-/// What a deadline hears.
+/// A message to a deadline.
 enum Heard<R> {
-    /// The answer, or that there will be none.
+    /// The answer, or the notice that there will be none.
     Answer(Result<R, NoReply>),
     /// The time is over.
     TimeOver,
 }
 
-/// The deadline of an actor's question `N`: passes on what comes first.
+/// The deadline of an actor's question `N`. Passes on the first result.
 struct Deadline<N, R, G> {
-    /// Gives the answer to the asker, who waits for it; none once it was given.
+    /// Gives the answer to the waiting asker. `None` once the answer was given.
     give: Option<(G, Wait)>,
-    /// Sends it that the time is over; none once it was cancelled by a turn that has not panicked.
+    /// Timer that sends `TimeOver`. `None` once a turn that did not panic has cancelled it.
     timer: Option<Timer>,
     types: PhantomData<fn(N, R)>,
 }
@@ -73,7 +73,7 @@ where
             give(answer);
             self.timer = None;
         }
-        // It lives until the reply is gone, which may still come to an answer.
+        // The deadline lives until the reply is gone, because the reply may still be answered.
         Flow::Continue
     }
 }
@@ -86,21 +86,21 @@ impl<N, R, G> Drop for Deadline<N, R, G> {
     }
 }
 
-/// What the deadline of a question from outside hears.
+/// A message to the deadline of a question from outside.
 enum HeardOutside<R: 'static> {
-    /// Whom to answer, before anything else.
+    /// The asker to answer. Arrives before anything else.
     Asker(Reply<Result<R, NoReply>>),
-    /// As in [`Heard`].
+    /// The answer, like [`Heard::Answer`].
     Answer(Result<R, NoReply>),
-    /// As in [`Heard`].
+    /// The time is over, like [`Heard::TimeOver`].
     TimeOver,
 }
 
-/// The deadline of a question from outside, which cannot set a timer before its first turn.
+/// The deadline of a question from outside. It cannot set a timer before its first turn.
 struct DeadlineOutside<R: 'static> {
     timeout: Duration,
     asked: TaskId,
-    /// None before the question and once it was answered.
+    /// `None` before the question, and once it was answered.
     asker: Option<Reply<Result<R, NoReply>>>,
     timer: Option<Timer>,
 }
@@ -113,7 +113,7 @@ impl<R: Send + 'static> Task for DeadlineOutside<R> {
             self.asker = Some(asker);
             let timer = self.timer.insert(turn.timer());
             let deadline = turn.now().saturating_add(nanos(self.timeout));
-            // It does not stop, so it takes the message.
+            // The deadline does not stop, so it accepts the message.
             let _ = turn.set_timer(timer, deadline, &turn.address(), HeardOutside::TimeOver);
         } else if let Some(asker) = self.asker.take() {
             if let Some(timer) = self.timer.take() {
@@ -128,29 +128,29 @@ impl<R: Send + 'static> Task for DeadlineOutside<R> {
     }
 }
 
-/// Why there was no answer in time.
+/// Returns the reason why there was no answer in time.
 fn no_reply(circle: Option<Circle>) -> NoReply {
     circle.map_or(NoReply::TimedOut, NoReply::Circle)
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Asks another actor as [`Context::ask`] does, and waits no longer than `timeout` for the answer.
-    /// Exactly one message comes: the answer, or [`NoReply::TimedOut`], and then a late answer is dropped; or
-    /// [`NoReply::Dropped`] as for [`Context::ask`].
+    /// Asks another actor, like [`Context::ask`], and waits at most `timeout` for the answer.
+    /// Exactly one message arrives: the answer, or [`NoReply::TimedOut`], or [`NoReply::Dropped`]
+    /// in the cases of [`Context::ask`]. An answer that comes after the timeout is dropped.
     ///
-    /// Actors that ask each other in a circle, each of them holding its own answer back for the other's, wait
-    /// for ever with [`Context::ask`]. With a timeout the circle ends at whichever of them was to wait
-    /// shortest, and unravels from there: that one gets [`NoReply::Circle`], which names all of them, as far as they
-    /// asked with a timeout.
+    /// Actors that ask each other in a circle, and each hold their answer back for the other's,
+    /// wait forever with [`Context::ask`]. With timeouts, the circle ends at the actor with the
+    /// earliest deadline. This actor gets [`NoReply::Circle`], which names all actors in the circle
+    /// that asked with a timeout. The others then get their answers in turn.
     ///
-    /// The conversion is done by this actor's side, so it may capture something.
+    /// The conversion runs on this actor's side, so it may capture values.
     ///
     /// # Examples
     /// ```
     /// use std::time::Duration;
     /// use garrick_actor::{Actor, Address, Context, Local, NoReply, Reply};
     ///
-    /// /// Keeps every question to itself.
+    /// /// Keeps every question and never answers.
     /// struct Mute(Vec<Reply<u32>>);
     ///
     /// impl Actor for Mute {
@@ -210,7 +210,7 @@ impl<M: 'static> Context<'_, M> {
         let asker = self.address();
         let wait = Wait::enter(&asker, to);
         let give = move |answer| {
-            // An asker that has stopped does not miss the answer.
+            // The send fails if the asker has stopped. It does not need the answer then.
             let _ = asker.send(convert(answer));
         };
         let turn = self.turn();
@@ -220,22 +220,21 @@ impl<M: 'static> Context<'_, M> {
             timer: Some(timer.clone()),
             types: PhantomData,
         });
-        // It does not stop, so it takes the message.
+        // The deadline does not stop, so it accepts the message.
         let time_over = turn.now().saturating_add(nanos(timeout));
         let _ = turn.set_timer(&timer, time_over, &deadline, Heard::TimeOver);
-        // A question that comes back is dropped, and its reply answers that nobody does.
+        // A refused question is dropped, and its reply then answers `NoReply::Dropped`.
         let _ = turn.send(to, msg(Reply::to_task(deadline, Heard::Answer)));
     }
 }
 
 impl Handle {
-    /// Asks an actor, and waits no longer than `timeout` for the answer. The time is kept by one of this
-    /// system's workers, so the answer can be awaited in any executor; it can be waited for by a plain thread
-    /// as well.
+    /// Asks an actor, and waits at most `timeout` for the answer. A worker of this system keeps the
+    /// time, so the answer can be awaited in any executor. A plain thread can also wait for it.
     ///
-    /// The answer is [`NoReply::TimedOut`] once the time is over, or [`NoReply::Circle`] if those asked wait for one
-    /// another, and [`NoReply::Dropped`] if the actor has
-    /// stopped, fails before it answers, or if the system ends.
+    /// The answer is [`NoReply::TimedOut`] once the time is over, or [`NoReply::Circle`] if the
+    /// asked actors wait for each other. It is [`NoReply::Dropped`] if the actor has stopped, if it
+    /// fails before it answers, or if the system ends.
     ///
     /// # Examples
     /// ```
@@ -269,34 +268,35 @@ impl Handle {
         let Ok(deadline) = deadline else {
             return AskWithin { ask: None };
         };
-        // The deadline hears of the asker first, because the question is put only afterwards.
+        // The deadline receives the asker first, because the question is sent only afterwards.
         let ask = deadline.ask(HeardOutside::Asker);
-        // A question that comes back is dropped, and its reply answers that nobody does.
+        // A refused question is dropped, and its reply then answers `NoReply::Dropped`.
         let _ = to.send(msg(Reply::to_task(deadline, HeardOutside::Answer)));
         AskWithin { ask: Some(ask) }
     }
 }
 
-/// A question with a timeout under way, made by [`Handle::ask_within`]: await its answer, or wait for it on a
-/// plain thread.
+/// A question with a timeout under way, created by [`Handle::ask_within`]. Await its answer, or
+/// wait for it on a plain thread.
 ///
-/// Dropping it is fine at any time.
+/// It can be dropped at any time.
 ///
 /// # Cancel safety
-/// One that is polled again later loses nothing. One that is dropped loses its answer only.
+/// An ask that is polled again later loses nothing. An ask that is dropped loses only its answer.
 #[must_use = "an ask that nobody waits for is a plain send"]
 pub struct AskWithin<R: 'static> {
-    /// What the deadline answers; none if the system had ended, so that nobody does.
+    /// The deadline's answer. `None` if the system had ended, so that there will be no answer.
     ask: Option<Ask<Result<R, NoReply>>>,
 }
 
 impl<R: 'static> AskWithin<R> {
-    /// Waits for the answer, parked.
+    /// Waits for the answer. Parks the thread.
     ///
     /// # Errors
-    /// - [`NoReply::TimedOut`] or [`NoReply::Circle`] if it did not come in time;
-    /// - [`NoReply::Dropped`] if there is none;
-    /// - [`NoReply::OnWorker`] at once if called by an actor, whose worker might be the one to answer.
+    /// - [`NoReply::TimedOut`] or [`NoReply::Circle`] if the answer did not arrive in time.
+    /// - [`NoReply::Dropped`] if there is no answer.
+    /// - [`NoReply::OnWorker`] at once if called by an actor, whose worker might have to run the
+    ///   answer.
     pub fn wait(self) -> Result<R, NoReply> {
         match self.ask {
             Some(ask) => ask.wait().flatten(),

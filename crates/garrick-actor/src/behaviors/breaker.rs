@@ -1,4 +1,4 @@
-//! Sparing a service that fails.
+//! A circuit breaker: spares a service that fails.
 //!
 //! ```text
 //!              failures in a row                     rest is over
@@ -8,8 +8,8 @@
 //!                                 all probes succeed
 //! ```
 //!
-//! After Nygard, "Release It!" (2nd ed. 2018), chapter 5, and Fowler, "CircuitBreaker" (2014). The state changes when
-//! somebody asks or an answer comes, by the world's clock; there are no timers.
+//! After Nygard, "Release It!" (2nd ed. 2018), chapter 5, and Fowler, "CircuitBreaker" (2014). The
+//! state changes when a question or an answer comes, by the world's clock. There are no timers.
 
 use std::fmt;
 use std::time::Duration;
@@ -22,18 +22,19 @@ use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// A service that asks `service`, but after some failures in a row refuses for a while, and then lets some probes
-/// through before it trusts again. A failure is a question without an answer, or with a bad one.
+/// Creates a service that asks `service`, but refuses questions for a while after some failures in
+/// a row. Then it lets some probes through before it trusts the service again. A failure is a
+/// question without an answer, or with a bad answer.
 ///
-/// To refuse is to drop the reply at once. A question is also refused while the probes are out. If no answer to the
-/// probes comes for as long as the rest, new ones are let through. An answer to what was asked before the state
-/// last changed is passed on, but does not count.
+/// Refusing drops the reply at once. A question is also refused while the probes are out. If no
+/// answer to the probes comes for as long as the rest, new probes are let through. An answer to a
+/// question from before the last change of state is passed on, but does not count.
 ///
-/// Each question let through makes an actor that takes its answer to the asker. Costs that and four more messages;
-/// one that is refused costs one.
+/// Each question let through creates an actor that takes its answer to the asker. It costs that
+/// actor and four more messages. A refused question costs one message.
 ///
-/// It stops when it finds that the service has stopped. One that keeps replies for ever is no failure, unless it is
-/// behind a [`timeout`](super::timeout()).
+/// The breaker stops when it finds that the service has stopped. A service that keeps replies
+/// forever does not count as a failure, unless it is behind a [`timeout`](super::timeout()).
 ///
 /// # Examples
 /// ```
@@ -79,7 +80,7 @@ where
     }
 }
 
-/// The actor made by [`breaker`], and how it is to be.
+/// The actor created by [`breaker`], and its settings.
 pub struct Breaker<Q, R>
 where
     Q: Send + 'static,
@@ -88,14 +89,14 @@ where
     front: Front<Request<Q, R>, Core<Q, R>>,
 }
 
-/// What a [`breaker`] does with questions.
+/// The state of a [`breaker`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Circuit {
-    /// It lets them through.
+    /// Questions are let through.
     Closed,
-    /// It refuses them.
+    /// Questions are refused.
     Open,
-    /// It lets probes through, and refuses the others.
+    /// Probes are let through, and other questions are refused.
     HalfOpen,
 }
 
@@ -111,27 +112,27 @@ where
         self
     }
 
-    /// How many failures in a row open the circuit; 5 unless told.
+    /// Sets how many failures in a row open the circuit. 5 by default.
     ///
     /// # Panics
-    /// If none do.
+    /// Panics if `failures` is 0.
     #[track_caller]
     #[must_use]
     pub fn failures(self, failures: u32) -> Self {
-        assert!(failures > 0, "one failure at least opens a circuit");
+        assert!(failures > 0, "a circuit opens after at least one failure");
         self.set(|core| core.failures_max = failures)
     }
 
-    /// How long it refuses before it lets probes through; 1 s unless told.
+    /// Sets how long questions are refused before probes are let through. 1 s by default.
     #[must_use]
     pub fn rest(self, rest: Duration) -> Self {
         self.set(|core| core.rest = nanos(rest))
     }
 
-    /// How many probes it lets through, all of which must succeed; 1 unless told.
+    /// Sets how many probes are let through, all of which must succeed. 1 by default.
     ///
     /// # Panics
-    /// If it lets none.
+    /// Panics if `probes` is 0.
     #[track_caller]
     #[must_use]
     pub fn probes(self, probes: u32) -> Self {
@@ -139,13 +140,13 @@ where
         self.set(|core| core.probes = probes)
     }
 
-    /// Which answers are failures, though they are passed on. None is, unless told.
+    /// Sets which answers are failures, though they are passed on. None by default.
     #[must_use]
     pub fn when(self, is_bad: fn(&R) -> bool) -> Self {
         self.set(|core| core.is_bad = is_bad)
     }
 
-    /// Who is told of every change of state.
+    /// Sets the observer that is notified of every change of state.
     #[must_use]
     pub fn notify(self, observer: Address<Circuit>) -> Self {
         self.set(|core| core.observer = Some(observer))
@@ -170,10 +171,10 @@ where
     }
 }
 
-/// What the breaker itself gets.
+/// A message to the breaker itself.
 enum Entry<Q, R: 'static> {
     Asked(Request<Q, R>),
-    /// How a question of this period ended.
+    /// The result of a question of this period.
     Verdict {
         period: u64,
         is_good: bool,
@@ -183,18 +184,18 @@ enum Entry<Q, R: 'static> {
 #[derive(Clone, Copy)]
 enum State {
     Closed {
-        /// In a row.
+        /// Failures in a row.
         failures: u32,
     },
     Open {
         until: Nanos,
     },
     HalfOpen {
-        /// When probes without an answer are given up.
+        /// Time when probes without an answer are given up.
         until: Nanos,
-        /// Probes let through.
+        /// Number of probes let through.
         out: u32,
-        /// Those that succeeded.
+        /// Number of probes that succeeded.
         passed: u32,
     },
 }
@@ -207,7 +208,7 @@ struct Core<Q, R: 'static> {
     is_bad: fn(&R) -> bool,
     observer: Option<Address<Circuit>>,
     state: State,
-    /// Counts the changes of state.
+    /// Number of changes of state.
     period: u64,
 }
 
@@ -224,14 +225,14 @@ where
             State::Open { .. } => Circuit::Open,
             State::HalfOpen { .. } => Circuit::HalfOpen,
         };
-        // An observer that has stopped misses nothing.
+        // An observer that has stopped does not need the message.
         let gone = |observer: &Address<_>| cx.send(observer, circuit).is_err();
         if self.observer.as_ref().is_some_and(gone) {
             self.observer = None;
         }
     }
 
-    /// Whether one more question may be asked now.
+    /// Returns true if one more question may be asked now.
     fn admits(&mut self, cx: &Context<'_, Entry<Q, R>>) -> bool {
         let now = cx.now();
         let probing = State::HalfOpen {
@@ -317,12 +318,12 @@ where
     }
 }
 
-/// Takes one answer to the asker, and tells the breaker of it.
+/// Takes one answer to the asker, and reports its quality to the breaker.
 struct Witness<Q, R: 'static> {
     breaker: Address<Entry<Q, R>>,
     period: u64,
     is_bad: fn(&R) -> bool,
-    /// None once it has been used.
+    /// Reply to the asker. `None` once it has been used.
     reply: Option<Reply<R>>,
 }
 

@@ -1,4 +1,4 @@
-//! The first of several.
+//! The first answer of several services.
 
 use garrick_sched::Reply;
 
@@ -8,14 +8,14 @@ use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::system::handle::Handle;
 
-/// A service that asks all `services`, and answers with what answers first. The seed's `race`.
+/// Creates a service that asks all `services`, and answers with the first answer.
 ///
-/// A door; each question makes an actor `on` a system that lasts until its last answer is in. Costs that actor, a
-/// clone of the question and two messages for each service. Those that come later have worked for nothing: they are
-/// not told.
+/// A door. Each question creates an actor `on` a system, which lasts until its last answer is in.
+/// It costs that actor, a clone of the question and two messages for each service. Later answers
+/// are dropped. Their services are not notified.
 ///
-/// There is no answer if none of the services gives one, which includes those that have stopped, and a race
-/// between none.
+/// There is no answer if none of the services gives one. That includes services that have stopped,
+/// and an empty list.
 ///
 /// # Examples
 /// ```
@@ -47,10 +47,10 @@ where
     })
 }
 
-/// Where all runners of one race come in. When the last of them has given up nobody can reach it, and the reply
-/// is dropped with it.
+/// The receiver of all answers of one race. When the last service has given up, it is unreachable,
+/// and the reply is dropped with it.
 struct Finish<R: 'static> {
-    /// None once there is a winner.
+    /// Reply to the asker. `None` once there is a winner.
     reply: Option<Reply<R>>,
 }
 

@@ -18,19 +18,19 @@ use crate::model::next::Next;
 use crate::quiet::Several;
 use crate::system::handle::Handle;
 
-/// What a [`join`] waits for.
+/// A message to a [`join`].
 #[derive(Debug)]
 pub enum Side<A, B> {
-    /// How the first question ended.
+    /// The result of the first question.
     Left(Answer<A>),
-    /// How the second one did.
+    /// The result of the second question.
     Right(Answer<B>),
 }
 
-/// Waits for one answer of each side, in any order, and gives both to `reply`. The seed's `join`.
+/// Waits for one answer of each side, in any order, and gives both to `reply`.
 ///
-/// If one side has no answer, there is no answer, at once; what the other side says is then ignored. A side that
-/// answers again replaces its answer while the other is awaited.
+/// If one side has no answer, there is no answer, at once. The other side's answer is then ignored.
+/// If a side answers again while the other is awaited, the new answer replaces the old.
 ///
 /// # Examples
 /// ```
@@ -70,7 +70,7 @@ where
 struct Join<A: 'static, B: 'static> {
     left: Option<A>,
     right: Option<B>,
-    /// None once it is answered or one side has failed.
+    /// Reply to the asker. `None` once it is answered or one side has failed.
     reply: Option<Reply<(A, B)>>,
 }
 
@@ -95,11 +95,11 @@ impl<A: Send + 'static, B: Send + 'static> Actor for Join<A, B> {
     }
 }
 
-/// A service that asks both at the same time, and answers with both answers. The seed's `fork`, for services that
-/// may answer differently; for many of one kind see [`par`].
+/// Creates a service that asks both services at the same time, and answers with both answers. They
+/// may have answers of different types. For many services of one type see [`par`].
 ///
-/// A door; each question makes a [`join`] `on` a system. Costs that, a clone of the question and four messages.
-/// There is no answer if one of them gives none.
+/// A door. Each question creates a [`join`] `on` a system. It costs that actor, a clone of the
+/// question and four messages. There is no answer if one of the services gives none.
 ///
 /// # Examples
 /// ```
@@ -124,7 +124,7 @@ where
     passage(move |(question, reply): Request<Q, (A, B)>| {
         // If the system has ended, the reply is dropped with the actor.
         if let Ok(join) = on.spawn(join(reply)) {
-            // A request that comes back is dropped, and the join hears that there is no answer.
+            // A refused request is dropped, and the join gets `NoReply::Dropped`.
             let to_left = Reply::to_task(join.clone(), Side::Left);
             let _ = left.send((question.clone(), to_left));
             let to_right = Reply::to_task(join, Side::Right);
@@ -134,12 +134,13 @@ where
     })
 }
 
-/// A service that asks all `services` at the same time, and answers with their answers in the order in which the
-/// services are stated, whichever comes first. The seed's `par`.
+/// Creates a service that asks all `services` at the same time. It answers with their answers in
+/// the order in which the services are stated, whichever comes first.
 ///
-/// A door; each question makes an actor `on` a system that gathers the answers, and one for each service that
-/// labels its answer. Costs those, a clone of the question and three messages for each service. There is no answer,
-/// at once, if one of them gives none. The answer of no services is empty.
+/// A door. Each question creates an actor `on` a system that gathers the answers, and one actor for
+/// each service that labels its answer. It costs those, a clone of the question and three messages
+/// for each service. There is no answer, at once, if one of the services gives none. The answer of
+/// no services is empty.
 ///
 /// # Examples
 /// ```
@@ -182,8 +183,8 @@ where
     })
 }
 
-/// Labels the answer of one service with its place. Not a door, because what an undone turn has answered must be
-/// taken back here.
+/// Labels the answer of one service with its place. Not a door, because an answer from an undone
+/// turn must be taken back here.
 struct Place<R> {
     place: usize,
     gather: Address<(usize, Answer<R>)>,
@@ -202,9 +203,9 @@ impl<R: Send + 'static> Actor for Place<R> {
 /// Puts the answers of one question in their places.
 struct Gather<R: 'static> {
     answers: Several<Vec<Option<R>>>,
-    /// How many are missing.
+    /// Number of missing answers.
     left: usize,
-    /// None once one of the services has failed.
+    /// Reply to the asker. `None` once one of the services has failed.
     reply: Option<Reply<Vec<R>>>,
 }
 
@@ -229,12 +230,13 @@ impl<R: Send + 'static> Actor for Gather<R> {
     }
 }
 
-/// A service that asks `services` one after the other, each when the one before has answered, and answers with
-/// their answers in this order. The seed's `ser`, or `seq`.
+/// Creates a service that asks `services` one after the other, each when the one before has
+/// answered. It answers with their answers in this order.
 ///
-/// A door; each question makes an actor `on` a system that goes through them. Costs that, a clone of the question
-/// and two messages for each service. If one of them gives no answer there is none, and those behind it are not
-/// asked. The answer of no services is empty.
+/// A door. Each question creates an actor `on` a system that goes through the services. It costs
+/// that actor, a clone of the question and two messages for each service. If one of the services
+/// gives no answer, there is none, and the services behind it are not asked. The answer of no
+/// services is empty.
 ///
 /// # Examples
 /// ```
@@ -274,13 +276,13 @@ where
     })
 }
 
-/// Goes through the services for one question. Only the reply that is out can reach it.
+/// Goes through the services for one question. Only the pending reply can reach it.
 struct Steps<Q, R: 'static> {
     services: Arc<[Service<Q, R>]>,
     question: Q,
-    /// Those of the services that have answered.
+    /// Answers of the services that have answered.
     answers: Several<Vec<R>>,
-    /// None once it is answered or a service has failed.
+    /// Reply to the asker. `None` once it is answered or a service has failed.
     reply: Option<Reply<Vec<R>>>,
 }
 
@@ -308,12 +310,12 @@ where
     }
 }
 
-/// A service that asks `first`, asks `second` what that answers, and answers with the answer of that. The seed's
-/// `pipe`.
+/// Creates a service that asks `first`, asks `second` with that answer, and answers with the answer
+/// of `second`.
 ///
-/// A door; each question makes an actor `on` a system that lasts until `first` has answered. Costs that, and a
-/// message more than asking one after the other, for `second` answers the customer itself. There is no answer if
-/// one of them gives none.
+/// A door. Each question creates an actor `on` a system, which lasts until `first` has answered. It
+/// costs that actor, and one message more than asking one after the other, because `second` answers
+/// the asker directly. There is no answer if one of the two gives none.
 ///
 /// # Examples
 /// ```
@@ -361,7 +363,7 @@ where
 /// Takes one answer of the first service to the second.
 struct Joint<B, C: 'static> {
     second: Service<B, C>,
-    /// None once it has been handed on.
+    /// Reply to the asker. `None` once it has been handed on.
     reply: Option<Reply<C>>,
 }
 
@@ -374,7 +376,7 @@ impl<B: Send + 'static, C: Send + 'static> Actor for Joint<B, C> {
         if let Some(reply) = self.reply.take()
             && let Ok(answer) = answer
         {
-            // A request that comes back is dropped, and its customer hears that there is no answer.
+            // A refused request is dropped, and the asker gets `NoReply::Dropped`.
             let _ = cx.send(&self.second, (answer, reply));
         }
     }

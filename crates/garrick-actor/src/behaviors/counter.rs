@@ -1,29 +1,29 @@
-//! Counting.
+//! A counter.
 
 use garrick_sched::Reply;
 
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 
-/// What a [`counter`] gets.
+/// A message to a [`counter`].
 #[derive(Debug)]
 pub enum Count {
-    /// One more.
+    /// Adds one.
     Up,
-    /// One less.
+    /// Subtracts one.
     Down,
-    /// Back to 0.
+    /// Resets the counter to 0.
     Reset,
-    /// How much is it?
+    /// Returns the count.
     Read(Reply<i64>),
-    /// How much is it? Then back to 0.
+    /// Returns the count, and resets it to 0.
     Take(Reply<i64>),
 }
 
-/// Counts up and down from 0. The seed's `counter`.
+/// Counts up and down from 0.
 ///
-/// At the ends of `i64` it stays where it is. An actor that is to see only some of this, such as one that counts up
-/// and cannot read, is given an [`adapter`](super::adapter()).
+/// At the ends of `i64` the count stays where it is. An actor that may use only some of these
+/// messages, for example count up but not read, gets an [`adapter`](super::adapter()).
 ///
 /// # Examples
 /// ```

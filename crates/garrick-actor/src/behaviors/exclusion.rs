@@ -1,4 +1,4 @@
-//! One at a time.
+//! Mutual exclusion: one question at a time.
 
 use std::collections::VecDeque;
 
@@ -11,21 +11,23 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::quiet::Several;
 
-/// A service that lets one question at a time through to `service`, the others waiting in the order of their
-/// arrival. The seed's `serializer`, for a resource that must not be used twice at once, though it may answer
-/// long after the turn in which it was asked.
+/// Creates a service that lets one question at a time through to `service`. The others wait in the
+/// order of their arrival. Use it for a resource that must not be used twice at once, even if it
+/// answers long after the turn in which it was asked.
 ///
-/// In front of `service` it puts itself as the customer, as the seed does with a fresh `tag`, and passes the
-/// answer on. As many wait as ask: an asker that is to wait no longer than it likes asks through a
+/// The serializer asks `service` with its own reply, and passes the answer on. The number of
+/// waiting questions has no bound. An asker with a time limit asks through a
 /// [`timeout`](super::timeout()).
 ///
-/// Costs three more messages for each question.
+/// It costs three more messages for each question.
 ///
 /// # When something fails
-/// - A question that the service drops, by a panic for example, has no answer, and the next one is let through.
-/// - When the service has stopped, all that wait have no answer, and the serializer stops.
-/// - A service that keeps a reply for ever keeps all that wait: put a [`timeout`](super::timeout()) behind the
-///   serializer, and mind that the service may then still be at work when the next one asks.
+/// - A question that the service drops, for example by a panic, has no answer. The next question is
+///   let through.
+/// - When the service has stopped, all waiting questions have no answer, and the serializer stops.
+/// - A service that keeps a reply forever blocks all waiting questions. Put a
+///   [`timeout`](super::timeout()) behind the serializer. The service may then still be at work
+///   when the next question comes.
 ///
 /// # Examples
 /// ```
@@ -63,18 +65,18 @@ where
     Front::new(serializer, Entry::Asked)
 }
 
-/// What the serializer itself gets.
+/// A message to the serializer itself.
 enum Entry<Q, R: 'static> {
     Asked(Request<Q, R>),
-    /// How the question that was let through ended.
+    /// The result of the question that was let through.
     Done(Answer<R>),
 }
 
 struct Serializer<Q, R: 'static> {
     service: Service<Q, R>,
-    /// Who asked the question that has been let through, if one has.
+    /// Reply to the asker of the question that was let through, if there is one.
     customer: Option<Reply<R>>,
-    /// Empty while none has been let through. As long as there are askers.
+    /// Waiting questions. Empty while no question is let through.
     waiting: Several<VecDeque<Request<Q, R>>>,
 }
 
@@ -83,7 +85,8 @@ where
     Q: Send + 'static,
     R: Send + 'static,
 {
-    /// Lets one through. If the service has stopped, everybody hears that there is no answer.
+    /// Passes a question to the service. If the service has stopped, all askers get
+    /// `NoReply::Dropped`.
     fn let_through(
         &mut self,
         (question, customer): Request<Q, R>,

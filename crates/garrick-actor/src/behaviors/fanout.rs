@@ -1,4 +1,4 @@
-//! One message for several.
+//! Sending one message to several receivers.
 
 use std::hash::Hash;
 
@@ -10,10 +10,10 @@ use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::roll::Roll;
 
-/// Sends every message to both. The seed's `tee`.
+/// Creates an address that sends every message to both.
 ///
-/// A door. Costs a clone and two messages. Copies for one that has stopped vanish; when both have stopped, messages
-/// come back.
+/// A door. It costs a clone and two messages. Copies for a receiver that has stopped vanish. When
+/// both have stopped, messages are returned.
 ///
 /// # Examples
 /// ```
@@ -36,11 +36,11 @@ where
     broadcast(vec![to, copy])
 }
 
-/// Sends every message to all `targets`. The seed's `send-to-all`, or `splay`.
+/// Creates an address that sends every message to all `targets`.
 ///
-/// A door. Costs a clone and a message for each of them. Copies for one that has stopped vanish; when all have
-/// stopped, messages come back. With none it is a [`sink`](super::sink()). For targets that come and go see
-/// [`subject`].
+/// A door. It costs a clone and a message for each target. Copies for a target that has stopped
+/// vanish. When all have stopped, messages are returned. Without targets it is a
+/// [`sink`](super::sink()). For targets that come and go see [`subject`].
 ///
 /// # Examples
 /// ```
@@ -70,12 +70,12 @@ where
     })
 }
 
-/// Sends every message to the one of `routes` that its key names. With [`label`](super::label()) at the other end,
-/// many channels share one.
+/// Creates an address that sends every message to the one of `routes` that its key names. With
+/// [`label`](super::label()) at the other end, many channels share one.
 ///
-/// A door. Costs a look in a map. A message with a key that has no route, or whose target has stopped, comes back. Of
-/// several routes with one key, the last counts. When the door ends, it lets go of the targets in the order in which
-/// they were given.
+/// A door. It costs a look-up in a map. A message whose key has no route, or whose target has
+/// stopped, is returned. Of several routes with one key, the last counts. When the door ends, it
+/// drops the targets in the order in which they were given.
 ///
 /// # Examples
 /// ```
@@ -111,24 +111,24 @@ where
     })
 }
 
-/// What a [`subject`] gets.
+/// A message to a [`subject`].
 #[derive(Debug, Clone)]
 pub enum Subject<M> {
-    /// From here on, send this one what there is to notify of. Once is enough.
+    /// Subscribes this address to notifications. Subscribing again has no effect.
     Subscribe(Address<M>),
-    /// No longer.
+    /// Unsubscribes this address.
     Unsubscribe(Address<M>),
-    /// To be sent to every subscriber.
+    /// Sends this message to every subscriber.
     Notify(M),
 }
 
-/// Sends what it is notified of to whoever has subscribed, in the order of subscription. The seed's `subscribe`
-/// and `notify`.
+/// Sends notifications to its subscribers, in the order of subscription.
 ///
-/// Whoever is to subscribe only, or to notify only, is given an [`adapter`](super::adapter()).
+/// An actor that may only subscribe, or only notify, gets an [`adapter`](super::adapter()).
 ///
-/// Costs a clone and a message for each subscriber; with `n` of them, one comes or goes in O(log n) on average. Those that have
-/// stopped are forgotten at the next notification. Without subscribers a notification vanishes.
+/// It costs a clone and a message for each subscriber. With `n` subscribers, adding or removing one
+/// takes O(log n) on average. Subscribers that have stopped are removed at the next notification.
+/// Without subscribers a notification vanishes.
 ///
 /// # Examples
 /// ```

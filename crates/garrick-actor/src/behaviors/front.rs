@@ -1,14 +1,14 @@
 //! Several actors behind one address.
 //!
 //! ```text
-//!   customers -- M --> [ front ] -- enter(M) --> [ core ] -- asks --> service
+//!   users     -- M --> [ front ] -- enter(M) --> [ core ] -- asks --> service
 //!                                                  ^  |                 |
 //!                                                  +--|-- its own ------+
 //! ```
 //!
-//! A core gets messages that customers must not send, such as the answers that it waits for. They see the front,
-//! which is typed by what they may send; it makes the core when it starts, and passes everything on. It costs
-//! customers one more message on the same worker.
+//! A core gets messages that its users must not send, such as the answers that it waits for. Users
+//! see the front, whose type has only the messages that they may send. The front creates the core
+//! when it starts, and passes every message on. It costs one more message on the same worker.
 
 use std::fmt;
 
@@ -18,13 +18,13 @@ use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// The one that customers see.
+/// The actor that users see.
 pub(super) struct Front<M, A: Actor> {
-    /// Until it starts.
+    /// Core, until the front starts.
     core: Option<A>,
-    /// Once it has started.
+    /// Address of the core, once the front has started.
     address: Option<Address<A::Msg>>,
-    /// Makes of a customer's message one to the core.
+    /// Converts a user's message into a message to the core.
     enter: fn(M) -> A::Msg,
 }
 
@@ -37,7 +37,7 @@ impl<M, A: Actor> Front<M, A> {
         }
     }
 
-    /// The core, until the front is spawned.
+    /// Returns the core, until the front is spawned.
     pub(super) fn core_mut(&mut self) -> Option<&mut A> {
         self.core.as_mut()
     }

@@ -1,4 +1,4 @@
-//! Capabilities that can be taken back.
+//! Revocable capabilities.
 
 use garrick_sched::Address;
 
@@ -6,25 +6,26 @@ use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// What a [`gatekeeper`] gets.
+/// A message to a [`gatekeeper`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Gate<M> {
-    /// To be passed on.
+    /// Passes this message on.
     Pass(M),
-    /// Nothing is passed on from here on.
+    /// Closes the gate: no more messages are passed on.
     Close,
 }
 
-/// Passes messages on to `to`, until its owner closes it. The seed's `gatekeeper`.
+/// Passes messages on to `to`, until its owner closes it.
 ///
-/// The owner keeps the gatekeeper's address, and gives others one that can only pass: an [`adapter`](super::adapter())
-/// with [`Gate::Pass`], which they cannot even stop. What the seed tells apart by who sends is so told
-/// apart by type.
+/// The owner keeps the gatekeeper's address, and gives others an address that can only pass
+/// messages: an [`adapter`](super::adapter()) with [`Gate::Pass`], which cannot even stop the
+/// gatekeeper. So types separate the owner's rights from those of other senders.
 ///
-/// Closed, it stops, and those that were given an address learn of it as they would of the target's end: by their
-/// messages coming back. It stops as well when it finds that the target has stopped; that message is a dead letter.
+/// When closed, it stops, and its senders notice as they would notice the target's end: their
+/// messages are returned. It also stops when it finds that the target has stopped. That message is
+/// a dead letter.
 ///
-/// Costs one message.
+/// It costs one message.
 ///
 /// # Examples
 /// ```

@@ -1,8 +1,8 @@
-//! Not too many in a while.
+//! A rate limiter.
 //!
-//! A token bucket, in the form of the generic cell rate algorithm (ITU-T I.371; the bucket is Turner's, "New
-//! Directions in Communications", 1986). Instead of counting tokens it remembers one point in time, which each message
-//! moves on:
+//! A token bucket, in the form of the generic cell rate algorithm (ITU-T I.371; the bucket is
+//! Turner's, "New Directions in Communications", 1986). Instead of counting tokens it remembers one
+//! point in time, which each message moves forward:
 //!
 //! ```text
 //!      now        full            a message goes if now >= full - (burst - 1) * every,
@@ -22,15 +22,14 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::quiet::Several;
 
-/// Passes messages on to `to`, one `every` so often on average; the others wait, in order. The seed's
-/// `rate-limited-gate`.
+/// Passes messages on to `to`, one per `every` on average. The others wait, in order.
 ///
-/// If [`Limiter::waiting`] messages wait already, one more is a dead letter, and a [`Reply`](crate::Reply) in it
-/// says that there is no answer. When it finds that the target has stopped, that message and those that wait are
-/// dead letters, and it stops.
+/// If [`Limiter::waiting`] messages wait already, one more is a dead letter, and a
+/// [`Reply`](crate::Reply) in it answers `NoReply::Dropped`. When the limiter finds that the target
+/// has stopped, that message and the waiting messages are dead letters, and the limiter stops.
 ///
-/// Costs two messages, and a timer for each time that messages have to wait. Messages that wait are passed on
-/// even if nobody can reach the limiter any more.
+/// It costs two messages, and a timer for each time that messages have to wait. Waiting messages
+/// are passed on even if the limiter is no longer reachable.
 ///
 /// # Examples
 /// ```
@@ -64,7 +63,7 @@ pub fn limiter<M: Send + 'static>(to: Address<M>, every: Duration) -> Limiter<M>
     }
 }
 
-/// The actor made by [`limiter`], and how it is to be.
+/// The actor created by [`limiter`], and its settings.
 pub struct Limiter<M: Send + 'static> {
     front: Front<M, Core<M>>,
 }
@@ -77,18 +76,18 @@ impl<M: Send + 'static> Limiter<M> {
         self
     }
 
-    /// How many may pass at once after a quiet time; 1 unless told.
+    /// Sets how many messages may pass at once after a quiet time. 1 by default.
     ///
     /// # Panics
-    /// If none may.
+    /// Panics if `burst` is 0.
     #[track_caller]
     #[must_use]
     pub fn burst(self, burst: u32) -> Self {
-        assert!(burst > 0, "a bucket must hold one token at least");
+        assert!(burst > 0, "a bucket must hold at least one token");
         self.set(|core| core.tolerance = core.every.saturating_mul(Nanos::from(burst - 1)))
     }
 
-    /// How many may wait; 1024 unless told.
+    /// Sets how many messages may wait. 1024 by default.
     #[must_use]
     pub fn waiting(self, waiting_max: usize) -> Self {
         self.set(|core| core.waiting_max = waiting_max)
@@ -109,28 +108,28 @@ impl<M: Send + 'static> Actor for Limiter<M> {
     }
 }
 
-/// What the limiter itself gets.
+/// A message to the limiter itself.
 enum Entry<M> {
     Pass(M),
-    /// It is time for the next one that waits. One is on its way while any waits.
+    /// The next waiting message is due. One of these is on its way while any message waits.
     Due,
 }
 
 struct Core<M> {
     to: Address<M>,
-    /// How long a token takes to come.
+    /// Time between tokens.
     every: Nanos,
-    /// How much sooner than the bucket is full a message may go: the time of all tokens but one.
+    /// Time by which a message may go before the bucket is full: the time of all tokens but one.
     tolerance: Nanos,
     waiting_max: usize,
-    /// When the bucket would be full.
+    /// Time when the bucket would be full.
     full: Nanos,
-    /// At most `waiting_max`.
+    /// Waiting messages, at most `waiting_max`.
     waiting: Several<VecDeque<M>>,
 }
 
 impl<M: Send + 'static> Core<M> {
-    /// When the next message may go.
+    /// Returns the time when the next message may go.
     fn next(&self) -> Nanos {
         self.full.saturating_sub(self.tolerance)
     }
@@ -176,7 +175,7 @@ impl<M: Send + 'static> Core<M> {
 
     fn wait(&self, cx: &Context<'_, Entry<M>>) {
         let pause = Duration::from_nanos(self.next().saturating_sub(cx.now()));
-        // We have not stopped, so we take this.
+        // This actor has not stopped, so it accepts the message.
         let _ = cx.send_after(pause, &cx.address(), Entry::Due);
     }
 }

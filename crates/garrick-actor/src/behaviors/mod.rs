@@ -1,38 +1,42 @@
-//! Small standard actors, to be put together like pieces of pipe.
+//! Small standard actors, to be combined like pieces of pipe.
 //!
-//! They are the behaviors of seed 004, in typed form. Two shapes of address occur:
+//! They are typed versions of the actors of the Lisp TActors library. There are two shapes of address:
 //!
 //! ```text
 //!   relays     Address<M>          a message goes in and comes out elsewhere
-//!   services   Service<Q, R>       a question goes in with the Reply that it is to be answered by
+//!   services   Service<Q, R>       a question goes in with the Reply for its answer
 //! ```
 //!
-//! What wraps a service is a service again, so that they nest: a [`serializer`] around a [`timeout`] around an
-//! actor of yours is one address, and whoever asks it cannot tell. An actor whose messages are of another type is
-//! seen as a service through an [`adapter`].
+//! A wrapper of a service is a service again, so wrappers nest. A [`serializer`] around a
+//! [`timeout`] around your own actor is one address, and its users see no difference. An
+//! [`adapter`] turns an actor with messages of another type into a service.
 //!
 //! # Doors and actors
 //!
-//! Those without state are *doors* (the seed's `SAFE-BEH`): the constructor returns an address, with nothing behind
-//! it that would have to be spawned. Whoever sends to it runs it at once, several at a time, as a part of its
-//! own turn: [`constant`], [`forward`], [`label`], [`adapter`], [`tag`], [`sink`], [`tee`], [`broadcast`] and
-//! [`demux`]. So are [`race`], [`fork`], [`par`], [`seq`], [`pipe`], [`timer`] and [`timeout`], which make an actor for
-//! each question and are told on which system.
+//! Behaviors without state are *doors*: the constructor returns an address, and there is no actor
+//! behind it to be spawned. Every sender runs the door's code immediately, several senders at a
+//! time, as a part of its own turn: [`constant`], [`forward`], [`label`], [`adapter`], [`tag`],
+//! [`sink`], [`tee`], [`broadcast`] and [`demux`]. [`race`], [`fork`], [`par`], [`seq`], [`pipe`],
+//! [`timer`] and [`timeout`] are doors too. They create an actor for each question, on a given
+//! system.
 //!
-//! Those that change from message to message are actors, to be spawned: [`once`], [`join`], [`serializer`],
-//! [`gatekeeper`], [`sequencer`], [`mux`], [`subject`], [`counter`], [`delay`], [`retry`], [`breaker`] and
-//! [`limiter`].
+//! Behaviors that change from message to message are actors, to be spawned: [`once`], [`join`],
+//! [`serializer`], [`gatekeeper`], [`sequencer`], [`mux`], [`subject`], [`counter`], [`delay`],
+//! [`retry`], [`breaker`] and [`limiter`].
 //!
-//! # What they do when something fails
+//! # When something fails
 //!
-//! - A **door** gives a message back that it cannot pass on, as if it had been sent to the target itself.
-//! - A **relay** with state counts such a message as a dead letter and stops, so that whoever sends to it learns of
-//!   it. Those that are several actors behind one address learn of it a message later: that one is a dead letter
-//!   too.
-//! - A **service** that cannot answer drops the [`Reply`](crate::Reply), and the asker hears
-//!   [`NoReply::Dropped`](crate::NoReply::Dropped). It cannot hang on an actor that stops or panics, because that
-//!   drops its replies. It can hang on one that keeps a reply for ever: [`timeout`] is the remedy.
-//! - What they do is staged like everything else. A turn of yours that is undone has asked and sent nothing.
+//! - A **door** returns a message that it cannot pass on, as if it had been sent to the target
+//!   itself.
+//! - A **relay** with state counts such a message as a dead letter and stops, so that its senders
+//!   notice. If the relay is several actors behind one address, senders notice one message later.
+//!   That message is a dead letter too.
+//! - A **service** that cannot answer drops the [`Reply`](crate::Reply), and the asker gets
+//!   [`NoReply::Dropped`](crate::NoReply::Dropped). The asker cannot hang on an actor that stops or
+//!   panics, because that drops its replies. It can hang on an actor that keeps a reply forever:
+//!   [`timeout`] is the remedy.
+//! - Their effects are staged like all others. A turn of yours that is undone asks and sends
+//!   nothing.
 //!
 //! # Examples
 //! A resource that must not be used twice at once, behind a serializer:

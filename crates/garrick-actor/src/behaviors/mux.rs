@@ -14,29 +14,30 @@ use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// What a [`mux`] gets.
+/// A message to a [`mux`].
 #[derive(Debug)]
 pub enum Mux<Q, R: 'static> {
-    /// A question, from those that ask.
+    /// A question from an asker.
     Ask(Request<Q, R>),
     /// The answer to the question with this number, from the wire.
     Answer((u64, R)),
-    /// There is no answer to the question with this number, says the wire.
+    /// Notice from the wire that the question with this number has no answer.
     Refuse(u64),
-    /// The wire is at an end: there is no answer to any open question, and the mux stops. It sends this to itself
-    /// when the actor behind the wire has ended.
+    /// The wire has ended: no open question gets an answer, and the mux stops. The mux sends this
+    /// to itself when the actor behind the wire has ended.
     Close,
 }
 
-/// Makes a service of a `wire` that knows nothing of replies: numbers the questions, and gives each answer to
-/// whoever asked the question of that number, in whatever order answers come.
+/// Creates a service from a `wire` without replies. It numbers the questions, and gives each answer
+/// to the asker of the question of that number, in whatever order answers come.
 ///
-/// Those that ask are given an [`adapter`](super::adapter()) with [`Mux::Ask`], the other end of the wire one with
-/// [`Mux::Answer`].
+/// Askers get an [`adapter`](super::adapter()) with [`Mux::Ask`], the other end of the wire gets
+/// one with [`Mux::Answer`].
 ///
-/// Costs two messages and a place in a map for each question. An answer to a question that is not open is a
-/// dead letter. When the wire has ended, all open questions have no answer, and the mux stops; it watches the wire,
-/// and lives as long. A question that the wire forgets stays open: ask through a [`timeout`](super::timeout()).
+/// It costs two messages and a place in a map for each question. An answer to a question that is
+/// not open is a dead letter. When the wire has ended, all open questions have no answer, and the
+/// mux stops. It watches the wire, and lives as long. A question that the wire forgets stays open:
+/// ask through a [`timeout`](super::timeout()).
 ///
 /// # Examples
 /// ```
@@ -76,9 +77,9 @@ where
 
 struct Multiplexer<Q, R: 'static> {
     wire: Address<(u64, Q)>,
-    /// The number of the next question.
+    /// Number of the next question.
     next: u64,
-    /// Askers by the number of their question, in that order, in which the end of the mux refuses all of them.
+    /// Replies by the number of their question. The end of the mux refuses them in that order.
     open: BTreeMap<u64, Reply<R>>,
 }
 
@@ -114,7 +115,7 @@ where
     type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, Self::Msg>) -> Next {
-        // Never cancelled: the mux is of no use without the wire, nor the notice in vain.
+        // Never cancelled: the mux is of no use without the wire, so the notice is always needed.
         let _watch = cx.turn().watch(&self.wire, |_| Mux::Close);
         Next::Continue
     }

@@ -1,4 +1,4 @@
-//! Arrivals in order.
+//! Delivery in order.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,16 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::quiet::Several;
 
-/// Passes numbered messages on to `to` in the order of their numbers, from 0 on, without the numbers. The seed's
-/// `sequenced-delivery`.
+/// Passes numbered messages on to `to` in the order of their numbers, from 0 on, without the
+/// numbers.
 ///
-/// A message that is too early waits for those before it, as many as there are: they wait here and not in a
-/// mailbox. A number that never comes holds back all behind it for ever. A number that has been there is a dead
-/// letter.
+/// A message that is too early waits for those before it. The number of waiting messages has no
+/// bound: they wait here and not in a mailbox. A number that never comes holds back all behind it
+/// forever. A number that has come before is a dead letter.
 ///
-/// Costs one message, and for one that is too early a place in a sorted map. When it finds that the target has
-/// stopped, that message and those that wait are dead letters, and it stops.
+/// It costs one message, and a place in a sorted map for a message that is too early. When the
+/// sequencer finds that the target has stopped, that message and the waiting messages are dead
+/// letters, and the sequencer stops.
 ///
 /// # Examples
 /// ```
@@ -46,14 +47,14 @@ pub fn sequencer<M: Send + 'static>(to: Address<M>) -> impl Actor<Msg = (u64, M)
 
 struct Sequencer<M> {
     to: Address<M>,
-    /// The number that is due.
+    /// Number that is due.
     next: u64,
-    /// Those that came before they were due, all with higher numbers.
+    /// Messages that came before they were due, all with higher numbers.
     early: Several<BTreeMap<u64, M>>,
 }
 
 impl<M: Send + 'static> Sequencer<M> {
-    /// Passes on `msg`, which is due, and all that wait for nothing else.
+    /// Passes on `msg`, which is due, and all waiting messages that become due.
     fn pass_on(&mut self, msg: M, cx: &Context<'_, (u64, M)>) -> Next {
         let mut due = Some(msg);
         while let Some(msg) = due {

@@ -4,14 +4,14 @@ use std::marker::PhantomData;
 
 use garrick_sched::{Address, Door, SendError, door};
 
-/// See [`passage`].
+/// The door of a [`passage`].
 struct Passage<M, F> {
     function: F,
     message: PhantomData<fn(M)>,
 }
 
-/// Makes an address of a function that every sender runs itself, any number of them at once: it changes nothing
-/// that it captures, and the compiler checks that it may be shared.
+/// Creates an address from a function that every sender runs itself, any number of them at once.
+/// The function changes nothing that it captures. The compiler checks that it may be shared.
 pub(super) fn passage<M, F>(function: F) -> Address<M>
 where
     M: Send + 'static,

@@ -1,7 +1,8 @@
-//! A little randomness, for waiting times that are not to coincide.
+//! A random generator, for waiting times that should not coincide.
 //!
-//! SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014): a counter by a
-//! step, mixed. One word of state, and any seed is a good one. Not for secrets.
+//! SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014): a
+//! counter with a step, mixed. It has one word of state, and any seed is a good one. Not for
+//! secrets.
 
 /// The odd number nearest to 2^64 divided by the golden ratio.
 pub(super) const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -23,7 +24,7 @@ impl Random {
         bits ^ (bits >> 31)
     }
 
-    /// A number from 0 to `max`, both included.
+    /// Returns a number from 0 to `max`, both included.
     pub(super) fn up_to(&mut self, max: u64) -> u64 {
         // The high word of the product, which is even enough for waiting times.
         let choices = u128::from(max) + 1;

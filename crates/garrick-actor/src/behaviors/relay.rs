@@ -1,4 +1,4 @@
-//! The smallest ones: they answer, pass on, mark and swallow.
+//! The smallest behaviors: they answer, pass on, mark and swallow.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -11,9 +11,9 @@ use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// Answers every question with `value`. The seed's `const`.
+/// Creates an address that answers every question with `value`.
 ///
-/// A door. Costs a clone of the value and the answer.
+/// A door. It costs a clone of the value and the answer.
 ///
 /// # Examples
 /// ```
@@ -32,12 +32,12 @@ where
     })
 }
 
-/// Passes every message on to `to`: another address for the same receiver. The seed's `fwd`.
+/// Passes every message on to `to`: another address for the same receiver.
 ///
-/// Others who hold it cannot stop the target with [`Address::stop`], because a door cannot be stopped. To take the
-/// right to send back, see [`gatekeeper`](super::gatekeeper()).
+/// Its holders cannot stop the target with [`Address::stop`], because a door cannot be stopped. To
+/// revoke the right to send, see [`gatekeeper`](super::gatekeeper()).
 ///
-/// A door. Costs nothing but the call.
+/// A door. It costs only the call.
 ///
 /// # Examples
 /// ```
@@ -57,10 +57,10 @@ pub fn forward<M: Send + 'static>(to: Address<M>) -> Address<M> {
     passage(move |msg| to.send(msg))
 }
 
-/// Passes every message on to `to`, with `label` before it, so that the receiver can tell this way from others. The
-/// seed's `label`.
+/// Passes every message on to `to`, with `label` before it, so that the receiver can distinguish
+/// this way from others.
 ///
-/// A door. Costs a clone of the label.
+/// A door. It costs a clone of the label.
 ///
 /// # Examples
 /// ```
@@ -88,11 +88,13 @@ where
     })
 }
 
-/// Passes on to `to` what `function` makes of every message: `to` seen as an address for other messages. A label of
-/// any shape; with the variant of an enum as the function, it gives away the right to send that variant only.
+/// Passes the result of `function` for every message on to `to`: `to` as an address for other
+/// messages. With the variant of an enum as the function, the address gives only the right to send
+/// that variant.
 ///
-/// As [`contramap`](crate::Contramap::contramap), but a door. Costs the call. If the target stops just while the
-/// function works, the message is lost; a [`Reply`] in it says that there is no answer.
+/// Works like [`contramap`](crate::Contramap::contramap), but is a door. It costs the call. If the
+/// target stops while the function runs, the message is lost. A [`Reply`] in it answers
+/// `NoReply::Dropped`.
 ///
 /// # Examples
 /// ```
@@ -117,20 +119,20 @@ where
         if to.is_stopped() {
             return Err(SendError(msg));
         }
-        // What comes back now cannot be turned into what came.
+        // The converted message can no longer be turned back into the original.
         let _ = to.send(function(msg));
         Ok(())
     })
 }
 
-/// A label that nobody else can make. Made by [`tag`].
+/// An unforgeable label. Created by [`tag`].
 #[derive(Clone)]
 pub struct Tag(Arc<()>);
 
-/// Passes every message on to `to`, with a [`Tag`] before it that no other way has: what comes so tagged came this way.
-/// The seed's `tag`, which is its own address; here it gives away no right to send.
+/// Passes every message on to `to`, with a unique [`Tag`] before it. So a message with this tag
+/// came this way. The tag gives no right to send.
 ///
-/// A door. Costs a clone of the tag.
+/// A door. It costs a clone of the tag.
 ///
 /// # Examples
 /// ```
@@ -176,9 +178,10 @@ impl fmt::Debug for Tag {
     }
 }
 
-/// Swallows every message. The seed's `sink`.
+/// Swallows every message.
 ///
-/// What it swallows is handled, hence no dead letter; a [`Reply`] in it answers that there is no answer.
+/// A swallowed message is handled, so it is not a dead letter. A [`Reply`] in it answers
+/// `NoReply::Dropped`.
 ///
 /// A door.
 ///
@@ -193,11 +196,11 @@ pub fn sink<M: Send + 'static>() -> Address<M> {
     passage(|_| Ok(()))
 }
 
-/// Passes its first message on to `to`, and swallows the others. The seed's `once`, a customer that cannot be
-/// answered twice; a [`Reply`] is one by its type.
+/// Passes its first message on to `to`, and swallows the others. Use it for a receiver that must
+/// not be answered twice. A [`Reply`] is such a receiver by its type.
 ///
-/// It forgets `to` after the first message, which may be what lets the actor there go. A first message that finds
-/// `to` stopped is a dead letter.
+/// It drops `to` after the first message, which may let the actor there end. A first message that
+/// finds `to` stopped is a dead letter.
 ///
 /// # Examples
 /// ```
@@ -219,7 +222,7 @@ pub fn once<M: Send + 'static>(to: Address<M>) -> impl Actor<Msg = M> + Send {
 }
 
 struct Once<M> {
-    /// None after the first message.
+    /// Target. `None` after the first message.
     to: Option<Address<M>>,
 }
 

@@ -1,4 +1,4 @@
-//! Once more, a little later.
+//! Retries after a pause.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,18 +10,20 @@ use super::service::{Answer, Request, Service};
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 
-/// A service that asks `service` again, a little later, when there was no answer, or a bad one.
+/// Creates a service that asks `service` again, after a pause, when there was no answer, or a bad
+/// one.
 ///
-/// It waits a random time below a ceiling, which doubles with each try up to a maximum ("full jitter": Brooker,
-/// "Exponential Backoff and Jitter", AWS Architecture Blog, 2015), so that many that have failed together do not
-/// come back together.
+/// The pause is a random time below a ceiling, which doubles with each try up to a maximum ("full
+/// jitter": Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015). So askers that
+/// have failed together do not come back together.
 ///
-/// Each question makes an actor that lasts until it is answered. Costs that, and for each try a clone of the
-/// question, three messages, and a timer if it is not the first. Tries of one question never overlap; so a service
-/// that keeps a reply for ever is not asked again, unless it is behind a [`timeout`](super::timeout()).
+/// Each question creates an actor that lasts until it is answered. It costs that actor, and for
+/// each try a clone of the question, three messages, and a timer if it is not the first. Tries of
+/// one question never overlap. So a service that keeps a reply forever is not asked again, unless
+/// it is behind a [`timeout`](super::timeout()).
 ///
-/// There is no answer when the last try had none. A bad answer to the last try is the answer. A service that has
-/// stopped is not tried again.
+/// There is no answer when the last try had none. A bad answer to the last try is the answer. A
+/// service that has stopped is not tried again.
 ///
 /// # Examples
 /// ```
@@ -67,27 +69,27 @@ where
     }
 }
 
-/// The actor made by [`retry`], and how it is to be.
+/// The actor created by [`retry`], and its settings.
 pub struct Retry<Q, R: 'static> {
     service: Service<Q, R>,
     policy: Policy<R>,
-    /// Questions so far, to tell their random numbers apart.
+    /// Number of questions so far, to make their random numbers different.
     asked: u64,
 }
 
 struct Policy<R> {
     tries: u32,
-    /// Below this the first pause is.
+    /// Upper bound of the first pause.
     ceiling: Nanos,
     ceiling_max: Nanos,
     is_bad: fn(&R) -> bool,
 }
 
 impl<Q, R> Retry<Q, R> {
-    /// How often the service is asked at most, the first time counted; 3 unless told.
+    /// Sets how often the service is asked at most, including the first time. 3 by default.
     ///
     /// # Panics
-    /// If that is never.
+    /// Panics if `tries` is 0.
     #[track_caller]
     #[must_use]
     pub fn tries(mut self, tries: u32) -> Self {
@@ -96,7 +98,7 @@ impl<Q, R> Retry<Q, R> {
         self
     }
 
-    /// The ceiling of the first pause, and that of any; 10 ms and 1 s unless told.
+    /// Sets the ceiling of the first pause, and the maximum ceiling. 10 ms and 1 s by default.
     #[must_use]
     pub fn backoff(mut self, first: Duration, max: Duration) -> Self {
         self.policy.ceiling = nanos(first);
@@ -104,7 +106,7 @@ impl<Q, R> Retry<Q, R> {
         self
     }
 
-    /// Which answers are as bad as none. None is, unless told.
+    /// Sets which answers are as bad as none. None by default.
     #[must_use]
     pub fn when(mut self, is_bad: fn(&R) -> bool) -> Self {
         self.policy.is_bad = is_bad;
@@ -130,24 +132,24 @@ where
             policy: self.policy,
             random: Random::new(cx.now().wrapping_add(self.asked.wrapping_mul(STEP))),
         });
-        // It has just been made, so it takes this.
+        // It has just been created, so it accepts the message.
         let _ = cx.send(&errand, Step::Ask);
     }
 }
 
 enum Step<R> {
-    /// It is time to ask.
+    /// Ask now.
     Ask,
     Answered(Answer<R>),
 }
 
-/// Sees one question through.
+/// Handles one question until it is answered.
 struct Errand<Q, R: 'static> {
     service: Service<Q, R>,
     question: Q,
-    /// None once there is nothing left to do.
+    /// Reply to the asker. `None` once there is nothing left to do.
     reply: Option<Reply<R>>,
-    /// `tries` are those left, `ceiling` that of the next pause.
+    /// Policy, where `tries` are the tries left, and `ceiling` is that of the next pause.
     policy: Policy<R>,
     random: Random,
 }
@@ -180,7 +182,7 @@ where
         let ceiling = self.policy.ceiling.min(self.policy.ceiling_max);
         let pause = Duration::from_nanos(self.random.up_to(ceiling));
         self.policy.ceiling = ceiling.saturating_mul(2);
-        // We have not stopped, so we take this.
+        // This actor has not stopped, so it accepts the message.
         let _ = cx.send_after(pause, &cx.address(), Step::Ask);
     }
 }

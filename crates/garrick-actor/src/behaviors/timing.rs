@@ -1,4 +1,4 @@
-//! Time: how long it took, later, and no longer than.
+//! Time: measuring, delays and timeouts.
 
 use std::time::Duration;
 
@@ -11,11 +11,12 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::system::handle::Handle;
 
-/// A service that asks `service`, and says with its answer how long that took by the world's clock. The seed's
-/// `timing`, which it put around what it measured.
+/// Creates a service that asks `service`, and returns with its answer the time that it took by the
+/// world's clock.
 ///
-/// A door; each question makes an actor `on` a system that waits for its answer. Costs that and two more messages,
-/// one of which is measured too. There is no answer if the service gives none.
+/// A door. Each question creates an actor `on` a system that waits for its answer. It costs that
+/// actor and two more messages, one of which is measured too. There is no answer if the service
+/// gives none.
 ///
 /// # Examples
 /// ```
@@ -58,7 +59,7 @@ enum Watched<Q, R> {
 struct Stopwatch<Q, R: 'static> {
     service: Service<Q, R>,
     began: Nanos,
-    /// None once it has been used.
+    /// Reply to the asker. `None` once it has been used.
     reply: Option<Reply<(R, Duration)>>,
 }
 
@@ -85,10 +86,11 @@ impl<Q: Send + 'static, R: Send + 'static> Actor for Stopwatch<Q, R> {
     }
 }
 
-/// Passes every message on to `to` once `by` has passed. The seed's `send-after`, as a pipe.
+/// Passes every message on to `to` once `by` has passed.
 ///
-/// Messages stay in order. Those under way are with the timers, and arrive even if this has ended. Costs a message
-/// and a timer. Stops when it finds that the target has stopped; that message is a dead letter.
+/// Messages stay in order. Messages under way are with the timers, and arrive even if this actor
+/// has ended. It costs a message and a timer. It stops when it finds that the target has stopped.
+/// That message is a dead letter.
 ///
 /// # Examples
 /// ```
@@ -130,13 +132,13 @@ impl<M: Send + 'static> Actor for Delay<M> {
     }
 }
 
-/// A service that asks `service`, and gives no answer if there is none once `after` has passed. The seed's
-/// `timed-service`.
+/// Creates a service that asks `service`, and gives no answer if there is none once `after` has
+/// passed.
 ///
-/// The service is not told that nobody waits for it any more. What it answers later vanishes.
+/// The service is not notified that no asker waits any more. A later answer vanishes.
 ///
-/// A door; each question makes an actor `on` a system, and a timer, which last until the answer comes or `after` has passed. Costs those and
-/// three more messages.
+/// A door. Each question creates an actor `on` a system, and a timer, which last until the answer
+/// comes or `after` has passed. It costs those and three more messages.
 ///
 /// # Examples
 /// ```
@@ -191,7 +193,7 @@ enum Patient<Q, R> {
 struct Patience<Q, R: 'static> {
     service: Service<Q, R>,
     after: Duration,
-    /// None once it has been used.
+    /// Reply to the asker. `None` once it has been used.
     reply: Option<Reply<R>>,
     timer: Option<Timer>,
 }
@@ -205,7 +207,7 @@ impl<Q: Send + 'static, R: Send + 'static> Actor for Patience<Q, R> {
         match msg {
             Patient::Begin(question) => {
                 cx.ask(&self.service, |reply| (question, reply), Patient::Answered);
-                // We have not stopped, so we take this.
+                // This actor has not stopped, so it accepts the message.
                 let over = cx.start_timer(self.after, &cx.address(), Patient::Over);
                 self.timer = over.ok();
             }

@@ -1,4 +1,4 @@
-//! What stands beside a turn for actors that were made with more than a mailbox.
+//! State beside a turn, for actors with wrappers.
 
 pub(crate) mod pipes;
 pub(crate) mod shelf;
@@ -10,16 +10,16 @@ use crate::failure::path::ActorPath;
 use pipes::Pipes;
 use shelf::Shelf;
 
-/// What the wrappers around an actor lend to its context. An actor without wrappers has none of it, and pays
-/// nothing for it.
+/// The state that the wrappers around an actor lend to its context. An actor without wrappers has
+/// none, and pays nothing for it.
 pub(crate) struct Beside<'a, M> {
-    /// The stash. The context writes, the wrapper reads once the turn's end is known.
+    /// Stash. The context writes, the wrapper reads once the turn's end is known.
     pub(crate) stash: Option<&'a RefCell<Shelf<M>>>,
-    /// What this turn wants of the receive timeout. The context writes, the wrapper reads.
+    /// Change of the receive timeout by this turn. The context writes, the wrapper reads.
     pub(crate) patience: Option<&'a Cell<Option<Patience>>>,
-    /// Its path. The context reads it.
+    /// Path of the actor. The context reads it.
     pub(crate) path: Option<&'a ActorPath>,
-    /// What it has under way, if it has a limit of its own. The context enters more.
+    /// Futures under way, if the actor has its own limit. The context enters more.
     pub(crate) pipes: Option<&'a Arc<Pipes>>,
 }
 
@@ -32,7 +32,7 @@ impl<M> Clone for Beside<'_, M> {
 impl<M> Copy for Beside<'_, M> {}
 
 impl<M> Beside<'_, M> {
-    /// Nothing.
+    /// No state.
     pub(crate) const NONE: Self = Self {
         stash: None,
         patience: None,
@@ -41,11 +41,11 @@ impl<M> Beside<'_, M> {
     };
 }
 
-/// How long an actor waits for a message before it is told that none has come.
+/// The time that an actor waits for a message before it gets the timeout's message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Patience {
-    /// For so many nanoseconds, from this turn on.
+    /// A number of nanoseconds, from this turn on.
     For(u64),
-    /// For ever.
+    /// No limit.
     Endless,
 }

@@ -1,16 +1,17 @@
-//! What an actor has under way beside itself: futures that were piped to it, and streams that are attached to it.
+//! Work under way beside an actor: futures piped to it, and streams attached to it.
 //!
 //! ```text
-//!   cx.pipe(future) --> a cell of its own -- enter --> Pipes [ room for so many | who is under way ]
+//!   cx.pipe(future) --> a separate cell --- enter --> Pipes [ room: the limit  | under way ]
 //!                          |    ^                        ^                          |
 //!                          |    '-- a place, in turn ----'                          | cancel
 //!                          '-- result, as a message --> actor --- its end, a restart
 //! ```
 //!
-//! An actor's cell has no place for them, and most actors never need one. So the [`Pipes`] of an actor are found by its
-//! [`TaskId`] in a table, while there is anything under way: every future keeps them, and the last one takes the entry
-//! out. An actor that was made with a limit of its own brings its own, which need no table. What is cancelled stays
-//! cancelled: who pipes after a restart gets new ones, so nothing of the time before can enter there.
+//! An actor's cell has no place for them, and most actors never need one. So a table finds the
+//! [`Pipes`] of an actor by its [`TaskId`] while anything is under way. Every future keeps the
+//! pipes alive, and the last one removes the entry. An actor with its own limit brings its own
+//! pipes, which need no table. Cancelled pipes stay cancelled. After a restart the actor gets new
+//! ones, so work from before cannot enter there.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -19,37 +20,37 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 use garrick_sched::{Address, Room, TaskId, Watch};
 use indexmap::IndexMap;
 
-/// Futures of one actor that are under way at once, unless it was made with another limit.
+/// Default limit on the futures of one actor that are polled at once.
 pub(crate) const PIPES_MAX: usize = 64;
-/// Tables with a lock each.
+/// Number of tables, each with its own lock.
 const SHARDS: usize = 16;
 
-/// Somebody under way.
+/// A future or stream under way.
 pub(crate) trait Cancel: Send + Sync {
     /// Ends it.
     fn cancel(&self);
 }
 
-/// Those under way.
+/// The futures and streams under way.
 #[derive(Default)]
 struct Members {
-    /// By their numbers, so in the order in which they came. Each enters itself and leaves.
+    /// Members by number, so in the order in which they came. Each enters itself and leaves.
     cells: BTreeMap<u64, Arc<dyn Cancel>>,
-    /// The number of the last one.
+    /// Number of the last member.
     last: u64,
-    /// What tells of the actor's end, once it does.
+    /// Watch for the actor's end, once there is one.
     watch: Option<Watch>,
-    /// Whether somebody has seen to that.
+    /// True once a member has set up the watch.
     is_watching: bool,
-    /// Whether nobody may enter any more.
+    /// True once no more may enter.
     is_cancelled: bool,
 }
 
-/// See the module.
+/// The futures and streams that an actor has under way.
 pub(crate) struct Pipes {
-    /// Under what they stand in the table; none if an actor brought them.
+    /// Key in the table. `None` if the actor brought these pipes.
     owner: Option<TaskId>,
-    /// Places for those that are polled.
+    /// Places for the futures that are polled.
     room: Arc<Room>,
     /// Locked for moments only.
     members: Mutex<Members>,
@@ -60,7 +61,7 @@ type Shard = Mutex<IndexMap<TaskId, Weak<Pipes>>>;
 static PIPES: LazyLock<[Shard; SHARDS]> = LazyLock::new(Default::default);
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing is done under these locks that can fail half way.
+    // No code under these locks can fail halfway.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -80,12 +81,12 @@ impl Pipes {
         })
     }
 
-    /// Those of an actor that has a limit of its own.
+    /// Creates the pipes of an actor with its own limit.
     pub(crate) fn limited(limit: usize) -> Arc<Self> {
         Self::new(None, limit)
     }
 
-    /// Those of an actor that has not.
+    /// Returns the pipes of an actor without its own limit.
     pub(crate) fn of(owner: TaskId) -> Arc<Self> {
         let mut shard = shard(owner);
         if let Some(pipes) = shard.get(&owner).and_then(Weak::upgrade) {
@@ -96,7 +97,7 @@ impl Pipes {
         pipes
     }
 
-    /// Ends all that an actor has under way, if there is anything: it has ended, or is to be replaced.
+    /// Ends everything that an actor has under way, because it has ended or is to be replaced.
     pub(crate) fn cancel_of(owner: TaskId) {
         let pipes = shard(owner).swap_remove(&owner);
         if let Some(pipes) = pipes.and_then(|pipes| pipes.upgrade()) {
@@ -104,7 +105,7 @@ impl Pipes {
         }
     }
 
-    /// Ends all that is under way, for good.
+    /// Ends everything under way, for good.
     pub(crate) fn cancel(&self) {
         let mut members = lock(&self.members);
         members.is_cancelled = true;
@@ -116,13 +117,14 @@ impl Pipes {
         }
     }
 
-    /// Whether they were cancelled.
+    /// Returns true if the pipes were cancelled.
     pub(crate) fn is_cancelled(&self) -> bool {
         lock(&self.members).is_cancelled
     }
 
-    /// One more is under way; none may be any more if there is no answer. It has to give the turn under way a good end
-    /// at once if the second value is true: the end of the actor is watched from then on.
+    /// Enters a cell as under way. Returns `None` if no more may enter. If the second value is
+    /// true, the caller must commit the turn under way at once: the end of the actor is watched
+    /// from then on.
     pub(crate) fn enter<M: Send + 'static>(
         self: &Arc<Self>,
         cell: Arc<dyn Cancel>,
@@ -147,9 +149,9 @@ impl Pipes {
         Some((entered, is_first))
     }
 
-    /// The end of the actor is the end of all that is under way.
+    /// Watches the actor, whose end is the end of everything under way.
     fn watch<M: Send + 'static>(self: &Arc<Self>, actor: &Address<M>) {
-        // The notice keeps nothing: the last one under way is to be the end of all this.
+        // The notice keeps nothing alive: the last cell under way is to end the pipes.
         let pipes = Arc::downgrade(self);
         let watch = actor.watch(move |_| {
             if let Some(pipes) = pipes.upgrade() {
@@ -159,7 +161,7 @@ impl Pipes {
         lock(&self.members).watch = Some(watch);
     }
 
-    /// Places for those that are polled.
+    /// Returns the places for the futures that are polled.
     pub(crate) fn room(&self) -> &Arc<Room> {
         &self.room
     }
@@ -172,7 +174,7 @@ impl Drop for Pipes {
         }
         if let Some(owner) = self.owner {
             let mut shard = shard(owner);
-            // Somebody else's may stand there by now.
+            // A newer entry may stand there by now.
             if shard
                 .get(&owner)
                 .is_some_and(|pipes| pipes.strong_count() == 0)
@@ -183,7 +185,7 @@ impl Drop for Pipes {
     }
 }
 
-/// One under way, until dropped.
+/// A registration of a cell under way. Ends when it is dropped.
 pub(crate) struct Entered {
     pipes: Arc<Pipes>,
     number: u64,

@@ -1,4 +1,4 @@
-//! Messages that an actor has put aside, and what the turn under way wants to do with them.
+//! Messages that an actor has stashed, and the changes that the turn under way makes to them.
 //!
 //! ```text
 //!    kept:  [ oldest ............................ newest ]
@@ -12,18 +12,18 @@ use std::{fmt, mem};
 
 use crate::quiet::{self, Several};
 
-/// See the module. It is touched by the turns of one actor only.
+/// The stash of an actor. Only the turns of that actor touch it.
 pub(crate) struct Shelf<M> {
     kept: Several<VecDeque<M>>,
     capacity: usize,
-    /// How many of the newest ones the turn under way has put there.
+    /// Number of the newest messages that the turn under way has stashed.
     added: usize,
-    /// How many of the oldest ones it has taken back.
+    /// Number of the oldest messages that the turn under way has unstashed.
     released: usize,
 }
 
 impl<M> Shelf<M> {
-    /// An empty one; nothing is allocated yet.
+    /// Creates an empty shelf. Nothing is allocated yet.
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
             kept: Several::default(),
@@ -33,12 +33,12 @@ impl<M> Shelf<M> {
         }
     }
 
-    /// How many messages there are, without those taken back.
+    /// Returns the number of messages, without the unstashed ones.
     pub(crate) fn len(&self) -> usize {
         self.kept.len() - self.released
     }
 
-    /// Puts a message aside, or gives it back if there is no room.
+    /// Stashes a message, or returns it if there is no room.
     pub(crate) fn add(&mut self, msg: M) -> Result<(), M> {
         if self.len() >= self.capacity {
             return Err(msg);
@@ -48,21 +48,21 @@ impl<M> Shelf<M> {
         Ok(())
     }
 
-    /// Takes back up to `count` of the oldest messages, when the turn ends; how many it will be.
+    /// Unstashes up to `count` of the oldest messages when the turn ends. Returns their number.
     pub(crate) fn release(&mut self, count: usize) -> usize {
         let count = count.min(self.len());
         self.released += count;
         count
     }
 
-    /// The turn has ended well: what it has taken back, oldest first.
+    /// Commits the turn, and returns the messages that it has unstashed, oldest first.
     pub(crate) fn commit(&mut self) -> impl Iterator<Item = M> {
         self.added = 0;
         let released = mem::take(&mut self.released);
         self.kept.drain(..released)
     }
 
-    /// The turn has not: the messages are those from before it.
+    /// Undoes the changes of the turn.
     pub(crate) fn undo(&mut self) {
         self.released = 0;
         let added = mem::take(&mut self.added);
@@ -70,7 +70,7 @@ impl<M> Shelf<M> {
         quiet::drop_each(self.kept.split_off(before));
     }
 
-    /// Takes everything.
+    /// Takes all messages, after undoing the changes of the turn.
     pub(crate) fn take_all(&mut self) -> VecDeque<M> {
         self.undo();
         mem::take(&mut *self.kept)
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What a turn may do, and how it may end.
+    /// A step of a turn, or its end.
     #[derive(Clone, Copy, Debug)]
     enum Step {
         Add,
@@ -131,7 +131,7 @@ mod tests {
         #[test]
         fn a_shelf_does_what_plain_lists_do(steps in steps(), capacity in 0..8_usize) {
             let (mut shelf, mut model) = (Shelf::new(capacity), Model::default());
-            // The model at the beginning of the turn.
+            // State of the model at the beginning of the turn.
             let mut before = model.clone();
             for (n, step) in (0..).zip(steps) {
                 match step {

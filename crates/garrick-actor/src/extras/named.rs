@@ -1,7 +1,8 @@
-//! Actors with a name of their own, which stands in every report about them.
+//! Named actors, whose path appears in every report about them.
 //!
-//! A wrapper around the actor keeps the path, so that only those who have one pay for it. When a turn panics, the wrapper
-//! leaves the path on its thread on the way up, for the report that follows.
+//! A wrapper around the actor keeps the path, so only named actors pay for it. When a turn panics,
+//! the wrapper leaves the path in a thread-local variable during unwinding, for the report that
+//! follows.
 
 use std::cell::RefCell;
 use std::mem;
@@ -16,18 +17,20 @@ use crate::model::context::Context;
 use crate::span;
 
 thread_local! {
-    /// The actor whose turn has just panicked here, and its type's name.
+    /// Type name and path of the actor whose turn has just panicked on this thread.
     static FAILED: RefCell<Option<(&'static str, ActorPath)>> = const { RefCell::new(None) };
 }
 
-/// The path of an actor of that type whose turn has just panicked on this thread, if it has one.
+/// Returns the path of an actor of that type whose turn has just panicked on this thread, if it has
+/// a path.
 pub(crate) fn take_failed(task: &str) -> Option<ActorPath> {
     let failed = FAILED.take();
-    // What a destructor has left behind is about somebody else.
+    // A path left behind by a destructor belongs to another actor.
     failed.and_then(|(name, path)| (name == task).then_some(path))
 }
 
-/// Leaves the path behind when it is dropped, by a panic of the turn. A turn that ends in order forgets it.
+/// Leaves the path behind when it is dropped by a panic of the turn. A turn that ends normally
+/// forgets it.
 struct Witness<'a> {
     name: &'static str,
     path: &'a ActorPath,
@@ -88,7 +91,7 @@ impl<A: Actor> Actor for Named<A> {
     }
 }
 
-/// Gives an actor a name, for one that no actor spawns.
+/// Names an actor that no actor spawns.
 #[track_caller]
 pub(crate) fn named<A: Actor>(name: &str, actor: A) -> Named<A> {
     let path = ActorPath::new(None, name);
@@ -96,10 +99,11 @@ pub(crate) fn named<A: Actor>(name: &str, actor: A) -> Named<A> {
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Makes an actor with a name, as [`Context::spawn`] does. Its path begins with this actor's, if that has one.
+    /// Spawns a named actor on this worker, like [`Context::spawn`]. Its path begins with this
+    /// actor's path, if this actor has one.
     ///
     /// # Panics
-    /// If the name is empty, or has `/`, `#` or a control character in it.
+    /// Panics if the name is empty, or contains `/`, `#` or a control character.
     ///
     /// # Examples
     /// See [`ActorPath`].
@@ -113,7 +117,7 @@ impl<M: 'static> Context<'_, M> {
         self.spawn(Named { actor, path })
     }
 
-    /// The path of this actor, if it was given a name.
+    /// Returns the path of this actor, if it was given a name.
     #[must_use]
     pub fn path(&self) -> Option<&ActorPath> {
         self.beside().path

@@ -1,4 +1,4 @@
-//! How many futures an actor may have under way.
+//! Limits on the number of an actor's futures.
 
 use std::fmt;
 use std::num::NonZero;
@@ -9,13 +9,14 @@ use crate::beside::pipes::Pipes;
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 
-/// An actor with a limit of its own for [`Context::pipe`], made by [`with_pipe_limit`].
+/// An actor with its own limit for [`Context::pipe`], created by [`with_pipe_limit`].
 pub struct WithPipeLimit<A> {
     actor: A,
     pipes: Arc<Pipes>,
 }
 
-/// An actor of whose futures, started by [`Context::pipe`], at most `limit` are polled at once; the others wait for a place.
+/// Wraps an actor so that at most `limit` of the futures it starts by [`Context::pipe`] are polled
+/// at once. The others wait for a free place.
 ///
 /// # Examples
 /// ```

@@ -1,10 +1,12 @@
-//! Messages put aside, to be handled later.
+//! Messages set aside for later.
 //!
-//! A wrapper around an actor keeps them, and looks how each turn ends: what the turn has put aside stays, and what it
-//! has taken back is sent to the actor, if it ends well; if not, the stash is as it was. An actor without the wrapper
-//! pays nothing.
+//! A wrapper around the actor keeps the messages, and checks how each turn ends. If the turn ends
+//! well, messages that it stashed stay stashed, and messages that it unstashed are sent to the
+//! actor. If not, the stash is as it was before the turn. An actor without the wrapper pays
+//! nothing.
 //!
-//! What is taken back goes to the end of the mailbox, so messages that wait there already are handled before it.
+//! Unstashed messages go to the end of the mailbox. Messages that wait there already are handled
+//! first.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -20,13 +22,13 @@ use crate::model::next::Next;
 use crate::model::outcome::Outcome;
 use crate::quiet::{self, Several};
 
-/// Gives an actor a stash for up to `capacity` messages, which it uses by [`Context::stash`] and
+/// Gives an actor a stash of up to `capacity` messages. The actor uses it by [`Context::stash`] and
 /// [`Context::unstash_all`].
 ///
-/// Messages that are still in there when the actor ends, however it ends, are dead letters.
+/// Messages that are still stashed when the actor ends, however it ends, become dead letters.
 ///
 /// # Examples
-/// A door that keeps callers waiting until it is opened, as two behaviors:
+/// A door that makes callers wait until it is opened, as two behaviors:
 /// ```
 /// use garrick_actor::{Behavior, Local, Reply, behavior, with_stash};
 ///
@@ -42,7 +44,7 @@ use crate::quiet::{self, Several};
 ///                 cx.unstash_all();
 ///                 cx.becomes_behavior(open());
 ///             }
-///             // One too many is dropped, and with it its reply.
+///             // A message over the capacity is dropped with its reply.
 ///             caller => drop(cx.stash(caller)),
 ///         }
 ///     })
@@ -74,28 +76,28 @@ where
     }
 }
 
-/// An actor with a stash, made by [`with_stash`].
+/// An actor with a stash, created by [`with_stash`].
 pub struct Stashing<A: Actor<Msg: Send>> {
     actor: A,
     shelf: RefCell<Shelf<A::Msg>>,
-    /// Who runs it, known once there was something in the stash.
+    /// Sponsor that runs the actor. Set once a message has been stashed.
     sponsor: Option<Handle>,
 }
 
-/// Why a message was not put aside. It comes back.
+/// The reason why a message was not stashed. Returns the message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum StashError<M> {
-    /// As many messages are put aside as were said to [`with_stash`].
+    /// The stash holds the number of messages that was passed to [`with_stash`].
     Full(M),
-    /// The actor was not made by [`with_stash`].
+    /// The actor was not created by [`with_stash`].
     Missing(M),
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Puts a message aside, if this turn ends well.
+    /// Stashes a message if this turn ends well.
     ///
     /// # Errors
-    /// Gives the message back if the stash is full, or if there is none.
+    /// Returns the message if the stash is full, or if the actor has no stash.
     ///
     /// # Examples
     /// See [`with_stash`].
@@ -106,20 +108,20 @@ impl<M: 'static> Context<'_, M> {
         }
     }
 
-    /// Takes all messages back that were put aside so far, if this turn ends well, and says how many they are: this
-    /// actor receives them again, in the order in which they were put aside, behind those that wait already.
+    /// Unstashes all messages if this turn ends well, and returns their number. This actor receives
+    /// them again in the order in which they were stashed, after the messages that wait already.
     pub fn unstash_all(&self) -> usize {
         self.unstash(usize::MAX)
     }
 
-    /// Takes the oldest messages back that were put aside, `count` of them or all there are; see
+    /// Unstashes the oldest messages, at most `count` of them, and returns their number. See
     /// [`Context::unstash_all`].
     pub fn unstash(&self, count: usize) -> usize {
         let shelf = self.beside().stash;
         shelf.map_or(0, |shelf| shelf.borrow_mut().release(count))
     }
 
-    /// How many messages are put aside.
+    /// Returns the number of stashed messages.
     #[must_use]
     pub fn stash_len(&self) -> usize {
         let shelf = self.beside().stash;
@@ -128,13 +130,13 @@ impl<M: 'static> Context<'_, M> {
 }
 
 impl<A: Actor<Msg: Send>> Stashing<A> {
-    /// A turn of the actor, and what its end means for the stash.
+    /// Runs a turn of the actor, and commits or undoes its changes to the stash.
     fn turn(
         &mut self,
         cx: &mut Context<'_, A::Msg>,
         turn: impl FnOnce(&mut A, &mut Context<'_, A::Msg>) -> Next,
     ) -> Next {
-        // What a turn that panicked has left behind, if the actor has survived it.
+        // Undo the changes of a turn that panicked, if the actor has survived it.
         self.shelf.get_mut().undo();
         let beside = Beside {
             stash: Some(&self.shelf),
@@ -147,7 +149,7 @@ impl<A: Actor<Msg: Send>> Stashing<A> {
             return next;
         }
         for msg in shelf.commit() {
-            // An actor that is stopped by others at this moment does not get it any more.
+            // An actor that another thread stops at this moment no longer receives the message.
             let _ = cx.send(&cx.address(), msg);
         }
         if shelf.len() > 0 && self.sponsor.is_none() {
@@ -185,12 +187,12 @@ impl<A: Actor<Msg: Send>> Drop for Stashing<A> {
     }
 }
 
-/// Makes dead letters of messages: sends them to a task that stops before the first.
+/// Turns messages into dead letters: sends them to a task that stops before the first.
 fn bury<M: Send + 'static>(sponsor: &Handle, mut letters: Several<VecDeque<M>>) {
     if letters.is_empty() {
         return;
     }
-    // A sponsor that has ended counts nothing any more.
+    // A sponsor that has ended no longer counts.
     if let Ok(grave) = sponsor.spawn(Grave(std::marker::PhantomData)) {
         for letter in letters.drain(..) {
             quiet::drop(grave.send(letter));
@@ -234,9 +236,7 @@ impl<M> fmt::Debug for StashError<M> {
 impl<M> fmt::Display for StashError<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Full(_) => {
-                "the stash is full: it holds as many messages as `with_stash` was told"
-            }
+            Self::Full(_) => "the stash is full: it holds as many messages as `with_stash` allows",
             Self::Missing(_) => "the actor has no stash: spawn it by `with_stash`",
         })
     }

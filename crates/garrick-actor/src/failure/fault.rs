@@ -1,8 +1,9 @@
-//! Why an actor failed, and how it says so without a panic.
+//! The reason why an actor failed, and failing without a panic.
 //!
-//! A handler that cannot go on returns [`Next::Fail`](crate::Next::Fail), and [`Context::fail`](crate::Context::fail)
-//! makes one of an error. The error does not fit into a `Next`, which every turn returns in a register; it waits in
-//! a variable of the thread until the turn, which is just ending, is looked at.
+//! A handler that cannot go on returns [`Next::Fail`](crate::Next::Fail).
+//! [`Context::fail`](crate::Context::fail) creates it from an error. The error does not fit into a
+//! `Next`, which every turn returns in a register. A thread-local variable holds it until the turn,
+//! which is about to end, has been evaluated.
 
 use std::cell::RefCell;
 use std::error::Error;
@@ -16,26 +17,28 @@ use crate::quiet;
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 
 thread_local! {
-    /// Why the turn under way fails. Written by `Context::fail`, taken by whoever sees `Next::Fail`.
+    /// Reason why the turn under way fails. Written by `Context::fail`, taken by the code that
+    /// handles `Next::Fail`.
     static WHY: RefCell<Option<BoxError>> = const { RefCell::new(None) };
 }
 
-/// Why a supervised actor is not up any more. What a decider decides by.
+/// Reason why a supervised actor is no longer up. A decider decides by it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Fault {
-    /// A turn panicked, its factory did, or its start, and this is what the panic said.
+    /// A turn, the start or the factory of the actor panicked with this message.
     Panic(Arc<str>),
     /// A turn failed with an error, which can be downcast.
     Error(Arc<dyn Error + Send + Sync>),
-    /// A supervisor gave up, and this is what it says about it.
+    /// A supervisor gave up, with this message.
     Escalated(Arc<str>),
-    /// It stopped of its own will. No decider is asked: that is a matter of [`Restart`](crate::Restart).
+    /// The actor stopped by itself. No decider is called: [`Restart`](crate::Restart) governs this
+    /// case.
     Stopped,
 }
 
 impl Fault {
-    /// The fault of a turn that ended in `Next::Fail`.
+    /// Returns the fault of a turn that ended in `Next::Fail`.
     pub(crate) fn of_turn() -> Self {
         Self::Error(take_why().into())
     }
@@ -49,7 +52,7 @@ impl Fault {
 /// Returns the text of `what`. Catches a panic of its `Display`.
 fn said(what: &impl fmt::Display) -> String {
     let said = quiet::call(|| what.to_string());
-    said.unwrap_or_else(|| "an error that panicked when it was asked what it is".to_owned())
+    said.unwrap_or_else(|| "an error whose `Display` panicked".to_owned())
 }
 
 impl fmt::Display for Fault {
@@ -63,23 +66,24 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Keeps the reason for the `Next::Fail` that follows.
+/// Stores the reason for the `Next::Fail` that follows.
 pub(crate) fn set_why(why: BoxError) {
-    // What was there before is dropped when nothing is borrowed any more: its destructor may come here.
+    // Drops the previous value only when nothing is borrowed any more: its destructor may come
+    // here.
     drop(WHY.replace(Some(why)));
 }
 
 fn take_why() -> BoxError {
     WHY.take()
-        .unwrap_or_else(|| "a turn ended in `Next::Fail` without saying why".into())
+        .unwrap_or_else(|| "a turn ended in `Next::Fail` without a reason".into())
 }
 
-/// Ends the turn of an actor that nobody supervises as a panic would, without calling the panic hook.
+/// Ends the turn of an unsupervised actor as a panic would, without calling the panic hook.
 #[cold]
 pub(crate) fn fail_alone() -> ! {
     let why = take_why();
     let said = said(&why);
-    // Not within the panic that begins here.
+    // Drop it before the panic begins, not during it.
     quiet::drop(why);
     resume_unwind(Box::new(said))
 }

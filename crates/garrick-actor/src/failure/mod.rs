@@ -1,4 +1,4 @@
-//! What is said about an actor that failed.
+//! Reports about an actor that failed.
 
 pub(crate) mod fault;
 pub(crate) mod path;
@@ -11,11 +11,11 @@ use path::ActorPath;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failure {
-    /// The name of the actor's type.
+    /// Name of the actor's type.
     pub task: &'static str,
-    /// The actor's own name and where it stands, if it was given one.
+    /// Name and place of the actor, if it was given a name.
     pub path: Option<ActorPath>,
-    /// What it said.
+    /// Message of the panic or error.
     pub message: String,
 }
 

@@ -1,10 +1,10 @@
-//! The names of actors that were given one.
+//! The paths of named actors.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where an actor stands among those that were given a name: the path of the actor that made it, if that has one, then
-/// its own name and a number that no other actor of the process has.
+/// The place of an actor among the named actors. It consists of the path of its parent, if the
+/// parent has a name, its own name, and a number that no other actor of the process has.
 ///
 /// # Examples
 /// ```
@@ -31,17 +31,17 @@ pub struct ActorPath {
     text: Arc<str>,
 }
 
-/// The path of those that no actor has made, or none with a name.
+/// Path of the parent if no actor spawned this one, or if the parent has no name.
 const ROOT: &str = "/user";
 
-/// The number of the actor named last.
+/// Number of the actor named last.
 static LAST: Mutex<u64> = Mutex::new(0);
 
 impl ActorPath {
-    /// The path of a new actor.
+    /// Creates the path of a new actor.
     ///
     /// # Panics
-    /// If the name is empty, or would be read as more than a name.
+    /// Panics if the name is empty, or contains `/`, `#` or a control character.
     #[track_caller]
     pub(crate) fn new(parent: Option<&Self>, name: &str) -> Self {
         assert!(
@@ -55,7 +55,7 @@ impl ActorPath {
         }
     }
 
-    /// It as text, as in `/user/bank#1/teller#7`.
+    /// Returns the path as text, for example `/user/bank#1/teller#7`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
@@ -63,7 +63,7 @@ impl ActorPath {
 }
 
 fn next_number() -> u64 {
-    // Nothing can panic half way.
+    // Nothing can panic halfway.
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     *last += 1;
     *last

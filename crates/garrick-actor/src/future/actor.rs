@@ -14,14 +14,15 @@ use super::incoming::Incoming;
 use crate::model::next::Next;
 use crate::model::outcome::Outcome;
 
-/// State with a mailbox, as an [`Actor`](crate::Actor), whose handlers may await. It handles one message at a time: while
-/// a handler waits, later messages wait in order.
+/// State with a mailbox, like an [`Actor`](crate::Actor), whose handlers may await. It handles one
+/// message at a time. While a handler waits, later messages wait in order.
 ///
-/// Each poll of a handler is a [turn](crate::Context): what is sent between two awaits happens when the poll returns
-/// because there is something to wait for, or because the message is handled. A handler that never waits is a single
-/// turn. [`Next::Undo`] and [`Next::Fail`] undo the last poll of the handler; so does a panic, and the actor ends.
+/// Each poll of a handler is a [turn](crate::Context). Messages sent between two awaits are
+/// delivered when the poll returns, because the handler waits or because the message is handled. A
+/// handler that never waits is a single turn. [`Next::Undo`] and [`Next::Fail`] undo the last poll
+/// of the handler. A panic does so too, and ends the actor.
 ///
-/// All of its handlers are one future, made once: a message costs no allocation.
+/// All of its handlers are one future, created once: a message costs no allocation.
 ///
 /// # Examples
 /// ```
@@ -62,11 +63,11 @@ pub trait AsyncActor: Send + Sized + 'static {
     /// The type of its messages.
     type Msg: Send + 'static;
 
-    /// The type that the handlers return: `()` to go on, [`Next`] to say what comes next, or a `Result` of either, whose error fails
-    /// the actor.
+    /// The type that the handlers return: `()` to go on, [`Next`] to choose the next step, or a
+    /// `Result` of either, whose error fails the actor.
     type Outcome: Outcome + Send;
 
-    /// Called once, before the first message, even if none ever comes.
+    /// Called once, before the first message. Runs even if no message ever comes.
     fn started(
         &mut self,
         cx: &mut AsyncContext<Self::Msg>,
@@ -75,14 +76,14 @@ pub trait AsyncActor: Send + Sized + 'static {
         async { Outcome::go_on() }
     }
 
-    /// Handles one message. An `async fn` will do.
+    /// Handles one message. May be written as an `async fn`.
     fn receive(
         &mut self,
         msg: Self::Msg,
         cx: &mut AsyncContext<Self::Msg>,
     ) -> impl Future<Output = Self::Outcome> + Send;
 
-    /// The name under which it is reported.
+    /// Returns the name under which the actor is reported.
     fn name() -> &'static str {
         type_name::<Self>()
     }
@@ -97,11 +98,11 @@ impl<A: AsyncActor> Named for NameOf<A> {
     }
 }
 
-/// What lies between one handler and the next.
+/// State between one handler and the next.
 pub(super) struct Course<M: Send + 'static> {
     pub(super) cx: AsyncContext<M>,
     hand: Borrower<Hand<M>>,
-    /// The poll in which the start began.
+    /// Number of the poll in which the start began.
     began: u64,
 }
 
@@ -113,7 +114,7 @@ impl<M: Send + 'static> Course<M> {
         Self { cx, hand, began }
     }
 
-    /// Returns the first message, after the start. One that has awaited ends the turn.
+    /// Returns the first message, after the start. A start that has awaited ends the turn first.
     pub(super) fn after_start(&mut self, next: Next) -> After<'_, M> {
         let step = match next {
             Next::Continue if self.began == self.cx.poll_number() => Step::Receives,
@@ -122,15 +123,16 @@ impl<M: Send + 'static> Course<M> {
         After { course: self, step }
     }
 
-    /// Returns the next message after a handler is done. The end of each handler is the end of a turn: one that was polled once has had
-    /// its share of messages for that poll, and one that has awaited makes room.
+    /// Returns the next message after a handler is done. The end of each handler is the end of a
+    /// turn. A handler that was polled once has used up the poll's single message. A handler that
+    /// has awaited makes room for others.
     pub(super) fn after(&mut self, next: Next) -> After<'_, M> {
         let step = Step::Ends(next);
         After { course: self, step }
     }
 }
 
-/// The future of [`Course::after`]. Written by hand, because a message passes through it each time.
+/// The future of [`Course::after`]. Written by hand, because every message passes through it.
 pub(super) struct After<'a, M: Send + 'static> {
     course: &'a mut Course<M>,
     step: Step,
@@ -138,7 +140,7 @@ pub(super) struct After<'a, M: Send + 'static> {
 
 /// The next step of an [`After`].
 enum Step {
-    /// A handler, or the start, has returned that.
+    /// A handler, or the start, has returned this.
     Ends(Next),
     Receives,
 }
@@ -146,7 +148,8 @@ enum Step {
 impl<M: Send + 'static> Future for After<'_, M> {
     type Output = Option<M>;
 
-    // At two places of one function, of which the second is passed with each message: a call there costs 4 ns.
+    // Used at two places of one function. Every message passes the second one, where a call costs 4
+    // ns.
     #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, task: &mut task::Context<'_>) -> Poll<Option<M>> {
         let Step::Ends(next) = self.step else {
@@ -154,7 +157,8 @@ impl<M: Send + 'static> Future for After<'_, M> {
         };
         self.step = Step::Receives;
         if next == Next::Continue && hand::waits_for_next_poll(&self.course.hand) {
-            // The handler was polled once. If another message is there already, the body polls again.
+            // The handler was polled once. If another message is there already, the body polls
+            // again.
             return Poll::Pending;
         }
         self.ends_poll(next, task)
@@ -162,7 +166,7 @@ impl<M: Send + 'static> Future for After<'_, M> {
 }
 
 impl<M: Send + 'static> After<'_, M> {
-    /// The poll ends, and its turn with it, or the actor does.
+    /// Ends the poll and its turn, or the actor.
     #[inline(never)]
     fn ends_poll(&self, next: Next, task: &task::Context<'_>) -> Poll<Option<M>> {
         if next == Next::Stop {
@@ -176,7 +180,7 @@ impl<M: Send + 'static> After<'_, M> {
     }
 }
 
-/// All of an actor's handlers, one after the other.
+/// Runs all of an actor's handlers, one after the other.
 pub(super) async fn run<A: AsyncActor>(mut actor: A, mailbox: Incoming<A::Msg>) {
     let mut course = Course::new(mailbox);
     let outcome = actor.started(&mut course.cx).await;

@@ -1,7 +1,8 @@
 //! A stream as a source of messages.
 //!
-//! A message holds a [`Ticket`], and the stream is asked for another item when there is one to be had: so what waits in the
-//! mailbox, and what the actor has still to do with an item, hold the stream back.
+//! Each message holds a [`Ticket`], and the stream is polled for another item only while a ticket
+//! is free. So messages waiting in the mailbox, and the actor's unfinished work on items, hold the
+//! stream back.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -17,22 +18,22 @@ use super::incoming::Incoming;
 use super::piped::{self, Lead, PipeError, Wake};
 use crate::model::context::Context;
 
-/// Items under way unless told.
+/// Default limit of the items under way.
 const UNDER_WAY_MAX: NonZero<usize> = NonZero::new(16).unwrap();
 
-/// What comes from a stream that is attached to an actor.
+/// A message from a stream that is attached to an actor.
 #[derive(Debug)]
 pub enum Streamed<T> {
-    /// An item. Until its ticket is dropped, it counts as one under way.
+    /// An item. It counts as under way until its ticket is dropped.
     Item(T, Ticket),
-    /// There are no more. This comes once, last.
+    /// There are no more items. Comes once, as the last message.
     End,
-    /// The stream has panicked. There are no more.
+    /// The stream has panicked. There are no more items.
     Failed(PipeError),
 }
 
-/// One of the items that may be under way. Dropping it lets the stream go on; whoever is not done with an item, because a
-/// future of [`Context::pipe`] works on it, say, keeps the ticket until then.
+/// The permit of an item under way. Dropping it lets the stream go on. Keep the ticket while work
+/// on the item continues, for example in a future of [`Context::pipe`].
 pub struct Ticket {
     _place: Place,
 }
@@ -43,20 +44,21 @@ impl fmt::Debug for Ticket {
     }
 }
 
-/// A stream that is attached to an actor. Dropping this changes nothing.
+/// A stream that is attached to an actor. Dropping this handle changes nothing.
 #[derive(Debug, Clone)]
 pub struct Attachment {
     cell: Address<Wake>,
 }
 
 impl Attachment {
-    /// Drops the stream. What is in the mailbox already still comes, but no end. In a turn this is staged, as sending is.
+    /// Drops the stream. Messages in the mailbox still arrive, but no end does. Inside a turn,
+    /// detaching is staged like a send.
     pub fn detach(&self) {
         self.cell.stop();
     }
 }
 
-/// A stream that is to be attached, and where to.
+/// A stream to be attached, and its way to the actor.
 struct Job<S, M, F> {
     stream: S,
     room: Arc<Room>,
@@ -87,11 +89,13 @@ where
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Lets a stream send this actor what `into_message` makes of its items and of its end. At most 16 items are under way: no
-    /// more is taken out of the stream before the actor has dropped the [`Ticket`] of one of them.
+    /// Attaches a stream: this actor receives the messages that `into_message` creates from its
+    /// items and from its end. At most 16 items are under way. No more items are taken from the
+    /// stream before the actor has dropped the [`Ticket`] of one of them.
     ///
-    /// The stream is polled as a future of [`Context::pipe`] is, and dropped when the actor ends; it does not count for that
-    /// limit. Until then it keeps the actor alive. In a turn that is undone, nothing is attached.
+    /// The stream is polled like a future of [`Context::pipe`], but does not count for that limit.
+    /// It is dropped when the actor ends. Until then it keeps the actor alive. A turn that is
+    /// undone attaches nothing.
     ///
     /// # Examples
     /// ```
@@ -138,7 +142,7 @@ impl<M: 'static> Context<'_, M> {
         self.attach_with(UNDER_WAY_MAX, stream, into_message)
     }
 
-    /// The same with another number of items that may be under way.
+    /// Attaches a stream, like [`Context::attach`], with another limit of the items under way.
     pub fn attach_with<S, F>(
         &self,
         under_way_max: NonZero<usize>,

@@ -20,12 +20,13 @@ use super::shared::{News, Receives, Ringer, Shared, Word};
 use crate::model::next::Next;
 use crate::quiet;
 
-/// Under which name an actor is reported.
+/// Names the actor in reports.
 pub(super) trait Named: 'static {
     fn name() -> &'static str;
 }
 
-/// Puts messages into the queue of the shared part, and wakes who waits for them there, if that is not the actor's own waker.
+/// Puts messages into the queue of the shared part. Wakes the receiver that waits for them there,
+/// if its waker is not the actor's own.
 #[inline(never)]
 fn fill_queue<M: Send + 'static>(
     shared: &Shared<M>,
@@ -45,14 +46,14 @@ fn fill_queue<M: Send + 'static>(
     drop(inner);
     if let Some(waker) = receiver {
         waker.wake();
-        // It is inside of the future, so it has woken the actor as well.
+        // This waker is inside the future, so it has woken the actor as well.
         shared.bell.answer();
     }
 }
 
 type Make<D, M, Fut> = fn(D, Incoming<M>) -> Fut;
 
-/// A poll under way. Dropped by one that panics, which drops the future.
+/// A poll under way. A poll that panics drops it, which drops the future.
 struct Polling<'a, D, M: Send + 'static, Fut> {
     life: &'a mut Life<D, M, Fut>,
     shared: &'a Shared<M>,
@@ -65,10 +66,10 @@ impl<D, M: Send + 'static, Fut> Drop for Polling<'_, D, M, Fut> {
     }
 }
 
-/// Where an actor is between its making and its end.
+/// The state of an actor between its creation and its end.
 enum Life<D, M: Send + 'static, Fut> {
-    /// What the future is made of when the actor starts, and how. Boxed, because it would take its place for as long as the actor
-    /// lives.
+    /// Data of which the future is made when the actor starts, and the function that makes it.
+    /// Boxed, because it would occupy its place for as long as the actor lives.
     Planned(Box<D>, Make<D, M, Fut>),
     /// The future is there.
     Lives(Pin<Box<Fut>>),
@@ -83,19 +84,20 @@ enum Pause {
     ForMessage,
     /// A ring.
     ForRing,
-    /// One is there already, and the body gathers what has come besides.
+    /// There is a reason already, and the body gathers other words that have come.
     Over,
 }
 
 /// The way of messages to the future.
 enum Inbound<M: Send + 'static> {
-    /// By the queue of the shared part, which any thread may read. What has come since the last poll waits here.
+    /// The queue of the shared part, which any thread may read. Messages since the last poll wait
+    /// here.
     Queue(VecDeque<M>),
-    /// From hand to hand.
+    /// The hand, which the body lends to the future.
     Hand(Lender<Hand<M>>),
 }
 
-/// See the module.
+/// The task of an async actor.
 pub(super) struct Body<M: Send + 'static, D, Fut, N> {
     life: Life<D, M, Fut>,
     pause: Pause,
@@ -103,20 +105,20 @@ pub(super) struct Body<M: Send + 'static, D, Fut, N> {
     shared: Arc<Shared<M>>,
     /// Wakes the actor.
     waker: Waker,
-    /// Counts who has that waker.
+    /// Counts the clones of that waker.
     ringer: Arc<Ringer<M>>,
-    /// True if nobody else had it at the end of the last poll; so nobody has got it since.
+    /// True if there was no other clone at the end of the last poll. Then there is none since.
     was_alone: bool,
-    /// Words that have come since there is a reason for a poll.
+    /// Number of words that have come since there is a reason for a poll.
     gathered: usize,
-    /// How many of them are worth waiting for, as long as more are there. None for one that is supervised: what it was given at
-    /// once it would lose at once.
+    /// Maximum number of words to gather before a poll, while more are there. 0 for a supervised
+    /// actor: words given to it at once would be lost at once.
     gathers: usize,
-    /// What the timing wheel is told to send to, once anybody has slept in here.
+    /// Address and timer for the timing wheel, once the future has slept.
     alarm: Option<(Address<()>, Timer)>,
-    /// The earliest time at which it will.
+    /// Earliest time at which the timer fires.
     armed: Option<Nanos>,
-    /// Those to be woken, empty in between.
+    /// Wakers to be woken. Empty between polls.
     woken: Vec<Waker>,
     name: PhantomData<fn(N)>,
 }
@@ -155,7 +157,7 @@ where
         }
     }
 
-    /// What it was to be made of, if it has not begun.
+    /// Returns the data of the future, if the actor has not begun.
     pub(super) fn take_data(&mut self) -> Option<D> {
         match mem::replace(&mut self.life, Life::Over) {
             Life::Planned(data, _) => Some(*data),
@@ -167,7 +169,7 @@ where
         matches!(self.life, Life::Planned(..))
     }
 
-    /// A ring, or the first word: the future begins, if it has not.
+    /// Handles a ring, or the first word: creates the future if the actor has not begun.
     #[inline(never)]
     fn begin(&mut self, turn: &Turn<'_, Word<M>>) {
         if self.is_planned()
@@ -188,21 +190,22 @@ where
         }
     }
 
-    /// Something has come that the future may wait for at its mailbox.
+    /// Notes an arrival that the future may wait for at its mailbox.
     fn note_arrival(&mut self) {
         if self.pause == Pause::ForMessage {
             self.pause = Pause::Over;
         }
     }
 
-    /// The last address of an opening is gone; false if that is the end.
+    /// Handles the end of an opening, whose last address is gone. Returns false if that is the
+    /// actor's end.
     #[inline(never)]
     fn hear_closed(&mut self, opening: u64) -> bool {
         if self.is_planned() {
-            // The turn that was to make it was undone.
+            // The turn that was to create the actor was undone.
             return false;
         }
-        // An opening of before may have been followed by another one.
+        // An earlier opening may have been followed by another one.
         if self.shared.entry().1 == opening {
             self.shared.inner().closed = true;
             if let Inbound::Hand(hand) = &mut self.inbound {
@@ -225,18 +228,20 @@ where
         }
     }
 
-    /// Returns whether nobody can wake the actor but what is called here.
+    /// Returns true if only code called here can wake the actor.
     #[inline]
     fn is_alone(&self) -> bool {
-        // The waker of the body, and the ringer beside it. Who sleeps has the timing wheel ring.
+        // The waker of the body, and the ringer beside it. The timing wheel rings for sleeps.
         let is_alone =
             Arc::strong_count(&self.ringer) == 2 && self.shared.known_sleepers().is_none();
-        // Pairs with the release by which the last other waker was dropped: what it has rung before is seen.
+        // Pairs with the release by which the last other waker was dropped: what it has rung before
+        // is seen.
         fence(Ordering::Acquire);
         is_alone
     }
 
-    /// One poll, in which the future can receive what has arrived, and `message` behind it.
+    /// Polls once. The future can receive the messages that have arrived, and `message` behind
+    /// them.
     #[inline]
     fn poll(&mut self, message: Option<M>, turn: &Turn<'_, Word<M>>) -> Next {
         if !matches!(self.life, Life::Lives(_)) {
@@ -294,7 +299,8 @@ where
         Next::Continue
     }
 
-    /// A poll begins, and others may wake the actor; those inside of the future are woken whose sleep is over.
+    /// Begins a poll while others may wake the actor. Wakes the futures inside it whose sleep is
+    /// over.
     #[inline(never)]
     fn begin_with_others(&mut self, turn: &Turn<'_, Word<M>>) {
         self.shared.bell.begin();
@@ -302,7 +308,8 @@ where
             return;
         };
         if self.armed.is_some() || sleepers.any() {
-            // An alarm that has rung is none any more, also if nobody sleeps whom it was for: the next sleep needs one of its own.
+            // An alarm that has rung is used up, even if its sleep was cancelled. The next sleep
+            // needs a new alarm.
             let now = turn.now();
             if self.armed.is_some_and(|armed| armed <= now) {
                 self.armed = None;
@@ -315,11 +322,11 @@ where
         for waker in self.woken.drain(..) {
             waker.wake();
         }
-        // They are inside of the future, so they have woken the actor as well.
+        // These wakers are inside the future, so they have woken the actor as well.
         self.shared.bell.answer();
     }
 
-    /// The future waits, and others can wake it, or it has wishes for the end of the turn.
+    /// Ends a poll if others can wake the future, or if it has wishes for the end of the turn.
     #[inline(never)]
     fn rest_with_others(&mut self, hungry: bool, turn: &Turn<'_, Word<M>>) -> Next {
         let (end, born) = self.shared.take_wishes();
@@ -341,7 +348,7 @@ where
         end.unwrap_or(Next::Continue)
     }
 
-    /// Has the timing wheel ring when the first sleep of the future is over.
+    /// Sets the timing wheel to ring when the first sleep of the future is over.
     fn set_alarm(&mut self, turn: &Turn<'_, Word<M>>) {
         let Some(sleepers) = self.shared.known_sleepers() else {
             return;
@@ -353,13 +360,14 @@ where
             let (alarm, timer) = self
                 .alarm
                 .get_or_insert_with(|| (gate::alarm(self.shared.clone()), Timer::repeating()));
-            // A door takes everything.
+            // A door accepts every message.
             let _ = turn.set_timer(timer, deadline, alarm, ());
             self.armed = Some(deadline);
         }
     }
 
-    /// The future is done. A ring that is on its way is waited for, or it would be a dead letter.
+    /// Handles the end of the future. Waits for a ring that is on its way, because it would become
+    /// a dead letter.
     #[inline(never)]
     fn finish(&mut self) -> Next {
         let next = self.linger();
@@ -378,8 +386,9 @@ where
 
     #[inline]
     fn hear_message(&mut self, message: M, turn: &Turn<'_, Word<M>>) -> Next {
-        // Nobody else's word comes before the first one, unless the turn was undone that has made the actor. Whoever
-        // has got its address out of there finds it alive, as any other actor.
+        // No other word comes before the first one, unless the turn that created the actor was
+        // undone. A holder of an address from that turn finds the actor alive, like any other
+        // actor.
         if self.is_planned() {
             self.begin(turn);
         }
@@ -407,7 +416,8 @@ where
         self.go_on(None, turn)
     }
 
-    /// Polls the future if there is a reason to, with `message` behind what has come before.
+    /// Polls the future if there is a reason to, with `message` behind the messages that have come
+    /// before.
     #[inline]
     fn go_on(&mut self, message: Option<M>, turn: &Turn<'_, Word<M>>) -> Next {
         if matches!(self.life, Life::Over) {
@@ -421,7 +431,7 @@ where
         self.poll(message, turn)
     }
 
-    /// One more word has come. Returns whether the poll may wait for others.
+    /// Counts one more word. Returns true if the poll may wait for others.
     fn goes_on_gathering(&mut self, turn: &Turn<'_, Word<M>>) -> bool {
         self.gathered += 1;
         let goes_on = self.gathered < self.gathers && turn.has_more();
@@ -457,7 +467,7 @@ where
 }
 
 impl<M: Send + 'static, D, Fut, N> Body<M, D, Fut, N> {
-    /// A word to one whose future is done.
+    /// Handles a word to an actor whose future is done.
     fn linger(&self) -> Next {
         if self.shared.bell.is_ringing() {
             Next::Continue
@@ -469,8 +479,8 @@ impl<M: Send + 'static, D, Fut, N> Body<M, D, Fut, N> {
 
 impl<M: Send + 'static, D, Fut, N> Drop for Body<M, D, Fut, N> {
     fn drop(&mut self) {
-        // It may hold messages that it has not received. Whatever its destructor does, those who wait for an answer must
-        // not wait for ever.
+        // The future may hold messages that it has not received. Whatever its destructor does,
+        // threads that wait for an answer must not wait forever.
         quiet::drop(mem::replace(&mut self.life, Life::Over));
         if let Some((_, timer)) = self.alarm.take() {
             timer.cancel();

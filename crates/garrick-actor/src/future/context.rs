@@ -1,4 +1,4 @@
-//! What an async actor can do while it is polled.
+//! The operations of an async actor while it is polled.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -14,10 +14,10 @@ use super::sleep::Sleep;
 use crate::failure::fault::set_why;
 use crate::model::next::Next;
 
-/// An async actor's means, besides awaiting. It may be cloned, and kept across awaits.
+/// The operations of an async actor, besides awaiting. It can be cloned, and kept across awaits.
 ///
-/// What is sent, asked or spawned in a poll is staged as in any [turn](crate::Context): it happens when the poll returns,
-/// or not at all.
+/// Sends, asks and spawns in a poll are staged, as in any [turn](crate::Context). They take place
+/// when the poll returns, or not at all.
 pub struct AsyncContext<M: Send + 'static> {
     pub(super) shared: Arc<Shared<M>>,
 }
@@ -27,22 +27,24 @@ impl<M: Send + 'static> AsyncContext<M> {
         Self { shared }
     }
 
-    /// Sends `msg` to `to`, when this poll ends.
+    /// Sends `msg` to `to` when this poll ends.
     ///
     /// # Errors
-    /// Gives the message back if the receiver is known to have stopped.
+    /// Returns the message if the receiver is known to have stopped.
     pub fn send<N: 'static>(&self, to: &Address<N>, msg: N) -> Result<(), SendError<N>> {
         to.send(msg)
     }
 
-    /// The address of this actor, equal to that which it was spawned with. While the actor keeps one, its mailbox does not
-    /// close; if all others are gone, its mailbox is open again.
+    /// Returns the address of this actor, equal to the address that its spawner has. While the
+    /// actor keeps an address, its mailbox does not close. If all others are gone, this opens its
+    /// mailbox again.
     #[must_use]
     pub fn address(&self) -> Address<M> {
         gate::own_address(&self.shared)
     }
 
-    /// A future that is ready when `delay` has passed. It may be raced, joined and dropped like any other.
+    /// Returns a future that is ready when `delay` has passed. It can be raced, joined and dropped
+    /// like any other future.
     ///
     /// # Examples
     /// A message, or none in time:
@@ -75,10 +77,10 @@ impl<M: Send + 'static> AsyncContext<M> {
         Sleep::new(self.shared.sleepers().clone(), delay)
     }
 
-    /// Lets the others have their turn, and ends this one: what was staged so far happens.
+    /// Yields to other actors, and ends this turn: the effects staged so far take place.
     ///
-    /// One that computes for long without waiting for anything keeps its worker's other actors waiting; this is for
-    /// places in between.
+    /// An actor that computes for long without waiting keeps its worker's other actors waiting.
+    /// Call this at places in between.
     pub async fn yield_now(&self) {
         let mut yielded = false;
         poll_fn(|task| {
@@ -92,25 +94,25 @@ impl<M: Send + 'static> AsyncContext<M> {
         .await;
     }
 
-    /// Lets the actor fail when the future that it is in returns it as its [`Next`]; see
-    /// [`Context::fail`](crate::Context::fail). To be called without an await behind it.
+    /// Fails the actor when the future under way returns this value as its [`Next`]. See
+    /// [`Context::fail`](crate::Context::fail). Call it without an await behind it.
     #[must_use = "the handler must return it"]
     pub fn fail(&self, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Next {
         set_why(error.into());
         Next::Fail
     }
 
-    /// Has something done in the turn of this poll, if that ends well.
+    /// Registers an action for the turn of this poll. It runs if the poll ends well.
     pub(super) fn at_end(&self, birth: impl FnOnce(&Turn<'_, Word<M>>) + Send + 'static) {
         self.shared.wish_for_birth(Box::new(birth));
     }
 
-    /// Which poll of the actor this is.
+    /// Returns the number of the actor's current poll.
     pub(super) fn poll_number(&self) -> u64 {
         self.shared.bell.polls()
     }
 
-    /// Has the turn of this poll end in another way than well.
+    /// Makes the turn of this poll end with `next` instead of a commit.
     pub(super) fn wish_for_end(&self, next: Next) {
         self.shared.wish_for_end(next);
     }

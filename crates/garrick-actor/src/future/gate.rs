@@ -1,5 +1,5 @@
-//! The addresses of an async actor: a door, so that the actor learns when the last one is gone although its own wakers
-//! keep it alive.
+//! The addresses of an async actor: a door, which notifies the actor when the last address is gone,
+//! although its own wakers keep it alive.
 
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
@@ -8,17 +8,17 @@ use garrick_sched::{Address, Door, Notice, SendError, TaskId, Turn, door};
 
 use super::shared::{Place, Shared, Word, tell_at};
 
-/// What all addresses of an actor have in common; dropped with the last of them.
+/// State shared by all addresses of an actor. Dropped with the last of them.
 pub(super) struct Entry<M: Send + 'static> {
-    /// The task, once it is made.
+    /// Task of the actor, once it is spawned.
     body: OnceLock<Address<Word<M>>>,
-    /// Whom to tell when it is dropped, and which opening of the actor this is; nobody if the actor's mailbox does not
-    /// close.
+    /// Shared part to notify at the drop, and the number of this opening. `None` if the actor's
+    /// mailbox does not close.
     opening: Option<(Arc<Shared<M>>, u64)>,
 }
 
 impl<M: Send + 'static> Entry<M> {
-    /// The first one, of a task that is still to be made.
+    /// Creates the first entry, of a task that is still to be spawned.
     pub(super) fn first(shared: &Arc<Shared<M>>) -> Arc<Self> {
         Self::with(shared, OnceLock::new())
     }
@@ -34,7 +34,7 @@ impl<M: Send + 'static> Entry<M> {
         entry
     }
 
-    /// One of an actor whose mailbox does not close, because somebody else keeps it.
+    /// Creates an entry of an actor whose mailbox does not close, because a supervisor keeps it.
     pub(super) fn of_kept(body: Address<Word<M>>) -> Arc<Self> {
         Arc::new(Self {
             body: OnceLock::from(body),
@@ -42,13 +42,14 @@ impl<M: Send + 'static> Entry<M> {
         })
     }
 
-    /// The task is made.
+    /// Records the spawned task.
     pub(super) fn set(&self, body: Address<Word<M>>) {
         let set = self.body.set(body);
         debug_assert!(set.is_ok(), "set once, by who made the task");
     }
 
-    /// The task. Whoever has an address can be a moment early: the actor itself, when it starts.
+    /// Returns the task. Waits for it if necessary: the actor itself has an address when it starts,
+    /// and can be a moment early.
     fn body(&self) -> &Address<Word<M>> {
         self.body.wait()
     }
@@ -64,18 +65,20 @@ impl<M: Send + 'static> Drop for Entry<M> {
     }
 }
 
-/// The door.
+/// The door of an async actor.
 struct Gate<M: Send + 'static> {
-    /// The entry's, if it was known when the door was made: whoever sends needs no look at the entry.
+    /// Body of the entry, if it was known when the door was created. A sender then need not read
+    /// the entry.
     body: Option<Address<Word<M>>>,
     entry: Arc<Entry<M>>,
-    /// What the actor's poll will need. One actor of many is out of every cache when a message comes to it.
+    /// Shared part, to prefetch for the actor's poll. An actor of many is out of every cache when a
+    /// message comes to it.
     shared: Option<Arc<Shared<M>>>,
-    /// The same of its future, once it has begun.
+    /// Place of the actor's future, to prefetch it too, once it has begun.
     future: OnceLock<Place>,
 }
 
-/// Of the task, what a poll needs: most of its fields.
+/// Number of bytes of the task that a poll needs: most of its fields.
 const BODY_BYTES: usize = 192;
 
 impl<M: Send + 'static> Gate<M> {
@@ -83,7 +86,7 @@ impl<M: Send + 'static> Gate<M> {
         self.body.as_ref().unwrap_or_else(|| self.entry.body())
     }
 
-    /// Has a message sent to the task.
+    /// Sends a message on to the task.
     #[inline]
     fn hand_on(
         &self,
@@ -100,13 +103,14 @@ impl<M: Send + 'static> Gate<M> {
         }
     }
 
-    /// Has what the poll needs brought near, all at once: one by one they would be waited for, each as long as all of them.
+    /// Prefetches the state that the poll needs, all at once. One by one, each miss would take as
+    /// long as all of them together.
     fn prefetch(&self, shared: &Shared<M>) {
         if let Some(future) = self.future.get() {
             shared.prefetch();
             future.prefetch();
         } else if let Some(future) = shared.future() {
-            // It is known from now on.
+            // The place is known from now on.
             let _ = self.future.set(future);
         }
     }
@@ -143,7 +147,7 @@ impl<M: Send + 'static> Door for Gate<M> {
     }
 }
 
-/// An address through that entry.
+/// Creates an address through that entry.
 pub(super) fn address<M: Send + 'static>(entry: Arc<Entry<M>>) -> Address<M> {
     door(Gate {
         body: entry.body.get().cloned(),
@@ -153,7 +157,8 @@ pub(super) fn address<M: Send + 'static>(entry: Arc<Entry<M>>) -> Address<M> {
     })
 }
 
-/// One more address of an actor. One that had none any more is open again; one that has ended stays so.
+/// Creates another address of an actor. An actor that had no address is open again. An actor that
+/// has ended stays closed.
 pub(super) fn own_address<M: Send + 'static>(shared: &Arc<Shared<M>>) -> Address<M> {
     let known = shared.entry().0.upgrade();
     if let Some(entry) = known {
@@ -169,7 +174,7 @@ pub(super) fn own_address<M: Send + 'static>(shared: &Arc<Shared<M>>) -> Address
     address(Entry::with(shared, OnceLock::from(body)))
 }
 
-/// Where an actor was.
+/// The door of an actor that has ended.
 struct Ended<M>(PhantomData<fn(M)>);
 
 impl<M: Send + 'static> Door for Ended<M> {
@@ -188,7 +193,7 @@ impl<M: Send + 'static> Door for Ended<M> {
     }
 }
 
-/// What the sponsor's timing wheel tells: that it is time to look at who sleeps.
+/// The door for the sponsor's timing wheel: wakes the actor to look at its sleeps.
 struct Alarm<M: Send + 'static>(Arc<Shared<M>>);
 
 impl<M: Send + 'static> Door for Alarm<M> {
@@ -200,12 +205,12 @@ impl<M: Send + 'static> Door for Alarm<M> {
     }
 }
 
-/// An address that wakes the actor. What comes to it late is no dead letter.
+/// Creates an address that wakes the actor. A message that comes to it late is not a dead letter.
 pub(super) fn alarm<M: Send + 'static>(shared: Arc<Shared<M>>) -> Address<()> {
     door(Alarm(shared))
 }
 
-/// The address of one in a supervisor's care, of what its seat receives words for.
+/// Creates the address of a supervised actor from the seat that receives its words.
 pub(crate) fn address_of_kept<M: Send + 'static>(seat: Address<Word<M>>) -> Address<M> {
     address(Entry::of_kept(seat))
 }

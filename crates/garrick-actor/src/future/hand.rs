@@ -1,7 +1,8 @@
-//! The hand: what a body lends to the handlers of its actor for the time of a poll.
+//! The hand: state that a body lends to the handlers of its actor for the time of a poll.
 //!
-//! The handlers of an [`AsyncActor`](super::AsyncActor) are one future that only the body polls, so what lies between the two needs no
-//! lock: the body lends it for the poll, and the future takes its message from there.
+//! The handlers of an [`AsyncActor`](super::AsyncActor) are one future that only the body polls, so
+//! the state between the two needs no lock. The body lends it for the poll, and the future takes
+//! its message from there.
 
 use std::collections::VecDeque;
 use std::task::Poll;
@@ -15,11 +16,11 @@ use super::shared::Shared;
 pub(super) struct Hand<M> {
     /// Messages that have come.
     queue: Queue<M>,
-    /// True once the poll under way has received one.
+    /// True once the poll under way has received a message.
     has_received: bool,
     /// True if the future waits for a message.
     pub(super) wants: bool,
-    /// True once no address has led to the actor. The shared part tells whether that is still so.
+    /// True once no address has led to the actor. The shared part has the current state.
     pub(super) was_closed: bool,
 }
 
@@ -39,7 +40,7 @@ impl<M: Send + 'static> Hand<M> {
         self.queue.push(message);
     }
 
-    /// A poll begins, which may receive one message. This one, if any, is behind all others.
+    /// Begins a poll, which may receive one message. Puts `message`, if any, behind all others.
     #[inline]
     pub(super) fn begin_poll(&mut self, message: Option<M>) {
         (self.has_received, self.wants) = (false, false);
@@ -48,7 +49,8 @@ impl<M: Send + 'static> Hand<M> {
         }
     }
 
-    /// Returns whether the future waits for a message although there is one, because it has received one in this poll.
+    /// Returns true if the future waits for a message although there is one, because it has
+    /// received one in this poll.
     #[inline]
     pub(super) fn is_hungry(&self) -> bool {
         self.wants && !self.queue.is_empty()
@@ -62,7 +64,8 @@ impl<M: Send + 'static> Hand<M> {
     }
 }
 
-/// Has the future wait for the next poll, if it has received a message in this one. Returns whether it has.
+/// Makes the future wait for the next poll if it has received a message in this one. Returns true
+/// if it has.
 #[inline]
 pub(super) fn waits_for_next_poll<M: Send + 'static>(from: &Borrower<Hand<M>>) -> bool {
     let waits = from.with(|hand| {
@@ -72,7 +75,8 @@ pub(super) fn waits_for_next_poll<M: Send + 'static>(from: &Borrower<Hand<M>>) -
     waits.unwrap_or(false)
 }
 
-/// Receives a message from the body that polls, one a poll; none once no address leads to the actor, and everything is received.
+/// Receives a message from the body that polls, one per poll. Returns `None` once no address leads
+/// to the actor and every message is received.
 #[inline]
 pub(super) fn receive<M: Send + 'static>(
     from: &Borrower<Hand<M>>,
@@ -92,6 +96,6 @@ pub(super) fn receive<M: Send + 'static>(
         hand.wants = true;
         Poll::Pending
     });
-    // Nobody else polls it.
+    // Only the body polls the future.
     received.unwrap_or(Poll::Pending)
 }

@@ -19,21 +19,21 @@ use super::shared::Shared;
 use crate::beside::pipes::Cancel;
 use crate::quiet;
 
-/// What comes to an async actor: its mailbox, as its future sees it. A [`Stream`] as well.
+/// The mailbox of an async actor, as its future sees it. Also a [`Stream`] of messages.
 ///
 /// # Examples
 /// See [`System::spawn_async`](crate::System::spawn_async).
 pub struct Incoming<M: Send + 'static> {
     shared: Arc<Shared<M>>,
-    /// Taken from the shared queue, so that most messages need no lock.
+    /// Messages taken from the shared queue, so that most messages need no lock.
     batch: VecDeque<M>,
-    /// Messages that a poll may receive.
+    /// Number of messages that a poll may receive.
     share: usize,
-    /// The hand that handlers receive from, in place of the queue.
+    /// Hand that handlers receive from, in place of the queue.
     hand: Option<Borrower<Hand<M>>>,
-    /// The poll of which `left` are still to be received.
+    /// Number of the poll that `left` belongs to.
     poll: u64,
-    /// That many.
+    /// Number of messages that the poll may still receive.
     left: usize,
 }
 
@@ -49,7 +49,7 @@ impl<M: Send + 'static> Incoming<M> {
         }
     }
 
-    /// What the actor can do besides receiving.
+    /// Returns the actor's context, for everything besides receiving.
     ///
     /// # Examples
     /// ```
@@ -72,24 +72,25 @@ impl<M: Send + 'static> Incoming<M> {
         AsyncContext::new(self.shared.clone())
     }
 
-    /// Takes it apart, if it receives by hand.
+    /// Takes this apart into the context and the hand, which is there if it receives by hand.
     pub(super) fn into_parts(mut self) -> (AsyncContext<M>, Option<Borrower<Hand<M>>>) {
         (self.context(), self.hand.take())
     }
 
-    /// Waits for the next message. None once no address leads to the actor any more, and everything that was sent to it
-    /// has been received.
+    /// Waits for the next message. Returns None once no address leads to the actor and every
+    /// message sent to it has been received.
     ///
-    /// In one poll of the actor 64 messages can be received, then others get their turn. Only the mailbox is held back
-    /// like that: whatever else the actor waits for is ready when it is ready.
+    /// One poll of the actor can receive 64 messages. Then other actors get their turn. Only the
+    /// mailbox is held back like that. Everything else that the actor waits for is ready when it is
+    /// ready.
     ///
     /// # Cancel safety
-    /// A message is given to who polls, or to nobody: one that is dropped loses nothing.
+    /// A dropped future loses no message: a message is taken only when the future is ready.
     pub async fn recv(&mut self) -> Option<M> {
         poll_fn(|context| self.poll_recv(context)).await
     }
 
-    /// The same for who polls by hand.
+    /// Polls for the next message, like [`Incoming::recv`].
     pub fn poll_recv(&mut self, context: &mut task::Context<'_>) -> Poll<Option<M>> {
         let poll = self.shared.bell.polls();
         if self.poll != poll {
@@ -105,30 +106,31 @@ impl<M: Send + 'static> Incoming<M> {
         self.poll_queue(context)
     }
 
-    /// A message that is there already. It does not wait, so it is not held back; see [`Incoming::recv`].
+    /// Returns a message that is already there, if any. It does not wait, so it is not held back;
+    /// see [`Incoming::recv`].
     pub fn try_recv(&mut self) -> Option<M> {
         let known = self.batch.pop_front();
         known.or_else(|| self.shared.inner().queue.take_first(&mut self.batch))
     }
 
-    /// How many messages there are to receive at once.
+    /// Returns the number of messages that can be received at once.
     #[must_use]
     pub fn len(&self) -> usize {
         self.batch.len() + self.shared.inner().queue.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if no message can be received at once.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The actor, as one that can be ended.
+    /// Returns the actor as a [`Cancel`], which can end it.
     pub(super) fn as_cancel(&self) -> Arc<dyn Cancel> {
         self.shared.clone()
     }
 
-    /// The batch is used up, or the share of this poll.
+    /// Polls the queue, after the batch or the share of this poll is used up.
     fn poll_queue(&mut self, context: &task::Context<'_>) -> Poll<Option<M>> {
         let mut inner = self.shared.inner();
         if self.left > 0
@@ -147,8 +149,8 @@ impl<M: Send + 'static> Incoming<M> {
             return Poll::Pending;
         }
         drop(inner);
-        // Wakers are cloned and dropped when nothing is locked, whoever they belong to. Nothing comes meanwhile: the queue is
-        // filled between two polls.
+        // Wakers are cloned and dropped when nothing is locked, because they may be foreign code.
+        // No message comes meanwhile: the queue is filled between two polls.
         let waker = context.waker().clone();
         let before = self.shared.inner().receiver.replace(waker);
         drop(before);
@@ -174,7 +176,7 @@ impl<M: Send + 'static> Drop for Incoming<M> {
             count_dead_letters(self.batch.len() as u64);
             return quiet::drop_each(mem::take(&mut self.batch));
         }
-        // Whoever ends the actor sees to what nobody has received.
+        // The code that ends the actor takes care of unreceived messages.
         inner.queue.drain_behind(&mut self.batch);
         inner.queue = Queue::of(mem::take(&mut self.batch));
     }

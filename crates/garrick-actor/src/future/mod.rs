@@ -1,8 +1,9 @@
 //! Async actors: futures as actors, without any other executor.
 //!
-//! The task of an async actor is one future. A message is put into a queue that the future receives from, and the future
-//! is polled; its waker sends the task a message like any other, so it is woken, moved, stopped and counted by the
-//! ordinary paths of the scheduler. Each poll is a turn. `README.md` in this folder has the states of a body and its invariants.
+//! The task of an async actor is one future. A message is put into a queue that the future receives
+//! from, and the future is polled. Its waker sends the task a message like any other, so the
+//! scheduler wakes, moves, stops and counts the task by its ordinary paths. Each poll is a turn.
+//! `README.md` in this folder has the states of a body and its invariants.
 //!
 //! ```text
 //!   Address<M>: a door ---> Word::Message ---> Body: arrived ---> queue ---> Incoming::recv, or Hand ---> handlers
@@ -12,18 +13,19 @@
 //!   timing wheel: the earliest sleep -----------+
 //! ```
 //!
-//! **Budget.** A poll may receive a share of messages, and then the receiving end says `Pending`, while the task sends
-//! itself a ring and stands at the end of the line. Nothing else is ever held back, so a ready future inside of the actor is
-//! not refused and polled again for nothing, as leaf futures of tokio are once its budget is spent.
+//! **Budget.** A poll may receive a limited number of messages. Then the receiving end returns
+//! `Pending`, and the task sends itself a ring and goes to the end of the run queue. Nothing else
+//! is ever held back. So a ready future inside the actor is not refused and polled again for
+//! nothing, unlike leaf futures of tokio once their budget is spent.
 //!
-//! **Ends.** A waker keeps nothing but the shared part alive; the actor keeps itself alive, until its future ends or it is
-//! stopped. When the last address is gone, [`Incoming::recv`] says that nothing more will come.
+//! **Ends.** A waker keeps only the shared part alive. The actor keeps itself alive, until its
+//! future ends or it is stopped. When the last address is gone, [`Incoming::recv`] returns `None`.
 //!
-//! **Beside an actor.** A future that is piped to an actor, and a stream that is attached to one, are such a body as well, which
-//! receives nothing but wakes. What becomes of them is told by `crate::pipes`.
+//! **Beside an actor.** A future piped to an actor, and a stream attached to one, also run as such
+//! a body, which receives only wakes. `crate::beside::pipes` keeps track of them.
 //!
-//! **In care.** A supervisor's seat runs the body as an actor that receives words, and makes another one at a restart; what the
-//! last one had not received is handed on.
+//! **Supervision.** A supervisor's seat runs the body as an actor that receives words, and creates
+//! another one at a restart. Messages that the last one had not received are handed on.
 
 mod sleepers;
 

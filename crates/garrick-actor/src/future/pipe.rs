@@ -12,7 +12,7 @@ use super::piped::{self, Lead, PipeError};
 use crate::beside::pipes::Pipes;
 use crate::model::context::Context;
 
-/// A future that is to be piped, and where to.
+/// A future to be piped, and its way to the actor.
 struct Job<Fut, M, F> {
     future: Fut,
     lead: Arc<Lead<M, F>>,
@@ -58,20 +58,22 @@ fn start<N, M, Fut, F>(
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Runs `future` beside this actor: its result comes back as the message that `into_message` makes of it. Meanwhile the
-    /// actor handles other messages. A panic of the future is a [`PipeError`], and is reported like that of an actor.
+    /// Runs `future` beside this actor. Its result arrives as the message that `into_message`
+    /// creates from it. Meanwhile the actor handles other messages. A panic of the future becomes a
+    /// [`PipeError`], and is reported like that of an actor.
     ///
-    /// The future is polled in a cell of its own on the actor's sponsor, so by no other executor and behind no other
-    /// thread. It may be any that needs no driver: asks, channels, locks. It starts when the turn ends well; a turn that is
-    /// undone has started nothing.
+    /// The future is polled in a separate cell on the actor's sponsor, by no other executor and on
+    /// no other thread. It can be any future that needs no driver: asks, channels, locks. It starts
+    /// when the turn ends well. A turn that is undone starts nothing.
     ///
-    /// **How many.** 64 futures of one actor are polled at once, or as many as [`with_pipe_limit`](crate::with_pipe_limit)
-    /// says; the others wait for a place, the oldest first as a rule. There is no bound for those that wait: who pipes must
-    /// not do so faster than the futures end for long.
+    /// **Limit.** At most 64 futures of one actor are polled at once, or the limit set by
+    /// [`with_pipe_limit`](crate::with_pipe_limit). The others wait for a place, usually the oldest
+    /// first. The number of waiting futures has no bound: do not pipe faster than the futures end
+    /// in the long run.
     ///
-    /// **When the actor ends**, by stopping, by failing or because its supervisor replaces it, all that it still has under way
-    /// is dropped, and nothing of it comes: a result that is in the mailbox already stays there. Until the result has come
-    /// the future keeps the actor alive.
+    /// **When the actor ends**, by stopping, by failing or because its supervisor replaces it, all
+    /// its futures under way are dropped, and none of their results arrive. A result that is in the
+    /// mailbox already stays there. Until the result has come the future keeps the actor alive.
     ///
     /// # Examples
     /// ```
@@ -128,8 +130,8 @@ impl<M: 'static> Context<'_, M> {
 }
 
 impl<M: Send + 'static> AsyncContext<M> {
-    /// Runs `future` beside this actor, as [`Context::pipe`] does: its result comes back as a message. It starts when this
-    /// poll ends well.
+    /// Runs `future` beside this actor, like [`Context::pipe`]. Its result arrives as a message. It
+    /// starts when this poll ends well.
     ///
     /// # Examples
     /// ```

@@ -1,7 +1,7 @@
-//! A future beside an actor, in a cell of its own.
+//! A future beside an actor, in a separate cell.
 //!
-//! What it gives the actor comes as messages. A panic ends it, and undoes what its last poll has sent; then the actor is told
-//! instead, in a turn of its own.
+//! Its results reach the actor as messages. A panic ends the future, and undoes the sends of its
+//! last poll. The actor then gets a message about the panic, in a separate turn.
 
 use std::any::type_name;
 use std::convert::Infallible;
@@ -19,14 +19,14 @@ use crate::beside::pipes::{Entered, Pipes};
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// What its cell receives: wakes.
+/// A message to the cell of such a future: wakes only.
 pub(super) type Wake = Word<Infallible>;
 
-/// Why there is no result of a future that was piped to an actor.
+/// The reason why a future that was piped to an actor has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PipeError {
-    /// The future panicked, and this is what it said.
+    /// The future panicked with this message.
     Panicked(Arc<str>),
 }
 
@@ -40,12 +40,13 @@ impl fmt::Display for PipeError {
 
 impl std::error::Error for PipeError {}
 
-/// The way to the actor: what makes a message for it, and how many futures it may have.
+/// The way to the actor: the conversion to its messages, and the limit on its futures.
 pub(super) struct Lead<M, F> {
-    /// Let go before the address: an actor that is made where this one was must not find them in the table.
+    /// Dropped before the address: an actor that is created in the same place must not find them in
+    /// the table.
     pub(super) pipes: Arc<Pipes>,
     pub(super) to: Address<M>,
-    /// Called by the future, and after it has panicked.
+    /// Conversion. Called by the future, and after the future has panicked.
     convert: Mutex<F>,
 }
 
@@ -61,7 +62,7 @@ impl<M: Send + 'static, F> Lead<M, F> {
         })
     }
 
-    /// Gives the actor what becomes of `what`; false if it wants no more.
+    /// Sends the actor the converted message. Returns false if the actor wants no more.
     pub(super) fn give<T>(&self, what: T) -> bool
     where
         F: FnMut(T) -> Option<M>,
@@ -69,25 +70,26 @@ impl<M: Send + 'static, F> Lead<M, F> {
         if self.pipes.is_cancelled() {
             return false;
         }
-        // Whoever panicked here was the conversion itself, whose state is its own business.
+        // Only the conversion itself can have panicked under this lock. Its state is its own
+        // responsibility.
         let mut convert = self.convert.lock().unwrap_or_else(PoisonError::into_inner);
         let message = convert(what);
         drop(convert);
         message.is_some_and(|message| self.to.send(message).is_ok())
     }
 
-    /// Enters the future under way. None if it is not wanted any more.
+    /// Registers the future as under way. Returns `None` if it is not wanted any more.
     pub(super) async fn enter(&self, own: &Incoming<Infallible>) -> Option<Entered> {
         let (entered, is_first) = self.pipes.enter(own.as_cancel(), &self.to)?;
         if is_first {
-            // What the future does next may panic, and must not undo the watch.
+            // The future's next step may panic, and must not undo the watch.
             own.context().yield_now().await;
         }
         Some(entered)
     }
 }
 
-/// The name of what a future gives.
+/// The name of a piped future.
 struct NameOfPiped<Fut>(PhantomData<fn(Fut)>);
 
 impl<Fut: 'static> Named for NameOfPiped<Fut> {
@@ -96,7 +98,7 @@ impl<Fut: 'static> Named for NameOfPiped<Fut> {
     }
 }
 
-/// The cell.
+/// The cell of a future beside an actor.
 struct Piped<D, Fut, E> {
     body: Body<Infallible, D, Fut, NameOfPiped<D>>,
     /// Called if the future panics.
@@ -145,13 +147,13 @@ where
         body: Body::new(Shared::new(Receives::AsItLikes), data, make),
         on_panic: Some(on_panic),
     });
-    // One that has not begun takes it.
+    // A cell that has not begun accepts the message.
     let _ = turn.send(&cell, Word::START);
     cell
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// What this actor has under way.
+    /// Returns the futures and streams that this actor has under way.
     pub(super) fn pipes(&self) -> Arc<Pipes> {
         match self.beside().pipes {
             Some(pipes) => pipes.clone(),

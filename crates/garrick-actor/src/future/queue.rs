@@ -1,14 +1,14 @@
-//! What has come for a future to receive.
+//! Messages that have come for a future to receive.
 
 use std::collections::VecDeque;
 use std::mem;
 
-/// Messages in order. One that is there alone lies in here, and touches no other memory: an actor that is told something now
-/// and then needs no buffer.
+/// Messages in order. A single message lies inside the queue, and touches no other memory: an actor
+/// that receives a message only now and then needs no buffer.
 pub(super) struct Queue<M> {
-    /// The oldest, if it was alone when it came.
+    /// Oldest message, if it was alone when it came.
     lone: Option<M>,
-    /// Those behind it.
+    /// Messages behind it.
     rest: VecDeque<M>,
 }
 
@@ -28,10 +28,10 @@ impl<M> Queue<M> {
         }
     }
 
-    /// Puts those behind the others, and leaves an empty buffer.
+    /// Puts the messages behind the others, and leaves an empty buffer.
     pub(super) fn append(&mut self, messages: &mut VecDeque<M>) {
         if messages.is_empty() {
-            // Most often; then each of the two keeps its buffer.
+            // The usual case: each of the two keeps its buffer.
         } else if self.rest.is_empty() {
             mem::swap(&mut self.rest, messages);
         } else {
@@ -39,7 +39,8 @@ impl<M> Queue<M> {
         }
     }
 
-    /// Takes the first, and those behind it into the batch, which is empty. A single one leaves both where they are.
+    /// Takes the first message, and moves those behind it into the batch, which is empty. A single
+    /// message leaves both buffers in place.
     pub(super) fn take_first(&mut self, batch: &mut VecDeque<M>) -> Option<M> {
         let first = self.lone.take();
         if first.is_some() || self.rest.is_empty() {
@@ -52,12 +53,12 @@ impl<M> Queue<M> {
         self.rest.pop_front()
     }
 
-    /// Takes the first.
+    /// Takes the first message.
     pub(super) fn take_one(&mut self) -> Option<M> {
         self.lone.take().or_else(|| self.rest.pop_front())
     }
 
-    /// Puts all of them behind those, and keeps none.
+    /// Moves all messages behind `messages`, and keeps none.
     pub(super) fn drain_behind(&mut self, messages: &mut VecDeque<M>) {
         messages.extend(self.lone.take());
         messages.append(&mut self.rest);
@@ -76,7 +77,7 @@ impl<M> Queue<M> {
 mod tests {
     use super::*;
 
-    /// Received by one who takes as many as there are.
+    /// Returns the messages in the order of a receiver that takes all of them.
     fn received(queue: &mut Queue<u32>) -> Vec<u32> {
         let mut batch = VecDeque::new();
         let mut received = Vec::new();

@@ -1,5 +1,5 @@
-//! An async actor in a supervisor's care: what is restarted is its future, behind the same address and with the same
-//! mailbox.
+//! A supervised async actor. A restart replaces its future, behind the same address and with the
+//! same mailbox.
 
 use std::any::type_name;
 use std::future::Future;
@@ -15,13 +15,13 @@ use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// A future whatever its type.
+/// A future of any type.
 type AnyFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// What makes the future, at the start and at each restart.
+/// Creates the future, at the start and at each restart.
 pub(crate) type Make<M> = dyn Fn(Incoming<M>) -> AnyFuture + Send + Sync;
 
-/// The name of one that receives `M`.
+/// The name of a supervised actor that receives `M`.
 struct NameOfResident<M>(PhantomData<fn(M)>);
 
 impl<M: Send + 'static> Named for NameOfResident<M> {
@@ -32,17 +32,17 @@ impl<M: Send + 'static> Named for NameOfResident<M> {
 
 type ResidentBody<M> = Body<M, Arc<Make<M>>, AnyFuture, NameOfResident<M>>;
 
-/// What makes the futures of actors whose handlers await.
+/// Returns the function that creates the futures of actors whose handlers await.
 pub(crate) fn make_of_actor<A: AsyncActor>(
     factory: impl Fn() -> A + Send + Sync + 'static,
 ) -> Arc<Make<A::Msg>> {
     Arc::new(move |mailbox| Box::pin(actor::run(factory(), mailbox)))
 }
 
-/// What makes one incarnation after the other.
+/// Creates one incarnation after the other.
 pub(crate) struct House<M: Send + 'static> {
     make: Arc<Make<M>>,
-    /// What those who were restarted have not received.
+    /// Messages that replaced incarnations have not received.
     heir: Arc<Heir<M>>,
     receives: Receives,
 }
@@ -56,7 +56,7 @@ impl<M: Send + 'static> House<M> {
         }
     }
 
-    /// The next incarnation.
+    /// Creates the next incarnation.
     pub(crate) fn resident(&self) -> Resident<M> {
         let shared = Shared::after(self.receives, &self.heir);
         let body = Body::new(shared, self.make.clone(), |make, mailbox| make(mailbox));
@@ -64,7 +64,7 @@ impl<M: Send + 'static> House<M> {
     }
 }
 
-/// One incarnation, as the supervisor's seat has it.
+/// An incarnation, as the supervisor's seat runs it.
 pub(crate) struct Resident<M: Send + 'static>(ResidentBody<M>);
 
 impl<M: Send + 'static> Actor for Resident<M> {

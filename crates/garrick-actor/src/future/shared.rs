@@ -1,4 +1,4 @@
-//! What an actor's future, its wakers and its addresses share.
+//! State shared by an actor's future, its wakers and its addresses.
 //!
 //! ```text
 //!   Address<M> --> door: Gate --- Word::Message ---> Body [ arrived | future ]
@@ -26,20 +26,20 @@ use crate::beside::pipes::Cancel;
 use crate::model::next::Next;
 use crate::quiet::{self, Several};
 
-/// Messages that one poll may receive, before others get their turn.
+/// Number of messages that one poll may receive before other actors get their turn.
 const SHARE: usize = 64;
 
 /// The way of messages to the future of an actor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Receives {
-    /// By an [`Incoming`](super::Incoming), which the future polls as it likes, wherever it likes.
+    /// By an [`Incoming`](super::Incoming), which the future polls when and where it likes.
     AsItLikes,
     /// By hand, for the handlers of an actor, whose messages are a turn each.
     ByHand,
 }
 
 impl Receives {
-    /// Returns how many messages a poll may receive.
+    /// Returns the number of messages that a poll may receive.
     pub(super) fn share(self) -> usize {
         match self {
             Self::AsItLikes => SHARE,
@@ -48,19 +48,20 @@ impl Receives {
     }
 }
 
-/// A word to the task of an async actor. Where a message has 8 bytes this has 16, and stays in registers on its way.
+/// A word to the task of an async actor. For a message of 8 bytes it has 16 bytes, and stays in
+/// registers.
 pub(crate) enum Word<M: Send + 'static> {
     /// A message for the actor.
     Message(M),
-    /// News of its own.
+    /// News for the task itself.
     News(News<M>),
 }
 
 /// News to the task of an async actor.
 pub(crate) enum News<M: Send + 'static> {
-    /// The first word to one that was made in a turn, unless that was undone.
+    /// The first word to an actor that was created in a turn, unless the turn was undone.
     Start,
-    /// Somebody has woken the actor.
+    /// The actor was woken.
     Ring(Note<Arc<Shared<M>>>),
     /// The last address of an opening is gone.
     Closed(Note<Box<Closing<M>>>),
@@ -81,7 +82,7 @@ impl<M: Send + 'static> Word<M> {
         Self::News(News::Closed(Note(Some(Box::new(closing)))))
     }
 
-    /// Drops a word that nobody will read, and that tells nothing new: the task has ended.
+    /// Drops a word for a task that has ended, without sending it again.
     fn forget(self) {
         match self {
             Self::News(News::Ring(mut note)) => drop(note.0.take()),
@@ -91,14 +92,15 @@ impl<M: Send + 'static> Word<M> {
     }
 }
 
-/// Something that has happened to the actor, in a note.
+/// An event at the actor, carried in a note.
 pub(crate) trait Tells {
-    /// Tells it once more.
+    /// Sends it once more.
     fn tell_again(self);
 }
 
-/// A note to an actor. Sent in a turn that is undone, it is dropped like all that the turn has sent; but what it tells of has
-/// happened, so it sends itself once more. None once it has been read.
+/// A note to an actor. If it is sent in a turn that is undone, it is dropped with the turn's other
+/// messages. But the event has happened, so its destructor sends it once more. `None` once it has
+/// been read.
 pub(crate) struct Note<T: Tells>(Option<T>);
 
 impl<T: Tells> Drop for Note<T> {
@@ -117,7 +119,7 @@ impl<M: Send + 'static> Tells for Arc<Shared<M>> {
 }
 
 impl<M: Send + 'static> Note<Arc<Shared<M>>> {
-    /// Reads it; true if it was sent to that one, and not to one that was there before.
+    /// Reads the note. Returns true if it was sent to `by`, and not to an earlier incarnation.
     pub(super) fn read(mut self, by: &Arc<Shared<M>>) -> bool {
         self.0.take().is_some_and(|to| Arc::ptr_eq(&to, by))
     }
@@ -137,14 +139,15 @@ impl<M: Send + 'static> Tells for Box<Closing<M>> {
 }
 
 impl<M: Send + 'static> Note<Box<Closing<M>>> {
-    /// Returns which opening it was, if it was sent to that one, and not to one that was there before.
+    /// Reads the note. Returns the number of the opening if it was sent to `by`, and not to an
+    /// earlier incarnation.
     pub(super) fn read(mut self, by: &Arc<Shared<M>>) -> Option<u64> {
         let closing = self.0.take()?;
         Arc::ptr_eq(&closing.shared, by).then_some(closing.opening)
     }
 }
 
-/// What those who were restarted have not received, for the next one.
+/// Messages that replaced incarnations have not received, for the next one.
 pub(crate) struct Heir<M>(Mutex<Several<VecDeque<M>>>);
 
 impl<M> Heir<M> {
@@ -159,28 +162,29 @@ impl<M> Drop for Heir<M> {
     }
 }
 
-/// What waits for the future, and what it waits for.
+/// Messages that wait for the future, and the wakers and wishes of the future.
 pub(super) struct Inner<M: Send + 'static> {
-    /// Messages that it can receive. The task adds, the future takes.
+    /// Messages that the future can receive. The task adds, the future takes.
     pub(super) queue: Queue<M>,
-    /// Whom to wake when there is one more. The future writes, the task takes.
+    /// Waker for the next message. The future writes, the task takes.
     pub(super) receiver: Option<Waker>,
-    /// Whether it was refused a message only because it has had its share of this poll.
+    /// True if a message was refused only because this poll has had its share.
     pub(super) hungry: bool,
-    /// Whether no address leads to it any more.
+    /// True once no address leads to the actor.
     pub(super) closed: bool,
-    /// Whether the task has ended.
+    /// True once the task has ended.
     pub(super) is_over: bool,
-    /// How the turn of this poll is to end, if not well.
+    /// End of the turn of this poll, if it is not to commit.
     end: Option<Next>,
-    /// What is to be made when the poll ends well. The future adds, the task takes.
+    /// Actions to run when the poll ends well. The future adds, the task takes.
     born: Vec<Birth<M>>,
 }
 
-/// What is brought near at once before a poll, at most. In a future, what the poll needs is anywhere.
+/// Maximum number of bytes prefetched before a poll. Within a future, the needed state can be
+/// anywhere.
 const NEAR_BYTES_MAX: usize = 2048;
 
-/// Where something is that will be needed. It may be gone.
+/// The place of state that will be needed. The state may be gone.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     address: usize,
@@ -188,40 +192,42 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Has it brought near.
+    /// Prefetches the state at this place.
     pub(super) fn prefetch(self) {
         prefetch(ptr::without_provenance::<u8>(self.address), self.bytes);
     }
 }
 
-/// Makes something in a turn of the actor.
+/// Creates something in a turn of the actor.
 pub(super) type Birth<M> = Box<dyn FnOnce(&Turn<'_, Word<M>>) + Send>;
 
-/// See the module. What every poll needs comes first, side by side: most actors of many are out of every cache when a message
-/// comes.
+/// State shared by an actor's future, its wakers and its addresses. Fields that every poll needs
+/// come first, side by side: most actors of many are out of every cache when a message comes.
 #[repr(C)]
 pub(crate) struct Shared<M: Send + 'static> {
-    /// Whether it is to be woken. Its wakers and the task ring and hear it.
+    /// Bell by which the task is woken. Its wakers ring it, and the task hears it.
     pub(super) bell: Bell,
     inner: Mutex<Inner<M>>,
-    /// Who sleeps in it, once anybody has.
+    /// Sleeps inside the future, once there was one.
     sleepers: OnceLock<Arc<Sleepers>>,
-    /// Where its future is, once it has begun. Nobody but the task looks in there.
+    /// Place of the future, once it has begun. Only the task looks in there.
     future: OnceLock<Place>,
-    /// The way of messages to its future.
+    /// The way of messages to the future.
     pub(super) receives: Receives,
     /// True if there is an `end` or something `born`. Written under the lock of `inner`.
     has_wishes: AtomicBool,
-    /// Who gets what nobody has received; only for one that is supervised, whose mailbox does not close.
+    /// Receives the unread messages at a restart. Supervised actors only, whose mailbox does not
+    /// close.
     pub(super) heir: Option<Arc<Heir<M>>>,
-    /// The task, from its start to its end: what keeps it alive while it waits. The task writes, wakers read.
+    /// Task of the actor, from its start to its end. Keeps it alive while it waits. The task
+    /// writes, wakers read.
     body: Mutex<Option<Address<Word<M>>>>,
-    /// What all its addresses have in common, and how often there was a first one.
+    /// Entry that all addresses share, and the number of openings so far.
     pub(super) entry: Mutex<(Weak<Entry<M>>, u64)>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing is done under these locks that can fail half way.
+    // No code under these locks can fail halfway.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -230,7 +236,8 @@ impl<M: Send + 'static> Shared<M> {
         Self::with(receives, None)
     }
 
-    /// The same for one that is supervised. It receives first what its predecessor has not.
+    /// Creates the shared part of a supervised actor. It first receives the messages that its
+    /// predecessor has not received.
     pub(super) fn after(receives: Receives, heir: &Arc<Heir<M>>) -> Arc<Self> {
         Self::with(receives, Some(heir.clone()))
     }
@@ -263,37 +270,38 @@ impl<M: Send + 'static> Shared<M> {
         lock(&self.inner)
     }
 
-    /// Takes what waits in the queue.
+    /// Takes the messages that wait in the queue.
     pub(super) fn take_queue(&self) -> VecDeque<M> {
         let mut taken = VecDeque::new();
         self.inner().queue.drain_behind(&mut taken);
         taken
     }
 
-    /// Has the turn of this poll end in that way.
+    /// Requests that the turn of this poll ends in the given way.
     pub(super) fn wish_for_end(&self, end: Next) {
         let mut inner = self.inner();
         inner.end = Some(end);
-        // Relaxed: the poll that it is for runs on this thread, as a rule; another one finds it in a later poll.
+        // Relaxed: the poll that it is for usually runs on this thread. Another thread finds it in
+        // a later poll.
         self.has_wishes.store(true, Relaxed);
     }
 
-    /// Has something made if this poll ends well.
+    /// Requests that an action runs if this poll ends well.
     pub(super) fn wish_for_birth(&self, birth: Birth<M>) {
         let mut inner = self.inner();
         inner.born.push(birth);
-        // Relaxed: as above.
+        // Relaxed: like the store in `wish_for_end`.
         self.has_wishes.store(true, Relaxed);
     }
 
-    /// Returns whether anything was wished for the end of the poll.
+    /// Returns true if there are wishes for the end of the poll.
     #[inline]
     pub(super) fn has_wishes(&self) -> bool {
-        // Relaxed: as above.
+        // Relaxed: like the store in `wish_for_end`.
         self.has_wishes.load(Relaxed)
     }
 
-    /// Takes what was wished for the end of the poll: another end of its turn, and what is to be made.
+    /// Takes the wishes for the end of the poll: another end of its turn, and the actions to run.
     pub(super) fn take_wishes(&self) -> (Option<Next>, Vec<Birth<M>>) {
         if !self.has_wishes() {
             return (None, Vec::new());
@@ -307,47 +315,47 @@ impl<M: Send + 'static> Shared<M> {
         lock(&self.entry)
     }
 
-    /// Who sleeps in it.
+    /// Returns the sleeps inside the future.
     pub(super) fn sleepers(&self) -> &Arc<Sleepers> {
         self.sleepers.get_or_init(Arc::default)
     }
 
-    /// The same, if anybody ever has.
+    /// Returns the sleeps inside the future, if there ever was one.
     pub(super) fn known_sleepers(&self) -> Option<&Arc<Sleepers>> {
         self.sleepers.get()
     }
 
-    /// The future has begun, and stays where it is.
+    /// Records that the future has begun, and its place, which does not change.
     pub(super) fn knows_future<F>(&self, future: &F) {
         let place = Place {
             address: ptr::from_ref(future).addr(),
             bytes: size_of::<F>().min(NEAR_BYTES_MAX),
         };
-        // One that has begun has not begun before.
+        // A future begins only once.
         let _ = self.future.set(place);
     }
 
-    /// Has what a poll needs of it brought near.
+    /// Prefetches the fields that a poll reads.
     pub(super) fn prefetch(&self) {
         prefetch(self, size_of::<Self>().min(NEAR_BYTES_MAX));
     }
 
-    /// Where the future is, if it has begun.
+    /// Returns the place of the future, if it has begun.
     pub(super) fn future(&self) -> Option<Place> {
         self.future.get().copied()
     }
 
-    /// The task has started.
+    /// Records that the task has started.
     pub(super) fn open(&self, body: Address<Word<M>>) {
         *lock(&self.body) = Some(body);
     }
 
-    /// The task, from its start to its end.
+    /// Returns the task, from its start to its end.
     pub(super) fn body(&self) -> Option<Address<Word<M>>> {
         lock(&self.body).clone()
     }
 
-    /// Tells the task, if it has not ended.
+    /// Sends the task a word, if it has not ended.
     pub(super) fn tell(&self, word: Word<M>) {
         match self.body() {
             Some(body) => tell_at(&body, word),
@@ -362,14 +370,15 @@ impl<M: Send + 'static> Shared<M> {
         }
     }
 
-    /// The turn under way fails, so the task ends: what vanishes with the turn must not be told again.
+    /// Ends the task, because the turn under way fails. Notes that vanish with the turn must not be
+    /// sent again.
     pub(super) fn abandon(&self) {
         let body = lock(&self.body).take();
         drop(body);
     }
 
-    /// The task has ended: nobody wakes it any more, nor keeps anything of it. `arrived` is what it had not passed on yet.
-    /// How many messages nobody will receive.
+    /// Ends the task: nothing wakes it or keeps it alive any more. `arrived` are the messages that
+    /// it had not passed on yet. Returns the number of messages that will not be received.
     pub(super) fn close(&self, arrived: VecDeque<M>) -> usize {
         self.abandon();
         let mut inner = self.inner();
@@ -393,15 +402,16 @@ impl<M: Send + 'static> Shared<M> {
     }
 }
 
-/// Tells a task.
+/// Sends a task a word.
 pub(super) fn tell_at<M: Send + 'static>(body: &Address<Word<M>>, word: Word<M>) {
     if let Err(SendError(word)) = body.send(word) {
-        // A task that has ended needs no telling.
+        // A task that has ended needs no word.
         word.forget();
     }
 }
 
-/// Wakes the actor. Apart from the shared part, so that its count says how many wakers there are.
+/// Wakes the actor. Separate from the shared part, so that its reference count is the number of
+/// wakers.
 pub(super) struct Ringer<M: Send + 'static>(pub(super) Arc<Shared<M>>);
 
 impl<M: Send + 'static> Wake for Ringer<M> {

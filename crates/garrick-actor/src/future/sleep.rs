@@ -11,13 +11,16 @@ use garrick_sched::{Nanos, nanos};
 
 use super::sleepers::{Key, Sleepers};
 
-/// A future that is ready when its time is over; made by [`AsyncContext::sleep`](crate::AsyncContext::sleep).
+/// A future that is ready when its time is over. Created by
+/// [`AsyncContext::sleep`](crate::AsyncContext::sleep).
 ///
-/// The time counts from the end of the poll in which it is polled for the first time, and is over to the timers' resolution of
-/// some 10 us, never early. It is to be polled by the actor that made it, or by something in there.
+/// The time counts from the end of the poll in which it is first polled. It is accurate to the
+/// timers' resolution of about 10 us, and never early. It must be polled by the actor that created
+/// it, or by a future inside that actor.
 ///
 /// # Cancel safety
-/// Dropping it cancels it, and leaves nothing behind. One that is polled again later has slept meanwhile.
+/// Dropping it cancels it, and leaves nothing behind. A sleep that is polled again later has slept
+/// meanwhile.
 #[must_use = "a sleep that nobody awaits does not begin"]
 pub struct Sleep {
     sleepers: Arc<Sleepers>,
@@ -25,11 +28,11 @@ pub struct Sleep {
 }
 
 enum Stage {
-    /// It was not polled yet, and is to sleep for so long.
+    /// Not polled yet, with the length of the sleep.
     New(Nanos),
-    /// It sleeps under that name.
+    /// Asleep under this key.
     Asleep(Key),
-    /// It is over.
+    /// Over.
     Over,
 }
 

@@ -1,8 +1,9 @@
-//! Who sleeps inside an actor, and until when.
+//! Sleeps inside an actor, and their deadlines.
 //!
-//! Deadlines and a table of sleepers, both the actor's own: however many sleep, the sponsor's timing wheel has one entry for
-//! the actor, the earliest. A deadline is counted from the end of the poll in which the sleep was first polled, so all of a
-//! poll's sleeps share one look at the clock. Nobody can be polled before that anyway.
+//! The actor has its own deadlines and its own table of sleepers. However many sleeps there are,
+//! the sponsor's timing wheel has one entry for the actor, the earliest. A deadline counts from the
+//! end of the poll in which the sleep was first polled, so all sleeps of a poll share one look at
+//! the clock. No sleep can be polled again before that anyway.
 //!
 //! ```text
 //!   settled: a deadline not before the last one in line ---> line, O(1)
@@ -11,9 +12,9 @@
 //!                      ^ first_asleep
 //! ```
 //!
-//! Sleeps of one length stand in line, which costs the same however many they are. Cancelling is O(1): it vacates the place in
-//! the table, and the entry finds nobody there. When half of the entries are like that, they are swept. Nothing is allocated
-//! once all have grown.
+//! Sleeps of one length stand in line, at constant cost however many they are. Cancelling is O(1):
+//! it vacates the place in the table, and the entry then leads nowhere. When half of the entries
+//! are stale, they are swept. Nothing is allocated once all collections have grown.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -26,23 +27,23 @@ use garrick_sched::Nanos;
 
 use crate::quiet;
 
-/// Entries of cancelled sleeps that are not worth a sweep.
+/// Number of stale entries that are not worth a sweep.
 const SWEPT_MIN: usize = 32;
 
-/// Names a sleeper; nobody any more once it was vacated.
+/// Identifies a sleep. Identifies nothing once its place was vacated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
-    /// Different for each sleep, and growing, so that those of one deadline wake in order.
+    /// Unique and ascending number of the sleep, so that sleeps of one deadline wake in order.
     number: u64,
-    /// The place in the table.
+    /// Place in the table.
     place: usize,
 }
 
 /// A place in the table.
 struct Sleeper {
-    /// The number of its sleep; 0 while vacant.
+    /// Number of its sleep. 0 while vacant.
     number: u64,
-    /// Whom to wake. Written by its polls, taken when it is due.
+    /// Waker of the sleep. Written by its polls, taken when it is due.
     waker: Option<Waker>,
 }
 
@@ -50,17 +51,17 @@ struct Sleeper {
 struct Table {
     sleepers: Vec<Sleeper>,
     vacant: Vec<usize>,
-    /// Whose deadline is known, in the order of deadlines and of numbers.
+    /// Sleeps with known deadlines, in the order of deadlines and of numbers.
     line: VecDeque<(Nanos, Key)>,
-    /// Whose deadline is earlier than one in line was, the earliest first.
+    /// Sleeps with an earlier deadline than the last in line had, the earliest first.
     heap: BinaryHeap<Reverse<(Nanos, Key)>>,
-    /// Who began to sleep in this poll, and for how long.
+    /// Sleeps that began in this poll, and their lengths.
     fresh: Vec<(Nanos, Key)>,
-    /// The number of the last sleep.
+    /// Number of the last sleep.
     last: u64,
-    /// Entries of the two, and of `fresh`, that lead to nobody.
+    /// Number of stale entries in `line`, `heap` and `fresh`.
     stale: usize,
-    /// No sleep with a smaller number is still to come. Written here, read by polls.
+    /// No sleep with a smaller number is still pending. Written here, read by polls.
     first_asleep: Counter,
 }
 
@@ -105,7 +106,7 @@ impl Table {
         self.stale = 0;
     }
 
-    /// The deadline of a sleep is known.
+    /// Adds a sleep whose deadline is known.
     fn enlist(&mut self, deadline: Nanos, key: Key) {
         match self.line.back() {
             Some((last, _)) if deadline < *last => self.heap.push(Reverse((deadline, key))),
@@ -113,7 +114,7 @@ impl Table {
         }
     }
 
-    /// The earliest deadline, and whether it stands in line.
+    /// Returns the earliest deadline, and true if it stands in line.
     fn earliest(&self) -> Option<(Nanos, Key, bool)> {
         let in_line = self
             .line
@@ -129,7 +130,7 @@ impl Table {
         }
     }
 
-    /// Takes out what [`Table::earliest`] has shown.
+    /// Removes the entry that [`Table::earliest`] has returned.
     fn forget_earliest(&mut self, is_in_line: bool) {
         if is_in_line {
             self.line.pop_front();
@@ -138,12 +139,13 @@ impl Table {
         }
     }
 
-    /// An entry that was taken out led to nobody.
+    /// Records that a removed entry was stale.
     fn was_stale(&mut self) {
         self.stale = self.stale.saturating_sub(1);
     }
 
-    /// Some are over. With any in the heap, whose numbers are in no order, nothing new is known.
+    /// Updates `first_asleep` after some sleeps are over. While the heap has entries, whose numbers
+    /// are in no order, nothing new is known.
     fn advance(&mut self) {
         if !self.heap.is_empty() {
             return;
@@ -154,11 +156,12 @@ impl Table {
     }
 }
 
-/// See the module.
+/// The sleeps inside an actor.
 pub(super) struct Sleepers {
-    /// Sleeps write and read it, and the actor before and after its polls; nobody waits for it long.
+    /// Sleeps write and read it, and the actor before and after its polls. The lock is never held
+    /// for long.
     table: Mutex<Table>,
-    /// The table's `first_asleep`, for who does not have the lock.
+    /// Reader of the table's `first_asleep`, for code that does not hold the lock.
     first_asleep: CounterReader,
 }
 
@@ -177,9 +180,9 @@ impl Sleepers {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Somebody begins to sleep.
+    /// Begins a sleep.
     pub(super) fn begin(&self, delay: Nanos, waker: &Waker) -> Key {
-        // Cloned while the table is free: a waker may do anything then.
+        // Cloned while the table is unlocked: a waker's clone may do anything.
         let waker = waker.clone();
         let mut table = self.lock();
         let key = table.occupy(waker);
@@ -187,7 +190,8 @@ impl Sleepers {
         key
     }
 
-    /// Whether a sleep is over; if not, `waker` is to be woken. One that is over is forgotten.
+    /// Returns true if a sleep is over. If not, stores `waker` for it. A sleep that is over is
+    /// forgotten.
     pub(super) fn is_over(&self, key: Key, waker: &Waker) -> bool {
         if key.number < self.first_asleep.get() {
             return true;
@@ -201,7 +205,8 @@ impl Sleepers {
             Some(true) => return false,
             Some(false) => {}
         }
-        // Cloned and dropped while the table is free: a waker may do anything, also give up another sleep.
+        // Cloned and dropped while the table is unlocked: a waker may do anything, also cancel
+        // another sleep.
         let waker = waker.clone();
         let mut table = self.lock();
         let before = table.at(key).map(|sleeper| sleeper.waker.replace(waker));
@@ -209,10 +214,10 @@ impl Sleepers {
         before.is_none()
     }
 
-    /// A sleep is given up.
+    /// Cancels a sleep.
     pub(super) fn cancel(&self, key: Key) {
         let mut table = self.lock();
-        // Dropped when the table is free again: a waker may do anything then.
+        // Dropped when the table is unlocked again: a waker may do anything then.
         let waker = table.vacate(key);
         table.stale += usize::from(waker.is_some());
         if table.stale > SWEPT_MIN && table.stale > (table.line.len() + table.heap.len()) / 2 {
@@ -222,7 +227,7 @@ impl Sleepers {
         drop(waker);
     }
 
-    /// Puts into `woken` whom to wake because the time is `now`.
+    /// Adds the wakers of the sleeps that are due at `now` to `woken`.
     pub(super) fn take_due(&self, now: Nanos, woken: &mut Vec<Waker>) {
         let table = &mut *self.lock();
         while let Some((deadline, key, is_in_line)) = table.earliest()
@@ -237,13 +242,13 @@ impl Sleepers {
         table.advance();
     }
 
-    /// Whether anybody sleeps whose deadline is known.
+    /// Returns true if there is a sleep with a known deadline.
     pub(super) fn any(&self) -> bool {
         self.lock().earliest().is_some()
     }
 
-    /// Gives those a deadline who began to sleep in the poll that is over, and says which one is the earliest.
-    /// `now` is called if need be.
+    /// Sets the deadlines of the sleeps that began in the last poll. Returns the earliest deadline.
+    /// Calls `now` only if needed.
     pub(super) fn settle(&self, now: impl FnOnce() -> Nanos) -> Option<Nanos> {
         let table = &mut *self.lock();
         if !table.fresh.is_empty() {
@@ -262,14 +267,14 @@ impl Sleepers {
             if table.at(key).is_some() {
                 return Some(deadline);
             }
-            // Nobody is to be woken for one who has given up.
+            // A cancelled sleep wakes no future.
             table.forget_earliest(is_in_line);
             table.was_stale();
         }
         None
     }
 
-    /// Forgets everybody: the actor has ended.
+    /// Forgets all sleeps, because the actor has ended.
     pub(super) fn clear(&self) {
         let mut table = self.lock();
         let sleepers = mem::take(&mut table.sleepers);

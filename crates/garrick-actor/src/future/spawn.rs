@@ -1,4 +1,4 @@
-//! Making async actors, on a system, a thread, and in a turn.
+//! Spawning async actors, on a system, on a thread, and in a turn.
 
 use std::any::type_name;
 use std::future::Future;
@@ -26,7 +26,7 @@ impl<F: 'static> Named for NameOfFuture<F> {
     }
 }
 
-/// An actor that is still to be made, of `D`.
+/// An actor that is still to be spawned, made of `D`.
 struct Plan<M: Send + 'static, D, Fut, N> {
     body: Body<M, D, Fut, N>,
     entry: Arc<Entry<M>>,
@@ -49,7 +49,7 @@ where
         }
     }
 
-    /// Makes it on a sponsor.
+    /// Spawns the actor on a sponsor.
     fn spawn(self, sponsor: &Handle) -> Result<Address<M>, SpawnError<D>>
     where
         D: Send,
@@ -64,27 +64,27 @@ where
         }
     }
 
-    /// Makes it in a turn, if that ends well.
+    /// Spawns the actor in a turn, if the turn ends well.
     fn spawn_in<N2: 'static>(self, cx: &Context<'_, N2>) -> Address<M>
     where
         D: Send,
         Fut: Send,
     {
         let body = cx.turn().spawn(self.body);
-        // One that has not begun takes it.
+        // A body that has not begun accepts the message.
         let _ = cx.turn().send(&body, Word::START);
         self.entry.set(body);
         gate::address(self.entry)
     }
 
-    /// Makes it on the caller's thread.
+    /// Spawns the actor on the caller's thread.
     fn spawn_here(self, local: &Local) -> Address<M> {
         let body = local.spawn_task(self.body);
         begin(&self.shared, self.entry, body)
     }
 }
 
-/// Lets an actor begin that was made in no turn, or whatever comes of the turn.
+/// Starts an actor that was spawned outside a turn, or independently of the turn's end.
 fn begin<M: Send + 'static>(
     shared: &Arc<Shared<M>>,
     entry: Arc<Entry<M>>,
@@ -95,7 +95,7 @@ fn begin<M: Send + 'static>(
     gate::address(entry)
 }
 
-/// The plan of a function.
+/// Returns the plan of a function.
 fn of_function<M, F, Fut>(function: F) -> Plan<M, F, Fut, NameOfFuture<Fut>>
 where
     M: Send + 'static,
@@ -107,7 +107,7 @@ where
     })
 }
 
-/// The plan of an actor.
+/// Returns the plan of an actor.
 fn of_actor<A: AsyncActor>(
     actor: A,
 ) -> Plan<A::Msg, A, impl Future<Output = ()> + Send + 'static, NameOf<A>> {
@@ -115,11 +115,11 @@ fn of_actor<A: AsyncActor>(
 }
 
 impl Handle {
-    /// Makes an actor of a function that is given its mailbox and returns its future. The actor ends when the future
-    /// does.
+    /// Spawns a function as an actor. The function gets its mailbox and returns its future. The
+    /// actor ends when the future does.
     ///
     /// # Errors
-    /// Gives the function back if the system is ending.
+    /// Returns the function if the system is shutting down.
     ///
     /// # Examples
     /// See [`System::spawn_async`].
@@ -132,10 +132,10 @@ impl Handle {
         of_function(actor).spawn(self)
     }
 
-    /// Makes an actor whose handlers await.
+    /// Spawns an actor whose handlers await.
     ///
     /// # Errors
-    /// Gives the actor back if the system is ending.
+    /// Returns the actor if the system is shutting down.
     ///
     /// # Examples
     /// See [`AsyncActor`].
@@ -148,15 +148,18 @@ impl Handle {
 }
 
 impl System {
-    /// Makes an actor of a function that is given its mailbox and returns its future: the whole actor is that future.
-    /// It ends when the future does, when it is asked to stop, and with its system; then the future is dropped where it
-    /// stands, on its worker. When the last address is gone it does not end by itself: [`Incoming::recv`] says so.
+    /// Spawns a function as an actor. The function gets its mailbox and returns its future, which
+    /// is the whole actor. The actor ends when the future does, when it is asked to stop, and with
+    /// its system. The future is then dropped in its current state, on its worker. When the last
+    /// address is gone the actor does not end by itself: [`Incoming::recv`] returns `None`.
     ///
-    /// Each poll of the future is a [turn](crate::Context): what is sent between two awaits that have something to wait
-    /// for happens when the poll returns. A panic undoes what its poll has staged, and ends the actor.
+    /// Each poll of the future is a [turn](crate::Context). Messages sent between two awaits that
+    /// have to wait are delivered when the poll returns. A panic undoes the effects that its poll
+    /// has staged, and ends the actor.
     ///
     /// # Errors
-    /// Gives the function back if the system is ending, which only an actor of it can see.
+    /// Returns the function if the system is shutting down. Only an actor of the system can see
+    /// this.
     ///
     /// # Examples
     /// ```
@@ -183,10 +186,10 @@ impl System {
         self.handle().spawn_async(actor)
     }
 
-    /// Makes an actor whose handlers await.
+    /// Spawns an actor whose handlers await.
     ///
     /// # Errors
-    /// As for [`System::spawn_async`].
+    /// Returns the actor in the cases of [`System::spawn_async`].
     ///
     /// # Examples
     /// See [`AsyncActor`].
@@ -199,8 +202,8 @@ impl System {
 }
 
 impl<N: 'static> Context<'_, N> {
-    /// Makes an actor of a function that returns its future, on this worker; see [`System::spawn_async`]. If the turn is
-    /// undone the function is not called.
+    /// Spawns a function that returns a future as an actor, on this worker. See
+    /// [`System::spawn_async`]. If the turn is undone, the function is not called.
     ///
     /// # Examples
     /// ```
@@ -228,7 +231,8 @@ impl<N: 'static> Context<'_, N> {
         of_function(actor).spawn_in(self)
     }
 
-    /// Makes an actor whose handlers await, on this worker. If the turn is undone it is dropped.
+    /// Spawns an actor whose handlers await, on this worker. If the turn is undone, the actor is
+    /// dropped.
     ///
     /// # Examples
     /// See [`AsyncActor`].
@@ -238,8 +242,8 @@ impl<N: 'static> Context<'_, N> {
 }
 
 impl Local {
-    /// Makes an actor of a function that returns its future, on this thread; neither needs to be `Send`, but what it
-    /// receives does. See [`System::spawn_async`].
+    /// Spawns a function that returns a future as an actor, on this thread. Neither needs to be
+    /// `Send`, but the messages do. See [`System::spawn_async`].
     ///
     /// # Examples
     /// ```
@@ -269,8 +273,8 @@ impl Local {
         of_function(actor).spawn_here(self)
     }
 
-    /// Creates an actor whose handlers await, on this thread. An actor that is not `Send` is written as a function for
-    /// [`Local::spawn_async`].
+    /// Spawns an actor whose handlers await, on this thread. Write an actor that is not `Send` as a
+    /// function for [`Local::spawn_async`].
     ///
     /// # Examples
     /// See [`AsyncActor`].

@@ -1,12 +1,12 @@
-//! What the actors behind a mailbox have in common, whatever the kind of mailbox.
+//! The common part of actors behind a mailbox, for every kind of mailbox.
 //!
 //! ```text
 //!   Address<M> --> door: Entrance --- Arrival ---> Behind [ Way | actor ]
-//!                     pass: whether, and as what         arrive: which message is next
+//!                     pass: admits and converts          arrive: picks the next message
 //! ```
 //!
-//! An [`Entrance`] is asked by every sender, on the sender's thread. A [`Way`] is the actor's own. A message is handled
-//! under the address of the door, so that the actor knows nothing of all this.
+//! Every sender uses an [`Entrance`], on the sender's thread. A [`Way`] belongs to the actor. A
+//! message is handled under the address of the door, so the actor does not notice the mailbox.
 
 use std::sync::{Arc, OnceLock};
 
@@ -18,7 +18,7 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::model::outcome::Outcome;
 
-/// The actor behind a door, once it is made.
+/// The actor behind a door, once it is spawned.
 pub(super) struct Actual<N>(OnceLock<Address<N>>);
 
 impl<N: 'static> Actual<N> {
@@ -26,7 +26,8 @@ impl<N: 'static> Actual<N> {
         Self(OnceLock::new())
     }
 
-    /// Its address. Whoever has that of the door can be a moment early: the actor itself, when it starts.
+    /// Returns the actor's address. Waits for it if necessary: the actor itself has the door's
+    /// address when it starts, and can be a moment early.
     pub(super) fn wait(&self) -> &Address<N> {
         self.0.wait()
     }
@@ -36,17 +37,17 @@ impl<N: 'static> Actual<N> {
     }
 }
 
-/// What stands in front of an actor, shared by those who send.
+/// The front of an actor, shared by its senders.
 pub(super) trait Entrance: Send + Sync + 'static {
-    /// What is sent.
+    /// Type of the messages that are sent.
     type Message: Send + 'static;
-    /// What the actor receives for it.
+    /// Type that the actor receives for a message.
     type Arrival: Send + 'static;
 
-    /// The actor.
+    /// Returns the actor.
     fn actual(&self) -> &Actual<Self::Arrival>;
 
-    /// Sends a message, or gives it back; `here` is the door's address.
+    /// Sends a message, or returns it. `here` is the door's address.
     fn pass(
         &self,
         message: Self::Message,
@@ -81,25 +82,25 @@ impl<E: Entrance> Door for Gate<E> {
     }
 }
 
-/// What an arrival comes to.
+/// The result of an arrival.
 pub(super) enum Arrived<M> {
-    /// This message is to be handled, under that address.
+    /// Handle this message, under that address.
     Handle(M, Address<M>),
-    /// Nothing more now.
+    /// Handle no message now.
     Done(Next),
 }
 
-/// From what arrives to the message that is handled next.
+/// Converts arrivals into the message that is handled next.
 pub(super) trait Way<M: 'static>: Send + 'static {
-    /// What arrives.
+    /// Type of the arrivals.
     type Arrival: Send + 'static;
 
-    /// Takes what has arrived.
+    /// Takes an arrival.
     fn arrive(&mut self, arrival: Self::Arrival, cx: &mut Context<'_, Self::Arrival>)
     -> Arrived<M>;
 
-    /// The actor has ended: how many of the messages that are kept here nobody has counted. Every arrival that is
-    /// still to come is counted already, as a message that nobody will handle.
+    /// Returns how many of the messages kept here are not counted yet, when the actor has ended.
+    /// Every arrival still to come is counted already, as a message that is not handled.
     fn left(&mut self) -> usize {
         0
     }
@@ -107,10 +108,10 @@ pub(super) trait Way<M: 'static>: Send + 'static {
 
 /// The actor as the scheduler sees it.
 struct Behind<A: Actor, W: Way<A::Msg>> {
-    /// Gone if it could not be spawned, and was given back.
+    /// `None` if the actor could not be spawned, and was returned.
     actor: Option<A>,
     way: W,
-    /// Until it has started.
+    /// Address of the door, until the actor has started.
     front: Option<Address<A::Msg>>,
 }
 
@@ -151,7 +152,7 @@ impl<A: Actor, W: Way<A::Msg>> Drop for Behind<A, W> {
     }
 }
 
-/// Makes an actor behind an entrance, and the door.
+/// Spawns an actor behind an entrance, and creates the door.
 pub(super) fn spawn<A, E, W>(
     place: &impl Place,
     entrance: &Arc<E>,

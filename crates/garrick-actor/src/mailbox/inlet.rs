@@ -1,4 +1,4 @@
-//! The sending end of a mailbox, for those who care how full it is.
+//! The sending end of a mailbox, for senders that need to know how full it is.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,17 +7,17 @@ use garrick_sched::{Address, Place, Room, SendError, TrySendError};
 
 use super::{latest, outlet};
 
-/// The sending end of a mailbox. Its [`address`](Inlet::address) is what others send to; it counts for the bound
-/// like any other. Cloning is cheap.
+/// The sending end of a mailbox. Other actors send to its [`address`](Inlet::address), and their
+/// messages count for the bound too. Cloning is cheap.
 pub struct Inlet<M> {
     address: Address<M>,
     front: Front<M>,
 }
 
-/// What stands in front of the actor.
+/// The front of the actor.
 enum Front<M> {
     Open,
-    /// Nothing: the room is part of the cell.
+    /// The room is part of the cell, so nothing else is needed.
     Bounded(Arc<Room>),
     Latest(Arc<latest::Front<M>>),
     Outward(Arc<outlet::Front<M>>),
@@ -31,7 +31,7 @@ impl<M: Send + 'static> Inlet<M> {
         }
     }
 
-    /// For an actor whose mailbox may be bounded.
+    /// Creates the inlet of an actor whose mailbox may be bounded.
     pub(super) fn bounded(address: Address<M>) -> Self {
         let front = address.room().map_or(Front::Open, Front::Bounded);
         Self { address, front }
@@ -51,7 +51,7 @@ impl<M: Send + 'static> Inlet<M> {
         }
     }
 
-    /// Waits for a place; none at once where there always is one.
+    /// Waits for a place. Returns `None` at once for a mailbox that always has one.
     pub(super) async fn place(&self) -> Option<Place> {
         match &self.front {
             Front::Open | Front::Latest(_) => None,
@@ -60,7 +60,7 @@ impl<M: Send + 'static> Inlet<M> {
         }
     }
 
-    /// The room, where messages wait for places.
+    /// Returns the room, where senders wait for places.
     pub(super) fn room(&self) -> Option<&Arc<Room>> {
         match &self.front {
             Front::Open | Front::Latest(_) => None,
@@ -78,17 +78,17 @@ impl<M: Send + 'static> Inlet<M> {
         }
     }
 
-    /// The actor's address.
+    /// Returns the actor's address.
     pub fn address(&self) -> &Address<M> {
         &self.address
     }
 
-    /// Sends `msg` once there is room, whether the mailbox fails, waits or drops the newest otherwise; where it drops the
-    /// oldest there always is. Cancel safe: if the future is dropped before it is ready, nothing was sent, and
-    /// the message is dropped with it.
+    /// Sends `msg` once there is room, for every [`OnFull`](crate::OnFull) policy. A mailbox that
+    /// drops the oldest message always has room. Cancel safe: if the future is dropped before it is
+    /// ready, nothing was sent, and the message is dropped with it.
     ///
     /// # Errors
-    /// Gives the message back if the actor has stopped.
+    /// Returns the message if the actor has stopped.
     pub async fn send(&self, msg: M) -> Result<(), SendError<M>> {
         let Some(msg) = self.send_now(msg)? else {
             return Ok(());
@@ -97,10 +97,10 @@ impl<M: Send + 'static> Inlet<M> {
         self.send_in(place, msg)
     }
 
-    /// Sends a message if there is room just now; gives it back in `Ok` if there is none.
+    /// Sends a message if there is room now. Returns it in `Ok` if there is none.
     ///
     /// # Errors
-    /// Gives the message back if the actor has stopped.
+    /// Returns the message if the actor has stopped.
     fn send_now(&self, msg: M) -> Result<Option<M>, SendError<M>> {
         match self.try_send(msg) {
             Ok(()) => Ok(None),
@@ -109,13 +109,14 @@ impl<M: Send + 'static> Inlet<M> {
         }
     }
 
-    /// Sends `msg` as [`Inlet::send`] does, blocking this thread until there is room.
+    /// Sends `msg`, like [`Inlet::send`], and blocks this thread until there is room.
     ///
     /// # Errors
-    /// Gives the message back if the actor has stopped.
+    /// Returns the message if the actor has stopped.
     ///
     /// # Panics
-    /// If called by an actor: its worker would stand still, and who is to make room might be behind it.
+    /// Panics if called by an actor: its worker would stand still, and the actor that has to make
+    /// room might be behind it.
     #[track_caller]
     pub fn send_blocking(&self, msg: M) -> Result<(), SendError<M>> {
         assert!(
@@ -133,11 +134,11 @@ impl<M: Send + 'static> Inlet<M> {
         self.send_in(place, msg)
     }
 
-    /// Sends `msg` if there is room just now, whether the mailbox fails, waits or drops the newest otherwise; where it
-    /// drops the oldest there always is.
+    /// Sends `msg` if there is room now, for every [`OnFull`](crate::OnFull) policy. A mailbox that
+    /// drops the oldest message always has room.
     ///
     /// # Errors
-    /// Gives the message back, and says why.
+    /// Returns the message with the reason.
     pub fn try_send(&self, msg: M) -> Result<(), TrySendError<M>> {
         let Front::Outward(front) = &self.front else {
             return self.address.try_send(msg);
@@ -151,7 +152,7 @@ impl<M: Send + 'static> Inlet<M> {
         }
     }
 
-    /// How many messages may wait; none if there is no bound.
+    /// Returns the maximum number of waiting messages, or `None` if there is no bound.
     pub fn capacity(&self) -> Option<usize> {
         match &self.front {
             Front::Latest(front) => Some(front.capacity()),
@@ -159,7 +160,7 @@ impl<M: Send + 'static> Inlet<M> {
         }
     }
 
-    /// How many messages wait, where there is a bound.
+    /// Returns the number of waiting messages, if there is a bound.
     pub fn waiting(&self) -> Option<usize> {
         match &self.front {
             Front::Latest(front) => Some(front.waiting()),
@@ -167,7 +168,7 @@ impl<M: Send + 'static> Inlet<M> {
         }
     }
 
-    /// Messages that were dropped for want of room.
+    /// Returns the number of messages that were dropped for lack of room.
     pub fn dropped(&self) -> u64 {
         match &self.front {
             Front::Latest(front) => front.dropped(),
@@ -175,7 +176,7 @@ impl<M: Send + 'static> Inlet<M> {
         }
     }
 
-    /// Whether the actor has stopped. False may be out of date at once, true never is.
+    /// Returns true if the actor has stopped. False may be out of date at once, true never is.
     pub fn is_stopped(&self) -> bool {
         match &self.front {
             Front::Open | Front::Bounded(_) => self.address.is_stopped(),

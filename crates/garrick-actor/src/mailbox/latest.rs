@@ -1,10 +1,11 @@
 //! A mailbox that keeps the newest messages.
 //!
-//! What waits stands in a queue that senders and the actor share, so that a message which is one too many can be taken
-//! out by who brings the next. A plain thread puts its message there at once, and tells the actor by a word
-//! if none is under way. What a turn sends is staged, so it is carried by the actor's own mailbox, and put in
-//! place when it arrives. For every message in the queue the actor sends itself an order to handle one: it is
-//! that order's turn which may be undone, and no other message's.
+//! Messages wait in a queue that senders and the actor share. So the sender of a message that
+//! exceeds the capacity can remove the oldest message. A plain thread queues its message at once,
+//! and sends the actor an order to look if none is under way. A turn's messages are staged, so the
+//! actor's own mailbox carries them, and they are queued when they arrive. For every message in the
+//! queue the actor sends itself an order to handle one. If that order's turn is undone, no other
+//! message is affected.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -20,49 +21,50 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::quiet::{self, Several};
 
-/// What turns have sent may come to so many messages at least before it is put in place.
+/// Minimum capacity of the room for messages that turns have sent, until they are queued.
 const CARRIED_MIN: usize = 1024;
 
-/// What the actor behind the door receives, with what it is known by.
+/// A message to the actor behind the door, with the address of the door.
 pub(super) enum Order<M> {
     /// A message that a turn has sent.
     Carried(M, Permit, Address<M>),
-    /// There is something in the queue.
+    /// Look: there is something in the queue.
     Look(Address<M>),
-    /// Handle the oldest of the queue.
+    /// Handle the oldest message in the queue.
     Handle(Address<M>),
 }
 
 struct Waiting<M> {
     queue: VecDeque<(u64, M)>,
-    /// The number of the newest message. Counted up by whoever puts one there.
+    /// Number of the newest message. The sender that queues a message increments it.
     last: u64,
-    /// True once the actor has gone: nobody will look any more.
+    /// True once the actor has ended. No code reads the queue any more.
     is_over: bool,
-    /// Whether a word to look is under way.
+    /// True while an order to look is under way.
     told: bool,
 }
 
-/// What senders and the actor share.
+/// State shared by the senders and the actor.
 pub(super) struct Front<M> {
     actual: Actual<Order<M>>,
     waiting: Mutex<Waiting<M>>,
-    /// Messages that may wait in place.
+    /// Maximum number of queued messages.
     capacity: usize,
-    /// For what turns have sent, until it is put in place; and what was dropped.
+    /// Room for messages that turns have sent, until they are queued. Also counts dropped messages.
     carried: Arc<Room>,
 }
 
 impl<M: Send + 'static> Front<M> {
     fn lock(&self) -> MutexGuard<'_, Waiting<M>> {
-        // No code that holds the lock can panic half way.
+        // No code that holds the lock can panic halfway.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a message in place; gives back whether a word is under way, and sets that it is. The number is the message's.
+    /// Queues a message. Returns true if an order to look is already under way, and records that
+    /// one is. Also returns the message's number.
     ///
     /// # Errors
-    /// Gives the message back if the actor has gone.
+    /// Returns the message if the actor has ended.
     fn put(&self, message: M) -> Result<(bool, u64), SendError<M>> {
         let mut waiting = self.lock();
         if waiting.is_over {
@@ -78,7 +80,7 @@ impl<M: Send + 'static> Front<M> {
         drop(waiting);
         if evicted.is_some() {
             self.carried.count_dropped();
-            // Its destructor must keep nobody from telling the actor.
+            // Its destructor must not keep this thread from notifying the actor.
             quiet::drop(evicted);
         }
         Ok((told, number))
@@ -128,9 +130,10 @@ impl<M: Send + 'static> Entrance for Front<M> {
         if told || actor.send(Order::Look(here.clone())).is_ok() {
             return Ok(());
         }
-        // It has stopped just now. The message comes back, unless another sender's has taken its place meanwhile.
+        // The actor has stopped just now. The message is returned, unless another sender's has
+        // evicted it meanwhile.
         let queue = &mut self.lock().queue;
-        // Numbers ascend, and it is one of the newest.
+        // Numbers ascend, and this message is one of the newest.
         let at = queue.binary_search_by_key(&number, |(other, _)| *other);
         let back = at.ok().and_then(|at| queue.remove(at));
         back.map_or(Ok(()), |(_, message)| Err(SendError(message)))
@@ -140,12 +143,12 @@ impl<M: Send + 'static> Entrance for Front<M> {
 /// The actor's side of the queue.
 struct Oldest<M> {
     shared: Arc<Front<M>>,
-    /// Orders to handle a message that are under way.
+    /// Number of orders to handle a message that are under way.
     orders: usize,
 }
 
 impl<M: Send + 'static> Oldest<M> {
-    /// Makes sure that there is an order for every message in the queue.
+    /// Ensures that there is an order for every message in the queue.
     fn order(&mut self, front: &Address<M>, cx: &Context<'_, Order<M>>) -> Next {
         let waiting = {
             let mut waiting = self.shared.lock();
@@ -172,7 +175,7 @@ impl<M: Send + 'static> Way<M> for Oldest<M> {
         let front = match order {
             Order::Carried(message, permit, front) => {
                 drop(permit);
-                // It is the actor that does this, so it has not gone.
+                // The actor runs this, so it has not ended.
                 quiet::drop(self.shared.put(message));
                 return Arrived::Done(self.order(&front, cx));
             }

@@ -1,14 +1,16 @@
-//! Mailboxes: how many messages may wait for an actor, what happens to one too many, and which comes next.
+//! Mailboxes: how many messages may wait for an actor, what happens on overflow, and which message
+//! comes next.
 //!
-//! An actor's own mailbox is unbounded: a chain of arrays that grow, so that a flood costs one store a message
-//! (the chunked queue of seed 001's table). A bound is part of the actor's cell: senders count what they send, the actor what it
-//! takes, and actors without a bound pay nothing. Another order, and dropping the oldest, are done by a door in front of the actor.
+//! An actor's own mailbox is unbounded. It is a chain of arrays that grow, so that a flood costs
+//! one store per message. A bound is part of the actor's cell: senders count the messages that they
+//! send, the actor those that it takes. Actors without a bound pay nothing. A door in front of the
+//! actor implements another order, and dropping the oldest message.
 //!
 //! ```text
 //!              Address<M>
 //!   senders ---------------> room? ----------------------> actor
 //!                             |                              |
-//!                             +-- no: wait, fail, drop       +-- one more is handled
+//!                             +-- no: wait, fail, drop       +-- handles one more
 //! ```
 
 mod behind;
@@ -35,26 +37,27 @@ pub use inlet::Inlet;
 pub use outlet::Outlet;
 pub use sink::{InletSink, SinkError};
 
-/// Messages that wait for an I/O-bound actor, by seed 001's table.
+/// Capacity of the default mailbox of an I/O-bound actor.
 const IO_BOUND_CAPACITY: usize = 10_000;
 
-/// What happens to a message for which there is no room.
+/// The policy for a message for which there is no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OnFull {
-    /// The sender waits: [`Inlet::send`] as a future, [`Address::send`] on a plain thread by blocking it. In a turn
-    /// nobody may wait, and the message comes back as with [`OnFull::Fail`].
+    /// The sender waits: [`Inlet::send`] as a future, [`Address::send`] on a plain thread by
+    /// blocking it. A turn must not wait, so its message comes back as with [`OnFull::Fail`].
     Wait,
-    /// The message comes back to the sender.
+    /// The message is returned to the sender.
     Fail,
-    /// The message is dropped, and counted by [`Inlet::dropped`].
+    /// The new message is dropped, and counted by [`Inlet::dropped`].
     DropNewest,
-    /// The message that has waited longest is dropped for it, and counted. What turns send is put in its place when the
-    /// actor gets to it; until then as many again, or 1,024, may be on their way, and beyond that the newest is dropped.
+    /// The message that has waited longest is dropped instead, and counted. Messages sent in turns
+    /// are queued when the actor gets to them. Until then as many messages as the capacity, or
+    /// 1,024 if that is more, may be on their way. Beyond that the newest is dropped.
     DropOldest,
 }
 
-/// A bound that leaves room for nothing.
+/// The error for a mailbox of capacity zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CapacityError;
 
@@ -69,7 +72,7 @@ impl std::error::Error for CapacityError {}
 type Rank<M> = Arc<dyn Fn(&M) -> i64 + Send + Sync>;
 
 enum Kind<M> {
-    /// What suits the workload of the sponsor.
+    /// The mailbox that suits the workload of the sponsor.
     Suited,
     Unbounded,
     Bounded {
@@ -102,7 +105,7 @@ pub struct Mailbox<M> {
 }
 
 impl<M> Mailbox<M> {
-    /// No bound, in order of arrival; as [`System::spawn`] has it.
+    /// Creates an unbounded mailbox in the order of arrival, as [`System::spawn`] uses it.
     #[must_use]
     pub fn unbounded() -> Self {
         Self {
@@ -110,10 +113,11 @@ impl<M> Mailbox<M> {
         }
     }
 
-    /// At most `capacity` messages wait, those included that were sent in turns which are still to commit.
+    /// Creates a mailbox in which at most `capacity` messages wait. Messages of turns that have not
+    /// committed yet are included.
     ///
     /// # Errors
-    /// [`CapacityError`] if there is room for none.
+    /// Returns [`CapacityError`] if the capacity is zero.
     pub fn bounded(capacity: usize, on_full: OnFull) -> Result<Self, CapacityError> {
         if capacity == 0 {
             return Err(CapacityError);
@@ -123,8 +127,9 @@ impl<M> Mailbox<M> {
         })
     }
 
-    /// The message of the highest rank is next, and of those with the same the one that came first. Unbounded.
-    /// A message costs two turns: one puts it in its place.
+    /// Creates an unbounded mailbox ordered by rank. The message of the highest rank is next. Among
+    /// messages of the same rank the first to arrive is next. A message costs two turns: one of
+    /// them sorts it in.
     ///
     /// # Examples
     /// ```
@@ -150,7 +155,7 @@ impl<M> Mailbox<M> {
         }
     }
 
-    /// The mailbox that suits a workload.
+    /// Creates the mailbox that suits a workload.
     #[must_use]
     pub fn for_workload(workload: Workload) -> Self {
         match workload {
@@ -178,7 +183,7 @@ impl<M> fmt::Debug for Mailbox<M> {
     }
 }
 
-/// The mailbox that suits the workload of the sponsor where the actor is made, see
+/// The mailbox that suits the workload of the sponsor that runs the actor. See
 /// [`Builder::workload`](crate::Builder::workload).
 ///
 /// # Examples
@@ -196,12 +201,12 @@ impl<M> Default for Mailbox<M> {
     }
 }
 
-/// Where the actor behind a mailbox is made.
+/// The place where the actor behind a mailbox is spawned.
 trait Place {
-    /// The sponsor, as the scheduler has it.
+    /// Returns the scheduler's handle of the sponsor.
     fn sponsor(&self) -> garrick_sched::Handle;
 
-    /// What the sponsor's actors do.
+    /// Returns the workload of the sponsor's actors.
     fn workload(&self) -> Workload {
         self.sponsor()
             .attachment()
@@ -265,10 +270,10 @@ where
 }
 
 impl Handle {
-    /// Makes an actor behind a mailbox of that kind.
+    /// Spawns an actor behind the given mailbox.
     ///
     /// # Errors
-    /// Gives the actor back if the system is ending.
+    /// Returns the actor if the system is shutting down.
     pub fn spawn_with<A>(
         &self,
         mailbox: Mailbox<A::Msg>,
@@ -283,10 +288,10 @@ impl Handle {
 }
 
 impl System {
-    /// Makes an actor behind a mailbox of that kind.
+    /// Spawns an actor behind the given mailbox.
     ///
     /// # Errors
-    /// Gives the actor back if the system is ending.
+    /// Returns the actor if the system is shutting down.
     ///
     /// # Examples
     /// See [`Mailbox`].
@@ -304,8 +309,8 @@ impl System {
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Makes an actor on this worker behind a mailbox of that kind. If the turn is undone, nothing can have
-    /// reached it, and it is dropped with its address.
+    /// Spawns an actor on this worker behind the given mailbox. If the turn is undone, no message
+    /// can have reached the new actor, and it is dropped with its address.
     pub fn spawn_with<A>(&self, mailbox: Mailbox<A::Msg>, actor: A) -> Inlet<A::Msg>
     where
         A: Actor + Send,

@@ -1,8 +1,8 @@
-//! A mailbox whose messages come by rank.
+//! A mailbox ordered by rank.
 //!
-//! What arrives is put into a heap, and for each message put there the actor sends itself a word, which comes
-//! behind all that has arrived already. So when it takes the highest out, whatever was there to be compared
-//! is in the heap.
+//! Arriving messages are put into a heap. For each of them the actor sends itself a `Go`, which
+//! comes behind all messages that have arrived already. So when the actor takes the highest message
+//! out of the heap, all messages to compare it with are in the heap.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -17,15 +17,15 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::quiet::Several;
 
-/// What the actor behind the door receives.
+/// A message to the actor behind the door.
 enum Ranked<M> {
-    /// One to be put in its place, with what the actor is known by.
+    /// A message to be put into the heap, with the address of the door.
     Put(M, Address<M>),
-    /// Handle the highest.
+    /// Handle the highest message.
     Go,
 }
 
-/// What senders know.
+/// The senders' side of the mailbox.
 struct Front<M>(Actual<Ranked<M>>);
 
 impl<M: Send + 'static> Entrance for Front<M> {
@@ -47,7 +47,7 @@ impl<M: Send + 'static> Entrance for Front<M> {
 /// A message in the heap.
 struct Entry<M> {
     rank: i64,
-    /// How many came before.
+    /// Number of messages that came before.
     number: u64,
     message: M,
     front: Address<M>,
@@ -79,11 +79,11 @@ impl<M> Ord for Entry<M> {
     }
 }
 
-/// The messages that wait.
+/// The waiting messages.
 struct Highest<M> {
     rank: Rank<M>,
     heap: Several<BinaryHeap<Entry<M>>>,
-    /// Messages that have come so far.
+    /// Number of messages that have come so far.
     count: u64,
 }
 
@@ -104,7 +104,8 @@ impl<M: Send + 'static> Way<M> for Highest<M> {
                 Err(_) => Next::Stop,
             });
         }
-        // There is a word for every message, so that those which the actor leaves behind count for them.
+        // There is a `Go` for every message, so the `Go`s that the actor leaves behind count for
+        // them.
         let highest = self.heap.pop();
         highest.map_or(Arrived::Done(Next::Continue), |entry| {
             Arrived::Handle(entry.message, entry.front)

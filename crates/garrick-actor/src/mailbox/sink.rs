@@ -22,18 +22,19 @@ impl fmt::Display for SinkError {
 
 impl std::error::Error for SinkError {}
 
-/// An [`Inlet`] as a [`Sink`], made by [`Inlet::sink`]. It is ready when the mailbox has a place, and what was sent needs no
-/// flushing. An item that the actor is not there to take any more is dropped.
+/// An [`Inlet`] as a [`Sink`], created by [`Inlet::sink`]. It is ready when the mailbox has a
+/// place. Sent items need no flushing. An item is dropped if the actor has stopped.
 pub struct InletSink<M> {
     inlet: Inlet<M>,
     /// The place for the next message.
     place: Option<Permit>,
-    /// Waits for one, from the first time that there was none.
+    /// Future that waits for a place. Created when there is none for the first time.
     waiting: Option<Pin<Box<dyn Future<Output = Option<Permit>> + Send>>>,
 }
 
 impl<M: Send + 'static> Inlet<M> {
-    /// A [`Sink`] into this mailbox, with its back-pressure: it is not ready while the mailbox is full.
+    /// Returns a [`Sink`] into this mailbox, with its back-pressure: it is not ready while the
+    /// mailbox is full.
     ///
     /// # Examples
     /// ```
@@ -58,7 +59,7 @@ impl<M: Send + 'static> Inlet<M> {
     }
 }
 
-// What is pinned is boxed.
+// The pinned future is boxed.
 impl<M> Unpin for InletSink<M> {}
 
 impl<M: Send + 'static> Sink<M> for InletSink<M> {

@@ -1,4 +1,4 @@
-//! What an actor is, and how the scheduler sees it.
+//! The [`Actor`] trait, and its adapters to the scheduler's tasks.
 
 use std::any::type_name;
 
@@ -40,19 +40,22 @@ use crate::model::outcome::Outcome;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Actor: Sized + 'static {
-    /// The type of its messages. At most 24 bytes, aligned to 8, travel fastest; one of more than some 4,000 bytes is boxed on its
-    /// way; and more than [`MESSAGE_BYTES_MAX`](crate::MESSAGE_BYTES_MAX), 16 KiB, do not compile: put what is so large into a `Box`.
+    /// The type of its messages. Messages of at most 24 bytes, aligned to at most 8, are sent
+    /// fastest. A message of more than about 4,000 bytes is boxed on its way. A message of more
+    /// than [`MESSAGE_BYTES_MAX`](crate::MESSAGE_BYTES_MAX), 16 KiB, does not compile: put large
+    /// data into a `Box`.
     type Msg: 'static;
 
-    /// The type that the handlers return: `()` to go on, [`Next`](crate::Next) to say what comes next, or a `Result` of either, whose
-    /// error fails the actor. See [`Outcome`].
+    /// The type that the handlers return: `()` to go on, [`Next`](crate::Next) to choose the next
+    /// step, or a `Result` of either, whose error fails the actor. See [`Outcome`].
     type Outcome: Outcome;
 
-    /// True if [`Actor::started`] is called. Set this to false for an actor that has no `started` and is made by the million: it is
-    /// not scheduled then before its first message.
+    /// True if [`Actor::started`] is called. Set this to false for an actor that has no `started`
+    /// and is created by the million. Such an actor is not scheduled before its first message.
     const STARTS: bool = true;
 
-    /// Called once, before the first message, even if none ever comes. Has a turn of its own.
+    /// Called once, before the first message, in a separate turn. Runs even if no message ever
+    /// comes.
     fn started(&mut self, cx: &mut Context<'_, Self::Msg>) -> Self::Outcome {
         let _ = cx;
         Outcome::go_on()
@@ -61,17 +64,18 @@ pub trait Actor: Sized + 'static {
     /// Handles one message.
     fn receive(&mut self, msg: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Self::Outcome;
 
-    /// Says that turns use [`Context::blocking`] as a rule. If so, the actor waits, without a worker, while as many block as
-    /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) says; else a turn that blocks keeps its worker then.
+    /// True if turns usually call [`Context::blocking`]. Such an actor waits, without a worker,
+    /// while [`Builder::blocking_threads`](crate::Builder::blocking_threads) turns block already.
+    /// Any other actor keeps its worker while it blocks beyond that limit.
     const BLOCKS: bool = false;
 
-    /// The name under which it is reported.
+    /// Returns the name under which the actor is reported.
     fn name() -> &'static str {
         type_name::<Self>()
     }
 }
 
-/// An actor as a task; it costs nothing.
+/// Runs an actor as a task, at no cost.
 pub(crate) struct Cell<A>(pub(crate) A);
 
 impl<A: Actor> Task for Cell<A> {
@@ -99,8 +103,9 @@ impl<A: Actor> Task for Cell<A> {
     }
 }
 
-/// An actor that serves many, and calls what they have brought along: a clone of an event, the conversion of an answer. A turn
-/// that panics is undone and reported, and the actor goes on. What it does to its own fields must be whole at each such call.
+/// Runs an actor that serves many users and calls their code, such as the clone of an event or the
+/// conversion of an answer. A turn that panics is undone and reported, and the actor goes on. The
+/// actor's own fields must be consistent at each such call.
 pub(crate) struct Steady<A>(pub(crate) A);
 
 impl<A: Actor> Task for Steady<A> {
@@ -126,8 +131,8 @@ impl<A: Actor> Task for Steady<A> {
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Makes an actor on this worker. If the turn is undone, nothing can have reached it, and it is dropped
-    /// with its address.
+    /// Spawns an actor on this worker. If the turn is undone, no message can have reached the new
+    /// actor, and it is dropped with its address.
     ///
     /// # Examples
     /// See [`Context::spawn_behavior`].

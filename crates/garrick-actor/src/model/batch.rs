@@ -1,7 +1,8 @@
-//! Many messages to one receiver in one go.
+//! Sending many messages to one receiver at once.
 //!
-//! Inside of a turn, what goes to one receiver is gathered as it is sent, and handed over at once when the turn commits;
-//! a batch is that, with an exact account of what was accepted if the receiver has stopped.
+//! Inside a turn, messages to one receiver are gathered as they are sent, and delivered together
+//! when the turn commits. A batch does the same, and reports exactly how many messages were
+//! accepted if the receiver has stopped.
 
 use std::any::type_name;
 use std::fmt;
@@ -11,18 +12,19 @@ use garrick_sched::{Address, SendError};
 
 use crate::model::context::Context;
 
-/// The receiver has stopped. What it accepted before it did is counted; everything else comes back, in order, by
-/// iterating over this error.
+/// The receiver of a batch has stopped. This error counts the messages that were accepted before.
+/// All other messages come back, in order, by iterating over it.
 ///
 /// # Examples
 /// See [`SendBatch::send_batch`].
 #[derive(Clone)]
 pub struct BatchError<I: Iterator> {
-    /// How many messages were accepted. Those that the receiver had not handled when it stopped are dead letters.
+    /// Number of messages that were accepted. Those that the receiver had not handled when it
+    /// stopped are dead letters.
     pub accepted: usize,
     /// The first message that was not accepted.
     pub refused: I::Item,
-    /// The messages behind it, which were not even taken out of the iterator.
+    /// The messages after `refused`. They were not taken out of the iterator.
     pub rest: I,
 }
 
@@ -35,7 +37,7 @@ impl<I: Iterator> IntoIterator for BatchError<I> {
     }
 }
 
-/// Sends one by one, and says how many.
+/// Sends the messages one by one, and returns their number.
 fn send_each<N, I: Iterator<Item = N>>(
     mut msgs: I,
     mut send: impl FnMut(N) -> Result<(), SendError<N>>,
@@ -55,11 +57,12 @@ fn send_each<N, I: Iterator<Item = N>>(
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Sends all of `msgs` to `to`, in order, and says how many they were. Nothing of the batch, or all that was accepted
-    /// of it, happens when the turn commits.
+    /// Sends all of `msgs` to `to`, in order, and returns their number. The accepted messages are
+    /// delivered when the turn commits, and not at all if it is undone.
     ///
     /// # Errors
-    /// [`BatchError`] gives back what was not accepted, if the receiver is known to have stopped.
+    /// Returns [`BatchError`] with the messages that were not accepted if the receiver is known to
+    /// have stopped.
     ///
     /// # Examples
     /// ```
@@ -89,13 +92,15 @@ impl<M: 'static> Context<'_, M> {
     }
 }
 
-/// Lets many messages be sent to an address in one go, from anywhere.
+/// Sends many messages to an address at once, from anywhere.
 pub trait SendBatch<M> {
-    /// Sends all of `msgs`, in order, and says how many they were. Inside of a turn this is
-    /// [`Context::send_batch`]; outside of one, each message is sent when it comes out of the iterator.
+    /// Sends all of `msgs`, in order, and returns their number. Inside a turn this is
+    /// [`Context::send_batch`]. Outside a turn, each message is sent when it comes out of the
+    /// iterator.
     ///
     /// # Errors
-    /// [`BatchError`] gives back what was not accepted, if the receiver is known to have stopped.
+    /// Returns [`BatchError`] with the messages that were not accepted if the receiver is known to
+    /// have stopped.
     ///
     /// # Examples
     /// ```

@@ -1,9 +1,11 @@
-//! Actors written as closures, whose only state is what they become.
+//! Actors written as closures, whose only state is the behavior that they become.
 //!
-//! A behavior is a function of one message, and becoming is replacing it for the next one. A function that does not change what it
-//! captures leaves nothing behind when its turn is undone: the actor performs as expected, or not at all. Changes to captured
-//! variables stay, as changes to an actor's fields do. The function owns the message, which is gone with the turn however that ends;
-//! a [`Reply`](crate::Reply) in it then answers [`NoReply::Dropped`](crate::NoReply::Dropped).
+//! A behavior is a function of one message. Becoming replaces it for the next message. A function
+//! that does not change its captured variables leaves no trace when its turn is undone: the turn
+//! happens completely or not at all. Changes to captured variables stay, as changes to an actor's
+//! fields do. The function owns the message, which is dropped with the turn however the turn ends.
+//! A [`Reply`](crate::Reply) in the message then answers
+//! [`NoReply::Dropped`](crate::NoReply::Dropped).
 
 use std::fmt;
 use std::mem;
@@ -24,9 +26,10 @@ pub struct Behavior<M> {
     function: Box<Function<M>>,
 }
 
-/// Makes an actor of a closure.
+/// Creates an actor from a closure.
 ///
-/// A closure that captures nothing is not allocated. The closure returns any [`Outcome`], and may change what it captures:
+/// A closure that captures nothing is not allocated. The closure returns any [`Outcome`], and may
+/// change its captured variables:
 /// ```
 /// use garrick_actor::{Local, behavior};
 ///
@@ -81,13 +84,13 @@ where
 /// A [`Context`] whose actor can become another.
 pub struct BehaviorContext<'a, M> {
     context: Context<'a, M>,
-    /// What the actor becomes if the turn ends in `Continue`.
+    /// Behavior that the actor becomes if the turn ends in `Continue`.
     staged: Option<Behavior<M>>,
 }
 
 impl<M: 'static> BehaviorContext<'_, M> {
-    /// Replaces the behavior for the next message, if this turn ends in [`Next::Continue`]. If called more
-    /// than once, the last call counts.
+    /// Replaces the behavior for the next message if this turn ends in [`Next::Continue`]. If
+    /// called more than once, the last call counts.
     pub fn becomes<F, O>(&mut self, function: F)
     where
         F: FnMut(M, &mut BehaviorContext<'_, M>) -> O + Send + 'static,
@@ -96,7 +99,7 @@ impl<M: 'static> BehaviorContext<'_, M> {
         self.becomes_behavior(behavior(function));
     }
 
-    /// As [`BehaviorContext::becomes`], for a behavior that somebody else has made.
+    /// Replaces the behavior, like [`BehaviorContext::becomes`], by one that exists already.
     pub fn becomes_behavior(&mut self, behavior: Behavior<M>) {
         self.staged = Some(behavior);
     }
@@ -119,14 +122,15 @@ impl<M: 'static> Actor for Behavior<M> {
         {
             mem::swap(self, staged);
         }
-        // What the closure has captured must not undo the turn that leaves it, when that has become another one already.
+        // The captured values of the old closure must not undo the turn that replaces it: the actor
+        // has become another one already.
         quiet::drop(left);
         next
     }
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Makes an actor of a closure on this worker.
+    /// Spawns a closure as an actor on this worker.
     ///
     /// # Examples
     /// ```

@@ -1,4 +1,4 @@
-//! What an actor can do while it handles a message.
+//! The operations of an actor while it handles a message.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use garrick_sched::{Address, Ended, Nanos, NoReply, Reply, SendError, Turn, Watc
 
 use crate::beside::Beside;
 
-/// The turn under way, as the actor whose turn it is sees it. `M` is what that actor receives.
+/// The turn under way, as seen by its actor. `M` is the message type of that actor.
 ///
-/// What is done through it is staged: it happens when the turn ends in
-/// [`Next::Continue`](crate::Next::Continue) or [`Next::Stop`](crate::Next::Stop), and vanishes if it ends in
-/// [`Next::Undo`](crate::Next::Undo) or a panic.
+/// Effects requested through it are staged. They take place when the turn ends in
+/// [`Next::Continue`](crate::Next::Continue) or [`Next::Stop`](crate::Next::Stop). They vanish if
+/// it ends in [`Next::Undo`](crate::Next::Undo) or a panic.
 pub struct Context<'a, M> {
     turn: &'a Turn<'a, M>,
-    /// What the actor was made with; none for most.
+    /// State that wrappers of the actor lend to the turn. Most actors have none.
     beside: Option<&'a Beside<'a, M>>,
 }
 
@@ -23,7 +23,7 @@ impl<'a, M: 'static> Context<'a, M> {
         Self { turn, beside: None }
     }
 
-    /// The same turn, with what a wrapper lends to it.
+    /// Returns a context of the same turn with the state that a wrapper lends to it.
     pub(crate) fn with<'b>(&self, beside: &'b Beside<'b, M>) -> Context<'b, M>
     where
         'a: 'b,
@@ -34,13 +34,13 @@ impl<'a, M: 'static> Context<'a, M> {
         }
     }
 
-    /// The same turn, for somebody who wraps the context.
+    /// Returns another context of the same turn, for a type that wraps the context.
     #[inline]
     pub(crate) fn again(&self) -> Self {
         Self { ..*self }
     }
 
-    /// What wrappers have lent to the turn.
+    /// Returns the state that wrappers have lent to the turn.
     #[inline]
     pub(crate) fn beside(&self) -> Beside<'a, M> {
         self.beside.copied().unwrap_or(Beside::NONE)
@@ -54,7 +54,7 @@ impl<'a, M: 'static> Context<'a, M> {
     /// Sends `msg` to `to`.
     ///
     /// # Errors
-    /// Gives the message back if the actor is known to have stopped.
+    /// Returns the message if the actor is known to have stopped.
     ///
     /// # Examples
     /// ```
@@ -87,18 +87,20 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.send(to, msg)
     }
 
-    /// The address of the actor whose turn it is.
+    /// Returns the address of the actor whose turn this is.
     #[inline]
     #[must_use]
     pub fn address(&self) -> Address<M> {
         self.turn.address()
     }
 
-    /// Lets this actor know when another one ends: as a message that `convert` makes of how it ended, behind
-    /// everything that the other one has sent before. It comes once, and at once if the other one has ended
-    /// before ([`Ended::Before`]). A turn that is undone has not watched.
+    /// Notifies this actor when another actor ends. The notice is a message that `convert` creates
+    /// from the [`Ended`] value. It arrives once, after everything that the other actor has sent
+    /// before. If the other actor has ended already, the notice comes at once ([`Ended::Before`]).
+    /// A watch made in a turn that is undone has no effect.
     ///
-    /// The watch keeps this actor alive until then, and the other one not at all.
+    /// The watch keeps this actor alive until the notice is sent. It does not keep the other actor
+    /// alive.
     ///
     /// # Examples
     /// ```
@@ -150,12 +152,13 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.watch(whom, convert)
     }
 
-    /// Asks another actor: sends it what `msg` makes of the [`Reply`], and the answer comes to this actor
-    /// as what `convert` makes of it, at the cost of two ordinary sends.
+    /// Asks another actor. Sends it the message that `msg` creates from the [`Reply`]. The answer
+    /// arrives at this actor as the message that `convert` creates from it. An ask costs two
+    /// ordinary sends.
     ///
-    /// The answer is [`NoReply::Dropped`] if the other actor has stopped, or fails before it answers, or if this
-    /// very turn is undone. The other actor does the conversion, so it must not capture anything, which
-    /// the compiler checks.
+    /// The answer is [`NoReply::Dropped`] if the other actor has stopped, if it fails before it
+    /// answers, or if this very turn is undone. The conversion runs in the other actor, so it must
+    /// not capture anything. The compiler checks this.
     ///
     /// # Examples
     /// ```
@@ -207,24 +210,27 @@ impl<'a, M: 'static> Context<'a, M> {
         F: FnOnce(Result<R, NoReply>) -> M + Copy + Send + 'static,
     {
         let reply = Reply::to_task(self.address(), convert);
-        // A message that comes back is dropped, and its reply answers that nobody does.
+        // A refused message is dropped, and its reply then answers `NoReply::Dropped`.
         let _ = self.send(to, msg(reply));
     }
 
-    /// Calls `f`, which may block the thread: for a file, a database, a lock, a long computation. Meanwhile another thread runs the
-    /// other actors of this worker, and whatever comes for this actor waits.
+    /// Calls `f`, which may block the thread: for a file, a database, a lock or a long computation.
+    /// Meanwhile another thread runs the other actors of this worker, and messages to this actor
+    /// wait.
     ///
-    /// `f` is in no turn. What it sends is sent at once, before what this turn has sent, and stays sent if the turn is undone.
-    /// `f` cannot use the context, and so must be `Send`. What the turn sends, before `f` and after it, happens when it commits, in
-    /// the order of sending.
+    /// `f` runs outside the turn. Messages that `f` sends are sent at once, before those of this
+    /// turn, and stay sent if the turn is undone. `f` cannot use the context, and so must be
+    /// `Send`. Messages that the turn sends, before `f` and after it, are delivered when it
+    /// commits, in the order of sending.
     ///
-    /// `garrick bench blocking` measures the cost of a call. As many turns of a system as
-    /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) says can be in here at once. One more keeps its worker meanwhile;
-    /// an actor with [`Actor::BLOCKS`](crate::Actor::BLOCKS) waits without one. A turn keeps its worker also where that is pinned or
-    /// has a driver, and in a [`Local`](crate::Local).
+    /// `garrick bench blocking` measures the cost of a call. At most
+    /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) turns of a system can block
+    /// this way at once. One more turn keeps its worker while it blocks. An actor with
+    /// [`Actor::BLOCKS`](crate::Actor::BLOCKS) waits without a worker instead. A turn also keeps
+    /// its worker if that worker is pinned or has a driver, and in a [`Local`](crate::Local).
     ///
     /// # Panics
-    /// If `f` panics. The turn is undone then, as by any other panic.
+    /// Panics if `f` panics. The turn is then undone, as by any other panic.
     ///
     /// # Examples
     /// ```
@@ -249,7 +255,7 @@ impl<'a, M: 'static> Context<'a, M> {
     /// assert!(text.is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    /// The context cannot be used in there:
+    /// The closure cannot use the context:
     /// ```compile_fail,E0277
     /// use garrick_actor::{Address, Context};
     ///
@@ -261,7 +267,7 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.blocking(f)
     }
 
-    /// The time of the world that this runs in, in nanoseconds since it began.
+    /// Returns the time of the world that this actor runs in, in nanoseconds since the world began.
     #[must_use]
     pub fn now(&self) -> Nanos {
         self.turn.now()

@@ -1,4 +1,4 @@
-//! Addresses seen through a function.
+//! Addresses mapped through a function.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,13 +9,13 @@ use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// Lets addresses be seen through a function.
+/// Maps an address through a function of the messages.
 pub trait Contramap<M> {
-    /// An actor that receives `N`, and sends what `function` makes of it to this address. Spawn it where it
-    /// is to run, and give its address away in place of this one.
+    /// Creates an actor that receives `N`, and sends the result of `function` to this address.
+    /// Spawn it where it is to run, and give its address away in place of this one.
     ///
-    /// It stops when it finds that the actor behind this address has stopped; the message that it found
-    /// it by is a dead letter, and counted as one.
+    /// The actor stops when it finds that the actor behind this address has stopped. The message by
+    /// which it finds out is counted as a dead letter.
     ///
     /// # Examples
     /// ```

@@ -1,7 +1,7 @@
-//! Messages that have nowhere to go.
+//! Messages that cannot be delivered.
 //!
-//! An actor that passes messages on may find that their receiver has stopped. What it then holds would have been
-//! a dead letter, had it come a moment earlier; so it is counted as one.
+//! An actor that forwards messages may find that their receiver has stopped. The message that it
+//! holds would have been a dead letter had it come a moment earlier. So it is counted as one.
 
 use garrick_sched::{Address, SendError, count_dead_letters};
 
@@ -9,8 +9,8 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 
 impl<M: 'static> Context<'_, M> {
-    /// Drops `msg`, and counts it as a dead letter, however the turn ends. For actors that pass messages on and
-    /// cannot.
+    /// Drops `msg` and counts it as a dead letter, however the turn ends. For actors that forward
+    /// messages and find the receiver stopped.
     ///
     /// # Examples
     /// ```
@@ -31,8 +31,8 @@ impl<M: 'static> Context<'_, M> {
         drop(msg);
     }
 
-    /// Sends `msg` to `to`. If that has stopped, this actor is of no use any more: `msg` is a dead letter, and
-    /// the actor stops as well, which tells whoever sends to it.
+    /// Sends `msg` to `to`. If the receiver has stopped, counts `msg` as a dead letter and stops
+    /// this actor, which is of no use any more. Its senders then find it stopped.
     #[inline]
     pub(crate) fn relay<N: 'static>(&self, to: &Address<N>, msg: N) -> Next {
         match self.send(to, msg) {

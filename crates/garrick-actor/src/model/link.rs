@@ -5,13 +5,15 @@ use garrick_sched::{Address, Ended};
 use crate::model::context::Context;
 
 impl<M: 'static> Context<'_, M> {
-    /// Links this actor and another one: when either ends in a failure, the other one is stopped, once it has
-    /// handled what was sent to it before. If the other one has failed already nothing happens; an actor that stops
-    /// takes nobody with it, and one that a [`Supervisor`](crate::Supervisor) restarts has not ended.
+    /// Links this actor and another actor. When either ends in a failure, the other is stopped,
+    /// once it has handled the messages sent to it before. Nothing happens if the other actor has
+    /// failed already. An actor that stops does not stop its links. An actor that a
+    /// [`Supervisor`](crate::Supervisor) restarts has not ended.
     ///
-    /// An actor that wants to live on and hear of it, which Erlang calls trapping exits, uses
-    /// [`Context::watch`]. A stop by a link is a stop and no failure, so links do not lead further: whom
-    /// many are to fail with, they link to, each. A turn that is undone has not linked.
+    /// An actor that wants to survive and be notified uses [`Context::watch`] instead. Erlang calls
+    /// this trapping exits. A stop by a link is a stop, not a failure, so links do not propagate
+    /// further. To make many actors fail with one actor, link each of them to it. A link made in a
+    /// turn that is undone has no effect.
     ///
     /// A link keeps both actors alive until one of them ends.
     ///

@@ -1,23 +1,24 @@
-//! What follows a turn.
+//! The next step after a turn.
 
 use garrick_sched::Flow;
 
 use crate::failure::fault::fail_alone;
 
-/// What a handled message leads to.
+/// The next step after a handled message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum Next {
-    /// What the turn staged happens, and the actor goes on.
+    /// Commits the turn's effects, and the actor goes on.
     Continue,
-    /// What the turn staged happens, and the actor is dropped; messages still waiting become dead letters.
+    /// Commits the turn's effects, and the actor is dropped. Messages still waiting become dead
+    /// letters.
     Stop,
-    /// What the turn staged vanishes, and the actor goes on. The fields that the actor changed itself
-    /// stay changed; a [`behavior`](crate::behavior()) has none, and is as it was.
+    /// Discards the turn's effects, and the actor goes on. Fields that the actor changed itself
+    /// stay changed, and so do variables that a closure has captured.
     Undo,
-    /// What the turn staged vanishes, and the actor has failed, as if it had panicked: its
-    /// [`Supervisor`](crate::Supervisor) decides what becomes of it, and without one it is dropped.
-    /// [`Context::fail`](crate::Context::fail) says why.
+    /// Discards the turn's effects, and the actor fails, as if it had panicked. Its
+    /// [`Supervisor`](crate::Supervisor) decides what happens to it. Without a supervisor it is
+    /// dropped. [`Context::fail`](crate::Context::fail) adds the reason.
     Fail,
 }
 

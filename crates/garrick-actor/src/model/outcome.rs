@@ -4,7 +4,7 @@ use crate::failure::fault::{BoxError, set_why};
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// A value that a handler returns, and that says what comes next.
+/// A value that a handler returns to choose the next step.
 ///
 /// | a handler returns | the turn | the actor |
 /// | --- | --- | --- |
@@ -39,10 +39,10 @@ use crate::model::next::Next;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Outcome {
-    /// Returns the value by which an actor goes on.
+    /// Returns the value with which an actor goes on.
     fn go_on() -> Self;
 
-    /// Returns what comes next. An error is kept on this thread until the turn that is about to end is looked at.
+    /// Returns the next step. An error is kept on this thread until the turn under way ends.
     fn into_next(self) -> Next;
 }
 
@@ -84,8 +84,9 @@ impl<T: Outcome, E: Into<BoxError>> Outcome for Result<T, E> {
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Keeps the reason why the turn fails, and returns what the handler must return. The turn is undone, and the actor's supervisor
-    /// decides what becomes of the actor. Without a supervisor the actor stops, as after a panic.
+    /// Records the reason why the turn fails, and returns the value that the handler must return.
+    /// The turn is undone, and the actor's supervisor decides what happens to the actor. Without a
+    /// supervisor the actor stops, as after a panic.
     ///
     /// # Examples
     /// ```
@@ -114,7 +115,8 @@ fn failed(error: BoxError) -> Next {
     Next::Fail
 }
 
-/// Names the type that a function returns. The type `!` is not stable by itself, so this is how it is named below.
+/// Names the return type of a function. The type `!` is not stable by itself, so the code below
+/// names it this way.
 #[doc(hidden)]
 pub trait Returns {
     /// The type that the function returns.

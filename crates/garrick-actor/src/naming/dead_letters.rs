@@ -11,11 +11,11 @@ use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
 use crate::system::handle::Handle;
 
-/// Publishes what could not be delivered.
+/// Publishes messages that could not be delivered.
 ///
-/// Who finds that a message has no receiver posts it here; routers do so when they are told where. Of
-/// messages that an actor leaves behind when it stops, only the system knows, and only how many there were:
-/// [`DeadLetters::collect`] publishes their number.
+/// Post messages without a receiver here. Routers do so once they are given the topic. Only the
+/// system knows of the messages that an actor leaves behind when it stops, and only their number.
+/// [`DeadLetters::collect`] publishes that number.
 ///
 /// # Examples
 /// ```
@@ -46,20 +46,20 @@ pub struct DeadLetters {
     address: Address<Msg>,
 }
 
-/// Messages that nobody handled.
+/// Messages that were not handled.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct DeadLetter {
-    /// The type of the message, if it is known.
+    /// Type of the messages, if it is known.
     pub message: Option<&'static str>,
-    /// Whom it was for: a name, or the system in which that was.
+    /// Receiver of the messages: its name, or the system of the receiver.
     pub receiver: String,
-    /// How many there were.
+    /// Number of the messages.
     pub count: u64,
 }
 
 impl DeadLetter {
-    /// One message of type `M` for `receiver`.
+    /// Creates a dead letter for one message of type `M` to `receiver`.
     #[must_use]
     pub fn of<M>(receiver: impl Into<String>) -> Self {
         Self {
@@ -72,17 +72,17 @@ impl DeadLetter {
 
 enum Msg {
     Post(DeadLetter),
-    /// A system's name, and all dead letters that it has counted.
+    /// A system's name, and the number of dead letters that it has counted.
     Counted(String, u64),
     Subscribe(Address<DeadLetter>),
     Unsubscribe(Address<DeadLetter>),
 }
 
 impl DeadLetters {
-    /// Makes the topic.
+    /// Creates the topic.
     ///
     /// # Errors
-    /// If the system is ending.
+    /// Fails if the system is shutting down.
     pub fn spawn(on: &Handle) -> Result<Self, SpawnError<()>> {
         let actor = DeadLettersActor {
             subscribers: Subscribers::new(),
@@ -94,35 +94,35 @@ impl DeadLetters {
         }
     }
 
-    /// Publishes one.
+    /// Publishes a dead letter.
     ///
     /// # Errors
-    /// If the topic is known to have stopped.
+    /// Fails if the topic is known to have stopped.
     pub fn post(&self, letter: DeadLetter) -> Result<(), SendError<()>> {
         self.send(Msg::Post(letter))
     }
 
-    /// Publishes how many dead letters this system has counted since the last time, if there were any. Systems
-    /// are told apart by their names.
+    /// Publishes the number of dead letters that this system has counted since the last call, if
+    /// there were any. Systems are distinguished by their names.
     ///
     /// # Errors
-    /// If the topic is known to have stopped.
+    /// Fails if the topic is known to have stopped.
     pub fn collect(&self, from: &Handle) -> Result<(), SendError<()>> {
         self.send(Msg::Counted(from.name().to_owned(), from.dead_letters()))
     }
 
-    /// Lets `address` get every dead letter from now on; it need not be told twice.
+    /// Subscribes `address` to every dead letter from now on. Subscribing it again has no effect.
     ///
     /// # Errors
-    /// If the topic is known to have stopped.
+    /// Fails if the topic is known to have stopped.
     pub fn subscribe(&self, address: &Address<DeadLetter>) -> Result<(), SendError<()>> {
         self.send(Msg::Subscribe(address.clone()))
     }
 
-    /// Dead letters from now on do not go to `address`.
+    /// Unsubscribes `address` from dead letters from now on.
     ///
     /// # Errors
-    /// If the topic is known to have stopped.
+    /// Fails if the topic is known to have stopped.
     pub fn unsubscribe(&self, address: &Address<DeadLetter>) -> Result<(), SendError<()>> {
         self.send(Msg::Unsubscribe(address.clone()))
     }
@@ -134,14 +134,14 @@ impl DeadLetters {
 
 struct DeadLettersActor {
     subscribers: Subscribers<DeadLetter>,
-    /// What each system had counted when it was last collected from.
+    /// Number that each system had counted at its last collection.
     counted: BTreeMap<String, u64>,
 }
 
 impl DeadLettersActor {
     fn count(&mut self, receiver: String, total: u64) {
         let counted = self.counted.entry(receiver.clone()).or_default();
-        // Collections that overtake one another must not count twice.
+        // Collections that overtake each other must not count twice.
         let count = total.saturating_sub(*counted);
         *counted += count;
         if count > 0 {

@@ -11,11 +11,11 @@ use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
 use crate::system::handle::Handle;
 
-/// Sends what is published to the subscribers to its type: publishers and subscribers need to agree on
-/// nothing but the type of an event.
+/// Sends published events to the subscribers of their type. Publishers and subscribers need to
+/// agree only on the type of an event.
 ///
-/// Everything that is said of [`Topic`](super::Topic) holds for each type, and events of several types that
-/// one publisher publishes are sent on in order as well. An event costs an allocation.
+/// The guarantees of [`Topic`](super::Topic) hold for each type. Events of several types from one
+/// publisher are also delivered in order. An event costs an allocation.
 ///
 /// # Examples
 /// ```
@@ -50,14 +50,14 @@ pub struct EventStream {
     address: Address<Order>,
 }
 
-/// What is to be done to the topics.
+/// An operation on the topics.
 type Order = Box<dyn FnOnce(&mut Topics) + Send>;
 
 impl EventStream {
-    /// Makes an event stream.
+    /// Creates an event stream.
     ///
     /// # Errors
-    /// If the system is ending.
+    /// Fails if the system is shutting down.
     pub fn spawn(on: &Handle) -> Result<Self, SpawnError<()>> {
         match on.spawn_task(Steady(EventStreamActor(Topics::default()))) {
             Ok(address) => Ok(Self { address }),
@@ -65,18 +65,19 @@ impl EventStream {
         }
     }
 
-    /// Sends `event` to everybody who has subscribed to its type.
+    /// Sends `event` to all subscribers of its type.
     ///
     /// # Errors
-    /// If the event stream is known to have stopped; the event is lost.
+    /// Fails if the event stream is known to have stopped. The event is lost.
     pub fn publish<E: Clone + Send + 'static>(&self, event: E) -> Result<(), SendError<()>> {
         self.send(move |topics| topics.of::<E>().publish(event))
     }
 
-    /// Lets `address` get every event of its type from now on; it need not be told twice.
+    /// Subscribes `address` to every event of its type from now on. Subscribing it again has no
+    /// effect.
     ///
     /// # Errors
-    /// If the event stream is known to have stopped.
+    /// Fails if the event stream is known to have stopped.
     pub fn subscribe<E: Send + 'static>(&self, address: &Address<E>) -> Result<(), SendError<()>> {
         let address = address.clone();
         self.send(move |topics| {
@@ -84,10 +85,10 @@ impl EventStream {
         })
     }
 
-    /// Events from now on do not go to `address`.
+    /// Unsubscribes `address` from events from now on.
     ///
     /// # Errors
-    /// If the event stream is known to have stopped.
+    /// Fails if the event stream is known to have stopped.
     pub fn unsubscribe<E: Send + 'static>(
         &self,
         address: &Address<E>,
@@ -96,7 +97,7 @@ impl EventStream {
         self.send(move |topics| topics.of::<E>().remove(&address))
     }
 
-    /// How many have subscribed to events of type `E`.
+    /// Returns the number of subscribers to events of type `E`.
     pub fn subscribers<E: Send + 'static>(&self) -> Ask<usize> {
         self.address.ask(|reply| {
             Box::new(move |topics: &mut Topics| reply.send(topics.of::<E>().count())) as Order
@@ -112,7 +113,7 @@ impl EventStream {
 /// Subscribers by the type of event.
 #[derive(Default)]
 struct Topics {
-    /// `Subscribers<E>` for every `E` that somebody has named.
+    /// `Subscribers<E>` for every `E` that was used.
     by_type: IndexMap<TypeId, Box<dyn Any + Send>>,
 }
 
@@ -155,7 +156,7 @@ mod tests {
 
     use crate::system::local::Local;
 
-    /// Tells its number when it ends.
+    /// Sends its number when it ends.
     struct Numbered<E>(u32, Sender<u32>, PhantomData<E>);
 
     impl<E: 'static> Actor for Numbered<E> {
@@ -190,7 +191,7 @@ mod tests {
         local.run();
         drop(stream);
         local.run();
-        // Those that nobody can reach any more end newest first.
+        // Actors that are no longer reachable end newest first.
         let mut ended: Vec<_> = ended.try_iter().collect();
         ended.reverse();
         assert_eq!(ended, (0..10).collect::<Vec<_>>());

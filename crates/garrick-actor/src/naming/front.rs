@@ -1,12 +1,13 @@
-//! Addresses of plain messages in front of actors that receive more than those.
+//! Addresses of plain messages in front of actors with a larger message type.
 
 use garrick_sched::{Address, Door, SendError, door};
 
-/// Wraps each message, and sends it on in the sender's own turn: there is no hop, and nothing overtakes.
+/// Wraps each message, and sends it on in the sender's own turn. There is no hop, and no message
+/// overtakes another.
 struct Front<M, N> {
     to: Address<N>,
     wrap: fn(M) -> N,
-    /// Undoes `wrap`, for what comes back.
+    /// Undoes `wrap`, for messages that come back.
     unwrap: fn(N) -> M,
 }
 
@@ -19,7 +20,7 @@ impl<M: Send + 'static, N: Send + 'static> Door for Front<M, N> {
     }
 }
 
-/// An address that sends `to` what `wrap` makes of a message.
+/// Creates an address that sends `to` the result of `wrap` for each message.
 pub(crate) fn front<M: Send + 'static, N: Send + 'static>(
     to: &Address<N>,
     wrap: fn(M) -> N,

@@ -1,24 +1,26 @@
-//! Who is there, and what is said to whom it may concern.
+//! Finding actors by name or protocol, and publishing messages to subscribers.
 //!
 //! ```text
 //!   Registry       "printer" -> Address<Print>     one actor has one name, of one message type
-//!   Receptionist   Key<Print> -> [Address<Print>]  who serves a protocol; subscribers hear of changes
+//!   Receptionist   Key<Print> -> [Address<Print>]  the servers of a protocol; subscribers get changes
 //!   Topic<M>       publish(M) -> every subscriber  each message once, in order per publisher
 //!   EventStream    publish(E) -> subscribers to E  one topic for each type
-//!   DeadLetters    what could not be delivered, as a topic
+//!   DeadLetters    undeliverable messages, as a topic
 //! ```
 //!
-//! Each of them is an actor with a handle in front. So what is done through a handle inside of a turn is
-//! staged like any message: it happens when the turn commits, or not at all; and what one sender does,
-//! whether it registers, subscribes or publishes, is done in that order. There is nothing global: whoever
-//! is to use one of them is given a handle. When the last handle is gone, so is the actor behind it.
+//! Each of them is an actor behind a handle. Operations on a handle inside a turn are staged like
+//! any message: they take effect when the turn commits, or not at all. The operations of one
+//! sender, such as registering, subscribing and publishing, take effect in order. There is no
+//! global state: give a handle to the code that is to use it. When the last handle is gone, the
+//! actor behind it ends.
 //!
-//! A mailbox has no bound unless its actor asks for one, and nobody is cut off for being slow: a subscriber
-//! gets everything that is published until it unsubscribes or stops.
+//! A mailbox has no bound unless its actor asks for one, and a slow subscriber is not cut off. A
+//! subscriber gets every published message until it unsubscribes or stops.
 //!
-//! Registered actors, those who serve and those who subscribe are held by their addresses, which keep them
-//! alive. One that has stopped is taken out: at once by the receptionist, which tells its subscribers; by the
-//! others when it is next come across, or when what they hold has doubled.
+//! Registered actors, servers and subscribers are held by their addresses, which keep them alive.
+//! An actor that has stopped is removed. The receptionist does so at once, and notifies its
+//! subscribers. The others do so when they next come across it, or when their collection has
+//! doubled.
 
 pub(crate) mod front;
 mod sweep;

@@ -1,4 +1,4 @@
-//! The receptionist: who serves a protocol.
+//! The receptionist: finds the actors that serve a protocol.
 
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
@@ -15,10 +15,10 @@ use crate::model::context::Context;
 use crate::roll::Roll;
 use crate::system::handle::Handle;
 
-/// Knows who serves which protocol, and tells everybody who wants to know of changes.
+/// Keeps track of the actors that serve each protocol, and notifies subscribers of changes.
 ///
-/// A protocol is a type of message and a name, a [`Key`]. Any number of actors may serve it. Who stops does not
-/// serve any more.
+/// A protocol is a type of message and a name, a [`Key`]. Any number of actors may serve it. An
+/// actor that stops no longer serves it.
 ///
 /// # Examples
 /// ```
@@ -43,32 +43,33 @@ use crate::system::handle::Handle;
 /// ```
 #[derive(Clone)]
 pub struct Receptionist {
-    /// Shared by the handles alone. The receptionist holds those who serve, so death notices that held the
-    /// receptionist would keep all of them for ever; they hold this weakly.
+    /// Address shared only by the handles. The receptionist holds the servers, so death notices
+    /// that held the receptionist would keep all of them forever. The notices hold this address
+    /// weakly.
     address: Arc<Address<Order>>,
 }
 
-/// A protocol: messages of type `M`, and a name to tell protocols of the same type apart.
+/// A protocol: messages of type `M`, and a name to distinguish protocols of the same type.
 pub struct Key<M> {
     name: Cow<'static, str>,
     message: PhantomData<fn(M)>,
 }
 
-/// What a subscriber to a [`Key`] is told.
+/// A message to a subscriber of a [`Key`].
 pub enum Listing<M> {
-    /// Who serves now. The first that a subscriber hears, once.
+    /// The current servers. The first message to a subscriber, sent once.
     Present(Vec<Address<M>>),
-    /// Somebody serves as well.
+    /// Another actor serves the protocol.
     Added(Address<M>),
-    /// Somebody does not serve any more, or has stopped.
+    /// An actor no longer serves the protocol, or has stopped.
     Removed(Address<M>),
 }
 
-/// What is to be done to the services.
+/// An operation on the services.
 type Order = Box<dyn FnOnce(&mut Services) + Send>;
 
 impl<M> Key<M> {
-    /// A key of this name. Keys of one name and one message type are the same key.
+    /// Creates a key of this name. Keys of one name and one message type are equal.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
         Self {
@@ -77,7 +78,7 @@ impl<M> Key<M> {
         }
     }
 
-    /// A key whose name is made at run time.
+    /// Creates a key whose name is made at run time.
     #[must_use]
     pub fn owned(name: impl Into<String>) -> Self {
         Self {
@@ -88,10 +89,10 @@ impl<M> Key<M> {
 }
 
 impl Receptionist {
-    /// Makes a receptionist.
+    /// Creates a receptionist.
     ///
     /// # Errors
-    /// If the system is ending.
+    /// Fails if the system is shutting down.
     pub fn spawn(on: &Handle) -> Result<Self, SpawnError<()>> {
         match on.spawn_task(Steady(ReceptionistActor(Services::default()))) {
             Ok(address) => Ok(Self {
@@ -101,10 +102,10 @@ impl Receptionist {
         }
     }
 
-    /// Lets `address` serve this protocol; it need not be told twice.
+    /// Registers `address` as a server of this protocol. Registering it again has no effect.
     ///
     /// # Errors
-    /// If the receptionist is known to have stopped.
+    /// Fails if the receptionist is known to have stopped.
     pub fn serve<M: Send + 'static>(
         &self,
         key: &Key<M>,
@@ -114,10 +115,10 @@ impl Receptionist {
         self.order(key, move |service| service.add(address, notice))
     }
 
-    /// `address` does not serve this protocol any more.
+    /// Removes `address` from the servers of this protocol.
     ///
     /// # Errors
-    /// If the receptionist is known to have stopped.
+    /// Fails if the receptionist is known to have stopped.
     pub fn withdraw<M: Send + 'static>(
         &self,
         key: &Key<M>,
@@ -127,10 +128,11 @@ impl Receptionist {
         self.order(key, move |service| service.remove(task))
     }
 
-    /// Tells `subscriber` who serves this protocol, and then of every change.
+    /// Subscribes `subscriber` to the servers of this protocol. It gets the current servers, and
+    /// then every change.
     ///
     /// # Errors
-    /// If the receptionist is known to have stopped.
+    /// Fails if the receptionist is known to have stopped.
     pub fn subscribe<M: Send + 'static>(
         &self,
         key: &Key<M>,
@@ -140,10 +142,10 @@ impl Receptionist {
         self.order(key, move |service| service.subscribe(&subscriber))
     }
 
-    /// Tells `subscriber` no more.
+    /// Unsubscribes `subscriber`.
     ///
     /// # Errors
-    /// If the receptionist is known to have stopped.
+    /// Fails if the receptionist is known to have stopped.
     pub fn unsubscribe<M: Send + 'static>(
         &self,
         key: &Key<M>,
@@ -153,12 +155,13 @@ impl Receptionist {
         self.order(key, move |service| service.subscribers.remove(&subscriber))
     }
 
-    /// Who serves this protocol, in the order in which they came.
+    /// Returns the actors that serve this protocol, in the order in which they came.
     pub fn find<M: Send + 'static>(&self, key: &Key<M>) -> Ask<Vec<Address<M>>> {
         self.address.ask(|reply| find(key, reply))
     }
 
-    /// As [`Receptionist::find`], from an actor: the answer comes as a message, as with [`Context::ask`].
+    /// Finds the actors like [`Receptionist::find`], from an actor. The answer arrives as a
+    /// message, as with [`Context::ask`].
     pub fn find_from<M, N, F>(&self, cx: &Context<'_, N>, key: &Key<M>, convert: F)
     where
         M: Send + 'static,
@@ -168,7 +171,7 @@ impl Receptionist {
         cx.ask(&self.address, |reply| find(key, reply), convert);
     }
 
-    /// What is to be done when somebody who serves has ended.
+    /// Creates the notice that removes a server when it has ended.
     fn notice<M: Send + 'static>(
         &self,
         key: &Key<M>,
@@ -196,7 +199,7 @@ fn find<M: Send + 'static>(key: &Key<M>, reply: Reply<Vec<Address<M>>>) -> Order
     order(key, move |service| reply.send(service.present()))
 }
 
-/// An order about one protocol.
+/// Creates an order about one protocol.
 fn order<M: Send + 'static>(
     key: &Key<M>,
     change: impl FnOnce(&mut Service<M>) + Send + 'static,
@@ -205,9 +208,10 @@ fn order<M: Send + 'static>(
     Box::new(move |services| services.change(name, change))
 }
 
-/// Who serves a protocol, and who wants to know.
+/// The servers of a protocol, and its subscribers.
 struct Service<M> {
-    /// Each with the watch on it. With `n` of them, one is taken in or out in O(log n) on average.
+    /// Servers, each with the watch on it. With `n` servers, adding or removing one takes O(log n)
+    /// on average.
     serving: Roll<(Address<M>, Watch)>,
     subscribers: Subscribers<Listing<M>>,
 }
@@ -224,18 +228,18 @@ impl<M: 'static> Service<M> {
         let task = address.id();
         if !self.serving.contains(task) && !address.is_stopped() {
             let watch = address.watch(notice);
-            // It is not there, as was just seen.
+            // It is not there, as was just checked.
             let _ = self.serving.add(task, (address.clone(), watch));
             self.subscribers.publish(Listing::Added(address));
         }
     }
 
-    /// Whether it makes no difference if it is there.
+    /// Returns true if this service can be removed without a difference.
     fn is_empty(&mut self) -> bool {
         self.serving.is_empty() && self.subscribers.is_empty()
     }
 
-    /// Returns those who serve. Those who have stopped are taken out before their notices have come.
+    /// Returns the servers. Removes the stopped ones even before their notices have come.
     fn present(&mut self) -> Vec<Address<M>> {
         let gone = self.serving.extract(|(address, _)| !address.is_stopped());
         gone.into_iter().for_each(|gone| self.see_off(gone));
@@ -249,17 +253,18 @@ impl<M: 'static> Service<M> {
         }
     }
 
-    /// Tells that one does not serve any more.
+    /// Notifies the subscribers that an actor no longer serves the protocol.
     fn see_off(&mut self, (gone, watch): (Address<M>, Watch)) {
         watch.cancel();
         self.subscribers.publish(Listing::Removed(gone));
     }
 
     fn subscribe(&mut self, subscriber: &Address<Listing<M>>) {
-        // Before it is there: it hears of nobody who is not present.
+        // Before the subscription: the new subscriber gets no notice about actors that are not
+        // present.
         let present = self.present();
         if self.subscribers.add(subscriber.clone()) {
-            // One that has stopped is taken out at the next change.
+            // A subscriber that has stopped is removed at the next change.
             let _ = subscriber.send(Listing::Present(present));
         }
     }
@@ -268,7 +273,7 @@ impl<M: 'static> Service<M> {
 /// Services by protocol.
 #[derive(Default)]
 struct Services {
-    /// `Service<M>` for every key that somebody serves or has subscribed to.
+    /// `Service<M>` for every key that has a server or a subscriber.
     by_key: BTreeMap<(Cow<'static, str>, TypeId), Box<dyn Any + Send>>,
 }
 
@@ -287,7 +292,7 @@ impl Services {
             .downcast_mut()
             .expect("the message type is part of the key");
         change(service);
-        // Keys made at run time must not add up.
+        // Keys made at run time must not accumulate.
         if service.is_empty() {
             self.by_key.remove(&key);
         }

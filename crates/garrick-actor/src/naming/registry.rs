@@ -12,12 +12,12 @@ use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
 use crate::system::handle::Handle;
 
-/// Knows actors by name, and gives an address only to who asks for messages of the right type.
+/// Finds actors by name, and returns an address only for the right type of messages.
 ///
-/// A name is free again once its actor has stopped, or [`Registry::unregister`] has taken it back. Until then the
-/// registry keeps that actor alive.
+/// A name is free again once its actor has stopped, or [`Registry::unregister`] has removed it.
+/// Until then the registry keeps that actor alive.
 ///
-/// The methods that end in `_from` are for actors: the answer comes as a message, as with
+/// The methods that end in `_from` are for actors. The answer arrives as a message, as with
 /// [`Context::ask`], and the conversion must not capture anything.
 ///
 /// # Examples
@@ -51,40 +51,40 @@ pub struct Registry {
     address: Address<Order>,
 }
 
-/// What is to be done to the names.
+/// An operation on the names.
 type Order = Box<dyn FnOnce(&mut Names) + Send>;
 
-/// A name could not be given.
+/// The reason why a name could not be registered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegisterError {
-    /// Another actor has it.
+    /// Another actor has the name.
     Taken {
         /// The name.
         name: String,
-        /// What the actor receives that has it.
+        /// Message type of the actor that has the name.
         message: &'static str,
     },
     /// The registry did not answer.
     NoRegistry(NoReply),
 }
 
-/// An actor could not be found.
+/// The reason why an actor could not be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LookupError {
-    /// Nobody has the name, or the one who had it has stopped.
+    /// No actor has the name, or the actor that had it has stopped.
     Unknown {
         /// The name.
         name: String,
     },
-    /// Who has the name receives something else.
+    /// The actor with this name receives messages of another type.
     Mismatch {
         /// The name.
         name: String,
-        /// What it receives.
+        /// Message type of the actor.
         registered: &'static str,
-        /// What was asked for.
+        /// Message type that was asked for.
         asked: &'static str,
     },
     /// The registry did not answer.
@@ -92,10 +92,10 @@ pub enum LookupError {
 }
 
 impl Registry {
-    /// Makes a registry.
+    /// Creates a registry.
     ///
     /// # Errors
-    /// If the system is ending.
+    /// Fails if the system is shutting down.
     pub fn spawn(on: &Handle) -> Result<Self, SpawnError<()>> {
         match on.spawn_task(Steady(RegistryActor(Names::default()))) {
             Ok(address) => Ok(Self { address }),
@@ -106,7 +106,7 @@ impl Registry {
     /// Gives `address` a name. Giving it a name that it has already changes nothing.
     ///
     /// # Errors
-    /// See [`RegisterError`].
+    /// Returns a [`RegisterError`] if the name is taken or the registry did not answer.
     pub fn register<M: Send + 'static>(
         &self,
         name: impl Into<String>,
@@ -116,7 +116,7 @@ impl Registry {
         Request::new(self.address.ask(|reply| register(name, address, reply)))
     }
 
-    /// As [`Registry::register`], from an actor.
+    /// Registers a name like [`Registry::register`], from an actor.
     pub fn register_from<M, N, F>(
         &self,
         cx: &Context<'_, N>,
@@ -139,7 +139,7 @@ impl Registry {
     /// Finds the actor that has this name, and receives `M`.
     ///
     /// # Errors
-    /// See [`LookupError`].
+    /// Returns a [`LookupError`] if there is no such actor or the registry did not answer.
     pub fn lookup<M: Send + 'static>(
         &self,
         name: impl Into<String>,
@@ -148,7 +148,7 @@ impl Registry {
         Request::new(self.address.ask(|reply| lookup(name, reply)))
     }
 
-    /// As [`Registry::lookup`], from an actor.
+    /// Finds an actor like [`Registry::lookup`], from an actor.
     ///
     /// # Examples
     /// ```
@@ -195,10 +195,10 @@ impl Registry {
         );
     }
 
-    /// Takes a name back, whoever has it.
+    /// Removes a name, whichever actor has it.
     ///
     /// # Errors
-    /// If the registry is known to have stopped.
+    /// Fails if the registry is known to have stopped.
     pub fn unregister(&self, name: impl Into<String>) -> Result<(), SendError<()>> {
         let name = name.into();
         let order: Order = Box::new(move |names| {
@@ -207,7 +207,7 @@ impl Registry {
         self.address.send(order).map_err(|_| SendError(()))
     }
 
-    /// The names of all registered actors, sorted.
+    /// Returns the names of all registered actors, sorted.
     pub fn names(&self) -> Ask<Vec<String>> {
         self.address
             .ask(|reply| -> Order { Box::new(move |names| reply.send(names.all())) })
@@ -278,7 +278,7 @@ impl Names {
         })
     }
 
-    /// Who has this name and has not stopped.
+    /// Returns the actor that has this name, if it has not stopped.
     fn present(&mut self, name: &str) -> Option<&dyn Entry> {
         if self.by_name.get(name)?.has_stopped() {
             self.by_name.remove(name);

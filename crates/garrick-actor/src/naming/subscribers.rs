@@ -1,4 +1,4 @@
-//! Everybody who gets what is published.
+//! The subscribers of a topic.
 
 use garrick_sched::Address;
 
@@ -6,7 +6,8 @@ use super::sweep::Sweep;
 use crate::quiet;
 use crate::roll::Roll;
 
-/// Subscribers in the order in which they came. With `n` of them, one is taken in or out in O(log n) on average.
+/// Subscribers in the order in which they came. With `n` of them, adding or removing one takes
+/// O(log n) on average.
 pub(super) struct Subscribers<M> {
     roll: Roll<Address<M>>,
     sweep: Sweep,
@@ -20,7 +21,7 @@ impl<M: 'static> Subscribers<M> {
         }
     }
 
-    /// Takes one in. True if it was not there yet.
+    /// Adds a subscriber. Returns true if it was not there yet.
     pub(super) fn add(&mut self, address: Address<M>) -> bool {
         let key = address.id();
         let is_new = !self.roll.contains(key);
@@ -34,14 +35,14 @@ impl<M: 'static> Subscribers<M> {
         self.roll.remove(address.id());
     }
 
-    /// Returns how many have not stopped. Looks at all of them.
+    /// Returns the number of subscribers that have not stopped. Looks at all of them.
     pub(super) fn count(&mut self) -> usize {
         self.roll.extract(|address| !address.is_stopped());
         self.sweep.done(self.roll.len());
         self.roll.len()
     }
 
-    /// Returns whether all have stopped. Takes out those that stand before the first that has not.
+    /// Returns true if all have stopped. Removes those that stand before the first live one.
     pub(super) fn is_empty(&mut self) -> bool {
         while self.roll.first().is_some_and(Address::is_stopped) {
             self.roll.remove_at(0);
@@ -49,7 +50,8 @@ impl<M: 'static> Subscribers<M> {
         self.roll.is_empty()
     }
 
-    /// Sends `message` to all of them, and takes out those that have stopped. If its clone panics, all of them stay.
+    /// Sends `message` to all subscribers, and removes those that have stopped. If its clone
+    /// panics, all stay.
     pub(super) fn publish(&mut self, message: M)
     where
         M: Clone,
@@ -58,7 +60,7 @@ impl<M: 'static> Subscribers<M> {
         let mut message = Some(message);
         self.roll.extract(|address| {
             to_come -= 1;
-            // The last one gets the original.
+            // The last subscriber gets the original.
             let message = match to_come {
                 0 => message.take(),
                 _ => message.clone(),
@@ -66,7 +68,8 @@ impl<M: 'static> Subscribers<M> {
             match message.map(|message| address.send(message)) {
                 Some(Ok(())) => true,
                 refused => {
-                    // One that nobody takes must not end the way of the others.
+                    // A panic of a refused message's destructor must not keep the others from
+                    // getting theirs.
                     quiet::drop(refused);
                     false
                 }

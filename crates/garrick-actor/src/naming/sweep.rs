@@ -1,10 +1,11 @@
-//! When to look for those who have stopped, where nobody is told.
+//! The schedule for removing stopped actors from a list that gets no notices.
 
-/// Entries below which a list is not worth a search.
+/// Length below which a list is not worth a search.
 const LEN_MIN: usize = 32;
 
-/// Says when a list is to be swept: whenever it has doubled. So it holds, beside [`LEN_MIN`] entries, at most as
-/// many of the stopped as there were of the others, and sweeping costs each entry a constant.
+/// Schedules the sweeps of a list: whenever its length has doubled. So the list holds, besides
+/// [`LEN_MIN`] entries, at most as many stopped actors as there were others. Sweeping costs each
+/// entry a constant.
 #[derive(Debug)]
 pub(super) struct Sweep {
     due_at: usize,
@@ -17,12 +18,12 @@ impl Default for Sweep {
 }
 
 impl Sweep {
-    /// Whether a list of this length is to be swept before it grows.
+    /// Returns true if a list of this length is to be swept before it grows.
     pub(super) fn is_due(&self, len: usize) -> bool {
         len >= self.due_at
     }
 
-    /// It has been, and this many are left.
+    /// Records that the list was swept, and has this length now.
     pub(super) fn done(&mut self, len: usize) {
         self.due_at = LEN_MIN.max(2 * len);
     }

@@ -1,4 +1,4 @@
-//! Topics: what is published goes to every subscriber.
+//! Topics: a published message goes to every subscriber.
 
 use std::fmt;
 
@@ -10,13 +10,16 @@ use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
 use crate::system::handle::Handle;
 
-/// Sends what is published to every subscriber: each message once, and those of one publisher in order.
+/// Sends published messages to every subscriber: each message once, and those of one publisher in
+/// order.
 ///
-/// Subscribing, publishing and unsubscribing are messages to the topic: what one sender does, it does in
-/// that order. Nobody is cut off for being slow. A subscriber that has stopped is taken out. A topic keeps its
-/// subscribers alive. A message whose clone panics goes to nobody; that is reported, and the topic goes on.
+/// Subscribing, publishing and unsubscribing are messages to the topic, so the operations of one
+/// sender take effect in order. A slow subscriber is not cut off. A subscriber that has stopped is
+/// removed. A topic keeps its subscribers alive. A message whose clone panics goes to no
+/// subscriber. The panic is reported, and the topic goes on.
 ///
-/// An actor that receives something else than `M` subscribes through [`contramap`](crate::Contramap), as below.
+/// An actor with another message type than `M` subscribes through [`contramap`](crate::Contramap),
+/// as in the example.
 ///
 /// # Examples
 /// ```
@@ -59,23 +62,23 @@ pub struct Topic<M> {
     address: Address<TopicMsg<M>>,
 }
 
-/// What a topic receives.
+/// A message to a topic.
 pub enum TopicMsg<M> {
     /// Sends this to every subscriber.
     Publish(M),
-    /// Takes a subscriber in, unless it is one already.
+    /// Adds a subscriber, unless it is one already.
     Subscribe(Address<M>),
-    /// Takes a subscriber out.
+    /// Removes a subscriber.
     Unsubscribe(Address<M>),
-    /// Tells how many subscribers there are.
+    /// Returns the number of subscribers.
     Count(Reply<usize>),
 }
 
 impl<M: Clone + Send + 'static> Topic<M> {
-    /// Makes a topic.
+    /// Creates a topic.
     ///
     /// # Errors
-    /// If the system is ending.
+    /// Fails if the system is shutting down.
     pub fn spawn(on: &Handle) -> Result<Self, SpawnError<()>> {
         let subscribers = Subscribers::new();
         match on.spawn_task(Steady(TopicActor { subscribers })) {
@@ -87,40 +90,41 @@ impl<M: Clone + Send + 'static> Topic<M> {
     /// Sends `message` to every subscriber.
     ///
     /// # Errors
-    /// Gives the message back if the topic is known to have stopped.
+    /// Returns the message if the topic is known to have stopped.
     pub fn publish(&self, message: M) -> Result<(), SendError<M>> {
         let sent = self.address.send(TopicMsg::Publish(message));
         sent.map_err(|SendError(back)| SendError(back.into_message()))
     }
 
-    /// Lets `address` get what is published from now on; it need not be told twice.
+    /// Subscribes `address` to messages from now on. Subscribing it again has no effect.
     ///
     /// # Errors
-    /// If the topic is known to have stopped.
+    /// Fails if the topic is known to have stopped.
     pub fn subscribe(&self, address: &Address<M>) -> Result<(), SendError<()>> {
         self.send(TopicMsg::Subscribe(address.clone()))
     }
 
-    /// What is published from now on does not go to `address`.
+    /// Unsubscribes `address` from messages from now on.
     ///
     /// # Errors
-    /// If the topic is known to have stopped.
+    /// Fails if the topic is known to have stopped.
     pub fn unsubscribe(&self, address: &Address<M>) -> Result<(), SendError<()>> {
         self.send(TopicMsg::Unsubscribe(address.clone()))
     }
 
-    /// How many subscribers there are.
+    /// Returns the number of subscribers.
     pub fn subscribers(&self) -> Ask<usize> {
         self.address.ask(TopicMsg::Count)
     }
 
-    /// An address that publishes what it is sent, for those who must not know that there is a topic.
+    /// Returns an address that publishes its messages, for senders that must not know that there is
+    /// a topic.
     #[must_use]
     pub fn publisher(&self) -> Address<M> {
         front(&self.address, TopicMsg::Publish, TopicMsg::into_message)
     }
 
-    /// The topic as an actor among others.
+    /// Returns the address of the topic as an actor.
     #[must_use]
     pub fn address(&self) -> &Address<TopicMsg<M>> {
         &self.address
@@ -132,7 +136,7 @@ impl<M: Clone + Send + 'static> Topic<M> {
 }
 
 impl<M> TopicMsg<M> {
-    /// What is published, of what came back.
+    /// Returns the message of a `Publish` that came back.
     fn into_message(self) -> M {
         match self {
             Self::Publish(message) => message,

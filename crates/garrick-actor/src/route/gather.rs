@@ -1,4 +1,4 @@
-//! A question to all, and the first answer wins.
+//! A question to all routees. The first answer wins.
 
 use std::fmt;
 
@@ -10,11 +10,11 @@ use super::router::RouterMsg;
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 
-/// Asks all routees, and the first answer goes to who asked. If none of them answers, the asker is told
+/// Asks all routees, and sends the first answer to the asker. If no routee answers, the asker gets
 /// [`NoReply::Dropped`].
 ///
-/// For every question there is an actor that gathers the answers, until all have come; those after the first
-/// are dropped. How long to wait is the asker's own business.
+/// For every question an actor gathers the answers, until all have come. Answers after the first
+/// are dropped. The asker decides how long to wait.
 ///
 /// # Examples
 /// ```
@@ -41,7 +41,7 @@ use crate::model::context::Context;
 /// }
 ///
 /// let system = System::new()?;
-/// // Says how to take a message apart, and how to make it anew with another reply.
+/// // Takes a message apart, and makes it again with another reply.
 /// let policy = FirstCompleted::new(|Find { word, reply }: Find| {
 ///     (reply, move |reply| Find { word: word.clone(), reply })
 /// });
@@ -63,8 +63,8 @@ pub struct FirstCompleted<S> {
 }
 
 impl<S> FirstCompleted<S> {
-    /// Asks all routees. `split` takes a message apart into its reply and a function that makes the message anew
-    /// with another one.
+    /// Asks all routees. `split` takes a message apart into its reply and a function. The function
+    /// makes the message again with another reply.
     pub fn new<M, R: 'static, F>(split: S) -> Self
     where
         S: FnMut(M) -> (Reply<R>, F),
@@ -92,8 +92,8 @@ where
             return Err(msg);
         }
         let (reply, mut make) = (self.split)(msg);
-        // When the last routee has answered or dropped its reply, nothing can reach the gatherer, and it is
-        // dropped; with it goes the asker's reply, if it is still there.
+        // When the last routee has answered or dropped its reply, the gatherer is unreachable and
+        // is dropped. The asker's reply, if it is still there, is dropped with it.
         let gatherer = cx.spawn(Gatherer(Some(reply)));
         routees.send_to_all(|| make(Reply::to_task(gatherer.clone(), Answer)));
         Ok(())

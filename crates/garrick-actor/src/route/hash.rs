@@ -1,10 +1,10 @@
-//! One routee for each key.
+//! Routing by key: one routee for each key.
 //!
-//! Rendezvous hashing (Thaler and Ravishankar, "Using Name-Based Mappings to Increase Hit Rates", 1998): every
-//! routee draws a number for the key, and the highest wins. When a routee leaves, only the keys that it had
-//! won move, evenly to all others; when one comes, it wins its share from all others, and nothing else moves.
-//! There is no table to build and nothing to tune, as there is with a ring of virtual nodes; a choice looks at
-//! every routee, a few nanoseconds each.
+//! Rendezvous hashing (Thaler and Ravishankar, "Using Name-Based Mappings to Increase Hit Rates",
+//! 1998): every routee draws a number for the key, and the highest wins. When a routee leaves, only
+//! the keys that it had won move, evenly to all others. When a routee comes, it wins its share from
+//! all others, and nothing else moves. There is no table to build and nothing to tune, unlike a
+//! ring of virtual nodes. A choice looks at every routee, for a few nanoseconds each.
 
 use std::fmt;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
@@ -15,10 +15,10 @@ use super::routees::Routees;
 use super::router::RouterMsg;
 use crate::model::context::Context;
 
-/// Hands messages with equal keys to the same routee, for as long as it is there.
+/// Sends messages with equal keys to the same routee, for as long as it is there.
 ///
-/// Which routee that is follows from the key and from when the routee was added, so it is the same in every
-/// run of a program.
+/// The choice follows from the key and from the order in which the routees were added. So it is the
+/// same in every run of a program.
 ///
 /// # Examples
 /// ```
@@ -42,7 +42,7 @@ pub struct ConsistentHash<F> {
 }
 
 impl<F> ConsistentHash<F> {
-    /// Hashes what `key` makes of a message.
+    /// Hashes the result of `key` for a message.
     pub fn new<M, K: Hash>(key: F) -> Self
     where
         F: Fn(&M) -> K,
@@ -71,7 +71,7 @@ where
     }
 }
 
-/// Who wins `key`, of routees with these numbers.
+/// Returns the index of the routee that wins `key`, among routees with these numbers.
 fn winner(key: u64, numbers: impl Iterator<Item = u64>) -> Option<usize> {
     let draws = numbers.map(|number| mix(key ^ mix(number.wrapping_mul(GOLDEN))));
     draws

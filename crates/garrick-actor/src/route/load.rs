@@ -1,8 +1,8 @@
-//! How much each routee has to do.
+//! The load of each routee.
 //!
-//! The router knows how many messages it has handed to a routee, the routee how many it has handled, and the
-//! difference is in flight. The routee's number has one writer, so that counting costs a plain store and no
-//! message: see [`garrick_core::count`].
+//! The router knows how many messages it has sent to a routee, and the routee how many it has
+//! handled. The difference is in flight. The routee's number has one writer, so counting costs a
+//! plain store and no message: see [`garrick_core::count`].
 
 use std::fmt;
 
@@ -39,18 +39,18 @@ use crate::model::context::Context;
 #[derive(Debug)]
 pub struct Measured<A> {
     actor: A,
-    /// Written by the actor's turns, read through every [`Load`].
+    /// Counter of handled messages. Written by the actor's turns, read through every [`Load`].
     handled: Counter,
 }
 
-/// How much a [`Measured`] actor has handled.
+/// The number of messages that a [`Measured`] actor has handled.
 #[derive(Clone)]
 pub struct Load {
     handled: CounterReader,
 }
 
 impl<A> Measured<A> {
-    /// Measures `actor`.
+    /// Wraps `actor` to measure its load.
     #[must_use]
     pub fn new(actor: A) -> (Self, Load) {
         let handled = Counter::new();
@@ -66,14 +66,14 @@ impl<A> Measured<A> {
 }
 
 impl Load {
-    /// Messages that it has handled.
+    /// Returns the number of messages that the actor has handled.
     #[must_use]
     pub fn handled(&self) -> u64 {
         self.handled.get()
     }
 }
 
-/// Counts a message when its turn is over, and if that is by a panic.
+/// Counts a message when its turn is over, even by a panic.
 struct Turn<'a>(&'a mut Counter);
 
 impl Drop for Turn<'_> {

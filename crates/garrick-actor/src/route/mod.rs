@@ -2,23 +2,23 @@
 //!
 //! ```text
 //!                     policy                       RoundRobin      every routee in its turn
-//!   Router<M> --> [ router actor ] --> routee      Random          any routee
+//!   Router<M> --> [ router actor ] --> routee      Random          a random routee
 //!      Address<M> ----^      \-------> routee      LeastLoaded     the one with the fewest messages
 //!                             \------> routee      ConsistentHash  one for each key
 //!                                                  Broadcast       all of them
 //!   Pool<T, R> --> [ dispatcher ] <--> worker      FirstCompleted  all, and the first answer wins
 //! ```
 //!
-//! A [`Router`] hands each message to one of its routees, or to all, as its [`Policy`] says. Routees come and
-//! go at run time. One that has stopped is taken out when a message comes back from it, and the message
-//! goes to another; if none is left, whoever asked is told, and the message is counted and posted as a
-//! dead letter. What lies in a routee's mailbox when it stops is not the router's to give to another: it is
-//! a dead letter of the system.
+//! A [`Router`] sends each message to one of its routees, or to all, according to its [`Policy`].
+//! Routees come and go at run time. A routee that has stopped is removed when a message comes back
+//! from it, and the message goes to another routee. If no routee is left, the asker is notified,
+//! and the message is counted and posted as a dead letter. The router cannot send messages in a
+//! stopped routee's mailbox to another routee: they are dead letters of the system.
 //!
-//! A [`Pool`] has workers that take tasks one at a time, and a queue, with a bound or without, for tasks that
-//! wait for a worker. It is what to use for short tasks with results: nothing is spawned for a task.
+//! A [`Pool`] has workers that take tasks one at a time, and a queue, bounded or not, for tasks
+//! that wait for a worker. Use it for short tasks with results: a task spawns nothing.
 //!
-//! Both are actors with a handle in front, so what is done through a handle inside of a turn is staged.
+//! Both are actors behind a handle, so operations on a handle inside a turn are staged.
 
 mod load;
 mod pool;

@@ -1,4 +1,4 @@
-//! How a router chooses.
+//! The policies of routers.
 
 use std::marker::PhantomData;
 
@@ -6,10 +6,10 @@ use super::routees::Routees;
 use super::router::RouterMsg;
 use crate::model::context::Context;
 
-/// How a router chooses among its routees.
+/// Chooses among the routees of a router.
 ///
 /// # Examples
-/// A policy of one's own: the newest routee gets everything.
+/// A custom policy: the newest routee gets everything.
 /// ```
 /// use garrick_actor::Context;
 /// use garrick_actor::route::{Policy, Routees, RouterMsg};
@@ -28,10 +28,10 @@ use crate::model::context::Context;
 /// }
 /// ```
 pub trait Policy<M: 'static>: Send + 'static {
-    /// Hands `msg` on, in the router's turn `cx`.
+    /// Sends `msg` on, in the router's turn `cx`.
     ///
     /// # Errors
-    /// Gives the message back if no routee is left.
+    /// Returns the message if no routee is left.
     fn route(
         &mut self,
         msg: M,
@@ -40,16 +40,16 @@ pub trait Policy<M: 'static>: Send + 'static {
     ) -> Result<(), M>;
 }
 
-/// Hands messages to one routee after the other, and begins again.
+/// Sends messages to one routee after the other, and begins again.
 #[derive(Debug, Clone, Default)]
 pub struct RoundRobin {
-    /// The number of the routee that had the last turn. Numbers grow, so that nobody is passed over when
+    /// Number of the routee that had the last turn. Numbers grow, so no routee is passed over when
     /// others come or go.
     last: u64,
 }
 
 impl RoundRobin {
-    /// Begins with the first routee.
+    /// Creates a policy that begins with the first routee.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -71,19 +71,20 @@ impl<M: 'static> Policy<M> for RoundRobin {
     }
 }
 
-/// Hands each message to the routee that has the fewest to handle; among equals, to each in its turn.
+/// Sends each message to the routee that has the fewest to handle. Among equals, routees take
+/// turns.
 ///
-/// It needs [`Measured`](super::Measured) routees; one that is not counts as loaded with everything that it
-/// was ever handed. What others send to a routee is not known to be on its way; it makes the routee seem
-/// less loaded than it is until it has caught up.
+/// It needs [`Measured`](super::Measured) routees. Any other routee counts as loaded with every
+/// message that it was ever sent here. Messages on their way from other senders are not known. They
+/// make the routee seem less loaded than it is until it has caught up.
 #[derive(Debug, Clone, Default)]
 pub struct LeastLoaded {
-    /// As for [`RoundRobin`].
+    /// Number of the routee that had the last turn, as in [`RoundRobin`].
     last: u64,
 }
 
 impl LeastLoaded {
-    /// Begins with the first routee.
+    /// Creates a policy that begins with the first routee.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -99,7 +100,7 @@ impl<M: 'static> Policy<M> for LeastLoaded {
     ) -> Result<(), M> {
         routees.send_to(msg, |_, routees| {
             let first = routees.after(self.last);
-            // Of those with the least, the one whose turn comes first.
+            // Among the routees with the least load, the first in turn.
             let turn_of = |index: usize| (index < first, index);
             let (least, _) = (routees.all_in_flight().enumerate())
                 .min_by_key(|(index, in_flight)| (*in_flight, turn_of(*index)))
@@ -110,15 +111,15 @@ impl<M: 'static> Policy<M> for LeastLoaded {
     }
 }
 
-/// Hands each message to all routees.
+/// Sends each message to all routees.
 #[derive(Debug, Clone, Default)]
 pub struct Broadcast<M> {
-    /// The messages must be `Clone`, which is said where the policy is made.
+    /// The messages must be `Clone`, which is required where the policy is created.
     message: PhantomData<fn(M)>,
 }
 
 impl<M: Clone> Broadcast<M> {
-    /// Hands each message to all routees.
+    /// Creates a policy that sends each message to all routees.
     #[must_use]
     pub fn new() -> Self {
         Self {

@@ -1,15 +1,15 @@
 //! A pool of workers for short tasks.
 //!
 //! ```text
-//!   run(task) --> [ dispatcher ] --- job ---> [ worker ] --- result ---> who asked
+//!   run(task) --> [ dispatcher ] --- job ---> [ worker ] --- result ---> asker
 //!                  waiting: tasks  <-- done ---
 //!                  idle: workers
 //! ```
 //!
-//! A worker has one task at a time, and tasks wait at the dispatcher, so that a long one holds up no other while a
-//! worker is idle, and the dispatcher knows exactly how many wait. A worker that is done gives its address back.
-//! That is an answer to a question of the dispatcher's; so if the worker fails, the dispatcher hears that there
-//! is none, and makes another worker.
+//! A worker has one task at a time, and tasks wait at the dispatcher. So a long task holds up no
+//! other while a worker is idle, and the dispatcher knows exactly how many wait. A worker that is
+//! done returns its address, as the answer to an ask of the dispatcher. So if the worker fails, the
+//! dispatcher is notified that there is no answer, and creates another worker.
 
 use std::any::type_name;
 use std::collections::VecDeque;
@@ -24,12 +24,13 @@ use crate::model::context::Context;
 use crate::quiet::{self, Several};
 use crate::system::handle::Handle;
 
-/// A pool of workers that are used again: running a task in it spawns nothing.
+/// A pool of reused workers: running a task in it spawns nothing.
 ///
-/// A worker is a closure from a task to its result, made by a factory; what it captures it keeps from task to
-/// task. A task whose worker panics has failed; the worker is replaced, and the others go on. If the factory
-/// panics then, the pool ends, and all tasks that wait have failed. Tasks begin in the order in which they came.
-/// When the last handle is gone, the tasks that wait are still run.
+/// A worker is a closure from a task to its result, created by a factory. It keeps its captured
+/// values from task to task. A task whose worker panics has failed. The worker is replaced, and the
+/// others go on. If the factory panics then, the pool ends, and all waiting tasks have failed.
+/// Tasks begin in the order in which they came. When the last handle is gone, the waiting tasks are
+/// still run.
 ///
 /// # Examples
 /// ```
@@ -52,7 +53,7 @@ use crate::system::handle::Handle;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Tasks of several kinds are closures:
+/// Closures as tasks of several kinds:
 /// ```
 /// # use garrick_actor::System;
 /// # use garrick_actor::route::Pool;
@@ -69,22 +70,22 @@ pub struct Pool<T: 'static, R: 'static> {
     address: Address<Msg<T, R>>,
 }
 
-/// A task has no result.
+/// The reason why a task has no result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PoolError<T> {
-    /// All workers are busy, and as many tasks wait as may. The task comes back.
+    /// All workers are busy, and the maximum number of tasks waits. Returns the task.
     Full {
         /// The task.
         task: T,
-        /// How many may wait.
+        /// Maximum number of waiting tasks.
         waiting_max: usize,
     },
     /// The worker failed, the pool has stopped, or the time was over.
     Failed(NoReply),
 }
 
-/// Who gets the result of a task.
+/// The reply for the result of a task.
 type Outcome<T, R> = Reply<Result<R, PoolError<T>>>;
 
 enum Msg<T: 'static, R: 'static> {
@@ -93,22 +94,22 @@ enum Msg<T: 'static, R: 'static> {
     Done(Result<Address<Job<T, R>>, NoReply>),
 }
 
-/// What a worker receives.
+/// A message to a worker.
 struct Job<T: 'static, R: 'static> {
     task: T,
     outcome: Outcome<T, R>,
-    /// Takes the worker's own address.
+    /// Reply for the worker's own address.
     done: Reply<Address<Self>>,
 }
 
 impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
-    /// Makes a pool of workers in which any number of tasks may wait.
+    /// Creates a pool of workers in which any number of tasks may wait.
     ///
     /// # Errors
-    /// If the system is ending.
+    /// Fails if the system is shutting down.
     ///
     /// # Panics
-    /// If `workers` is 0.
+    /// Panics if `workers` is 0.
     #[track_caller]
     pub fn spawn<W>(
         on: &Handle,
@@ -121,20 +122,20 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
         Self::bounded(on, workers, usize::MAX, factory)
     }
 
-    /// Makes a pool of workers in which at most `waiting_max` tasks wait for a worker.
+    /// Creates a pool of workers in which at most `waiting_max` tasks wait for a worker.
     ///
     /// # Errors
-    /// If the system is ending.
+    /// Fails if the system is shutting down.
     ///
     /// # Panics
-    /// If `workers` is 0.
+    /// Panics if `workers` is 0.
     ///
     /// # Examples
     /// ```
     /// use garrick_actor::route::{Pool, PoolError};
     /// use garrick_actor::{Local, System};
     ///
-    /// let local = Local::new()?; // Nothing runs in it before it is told to.
+    /// let local = Local::new()?; // Nothing runs before `local.run()`.
     /// let pool = Pool::bounded(&local.handle(), 1, 1, || |n: u32| n + 1)?;
     /// let (first, second, third) = (pool.run(1), pool.run(2), pool.run(3));
     /// local.run();
@@ -173,8 +174,8 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
         Request::new(self.address.ask(|outcome| Msg::Run(task, outcome)))
     }
 
-    /// Runs a task for an actor: the result comes to it as what `convert` makes of it, which must not capture
-    /// anything.
+    /// Runs a task for an actor. The result arrives as the message that `convert` creates from it.
+    /// `convert` must not capture anything.
     ///
     /// # Examples
     /// ```
@@ -220,11 +221,11 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
     }
 }
 
-/// Hands tasks to workers.
+/// Gives tasks to workers.
 struct Dispatcher<T: 'static, R: 'static, F> {
-    /// Makes a worker in place of one that failed.
+    /// Creates a worker in place of a failed one.
     factory: F,
-    /// Workers without a task; the one that finished last is the next to get one.
+    /// Workers without a task. The worker that finished last gets the next one.
     idle: Vec<Address<Job<T, R>>>,
     /// Tasks without a worker, oldest first. Empty if a worker is idle.
     waiting: Several<VecDeque<(T, Outcome<T, R>)>>,
@@ -245,7 +246,7 @@ where
             self.waiting.push_back((task, outcome));
         } else {
             let waiting_max = self.waiting_max;
-            // What is made of it is its asker's, not the pool's.
+            // The conversion belongs to the asker, not to the pool.
             quiet::call(|| outcome.send(Err(PoolError::Full { task, waiting_max })));
         }
     }
@@ -319,7 +320,7 @@ where
     const STARTS: bool = false;
 
     fn receive(&mut self, job: Job<T, R>, cx: &mut Context<'_, Job<T, R>>) {
-        // If this panics, both replies are dropped.
+        // If the work panics, both replies are dropped.
         job.outcome.send(Ok((self.work)(job.task)));
         job.done.send(cx.address());
     }

@@ -1,9 +1,10 @@
-//! Random routees.
+//! Random routing.
 //!
-//! The generator is SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014): one
-//! word of state, which is enough to choose among routees. A choice below `n` is a multiplication (Lemire,
-//! "Fast Random Integer Generation in an Interval", 2019), without the rejection: for any number of routees
-//! that fits a machine, the bias is far below what could be measured.
+//! The generator is SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number
+//! Generators", 2014). It has one word of state, which is enough to choose among routees. A choice
+//! below `n` is a multiplication (Lemire, "Fast Random Integer Generation in an Interval", 2019),
+//! without the rejection. For any number of routees that fits a machine, the bias is far below what
+//! could be measured.
 
 use std::fmt;
 
@@ -14,10 +15,10 @@ use super::routees::Routees;
 use super::router::RouterMsg;
 use crate::model::context::Context;
 
-/// Hands each message to any routee, all of them equally likely.
+/// Sends each message to a random routee. All routees are equally likely.
 ///
 /// # Examples
-/// The same seed makes the same choices:
+/// Equal seeds make equal choices:
 /// ```
 /// use garrick_actor::route::{Random, Router};
 /// use garrick_actor::{RealWorld, System};
@@ -33,13 +34,13 @@ pub struct Random {
 }
 
 impl Random {
-    /// Random choices that follow from `seed`.
+    /// Creates a generator whose choices follow from `seed`.
     #[must_use]
     pub fn seeded(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    /// Random choices that follow from the randomness of `world`.
+    /// Creates a generator whose choices follow from the randomness of `world`.
     #[must_use]
     pub fn from_world(world: &dyn World) -> Self {
         Self::seeded(world.seed())
@@ -50,7 +51,7 @@ impl Random {
         mix(self.state)
     }
 
-    /// A number below `end`.
+    /// Returns a random number below `end`.
     fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.next()) * end as u128) >> 64) as usize
     }

@@ -1,4 +1,4 @@
-//! Whom a router hands messages to.
+//! The routees of a router.
 
 use std::fmt;
 
@@ -9,16 +9,17 @@ use crate::roll::Roll;
 
 /// The routees of a router, in the order in which they came.
 ///
-/// Each has a number, which is greater than those of all that came before, and never used again. With `n` of them, whatever
-/// concerns one of them is done in O(log n) on average, and in O(1) as long as nobody has gone.
+/// Each has a number, which is greater than those of all that came before, and never used again.
+/// With `n` routees, an operation on one of them takes O(log n) on average, and O(1) as long as
+/// none has left.
 pub struct Routees<M> {
     roll: Roll<Routee<M>>,
 }
 
 struct Routee<M> {
     address: Address<M>,
-    /// Messages given to it, by us. A routee that has handled more was sent some by others, which are added
-    /// here as soon as they are noticed.
+    /// Number of messages given to it by the router. A routee that has handled more was sent some
+    /// by others, which are added here as soon as they are noticed.
     handed: u64,
     load: Option<Load>,
 }
@@ -38,7 +39,7 @@ impl<M: 'static> Routees<M> {
         Self { roll: Roll::new() }
     }
 
-    /// Takes one in, unless it is there already.
+    /// Adds a routee, unless it is there already.
     pub(super) fn add(&mut self, address: Address<M>, load: Option<Load>) {
         let key = address.id();
         let mut routee = Routee {
@@ -46,7 +47,7 @@ impl<M: 'static> Routees<M> {
             handed: 0,
             load,
         };
-        // What it has done already was not handed to it here.
+        // Messages that it has handled already were not sent to it here.
         routee.handed = routee.handled();
         drop(self.roll.add(key, routee));
     }
@@ -64,63 +65,65 @@ impl<M: 'static> Routees<M> {
         routees.map(|routee| routee.address.clone()).collect()
     }
 
-    /// The numbers of all, in their order.
+    /// Returns the numbers of all routees, in order.
     pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {
         self.roll.numbered().map(|(number, _)| number)
     }
 
-    /// What [`Routees::in_flight`] says of each, in their order.
+    /// Returns the [`Routees::in_flight`] of all routees, in order.
     pub(super) fn all_in_flight(&self) -> impl Iterator<Item = u64> {
         self.roll.iter().map(Routee::in_flight)
     }
 
-    /// How many there are.
+    /// Returns the number of routees.
     #[must_use]
     pub fn len(&self) -> usize {
         self.roll.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no routees.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.roll.is_empty()
     }
 
-    /// The number of the routee at `index`.
+    /// Returns the number of the routee at `index`.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if there is no routee at `index`.
     #[must_use]
     #[track_caller]
     pub fn number(&self, index: usize) -> u64 {
         self.roll.number(index)
     }
 
-    /// The index of the first routee whose number is greater than `number`, or of the first of all.
+    /// Returns the index of the first routee whose number is greater than `number`, or 0 if there
+    /// is none.
     #[must_use]
     pub fn after(&self, number: u64) -> usize {
         let index = self.roll.after(number);
         if index == self.len() { 0 } else { index }
     }
 
-    /// Messages that the routee at `index` was handed and has not handled yet. If it is not
-    /// [`Measured`](super::Measured), all that it was ever handed.
+    /// Returns the number of messages that the routee at `index` was sent and has not handled yet.
+    /// For a routee that is not [`Measured`](super::Measured), returns the number of all messages
+    /// that it was ever sent.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if there is no routee at `index`.
     #[must_use]
     #[track_caller]
     pub fn in_flight(&self, index: usize) -> u64 {
         self.roll.get(index).in_flight()
     }
 
-    /// Hands `msg` to the routee at `index`, or takes it out if it has stopped.
+    /// Sends `msg` to the routee at `index`, or removes the routee if it has stopped.
     ///
     /// # Errors
-    /// Gives the message back if it has stopped.
+    /// Returns the message if the routee has stopped.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if there is no routee at `index`.
     #[track_caller]
     pub fn send(&mut self, index: usize, msg: M) -> Result<(), M> {
         let routee = self.roll.get_mut(index);
@@ -136,20 +139,21 @@ impl<M: 'static> Routees<M> {
         }
     }
 
-    /// Hands `msg` to the routee at the index that `choose` says, and asks again if that one has stopped.
+    /// Sends `msg` to the routee at the index that `choose` returns. Chooses again if that routee
+    /// has stopped.
     ///
     /// # Errors
-    /// Gives the message back if no routee is left.
+    /// Returns the message if no routee is left.
     ///
     /// # Panics
-    /// If there is no routee at that index.
+    /// Panics if there is no routee at the chosen index.
     #[track_caller]
     pub fn send_to(
         &mut self,
         mut msg: M,
         mut choose: impl FnMut(&M, &Self) -> usize,
     ) -> Result<(), M> {
-        // Every failure takes a routee out, so this ends.
+        // Every failure removes a routee, so this loop ends.
         while !self.is_empty() {
             let index = choose(&msg, self);
             match self.send(index, msg) {
@@ -160,7 +164,8 @@ impl<M: 'static> Routees<M> {
         Err(msg)
     }
 
-    /// Hands what `make` makes to every routee, and takes out those that have stopped. Returns how many got it.
+    /// Sends the result of `make` to every routee, and removes those that have stopped. Returns the
+    /// number of routees that got it.
     pub fn send_to_all(&mut self, mut make: impl FnMut() -> M) -> usize {
         let mut index = 0;
         while index < self.len() {

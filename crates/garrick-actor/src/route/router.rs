@@ -1,4 +1,4 @@
-//! The router: an actor that hands messages to others.
+//! The router: an actor that sends messages on to others.
 
 use std::fmt;
 
@@ -13,10 +13,11 @@ use crate::naming::front::front;
 use crate::naming::{DeadLetter, DeadLetters, Key, Listing, Receptionist};
 use crate::system::handle::Handle;
 
-/// Hands messages of type `M` to routees, as a [`Policy`] says.
+/// Sends messages of type `M` to routees, according to a [`Policy`].
 ///
-/// Everything that one sender does through a router, it does in that order: a routee that was added
-/// before a message was sent is there for it. Messages of one sender that go to the same routee stay in order.
+/// All operations of one sender through a router take effect in order: a routee that was added
+/// before a message was sent is there for the message. Messages of one sender to the same routee
+/// stay in order.
 ///
 /// # Examples
 /// ```
@@ -47,38 +48,38 @@ pub struct Router<M: 'static> {
     address: Address<RouterMsg<M>>,
 }
 
-/// What a router receives.
+/// A message to a router.
 pub enum RouterMsg<M: 'static> {
-    /// Hands this to a routee.
+    /// Sends this to a routee.
     Route(M),
-    /// Takes a routee in, unless it is there already.
+    /// Adds a routee, unless it is there already.
     Add(Address<M>),
-    /// The same for one whose load can be told.
+    /// Adds a routee whose load is measured, unless it is there already.
     AddMeasured(Address<M>, Load),
-    /// Takes a routee out. What it was handed before it still handles.
+    /// Removes a routee. It still handles the messages that it was sent before.
     Remove(Address<M>),
-    /// Does as a receptionist says.
+    /// Follows the listing of a receptionist.
     Follow(Listing<M>),
-    /// Posts what cannot be delivered here.
+    /// Posts undeliverable messages here.
     DeadLetters(DeadLetters),
-    /// Tells how the router is.
+    /// Returns the router's status.
     Status(Reply<Status<M>>),
 }
 
-/// How a router is.
+/// The status of a router.
 #[non_exhaustive]
 pub struct Status<M> {
-    /// Those who have not stopped, in the order in which they came.
+    /// Routees that have not stopped, in the order in which they came.
     pub routees: Vec<Address<M>>,
-    /// Messages that came when no routee was left.
+    /// Number of messages that came when no routee was left.
     pub undelivered: u64,
 }
 
 impl<M: Send + 'static> Router<M> {
-    /// Makes a router without routees.
+    /// Creates a router without routees.
     ///
     /// # Errors
-    /// If the system is ending.
+    /// Fails if the system is shutting down.
     pub fn spawn(on: &Handle, policy: impl Policy<M>) -> Result<Self, SpawnError<()>> {
         let actor = RouterActor {
             policy,
@@ -95,37 +96,37 @@ impl<M: Send + 'static> Router<M> {
     /// Sends `msg` to a routee.
     ///
     /// # Errors
-    /// Gives the message back if the router is known to have stopped.
+    /// Returns the message if the router is known to have stopped.
     pub fn send(&self, msg: M) -> Result<(), SendError<M>> {
         let sent = self.address.send(RouterMsg::Route(msg));
         sent.map_err(|SendError(back)| SendError(back.into_message()))
     }
 
-    /// Asks a routee a question, as [`Address::ask`] does. An actor asks through [`Router::address`].
+    /// Asks a routee a question, like [`Address::ask`]. An actor asks through [`Router::address`].
     pub fn ask<R: Send + 'static>(&self, msg: impl FnOnce(Reply<R>) -> M) -> Ask<R> {
         self.address.ask(|reply| RouterMsg::Route(msg(reply)))
     }
 
-    /// Takes a routee in. It need not be told twice.
+    /// Adds a routee. Adding it again has no effect.
     ///
     /// # Errors
-    /// If the router is known to have stopped; the same for all methods below.
+    /// Fails if the router is known to have stopped.
     pub fn add(&self, routee: &Address<M>) -> Result<(), SendError<()>> {
         self.order(RouterMsg::Add(routee.clone()))
     }
 
-    /// Takes a routee in whose load can be told, for [`LeastLoaded`](super::LeastLoaded).
+    /// Adds a routee whose load is measured, for [`LeastLoaded`](super::LeastLoaded).
     ///
     /// # Errors
-    /// As for [`Router::add`].
+    /// Fails if the router is known to have stopped.
     pub fn add_measured(&self, routee: &Address<M>, load: Load) -> Result<(), SendError<()>> {
         self.order(RouterMsg::AddMeasured(routee.clone(), load))
     }
 
-    /// Makes as many actors as told, and takes them in as measured routees.
+    /// Spawns `count` actors, and adds them as measured routees.
     ///
     /// # Errors
-    /// Gives the actor back that could not be made because the system is ending.
+    /// Returns the actor that could not be spawned because the system is shutting down.
     ///
     /// # Examples
     /// ```
@@ -163,19 +164,20 @@ impl<M: Send + 'static> Router<M> {
         Ok(())
     }
 
-    /// Takes a routee out. What it was handed before it still handles.
+    /// Removes a routee. It still handles the messages that it was sent before.
     ///
     /// # Errors
-    /// As for [`Router::add`].
+    /// Fails if the router is known to have stopped.
     pub fn remove(&self, routee: &Address<M>) -> Result<(), SendError<()>> {
         self.order(RouterMsg::Remove(routee.clone()))
     }
 
-    /// Makes routees of all who serve this protocol, now and later. Returns what has subscribed to it; until that
-    /// is [unsubscribed](Receptionist::unsubscribe), the receptionist keeps the router alive.
+    /// Adds all actors that serve this protocol as routees, now and later. Returns the subscriber.
+    /// Until it is [unsubscribed](Receptionist::unsubscribe), the receptionist keeps the router
+    /// alive.
     ///
     /// # Errors
-    /// If the receptionist is known to have stopped.
+    /// Fails if the receptionist is known to have stopped.
     ///
     /// # Examples
     /// ```
@@ -208,21 +210,22 @@ impl<M: Send + 'static> Router<M> {
         Ok(follower)
     }
 
-    /// Posts what cannot be delivered to `dead_letters` from now on.
+    /// Posts undeliverable messages to `dead_letters` from now on.
     ///
     /// # Errors
-    /// As for [`Router::add`].
+    /// Fails if the router is known to have stopped.
     pub fn post_dead_letters_to(&self, dead_letters: &DeadLetters) -> Result<(), SendError<()>> {
         self.order(RouterMsg::DeadLetters(dead_letters.clone()))
     }
 
-    /// Asks how it is.
+    /// Asks for the router's status.
     pub fn status(&self) -> Ask<Status<M>> {
         self.address.ask(RouterMsg::Status)
     }
 
-    /// An address that routes what it is sent, for those who must not know that there is a router. It costs
-    /// no hop, and what one sender sends through it and through the router stays in order.
+    /// Returns an address that routes its messages, for senders that must not know that there is a
+    /// router. It costs no hop. Messages that one sender sends through it and through the router
+    /// stay in order.
     ///
     /// # Examples
     /// ```
@@ -251,7 +254,7 @@ impl<M: Send + 'static> Router<M> {
         front(&self.address, RouterMsg::Route, RouterMsg::into_message)
     }
 
-    /// The router as an actor among others.
+    /// Returns the address of the router as an actor.
     #[must_use]
     pub fn address(&self) -> &Address<RouterMsg<M>> {
         &self.address
@@ -263,7 +266,7 @@ impl<M: Send + 'static> Router<M> {
 }
 
 impl<M: 'static> RouterMsg<M> {
-    /// What is to be routed, of what came back.
+    /// Returns the message of a `Route` that came back.
     fn into_message(self) -> M {
         match self {
             Self::Route(msg) => msg,
@@ -282,7 +285,7 @@ impl<M: 'static> RouterMsg<M> {
 struct RouterActor<M, P> {
     policy: P,
     routees: Routees<M>,
-    /// Messages that came when no routee was left.
+    /// Number of messages that came when no routee was left.
     undelivered: u64,
     dead_letters: Option<DeadLetters>,
 }
@@ -292,7 +295,7 @@ impl<M: 'static, P: Policy<M>> RouterActor<M, P> {
         if self.policy.route(msg, &mut self.routees, cx).is_ok() {
             return;
         }
-        // The message is dropped just now, and a reply in it tells the asker.
+        // The message has been dropped by now, and a reply in it has notified the asker.
         self.undelivered += 1;
         if let Some(dead_letters) = &self.dead_letters {
             let _ = dead_letters.post(DeadLetter::of::<M>("a router without routees"));

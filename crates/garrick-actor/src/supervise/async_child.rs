@@ -15,11 +15,13 @@ use crate::future::{
 };
 use crate::system::handle::Handle;
 
-/// How an async actor is made and treated, as [`Child`] is for others. Its future is made at the start and again at each
-/// restart; the address stays, and so does the mailbox: the next future receives what the last one has not.
+/// Configures an async actor as a child, as [`Child`] does for other actors. Its future is created
+/// at the start and again at each restart. The address and the mailbox stay: the next future
+/// receives the messages that the last one has not received.
 ///
-/// A future that returns has stopped of its own will. One that panics, or a handler that fails, cannot go on: whoever decides
-/// that it is to [`Resume`](Decision::Resume) has it restarted. Its mailbox never closes.
+/// A future that returns counts as stopped by itself. After a panic or a failed handler the future
+/// cannot go on, so a decision to [`Resume`](Decision::Resume) restarts it. Its mailbox never
+/// closes.
 ///
 /// # Examples
 /// ```
@@ -30,7 +32,7 @@ use crate::system::handle::Handle;
 ///     Get(Reply<u64>),
 /// }
 ///
-/// /// Counts, and takes exception to 13.
+/// /// Counts, and fails at 13.
 /// async fn count(mut mailbox: Incoming<Msg>) {
 ///     let mut sum = 0;
 ///     while let Some(msg) = mailbox.recv().await {
@@ -62,7 +64,7 @@ pub struct AsyncChild<M: Send + 'static> {
 }
 
 impl<M: Send + 'static> AsyncChild<M> {
-    /// A child whose futures `function` makes.
+    /// Creates a child whose futures come from `function`.
     pub fn new<F, Fut>(name: impl Into<String>, function: F) -> Self
     where
         F: Fn(Incoming<M>) -> Fut + Send + Sync + 'static,
@@ -75,7 +77,7 @@ impl<M: Send + 'static> AsyncChild<M> {
         }
     }
 
-    /// A child whose handlers await, made by `factory`.
+    /// Creates a child from `factory`, whose handlers await.
     pub fn of_actor<A>(
         name: impl Into<String>,
         factory: impl Fn() -> A + Send + Sync + 'static,
@@ -92,7 +94,7 @@ impl<M: Send + 'static> AsyncChild<M> {
 
     policy_setters!();
 
-    /// The same as a child whose messages are words.
+    /// Converts this into a child whose messages are words.
     fn seated(mut self) -> Child<Resident<M>> {
         if let Some(decider) = self.policy.decider.take() {
             self = self.decide(move |fault| match decider(fault) {
@@ -117,10 +119,10 @@ impl<M: Send + 'static> fmt::Debug for AsyncChild<M> {
 }
 
 impl Tree {
-    /// Starts an async actor as one more child, as [`Tree::start`] does.
+    /// Starts an async actor as another child, like [`Tree::start`].
     ///
     /// # Errors
-    /// See [`SuperviseError`].
+    /// Returns a [`SuperviseError`] if the child cannot be started.
     ///
     /// # Examples
     /// See [`AsyncChild`].
@@ -131,10 +133,10 @@ impl Tree {
         self.start(child.seated()).map(address_of_kept)
     }
 
-    /// Starts an async actor as one more child, on another system.
+    /// Starts an async actor as another child, on another system.
     ///
     /// # Errors
-    /// See [`SuperviseError`].
+    /// Returns a [`SuperviseError`] if the child cannot be started.
     pub fn start_async_on<M: Send + 'static>(
         &self,
         handle: &Handle,

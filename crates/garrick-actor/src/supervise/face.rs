@@ -1,4 +1,4 @@
-//! What can be seen of a tree from outside, and how it is printed.
+//! The visible state of a tree, and how it is printed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,19 +7,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::note::Id;
 use super::policy::Strategy;
 
-/// What a child is about.
+/// The state of a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ChildState {
-    /// It is not there: it waits for its start, or for its restart.
+    /// The child is down: it waits for its start, or for its restart.
     Down,
-    /// It is being made and started.
+    /// The child is being created and started.
     Starting,
-    /// It handles messages.
+    /// The child handles messages.
     Up,
-    /// It has failed, and is dropped as soon as its turn has come.
+    /// The child has failed. Its actor is dropped as soon as its turn has come.
     Failed,
-    /// It is being stopped.
+    /// The child is being stopped.
     Stopping,
 }
 
@@ -35,20 +35,20 @@ impl fmt::Display for ChildState {
     }
 }
 
-/// What can be seen of one child. Written by its supervisor, read by whoever looks.
+/// The visible state of a child. Written by its supervisor, read by snapshots.
 pub(super) struct ChildFace {
     pub(super) name: Arc<str>,
     pub(super) state: ChildState,
     pub(super) restarts: u64,
-    /// What can be seen of the tree below, if it is a supervisor.
+    /// Visible state of the tree below, if the child is a supervisor.
     pub(super) tree: Option<Arc<Mutex<Face>>>,
 }
 
-/// What can be seen of a supervisor. Written by it, read by whoever looks.
+/// The visible state of a supervisor. Written by it, read by snapshots.
 pub(super) struct Face {
     pub(super) name: String,
     pub(super) strategy: Strategy,
-    /// By their numbers.
+    /// Children by their numbers.
     pub(super) children: BTreeMap<Id, ChildFace>,
 }
 
@@ -73,7 +73,7 @@ impl ChildFace {
     }
 }
 
-/// No code that holds the lock can panic half way.
+/// Locks a face. No code that holds the lock can panic halfway.
 pub(super) fn lock(face: &Mutex<Face>) -> MutexGuard<'_, Face> {
     face.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -82,29 +82,29 @@ pub(super) fn look(face: &Arc<Mutex<Face>>) -> Snapshot {
     lock(face).snapshot()
 }
 
-/// How a tree looked at some moment. Printed, it is a tree.
+/// The state of a tree at some moment. Prints as a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Snapshot {
-    /// The supervisor's name.
+    /// Name of the supervisor.
     pub name: String,
-    /// Whom it restarts.
+    /// Restart strategy of the supervisor.
     pub strategy: Strategy,
-    /// Its children, in the order of starting.
+    /// Children of the supervisor, in the order of starting.
     pub children: Vec<SnapshotOf>,
 }
 
-/// How a child looked at some moment.
+/// The state of a child at some moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SnapshotOf {
-    /// Its name.
+    /// Name of the child.
     pub name: String,
-    /// What it was about.
+    /// State of the child.
     pub state: ChildState,
-    /// How often it was restarted for a failure or an end of its own.
+    /// Number of restarts after a failure of the child, or after it stopped by itself.
     pub restarts: u64,
-    /// The tree below it, if it is a supervisor.
+    /// Tree below the child, if it is a supervisor.
     pub tree: Option<Snapshot>,
 }
 

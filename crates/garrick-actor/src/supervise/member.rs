@@ -1,4 +1,4 @@
-//! What a supervisor holds of a child, whatever its type.
+//! A child as its supervisor holds it, whatever its type.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,13 +10,13 @@ use crate::model::actor::Actor;
 
 /// A child, as its supervisor sees it.
 pub(super) trait Member: Send {
-    /// Has a job done, which is reported.
+    /// Gives the child a job. The child reports the result.
     fn job(&self, job: Job, turn: &Turn<'_, Note>);
 
-    /// Lets the supervisor know when it has ended for good.
+    /// Notifies the supervisor when the child has ended for good.
     fn watch(&self, id: Id, turn: &Turn<'_, Note>) -> Watch;
 
-    /// What can be seen of the tree below it, if it is a supervisor.
+    /// Returns the visible state of the tree below the child, if it is a supervisor.
     fn tree(&self) -> Option<Arc<Mutex<Face>>>;
 }
 
@@ -24,7 +24,7 @@ pub(super) trait Member: Send {
 pub(super) struct Leaf<A: Actor> {
     pub(super) orders: Arc<Orders<Job>>,
     pub(super) front: Address<A::Msg>,
-    /// Where it was started, if not where its supervisor is.
+    /// System on which it was started, if that is not its supervisor's.
     pub(super) sponsor: Option<Handle>,
 }
 
@@ -36,7 +36,7 @@ where
     fn job(&self, job: Job, turn: &Turn<'_, Note>) {
         let sponsor = self.sponsor.as_ref().filter(|_| job == Job::Begin);
         if sponsor.is_some_and(Handle::is_ending) {
-            // Also one that a message has moved to another system is not started again.
+            // An actor that a message has moved to another system is not started again either.
             return self.front.stop();
         }
         self.orders.give(turn, &self.front, job);
@@ -59,7 +59,7 @@ pub(super) struct Branch {
 
 impl Member for Branch {
     fn job(&self, job: Job, turn: &Turn<'_, Note>) {
-        // One that has ended reports so by the notice of its watch.
+        // A supervisor that has ended reports so by the notice of its watch.
         let _ = turn.send(&self.address, Note::Parent(job));
     }
 
@@ -73,7 +73,7 @@ impl Member for Branch {
 }
 
 impl<A: Actor> Drop for Leaf<A> {
-    /// Nobody would run what is held back, or start the actor again.
+    /// Stops the front: no supervisor is left to drain held messages or to start the actor again.
     fn drop(&mut self) {
         self.front.stop();
     }

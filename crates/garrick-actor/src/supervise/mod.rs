@@ -1,8 +1,9 @@
-//! Supervision: who starts actors again that have failed.
+//! Supervision: restarting actors that have failed.
 //!
-//! After Erlang/OTP's supervisors, with typed addresses that outlive restarts: a child has one cell for good, its
-//! [`seat`], and the actors that its factory makes sit there one after the other. The supervisor is an actor
-//! ([`root`]), whose [`crew`] keeps the order of stops and starts; it never waits, and nobody waits for it with a lock.
+//! Modelled on Erlang/OTP's supervisors, with typed addresses that outlive restarts. A child keeps
+//! one cell for good, its [`seat`]. The actors that its factory makes sit there one after the
+//! other. The supervisor is an actor ([`root`]), whose [`crew`] keeps the order of stops and
+//! starts. It never waits, and no actor waits for it with a lock.
 //!
 //! ```text
 //!   Tree --add, remove, stop--> root --order: begin, drain, halt--> front [ seat: actor ] <-- Address
@@ -10,10 +11,11 @@
 //!                                 '------ report: up, down, fault ----'
 //! ```
 //!
-//! - A child handles nothing from its failure to its restart: messages are held back, in order.
-//! - An actor is dropped before the next one is made, and a supervisor's children are stopped one by one, latest first,
-//!   before any of them is started again, in order.
-//! - What a failed turn did is undone before its supervisor decides. The message is gone with it.
+//! - A child handles nothing from its failure to its restart. Messages are held back, in order.
+//! - An actor is dropped before the next one is created. A supervisor's children are stopped one by
+//!   one, latest first, before any of them is started again, in order.
+//! - The effects of a failed turn are undone before its supervisor decides. The message is dropped
+//!   with the turn.
 
 mod policy;
 

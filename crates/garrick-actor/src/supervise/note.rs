@@ -1,8 +1,9 @@
-//! What a supervisor hears, and where its children leave what a turn that is undone could not send.
+//! Messages to a supervisor, and the desk for reports from turns that are undone.
 //!
-//! A turn that fails without a panic is undone, and with it whatever it sends; but a question that such a turn
-//! answers is answered all the same, with [`NoReply::Dropped`](crate::NoReply::Dropped). So the report lies in a
-//! [`Desk`] that both know, and an answer, given or refused, makes the supervisor look there.
+//! A turn that fails without a panic is undone, and with it whatever it sends. But a question that
+//! such a turn answers is still answered, with [`NoReply::Dropped`](crate::NoReply::Dropped). So
+//! the report lies in a [`Desk`] that both know. An answer, given or refused, makes the supervisor
+//! look there.
 
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,70 +17,72 @@ use crate::failure::fault::Fault;
 /// The number of a child, in the order of starting.
 pub(super) type Id = u64;
 
-/// What is to be done at a child, in a turn of its own.
+/// A job for a child, done in a separate turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Job {
-    /// Make the actor and start it.
+    /// Create the actor and start it.
     Begin,
-    /// Handle what was held back, then let messages through.
+    /// Handle the held messages, then let messages through.
     Drain,
-    /// The same after a failure.
+    /// Handle the held messages after a failure, then let messages through.
     Resume,
     /// Drop the actor, and hold messages back.
     Halt,
-    /// Drop the actor, or have it dropped when its turn ends, and let no message through any more.
+    /// Drop the actor, at the end of its turn if it is running, and let no more messages through.
     Abandon,
-    /// End for good, behind what was sent before.
+    /// End for good, behind the messages sent before.
     End,
 }
 
-/// What has come of it, or has happened meanwhile.
+/// The result of a job, or an event at the child.
 #[derive(Debug)]
 pub(super) enum Report {
     /// The actor of that incarnation has started.
     Up(u32),
-    /// The actor is dropped, or will be without anybody waiting for it.
+    /// The actor is dropped, or will be without the supervisor waiting for it.
     Down,
-    /// A turn that handled what was held back was undone; the next message is to be handled.
+    /// A turn that handled a held message was undone. The next message is to be handled.
     Undone,
-    /// The actor is not to handle anything until somebody has decided. With the number of the incarnation that
-    /// it is about: this report and that of its being dropped may come from two workers, in any order.
+    /// The actor must not handle anything until the supervisor has decided. Carries the number of
+    /// the failed incarnation: this report and the report that the actor is dropped may come from
+    /// two workers, in any order.
     Fault(u32, Fault),
 }
 
 /// A message to a supervisor.
 pub(super) enum Note {
-    /// From the child of that number.
+    /// A report from the child of that number.
     Report(Id, Report),
-    /// Something lies on the desk.
+    /// A report lies on the desk.
     Look,
-    /// One more child.
+    /// Add a child.
     Add(Id, Policy, Box<dyn Member>),
-    /// The child of that name is to be stopped for good. The answer comes when that is done, and says whether
-    /// there was one.
+    /// Stop the first child of that name for good. The answer comes when that is done. It is true
+    /// if there was such a child.
     Remove(String, Reply<bool>),
-    /// The wait before the plan of that number goes on is over.
+    /// The wait is over after which the plan of that number goes on.
     Due(u64),
     /// The child of that number should have ended by now.
     Overdue(Id),
     /// The child of that number has ended for good.
     Ended(Id),
-    /// The parent wants this done.
+    /// A job from the parent.
     Parent(Job),
-    /// The tree is to end. The answer comes when it has.
+    /// End the tree. The answer comes when it has ended.
     Stop(Option<Reply<()>>),
 }
 
-/// What a supervisor and its children share.
+/// State shared by a supervisor and its children.
 #[derive(Default)]
 struct Papers {
-    /// Reports of turns that were undone, oldest first. Written by children, taken by the supervisor.
+    /// Reports of turns that were undone, oldest first. Written by children, taken by the
+    /// supervisor.
     reports: Vec<(Id, Report)>,
-    /// The next child's number. Counted up by whoever makes one.
+    /// Number of the next child. Counted up by the code that adds one.
     next: Id,
 }
 
-/// See the module.
+/// The shared desk of a supervisor and its children, for reports from turns that are undone.
 #[derive(Clone, Default)]
 pub(super) struct Desk {
     papers: Arc<Mutex<Papers>>,
@@ -87,7 +90,7 @@ pub(super) struct Desk {
 
 impl Desk {
     fn papers(&self) -> MutexGuard<'_, Papers> {
-        // No code that holds the lock can panic half way.
+        // No code that holds the lock can panic halfway.
         self.papers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -111,9 +114,9 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Reports from a turn that will commit, with what it does.
+    /// Reports from a turn that will commit, with the turn's other messages.
     pub(super) fn report<M: 'static>(&self, turn: &Turn<'_, M>, report: Report) {
-        // A supervisor that has ended does not miss it.
+        // The send fails if the supervisor has ended. It does not need the report then.
         let _ = turn.send(&self.supervisor, Note::Report(self.id, report));
     }
 

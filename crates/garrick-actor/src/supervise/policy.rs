@@ -1,4 +1,4 @@
-//! What a supervisor is told about its children: whom to restart, when, and how they are stopped.
+//! Policies for children: which are restarted, when, and how they are stopped.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,75 +9,76 @@ use garrick_core::backoff::Backoff;
 use crate::failure::fault::Fault;
 use crate::quiet;
 
-/// How long a child that is stopped for good may take for what waits in its mailbox, unless told.
+/// Default time limit for a child that is stopped for good to handle the messages in its mailbox.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// Whom a supervisor restarts when one child is to be restarted.
+/// The set of children that are restarted when one child is to be restarted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Strategy {
-    /// That child.
+    /// Only the child.
     OneForOne,
     /// All children.
     OneForAll,
-    /// That child, and those that were started after it.
+    /// The child, and the children that were started after it.
     RestForOne,
 }
 
-/// Which ends of a child lead to its restart.
+/// The kinds of a child's end that lead to its restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Restart {
-    /// Every end: also when it stops of its own will.
+    /// Every end, also when the child stops by itself.
     #[default]
     Permanent,
-    /// A failure. If it stops of its own will it has done its work, and is removed.
+    /// A failure. A child that stops by itself has done its work, and is removed.
     Transient,
-    /// None. It is removed when it has ended, and also when a sibling's failure takes it down.
+    /// No end. The child is removed when it has ended, and also when a sibling's failure takes it
+    /// down.
     Temporary,
 }
 
-/// What is to be done about a failure.
+/// The reaction to a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Decision {
-    /// A new actor takes the failed one's place, behind the same address; what waits in the mailbox is kept
-    /// for it. Counted against the supervisor's intensity.
+    /// A new actor takes the failed actor's place, behind the same address. Messages in the mailbox
+    /// are kept for it. Counts against the supervisor's intensity.
     Restart,
-    /// The actor goes on with its fields as the failure left them. If it is a supervisor that gave up, it
-    /// begins anew.
+    /// The actor goes on with its fields as the failure left them. A supervisor that gave up begins
+    /// again.
     Resume,
-    /// The child is dropped and removed; messages that wait are dropped with it.
+    /// The child is dropped and removed. Messages that wait are dropped with it.
     Stop,
     /// The supervisor stops all children and fails itself.
     Escalate,
 }
 
-/// How a child is stopped for good: when it is removed, or with the tree.
+/// The way in which a child is stopped for good: when it is removed, or with the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shutdown {
-    /// It first handles what was sent to it before, for so long at most.
+    /// The child first handles the messages sent to it before, for at most this long.
     Drain(Duration),
-    /// After the turn under way; messages that wait are dropped.
+    /// The child ends after the turn under way. Messages that wait are dropped.
     Now,
-    /// It first handles what was sent to it before, however long that takes.
+    /// The child first handles the messages sent to it before, however long that takes.
     DrainAll,
 }
 
 impl Default for Shutdown {
-    /// Five seconds.
+    /// Returns a drain of five seconds.
     fn default() -> Self {
         Self::Drain(DRAIN)
     }
 }
 
-/// Looks at a fault and decides.
+/// A function that decides about a fault.
 pub(super) type Decider = Box<dyn Fn(&Fault) -> Decision + Send>;
 
-/// What a supervisor knows of a child beside how to make it.
+/// The supervisor's settings for a child, apart from its factory.
 pub(super) struct Policy {
     pub(super) name: Arc<str>,
     pub(super) restart: Restart,
     pub(super) shutdown: Shutdown,
     pub(super) backoff: Backoff,
-    /// None restarts whatever the fault.
+    /// Decider. `None` restarts after every fault.
     pub(super) decider: Option<Decider>,
 }
 
@@ -92,7 +93,7 @@ impl Policy {
         }
     }
 
-    /// What is to be done about a fault.
+    /// Returns the decision about a fault.
     pub(super) fn decide(&self, fault: &Fault) -> Decision {
         let decision = match (fault, &self.decider) {
             (Fault::Stopped, _) if self.restart == Restart::Permanent => Decision::Restart,
@@ -107,7 +108,7 @@ impl Policy {
         }
     }
 
-    /// A restart, if it is one of those that are restarted.
+    /// Returns a restart, or a stop if the child is never restarted.
     pub(super) fn restart(&self) -> Decision {
         match self.restart {
             Restart::Temporary => Decision::Stop,
@@ -127,29 +128,29 @@ impl fmt::Debug for Policy {
     }
 }
 
-/// The setters of a policy, for whatever has one.
+/// Defines the setters of a policy for any type that has one.
 macro_rules! policy_setters {
     () => {
-        /// Which ends lead to a restart; [`Restart::Permanent`] unless told.
+        /// Sets which ends lead to a restart. [`Restart::Permanent`] by default.
         pub fn restart(mut self, restart: Restart) -> Self {
             self.policy.restart = restart;
             self
         }
 
-        /// How it is stopped for good; see [`Shutdown`] for what happens unless told.
+        /// Sets how it is stopped for good. See [`Shutdown`] for the default.
         pub fn shutdown(mut self, shutdown: Shutdown) -> Self {
             self.policy.shutdown = shutdown;
             self
         }
 
-        /// How long to wait before a restart; not at all unless told.
+        /// Sets the wait before a restart. No wait by default.
         pub fn backoff(mut self, backoff: Backoff) -> Self {
             self.policy.backoff = backoff;
             self
         }
 
-        /// What to do about each failure; [`Decision::Restart`] unless told. A decider that panics decides to
-        /// escalate.
+        /// Sets the decider for failures. [`Decision::Restart`] by default. A decider that panics
+        /// decides to escalate.
         pub fn decide(mut self, decider: impl Fn(&Fault) -> Decision + Send + 'static) -> Self {
             self.policy.decider = Some(Box::new(decider));
             self

@@ -1,4 +1,4 @@
-//! The supervisor itself: an actor that hears of its children and decides.
+//! The supervisor: an actor that receives its children's reports and decides.
 
 use std::mem;
 use std::panic::resume_unwind;
@@ -15,43 +15,43 @@ use super::policy::Decision;
 use crate::failure::fault::Fault;
 use crate::quiet;
 
-/// What becomes of the supervisor once all children are stopped.
+/// The next step of the supervisor once all children are stopped.
 enum After {
-    /// It has failed, and says why.
+    /// Fails with this reason.
     Escalate(String),
-    /// Its parent wanted that.
+    /// Reports to its parent, which has halted it.
     Halted,
-    /// It ends.
+    /// Ends.
     Over,
 }
 
-/// What a supervisor is about.
+/// The goal of a supervisor.
 enum Mode {
-    /// Its children are to be up.
+    /// Keeps its children up.
     Running,
-    /// Its children are down, until its parent wants otherwise.
+    /// Keeps its children down, until its parent begins it.
     Idle,
-    /// It stops its children.
+    /// Stops its children.
     Ending(After),
 }
 
-/// See the module.
+/// The supervisor as a task.
 pub(super) struct Root {
     pub(super) crew: Crew,
     pub(super) desk: Desk,
     name: Arc<str>,
     intensity: Intensity,
     mode: Mode,
-    /// None for the root of a tree.
+    /// Line to the parent. `None` for the root of a tree.
     parent: Option<Line>,
-    /// How often the parent has begun it.
+    /// Number of times that the parent has begun it.
     incarnation: u32,
-    /// Whether the parent wants to hear when all children are up.
+    /// True while the parent expects a report when all children are up.
     owes_up: bool,
-    /// Whether it is to end as soon as no child is being started any more: what was sent to a child before is
-    /// to be handled before.
+    /// True if it is to end as soon as no child is being started. Messages sent to a child before
+    /// are then handled first.
     is_stop_wanted: bool,
-    /// Who wants to know when it has ended.
+    /// Replies to send when it has ended.
     stoppers: Vec<Reply<()>>,
 }
 
@@ -123,7 +123,7 @@ impl Root {
             return;
         };
         match report {
-            // One that was up before and has failed since must not open the gate for its successor.
+            // An actor that was up and has failed since must not open the gate for its successor.
             Report::Up(incarnation)
                 if slot.state() == ChildState::Starting && incarnation == slot.incarnation =>
             {
@@ -131,7 +131,7 @@ impl Root {
                 slot.member.job(Job::Drain, turn);
                 self.crew.set_state(id, ChildState::Up);
             }
-            // Its end is waited for.
+            // The supervisor waits for its end.
             Report::Down if slot.is_ending => {}
             Report::Down => self.crew.set_state(id, ChildState::Down),
             Report::Undone if slot.state() == ChildState::Up || slot.is_ending => {
@@ -150,9 +150,9 @@ impl Root {
         }
     }
 
-    /// A child is not up any more.
+    /// Handles the fault of a child that is no longer up.
     fn fault(&mut self, id: Id, fault: &Fault, turn: &Turn<'_, Note>) {
-        // Who stops its children, for whatever reason, starts none of them.
+        // A supervisor that stops its children, for whatever reason, starts none of them.
         let is_to_be_stopped =
             !matches!(self.mode, Mode::Running) || self.crew.is_to_be_stopped(id);
         let Some(slot) = self.crew.slot(id) else {
@@ -195,14 +195,14 @@ impl Root {
         self.crew.plan(&members, wait, true);
     }
 
-    /// The child is to be stopped for good.
+    /// Stops the child for good.
     fn doom(&mut self, id: Id) {
-        // What the plan takes over is to be started again only if anything is.
+        // Children of an interrupted plan are started again only if the supervisor is running.
         let starts = matches!(self.mode, Mode::Running);
         self.crew.plan_end(id, starts);
     }
 
-    /// Stops for good what was waiting for starts to be over.
+    /// Stops for good the children that were waiting for starts to be over.
     fn see_off(&mut self) {
         let leaving = self.crew.take_leaving();
         leaving.into_iter().for_each(|id| self.doom(id));
@@ -223,7 +223,7 @@ impl Root {
         }
     }
 
-    /// Stops all children, to be started again some time.
+    /// Stops all children, to be started again later.
     fn stop_all(&mut self) {
         self.owes_up = false;
         let all = self.crew.ids();
@@ -236,10 +236,11 @@ impl Root {
         self.crew.plan_end_of_all();
     }
 
-    /// Does what the parent wants.
+    /// Does a job for the parent.
     fn obey(&mut self, job: Job, turn: &Turn<'_, Note>) {
         match job {
-            // It ends for good: its parent will hear of that, and whoever waits for it is told.
+            // The supervisor ends for good. Its parent gets the notice of that, and waiting
+            // stoppers get a reply.
             Job::Begin | Job::Resume | Job::Halt
                 if matches!(self.mode, Mode::Ending(After::Over)) => {}
             Job::Begin | Job::Resume => {
@@ -270,7 +271,7 @@ impl Root {
         }
     }
 
-    /// Does what can be done now.
+    /// Takes all steps that are possible now.
     fn go_on(&mut self, turn: &Turn<'_, Note>) -> Flow {
         self.crew.go_on(turn);
         if self.is_stop_wanted || self.crew.is_leaving_any() {
@@ -291,7 +292,7 @@ impl Root {
         Flow::Continue
     }
 
-    /// All children are stopped.
+    /// Takes the next step after all children are stopped.
     fn end(&mut self, after: After, turn: &Turn<'_, Note>) -> Flow {
         match after {
             After::Escalate(why) if self.parent.is_none() => resume_unwind(Box::new(why)),
@@ -317,7 +318,8 @@ impl Task for Root {
         self.go_on(turn)
     }
 
-    /// Returns false: users send no notes, and those that nobody reads, because all ends at once, are not lost to them.
+    /// Returns false. Users send no notes, so notes left unread at a sudden end are no loss to
+    /// them.
     fn is_letter(_: &Note) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Making supervisors, and what one can do with a tree of them.
+//! Creating supervisors, and operations on a running tree.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,16 +19,16 @@ use crate::failure::fault::Fault;
 use crate::model::actor::Actor;
 use crate::system::handle::Handle;
 
-/// Restarts within [`WITHIN`] that a supervisor allows, unless told.
+/// Default number of restarts within [`WITHIN`] that a supervisor allows.
 const RESTARTS_MAX: usize = 3;
-/// See [`RESTARTS_MAX`].
+/// Default period for [`RESTARTS_MAX`].
 const WITHIN: Duration = Duration::from_secs(5);
 
-/// Why there is nobody to supervise something.
+/// The reason why no child or supervisor could be started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SuperviseError {
-    /// The system is ending, and takes no newborns.
+    /// The system is shutting down, and takes no new actors.
     SystemEnding,
     /// The supervisor has ended.
     SupervisorEnded,
@@ -45,7 +45,7 @@ impl fmt::Display for SuperviseError {
 
 impl std::error::Error for SuperviseError {}
 
-/// How a child is made and treated. It is made by its factory, once at the start and again at each restart.
+/// Configures a child. Its factory creates the actor, once at the start and again at each restart.
 ///
 /// # Examples
 /// See [`Supervisor`].
@@ -60,7 +60,8 @@ where
     A: Actor + Send,
     A::Msg: Send,
 {
-    /// A child made by `factory`, which runs in a turn of its own: if it panics, that is a failure of the child.
+    /// Creates a child with `factory`, which runs in a separate turn. A panic of the factory is a
+    /// failure of the child.
     pub fn new(name: impl Into<String>, factory: impl Fn() -> A + Send + 'static) -> Self {
         Self {
             policy: Policy::new(name, Shutdown::default()),
@@ -79,16 +80,17 @@ impl<A> fmt::Debug for Child<A> {
     }
 }
 
-/// How a supervisor is to be: whom it restarts when a child fails, and when it gives up.
+/// Configures a supervisor: which children it restarts when one fails, and when it gives up.
 ///
-/// The setters [`restart`](Supervisor::restart), [`shutdown`](Supervisor::shutdown), [`backoff`](Supervisor::backoff)
-/// and [`decide`](Supervisor::decide) tell how its parent treats it, if it is a child itself.
+/// The setters [`restart`](Supervisor::restart), [`shutdown`](Supervisor::shutdown),
+/// [`backoff`](Supervisor::backoff) and [`decide`](Supervisor::decide) configure how its parent
+/// treats it, if it is a child itself.
 ///
 /// # Examples
 /// ```
 /// use garrick_actor::{Actor, Child, Context, Next, NoReply, Reply, Strategy, Supervisor, System};
 ///
-/// /// Counts, and takes exception to 13.
+/// /// Counts, and fails at 13.
 /// struct Counter(u64);
 ///
 /// enum Msg {
@@ -130,7 +132,8 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// A supervisor that gives up when it would have to restart for the fourth time within 5 seconds.
+    /// Creates a supervisor that gives up when it would have to restart for the fourth time within
+    /// 5 seconds.
     pub fn new(name: impl Into<String>, strategy: Strategy) -> Self {
         Self {
             policy: Policy::new(name, Shutdown::DrainAll),
@@ -139,7 +142,8 @@ impl Supervisor {
         }
     }
 
-    /// How many restarts it allows within a time. At one more it gives up: it stops its children and fails.
+    /// Sets how many restarts it allows within a period. At one more it gives up: it stops its
+    /// children and fails.
     pub fn intensity(mut self, restarts_max: usize, within: Duration) -> Self {
         self.intensity = Intensity::new(restarts_max, within);
         self
@@ -147,11 +151,11 @@ impl Supervisor {
 
     policy_setters!();
 
-    /// Starts it as the root of a tree. It runs until it is stopped, gives up, or the system ends; then it stops,
-    /// or fails as an actor does that nobody supervises.
+    /// Starts the supervisor as the root of a tree. It runs until it is stopped, gives up, or the
+    /// system ends. If it gives up, it fails like an unsupervised actor.
     ///
     /// # Errors
-    /// [`SuperviseError::SystemEnding`].
+    /// Returns [`SuperviseError::SystemEnding`] if the system is shutting down.
     pub fn spawn(self, handle: &Handle) -> Result<Tree, SuperviseError> {
         self.spawn_below(handle, None)
     }
@@ -175,9 +179,9 @@ impl Supervisor {
     }
 }
 
-/// A supervisor that runs, with its children and what is below them. Printed, it is a tree.
+/// A running supervisor, with its children and the trees below them. Prints as a tree.
 ///
-/// It runs on when this is dropped.
+/// The supervisor keeps running when this is dropped.
 #[derive(Clone)]
 pub struct Tree {
     address: Address<Note>,
@@ -195,13 +199,14 @@ impl Tree {
         }
     }
 
-    /// Starts one more child, after those that were added before. Its address can be used at once, and is valid
-    /// until it has ended for good; messages wait while the child is down.
+    /// Starts another child, after the children that were added before. Its address can be used at
+    /// once, and is valid until the child has ended for good. Messages wait while the child is
+    /// down.
     ///
-    /// In a turn this is staged, as sending is.
+    /// Inside a turn, starting a child is staged like a send.
     ///
     /// # Errors
-    /// See [`SuperviseError`].
+    /// Returns a [`SuperviseError`] if the child cannot be started.
     pub fn start<A>(&self, child: Child<A>) -> Result<Address<A::Msg>, SuperviseError>
     where
         A: Actor + Send,
@@ -210,12 +215,12 @@ impl Tree {
         self.seat(child, &self.handle, None)
     }
 
-    /// Starts one more child as [`Tree::start`] does, on another system. What its handlers do there, even if they
-    /// block, does not keep the supervisor from its work. If it fails once that system has begun to end, it ends: it is never started
-    /// again elsewhere.
+    /// Starts another child, like [`Tree::start`], on another system. Its handlers do not hold up
+    /// the supervisor there, even if they block. If the child fails once that system has begun to
+    /// shut down, the child ends. It is never started again elsewhere.
     ///
     /// # Errors
-    /// See [`SuperviseError`].
+    /// Returns a [`SuperviseError`] if the child cannot be started.
     ///
     /// # Examples
     /// ```
@@ -268,10 +273,10 @@ impl Tree {
         Ok(front)
     }
 
-    /// Starts a supervisor as one more child. It is restarted with all of its children.
+    /// Starts a supervisor as another child. It is restarted with all of its children.
     ///
     /// # Errors
-    /// See [`SuperviseError`].
+    /// Returns a [`SuperviseError`] if the supervisor cannot be started.
     pub fn start_supervisor(&self, supervisor: Supervisor) -> Result<Self, SuperviseError> {
         let line = self.line();
         let id = line.id;
@@ -299,32 +304,32 @@ impl Tree {
         sent.map_err(|_| SuperviseError::SupervisorEnded)
     }
 
-    /// Stops the child of that name for good, and removes it; the first if there are several. The answer comes when that is done, and
-    /// says whether there was one.
+    /// Stops the first child of that name for good, and removes it. The answer comes when that is
+    /// done. It is true if there was such a child.
     pub fn remove(&self, name: impl Into<String>) -> Ask<bool> {
         let name = name.into();
         self.address.ask(|reply| Note::Remove(name, reply))
     }
 
-    /// Stops all children for good, in reverse order of starting and each as its [`Shutdown`] says, then the
-    /// supervisor itself. The answer comes when that is done; it is [`NoReply::Dropped`](crate::NoReply::Dropped)
-    /// if the supervisor had ended before.
+    /// Stops all children for good, in reverse order of starting and each according to its
+    /// [`Shutdown`], then the supervisor itself. The answer comes when that is done. It is
+    /// [`NoReply::Dropped`](crate::NoReply::Dropped) if the supervisor had ended before.
     pub fn stop(&self) -> Ask<()> {
         self.address.ask(|reply| Note::Stop(Some(reply)))
     }
 
-    /// Calls `notice` when the supervisor has ended, as [`Address::watch`] does.
+    /// Calls `notice` when the supervisor has ended, like [`Address::watch`].
     pub fn watch(&self, notice: impl FnOnce(Ended) + Send + 'static) -> Watch {
         self.address.watch(notice)
     }
 
-    /// Whether the supervisor has ended. False may be out of date at once, true never is.
+    /// Returns true if the supervisor has ended. False may be out of date at once, true never is.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.address.is_stopped()
     }
 
-    /// How the tree looks just now.
+    /// Returns the state of the tree at this moment.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         face::look(&self.face)

@@ -1,4 +1,4 @@
-//! Making systems.
+//! The builder of systems.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::system::workload::Workload;
 
 type Reporter = Box<dyn Fn(&Failure) + Send + Sync>;
 
-/// How a system is to be. Made by [`System::builder`](crate::System::builder).
+/// Configuration of a system. Created by [`System::builder`](crate::System::builder).
 ///
 /// # Examples
 /// ```
@@ -29,7 +29,7 @@ type Reporter = Box<dyn Fn(&Failure) + Send + Sync>;
 /// ```
 pub struct Builder {
     name: String,
-    /// One for every core if none.
+    /// Number of workers. `None` means one for every core.
     workers: Option<usize>,
     cores: Vec<usize>,
     stack_size: Option<usize>,
@@ -61,33 +61,36 @@ impl Builder {
         }
     }
 
-    /// Its name, and the beginning of its threads' names; `system` unless told.
+    /// Sets the system's name, which is also the beginning of its threads' names. `system` by
+    /// default.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// How many threads run its actors; one for every core unless told.
+    /// Sets the number of threads that run actors. One for every core by default.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
         self
     }
 
-    /// Pins the workers to these cores, in turns. Where the system cannot pin, nothing happens.
+    /// Pins the workers to these cores in rotation. Has no effect where the operating system cannot
+    /// pin.
     #[must_use]
     pub fn pin_to(mut self, cores: impl IntoIterator<Item = usize>) -> Self {
         self.cores = cores.into_iter().collect();
         self
     }
 
-    /// The bytes of each worker's stack, from [`STACK_BYTES_MIN`](crate::STACK_BYTES_MIN) to
-    /// [`STACK_BYTES_MAX`](crate::STACK_BYTES_MAX).
+    /// Sets the size of each worker's stack in bytes, from
+    /// [`STACK_BYTES_MIN`](crate::STACK_BYTES_MIN) to [`STACK_BYTES_MAX`](crate::STACK_BYTES_MAX).
     ///
-    /// By default it is what the standard library gives a thread: 2 MiB, or what the environment variable
-    /// `RUST_MIN_STACK` says. Handlers that recurse deeply need more; one that overflows its stack ends the process. The
-    /// system takes memory as it is touched. A [`Local`](crate::Local) has the stack of its thread.
+    /// The default is that of the standard library's threads: 2 MiB, or the value of the
+    /// environment variable `RUST_MIN_STACK`. Handlers that recurse deeply need more. A stack
+    /// overflow ends the process. The operating system allocates the memory as it is touched. A
+    /// [`Local`](crate::Local) uses the stack of its thread.
     ///
     /// # Examples
     /// ```
@@ -110,14 +113,16 @@ impl Builder {
         self
     }
 
-    /// Lets a thread that waits in a [`Call`](crate::Call) run the actor that it calls, if no worker is awake to do so; true by
-    /// default. Then no thread is woken for a short question, which makes that several times as fast.
+    /// Allows a thread that waits in a [`Call`](crate::Call) to run the called actor if no worker
+    /// is awake to do so. True by default. A short call then wakes no thread, which makes it
+    /// several times as fast.
     ///
-    /// The actor's handler runs on the caller's thread then, with its name, stack, thread-local values and, in a runtime for
-    /// futures, its context; and the caller's timeouts do not fire meanwhile. After a visit of more than 20 us the next 64
-    /// questions to that worker go to its own threads. After short visits up to 7 in a row are not timed. All questions go to its own
-    /// threads where workers are [pinned](Builder::pin_to), have a [driver](Builder::driver), or stacks of a
-    /// [size of their own](Builder::stack_size).
+    /// The actor's handler then runs on the caller's thread, with that thread's name, stack,
+    /// thread-local values and, in an async runtime, its context. The caller's timeouts do not fire
+    /// meanwhile. After a visit of more than 20 us the next 64 calls to that worker go to its own
+    /// threads. After short visits up to 7 in a row are not timed. All calls go to the worker's own
+    /// threads if workers are [pinned](Builder::pin_to), have a [driver](Builder::driver), or have
+    /// a [configured stack size](Builder::stack_size).
     ///
     /// # Examples
     /// ```
@@ -131,9 +136,10 @@ impl Builder {
         self
     }
 
-    /// Lets so many turns be in [`Context::blocking`](crate::Context::blocking) at once without keeping a worker from other actors; 64
-    /// by default, [`BLOCKING_THREADS_MAX`](crate::BLOCKING_THREADS_MAX) at most. For each of them a spare thread runs other actors. It
-    /// is started when it is needed, and ends with the system.
+    /// Sets how many turns can be in [`Context::blocking`](crate::Context::blocking) at once
+    /// without keeping a worker from other actors. 64 by default, at most
+    /// [`BLOCKING_THREADS_MAX`](crate::BLOCKING_THREADS_MAX). For each of these turns a spare
+    /// thread runs other actors. It is started when it is needed, and ends with the system.
     ///
     /// # Examples
     /// ```
@@ -147,16 +153,20 @@ impl Builder {
         self
     }
 
-    /// Sets whether strangers are refused once the system has begun to end, in order or at once; false by default.
+    /// Sets whether strangers are refused once the system has begun to shut down, in order or at
+    /// once. False by default.
     ///
-    /// A stranger is a thread that runs no actors of this system: one of your own, one of another system or of a runtime for futures. Once
-    /// [`System::shutdown`](crate::System::shutdown), or one of the other ends, has begun, what a stranger sends is refused with an error,
-    /// as by an actor that has stopped, and what it asks has no answer. What was accepted before is handled, unless the end is one at once.
-    /// The system's own actors go on sending to each other, and get the answers that they have asked strangers for. So an end in order
-    /// comes soon, however much strangers go on sending. Without this, they can put it off for as long as they send.
+    /// A stranger is a thread that runs no actors of this system: a thread of the application, of
+    /// another system or of an async runtime. Once [`System::shutdown`](crate::System::shutdown) or
+    /// another shutdown has begun, messages from strangers are refused with an error, as by an
+    /// actor that has stopped. Their asks get no answer. Messages accepted before are handled,
+    /// unless the system ends at once. The system's own actors can still send to each other, and
+    /// still get answers to their asks from strangers. So a shutdown in order ends soon, however
+    /// much strangers send. Without this setting, strangers can delay it for as long as they send.
     ///
-    /// Each message from outside of a turn takes a lock for reading then. What the turn of an actor of another system has staged before
-    /// the end began may still arrive, or become a dead letter.
+    /// With this setting, each message from outside a turn takes a lock for reading. Messages that
+    /// a turn of another system's actor staged before the shutdown began may still arrive, or
+    /// become dead letters.
     ///
     /// # Examples
     /// ```
@@ -175,46 +185,48 @@ impl Builder {
         self
     }
 
-    /// The world it lives in; the real one unless told.
+    /// Sets the world in which the system lives. The real world by default.
     #[must_use]
     pub fn world(mut self, world: Arc<dyn World>) -> Self {
         self.world = Some(world);
         self
     }
 
-    /// Whether it counts what each type of actor does, for [`Handle::sample`](crate::Handle::sample); not unless
-    /// told. It costs a few nanoseconds for each run of messages that an actor handles without a break.
+    /// Enables counters for each type of actor, for [`Handle::sample`](crate::Handle::sample). Off
+    /// by default. The counters cost a few nanoseconds for each run of messages that an actor
+    /// handles without a break.
     #[must_use]
     pub fn probes(mut self, probes: bool) -> Self {
         self.probes = probes;
         self
     }
 
-    /// What its actors do most of the time, mixed unless told. [`Mailbox::default`](crate::Mailbox) is what suits it.
+    /// Sets the typical work of the actors. Mixed by default. [`Mailbox::default`](crate::Mailbox)
+    /// chooses a mailbox by it.
     #[must_use]
     pub fn workload(mut self, workload: Workload) -> Self {
         self.workload = workload;
         self
     }
 
-    /// What its workers sleep in; in their threads' own sleep unless told. `garrick-tokio` has one, so that actors can wait for
-    /// what tokio waits for.
+    /// Sets the driver in which workers sleep. By default they park their threads. `garrick-tokio`
+    /// has a driver, so that actors can wait for tokio's events.
     #[must_use]
     pub fn driver(mut self, drivers: impl Drivers + Send + 'static) -> Self {
         self.drivers = Some(Box::new(drivers));
         self
     }
 
-    /// Calls `reporter`, on the worker's thread, for every actor that ends in a panic, or by an error that no
-    /// supervisor took. Unless told, a line on standard error says which actor it was, by its path if it was given
-    /// a name, where, and what it said.
+    /// Calls `reporter`, on the worker's thread, for every actor that ends in a panic, or by an
+    /// error that no supervisor took. The default prints a line to standard error. It names the
+    /// actor, by its path if it was given a name, and has the place and the message of the failure.
     #[must_use]
     pub fn on_failure(mut self, reporter: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
         self.reporter = Some(Box::new(reporter));
         self
     }
 
-    /// The same for the scheduler.
+    /// Converts this into a builder of the scheduler.
     pub(crate) fn sponsor(self) -> garrick_sched::Builder {
         let reporter = self
             .reporter

@@ -10,8 +10,8 @@ use crate::model::behavior::{Behavior, BehaviorContext, behavior};
 use crate::model::context::Context;
 use crate::model::outcome::Outcome;
 
-/// Spawns actors on a [`System`](crate::System) or a [`Local`](crate::Local), from anywhere. It does not
-/// keep either running.
+/// Spawns actors on a [`System`](crate::System) or a [`Local`](crate::Local), from anywhere. A
+/// handle does not keep the system running.
 #[derive(Clone)]
 pub struct Handle {
     handle: garrick_sched::Handle,
@@ -22,10 +22,11 @@ impl Handle {
         Self { handle }
     }
 
-    /// Makes an actor on one of the workers: the caller's own if it is one of them, else the next in turn.
+    /// Spawns an actor on one of the workers: the caller's own if the caller is a worker, else the
+    /// next in rotation.
     ///
     /// # Errors
-    /// Gives the actor back if the system is ending.
+    /// Returns the actor if the system is shutting down.
     ///
     /// # Examples
     /// ```
@@ -47,13 +48,13 @@ impl Handle {
             .map_err(|SpawnError(Cell(actor))| SpawnError(actor))
     }
 
-    /// Makes an actor with a name, as [`Handle::spawn`] does. The name stands in reports of its failures.
+    /// Spawns a named actor, like [`Handle::spawn`]. Reports of its failures have the name.
     ///
     /// # Errors
-    /// Gives the actor back if the system is ending.
+    /// Returns the actor if the system is shutting down.
     ///
     /// # Panics
-    /// If the name is empty, or has `/`, `#` or a control character in it.
+    /// Panics if the name is empty, or contains `/`, `#` or a control character.
     #[track_caller]
     pub fn spawn_named<A>(&self, name: &str, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
     where
@@ -64,12 +65,12 @@ impl Handle {
         spawned.map_err(|SpawnError(Named { actor, .. })| SpawnError(actor))
     }
 
-    /// The same for the scheduler.
+    /// Returns the scheduler's handle.
     pub(crate) fn sponsor(&self) -> garrick_sched::Handle {
         self.handle.clone()
     }
 
-    /// Makes a task that is no actor, for the modules above.
+    /// Spawns a task that is not an actor, for the modules above.
     pub(crate) fn spawn_task<T>(&self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
     where
         T: Task + Send,
@@ -78,10 +79,10 @@ impl Handle {
         self.handle.spawn(task)
     }
 
-    /// Makes an actor of a closure, as [`Handle::spawn`] does.
+    /// Spawns a closure as an actor, like [`Handle::spawn`].
     ///
     /// # Errors
-    /// Gives the behavior back if the system is ending.
+    /// Returns the behavior if the system is shutting down.
     pub fn spawn_behavior<M, F, O>(
         &self,
         function: F,
@@ -94,20 +95,22 @@ impl Handle {
         self.spawn(behavior(function))
     }
 
-    /// The name.
+    /// Returns the system's name.
     #[must_use]
     pub fn name(&self) -> &str {
         self.handle.name()
     }
 
-    /// How many workers there are.
+    /// Returns the number of workers.
     #[must_use]
     pub fn workers(&self) -> usize {
         self.handle.workers()
     }
 
-    /// What the system has done so far: its workers, and the types of its actors if it has
-    /// [`probes`](crate::Builder::probes), those included that hold a worker now, or block away from theirs. Its workers do not notice.
+    /// Returns the counters of the system: of its workers and, if it has
+    /// [`probes`](crate::Builder::probes), of its actors' types. The types of actors that hold a
+    /// worker now or block away from their workers are included. Sampling does not disturb the
+    /// workers.
     ///
     /// # Examples
     /// ```
@@ -129,13 +132,13 @@ impl Handle {
         self.handle.sample()
     }
 
-    /// Messages that nobody handled, because their actor had stopped.
+    /// Returns the number of messages that were not handled because their actor had stopped.
     #[must_use]
     pub fn dead_letters(&self) -> u64 {
         self.handle.dead_letters()
     }
 
-    /// Actors that ended in a panic, or by an error that no supervisor took.
+    /// Returns the number of actors that ended in a panic, or by an error that no supervisor took.
     #[must_use]
     pub fn failures(&self) -> usize {
         self.handle.failures()
@@ -143,14 +146,15 @@ impl Handle {
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// The sponsor of this actor: what runs it.
+    /// Returns the sponsor of this actor: a handle of the system that runs it.
     #[must_use]
     pub fn sponsor(&self) -> Handle {
         Handle::new(self.turn().sponsor())
     }
 
-    /// Makes an actor on another sponsor, where it starts. If the turn is undone nothing can have reached it, and it is
-    /// dropped with its address. A sponsor that has ended takes nobody: the actor then lives here.
+    /// Spawns an actor on another sponsor, where it starts. If the turn is undone, no message can
+    /// have reached the new actor, and it is dropped with its address. If the sponsor has ended,
+    /// the actor lives on this system.
     ///
     /// # Examples
     /// See [`Context::send_on`].
@@ -162,13 +166,13 @@ impl<M: 'static> Context<'_, M> {
         self.turn().spawn_on(&sponsor.handle, Cell(actor))
     }
 
-    /// Sends `msg` to `to`, which handles it on that sponsor and stays there (SENDX of seed 004). What was sent to it
-    /// before is handled where it was. An actor that was made by [`Local::spawn`](crate::Local::spawn), and so
-    /// may not be `Send`, stays where it is, and so does one whose new sponsor has ended: it handles the message
-    /// all the same.
+    /// Sends `msg` to `to`, which handles it on that sponsor and stays there. Messages sent to it
+    /// before are handled where it was. An actor that was spawned by
+    /// [`Local::spawn`](crate::Local::spawn) may not be `Send`, so it stays where it is. So does an
+    /// actor whose new sponsor has ended. Both still handle the message.
     ///
     /// # Errors
-    /// Gives the message back if the actor is known to have stopped.
+    /// Returns the message if the actor is known to have stopped.
     ///
     /// # Examples
     /// ```

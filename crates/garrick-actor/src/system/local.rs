@@ -11,8 +11,9 @@ use crate::model::outcome::Outcome;
 use crate::system::builder::Builder;
 use crate::system::handle::Handle;
 
-/// Runs actors on the thread that made it, while that thread is in [`Local::run`]. They need not be `Send`.
-/// Dropping it ends it: actors are dropped, and messages still waiting become dead letters.
+/// Runs actors on the thread that created it, while that thread is in [`Local::run`]. The actors
+/// need not be `Send`. Dropping a `Local` ends it: actors are dropped, and messages still waiting
+/// become dead letters.
 ///
 /// # Examples
 /// ```
@@ -44,35 +45,35 @@ pub struct Local {
 }
 
 impl Local {
-    /// Makes a system of the calling thread. [`Builder::local`] makes one to measure.
+    /// Creates a system on the calling thread. [`Builder::local`] creates a configured one.
     ///
     /// # Errors
-    /// [`StartError::TooManyWorkers`].
+    /// Returns [`StartError::TooManyWorkers`] if there are too many workers.
     pub fn new() -> Result<Self, StartError> {
         Builder::new().name("local").local()
     }
 
-    /// Makes an actor on this thread, whether it is `Send` or not.
+    /// Spawns an actor on this thread. The actor need not be `Send`.
     pub fn spawn<A: Actor>(&self, actor: A) -> Address<A::Msg> {
         self.here.spawn(Cell(actor))
     }
 
-    /// Makes a task that is no actor, for the modules above.
+    /// Spawns a task that is not an actor, for the modules above.
     pub(crate) fn spawn_task<T: Task>(&self, task: T) -> Address<T::Message> {
         self.here.spawn(task)
     }
 
-    /// Makes an actor with a name on this thread. The name stands in reports of its failures; see
+    /// Spawns a named actor on this thread. Reports of its failures have the name. See
     /// [`ActorPath`](crate::ActorPath).
     ///
     /// # Panics
-    /// If the name is empty, or has `/`, `#` or a control character in it.
+    /// Panics if the name is empty, or contains `/`, `#` or a control character.
     #[track_caller]
     pub fn spawn_named<A: Actor>(&self, name: &str, actor: A) -> Address<A::Msg> {
         self.spawn(named(name, actor))
     }
 
-    /// Makes an actor of a closure on this thread.
+    /// Spawns a closure as an actor on this thread.
     pub fn spawn_behavior<M, F, O>(&self, function: F) -> Address<M>
     where
         M: 'static,
@@ -82,7 +83,7 @@ impl Local {
         self.spawn(behavior(function))
     }
 
-    /// A handle for spawning on it from elsewhere.
+    /// Returns a handle for spawning on this system from elsewhere.
     #[must_use]
     pub fn handle(&self) -> Handle {
         Handle::new(self.here.handle())
@@ -91,28 +92,30 @@ impl Local {
     /// Runs its actors until none of them has anything to handle.
     ///
     /// # Panics
-    /// If called by an actor.
+    /// Panics if called by an actor.
     #[track_caller]
     pub fn run(&self) {
         self.here.run();
     }
 
-    /// Runs its actors until `done`, and sleeps meanwhile when none of them has anything to handle.
-    /// Whoever makes `done` true must send to one of its actors afterwards, or be one.
+    /// Runs the actors until `done` returns true. The thread sleeps while no actor has anything to
+    /// handle. The code that makes `done` true must send to one of the actors afterwards, or run in
+    /// an actor.
     ///
     /// # Panics
-    /// If called by an actor.
+    /// Panics if called by an actor.
     #[track_caller]
     pub fn run_until(&self, done: impl Fn() -> bool) {
         self.here.run_until(done);
     }
 
-    /// Runs its actors until `future` is ready, and sleeps meanwhile when none of them has anything to
-    /// handle. This is how the thread that runs the actors waits for an answer of theirs, because
-    /// [`Ask::wait`](crate::Ask::wait) would keep them from running, and says so.
+    /// Runs the actors until `future` is ready. The thread sleeps while no actor has anything to
+    /// handle. Use this on the thread that runs the actors to wait for their answers.
+    /// [`Ask::wait`](crate::Ask::wait) would keep the actors from running, and returns an error
+    /// there.
     ///
     /// # Panics
-    /// If called by an actor.
+    /// Panics if called by an actor.
     ///
     /// # Examples
     /// ```
@@ -132,10 +135,10 @@ impl Local {
 }
 
 impl Builder {
-    /// Makes a system of the calling thread, which is its only worker.
+    /// Creates a system on the calling thread, which is its only worker.
     ///
     /// # Errors
-    /// See [`StartError`].
+    /// Returns a [`StartError`] if the system cannot start.
     pub fn local(self) -> Result<Local, StartError> {
         let here = self.sponsor().here()?;
         Ok(Local { here })

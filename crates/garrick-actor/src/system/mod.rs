@@ -1,4 +1,4 @@
-//! Systems: threads that run actors, how they are built, and handles to them.
+//! Systems, their builder, and handles to them.
 
 pub(crate) mod workload;
 

@@ -11,7 +11,7 @@ use crate::model::outcome::Outcome;
 use crate::system::builder::Builder;
 use crate::system::handle::Handle;
 
-/// Runs actors on threads of its own. Dropping it is [`System::shutdown_now`].
+/// Runs actors on its own threads. Dropping it calls [`System::shutdown_now`].
 ///
 /// # Examples
 /// ```
@@ -32,23 +32,24 @@ pub struct System {
 }
 
 impl System {
-    /// A system with a worker for every core.
+    /// Creates a system with a worker for every core.
     ///
     /// # Errors
-    /// See [`StartError`].
+    /// Returns a [`StartError`] if the system cannot start.
     pub fn new() -> Result<Self, StartError> {
         Self::builder().start()
     }
 
-    /// A system made to measure.
+    /// Returns a builder for a configured system.
     pub fn builder() -> Builder {
         Builder::new()
     }
 
-    /// Makes an actor on one of the workers: the caller's own if it is one of them, else the next in turn.
+    /// Spawns an actor on one of the workers: the caller's own if the caller is a worker, else the
+    /// next in rotation.
     ///
     /// # Errors
-    /// Gives the actor back if the system is ending, which only an actor of it can see.
+    /// Returns the actor if the system is shutting down. Only an actor of the system can see this.
     pub fn spawn<A>(&self, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
     where
         A: Actor + Send,
@@ -57,14 +58,14 @@ impl System {
         self.handle.spawn(actor)
     }
 
-    /// Makes an actor with a name, as [`System::spawn`] does. The name stands in reports of its failures; see
+    /// Spawns a named actor, like [`System::spawn`]. Reports of its failures have the name. See
     /// [`ActorPath`](crate::ActorPath).
     ///
     /// # Errors
-    /// As for [`System::spawn`].
+    /// Returns the actor in the cases of [`System::spawn`].
     ///
     /// # Panics
-    /// If the name is empty, or has `/`, `#` or a control character in it.
+    /// Panics if the name is empty, or contains `/`, `#` or a control character.
     #[track_caller]
     pub fn spawn_named<A>(&self, name: &str, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
     where
@@ -74,10 +75,10 @@ impl System {
         self.handle.spawn_named(name, actor)
     }
 
-    /// Makes an actor of a closure; see [`behavior`](crate::behavior()).
+    /// Spawns a closure as an actor. See [`behavior`](crate::behavior()).
     ///
     /// # Errors
-    /// As for [`System::spawn`].
+    /// Returns the behavior in the cases of [`System::spawn`].
     pub fn spawn_behavior<M, F, O>(
         &self,
         function: F,
@@ -90,45 +91,50 @@ impl System {
         self.handle.spawn_behavior(function)
     }
 
-    /// A handle for spawning on it from elsewhere; it does not keep the system running.
+    /// Returns a handle for spawning on this system from elsewhere. The handle does not keep the
+    /// system running.
     #[must_use]
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }
 
-    /// Messages that nobody handled, because their actor had stopped.
+    /// Returns the number of messages that were not handled because their actor had stopped.
     #[must_use]
     pub fn dead_letters(&self) -> u64 {
         self.handle.dead_letters()
     }
 
-    /// Actors that ended in a panic, or by an error that no supervisor took.
+    /// Returns the number of actors that ended in a panic, or by an error that no supervisor took.
     #[must_use]
     pub fn failures(&self) -> usize {
         self.handle.failures()
     }
 
-    /// Ends the system in order: every message that was sent is handled, and every message that this
-    /// leads to; then all actors are dropped. Returns when its threads have ended.
+    /// Shuts the system down in order. Every message that was sent is handled, and every message
+    /// that results from it. Then all actors are dropped. Returns when the system's threads have
+    /// ended.
     ///
-    /// Threads that run no actors of the system, and actors of other systems, can put the end off for as long as they send, unless
-    /// [`Builder::refuse_strangers`](crate::Builder::refuse_strangers) was set.
+    /// Threads that run no actors of the system, and actors of other systems, can delay the end for
+    /// as long as they send, unless [`Builder::refuse_strangers`](crate::Builder::refuse_strangers)
+    /// was set.
     ///
-    /// Called by an actor of its own, it returns at once, and the system ends later.
+    /// If called by an actor of this system, returns at once, and the system ends later.
     pub fn shutdown(self) {
         self.sponsor.shutdown();
     }
 
-    /// Ends the system after the turns under way: what was sent and not handled becomes dead letters. Returns
-    /// when its threads have ended, unless called by an actor of its own.
+    /// Shuts the system down after the turns under way. Messages not handled by then become dead
+    /// letters. Returns when the system's threads have ended, or at once if called by an actor of
+    /// this system.
     pub fn shutdown_now(self) {
         self.sponsor.shutdown_now();
     }
 
-    /// Ends the system in order, as [`System::shutdown`] does, for at most `limit`; then as [`System::shutdown_now`] does, after
-    /// the turns under way. Returns when its threads have ended.
+    /// Shuts the system down in order, like [`System::shutdown`], for at most `limit`. Then shuts
+    /// it down after the turns under way, like [`System::shutdown_now`]. Returns when the system's
+    /// threads have ended.
     ///
-    /// Called by an actor of its own, it returns None at once, and the system ends later.
+    /// If called by an actor of this system, returns None at once, and the system ends later.
     ///
     /// # Examples
     /// ```
@@ -149,10 +155,11 @@ impl System {
         self.sponsor.shutdown_within(limit)
     }
 
-    /// Begins what [`System::shutdown`] does, and returns at once. Dropping the system then waits for its end.
+    /// Begins a [`System::shutdown`], and returns at once. Dropping the system then waits for its
+    /// end.
     ///
     /// # Examples
-    /// An end in order, with a limit:
+    /// A shutdown in order, with a limit:
     /// ```
     /// use std::{sync::Arc, thread};
     /// use garrick_actor::System;
@@ -161,7 +168,7 @@ impl System {
     /// system.begin_shutdown();
     /// let waiting = system.clone();
     /// let end = thread::spawn(move || waiting.wait());
-    /// // Whoever loses patience meanwhile:
+    /// // If that takes too long:
     /// system.begin_shutdown_now();
     /// end.join().unwrap();
     /// # Ok::<(), garrick_actor::StartError>(())
@@ -170,22 +177,23 @@ impl System {
         self.sponsor.begin_shutdown();
     }
 
-    /// Begins what [`System::shutdown_now`] does, also if an end in order is under way, and returns at once.
+    /// Begins a [`System::shutdown_now`], also during a shutdown in order, and returns at once.
     pub fn begin_shutdown_now(&self) {
         self.sponsor.begin_shutdown_now();
     }
 
-    /// Waits for the end of the system, which somebody else may begin. Called by an actor of its own, it returns at once.
+    /// Waits for the end of the system, which another thread may begin. Returns at once if called
+    /// by an actor of this system.
     pub fn wait(&self) {
         self.sponsor.wait();
     }
 }
 
 impl Builder {
-    /// Starts its threads.
+    /// Starts the system's threads.
     ///
     /// # Errors
-    /// See [`StartError`]; nothing is left running.
+    /// Returns a [`StartError`] if the system cannot start. No thread is left running.
     pub fn start(self) -> Result<System, StartError> {
         let sponsor = self.sponsor().start()?;
         let handle = Handle::new(sponsor.handle());

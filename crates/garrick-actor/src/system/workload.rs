@@ -1,13 +1,13 @@
-//! What actors do, as far as it matters for their mailboxes.
+//! The typical work of actors, as far as it matters for their mailboxes.
 
-/// What an actor does most of the time; chooses a mailbox by seed 001's table.
+/// The typical work of an actor. Chooses the default mailbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Workload {
-    /// It waits for others: bounded at 10,000, and senders wait.
+    /// The actor waits for others. Its mailbox is bounded at 10,000, and senders wait.
     IoBound,
-    /// It computes: unbounded and chunked.
+    /// The actor computes. Its mailbox is unbounded and chunked.
     CpuBound,
-    /// Neither: unbounded, unless told otherwise.
+    /// Neither. The mailbox is unbounded by default.
     Mixed,
 }

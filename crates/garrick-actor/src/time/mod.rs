@@ -1,4 +1,4 @@
-//! Messages that come later, and messages because nothing came.
+//! Delayed messages, and messages sent because no other message came.
 
 pub(crate) mod receive_timeout;
 pub(crate) mod timer;

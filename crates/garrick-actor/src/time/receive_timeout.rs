@@ -1,17 +1,19 @@
-//! A message to an actor to which nothing has come for a while.
+//! A message to an actor that has received nothing for a while.
 //!
-//! A wrapper around the actor tells a watchman, a small task of its own, of each message and when the actor's patience
-//! will be over. The watchman has one timer: when that comes and a message has come meanwhile, it is
-//! set anew for what is left. So a message costs a look at the clock and a message to the watchman, not a timer. The timer ends with the actor.
+//! A wrapper around the actor notifies a watchman of each message and of the time when the timeout
+//! will be over. The watchman is a small separate task with one timer. If a message has come when
+//! the timer fires, the timer is set again for the rest. So a message costs a look at the clock and
+//! a message to the watchman, not a timer. The timer ends with the actor.
 //!
 //! ```text
-//!   actor ---- a message has come; told, if none comes until t ----> watchman <---+ Due
+//!   actor ---- a message has come; timeout if none before t -------> watchman <---+ Due
 //!     ^                                                                |   |      |
 //!     +----------------- the timeout's message, at t ------------------+   +------+ timing wheel
 //! ```
 //!
-//! The watchman keeps the actor alive while it is armed, that is until t at the latest, and is not armed again by the
-//! message that it has sent itself. So an actor that nobody else can reach is told once, and is gone then.
+//! The watchman keeps the actor alive while it is armed, that is until t at the latest. Its own
+//! message does not arm it again. So an actor that is not otherwise reachable gets the message
+//! once, and then ends.
 
 use std::cell::Cell;
 use std::fmt;
@@ -25,27 +27,28 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::model::outcome::Outcome;
 
-/// What a watchman hears.
+/// A message to a watchman.
 enum Word<M> {
-    /// A message has come; the actor is to be told if no other comes until then.
+    /// A message has come. The timeout's message is due if no other message comes until then.
     Came(Nanos, Address<M>),
-    /// It is to be told at that time, whatever came before.
+    /// The timeout's message is due at that time, whatever came before.
     Arm(Nanos, Address<M>),
-    /// It is not to be told.
+    /// The timeout is cancelled.
     Disarm,
-    /// A timer has come.
+    /// The timer has fired.
     Due,
 }
 
-/// Tells an actor that nothing came.
+/// Sends an actor the timeout's message when nothing came.
 struct Watchman<M, F> {
     make: F,
-    /// Whom to tell, and when.
+    /// Time of the timeout, and the actor that it is for.
     armed: Option<(Nanos, Address<M>)>,
     timer: Timer,
-    /// When the timer comes, if it is set.
+    /// Time when the timer fires, if it is set.
     due: Option<Nanos>,
-    /// Whether the actor was told, and has not had a message since: the next is the watchman's own.
+    /// True if the actor was sent the timeout's message and has had no message since. The next
+    /// message is then the watchman's own.
     told: bool,
 }
 
@@ -63,12 +66,12 @@ impl<M: Send + 'static, F: FnMut() -> M> Watchman<M, F> {
         self.timer = Timer::repeating();
     }
 
-    /// Sees to it that the timer comes at `deadline`, or before.
+    /// Makes the timer fire at `deadline` or earlier.
     fn set_timer(&mut self, deadline: Nanos, turn: &Turn<'_, Word<M>>) {
         if self.due.is_some_and(|due| due <= deadline) {
             return;
         }
-        // It does not stop, so it takes the message.
+        // The watchman does not stop, so it accepts the message.
         let _ = turn.set_timer(&self.timer, deadline, &turn.address(), Word::Due);
         self.due = Some(deadline);
     }
@@ -82,7 +85,7 @@ impl<M: Send + 'static, F: FnMut() -> M> Watchman<M, F> {
             Some((deadline, actor)) if deadline <= now => {
                 let message = (self.make)();
                 self.told = true;
-                // An actor that has stopped need not be told.
+                // An actor that has stopped does not need the message.
                 let _ = turn.send(&actor, message);
             }
             Some((deadline, actor)) => self.arm(deadline, actor, turn),
@@ -110,16 +113,18 @@ impl<M: Send + 'static, F: FnMut() -> M + 'static> Task for Watchman<M, F> {
 
     const RECOVERS: bool = true;
 
-    /// The message could not be made: this time of silence has none, the next one may.
+    /// Continues after the message could not be made. This silence has no message, the next one
+    /// may.
     fn recover(&mut self, _: &str, _: &Turn<'_, Word<M>>) -> Flow {
         Flow::Continue
     }
 }
 
-/// Lets an actor receive what `make` makes when no message has come to it for `timeout`, counted from its last message
-/// or from its start. It is told once for each time of silence: the message itself does not begin another one, but any
-/// other message does, and so does [`Context::set_receive_timeout`]. A turn that is undone does not count.
-/// If `make` panics, that is reported, and this time of silence has no message.
+/// Makes an actor receive the result of `make` when no message has come to it for `timeout`,
+/// counted from its last message or from its start. Each silence yields one such message. The
+/// message itself does not begin a new silence. Any other message does, and so does
+/// [`Context::set_receive_timeout`]. A turn that is undone does not count. If `make` panics, the
+/// panic is reported, and this silence has no message.
 ///
 /// # Examples
 /// ```
@@ -168,32 +173,32 @@ where
     }
 }
 
-/// An actor with a receive timeout, made by [`with_receive_timeout`].
+/// An actor with a receive timeout, created by [`with_receive_timeout`].
 pub struct WithReceiveTimeout<A: Actor, F> {
     actor: A,
     patience: Patience,
-    /// What the turn under way wants it to be.
+    /// Timeout requested by the turn under way.
     wish: Cell<Option<Patience>>,
-    /// For the watchman; none once there is one.
+    /// Message constructor for the watchman. `None` once there is a watchman.
     make: Option<F>,
     watchman: Option<Address<Word<A::Msg>>>,
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Changes the receive timeout, if this turn ends well; it counts from now on.
+    /// Changes the receive timeout if this turn ends well. The new timeout counts from now on.
     ///
     /// # Panics
-    /// If the actor was not made by [`with_receive_timeout`].
+    /// Panics if the actor was not created by [`with_receive_timeout`].
     #[track_caller]
     pub fn set_receive_timeout(&self, timeout: Duration) {
         self.wish(Patience::For(nanos(timeout)));
     }
 
-    /// Cancels the receive timeout, if this turn ends well, until [`Context::set_receive_timeout`]. One that is on its
-    /// way already still arrives.
+    /// Cancels the receive timeout if this turn ends well, until [`Context::set_receive_timeout`].
+    /// A timeout message that is already on its way still arrives.
     ///
     /// # Panics
-    /// If the actor was not made by [`with_receive_timeout`].
+    /// Panics if the actor was not created by [`with_receive_timeout`].
     #[track_caller]
     pub fn cancel_receive_timeout(&self) {
         self.wish(Patience::Endless);
@@ -218,7 +223,7 @@ where
         cx: &mut Context<'_, A::Msg>,
         turn: impl FnOnce(&mut A, &mut Context<'_, A::Msg>) -> Next,
     ) -> Next {
-        // What a turn that panicked has left behind, if the actor has survived it.
+        // Discard the request of a turn that panicked, if the actor has survived it.
         self.wish.set(None);
         let beside = Beside {
             patience: Some(&self.wish),
@@ -254,7 +259,7 @@ where
             }));
         }
         if let Some(watchman) = &self.watchman {
-            // It does not stop before its system ends.
+            // The watchman does not stop before its system ends.
             let _ = turn.send(watchman, word);
         }
     }
@@ -289,10 +294,10 @@ where
 }
 
 impl<A: Actor, F> Drop for WithReceiveTimeout<A, F> {
-    /// The actor has ended, or is replaced by a supervisor.
+    /// Disarms the watchman: the actor has ended, or a supervisor replaces it.
     fn drop(&mut self) {
         if let Some(watchman) = self.watchman.take() {
-            // One whose system has ended tells nobody.
+            // A watchman whose system has ended sends nothing.
             let _ = watchman.send(Word::Disarm);
         }
     }

@@ -1,7 +1,9 @@
-//! Messages for later: once, or again and again, until cancelled or until the actor that asked for them has ended.
+//! Delayed messages: once or periodically, until cancelled or until the actor that started the
+//! timer ends.
 //!
-//! A message to be sent once lies in the timing wheel of a worker. A periodic timer is a small task of its own besides, which makes each
-//! message when its time has come. Whoever cancels a timer takes what is left of it out of the wheel.
+//! A message to be sent once lies in the timing wheel of a worker. A periodic timer also has a
+//! small separate task, which makes each message when its time has come. Cancelling a timer removes
+//! it from the wheel.
 //!
 //! ```text
 //!   start_timer:  wheel --- message ------------------------------------> receiver
@@ -10,8 +12,9 @@
 //!                   '---- set again ---'
 //! ```
 //!
-//! Each deadline of a periodic timer is the one before plus the period, whatever the time is when the timer runs: it
-//! does not drift. Deadlines that have passed by then are left out, and told with the next message.
+//! Each deadline of a periodic timer is the previous deadline plus the period, whatever the time is
+//! when the timer runs. So it does not drift. Deadlines that have passed by then are skipped, and
+//! the next message counts them.
 
 use std::fmt;
 use std::time::Duration;
@@ -20,16 +23,16 @@ use garrick_sched::{Address, Flow, Nanos, SendError, Task, Timer, Turn, nanos};
 
 use crate::model::context::Context;
 
-/// Tells an alarm that its time has come.
+/// Notifies an alarm that its time has come.
 struct Due;
 
-/// A periodic timer as a task. The message for it in the wheel keeps it alive.
+/// A periodic timer as a task. Its message in the wheel keeps it alive.
 struct Alarm<N, F> {
     timer: Timer,
     to: Address<N>,
     make: F,
     period: Nanos,
-    /// When it is due next.
+    /// Time of the next message.
     deadline: Nanos,
 }
 
@@ -75,28 +78,29 @@ impl<N, F> Alarm<N, F> {
 }
 
 impl<N, F> Drop for Alarm<N, F> {
-    /// Ends the timer for its owner, too.
+    /// Cancels the timer, so that its owner sees that it has ended.
     fn drop(&mut self) {
         self.timer.cancel();
     }
 }
 
-/// Why no periodic timer was started; what was to be sent comes back, or what was to make it.
+/// The reason why no periodic timer was started. Returns the message, or the closure that makes it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum SendEveryError<T> {
-    /// The period was zero; it must be at least a nanosecond.
+    /// The period was zero. It must be at least a nanosecond.
     ZeroPeriod(T),
     /// The receiver has stopped.
     Stopped(T),
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Sends `msg` to `to` once `delay` has passed, to the timers' resolution of some 10 us. Until then the message
-    /// keeps its receiver alive. It arrives even if this actor has ended by then; [`Context::start_timer`] is for
-    /// one that does not, or that may be cancelled.
+    /// Sends `msg` to `to` once `delay` has passed, to the timers' resolution of about 10 us. Until
+    /// then the message keeps its receiver alive. It arrives even if this actor has ended by then.
+    /// Use [`Context::start_timer`] for a message that ends with this actor or that can be
+    /// cancelled.
     ///
     /// # Errors
-    /// Gives the message back if the receiver is known to have stopped.
+    /// Returns the message if the receiver is known to have stopped.
     ///
     /// # Examples
     /// ```
@@ -140,10 +144,11 @@ impl<M: 'static> Context<'_, M> {
         self.turn().send_after(delay, to, msg)
     }
 
-    /// Starts a timer that sends `msg` to `to` once `delay` has passed, unless it is cancelled or this actor ends before.
+    /// Starts a timer that sends `msg` to `to` once `delay` has passed, unless it is cancelled or
+    /// this actor ends before.
     ///
     /// # Errors
-    /// Gives the message back if the receiver is known to have stopped.
+    /// Returns the message if the receiver is known to have stopped.
     ///
     /// # Examples
     /// ```
@@ -201,17 +206,19 @@ impl<M: 'static> Context<'_, M> {
         self.turn().start_own_timer(delay, to, msg)
     }
 
-    /// Starts a timer that sends a clone of `msg` to `to` every `period`, for the first time when one period has passed;
-    /// until it is cancelled, this actor ends, or the receiver stops.
+    /// Starts a timer that sends a clone of `msg` to `to` every `period`, for the first time after
+    /// one period. It runs until it is cancelled, this actor ends, or the receiver stops.
     ///
-    /// Deadlines do not drift: each is the one before plus `period`. When messages cannot be sent in time, because the
-    /// worker is busy, one message is sent for all the periods that have passed, and the next one comes at its own time.
+    /// Deadlines do not drift: each is the previous deadline plus `period`. If messages cannot be
+    /// sent in time because the worker is busy, one message is sent for all the periods that have
+    /// passed. The next message comes at its own time.
     ///
-    /// A timer keeps its receiver alive. One whose receiver is the actor itself, which nobody else can reach, goes on
-    /// until the actor stops or cancels it.
+    /// A timer keeps its receiver alive. If the receiver is the actor itself, and the actor is not
+    /// otherwise reachable, the timer runs until the actor stops or cancels it.
     ///
     /// # Errors
-    /// [`SendEveryError`] gives the message back, if the period is zero or the receiver is known to have stopped.
+    /// [`SendEveryError`] returns the message if the period is zero or the receiver is known to
+    /// have stopped.
     ///
     /// # Examples
     /// ```
@@ -273,11 +280,13 @@ impl<M: 'static> Context<'_, M> {
         Ok(self.start_every(period, to, move |_| msg.clone()))
     }
 
-    /// As [`Context::send_every`], with messages that `make` makes; it is told how many periods have passed since
-    /// the last one, which is 1 unless the timer is late.
+    /// Starts a periodic timer, like [`Context::send_every`], whose messages `make` creates. Its
+    /// argument is the number of periods that have passed since the last message: 1 unless the
+    /// timer is late.
     ///
     /// # Errors
-    /// [`SendEveryError`] gives the closure back, if the period is zero or the receiver is known to have stopped.
+    /// [`SendEveryError`] returns the closure if the period is zero or the receiver is known to
+    /// have stopped.
     pub fn send_every_with<N, F>(
         &self,
         period: Duration,
@@ -310,13 +319,13 @@ impl<M: 'static> Context<'_, M> {
             period,
             deadline,
         });
-        // It is new, so it takes the message.
+        // The alarm is new, so it accepts the message.
         let _ = turn.set_own_timer(&timer, deadline, &alarm, Due);
         timer
     }
 }
 
-/// Why there can be no such timer, if there is a reason.
+/// Returns the reason why there can be no such timer, if there is one.
 fn refusal<N: 'static, T>(period: Duration, to: &Address<N>) -> Option<fn(T) -> SendEveryError<T>> {
     if period.is_zero() {
         Some(SendEveryError::ZeroPeriod)

@@ -1,4 +1,5 @@
-//! The senders' side of an outlet: a door at which each message gets a place, which it keeps until it is read.
+//! The senders' side of an outlet: a door at which each message gets a place, which it keeps until
+//! it is read.
 
 use std::sync::Arc;
 
@@ -6,13 +7,13 @@ use garrick_sched::{Address, Place as Permit, Room, SendError, in_turn};
 
 use crate::mailbox::behind::{Actual, Entrance};
 
-/// A message that has its place.
+/// A message with its place.
 pub(in crate::mailbox) struct Held<M> {
     pub(super) message: M,
     pub(super) permit: Permit,
 }
 
-/// The part that senders know.
+/// The senders' side of an outlet.
 pub(in crate::mailbox) struct Front<M> {
     actual: Actual<Held<M>>,
     room: Arc<Room>,
@@ -31,10 +32,10 @@ impl<M: Send + 'static> Front<M> {
         self.actual.wait().stop();
     }
 
-    /// Sends a message that has its place.
+    /// Sends a message with its place.
     ///
     /// # Errors
-    /// Gives the message back if nobody reads any more.
+    /// Returns the message if the reader is gone.
     pub(in crate::mailbox) fn send(&self, message: M, permit: Permit) -> Result<(), SendError<M>> {
         let sent = self.actual.wait().send(Held { message, permit });
         sent.map_err(|SendError(held)| SendError(held.message))

@@ -1,13 +1,13 @@
-//! What actors send, as a stream that any future reads.
+//! Messages from actors as a stream that any future can read.
 //!
 //! ```text
-//!   senders --- Inlet, or its address ---> Outward: a cell of its own ---> queue ---> Outlet: a Stream
-//!                 room for so many  <------------------ place back when read -----------'
+//!   senders --- Inlet, or its address ---> Outward: a separate cell -----> queue ---> Outlet: a Stream
+//!                 room: capacity    <------------------ place back when read -----------'
 //! ```
 //!
-//! The cell in between is what makes a send part of the sender's turn: it receives what a turn has sent once that has ended
-//! well, and nothing of any other. Places are counted as for any bounded mailbox, and are free again when the reader has
-//! taken the message.
+//! The cell in between makes a send part of the sender's turn. It receives a turn's messages once
+//! the turn has ended well, and never those of a turn that is undone. Places are counted as for any
+//! bounded mailbox. A place is free again when the reader has taken its message.
 
 mod front;
 
@@ -37,28 +37,28 @@ use crate::system::pool::System;
 pub(super) use front::Front;
 use front::Held;
 
-/// What lies between the cell and the reader.
+/// State between the cell and the reader.
 struct Inner<M> {
     /// Messages that have come, with their places. The cell adds, the reader takes.
     queue: Several<VecDeque<(M, Permit)>>,
-    /// Whom to wake when there is one more. The reader writes, the cell takes.
+    /// Waker of the reader, for the next message. The reader writes, the cell takes.
     reader: Option<Waker>,
-    /// Whether nothing more will come. The cell writes.
+    /// True once no more messages will come. The cell writes.
     is_over: bool,
-    /// Whether nobody reads any more. The reader writes.
+    /// True once there is no reader. The reader writes.
     is_closed: bool,
 }
 
-/// See [`Inner`].
+/// The locked state between the cell and the reader. See [`Inner`].
 struct Channel<M>(Mutex<Inner<M>>);
 
 impl<M> Channel<M> {
     fn lock(&self) -> MutexGuard<'_, Inner<M>> {
-        // Nothing is done under the lock that can fail half way.
+        // No code under the lock can fail halfway.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes what the reader waits for, and wakes it.
+    /// Changes the state that the reader waits for, and wakes the reader.
     fn tell(&self, change: impl FnOnce(&mut Inner<M>)) {
         let mut inner = self.lock();
         change(&mut inner);
@@ -70,7 +70,7 @@ impl<M> Channel<M> {
     }
 }
 
-/// The writing end: what the cell does with a message.
+/// The writing end: how the cell handles a message.
 struct Outward<M>(Arc<Channel<M>>);
 
 impl<M: Send + 'static> Way<M> for Outward<M> {
@@ -98,7 +98,7 @@ impl<M> Drop for Outward<M> {
     }
 }
 
-/// The actor behind the mailbox, which receives nothing: all goes outward.
+/// The actor behind the mailbox. It receives nothing, because all messages go to the reader.
 struct Nobody<M>(PhantomData<fn(M)>);
 
 impl<M: Send + 'static> Actor for Nobody<M> {
@@ -113,9 +113,9 @@ impl<M: Send + 'static> Actor for Nobody<M> {
     }
 }
 
-/// What is sent to an [`Inlet`], as a [`Stream`]: made by [`System::stream`]. It ends when no address of the inlet is left and
-/// everything was read. Dropping it stops the inlet: messages that nobody has read become dead letters, and who sends more
-/// gets it back.
+/// Messages sent to an [`Inlet`], as a [`Stream`]. Created by [`System::stream`]. The stream ends
+/// when no address of the inlet is left and every message was read. Dropping it stops the inlet:
+/// unread messages become dead letters, and later messages are returned to their senders.
 pub struct Outlet<M: Send + 'static> {
     channel: Arc<Channel<M>>,
     /// The senders' side, while there is one.
@@ -123,20 +123,20 @@ pub struct Outlet<M: Send + 'static> {
 }
 
 impl<M: Send + 'static> Outlet<M> {
-    /// Waits for the next message. None once there will be no more.
+    /// Waits for the next message. Returns None once there will be no more.
     ///
     /// # Cancel safety
-    /// A message is given to who polls, or to nobody: one that is dropped loses nothing.
+    /// A dropped future loses no message: a message is taken only when the future is ready.
     pub async fn recv(&mut self) -> Option<M> {
         poll_fn(|context| self.poll_recv(context)).await
     }
 
-    /// The same for who polls by hand.
+    /// Polls for the next message, like [`Outlet::recv`].
     pub fn poll_recv(&mut self, context: &mut task::Context<'_>) -> Poll<Option<M>> {
         let mut inner = self.channel.lock();
         if let Some((message, permit)) = inner.queue.pop_front() {
             drop(inner);
-            // Whoever waits for the place is woken when nothing is locked.
+            // A sender that waits for the place is woken when nothing is locked.
             drop(permit);
             return Poll::Ready(Some(message));
         }
@@ -148,12 +148,12 @@ impl<M: Send + 'static> Outlet<M> {
             _ => inner.reader.replace(context.waker().clone()),
         };
         drop(inner);
-        // Whoever it belongs to, it is dropped when nothing is locked.
+        // The old waker is dropped when nothing is locked, because its destructor is foreign code.
         drop(before);
         Poll::Pending
     }
 
-    /// A message that is there already.
+    /// Returns a message that is already there, if any.
     pub fn try_recv(&mut self) -> Option<M> {
         let held = self.channel.lock().queue.pop_front();
         held.map(|(message, _permit)| message)
@@ -178,7 +178,7 @@ impl<M: Send + 'static> Drop for Outlet<M> {
             front.stop();
         }
         count_dead_letters(queue.len() as u64);
-        // Who waits for a place is woken by that, and finds nobody.
+        // A sender that waits for a place is woken by this drop, and finds no reader.
         drop((queue, reader));
     }
 }
@@ -212,10 +212,10 @@ fn open<M: Send + 'static>(
 }
 
 impl Handle {
-    /// A way out of the actors; see [`System::stream`].
+    /// Creates a stream of messages from actors. See [`System::stream`].
     ///
     /// # Errors
-    /// If the system is ending.
+    /// Fails if the system is shutting down.
     pub fn stream<M: Send + 'static>(
         &self,
         capacity: NonZero<usize>,
@@ -225,13 +225,14 @@ impl Handle {
 }
 
 impl System {
-    /// A way out of the actors: what they send to the [`Inlet`], or to its address, any future reads as a [`Stream`]. At most
-    /// `capacity` messages lie between: who sends more waits or gets the message back, as with
-    /// [`Mailbox::bounded`](crate::Mailbox::bounded) and [`OnFull::Wait`](crate::OnFull::Wait). What a turn sends comes out when that has ended
+    /// Creates a way out of the actors: any future can read the messages sent to the [`Inlet`], or
+    /// to its address, as a [`Stream`]. At most `capacity` messages lie in between. Further senders
+    /// wait or get their messages back, as with [`Mailbox::bounded`](crate::Mailbox::bounded) and
+    /// [`OnFull::Wait`](crate::OnFull::Wait). A turn's messages come out when the turn has ended
     /// well.
     ///
     /// # Errors
-    /// If the system is ending, which only an actor of it can see.
+    /// Fails if the system is shutting down. Only an actor of the system can see this.
     ///
     /// # Examples
     /// ```
@@ -247,7 +248,7 @@ impl System {
     ///     Err(_) => Next::Stop,
     /// })?;
     /// (1..=10).for_each(|n| square.send(n).unwrap());
-    /// // Nobody else will send: the stream ends.
+    /// // The last address is gone: the stream ends.
     /// drop((inlet, square));
     ///
     /// // This future runs on the calling thread; any executor will do.
@@ -265,7 +266,8 @@ impl System {
 }
 
 impl<N: 'static> Context<'_, N> {
-    /// A way out of the actors; see [`System::stream`]. If the turn is undone, nothing can have been sent into it.
+    /// Creates a stream of messages from actors. See [`System::stream`]. If the turn is undone, no
+    /// message can have been sent into it.
     pub fn stream<M: Send + 'static>(&self, capacity: NonZero<usize>) -> (Inlet<M>, Outlet<M>) {
         open(self, capacity).unwrap_or_else(|_| unreachable!("a turn can always make an actor"))
     }

@@ -1,11 +1,13 @@
 //! A supervisor's children and the plans for them: the order of stops and starts, and nothing else.
 //!
-//! A plan is a set of children that are to be stopped, in reverse order of starting and one after the other, and
-//! then, after a wait, to be started in order. It goes on whenever one of them reports. Plans never share a
-//! child: a failure in the middle of a plan makes a new one, which takes over what the old one has not done.
+//! A plan is a set of children that are stopped one after the other, in reverse order of starting,
+//! and then, after a wait, started in order. It advances whenever one of them reports. Plans never
+//! share a child. A failure in the middle of a plan makes a new plan, which takes over the rest of
+//! the old one.
 //!
-//! With `n` children, what a child reports costs O(log n). A plan costs O(log n) for each child that it is made for, however
-//! many the plans have that it takes over: the largest of them stays as it is, and the members of the others join it.
+//! With `n` children, a child's report costs O(log n). A plan costs O(log n) for each child that it
+//! is made for, however many children are in the plans that it takes over. The largest of these
+//! plans stays as it is, and the members of the others join it.
 
 mod plan;
 mod slot;
@@ -27,15 +29,15 @@ use super::note::{Id, Job, Note};
 use super::policy::{Restart, Shutdown, Strategy};
 use crate::quiet::{self, Several};
 
-/// See the module.
+/// The children of a supervisor, and the plans for them.
 pub(super) struct Crew {
-    /// In the order of starting, which is that of their numbers.
+    /// Children in the order of starting, which is that of their numbers.
     slots: Several<BTreeMap<Id, Slot>>,
-    /// The children by name, those of one name in the order of starting.
+    /// Children by name. Children of one name are in the order of starting.
     names: BTreeSet<(Arc<str>, Id)>,
     plans: Plans,
-    /// Children to be stopped for good, in the order in which that was asked for. Those that are being started wait in their plan
-    /// instead.
+    /// Children to be stopped for good, in the order of the requests. Children that are being
+    /// started wait in their plan instead.
     leaving: BTreeMap<Ticket, Id>,
     tickets: Ticket,
     strategy: Strategy,
@@ -59,7 +61,7 @@ impl Crew {
         self.slots.get_mut(&id)
     }
 
-    /// All children, in the order of starting.
+    /// Returns all children, in the order of starting.
     pub(super) fn ids(&self) -> Vec<Id> {
         self.slots.keys().copied().collect()
     }
@@ -81,7 +83,7 @@ impl Crew {
         debug_assert!(before.is_none(), "a number is given once");
     }
 
-    /// Takes a child off the list that has ended for good.
+    /// Removes a child that has ended for good from the list.
     pub(super) fn remove(&mut self, id: Id) {
         let Some(mut slot) = self.slots.remove(&id) else {
             return;
@@ -89,7 +91,7 @@ impl Crew {
         face::lock(&self.face).children.remove(&id);
         self.names.remove(&(slot.policy.name.clone(), id));
         if let Some(key) = slot.plan {
-            // Nobody is left to be stopped for its tickets.
+            // The child has ended, so its tickets are no longer needed.
             self.plans.quit(key, id, slot.standing());
         }
         for waiter in mem::take(&mut slot.waiters) {
@@ -98,7 +100,7 @@ impl Crew {
         if let Some(overdue) = slot.overdue.take() {
             overdue.cancel();
         }
-        // With it goes what the factory and the decider have captured.
+        // The captured values of its factory and its decider are dropped with it.
         quiet::drop(slot);
     }
 
@@ -109,12 +111,12 @@ impl Crew {
         }
     }
 
-    /// The child is to be removed once it is stopped.
+    /// Marks the child for removal once it is stopped.
     fn doom(&mut self, id: Id) {
         self.alter(id, |slot| slot.is_doomed = true);
     }
 
-    /// Changes a child, and how it stands to its plan.
+    /// Changes a child, and updates its standing in its plan.
     fn alter(&mut self, id: Id, change: impl FnOnce(&mut Slot)) {
         let Some(slot) = self.slots.get_mut(&id) else {
             return;
@@ -133,7 +135,8 @@ impl Crew {
         }
     }
 
-    /// Whom the failure of a child takes down. Those that are not restarted are doomed.
+    /// Returns the children that the failure of a child takes down. Dooms those that are not
+    /// restarted.
     pub(super) fn affected(&mut self, id: Id) -> Vec<Id> {
         let affected: Vec<Id> = match self.strategy {
             Strategy::OneForOne => vec![id],
@@ -149,13 +152,14 @@ impl Crew {
         affected
     }
 
-    /// Whether a failure of the child means nothing, because it is about to be stopped.
+    /// Returns true if a failure of the child has no meaning, because it is about to be stopped.
     pub(super) fn is_to_be_stopped(&self, id: Id) -> bool {
         let key = self.slots.get(&id).and_then(|slot| slot.plan);
         key.is_some_and(|key| self.plans.is_stopping(key))
     }
 
-    /// The plan by which the child is being started, or stopped to be started again. None if it waits for its restart.
+    /// Returns the plan by which the child is being started, or stopped to be started again.
+    /// Returns `None` if it waits for its restart.
     fn starting(&self, id: Id) -> Option<Key> {
         let slot = self.slots.get(&id)?;
         let is_down = slot.standing() != Standing::Good;
@@ -163,12 +167,12 @@ impl Crew {
             .filter(|key| is_down && self.plans.is_starting(*key))
     }
 
-    /// Whether any child is.
+    /// Returns true if any child is being started.
     pub(super) fn is_starting_any(&self) -> bool {
         self.plans.is_starting_any()
     }
 
-    /// Notes that the first child of that name is to be stopped for good.
+    /// Records that the first child of that name is to be stopped for good.
     pub(super) fn leave(&mut self, name: &str, reply: Reply<bool>) {
         let id = self.first_of(name);
         let Some((id, slot)) = id.and_then(|id| Some((id, self.slots.get_mut(&id)?))) else {
@@ -178,7 +182,7 @@ impl Crew {
         self.give_ticket(id);
     }
 
-    /// The first child of that name.
+    /// Returns the first child of that name.
     fn first_of(&self, name: &str) -> Option<Id> {
         let (found, id) = self.names.range((Arc::from(name), 0)..).next()?;
         (**found == *name).then_some(*id)
@@ -189,12 +193,13 @@ impl Crew {
         self.leaving.insert(self.tickets, id);
     }
 
-    /// Whether there is anybody to be stopped for good who was not looked at yet.
+    /// Returns true if there is a child to be stopped for good that was not looked at yet.
     pub(super) fn is_leaving_any(&self) -> bool {
         !self.leaving.is_empty()
     }
 
-    /// Takes out those who can be stopped for good now. The others are looked at again when their plans are further.
+    /// Takes out the children that can be stopped for good now. The others are looked at again when
+    /// their plans have advanced.
     pub(super) fn take_leaving(&mut self) -> Vec<Id> {
         let mut leaving = Vec::new();
         for (ticket, id) in mem::take(&mut self.leaving) {
@@ -212,7 +217,8 @@ impl Crew {
             .extend(tickets.map(|(id, ticket)| (ticket, id)));
     }
 
-    /// Makes a plan to stop the child for good, and to start what that interrupts if `starts`.
+    /// Makes a plan to stop the child for good, and to start the children of interrupted plans if
+    /// `starts`.
     pub(super) fn plan_end(&mut self, id: Id, starts: bool) {
         if self.slots.contains_key(&id) {
             self.doom(id);
@@ -227,7 +233,7 @@ impl Crew {
         self.plan(&all, Duration::ZERO, false);
     }
 
-    /// A child was added after [`Crew::plan_end_of_all`].
+    /// Stops a child that was added after [`Crew::plan_end_of_all`].
     pub(super) fn plan_end_of_late(&mut self, id: Id) {
         match self.plans.only(self.slots.len() - 1) {
             Some(key) => {
@@ -238,7 +244,7 @@ impl Crew {
         }
     }
 
-    /// Nothing is waited for any more when a child ends.
+    /// Makes every child end at once, without a wait for draining.
     pub(super) fn hurry(&mut self) {
         for slot in self.slots.values_mut() {
             slot.policy.shutdown = Shutdown::Now;
@@ -255,16 +261,16 @@ impl Crew {
         };
         let (key, mut plan) = taken.map_or((None, Plan::new()), |(key, plan)| (Some(key), plan));
         plan.set(Phase::Stopping, wait, starts);
-        // Nothing is to be done for nobody.
+        // A plan without members has nothing to do.
         if !members.is_empty() {
             let key = self.plans.push(key, plan);
             members.iter().for_each(|id| self.join(key, *id));
         }
     }
 
-    /// A child that was added is to be started, behind those before it.
+    /// Plans the start of an added child, behind those before it.
     pub(super) fn plan_start(&mut self, id: Id) {
-        // Restarts of one child are no reason for another to wait.
+        // Another child need not wait for the restarts of one child.
         let queue = if self.strategy == Strategy::OneForOne {
             self.plans.first_open()
         } else {
@@ -298,7 +304,7 @@ impl Crew {
         }
     }
 
-    /// Ends the plans about `members`. One is left of them, with all that they have not done.
+    /// Ends the plans that contain `members`. Returns one of them, with all their unfinished work.
     fn take_over(&mut self, members: &[Id]) -> Option<(Key, Plan)> {
         let plans_of = members.iter().filter_map(|id| self.slots.get(id)?.plan);
         let keys: BTreeSet<Key> = plans_of.collect();
@@ -339,12 +345,12 @@ impl Crew {
         }
     }
 
-    /// The wait of a plan is over.
+    /// Records that the wait of a plan is over.
     pub(super) fn is_due(&mut self, number: u64) {
         self.plans.is_due(number);
     }
 
-    /// Does what can be done now.
+    /// Takes all steps that are possible now.
     pub(super) fn go_on(&mut self, turn: &Turn<'_, Note>) {
         for number in self.plans.take_touched() {
             let Some((key, step)) = self.plans.next_step(number) else {
@@ -355,7 +361,7 @@ impl Crew {
                 Step::Stop(id) => self.stop(id, turn),
                 Step::Start(id) => self.start(id, turn),
                 Step::Wait(number, wait) => {
-                    // One whose plan is superseded is not worth a search: it comes for nobody.
+                    // The timer of a superseded plan is not worth a search: its note finds no plan.
                     let _ = turn.start_own_timer(wait, &turn.address(), Note::Due(number));
                 }
                 Step::Over => self.end(key),
@@ -363,7 +369,7 @@ impl Crew {
         }
     }
 
-    /// The plan has nothing left to do.
+    /// Ends a plan that has nothing left to do.
     fn end(&mut self, key: Key) {
         if let Some(mut plan) = self.plans.take(key) {
             self.look_at(plan.take_leaving());

@@ -1,13 +1,13 @@
 //! Plans: sets of children, each to be stopped and started in order, with their next steps at hand.
 //!
 //! ```text
-//!   plan  Busy { 4 }  Good { 1 2 }  Bad { 3 }  Down { 5 6 }     how each member stands
+//!   plan  Busy { 4 }  Good { 1 2 }  Bad { 3 }  Down { 5 6 }     the standing of each member
 //!           |           \____________/          \_ the first is started next
-//!           '- waited for       '- the last is stopped next
+//!           '- in progress      '- the last is stopped next
 //! ```
 //!
-//! A member that changes goes from one set to another. So the next step of a plan, and the plans that may take one, are
-//! found in O(log n), however many children and plans there are.
+//! A member that changes moves from one set to another. So the next step of a plan, and the plans
+//! that may take a step, are found in O(log n), however many children and plans there are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -16,10 +16,10 @@ use std::time::Duration;
 use super::slot::Standing;
 use crate::supervise::note::Id;
 
-/// What a plan is known by to its members. A plan that takes others over keeps its own.
+/// The identity of a plan for its members. A plan that takes others over keeps its key.
 pub(super) type Key = u64;
 
-/// The place of a child among those that wait to be stopped for good.
+/// The place of a child among the children that wait to be stopped for good.
 pub(super) type Ticket = u64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,30 +29,31 @@ pub(super) enum Phase {
     Starting,
 }
 
-/// What a plan wants done next.
+/// The next step of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Nothing, until a member or the clock reports.
+    /// Wait until a member or the clock reports.
     None,
     Stop(Id),
     Start(Id),
     /// Wake the plan of that number after a wait.
     Wait(u64, Duration),
-    /// Nothing, ever.
+    /// End: the plan is over.
     Over,
 }
 
-/// See the module.
+/// A set of children to be stopped and started in order.
 pub(super) struct Plan {
-    /// Its place in the order of plans, and what its wake-up is for. Given anew when it takes others over.
+    /// Place in the order of plans, which also identifies its timer. Renewed when it takes others
+    /// over.
     number: u64,
     phase: Phase,
     wait: Duration,
-    /// Whether anything is to be started again.
+    /// True if the members are to be started again.
     starts: bool,
-    /// The members by how they stand, each in the order of starting.
+    /// Members by standing, each set in the order of starting.
     members: [BTreeSet<Id>; 4],
-    /// Members to be stopped for good as soon as they are not being started any more.
+    /// Members to be stopped for good as soon as they are no longer being started.
     leaving: BTreeSet<(Id, Ticket)>,
 }
 
@@ -68,7 +69,7 @@ impl Plan {
         }
     }
 
-    /// Sets what it is to do from here on.
+    /// Sets the work of the plan from now on.
     pub(super) fn set(&mut self, phase: Phase, wait: Duration, starts: bool) {
         (self.phase, self.wait, self.starts) = (phase, wait, starts);
     }
@@ -81,13 +82,13 @@ impl Plan {
         self.members.iter().map(BTreeSet::len).sum()
     }
 
-    /// Takes all members out, in no order that matters.
+    /// Takes all members out, in no particular order.
     pub(super) fn take_members(&mut self) -> impl Iterator<Item = Id> + use<> {
         mem::take(&mut self.members).into_iter().flatten()
     }
 
-    /// Takes out those for whom there is nothing left to do: who is up is where the plan wants it, unless it is still to be
-    /// stopped.
+    /// Takes out the members that are done. A member that is up is where the plan wants it, unless
+    /// the plan still has to stop it.
     pub(super) fn take_done(&mut self) -> BTreeSet<Id> {
         if self.phase != Phase::Starting {
             return BTreeSet::new();
@@ -103,7 +104,7 @@ impl Plan {
         &mut self.members[standing as usize]
     }
 
-    /// Whether it starts members, or stops them to start them at once.
+    /// Returns true if it starts members, or stops them to start them at once.
     fn is_starting(&self) -> bool {
         self.starts
             && match self.phase {
@@ -113,7 +114,7 @@ impl Plan {
             }
     }
 
-    /// Whether others can be started behind its members.
+    /// Returns true if other children can be started behind its members.
     fn is_open(&self) -> bool {
         self.phase == Phase::Starting && self.starts
     }
@@ -145,13 +146,13 @@ impl Plan {
 #[derive(Default)]
 pub(super) struct Plans {
     by_key: BTreeMap<Key, Plan>,
-    /// By number, which is the order in which they take their steps.
+    /// Keys by number, which is the order in which the plans take their steps.
     order: BTreeMap<u64, Key>,
-    /// The numbers of those that are open.
+    /// Numbers of the open plans.
     open: BTreeSet<u64>,
-    /// How many are starting.
+    /// Number of plans that are starting.
     starting: usize,
-    /// The numbers of those that may have a step to take.
+    /// Numbers of the plans that may have a step to take.
     touched: BTreeSet<u64>,
     made: u64,
 }
@@ -161,7 +162,7 @@ impl Plans {
         self.by_key.is_empty()
     }
 
-    /// Whether any is starting.
+    /// Returns true if any plan is starting.
     pub(super) fn is_starting_any(&self) -> bool {
         self.starting > 0
     }
@@ -184,19 +185,19 @@ impl Plans {
         self.order.get(number).copied()
     }
 
-    /// The only one there is, if it has so many members.
+    /// Returns the only plan, if there is exactly one and it has `len` members.
     pub(super) fn only(&self, len: usize) -> Option<Key> {
         let (&key, plan) = self.by_key.first_key_value()?;
         (self.by_key.len() == 1 && plan.len() == len).then_some(key)
     }
 
-    /// A number that no plan has had.
+    /// Returns a number that no plan has had.
     fn next_number(&mut self) -> u64 {
         self.made += 1;
         self.made
     }
 
-    /// Puts a plan behind all others: a new one, or one that was taken out under that key.
+    /// Puts a plan behind all others. The plan is new, or was taken out under that key.
     pub(super) fn push(&mut self, key: Option<Key>, mut plan: Plan) -> Key {
         plan.number = self.next_number();
         let key = key.unwrap_or(plan.number);
@@ -204,7 +205,7 @@ impl Plans {
         key
     }
 
-    /// Puts a plan where it was.
+    /// Puts a plan back in its place.
     fn put(&mut self, key: Key, plan: Plan) {
         self.order.insert(plan.number, key);
         if plan.is_open() {
@@ -224,7 +225,7 @@ impl Plans {
         Some(plan)
     }
 
-    /// One more child is in the plan.
+    /// Adds a child to the plan.
     pub(super) fn join(&mut self, key: Key, id: Id, standing: Standing) {
         if let Some(plan) = self.by_key.get_mut(&key) {
             plan.add(id, standing);
@@ -232,7 +233,7 @@ impl Plans {
         }
     }
 
-    /// A child stands otherwise than before. Returns its tickets, which are to be looked at.
+    /// Records that a child's standing has changed. Returns its tickets, which are to be looked at.
     pub(super) fn moved(
         &mut self,
         key: Key,
@@ -249,7 +250,7 @@ impl Plans {
         tickets_of(plan, id)
     }
 
-    /// A child is not in the plan any more, which is over if it was the last. Returns its tickets.
+    /// Removes a child from the plan, which is over if the child was the last. Returns its tickets.
     pub(super) fn quit(&mut self, key: Key, id: Id, standing: Standing) -> BTreeSet<(Id, Ticket)> {
         let Some(plan) = self.by_key.get_mut(&key) else {
             return BTreeSet::new();
@@ -263,14 +264,14 @@ impl Plans {
         tickets
     }
 
-    /// A child is to be stopped for good when the plan has started it.
+    /// Records that a child is to be stopped for good when the plan has started it.
     pub(super) fn park(&mut self, key: Key, id: Id, ticket: Ticket) {
         if let Some(plan) = self.by_key.get_mut(&key) {
             plan.leaving.insert((id, ticket));
         }
     }
 
-    /// The wait of the plan of that number is over.
+    /// Records that the wait of the plan of that number is over.
     pub(super) fn is_due(&mut self, number: u64) {
         let Some(&key) = self.order.get(&number) else {
             return;
@@ -281,12 +282,12 @@ impl Plans {
         }
     }
 
-    /// Those that may have a step to take, in their order.
+    /// Takes the numbers of the plans that may have a step to take, in order.
     pub(super) fn take_touched(&mut self) -> BTreeSet<u64> {
         mem::take(&mut self.touched)
     }
 
-    /// What the plan of that number wants done, and its key.
+    /// Returns the next step of the plan of that number, and its key.
     pub(super) fn next_step(&mut self, number: u64) -> Option<(Key, Step)> {
         let &key = self.order.get(&number)?;
         let mut plan = self.take(key)?;

@@ -1,4 +1,4 @@
-//! A child's place in the order, and how it stands.
+//! A child's place in the order, and its standing.
 
 use std::time::Duration;
 
@@ -11,41 +11,42 @@ use crate::supervise::member::Member;
 use crate::supervise::note::{Id, Job, Note};
 use crate::supervise::policy::{Decision, Policy, Shutdown};
 
-/// How a child stands to a plan for it.
+/// The standing of a child in its plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// It is being started or stopped, which is waited for.
+    /// The child is being started or stopped. The plan waits for that.
     Busy,
-    /// It is up, and to stay.
+    /// The child is up, and stays.
     Good,
-    /// It has failed, or is to be removed: a stop has something to do with it.
+    /// The child has failed, or is to be removed: a stop has something to do.
     Bad,
-    /// It is down, and to stay.
+    /// The child is down, and stays.
     Down,
 }
 
-/// See the module.
+/// A child, as its supervisor's crew keeps it.
 pub(in crate::supervise) struct Slot {
     pub(in crate::supervise) id: Id,
     pub(in crate::supervise) policy: Policy,
     pub(in crate::supervise) member: Box<dyn Member>,
-    /// Written by the crew alone, as is `is_doomed`: plans know how it stands.
+    /// Written only by the crew, like `is_doomed`, because plans know the child's standing.
     pub(super) state: ChildState,
-    /// Whether it is to be removed once it is stopped.
+    /// True if the child is to be removed once it is stopped.
     pub(super) is_doomed: bool,
-    /// The plan that it is in. Written by the crew alone.
+    /// Plan of the child. Written only by the crew.
     pub(super) plan: Option<Key>,
-    /// Whether it has been asked to end for good.
+    /// True once the child has been asked to end for good.
     pub(in crate::supervise) is_ending: bool,
-    /// How many actors were made, counting as its seat does.
+    /// Number of actors created, as its seat counts them.
     pub(in crate::supervise) incarnation: u32,
-    /// Restarts since it was up for long enough.
+    /// Number of restarts since it was up for long enough.
     streak: u32,
-    /// Since when it has been up; none if it has failed since.
+    /// Time since when it has been up. `None` if it has failed since.
     pub(in crate::supervise) up_since: Option<Nanos>,
-    /// Rings when it has had the time to end by itself; cancelled when it has ended.
+    /// Timer that fires when the time for ending by itself is over. Cancelled when the child has
+    /// ended.
     pub(super) overdue: Option<Timer>,
-    /// Who wants to know when it is removed.
+    /// Replies to send when the child is removed.
     pub(super) waiters: Vec<Reply<bool>>,
 }
 
@@ -71,16 +72,16 @@ impl Slot {
         self.state
     }
 
-    /// What is to be done about a fault of it.
+    /// Returns the decision about a fault of the child.
     pub(in crate::supervise) fn decide(&self, fault: &Fault) -> Decision {
         match self.policy.decide(fault) {
-            // What did not come up cannot go on.
+            // An actor that did not come up cannot resume.
             Decision::Resume if self.state == ChildState::Starting => self.policy.restart(),
             decision => decision,
         }
     }
 
-    /// The wait before its next restart.
+    /// Returns the wait before the next restart.
     pub(in crate::supervise) fn next_wait(&mut self, now: Nanos) -> Duration {
         let backoff = self.policy.backoff;
         let up = self.up_since.take().map_or(0, |since| now - since);
@@ -102,7 +103,7 @@ impl Slot {
         }
     }
 
-    /// Asks it to end for good.
+    /// Asks the child to end for good.
     pub(super) fn end(&mut self, turn: &Turn<'_, Note>) {
         self.is_ending = true;
         if self.state != ChildState::Up {

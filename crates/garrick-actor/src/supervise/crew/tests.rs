@@ -1,4 +1,4 @@
-//! Random events, to a crew and to a plain list of plans that is gone through for everything.
+//! Random events, applied to a crew and to a simple model that searches plain lists of plans.
 
 use std::collections::BTreeSet;
 
@@ -24,17 +24,17 @@ impl Member for Nobody {
     }
 }
 
-/// What happens. Numbers choose among the children there are.
+/// A random event. Numbers choose among the existing children.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Add,
-    /// A child fails, and is to be restarted after so many milliseconds.
+    /// A child fails, and is to be restarted after this many milliseconds.
     Fail(usize, u64),
-    /// A child is to be stopped for good, and what that interrupts goes on or not.
+    /// A child is to be stopped for good. The flag is true if interrupted plans continue.
     Doom(usize, bool),
     /// The first child of a name is to be stopped for good once it is up.
     Leave(usize),
-    /// A child that is being started or stopped reports that it is.
+    /// A child reports that its start or stop is done.
     Report(usize),
     /// A child that is being started fails instead.
     FailBusy(usize, u64),
@@ -89,7 +89,7 @@ impl PlainPlan {
     }
 }
 
-/// What a crew does, by going through everything.
+/// A model of a crew that searches everything.
 struct Plain {
     strategy: Strategy,
     children: Vec<Child>,
@@ -233,11 +233,11 @@ impl Plain {
     }
 }
 
-/// Both, which are told of the same events.
+/// The crew and the model, which get the same events.
 struct Pair {
     crew: Crew,
     plain: Plain,
-    /// The numbers of waits that are not over, as each of them knows them.
+    /// Numbers of the waits that are not over, as each of the two knows them.
     waits: Vec<(u64, u64)>,
     added: Id,
 }
@@ -263,7 +263,7 @@ impl Pair {
         }
     }
 
-    /// One of the children that `is` so.
+    /// Returns one of the children for which `is` holds.
     fn one(&self, at: usize, is: impl Fn(&Child) -> bool) -> Option<Id> {
         let children: Vec<_> = self
             .plain

@@ -1,8 +1,9 @@
-//! A supervised actor's place: one cell for good, in which one actor after the other sits.
+//! The seat of a supervised actor: one permanent cell, in which one actor after the other sits.
 //!
-//! The cell, the [`Front`], is what addresses name. It makes, runs and drops the actors, each in a turn of its own; while there is
-//! none that may run, it holds messages back, in order. Its supervisor gives it [`Orders`], and hears what comes of them. Nobody else
-//! has anything of it, so there is no lock on the way of a message: the front looks at its state and at one flag, and runs the actor.
+//! Addresses name the cell, which is the [`Front`]. It creates, runs and drops the actors, each in
+//! a separate turn. While no actor may run, it holds messages back, in order. Its supervisor gives
+//! it [`Orders`], and receives reports of the results. No other thread touches its state, so a
+//! message takes no lock: the front checks its state and one flag, and runs the actor.
 //!
 //! ```text
 //!   Address --message--> front: open, and no order? -- yes --> [ actor ]
@@ -30,16 +31,17 @@ use crate::model::next::Next;
 use crate::model::outcome::Outcome;
 use crate::quiet::Several;
 
-/// Makes one actor after the other.
+/// Creates one actor after the other.
 type Factory<A> = Box<dyn Fn() -> A + Send>;
 
-/// What a front needs when something happens to its actor, and not for each message.
+/// The state of a front that is needed when something happens to its actor, and not for each
+/// message.
 struct Care<A: Actor> {
     factory: Factory<A>,
     line: Line,
-    /// Actors made so far, as the supervisor counts them.
+    /// Number of actors created so far, as the supervisor counts them.
     incarnation: u32,
-    /// True once the supervisor wants it to end behind what was sent before.
+    /// True once the supervisor wants it to end behind the messages sent before.
     is_ending: bool,
     /// Messages that came while the seat was not open, oldest first.
     held: Several<VecDeque<A::Msg>>,
@@ -68,7 +70,8 @@ impl<A: Actor> Front<A> {
         }
     }
 
-    /// Handles a message that the actor cannot have at once: because the seat is not open, or because an order comes first.
+    /// Handles a message that the actor cannot have at once, because the seat is not open or an
+    /// order comes first.
     #[cold]
     #[inline(never)]
     fn hold(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
@@ -83,11 +86,12 @@ impl<A: Actor> Front<A> {
         if self.orders.are_any() {
             return self.obey(turn);
         }
-        // With each message that comes one is handled, so that what is held does not grow. A nudge for the rest is under way.
+        // Each arriving message handles one held message, so that the held messages do not grow in
+        // number. A nudge for the rest is under way.
         self.drain(turn, false)
     }
 
-    /// Does what the oldest order says.
+    /// Executes the oldest order.
     fn obey(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
         let flow = match self.orders.take() {
             None => Flow::Continue,
@@ -116,13 +120,13 @@ impl<A: Actor> Front<A> {
         flow
     }
 
-    /// Makes the next actor and starts it.
+    /// Creates the next actor and starts it.
     fn begin(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
         if self.seat.is_over() {
             return Flow::Stop;
         }
         self.care.incarnation = self.care.incarnation.wrapping_add(1);
-        // If it panics, the seat is empty.
+        // If the factory panics, the seat is empty.
         let made = (self.care.factory)();
         let actor = self.seat.fill(made);
         let next = if A::STARTS {
@@ -144,8 +148,9 @@ impl<A: Actor> Front<A> {
         self.leave(next, turn)
     }
 
-    /// Has the actor handle the oldest message that is held. Opens the seat if there is none; if there is one, the next is for another
-    /// turn, and the front `nudges` itself to have that.
+    /// Runs the actor on the oldest held message. Opens the seat if no message is held. If one is,
+    /// the next held message is left to another turn. If `nudges`, the front nudges itself to get
+    /// that turn.
     fn drain(&mut self, turn: &Turn<'_, A::Msg>, nudges: bool) -> Flow {
         let Seat::Draining(actor) = &mut self.seat else {
             return Flow::Continue;
@@ -170,7 +175,8 @@ impl<A: Actor> Front<A> {
         self.leave(next, turn)
     }
 
-    /// A turn of the actor is over: the supervisor hears if it must. Returns how the cell's turn is to end.
+    /// Finishes a turn of the actor, and reports to the supervisor if needed. Returns the flow for
+    /// the cell's turn.
     fn leave(&mut self, next: Next, turn: &Turn<'_, A::Msg>) -> Flow {
         let line = &self.care.line;
         match next {
@@ -194,7 +200,8 @@ impl<A: Actor> Front<A> {
     /// Drops the actor.
     fn halt(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
         let actor = self.seat.take();
-        // What it has under way would come to the next one, also if its destructor panics.
+        // Otherwise the actor's pending pipes and timers would reach the next actor, also if its
+        // destructor panics.
         let id = turn.address().id();
         Pipes::cancel_of(id);
         cancel_timers_of(id);
@@ -202,14 +209,14 @@ impl<A: Actor> Front<A> {
         self.halted(turn)
     }
 
-    /// The actor is dropped.
+    /// Records and reports that the actor is dropped.
     fn halted(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
         self.seat.empty();
         self.care.line.report(turn, Report::Down);
         Flow::Continue
     }
 
-    /// Drops the actor, for good.
+    /// Drops the actor for good.
     fn abandon(&mut self) -> Flow {
         let actor = self.seat.end();
         // In this order: a panic of the actor's destructor ends the turn.
@@ -220,7 +227,7 @@ impl<A: Actor> Front<A> {
 }
 
 impl<A: Actor> Care<A> {
-    /// Drops messages that nobody will handle.
+    /// Drops held messages as dead letters.
     fn drop_held(&mut self) {
         count_dead_letters(self.held.len() as u64);
         drop(std::mem::take(&mut self.held));
@@ -261,7 +268,7 @@ impl<A: Actor> Task for Front<A> {
     fn recover(&mut self, message: &str, turn: &Turn<'_, A::Msg>) -> Flow {
         match self.seat {
             Seat::Over => return Flow::Stop,
-            // The actor's destructor panicked; it is gone all the same.
+            // The actor's destructor panicked. The actor is gone nevertheless.
             Seat::Emptying => return self.halted(turn),
             Seat::Empty
             | Seat::Suspended(_)

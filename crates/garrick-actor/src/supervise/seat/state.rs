@@ -1,21 +1,21 @@
-//! How a supervised actor's seat stands. See the table in `README.md`.
+//! The state of a supervised actor's seat. See the table in `README.md`.
 
 use std::mem;
 
-/// See the module.
+/// The state of a seat.
 pub(super) enum Seat<A> {
-    /// There is no actor: none was made yet, or the last one was dropped. Messages are held.
+    /// There is no actor: none was created yet, or the last one was dropped. Messages are held.
     Empty,
     /// The actor's destructor runs. Messages are held.
     Emptying,
-    /// There is an actor, which has not started yet, or has failed: it handles nothing until its supervisor has decided. Messages are
-    /// held.
+    /// There is an actor, which has not started yet or has failed. It handles nothing until its
+    /// supervisor has decided. Messages are held.
     Suspended(A),
-    /// The actor has started, and its supervisor is about to hear. Messages are held.
+    /// The actor has started, and its supervisor is about to be notified. Messages are held.
     Started(A),
-    /// The actor handles what was held, and what comes is held behind it.
+    /// The actor handles the held messages. New messages are held behind them.
     Draining(A),
-    /// The actor handles what comes. Nothing is held.
+    /// The actor handles new messages. Nothing is held.
     Open(A),
     /// The child has ended for good.
     Over,
@@ -32,7 +32,7 @@ impl<A> Seat<A> {
         }
     }
 
-    /// Has the actor, if there is one, wait for its supervisor's decision.
+    /// Suspends the actor, if there is one, until its supervisor decides.
     pub(super) fn suspend(&mut self) {
         *self = match mem::replace(self, Self::Empty) {
             Self::Started(actor) | Self::Draining(actor) | Self::Open(actor) => {
@@ -42,7 +42,7 @@ impl<A> Seat<A> {
         };
     }
 
-    /// The actor has started.
+    /// Records that the actor has started.
     pub(super) fn start(&mut self) {
         *self = match mem::replace(self, Self::Empty) {
             Self::Suspended(actor) => Self::Started(actor),
@@ -50,7 +50,7 @@ impl<A> Seat<A> {
         };
     }
 
-    /// Has an actor that is suspended handle what is held, if there is one.
+    /// Makes a suspended actor handle the held messages, if there is one.
     pub(super) fn resume(&mut self) {
         *self = match mem::replace(self, Self::Empty) {
             Self::Suspended(actor) => Self::Draining(actor),
@@ -58,7 +58,7 @@ impl<A> Seat<A> {
         };
     }
 
-    /// Has the actor handle what is held, if it is up.
+    /// Makes the actor handle the held messages, if it is up.
     pub(super) fn drain(&mut self) {
         *self = match mem::replace(self, Self::Empty) {
             Self::Started(actor) | Self::Open(actor) => Self::Draining(actor),
@@ -66,7 +66,7 @@ impl<A> Seat<A> {
         };
     }
 
-    /// Has the actor handle what comes, now that nothing is held.
+    /// Opens the seat for new messages, now that nothing is held.
     pub(super) fn open(&mut self) {
         *self = match mem::replace(self, Self::Empty) {
             Self::Draining(actor) => Self::Open(actor),
@@ -88,7 +88,7 @@ impl<A> Seat<A> {
         actor
     }
 
-    /// The destructor is done.
+    /// Records that the destructor has finished.
     pub(super) fn empty(&mut self) {
         debug_assert!(
             matches!(self, Self::Emptying | Self::Over),
