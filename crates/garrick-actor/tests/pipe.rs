@@ -1,4 +1,4 @@
-//! What comes later, as a message: answers of asks under way, and what callbacks are told.
+//! Later messages: answers of asks under way, and results of callbacks.
 #![forbid(unsafe_code)]
 
 mod common;
@@ -11,7 +11,7 @@ use common::settle;
 use garrick_actor::{Actor, Ask, AskWithin, Context, Local, Next, NoReply, Reply};
 use garrick_testkit::ms;
 
-/// What a piper has heard, with the number of the pipe that it came through.
+/// A value that a piper has heard, with the number of the pipe that it came through.
 type Heard = Rc<RefCell<Vec<(u8, Result<u32, NoReply>)>>>;
 
 /// Pipes what it is given, and writes down what comes.

@@ -1,4 +1,4 @@
-//! How actors end: by themselves, when asked to, when nobody can reach them, and what becomes of messages.
+//! Ends of actors: by themselves, on request, when nobody can reach them; and the fate of their messages.
 #![forbid(unsafe_code)]
 
 use std::sync::mpsc::{self, Sender};

@@ -20,7 +20,7 @@ enum Node {
     Branch(Strategy, usize, Vec<Node>),
 }
 
-/// What is done to the tree.
+/// A blow to the tree.
 #[derive(Debug, Clone, Copy)]
 enum Blow {
     Panic(usize),
@@ -53,10 +53,10 @@ enum Kind {
     },
 }
 
-/// How a blow ends for the supervisor above.
+/// Result of a blow for the supervisor above.
 #[derive(PartialEq, Eq)]
 enum Outcome {
-    /// It is not concerned: the blow met nobody here, or was dealt with below.
+    /// The blow met nobody here, or was dealt with below.
     Fine,
     /// The child is down, and so.
     Fault { by_itself: bool },

@@ -47,7 +47,7 @@ impl Actor for Listener {
     }
 }
 
-/// What ends a listener.
+/// Reason why a listener ends.
 const STOP: u64 = 99;
 
 struct Stand {

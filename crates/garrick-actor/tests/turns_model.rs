@@ -15,7 +15,7 @@ use garrick_actor::{Address, Behavior, BehaviorContext, Next, NoReply, Reply, Sy
 use garrick_testkit::{fail, ms, silence_panics};
 use proptest::prelude::*;
 
-/// What an actor can do in a turn. Targets are numbers of actors that were there at the beginning.
+/// An act of an actor in a turn. Targets are numbers of actors that were there at the beginning.
 #[derive(Debug, Clone, Copy)]
 enum Act {
     Send(usize),
@@ -26,7 +26,7 @@ enum Act {
     Become(usize),
 }
 
-/// How a turn ends.
+/// The end of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Continue,
@@ -47,12 +47,12 @@ impl End {
 
 const STATES: usize = 2;
 
-/// What an actor does in one state.
+/// Acts of an actor in one state.
 type Plan = (Vec<Act>, End);
 /// The plans of all actors.
 type Program = Vec<[Plan; STATES]>;
 
-/// What is sent. Every message has a number of its own.
+/// A message. Each has a number of its own.
 enum Msg {
     Work {
         id: u64,
@@ -69,7 +69,7 @@ enum Msg {
     },
 }
 
-/// What a turn did.
+/// An effect of a turn.
 #[derive(Debug, Clone)]
 enum Did {
     Sent { id: u64, to: usize },
@@ -80,7 +80,7 @@ enum Did {
     Became(usize),
 }
 
-/// What a turn got.
+/// The message that a turn got.
 #[derive(Debug, Clone, PartialEq)]
 enum Got {
     Message(u64),
@@ -98,7 +98,7 @@ struct Turn {
     end: End,
 }
 
-/// What all actors of a run share. It is no part of any turn.
+/// Shared state of all actors of a run. No turn owns it.
 struct Stage {
     program: Program,
     first: OnceLock<Vec<Address<Msg>>>,
@@ -238,7 +238,7 @@ fn ask(
     send(Reply::to_task(relay, |answer| answer));
 }
 
-/// What the notes say, checked against what turns allow.
+/// Checks the notes against the rules of turns.
 fn check(turns: &[Turn], roots: &[(u64, usize)]) {
     let mut states: HashMap<usize, usize> = HashMap::new();
     let mut stopped: HashSet<usize> = HashSet::new();
@@ -319,7 +319,7 @@ fn check_order(turns: &[Turn], order: &HashMap<usize, Vec<u64>>) {
     }
 }
 
-/// Who was created by a turn that vanished never does anything.
+/// An actor that was created by an undone turn never does anything.
 fn check_children(turns: &[Turn]) {
     let vanished: HashSet<_> = turns
         .iter()

@@ -1,4 +1,4 @@
-//! What asks allocate, once the pools are warm: nothing of their own. A turn that sets a timer costs the scheduler
+//! Allocations of asks once the pools are warm: none of their own. A turn that sets a timer costs the scheduler
 //! a list, which is all that an ask with a timeout may allocate.
 #![forbid(unsafe_code)]
 
@@ -34,7 +34,7 @@ impl Actor for Double {
 /// Asks again after every answer.
 struct Asker {
     double: Address<(u64, Reply<u64>)>,
-    /// Whether its asks have a timeout.
+    /// True if its asks have a timeout.
     within: bool,
     left: u64,
 }

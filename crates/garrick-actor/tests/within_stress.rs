@@ -58,7 +58,7 @@ impl Actor for Oracle {
     }
 }
 
-/// How the asks of one asker ended.
+/// Ends of the asks of one asker.
 #[derive(Default, Debug)]
 struct Count {
     answered: u64,

@@ -1,4 +1,4 @@
-//! The same on two workers, asked from several threads.
+//! Behaviors on two workers, asked from several threads.
 
 use std::thread;
 

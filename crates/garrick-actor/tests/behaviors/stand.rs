@@ -1,4 +1,4 @@
-//! What the scenarios share: a system here with a clock set by hand, listeners, and services that are closures.
+//! Shared code of the scenarios: a local system with a clock set by hand, listeners, and services that are closures.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -132,7 +132,7 @@ impl Stand {
         self.answer(ask)
     }
 
-    /// What comes of a question without any time passing.
+    /// Returns the answer of a question for which no time has to pass.
     pub(crate) fn answer<R: Send + 'static>(&self, ask: Ask<R>) -> Result<R, NoReply> {
         self.run();
         ask.wait_timeout(Duration::ZERO)

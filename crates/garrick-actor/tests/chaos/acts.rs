@@ -1,4 +1,4 @@
-//! What an actor does in a turn.
+//! Acts of an actor in a turn.
 
 use std::future::poll_fn;
 use std::sync::Arc;

@@ -64,7 +64,7 @@ pub(crate) fn tree(handle: &Handle, random: &mut Random) -> Option<Tree> {
     supervisor(random).spawn(handle).ok()
 }
 
-/// What is to be done about a failure; a decider may panic as well.
+/// Returns the decision about a failure. A decider may panic as well.
 fn decisions(random: &mut Random) -> impl Fn(&garrick_actor::Fault) -> Decision + Send + 'static {
     let (seed, panics) = (random.next(), random.one_in(20));
     move |fault| {

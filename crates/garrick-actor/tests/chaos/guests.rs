@@ -17,7 +17,7 @@ use crate::town::Town;
 use crate::value::{Value, hush};
 use garrick_testkit::fail;
 
-/// What an async actor does with a message.
+/// Reaction of an async actor to a message.
 async fn obey(town: &Arc<Town>, random: &mut Random, cx: &AsyncContext<Msg<6>>, cmd: Cmd) {
     match cmd {
         Cmd::Ask(value, reply) => {

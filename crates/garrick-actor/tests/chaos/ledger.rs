@@ -1,4 +1,4 @@
-//! What is counted, and what must not have happened.
+//! Counts of a round, and events that must not have happened.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,7 @@ const COMPLAINTS_MAX: usize = 20;
 pub(crate) struct Ledger {
     made: AtomicU64,
     dropped: AtomicU64,
-    /// How often each was dropped.
+    /// Number of times that each value was dropped.
     drops: Box<[AtomicU8]>,
     watches: Mutex<Vec<Arc<Sighting>>>,
     complaints: Mutex<Vec<String>>,
@@ -91,7 +91,7 @@ impl Drop for Waiting {
 /// A watch, from its beginning to its notice.
 #[derive(Default)]
 pub(crate) struct Sighting {
-    /// Whether the turn that watched has ended well, or there was none.
+    /// True if the turn that watched has ended well, or if there was no turn.
     is_committed: AtomicU8,
     is_cancelled: AtomicU8,
     notices: AtomicU8,

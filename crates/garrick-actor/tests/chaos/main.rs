@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 use garrick_testkit::{ON_PURPOSE, alone, setting};
 use round::Plan;
 
-/// What a round may take at most. Nothing is measured by it.
+/// Time limit of a round. Nothing is measured by it.
 const HANGS_AFTER: Duration = Duration::from_secs(240);
 
 /// Panics that are not on purpose.

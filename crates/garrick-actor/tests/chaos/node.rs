@@ -30,7 +30,7 @@ pub(crate) const PLAIN: usize = 0;
 pub(crate) const WITHIN: usize = 1;
 pub(crate) const PIPED: usize = 2;
 
-/// What is to be done.
+/// A job for a node.
 pub(crate) enum Cmd {
     /// Whatever comes to mind, and those who are told of it do so as often as the number says.
     Act(Value, u8),
@@ -47,7 +47,7 @@ pub(crate) enum Cmd {
     Quiet,
     /// Nothing is to be kept any more.
     Release,
-    /// The same, and how many answers are missing.
+    /// Report the tallies, with the number of answers that are missing.
     Census(Reply<(Tally, Tally)>),
 }
 
@@ -77,7 +77,7 @@ impl<const N: usize> fmt::Debug for Msg<N> {
     }
 }
 
-/// What a turn has done that counts only if it ends well.
+/// Acts of a turn that count only if the turn ends well.
 #[derive(Default)]
 pub(crate) struct Pending {
     pub(crate) watches: Vec<Arc<Sighting>>,
@@ -85,7 +85,7 @@ pub(crate) struct Pending {
     pub(crate) held: Vec<Reply<Value>>,
 }
 
-/// See the module.
+/// An actor of the town, as the module describes it.
 pub(crate) struct Node<const N: usize> {
     pub(crate) number: u64,
     pub(crate) town: Arc<Town>,
@@ -93,7 +93,7 @@ pub(crate) struct Node<const N: usize> {
     pub(crate) is_child: bool,
     pub(crate) stashes: bool,
     pub(crate) is_patient: bool,
-    /// Whether it gets all messages, and so every answer.
+    /// True if it gets all messages, and so every answer.
     pub(crate) counts: bool,
     pub(crate) asked: Tally,
     answered: Tally,
@@ -239,7 +239,7 @@ impl<const N: usize> Node<N> {
         }
     }
 
-    /// How the turn ends.
+    /// Returns the end of the turn.
     fn next(&mut self, cx: &Context<'_, Msg<N>>) -> Next {
         if self.town.is_burnt() {
             return Next::Continue;

@@ -9,9 +9,9 @@ use crate::value::Value;
 #[derive(Clone)]
 pub(crate) struct Peer {
     pub(crate) number: u64,
-    /// Whether what one sends there is handled in order.
+    /// True if messages from one sender are handled in order there.
     pub(crate) is_ordered: bool,
-    /// What it is, for complaints.
+    /// Name for complaints.
     pub(crate) what: &'static str,
     pub(crate) to: To,
 }
@@ -65,7 +65,7 @@ impl Peer {
         each!(&self.to, to => to.ask(|reply| Cmd::Ask(value, reply).into()))
     }
 
-    /// What it has asked, and what it was answered.
+    /// Asks for the tallies of the questions that it has asked.
     pub(crate) fn census(&self) -> Ask<(Tally, Tally)> {
         each!(&self.to, to => to.ask(|reply| Cmd::Census(reply).into()))
     }
@@ -84,7 +84,7 @@ impl Peer {
         each!(&self.to, to => cx.ask(to, |reply| Cmd::Ask(value, reply).into(), convert));
     }
 
-    /// The same with a limit to the time.
+    /// Sends a question with a time limit.
     pub(crate) fn ask_within<const N: usize>(
         &self,
         cx: &Context<'_, Msg<N>>,

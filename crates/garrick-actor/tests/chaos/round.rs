@@ -21,7 +21,7 @@ use crate::random::Random;
 use crate::town::Town;
 use crate::value::{Value, hush};
 
-/// How a round is to be.
+/// Settings of a round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub(crate) seed: u64,
@@ -91,7 +91,7 @@ fn system(plan: Plan, town: &Arc<Town>, workers: usize) -> System {
         .unwrap()
 }
 
-/// What threads do meanwhile. Gives back what they have asked.
+/// Acts of a thread beside the actors. Returns the questions that it has asked.
 fn outsider(town: &Arc<Town>, seed: u64) -> Vec<Ask<Value>> {
     let mut random = Random::new(seed);
     let mut asks = Vec::new();
@@ -298,7 +298,7 @@ fn end(town: &Town, main: System, random: &mut Random) {
     }
 }
 
-/// What is wrong after all has ended.
+/// Returns everything that is wrong after all has ended.
 fn close_the_books(town: Arc<Town>, is_as_before: impl Fn() -> bool) -> Vec<String> {
     wait_until(|| town.ledger.alive() == 0 && Arc::strong_count(&town) == 1);
     let mut wrong = town.ledger.close();

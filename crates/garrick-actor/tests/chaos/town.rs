@@ -1,4 +1,4 @@
-//! What everybody in a round knows: who is there, which systems run, and what is left to do.
+//! Shared knowledge of a round: its actors, its running systems, and the work that is left.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::SeqCst};
@@ -38,10 +38,10 @@ pub(crate) struct Services {
     pub(crate) pool: Pool<Value, Value>,
 }
 
-/// See the module.
+/// Shared knowledge of a round.
 pub(crate) struct Town {
     pub(crate) ledger: Ledger,
-    /// What may still be done.
+    /// Number of acts that are left.
     fuel: AtomicI64,
     is_over: AtomicBool,
     numbers: AtomicU64,
@@ -114,7 +114,7 @@ impl Town {
         drop(std::mem::take(&mut *lock(&self.handles)));
     }
 
-    /// Whether there is something left to do.
+    /// Returns true if there is work left.
     pub(crate) fn burn(&self) -> bool {
         self.fuel.fetch_sub(1, SeqCst) > 0
     }

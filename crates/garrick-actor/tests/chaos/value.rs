@@ -9,7 +9,7 @@ use crate::random::Random;
 use crate::town::Town;
 use garrick_testkit::fail;
 
-/// What the destructor of a value does.
+/// Act of a value's destructor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Plain,
@@ -27,7 +27,7 @@ enum Fate {
 pub(crate) struct Value {
     number: u64,
     fate: Fate,
-    /// Whether it belongs to something that panics itself, and so may be dropped within that panic.
+    /// True for a value that may be dropped within a panic of its owner.
     is_excused: bool,
     town: Arc<Town>,
 }
@@ -54,7 +54,7 @@ impl Value {
         Self::with(town, fate)
     }
 
-    /// The same for something that panics itself.
+    /// Marks a value as one of an owner that panics itself.
     pub(crate) fn excused(mut self) -> Self {
         self.is_excused = true;
         self
@@ -94,7 +94,7 @@ impl Drop for Value {
 }
 
 impl Value {
-    /// What its destructor does.
+    /// Runs the act of the destructor.
     fn act(&self) {
         let town = &self.town;
         match self.fate {

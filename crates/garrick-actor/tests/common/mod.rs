@@ -1,4 +1,4 @@
-//! What the scenarios share: a system here whose clock is set by hand.
+//! Shared code of the scenarios: a local system whose clock is set by hand.
 #![allow(dead_code, reason = "each scenario uses a part of it")]
 
 use std::sync::Arc;

@@ -26,7 +26,7 @@ struct Reader {
 /// Attaches a stream.
 type Attach = Box<dyn FnOnce(&mut Context<'_, Read>) -> Attachment + Send>;
 
-/// What a reader is told.
+/// A message to a reader.
 enum Read {
     Attach(Attach, Next),
     Streamed(Streamed<u32>),

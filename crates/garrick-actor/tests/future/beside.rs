@@ -16,7 +16,7 @@ use crate::Guest;
 use crate::common::{self, settle};
 use garrick_testkit::{HANGS_AFTER, fail, silence_panics};
 
-/// What a piper does with each message, and what it writes down.
+/// A message to a piper.
 enum Msg {
     /// Pipe so many futures, each of which gives its number, and end the turn like that.
     Pipe(u32, Next),
@@ -27,7 +27,7 @@ enum Msg {
     Stop,
 }
 
-/// What futures wait for, and who waits.
+/// A lock that futures wait for, with their wakers.
 #[derive(Default)]
 struct Lock {
     is_open: bool,

@@ -403,7 +403,7 @@ impl Future for Child {
     }
 }
 
-/// What costs tokio's futures dear: thousands of children are ready at once, and messages come as well. Each child
+/// A load that is costly for tokio's futures: thousands of children are ready at once, and messages come as well. Each child
 /// is polled twice, to begin and to end, and never refused.
 #[test]
 fn a_budget_that_is_spent_refuses_no_future_inside() {

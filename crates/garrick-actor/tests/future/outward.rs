@@ -1,4 +1,4 @@
-//! What actors send, read as a stream; and mailboxes as sinks.
+//! Messages of actors read as a stream, and mailboxes as sinks.
 
 use std::num::NonZero;
 use std::sync::mpsc;

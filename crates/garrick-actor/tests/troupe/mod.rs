@@ -1,4 +1,4 @@
-//! What the scenarios of supervision share: a world with a clock by hand, and players that say what they do.
+//! Shared code of the scenarios of supervision: a world with a clock by hand, and players that log their acts.
 #![allow(dead_code, reason = "each scenario uses a part of it")]
 
 use std::cell::Cell;
@@ -10,7 +10,7 @@ use garrick_actor::{
 };
 use garrick_testkit::{ByHand, fail, silence_panics};
 
-/// What a player is told.
+/// A message to a player.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Msg {
     /// Say it.
@@ -104,7 +104,7 @@ impl Stage {
         self.local.handle().dead_letters()
     }
 
-    /// What was said since this was asked last.
+    /// Returns everything that was logged since the last call.
     pub(crate) fn said(&self) -> Vec<String> {
         std::mem::take(&mut *self.script.lock().unwrap())
     }
