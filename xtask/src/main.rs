@@ -1,4 +1,5 @@
-//! Garrick's automation: `cargo xtask ci` is the whole check, and each of its steps is a subcommand.
+//! Garrick's automation: `cargo xtask ci` is the whole check, and each of its steps is a
+//! subcommand.
 //!
 //! The modules are declared in the order of their layers: a module uses only those above it.
 #![forbid(unsafe_code)]

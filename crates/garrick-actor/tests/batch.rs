@@ -1,4 +1,5 @@
-//! Many messages in one go: in order, all or nothing with their turn, and an exact account when the receiver has stopped.
+//! Many messages in one go: in order, all or nothing with their turn, and an exact account when the
+//! receiver has stopped.
 #![forbid(unsafe_code)]
 
 mod common;

@@ -305,7 +305,8 @@ fn a_pipe_hears_of_a_reply_that_was_dropped_in_a_turn_that_is_undone() {
     assert_eq!(heard.try_recv(), Ok(Err(NoReply::Dropped)));
 }
 
-/// Has another thread ask it in its turn, and once more when it is gone; stops with the first question.
+/// Has another thread ask it in its turn, and once more when it is gone; stops with the first
+/// question.
 struct AskedAtItsEnd {
     own: Arc<OnceLock<Address<Reply<u32>>>>,
     asks: mpsc::Sender<Ask<u32>>,

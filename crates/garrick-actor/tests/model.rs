@@ -1,7 +1,8 @@
 //! Random programs of actors against a model of what they must do.
 //!
-//! Every actor is a behavior that gets messages from its parent only, so that what it handles is known, in
-//! whatever order the scheduler runs actors. A message is a script: what its turn does and how it ends.
+//! Every actor is a behavior that gets messages from its parent only, so that what it handles is
+//! known, in whatever order the scheduler runs actors. A message is a script: what its turn does
+//! and how it ends.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -37,8 +38,8 @@ enum End {
     Panic,
 }
 
-/// Turns of each actor, in order: its label then, and how the turn ended. An actor's name is the way to it:
-/// in which turn of its parent it was made, and as which child.
+/// Turns of each actor, in order: its label then, and how the turn ended. An actor's name is the
+/// way to it: in which turn of its parent it was made, and as which child.
 type Turns = BTreeMap<Vec<usize>, Vec<(u8, &'static str)>>;
 
 #[derive(Default)]

@@ -1,4 +1,5 @@
-//! Silence: told once, put off by every message, cancelled, changed, and no reason to live for ever.
+//! Silence: told once, put off by every message, cancelled, changed, and no reason to live for
+//! ever.
 #![forbid(unsafe_code)]
 
 mod common;

@@ -1,4 +1,5 @@
-//! Services that call what others have brought along: its panics are none of their other customers' business.
+//! Services that call what others have brought along: its panics are none of their other customers'
+//! business.
 #![forbid(unsafe_code)]
 
 mod common;

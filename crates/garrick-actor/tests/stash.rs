@@ -1,4 +1,5 @@
-//! Messages put aside: in order, bounded, undone with their turn, with becoming, and counted when they are left over.
+//! Messages put aside: in order, bounded, undone with their turn, with becoming, and counted when
+//! they are left over.
 #![forbid(unsafe_code)]
 
 mod common;

@@ -1,4 +1,5 @@
-//! Ends of actors: by themselves, on request, when nobody can reach them; and the fate of their messages.
+//! Ends of actors: by themselves, on request, when nobody can reach them; and the fate of their
+//! messages.
 #![forbid(unsafe_code)]
 
 use std::sync::mpsc::{self, Sender};

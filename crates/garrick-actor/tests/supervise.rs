@@ -46,7 +46,8 @@ fn one_for_all_stops_latest_first_and_starts_in_order() {
     a.send(Msg::Say(1)).unwrap();
     stage.run();
     let said = stage.said();
-    // Whether `a` hears of 1 before its stop is a matter of who runs first, and it hears of it once.
+    // Whether `a` hears of 1 before its stop is a matter of who runs first, and it hears of it
+    // once.
     let order: Vec<_> = said.iter().filter(|line| !line.contains(": 1")).collect();
     assert_eq!(order, ["-c1", "-b1", "-a1", "+a2", "+b2", "+c2"]);
     assert_eq!(said.len(), 7);
@@ -597,7 +598,8 @@ enum Busy {
 
 type Gate = std::sync::Arc<std::sync::Mutex<mpsc::Receiver<()>>>;
 
-/// Two systems of one worker each, a channel that lets workers go, and one that tells that they are at work.
+/// Two systems of one worker each, a channel that lets workers go, and one that tells that they are
+/// at work.
 fn two_systems() -> ([System; 2], mpsc::Sender<()>, Gate) {
     let systems = [(), ()].map(|()| {
         let builder = System::builder().workers(1).on_failure(|_| ());
@@ -607,7 +609,8 @@ fn two_systems() -> ([System; 2], mpsc::Sender<()>, Gate) {
     (systems, go, Gate::new(gate.into()))
 }
 
-/// A child of a supervisor on the first system, which was started on the second one and has moved to the first.
+/// A child of a supervisor on the first system, which was started on the second one and has moved
+/// to the first.
 fn moved(
     near: &System,
     far: &System,
@@ -773,7 +776,8 @@ fn a_child_that_is_removed_while_its_supervisor_is_halted_spares_nobody() {
     stage.said();
     sibling.send(Msg::Fail).unwrap();
     stage.run();
-    // All of the branch has stopped before its sibling is started again, also those that had not been stopped yet.
+    // All of the branch has stopped before its sibling is started again, also those that had not
+    // been stopped yet.
     assert_eq!(stage.said(), ["-b1", "-a1", "-s1", "+s2", "+a2"]);
     assert!(!tree.to_string().contains("stopping"), "{tree}");
 }
@@ -803,7 +807,8 @@ fn a_branch_that_is_stopped_for_good_is_not_begun_again() {
     *kept.lock().unwrap() = Some(branch.clone());
     sibling.send(()).unwrap();
     stage.run();
-    // It is stopped while it is down, and its parent begins it while it takes leave of its children.
+    // It is stopped while it is down, and its parent begins it while it takes leave of its
+    // children.
     let said = stage.said();
     assert!(said.iter().all(|line| line.starts_with('-')), "{said:?}");
     assert!(branch.is_stopped());
@@ -859,7 +864,8 @@ fn one_that_fails_while_its_supervisor_hears_of_an_undone_turn_handles_nothing_m
     (1..=3).for_each(|number| child.send(number).unwrap());
     go_near.send(()).unwrap();
     at_work.recv_timeout(HANGS_AFTER).unwrap();
-    // The supervisor hears of the first turn, which is undone, when the second one has failed, for which a message has come.
+    // The supervisor hears of the first turn, which is undone, when the second one has failed, for
+    // which a message has come.
     blocks_near();
     child.send(4).unwrap();
     go.send(()).unwrap();

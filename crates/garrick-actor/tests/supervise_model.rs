@@ -1,5 +1,5 @@
-//! Random trees with random failures restart exactly as a sequential model says: who, in which order, and when a
-//! supervisor gives up.
+//! Random trees with random failures restart exactly as a sequential model says: who, in which
+//! order, and when a supervisor gives up.
 #![forbid(unsafe_code)]
 
 mod troupe;

@@ -1,5 +1,6 @@
-//! A tree of a thousand actors under random failures: everybody comes back, every message but the fatal ones is handled,
-//! and nothing is left behind. `GARRICK_SOAK_SECONDS` says how long; a short while unless told.
+//! A tree of a thousand actors under random failures: everybody comes back, every message but the
+//! fatal ones is handled, and nothing is left behind. `GARRICK_SOAK_SECONDS` says how long; a short
+//! while unless told.
 #![forbid(unsafe_code)]
 
 use std::sync::Arc;

@@ -86,8 +86,8 @@ const TIMES: usize = 2_000;
 /// Tests that count blocks, of which there is one count for all.
 static COUNTING: Mutex<()> = Mutex::new(());
 
-/// Does something that makes actors and messages which end by it, and checks that less blocks stay in use than one each time. Some stay
-/// with the pool of a worker.
+/// Does something that makes actors and messages which end by it, and checks that less blocks stay
+/// in use than one each time. Some stay with the pool of a worker.
 #[track_caller]
 fn leaves_nothing(local: &Local, does: impl Fn()) {
     (0..TIMES).for_each(|_| does());

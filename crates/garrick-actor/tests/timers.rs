@@ -1,4 +1,5 @@
-//! Messages for later: once and periodic, cancelled, late, undone, and ended with who asked for them.
+//! Messages for later: once and periodic, cancelled, late, undone, and ended with who asked for
+//! them.
 #![forbid(unsafe_code)]
 
 mod common;
@@ -172,7 +173,8 @@ fn a_periodic_timer_does_not_drift() {
     let stand = stand();
     stand.every_10_ms(|| Next::Continue);
     stand.pass(ms(1));
-    // It runs at 14, 21, 34, 41 and so on: late by 4 ms or 1 ms, and due at 10, 20, 30 and 40 all the same.
+    // It runs at 14, 21, 34, 41 and so on: late by 4 ms or 1 ms, and due at 10, 20, 30 and 40 all
+    // the same.
     for _ in 0..10 {
         stand.pass(ms(13));
         stand.pass(ms(7));

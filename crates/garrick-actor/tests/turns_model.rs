@@ -1,9 +1,10 @@
-//! Random programs of actors with random failures, whose every observable effect is compared with what a
-//! sequential model of turns allows: a turn happens wholly or not at all.
+//! Random programs of actors with random failures, whose every observable effect is compared with
+//! what a sequential model of turns allows: a turn happens wholly or not at all.
 //!
-//! Each turn writes down what it got, what it did and how it ended, whether it was to commit or not. Afterwards the
-//! model goes over these notes: it knows which turns committed, hence which messages exist, in which order
-//! they come, what each actor has become, who was created, and what every question was answered.
+//! Each turn writes down what it got, what it did and how it ended, whether it was to commit or
+//! not. Afterwards the model goes over these notes: it knows which turns committed, hence which
+//! messages exist, in which order they come, what each actor has become, who was created, and what
+//! every question was answered.
 
 mod common;
 
@@ -222,8 +223,8 @@ fn perform(
     turn.did.extend(did);
 }
 
-/// Asks so that the answer says which question it belongs to, by an actor of its own in between: the conversion of
-/// an answer captures nothing.
+/// Asks so that the answer says which question it belongs to, by an actor of its own in between:
+/// the conversion of an answer captures nothing.
 fn ask(
     cx: &BehaviorContext<'_, Msg>,
     asker: &Address<Msg>,
@@ -333,7 +334,8 @@ fn check_children(turns: &[Turn]) {
     assert!(turns.iter().all(|turn| !vanished.contains(&turn.actor)));
 }
 
-/// Every question that was asked gets one answer: the one that was given by a turn that committed, or none.
+/// Every question that was asked gets one answer: the one that was given by a turn that committed,
+/// or none.
 fn check_answers(turns: &[Turn], stopped: &HashSet<usize>) {
     let mut given: HashSet<u64> = HashSet::new();
     let mut heard: HashMap<u64, Vec<Option<u64>>> = HashMap::new();

@@ -1,4 +1,5 @@
-//! Asks with a timeout: from actors, from futures, from plain threads; one answer each, whatever happens.
+//! Asks with a timeout: from actors, from futures, from plain threads; one answer each, whatever
+//! happens.
 #![forbid(unsafe_code)]
 
 mod common;

@@ -1,5 +1,5 @@
-//! Allocations of asks once the pools are warm: none of their own. A turn that sets a timer costs the scheduler
-//! a list, which is all that an ask with a timeout may allocate.
+//! Allocations of asks once the pools are warm: none of their own. A turn that sets a timer costs
+//! the scheduler a list, which is all that an ask with a timeout may allocate.
 #![forbid(unsafe_code)]
 
 mod common;

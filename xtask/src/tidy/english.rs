@@ -11,6 +11,35 @@ const OPENERS: &[&str] = &[
     "Who", "What", "Whether", "How", "Where", "Why", "It", "They", "The same", "As", "See", "Also",
 ];
 
+/// Columns of a line of a comment. Tables, and what stands between fences, may be wider.
+const WIDTH_MAX: usize = 100;
+
+/// Reports lines of comments that are too wide.
+pub(crate) fn widths(source: &Source) -> Vec<Violation> {
+    let mut is_fenced = false;
+    let mut violations = Vec::new();
+    for (index, line) in source.text.lines().enumerate() {
+        let text = line.trim_start();
+        if !text.starts_with("//") {
+            is_fenced = false;
+            continue;
+        }
+        let words = text.trim_start_matches(['/', '!']).trim_start();
+        is_fenced ^= words.starts_with("```");
+        let is_free = is_fenced || words.starts_with('|');
+        let width = line.chars().count();
+        if width > WIDTH_MAX && !is_free {
+            violations.push(Violation::new(
+                &source.path,
+                index + 1,
+                format!("a comment of {width} columns"),
+                format!("{WIDTH_MAX} columns"),
+            ));
+        }
+    }
+    violations
+}
+
 /// Reports doc comments that open with such a word.
 pub(crate) fn check(source: &Source) -> Vec<Violation> {
     let mut before = "";
@@ -64,6 +93,35 @@ mod tests {
         let text = "//! A ring.\n//! What follows is no opener.\n\n/// Returns it.\n/// See also.\nfn a() {}\n// It is no doc.\n";
         assert!(lines(text).is_empty());
         assert!(lines("/// Itself.\nfn a() {}").is_empty());
+    }
+
+    fn wide(text: &str) -> usize {
+        let source = Source::parse(Path::new("a.rs"), &[], false, text.to_owned());
+        widths(&source.expect("valid Rust")).len()
+    }
+
+    #[test]
+    fn narrow_comments_tables_and_fences_pass() {
+        let long = "x".repeat(120);
+        assert_eq!(wide(&format!("// {}\n", "x".repeat(97))), 0);
+        assert_eq!(
+            wide(&format!(
+                "/// | {long} |\n/// ```text\n/// {long}\n/// ```\nfn a() {{}}"
+            )),
+            0
+        );
+    }
+
+    #[test]
+    fn wide_comments_do_not() {
+        let long = "x".repeat(120);
+        assert_eq!(wide(&format!("// {long}\n")), 1);
+        assert_eq!(
+            wide(&format!(
+                "/// ```text\n/// a\n/// ```\n/// {long}\nfn a() {{}}"
+            )),
+            1
+        );
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Rule: a module uses only modules declared above it in the same file.
 //!
-//! The order of the `mod` lines in a crate root is the order of its layers, and that in a `mod.rs` the order inside the folder.
-//! A name that a file re-exports counts as the module that it comes from. A file may use all modules that it declares. Test code
-//! is exempt.
+//! The order of the `mod` lines in a crate root is the order of its layers, and that in a `mod.rs`
+//! the order inside the folder. A name that a file re-exports counts as the module that it comes
+//! from. A file may use all modules that it declares. Test code is exempt.
 
 use std::collections::HashMap;
 
@@ -194,7 +194,8 @@ impl Folder {
     }
 }
 
-/// Returns the words of a path from the crate root on, for one in a file of that module. None if it leads out of the crate.
+/// Returns the words of a path from the crate root on, for one in a file of that module. None if it
+/// leads out of the crate.
 fn from_root(path: &FoundPath, modules: &[String]) -> Option<Vec<String>> {
     if path.segments[0] == "crate" {
         return Some(path.segments[1..].to_vec());

@@ -187,6 +187,7 @@ impl Findings {
                 .extend(unsafety::check(&package.name, source));
             self.violations.extend(unfinished::check(source));
             self.violations.extend(english::check(source));
+            self.violations.extend(english::widths(source));
         }
     }
 }

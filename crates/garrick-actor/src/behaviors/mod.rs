@@ -1,6 +1,7 @@
 //! Small standard actors, to be combined like pieces of pipe.
 //!
-//! They are typed versions of the actors of the Lisp TActors library. There are two shapes of address:
+//! They are typed versions of the actors of the Lisp TActors library. There are two shapes of
+//! address:
 //!
 //! ```text
 //!   relays     Address<M>          a message goes in and comes out elsewhere

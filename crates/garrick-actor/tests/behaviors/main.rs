@@ -1,4 +1,5 @@
-//! The small standard actors, by scenario: what they do when all goes well, and when something does not.
+//! The small standard actors, by scenario: what they do when all goes well, and when something does
+//! not.
 #![forbid(unsafe_code)]
 
 mod stand;

@@ -1,4 +1,5 @@
-//! Shared code of the scenarios: a local system with a clock set by hand, listeners, and services that are closures.
+//! Shared code of the scenarios: a local system with a clock set by hand, listeners, and services
+//! that are closures.
 
 use std::marker::PhantomData;
 use std::sync::Arc;

@@ -30,8 +30,8 @@ pub(crate) fn answer<const N: usize>(
             drop(reply);
             hush(value);
         }
-        // Not one whose turn panics and who goes on all the same, nor one whose mailbox may lose what makes it let go: when the
-        // town has forgotten them, they would keep it.
+        // Not one whose turn panics and who goes on all the same, nor one whose mailbox may lose
+        // what makes it let go: when the town has forgotten them, they would keep it.
         1 if !node.town.is_burnt() && node.counts => {
             node.pending.held.push(reply);
             // Who can be reached by nobody else any more lets go of it all the same.

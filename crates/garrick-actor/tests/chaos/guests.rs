@@ -111,7 +111,8 @@ impl AsyncActor for Guest {
     }
 }
 
-/// Sends to a mailbox that may be full, and gives it up when it was woken some times and there was no room.
+/// Sends to a mailbox that may be full, and gives it up when it was woken some times and there was
+/// no room.
 pub(crate) fn press_in(
     town: &Arc<Town>,
     random: &mut Random,

@@ -28,7 +28,8 @@ pub(crate) struct Ledger {
     waited: AtomicU64,
 }
 
-/// An actor from its start to its end. Of those that follow one another in one place there is one at a time.
+/// An actor from its start to its end. Of those that follow one another in one place there is one
+/// at a time.
 pub(crate) struct Life {
     town: Arc<Town>,
     place: Arc<AtomicU64>,

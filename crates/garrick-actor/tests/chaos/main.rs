@@ -1,7 +1,8 @@
-//! Random programs of actors: whatever they can do, and whatever can be done to them, with exact accounting.
+//! Random programs of actors: whatever they can do, and whatever can be done to them, with exact
+//! accounting.
 //!
-//! `GARRICK_CHAOS_ROUNDS`, `_SEED`, `_WORKERS` and `_SECONDS` make it longer, or repeat a round. A round is the program of its
-//! seed; how its threads take turns is not.
+//! `GARRICK_CHAOS_ROUNDS`, `_SEED`, `_WORKERS` and `_SECONDS` make it longer, or repeat a round. A
+//! round is the program of its seed; how its threads take turns is not.
 #![forbid(unsafe_code)]
 
 mod acts;

@@ -202,7 +202,8 @@ impl<const N: usize> Node<N> {
             Cmd::Quiet => acts::act(self, 0, cx),
             Cmd::Release => self.release(cx),
             Cmd::Census(reply) => {
-                // In one message: in a mailbox that drops the oldest, the second of two would take the first one's place.
+                // In one message: in a mailbox that drops the oldest, the second of two would take
+                // the first one's place.
                 self.release(cx);
                 reply.send(if self.counts {
                     (self.asked, self.answered)

@@ -47,8 +47,8 @@ pub(crate) struct Town {
     numbers: AtomicU64,
     peers: Mutex<Vec<Peer>>,
     handles: Mutex<Vec<Handle>>,
-    /// A system that anybody may end, from anywhere. The others are ended by the round: two workers that wait for the
-    /// ends of each other's systems would wait for ever.
+    /// A system that anybody may end, from anywhere. The others are ended by the round: two workers
+    /// that wait for the ends of each other's systems would wait for ever.
     victim: Mutex<Option<System>>,
     trees: Mutex<Vec<Tree>>,
     /// Mailboxes that have senders wait.

@@ -78,8 +78,8 @@ impl Drop for Value {
     fn drop(&mut self) {
         self.town.ledger.drop(self.number);
         if self.fate == Fate::Panic {
-            // Whoever drops several values must not let one destructor's panic meet another one: it would end the
-            // process.
+            // Whoever drops several values must not let one destructor's panic meet another one: it
+            // would end the process.
             if self.is_excused && thread::panicking() {
                 return;
             }
@@ -109,7 +109,8 @@ impl Value {
                 match self.fate {
                     Fate::Send => hush(peer.send(Cmd::Act(Value::plain(town), 0))),
                     Fate::Ask => drop(peer.ask(Value::plain(town))),
-                    // It may run in a turn that is undone, so nobody can say whether there is to be a notice.
+                    // It may run in a turn that is undone, so nobody can say whether there is to be
+                    // a notice.
                     Fate::Watch => drop(peer.watch(|_| ())),
                     _ => peer.stop(),
                 }

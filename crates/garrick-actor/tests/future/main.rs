@@ -1,4 +1,5 @@
-//! Async actors: order, cancel safety, turns across awaits, wakes from threads, sleeps, ends, allocations.
+//! Async actors: order, cancel safety, turns across awaits, wakes from threads, sleeps, ends,
+//! allocations.
 #![forbid(unsafe_code)]
 
 #[path = "../common/mod.rs"]
@@ -224,7 +225,8 @@ impl AsyncActor for Teller {
     }
 }
 
-/// Its end and the end of its last address meet: what it would have been told of that, nobody has sent.
+/// Its end and the end of its last address meet: what it would have been told of that, nobody has
+/// sent.
 #[test]
 fn what_an_actor_is_told_of_its_addresses_is_no_dead_letter() {
     let (_, local) = common::local();
@@ -403,8 +405,8 @@ impl Future for Child {
     }
 }
 
-/// A load that is costly for tokio's futures: thousands of children are ready at once, and messages come as well. Each child
-/// is polled twice, to begin and to end, and never refused.
+/// A load that is costly for tokio's futures: thousands of children are ready at once, and messages
+/// come as well. Each child is polled twice, to begin and to end, and never refused.
 #[test]
 fn a_budget_that_is_spent_refuses_no_future_inside() {
     const CHILDREN: u32 = 5_000;
@@ -515,7 +517,8 @@ fn a_sleep_ends_though_one_before_it_was_given_up() {
     let told = heard.clone();
     let actor = local.spawn_async(move |mut mailbox: Incoming<u32>| async move {
         let cx = mailbox.context();
-        // A message comes before the time is over. The timing wheel rings for it later all the same.
+        // A message comes before the time is over. The timing wheel rings for it later all the
+        // same.
         {
             let message = pin!(mailbox.recv());
             let sleep = pin!(cx.sleep(ms(5)));
@@ -686,8 +689,8 @@ impl Slots {
     }
 }
 
-/// Threads wake an actor by its waker and send to it; the actor sleeps, yields and moves meanwhile. Every value and every
-/// message comes exactly once.
+/// Threads wake an actor by its waker and send to it; the actor sleeps, yields and moves meanwhile.
+/// Every value and every message comes exactly once.
 #[test]
 fn stress_wakes_and_messages_of_many_threads_come_once() {
     const THREADS: u64 = 4;

@@ -1,4 +1,5 @@
-//! Shared code of the scenarios of supervision: a world with a clock by hand, and players that log their acts.
+//! Shared code of the scenarios of supervision: a world with a clock by hand, and players that log
+//! their acts.
 #![allow(dead_code, reason = "each scenario uses a part of it")]
 
 use std::cell::Cell;
@@ -24,7 +25,8 @@ pub(crate) enum Msg {
 
 type Script = Arc<Mutex<Vec<String>>>;
 
-/// Says what it does: `+a2` when the second `a` is made, `a2: 7` when it is told to say 7, `-a2` when it is dropped.
+/// Says what it does: `+a2` when the second `a` is made, `a2: 7` when it is told to say 7, `-a2`
+/// when it is dropped.
 pub(crate) struct Player {
     name: String,
     script: Script,

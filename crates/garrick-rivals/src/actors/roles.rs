@@ -142,8 +142,8 @@ impl Tally {
     }
 
     fn end(&self) {
-        // AcqRel: each end pairs with those before it, so that the last one, and whom it tells, see all that was
-        // handled.
+        // AcqRel: each end pairs with those before it, so that the last one, and whom it tells, see
+        // all that was handled.
         if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
             say(&mut self.done.lock().unwrap_or_else(PoisonError::into_inner));
         }

@@ -189,7 +189,8 @@ impl Notes {
             let late = due.elapsed().as_nanos() as u64;
             self.in_the_way.fetch_max(late, Ordering::Relaxed);
         }
-        // AcqRel: each one pairs with those before it, so that the driver, told by the last, sees all that was noted.
+        // AcqRel: each one pairs with those before it, so that the driver, told by the last, sees
+        // all that was noted.
         if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
             // A driver that has given up no longer listens.
             let _ = self.done.send(());

@@ -39,7 +39,8 @@ pub(super) fn transfers(cores: Cores, ops: u64) -> Result<Measured> {
     let pinned = crowd.disperse();
     let span = watch.stop();
     pinned.into_iter().collect::<std::io::Result<()>>()?;
-    // Acquire: the threads have ended, and joining them has shown all that they wrote; it costs nothing here.
+    // Acquire: the threads have ended, and joining them has shown all that they wrote; it costs
+    // nothing here.
     assert_eq!(
         line.transfers.load(Acquire),
         ops,
@@ -52,7 +53,8 @@ pub(super) fn transfers(cores: Cores, ops: u64) -> Result<Measured> {
 #[inline]
 fn pass(line: &Line, turn: u64) {
     let mut wait = Wait::default();
-    // Acquire: pairs with the Release below, of the other thread; a reader of a ring would see the value by it.
+    // Acquire: pairs with the Release below, of the other thread; a reader of a ring would see the
+    // value by it.
     while line.transfers.load(Acquire) != turn {
         wait.moment();
     }

@@ -21,7 +21,8 @@ const SPINS_MAX: u32 = 64;
 fn wait(senders: &AtomicU64, mut look: impl FnMut() -> Option<u64>) -> Option<u64> {
     let mut spins = 0;
     loop {
-        // Acquire: pairs with the AcqRel in `retire`; before the look, which then sees all that was sent.
+        // Acquire: pairs with the AcqRel in `retire`; before the look, which then sees all that was
+        // sent.
         let is_over = senders.load(Acquire) == 0;
         let value = look();
         if value.is_some() || is_over {
