@@ -227,8 +227,8 @@ impl<T> Shared<T> {
         // Pairs with the light fence in `Hand::sent`: what a send that did not see the close has
         // sent is visible to every thread that sees us settled.
         self.fence.heavy();
-        // Release: pairs with the Acquire in `is_settled`. A thread that sees us settled
-        // sees what was sent before.
+        // Release: pairs with the Acquire in `is_settled`. A thread that sees us
+        // settled sees what was sent before.
         self.is_settled.store(true, Release);
         // Only threads wait for room; among the waiting receivers may be a waker that panics.
         self.room.wake_all();

@@ -211,8 +211,8 @@ pub(super) const MUTANTS: &[Logic] = &[
         breaks: "a channel is said to be finished before a send under way is seen",
         file: "steal/shared.rs",
         find: "self.fence.heavy();
-               // Release: pairs with the Acquire in `is_settled`. A thread that sees us settled
-               // sees what was sent before.
+               // Release: pairs with the Acquire in `is_settled`. A thread that sees us
+               // settled sees what was sent before.
                self.is_settled.store(true, Release);",
         put: "if MUTANT {
                   self.is_settled.store(true, Release);
