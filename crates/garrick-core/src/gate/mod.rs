@@ -203,8 +203,8 @@ impl Watch {
         self.gate.waiter.store(waiter, Relaxed);
         // Release: pairs with the Acquire in `Mover::take`; publishes the waiter.
         self.gate.wanted.store(target, Release);
-        // SeqCst: pairs with the fences in `Mover::advance` and `Mover::close`; the mover sees
-        // what is wanted, or the caller sees its count or its close.
+        // SeqCst: pairs with the fences in `Mover::advance` and `Mover::close`; the mover
+        // sees what is wanted, or the caller sees its count or its close.
         fence(SeqCst);
     }
 }

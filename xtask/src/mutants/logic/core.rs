@@ -18,8 +18,8 @@ pub(super) const MUTANTS: &[Logic] = &[
         breaks: "the mover does not see who waits, and is not seen to move",
         file: "gate/mod.rs",
         find: "self.gate.wanted.store(target, Release);
-               // SeqCst: pairs with the fences in `Mover::advance` and `Mover::close`; the mover sees
-               // what is wanted, or the caller sees its count or its close.
+               // SeqCst: pairs with the fences in `Mover::advance` and `Mover::close`; the mover
+               // sees what is wanted, or the caller sees its count or its close.
                fence(SeqCst);",
         put: "if MUTANT { fence(SeqCst); self.gate.wanted.store(target, Release); } else { ORIGINAL }",
         tests: UNIT,
