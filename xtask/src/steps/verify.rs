@@ -67,12 +67,15 @@ fn stress_job(workspace: &Workspace, mut job: Job) -> Result<Job> {
     if targets.is_empty() {
         bail!("no stress tests: `{STRESS}` must be part of their name, or of their module's");
     }
+    // Cargo takes the flag once, for the libraries of all packages.
+    if targets.iter().any(|(_, target)| target.kind == Kind::Lib) {
+        job = job.arguments(&["--lib"]);
+    }
     for (package, target) in targets {
         job = job.arguments(&["-p", &package.name]);
-        job = match target.kind {
-            Kind::Test => job.arguments(&["--test", &target.name]),
-            _ => job.arguments(&["--lib"]),
-        };
+        if target.kind == Kind::Test {
+            job = job.arguments(&["--test", &target.name]);
+        }
     }
     Ok(job.arguments(&[STRESS]))
 }
