@@ -8,9 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use garrick_sched::{Address, Ending, Flow, Here, NoReply, Reply, Sponsor, StartError, Task, Turn};
-
-/// Timeout for messages that come soon, if they come at all.
-const PATIENCE: Duration = Duration::from_secs(60);
+use garrick_testkit::HANGS_AFTER;
 
 /// A function to run in a turn.
 type Deed = Box<dyn FnOnce(&Turn<'_, Deed2>) -> Flow + Send>;
@@ -69,7 +67,7 @@ fn teller(sponsor: &Sponsor) -> (Address<u32>, Receiver<u32>) {
 }
 
 fn next(told: &Receiver<u32>) -> u32 {
-    told.recv_timeout(PATIENCE).expect("it is told soon")
+    told.recv_timeout(HANGS_AFTER).expect("it is told soon")
 }
 
 #[test]
@@ -83,13 +81,13 @@ fn others_run_on_the_only_worker_while_a_turn_blocks() {
         deed(move |turn| {
             let heard = turn.blocking(move || {
                 began.send(()).unwrap();
-                wait.recv_timeout(PATIENCE).is_ok()
+                wait.recv_timeout(HANGS_AFTER).is_ok()
             });
             reply.send(u32::from(heard));
             Flow::Continue
         })
     });
-    begun.recv_timeout(PATIENCE).unwrap();
+    begun.recv_timeout(HANGS_AFTER).unwrap();
     for number in 0..100 {
         teller.send(number).unwrap();
         assert_eq!(next(&told), number);
@@ -193,7 +191,7 @@ fn what_a_turn_makes_before_it_blocks_starts_when_it_commits() {
         Flow::Continue
     }))
     .unwrap();
-    heard.recv_timeout(PATIENCE).unwrap();
+    heard.recv_timeout(HANGS_AFTER).unwrap();
     let mut numbers: Vec<_> = (0..6).map(|_| next(&told)).collect();
     let at = |number| numbers.iter().position(|&told| told == number);
     assert!(at(1) < at(3), "{numbers:?}");
@@ -241,7 +239,7 @@ fn what_comes_for_the_task_meanwhile_waits_and_is_handled() {
     }))
     .unwrap();
     for number in 0..4 {
-        assert_eq!(told.recv_timeout(PATIENCE), Ok((number, false)));
+        assert_eq!(told.recv_timeout(HANGS_AFTER), Ok((number, false)));
     }
     drop((doer, sender));
     sponsor.shutdown();
@@ -255,7 +253,7 @@ fn a_task_that_nobody_can_reach_any_more_finishes_its_turn() {
     let (drops, dropped) = channel::<()>();
     let to = teller.clone();
     doer.send(deed(move |turn| {
-        turn.blocking(move || dropped.recv_timeout(PATIENCE).unwrap());
+        turn.blocking(move || dropped.recv_timeout(HANGS_AFTER).unwrap());
         turn.send(&to, 1).unwrap();
         Flow::Continue
     }))
@@ -266,7 +264,7 @@ fn a_task_that_nobody_can_reach_any_more_finishes_its_turn() {
     drops.send(()).unwrap();
     assert_eq!(next(&told), 1);
     assert_eq!(
-        end.recv_timeout(PATIENCE),
+        end.recv_timeout(HANGS_AFTER),
         Ok(garrick_sched::Ended::Unreachable)
     );
     sponsor.shutdown();
@@ -294,7 +292,7 @@ fn as_many_block_at_once_as_there_are_threads_for() {
     teller.send(1).unwrap();
     assert_eq!(next(&told), 1);
     all.wait();
-    assert_eq!(sponsor.shutdown_within(PATIENCE), Some(Ending::InOrder));
+    assert_eq!(sponsor.shutdown_within(HANGS_AFTER), Some(Ending::InOrder));
 }
 
 #[test]
@@ -337,13 +335,13 @@ fn a_sponsor_waits_for_a_turn_that_blocks() {
             turn.send(&to, 1).unwrap();
             turn.blocking(move || {
                 began.send(()).unwrap();
-                wait.recv_timeout(PATIENCE).unwrap();
+                wait.recv_timeout(HANGS_AFTER).unwrap();
             });
             turn.send(&to, 2).unwrap();
             Flow::Continue
         }))
         .unwrap();
-        begun.recv_timeout(PATIENCE).unwrap();
+        begun.recv_timeout(HANGS_AFTER).unwrap();
         if now {
             sponsor.begin_shutdown_now();
         } else {
@@ -487,7 +485,7 @@ fn a_turn_comes_back_to_a_worker_that_is_always_busy() {
                 Flow::Continue
             })
         });
-        assert_eq!(came.wait_timeout(PATIENCE), Ok(()));
+        assert_eq!(came.wait_timeout(HANGS_AFTER), Ok(()));
     }
     enough.store(true, SeqCst);
     sponsor.shutdown();
@@ -554,7 +552,7 @@ impl Task for Blocker {
         turn.blocking(|| {
             let now = 1 + self.now.fetch_add(1, SeqCst);
             self.most.fetch_max(now, SeqCst);
-            let _ = self.go.lock().unwrap().recv_timeout(PATIENCE);
+            let _ = self.go.lock().unwrap().recv_timeout(HANGS_AFTER);
             self.now.fetch_sub(1, SeqCst);
         });
         let _ = self.done.send(number);

@@ -6,8 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use garrick_sched::{Address, Ended, Flow, Sponsor, Task, Turn};
-
-const PATIENCE: Duration = Duration::from_secs(60);
+use garrick_testkit::HANGS_AFTER;
 
 /// Waits, in its turn, until it is released. Sends a number to some tasks before, and the next
 /// number after.
@@ -24,7 +23,7 @@ impl Task for Stuck {
         };
         says(FIRST);
         began.send(()).unwrap();
-        go.recv_timeout(PATIENCE)
+        go.recv_timeout(HANGS_AFTER)
             .expect("the others are handled meanwhile");
         says(FIRST + 1);
         self.0.clear();
@@ -94,7 +93,7 @@ impl Scene {
         }
         // A task that has not run yet is not visited.
         for _ in 0..2 * tasks.len() {
-            said.recv_timeout(PATIENCE).unwrap();
+            said.recv_timeout(HANGS_AFTER).unwrap();
         }
         let go = stick(&sponsor, tasks[..wait].to_vec());
         Self {
@@ -108,7 +107,10 @@ impl Scene {
     /// Returns the next report of the tasks with a number.
     fn next(&self) -> (u32, u32) {
         loop {
-            let said = self.said.recv_timeout(PATIENCE).expect("somebody speaks");
+            let said = self
+                .said
+                .recv_timeout(HANGS_AFTER)
+                .expect("somebody speaks");
             if said.0 != u32::MAX {
                 return said;
             }
@@ -121,7 +123,7 @@ fn stick(sponsor: &Sponsor, tasks: Vec<Address<u32>>) -> Sender<()> {
     let stuck = sponsor.handle().spawn(Stuck(tasks)).unwrap();
     let ((began, has_begun), (go, goes)) = (channel(), channel());
     stuck.send((began, goes)).unwrap();
-    has_begun.recv_timeout(PATIENCE).unwrap();
+    has_begun.recv_timeout(HANGS_AFTER).unwrap();
     go
 }
 
@@ -209,7 +211,7 @@ fn tasks_that_stop_or_fail_while_their_worker_is_stuck_end_once_it_is_not() {
     }
     go.send(()).unwrap();
     for _ in 0..20 {
-        let (number, how) = ended.recv_timeout(PATIENCE).unwrap();
+        let (number, how) = ended.recv_timeout(HANGS_AFTER).unwrap();
         match how {
             Ended::Stopped => assert_eq!(number % 2, 0),
             Ended::Failed(_) => assert_eq!(number % 2, 1),
@@ -246,7 +248,7 @@ fn a_sponsor_ends_while_a_worker_is_stuck_and_visited() {
             }
         });
         let heard = (0..50)
-            .filter(|_| said.recv_timeout(PATIENCE).is_ok())
+            .filter(|_| said.recv_timeout(HANGS_AFTER).is_ok())
             .count();
         assert_eq!(heard, 50);
         if now {
@@ -268,7 +270,9 @@ impl Task for Waits {
 
     fn receive(&mut self, (): (), _: &Turn<'_, ()>) -> Flow {
         self.0.send(()).unwrap();
-        self.1.recv_timeout(PATIENCE).expect("it is told to go on");
+        self.1
+            .recv_timeout(HANGS_AFTER)
+            .expect("it is told to go on");
         Flow::Continue
     }
 }
@@ -310,7 +314,9 @@ impl Task for Crowd {
                     }
                 }
             }
-            ToCrowd::When(busy) => busy.recv_timeout(PATIENCE).expect("the other one is busy"),
+            ToCrowd::When(busy) => busy
+                .recv_timeout(HANGS_AFTER)
+                .expect("the other one is busy"),
         }
         Flow::Continue
     }
@@ -324,7 +330,7 @@ fn served_behind(size: u32, each: u32) -> Vec<(u32, u32)> {
     let handle = sponsor.handle();
     let ((says, said), (began, has_begun)) = (channel(), channel());
     let next = || loop {
-        let (number, message) = said.recv_timeout(PATIENCE).expect("they are served");
+        let (number, message) = said.recv_timeout(HANGS_AFTER).expect("they are served");
         if number != u32::MAX {
             return (number, message);
         }
@@ -345,12 +351,12 @@ fn served_behind(size: u32, each: u32) -> Vec<(u32, u32)> {
     let (lets_go, goes) = channel();
     let other = handle.spawn(Waits(began.clone(), goes)).unwrap();
     other.send(()).unwrap();
-    has_begun.recv_timeout(PATIENCE).unwrap();
+    has_begun.recv_timeout(HANGS_AFTER).unwrap();
     let (ends, end) = channel();
     let waits = handle.spawn(Waits(began, end)).unwrap();
     crowd.send(ToCrowd::Wait(waits, each)).ok().unwrap();
     is_busy.send(()).unwrap();
-    has_begun.recv_timeout(PATIENCE).unwrap();
+    has_begun.recv_timeout(HANGS_AFTER).unwrap();
     lets_go.send(()).unwrap();
     let served = (0..size * each).map(|_| next()).collect();
     ends.send(()).unwrap();
@@ -407,8 +413,12 @@ fn timers_of_a_worker_that_is_stuck_are_delivered() {
             after,
         };
         sponsor.handle().spawn(sets).unwrap().send(()).unwrap();
-        has_begun.recv_timeout(PATIENCE).unwrap();
-        let heard = (0..count).map(|_| said.recv_timeout(PATIENCE).expect("they are delivered").1);
+        has_begun.recv_timeout(HANGS_AFTER).unwrap();
+        let heard = (0..count).map(|_| {
+            said.recv_timeout(HANGS_AFTER)
+                .expect("they are delivered")
+                .1
+        });
         let heard: Vec<_> = heard.collect();
         assert_eq!(heard, (1..=count).collect::<Vec<_>>(), "they come in order");
         ends.send(()).unwrap();
@@ -431,7 +441,7 @@ impl Task for SetsLate {
             self.began.send(()).unwrap();
         }
         self.word
-            .recv_timeout(PATIENCE)
+            .recv_timeout(HANGS_AFTER)
             .expect("the others are served");
         if is_first {
             let after = Duration::from_millis(1);
@@ -457,12 +467,12 @@ fn a_timer_that_is_set_while_others_help_out_is_delivered() {
     sets.send(false).unwrap();
     for echo in &echoes {
         echo.send(1).unwrap();
-        assert_eq!(said.recv_timeout(PATIENCE), Ok((u32::MAX, 1)));
+        assert_eq!(said.recv_timeout(HANGS_AFTER), Ok((u32::MAX, 1)));
     }
     words.send(()).unwrap();
-    has_begun.recv_timeout(PATIENCE).unwrap();
+    has_begun.recv_timeout(HANGS_AFTER).unwrap();
     assert_eq!(
-        said.recv_timeout(PATIENCE),
+        said.recv_timeout(HANGS_AFTER),
         Ok((u32::MAX, 2)),
         "while the second turn waits"
     );

@@ -123,9 +123,7 @@ impl Layers {
             )
         })
     }
-}
 
-impl Layers {
     /// Returns true if two modules of a folder are in one ring of [`RINGS`].
     fn is_ring(&self, folder: &[String], one: &str, other: &str) -> bool {
         let folder = folder.join("::");
