@@ -24,9 +24,9 @@ type Question = (&'static str, Reply<String>);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let system = System::new()?;
-    let shop = system.spawn_async_actor(Shop)?;
+    let shop = system.spawn(Shop)?;
     let handle = system.handle();
-    let clerk = system.spawn_async(move |mut mailbox: Incoming<Question>| async move {
+    let clerk = system.spawn(move |mut mailbox: Incoming<Question>| async move {
         let patience = Duration::from_millis(40);
         while let Some((thing, reply)) = mailbox.recv().await {
             let price = handle.ask_within(patience, &shop, |reply| (thing, reply));

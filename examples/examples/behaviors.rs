@@ -47,17 +47,19 @@ fn ask_stations(system: &System) -> Result<(), Box<dyn Error>> {
 /// Puts chapters in order and counts them on the way to a reader, until the gate is closed.
 fn publish(system: &System) -> Result<(), Box<dyn Error>> {
     let (to, read) = mpsc::channel();
-    let reader = system.spawn_behavior(move |chapter: &'static str, _| match to.send(chapter) {
-        Ok(()) => Next::Continue,
-        Err(_) => Next::Stop,
-    })?;
+    let reader = system.spawn(behavior(move |chapter: &'static str, _| {
+        match to.send(chapter) {
+            Ok(()) => Next::Continue,
+            Err(_) => Next::Stop,
+        }
+    }))?;
     let counter = system.spawn(behaviors::counter())?;
     let subject = system.spawn(behaviors::subject())?;
-    let counted = behaviors::adapter(counter.clone(), |_: &'static str| Count::Up);
+    let counted = counter.contramap(|_: &'static str| Count::Up);
     subject.send(Subject::Subscribe(behaviors::tee(reader, counted)))?;
-    let notify = behaviors::adapter(subject, Subject::Notify);
+    let notify = subject.contramap(Subject::Notify);
     let gate = system.spawn(behaviors::gatekeeper(notify))?;
-    let author = behaviors::adapter(gate.clone(), Gate::Pass);
+    let author = gate.contramap(Gate::Pass);
     let sequencer = system.spawn(behaviors::sequencer(author))?;
     for numbered in [(2, "the end"), (0, "the beginning"), (1, "the middle")] {
         sequencer.send(numbered)?;

@@ -4,9 +4,9 @@ use garrick::prelude::*;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let system = System::new()?;
-    let greeter = system.spawn_behavior(|name: String, _| {
+    let greeter = system.spawn(behavior(|name: String, _| {
         println!("Hello, {name}!");
-    })?;
+    }))?;
     greeter.send("actor".to_owned())?;
     system.shutdown();
     Ok(())

@@ -10,16 +10,17 @@ use garrick::prelude::*;
 /// Tags, sorts and copies messages on the way to a printer.
 fn pass_on(system: &System) -> Result<(), Box<dyn Error>> {
     let (to, printed) = mpsc::channel();
-    let printer =
-        system.spawn_behavior(move |line: (&'static str, u32), _| match to.send(line) {
+    let printer = system.spawn(behavior(move |line: (&'static str, u32), _| {
+        match to.send(line) {
             Ok(()) => Next::Continue,
             Err(_) => Next::Stop,
-        })?;
+        }
+    }))?;
     let even = behaviors::label(printer.clone(), "even");
     let odd = behaviors::tee(behaviors::label(printer, "odd"), behaviors::sink());
     let late = system.spawn(behaviors::delay(odd, Duration::from_millis(1)))?;
     let sorted = behaviors::demux([(0, even), (1, late)]);
-    let numbers = behaviors::forward(behaviors::adapter(sorted, |n: u32| (n % 2, n)));
+    let numbers = behaviors::forward(sorted.contramap(|n: u32| (n % 2, n)));
     (1..=4).try_for_each(|n| numbers.send(n))?;
     for (kind, n) in printed.iter().take(4) {
         println!("{n} is {kind}");
@@ -31,13 +32,12 @@ fn pass_on(system: &System) -> Result<(), Box<dyn Error>> {
 /// once.
 fn tell_apart(system: &System) -> Result<(), Box<dyn Error>> {
     let (to, heard) = mpsc::channel();
-    let judge =
-        system.spawn_behavior(
-            move |tagged: (Tag, &'static str), _| match to.send(tagged) {
-                Ok(()) => Next::Continue,
-                Err(_) => Next::Stop,
-            },
-        )?;
+    let judge = system.spawn(behavior(move |tagged: (Tag, &'static str), _| {
+        match to.send(tagged) {
+            Ok(()) => Next::Continue,
+            Err(_) => Next::Stop,
+        }
+    }))?;
     let (friend, tag_of_friend) = behaviors::tag(judge.clone());
     let (stranger, _) = behaviors::tag(judge);
     let stranger = system.spawn(behaviors::once(stranger))?;
@@ -52,14 +52,14 @@ fn tell_apart(system: &System) -> Result<(), Box<dyn Error>> {
 /// Asks two services as one, one service through another, by hand, and over a wire.
 fn ask(system: &System) -> Result<(), Box<dyn Error>> {
     let on = system.handle();
-    let one = behaviors::adapter(behaviors::constant(1), |(_, reply): ((), _)| reply);
-    let name = behaviors::adapter(behaviors::constant("one"), |(_, reply)| reply);
+    let one = behaviors::constant(1).contramap(|(_, reply): ((), _)| reply);
+    let name = behaviors::constant("one").contramap(|(_, reply)| reply);
     let both = behaviors::fork(&on, one.clone(), name);
     println!("{:?}", both.ask(|reply| ((), reply)).wait()?);
 
     let wire = behaviors::sink::<(u64, i32)>();
     let mux = system.spawn(behaviors::mux(wire))?;
-    let remote = behaviors::adapter(mux.clone(), Mux::Ask);
+    let remote = mux.contramap(Mux::Ask);
     let piped = behaviors::pipe(&on, one, remote.clone());
     let asked = remote.ask(|reply| (2, reply));
     mux.send(Mux::Answer((0, "two")))?;
@@ -68,12 +68,12 @@ fn ask(system: &System) -> Result<(), Box<dyn Error>> {
     mux.send(Mux::Close)?;
     println!("{:?}", asked.wait());
 
-    let asker = system.spawn_behavior(|reply: Reply<(u32, u32)>, cx| {
+    let asker = system.spawn(behavior(|reply: Reply<(u32, u32)>, cx| {
         let join = cx.spawn(behaviors::join(reply));
         let sides = [Side::Right(Ok(2)), Side::Left(Ok(1))];
         let all_sent = sides.into_iter().all(|side| cx.send(&join, side).is_ok());
         assert!(all_sent, "a join waits for both");
-    })?;
+    }))?;
     println!("{:?}", asker.ask(|reply| reply).wait()?);
     Ok(())
 }

@@ -32,9 +32,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         kept: None,
     })?;
     let timed = behaviors::timeout(&system.handle(), moody, Duration::from_millis(2));
-    let observer = system.spawn_behavior(|circuit: Circuit, _| {
+    let observer = system.spawn(behavior(|circuit: Circuit, _| {
         println!("the circuit is {circuit:?} now");
-    })?;
+    }))?;
     let breaker = behaviors::breaker(timed)
         .failures(3)
         .rest(Duration::from_millis(3))

@@ -113,13 +113,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             answers: 0,
             done,
         })?;
-        connect(
-            &handle,
-            far,
-            &key,
-            Role::Server,
-            system.spawn_async(server)?,
-        )?;
+        connect(&handle, far, &key, Role::Server, system.spawn(server)?)?;
         connect(&handle, near, &clients_key, Role::Client, client)?;
         is_done.recv()?;
     }

@@ -1,7 +1,6 @@
 //! Stash: a shop that keeps its customers waiting until it opens.
 
 use garrick::prelude::*;
-use garrick::{SendBatch, with_stash};
 
 enum Msg {
     Open,
@@ -32,7 +31,7 @@ fn open() -> Behavior<Msg> {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let system = System::new()?;
-    let shop = system.spawn_named("shop", with_stash(3, closed()))?;
+    let shop = system.actor(closed()).named("shop").stash(3).spawn()?;
     shop.send_batch((1..=5).map(Msg::Customer))?;
     shop.send(Msg::Open)?;
     system.shutdown();

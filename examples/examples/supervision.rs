@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use garrick::prelude::*;
-use garrick::{Backoff, Child, Decision, Fault, Restart, Strategy, Supervisor};
+use garrick::supervise::{Backoff, Decision, Fault, Restart, Strategy, Supervisor};
 
 /// Divides. A panic or an error ends the actor, but not its address.
+#[derive(Default)]
 struct Divider {
     divided: u32,
 }
@@ -52,11 +53,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let tree = Supervisor::new("app", Strategy::RestForOne).spawn(&system.handle())?;
     let below =
         Supervisor::new("dividers", Strategy::OneForOne).intensity(10, Duration::from_secs(1));
-    let dividers = tree.start_supervisor(below)?;
+    let dividers = below.spawn_under(&tree)?;
     let backoff = Backoff::exponential(Duration::from_millis(1), Duration::from_millis(100));
-    let child = |name: &str| Child::new(name, || Divider { divided: 0 });
-    let first = dividers.start(child("first").decide(decide).backoff(backoff))?;
-    let _second = dividers.start(child("second").restart(Restart::Transient))?;
+    let first = system
+        .actor(Divider::default)
+        .named("first")
+        .supervised_by(&dividers)
+        .decide(decide)
+        .backoff(backoff)
+        .spawn()?;
+    let _second = system
+        .actor(Divider::default)
+        .named("second")
+        .supervised_by(&dividers)
+        .restart(Restart::Transient)
+        .spawn()?;
 
     let half = |n| first.ask(|reply| Msg::Divide(n, 2, reply));
     println!("8 / 2 = {}", half(8).wait()?);

@@ -7,7 +7,7 @@ use std::error::Error;
 use std::io;
 use std::sync::mpsc;
 
-use garrick::{Address, Handle, Incoming, Reply, System};
+use garrick::{Address, Handle, Incoming, Reply, System, behavior};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -45,7 +45,7 @@ async fn listen(listener: TcpListener, capitals: Address<Question>, sponsor: Han
                 eprintln!("{from}: {error}");
             }
         };
-        if sponsor.spawn_async(connection).is_err() {
+        if sponsor.spawn(connection).is_err() {
             // The system is ending.
             return;
         }
@@ -69,9 +69,9 @@ async fn talk(port: u16, number: usize) -> io::Result<usize> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let computing = System::builder().name("computing").workers(1).start()?;
-    let capitals = computing.spawn_behavior(|(line, reply): Question, _| {
+    let capitals = computing.spawn(behavior(|(line, reply): Question, _| {
         reply.send(line.to_uppercase());
-    })?;
+    }))?;
 
     let net = System::builder()
         .name("net")
@@ -79,7 +79,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .driver(garrick::tokio::Tokio::new())
         .start()?;
     let sponsor = net.handle();
-    let server = net.spawn_async(|mut mailbox: Incoming<Reply<io::Result<u16>>>| async move {
+    let server = net.spawn(|mut mailbox: Incoming<Reply<io::Result<u16>>>| async move {
         let (listener, port) = match bind().await {
             Ok((listener, port)) => (Some(listener), Ok(port)),
             Err(error) => (None, Err(error)),
@@ -96,7 +96,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (told, heard) = mpsc::channel();
     for number in 0..CLIENTS {
         let told = told.clone();
-        net.spawn_async(move |_: Incoming<()>| async move {
+        net.spawn(move |_: Incoming<()>| async move {
             // The receiver is gone once a client has failed.
             let _ = told.send(talk(port, number).await);
         })?;

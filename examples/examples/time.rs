@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use garrick::prelude::*;
-use garrick::with_receive_timeout;
 
 #[derive(Clone)]
 enum Msg {
@@ -54,21 +53,24 @@ impl Actor for Cook {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let system = System::new()?;
-    let sleepy = system.spawn_behavior(|reply: Reply<bool>, cx| {
-        let awake = cx.spawn_behavior(|reply: Reply<bool>, _| {
+    let sleepy = system.spawn(behavior(|reply: Reply<bool>, cx| {
+        let awake = cx.spawn(behavior(|reply: Reply<bool>, _| {
             reply.send(true);
-        });
+        }));
         match cx.send_after(Duration::from_secs(1), &awake, reply) {
             Ok(()) => Next::Continue,
             Err(_) => Next::Stop,
         }
-    })?;
+    }))?;
     let cook = Cook {
         guest: sleepy,
         ticks: 0,
     };
-    let cook = with_receive_timeout(Duration::from_millis(1), || Msg::Silence, cook);
-    let cook = system.spawn_named("cook", cook)?;
+    let cook = system
+        .actor(cook)
+        .named("cook")
+        .receive_timeout(Duration::from_millis(1), || Msg::Silence)
+        .spawn()?;
     cook.send(Msg::Begin)?;
     while !cook.is_stopped() {
         std::thread::yield_now();

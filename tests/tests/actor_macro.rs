@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use garrick::prelude::*;
-use garrick::{Ask, SendError};
+use garrick::{Ask, SendError, behavior};
 
 #[derive(Debug, Default)]
 struct Counter {
@@ -321,7 +321,7 @@ fn a_behavior_gets_answers_as_messages() {
     let local = Local::new().unwrap();
     let counter = counter(&local);
     let (to, got) = std::sync::mpsc::channel();
-    let asker = local.spawn_behavior(move |msg: Result<String, NoReply>, cx| {
+    let asker = local.spawn(behavior(move |msg: Result<String, NoReply>, cx| {
         match msg {
             Ok(suffix) => counter.type_to(suffix, cx, |answer| match answer {
                 Ok(_) => Err(NoReply::TimedOut),
@@ -330,7 +330,7 @@ fn a_behavior_gets_answers_as_messages() {
             Err(error) => to.send(error).unwrap(),
         }
         Next::Continue
-    });
+    }));
     asker.send(Ok("!".to_owned())).unwrap();
     local.run();
     assert_eq!(got.try_recv(), Ok(NoReply::TimedOut));

@@ -8,9 +8,10 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
+use garrick::Ended;
 use garrick::naming::Topic;
 use garrick::prelude::*;
-use garrick::{Child, Decision, Ended, Strategy, Supervisor};
+use garrick::supervise::{Decision, Strategy, Supervisor};
 use garrick_testkit::HANGS_AFTER;
 
 /// Calls a function with each message.
@@ -158,7 +159,12 @@ fn an_address_leads_to_the_living_and_a_start_waits_for_the_stop_before_it() {
             let (taken, number) = (taken.clone(), numbers.fetch_add(1, SeqCst));
             Resource { taken, number }
         };
-        tree.start(Child::new(name, make).decide(|_| Decision::Restart))
+        tree.handle()
+            .actor(make)
+            .named(name)
+            .supervised_by(&tree)
+            .decide(|_| Decision::Restart)
+            .spawn()
             .unwrap()
     });
     // The addresses are those of the first incarnations, which are long gone at the end.

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use garrick::flow::{AsyncSender, Graph, Receiver, Slots, stages};
-use garrick::{Actor, Context, Inlet, Mailbox, Next, OnFull, Reply, System, behavior};
+use garrick::mailbox::{Mailbox, OnFull};
+use garrick::{Actor, Address, Context, Next, Reply, System, behavior};
 
 type Result = std::result::Result<(), Box<dyn Error>>;
 
@@ -138,7 +139,10 @@ fn a_slow_actor_behind_a_bounded_mailbox_slows_the_graph() -> Result {
         theirs.fetch_add(1, Relaxed);
         Next::Continue
     });
-    let inlet: Inlet<u64> = system.spawn_with(Mailbox::bounded(ROOM, OnFull::Wait)?, slow)?;
+    let inlet: Address<u64> = system
+        .actor(slow)
+        .mailbox(Mailbox::bounded(ROOM, OnFull::Wait)?)
+        .spawn()?;
 
     let mut graph = Graph::new();
     let (numbers, numbers_in) = graph.channel(16)?;
@@ -149,7 +153,7 @@ fn a_slow_actor_behind_a_bounded_mailbox_slows_the_graph() -> Result {
     let send = move |number| {
         let (inlet, sent, handled) = (theirs.clone(), Arc::clone(&sending), Arc::clone(&ours));
         async move {
-            inlet.send(number).await.expect("the actor goes on");
+            inlet.send_async(number).await.expect("the actor goes on");
             let ahead = sent.fetch_add(1, Relaxed) + 1 - handled.load(Relaxed).min(number);
             // The waiting messages, the message in its turn, and one whose place was released
             // before it was counted.
@@ -169,13 +173,13 @@ fn a_slow_actor_behind_a_bounded_mailbox_slows_the_graph() -> Result {
 #[test]
 fn an_actor_that_is_gone_ends_the_graph() -> Result {
     let system = System::new()?;
-    let mortal = system.spawn_behavior(|number: u64, _| {
+    let mortal = system.spawn(behavior(|number: u64, _| {
         if number == 100 {
             Next::Stop
         } else {
             Next::Continue
         }
-    })?;
+    }))?;
     let mut graph = Graph::new();
     let (numbers, numbers_in) = graph.channel(16)?;
     graph.source("numbers", stages::produce(numbers, 0..));

@@ -6,10 +6,8 @@ use std::sync::{Arc, Barrier};
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::thread;
 
-use garrick::{
-    Actor, Address, CapacityError, Context, Ended, Inlet, Local, Mailbox, Next, OnFull, SendError,
-    System, TrySendError, Workload, behavior,
-};
+use garrick::mailbox::{CapacityError, Mailbox, OnFull, TrySendError, Workload};
+use garrick::{Actor, Address, Context, Ended, Local, Next, SendError, System, behavior};
 use garrick_testkit::wait;
 
 /// Returns an actor that passes on its messages.
@@ -21,11 +19,16 @@ fn teller(told: Sender<u32>) -> impl Actor<Msg = u32> + Send {
 }
 
 /// Creates an actor on this thread behind a mailbox, and the receiver of its output.
-fn stand(capacity: usize, on_full: OnFull) -> (Local, Inlet<u32>, Receiver<u32>) {
+fn stand(capacity: usize, on_full: OnFull) -> (Local, Address<u32>, Receiver<u32>) {
     let local = Local::new().unwrap();
     let (told, heard) = channel();
     let mailbox = Mailbox::bounded(capacity, on_full).unwrap();
-    let inlet = local.handle().spawn_with(mailbox, teller(told)).unwrap();
+    let inlet = local
+        .handle()
+        .actor(teller(told))
+        .mailbox(mailbox)
+        .spawn()
+        .unwrap();
     (local, inlet, heard)
 }
 
@@ -37,9 +40,9 @@ fn all(heard: &Receiver<u32>) -> Vec<u32> {
 fn a_full_mailbox_that_fails_gives_the_message_back() {
     let (local, inlet, heard) = stand(2, OnFull::Fail);
     assert_eq!((inlet.capacity(), inlet.waiting()), (Some(2), Some(0)));
-    assert_eq!(inlet.address().send(1), Ok(()));
+    assert_eq!(inlet.send(1), Ok(()));
     assert_eq!(inlet.try_send(2), Ok(()));
-    assert_eq!(inlet.address().send(3), Err(SendError(3)));
+    assert_eq!(inlet.send(3), Err(SendError(3)));
     assert_eq!(inlet.try_send(4), Err(TrySendError::Full(4)));
     assert_eq!(inlet.waiting(), Some(2));
     local.run();
@@ -57,7 +60,7 @@ fn the_newest_or_the_oldest_is_dropped_and_counted() {
     for (on_full, left) in expectations {
         let (local, inlet, heard) = stand(3, on_full);
         for n in 0..10 {
-            assert_eq!(inlet.address().send(n), Ok(()));
+            assert_eq!(inlet.send(n), Ok(()));
         }
         assert_eq!(inlet.waiting(), Some(3));
         local.run();
@@ -75,16 +78,16 @@ fn actors_meet_the_same_bounds_and_never_wait() {
         (OnFull::DropOldest, vec![2, 3, 4]),
     ] {
         let (local, inlet, heard) = stand(3, on_full);
-        let to = inlet.address().clone();
+        let to = inlet.clone();
         let (told, refused) = channel();
-        let sender = local.spawn_behavior(move |next: Next, cx| {
+        let sender = local.spawn(behavior(move |next: Next, cx| {
             for n in 0..5 {
                 if let Err(SendError(n)) = cx.send(&to, n) {
                     told.send(n).unwrap();
                 }
             }
             next
-        });
+        }));
         // A turn that is undone gives its places back.
         sender.send(Next::Undo).unwrap();
         local.run();
@@ -109,7 +112,7 @@ fn a_future_waits_for_room_and_may_be_dropped() {
     let mut cx = TaskContext::from_waker(Waker::noop());
     let mut first = pin!(inlet.send(1));
     assert_eq!(first.as_mut().poll(&mut cx), Poll::Ready(Ok(())));
-    let mut patient = pin!(inlet.send(2));
+    let mut patient = pin!(inlet.send_async(2));
     assert_eq!(patient.as_mut().poll(&mut cx), Poll::Pending);
     {
         let mut given_up = pin!(inlet.send(3));
@@ -134,7 +137,7 @@ fn threads_wait_for_room_and_nothing_is_lost() {
         Next::Continue
     });
     let mailbox = Mailbox::bounded(16, OnFull::Wait).unwrap();
-    let inlet = system.spawn_with(mailbox, actor).unwrap();
+    let inlet = system.actor(actor).mailbox(mailbox).spawn().unwrap();
     let start = Arc::new(Barrier::new(SENDERS as usize));
     let senders: Vec<_> = (0..SENDERS)
         .map(|sender| {
@@ -144,7 +147,7 @@ fn threads_wait_for_room_and_nothing_is_lost() {
                 for n in 0..EACH {
                     let message = sender * EACH + n;
                     match n % 3 {
-                        0 => inlet.address().send(message).unwrap(),
+                        0 => inlet.send(message).unwrap(),
                         _ => inlet.send_blocking(message).unwrap(),
                     }
                     assert!(inlet.waiting() <= Some(16));
@@ -173,11 +176,11 @@ fn what_is_dropped_and_what_is_handled_make_up_what_was_sent() {
         let system = System::builder().workers(2).start().unwrap();
         let (told, heard) = channel();
         let mailbox = Mailbox::bounded(64, on_full).unwrap();
-        let inlet = system.spawn_with(mailbox, teller(told)).unwrap();
+        let inlet = system.actor(teller(told)).mailbox(mailbox).spawn().unwrap();
         let senders: Vec<_> = (0..4)
             .map(|_| {
                 let inlet = inlet.clone();
-                thread::spawn(move || (0..EACH).for_each(|n| inlet.address().send(n).unwrap()))
+                thread::spawn(move || (0..EACH).for_each(|n| inlet.send(n).unwrap()))
             })
             .collect();
         senders
@@ -206,10 +209,15 @@ fn what_waits_is_counted_as_dead_whichever_way_the_actor_ends() {
                 _ => Mailbox::priority(|n: &u32| i64::from(*n)),
             };
             let actor = behavior(move |_: u32, _| end());
-            let inlet = local.handle().spawn_with(mailbox, actor).unwrap();
-            (0..5).for_each(|n| inlet.address().send(n).unwrap());
+            let inlet = local
+                .handle()
+                .actor(actor)
+                .mailbox(mailbox)
+                .spawn()
+                .unwrap();
+            (0..5).for_each(|n| inlet.send(n).unwrap());
             local.run();
-            assert!(inlet.address().is_stopped());
+            assert!(inlet.is_stopped());
             assert_eq!(local.handle().dead_letters(), 4, "kind {kind}");
         }
     }
@@ -220,10 +228,15 @@ fn those_who_wait_hear_that_the_actor_has_stopped() {
     let local = Local::new().unwrap();
     let mailbox = Mailbox::bounded(1, OnFull::Wait).unwrap();
     let stops = behavior(|_: u32, _| Next::Stop);
-    let inlet = local.handle().spawn_with(mailbox, stops).unwrap();
+    let inlet = local
+        .handle()
+        .actor(stops)
+        .mailbox(mailbox)
+        .spawn()
+        .unwrap();
     inlet.send_blocking(1).unwrap();
     let mut cx = TaskContext::from_waker(Waker::noop());
-    let mut waits = pin!(inlet.send(2));
+    let mut waits = pin!(inlet.send_async(2));
     assert_eq!(waits.as_mut().poll(&mut cx), Poll::Pending);
     local.run();
     assert!(inlet.is_stopped());
@@ -262,15 +275,15 @@ fn an_actor_knows_itself_by_its_mailbox() {
     ] {
         let local = Local::new().unwrap();
         let (told, heard) = channel();
-        let parent = local.spawn_behavior({
+        let parent = local.spawn(behavior({
             let mailbox = std::sync::Mutex::new(Some(mailbox));
             move |told: Sender<u32>, cx| {
                 let mailbox = mailbox.lock().unwrap().take().unwrap();
                 // Dropped: only the messages that it sends to itself keep it alive.
-                drop(cx.spawn_with(mailbox, Countdown(told)));
+                drop(cx.actor(Countdown(told)).mailbox(mailbox).spawn());
                 Next::Continue
             }
-        });
+        }));
         parent.send(told).unwrap();
         local.run();
         assert_eq!(all(&heard), [3, 2, 1, 0]);
@@ -286,10 +299,12 @@ fn the_highest_rank_comes_first_and_equals_in_order() {
     let rank = |n: &u32| i64::from(*n / 100);
     let inlet = local
         .handle()
-        .spawn_with(Mailbox::priority(rank), teller(told))
+        .actor(teller(told))
+        .mailbox(Mailbox::priority(rank))
+        .spawn()
         .unwrap();
     for n in [101, 1, 205, 102, 2, 200] {
-        inlet.address().send(n).unwrap();
+        inlet.send(n).unwrap();
     }
     local.run();
     assert_eq!(all(&heard), [205, 200, 101, 102, 1, 2]);
@@ -307,9 +322,11 @@ fn an_undone_turn_takes_its_message_and_no_other_out_of_the_ranks() {
     let rank = |n: &u32| i64::from(*n);
     let inlet = local
         .handle()
-        .spawn_with(Mailbox::priority(rank), fussy)
+        .actor(fussy)
+        .mailbox(Mailbox::priority(rank))
+        .spawn()
         .unwrap();
-    (1..=5).for_each(|n| inlet.address().send(n).unwrap());
+    (1..=5).for_each(|n| inlet.send(n).unwrap());
     local.run();
     assert_eq!(all(&heard), [5, 4, 3, 2, 1]);
 }
@@ -328,7 +345,7 @@ fn a_system_that_has_ended_gives_the_actor_back() {
     system.shutdown();
     let (told, heard) = channel();
     let mailbox = Mailbox::bounded(1, OnFull::Fail).unwrap();
-    let refused = handle.spawn_with(mailbox, teller(told));
+    let refused = handle.actor(teller(told)).mailbox(mailbox).spawn();
     assert!(refused.is_err());
     drop(refused);
     assert!(heard.recv().is_err());
@@ -338,7 +355,7 @@ fn a_system_that_has_ended_gives_the_actor_back() {
 #[test]
 fn nobody_sees_what_stands_behind_an_address() {
     let (local, inlet, heard) = stand(10, OnFull::Fail);
-    let addresses: Vec<Address<u32>> = vec![inlet.address().clone(), inlet.address().clone()];
+    let addresses: Vec<Address<u32>> = vec![inlet.clone(), inlet.clone()];
     assert_eq!(addresses[0], addresses[1]);
     addresses
         .iter()
@@ -357,17 +374,22 @@ fn what_stands_behind_a_mailbox_can_be_watched_and_stopped() {
     ] {
         let local = Local::new().unwrap();
         let (told, heard) = channel();
-        let inlet = local.handle().spawn_with(mailbox, teller(told)).unwrap();
+        let inlet = local
+            .handle()
+            .actor(teller(told))
+            .mailbox(mailbox)
+            .spawn()
+            .unwrap();
         let (notices, ended) = channel();
-        let _ = inlet.address().watch(move |how| notices.send(how).unwrap());
-        inlet.address().send(1).unwrap();
+        let _ = inlet.watch(move |how| notices.send(how).unwrap());
+        inlet.send(1).unwrap();
         local.run();
-        assert!(!inlet.address().is_stopped());
-        inlet.address().stop();
+        assert!(!inlet.is_stopped());
+        inlet.stop();
         local.run();
         assert_eq!(ended.try_recv(), Ok(Ended::Stopped));
-        assert!(inlet.is_stopped() && inlet.address().is_stopped());
-        assert_eq!(inlet.address().send(2), Err(SendError(2)));
+        assert!(inlet.is_stopped() && inlet.is_stopped());
+        assert_eq!(inlet.send(2), Err(SendError(2)));
         assert_eq!(all(&heard), [1]);
     }
 }

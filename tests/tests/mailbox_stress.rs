@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use garrick::{Mailbox, Next, OnFull, System, behavior};
+use garrick::mailbox::{Mailbox, OnFull};
+use garrick::{Next, System, behavior};
 use garrick_measure::resident_bytes;
 use garrick_testkit::setting;
 
@@ -37,7 +38,9 @@ fn flood(on_full: OnFull) {
         Next::Continue
     });
     let inlet = system
-        .spawn_with(Mailbox::bounded(CAPACITY, on_full).unwrap(), slow)
+        .actor(slow)
+        .mailbox(Mailbox::bounded(CAPACITY, on_full).unwrap())
+        .spawn()
         .unwrap();
     let over = Arc::new(AtomicBool::new(false));
     let producers: Vec<_> = (0..PRODUCERS)
@@ -46,7 +49,7 @@ fn flood(on_full: OnFull) {
             thread::spawn(move || {
                 let (mut accepted, mut refused) = (0_u64, 0_u64);
                 while !over.load(Relaxed) {
-                    match inlet.address().send([producer as u64; 8]) {
+                    match inlet.send([producer as u64; 8]) {
                         Ok(()) => accepted += 1,
                         Err(_) => refused += 1,
                     }

@@ -546,7 +546,7 @@ fn a_full_pool_gives_the_task_back() {
     let pool = Pool::bounded(&local.handle(), 2, 3, || |task: String| task).unwrap();
     let tasks: Vec<_> = (0..7).map(|n| pool.run(n.to_string())).collect();
     local.run();
-    let results: Vec<_> = tasks.into_iter().map(garrick::Request::wait).collect();
+    let results: Vec<_> = tasks.into_iter().map(garrick::ask::Request::wait).collect();
     let full = |task: &str| PoolError::Full {
         task: task.to_owned(),
         waiting_max: 3,

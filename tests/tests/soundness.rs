@@ -12,7 +12,7 @@ use garrick_testkit::{Bomb, HANGS_AFTER};
 #[test]
 fn a_cancelled_watch_with_a_destructor_that_panics_hurts_nobody() {
     let system = System::builder().workers(1).start().unwrap();
-    let watched = system.spawn_behavior(|(): (), _| Next::Continue).unwrap();
+    let watched = system.spawn(behavior(|(): (), _| Next::Continue)).unwrap();
     let bomb = Bomb;
     watched
         .watch(move |_: Ended| {
@@ -20,17 +20,17 @@ fn a_cancelled_watch_with_a_destructor_that_panics_hurts_nobody() {
         })
         .cancel();
     // The last address goes with an actor that no address reaches.
-    let keeper = system.spawn_behavior(move |(): (), _| {
+    let keeper = system.spawn(behavior(move |(): (), _| {
         let _kept = &watched;
         Next::Continue
-    });
+    }));
     keeper.unwrap().send(()).unwrap();
     let handled = Arc::new(AtomicUsize::new(0));
     let count = handled.clone();
-    let innocent = system.spawn_behavior(move |(): (), _| {
+    let innocent = system.spawn(behavior(move |(): (), _| {
         count.fetch_add(1, Relaxed);
         Next::Continue
-    });
+    }));
     let innocent = innocent.unwrap();
     innocent.send(()).unwrap();
     assert_eq!(system.failures(), 0);
@@ -50,7 +50,7 @@ fn a_system_that_a_task_of_its_own_driver_drops_ends() {
         let (give, given) = tokio::sync::oneshot::channel::<System>();
         let (tell, heard) = mpsc::channel();
         let begin = handle
-            .spawn_behavior({
+            .spawn(behavior({
                 let parts = Mutex::new(Some((given, tell)));
                 move |(): (), _| {
                     if let Some((given, tell)) = parts.lock().unwrap().take() {
@@ -61,7 +61,7 @@ fn a_system_that_a_task_of_its_own_driver_drops_ends() {
                     }
                     Next::Continue
                 }
-            })
+            }))
             .unwrap();
         begin.send(()).unwrap();
         assert!(give.send(system).is_ok());

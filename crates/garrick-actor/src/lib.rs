@@ -41,58 +41,50 @@ mod model;
 
 mod extras;
 
-mod system;
+pub mod system;
 
-mod time;
+mod timer;
 
-mod ask;
+pub mod ask;
+
+pub mod future;
+
+pub mod mailbox;
+
+pub mod supervise;
+
+pub mod spawn;
 
 pub mod behaviors;
-
-mod future;
-
-mod mailbox;
 
 pub mod naming;
 pub mod route;
 
-mod supervise;
-
-pub use ask::pipe::Pending;
-pub use ask::request::Request;
-pub use ask::within::AskWithin;
-pub use extras::pipe_limit::{WithPipeLimit, with_pipe_limit};
-pub use extras::stash::{StashError, Stashing, with_stash};
 pub use failure::Failure;
-pub use failure::fault::Fault;
 pub use failure::path::ActorPath;
-pub use future::{
-    AsyncActor, AsyncContext, Attachment, Incoming, PipeError, Sleep, Streamed, Ticket,
-};
+pub use future::{AsyncActor, AsyncContext, Incoming};
 pub use garrick_sched::{
-    Address, Ask, AwaySample, BLOCKING_THREADS_MAX, Call, Circle, Door, Driver, Drivers, Ended,
-    Ending, KindSample, MESSAGE_BYTES_MAX, Nanos, NoReply, Notice, RealWorld, Reply,
-    STACK_BYTES_MAX, STACK_BYTES_MIN, Sample, SendError, SpawnError, StartError, TaskId,
-    ThreadSpec, Timer, Watch, WorkerSample, World, door,
-};
-pub use mailbox::{
-    CapacityError, Inlet, InletSink, Mailbox, OnFull, Outlet, SinkError, TrySendError,
+    Address, Ask, Call, Ended, NoReply, Reply, SendError, SpawnError, StartError, Timer, Watch,
 };
 pub use model::actor::Actor;
-pub use model::batch::{BatchError, SendBatch};
 pub use model::behavior::{Behavior, BehaviorContext, behavior};
 pub use model::context::Context;
-pub use model::contramap::{Contramap, Contramapped};
+pub use model::cyclic::{Cyclic, cyclic};
 pub use model::next::Next;
 pub use model::outcome::Outcome;
-pub use supervise::{
-    AsyncChild, Backoff, Child, ChildState, Decision, Restart, Shutdown, Snapshot, SnapshotOf,
-    Strategy, SuperviseError, Supervisor, Tree,
-};
-pub use system::builder::Builder;
 pub use system::handle::Handle;
 pub use system::local::Local;
 pub use system::pool::System;
-pub use system::workload::Workload;
-pub use time::receive_timeout::{WithReceiveTimeout, with_receive_timeout};
-pub use time::timer::SendEveryError;
+
+/// Receivers that every sender runs itself.
+pub mod door {
+    pub use garrick_sched::{Door, Notice, door};
+}
+
+/// Errors of operations on actors, other than sending and spawning.
+pub mod error {
+    pub use crate::extras::receive_timeout::NoReceiveTimeout;
+    pub use crate::extras::stash::StashError;
+    pub use crate::timer::SendEveryError;
+    pub use garrick_sched::BatchError;
+}

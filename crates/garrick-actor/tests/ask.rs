@@ -10,7 +10,7 @@ use std::task::{self, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use garrick_actor::{Actor, Address, Ask, Context, Local, Next, NoReply, Reply, System};
+use garrick_actor::{Actor, Address, Ask, Context, Local, Next, NoReply, Reply, System, behavior};
 
 struct Counter(u64);
 
@@ -154,10 +154,10 @@ fn an_actor_must_not_wait() {
     let counter = system.spawn(Counter(5)).unwrap();
     let (said, heard) = mpsc::channel();
     let waiting = system
-        .spawn_behavior(move |counter: Address<Count>, _| {
+        .spawn(behavior(move |counter: Address<Count>, _| {
             said.send(counter.ask(Count::Get).wait()).unwrap();
             Next::Continue
-        })
+        }))
         .unwrap();
     waiting.send(counter).unwrap();
     assert_eq!(heard.recv(), Ok(Err(NoReply::OnWorker)));

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::mpsc::channel;
 
 use common::settle;
-use garrick_actor::{Actor, Address, Context, Local, Next, SendBatch, SendError, System};
+use garrick_actor::{Actor, Address, Context, Local, Next, SendError, System, behavior};
 use garrick_testkit::{fail, silence_panics};
 
 /// Writes down what it hears, and stops at zero.
@@ -34,12 +34,12 @@ fn listener(local: &Local) -> (Address<u32>, Rc<RefCell<Vec<u32>>>) {
 fn a_batch_arrives_in_order_between_what_was_sent_before_and_after() {
     let (_, local) = common::local();
     let (to, heard) = listener(&local);
-    let sender = local.spawn_behavior(move |(): (), cx| {
+    let sender = local.spawn(behavior(move |(): (), cx| {
         cx.send(&to, 1).unwrap();
         assert_eq!(cx.send_batch(&to, 2..1_000).unwrap(), 998);
         cx.send(&to, 1_000).unwrap();
         Next::Continue
-    });
+    }));
     sender.send(()).unwrap();
     settle(&local);
     assert_eq!(heard.take(), (1..=1_000).collect::<Vec<_>>());
@@ -50,10 +50,10 @@ fn a_batch_of_a_turn_that_fails_vanishes() {
     silence_panics();
     let (_, local) = common::local();
     let (to, heard) = listener(&local);
-    let sender = local.spawn_behavior(move |fails: bool, cx| {
+    let sender = local.spawn(behavior(move |fails: bool, cx| {
         assert_eq!(cx.send_batch(&to, 1..1_000).unwrap(), 999);
         if fails { fail() } else { Next::Undo }
-    });
+    }));
     sender.send(false).unwrap();
     sender.send(true).unwrap();
     settle(&local);
@@ -67,12 +67,12 @@ fn a_receiver_that_has_stopped_gives_everything_back() {
     to.send(0).unwrap();
     settle(&local);
     let of_turn = to.clone();
-    let sender = local.spawn_behavior(move |(): (), cx| {
+    let sender = local.spawn(behavior(move |(): (), cx| {
         let error = cx.send_batch(&of_turn, vec![7, 8, 9]).unwrap_err();
         assert_eq!(error.accepted, 0);
         assert_eq!(error.into_iter().collect::<Vec<_>>(), [7, 8, 9]);
         Next::Continue
-    });
+    }));
     sender.send(()).unwrap();
     settle(&local);
     let error = to.send_batch(vec![1, 2]).unwrap_err();
@@ -116,10 +116,10 @@ fn a_plain_thread_sends_batches_in_order() {
     let system = System::builder().workers(2).start().unwrap();
     let (told, heard) = channel();
     let to = system
-        .spawn_behavior(move |n: u32, _| {
+        .spawn(behavior(move |n: u32, _| {
             told.send(n).unwrap();
             Next::Continue
-        })
+        }))
         .unwrap();
     for first in [0, 100, 200] {
         assert_eq!(to.send_batch(first..first + 100).unwrap(), 100);

@@ -14,10 +14,12 @@ use std::task::{self, Poll, Wake, Waker};
 use std::thread;
 
 use common::{local, settle};
+use garrick_actor::future::Sleep;
+use garrick_actor::mailbox::{Mailbox, OnFull};
+use garrick_actor::supervise::{Decision, Strategy, Supervisor, Tree};
 use garrick_actor::{
-    Actor, Address, Ask, AsyncContext, BehaviorContext, Child, Context, Decision, Incoming, Local,
-    Mailbox, Next, NoReply, OnFull, Reply, Sleep, Strategy, Supervisor, System, Tree, behavior,
-    with_stash,
+    Actor, Address, Ask, AsyncContext, BehaviorContext, Context, Incoming, Local, Next, NoReply,
+    Reply, System, behavior,
 };
 use garrick_testkit::{fail, ms, silence_panics};
 
@@ -86,14 +88,15 @@ fn a_decider_may_panic_with_whatever_it_likes() {
     let bombs = Arc::new(AtomicUsize::new(0));
     let tree = root(&local);
     let branch = Supervisor::new("branch", Strategy::OneForOne);
-    let branch = tree.start_supervisor(branch).unwrap();
+    let branch = branch.spawn_under(&tree).unwrap();
     let count = bombs.clone();
-    let child = Child::new("child", move || Worker {
+    let child = local.actor(move || Worker {
         told: told.clone(),
         _bomb: None,
     });
+    let child = child.supervised_by(&branch);
     let child = child.decide(move |_| panic_any(Bomb(count.clone())));
-    let child = branch.start(child).unwrap();
+    let child = child.spawn().unwrap();
     child.send(Job::Panic).unwrap();
     child.send(Job::Tell(1)).unwrap();
     settle(&local);
@@ -109,11 +112,11 @@ fn what_was_under_way_does_not_come_to_the_next_one_if_a_destructor_panics() {
     let (told, heard) = mpsc::channel();
     let bombs = Arc::new(AtomicUsize::new(0));
     let tree = root(&local);
-    let child = Child::new("child", move || Worker {
+    let child = local.actor(move || Worker {
         told: told.clone(),
         _bomb: Some(Bomb(bombs.clone())),
     });
-    let child = tree.start(child).unwrap();
+    let child = child.supervised_by(&tree).spawn().unwrap();
     child.send(Job::Pipe(1)).unwrap();
     child.send(Job::Panic).unwrap();
     child.send(Job::Tell(2)).unwrap();
@@ -130,7 +133,7 @@ fn messages_that_panic_when_dropped_do_not_end_the_process() {
         let kept = cx.stash(bomb);
         kept.map_or(Next::Fail, |()| Next::Continue)
     };
-    let kept = local.spawn(with_stash(8, behavior(keep)));
+    let kept = local.actor(behavior(keep)).stash(8).spawn();
     (0..4).for_each(|_| kept.send(Bomb(bombs.clone())).unwrap());
     settle(&local);
     kept.stop();
@@ -146,21 +149,22 @@ fn one_that_makes_room_for_another_does_not_end_the_actor() {
     let heard = Arc::new(AtomicUsize::new(0));
     let count = heard.clone();
     let mailbox = Mailbox::bounded(1, OnFull::DropOldest).unwrap();
-    let newest = local.handle().spawn_with(
-        mailbox,
-        behavior(move |bomb: Bomb, _| {
+    let newest = local
+        .handle()
+        .actor(behavior(move |bomb: Bomb, _| {
             count.fetch_add(1, Relaxed);
             std::mem::forget(bomb);
             Next::Continue
-        }),
-    );
+        }))
+        .mailbox(mailbox)
+        .spawn();
     let newest = newest.unwrap();
-    let address = newest.address().clone();
+    let address = newest.clone();
     let count = bombs.clone();
-    let sender = local.spawn_behavior(move |(): (), cx| {
+    let sender = local.spawn(behavior(move |(): (), cx| {
         (0..3).for_each(|_| cx.send(&address, Bomb(count.clone())).unwrap());
         Next::Continue
-    });
+    }));
     sender.send(()).unwrap();
     settle(&local);
     assert!(!newest.is_stopped());
@@ -172,7 +176,7 @@ fn asks_have_an_end_when_the_destructor_of_a_future_panics() {
     silence_panics();
     let (_, local) = local();
     let bomb = Bomb(Arc::default());
-    let asked = local.spawn_async(move |mailbox: Incoming<Reply<u32>>| async move {
+    let asked = local.spawn(move |mailbox: Incoming<Reply<u32>>| async move {
         let (_bomb, _mailbox) = (bomb, mailbox);
         pending::<()>().await;
     });
@@ -210,7 +214,7 @@ impl Drop for Bad {
 fn an_error_may_panic_whatever_it_is_asked() {
     silence_panics();
     let (_, local) = local();
-    let alone = local.spawn_behavior(|(): (), cx| cx.fail(Bad));
+    let alone = local.spawn(behavior(|(): (), cx| cx.fail(Bad)));
     alone.send(()).unwrap();
     settle(&local);
     assert!(alone.is_stopped());
@@ -218,10 +222,10 @@ fn an_error_may_panic_whatever_it_is_asked() {
     let root = Supervisor::new("root", Strategy::OneForOne);
     let root = root.spawn(&local.handle()).unwrap();
     let branch = Supervisor::new("branch", Strategy::OneForOne);
-    let branch = root.start_supervisor(branch).unwrap();
-    let child = Child::new("child", || behavior(|(): (), cx| cx.fail(Bad)));
-    let child = child.decide(|_| Decision::Escalate);
-    branch.start(child).unwrap().send(()).unwrap();
+    let branch = branch.spawn_under(&root).unwrap();
+    let child = local.actor(|| behavior(|(): (), cx| cx.fail(Bad)));
+    let child = child.supervised_by(&branch).decide(|_| Decision::Escalate);
+    child.spawn().unwrap().send(()).unwrap();
     settle(&local);
     assert!(!branch.is_stopped() && !root.is_stopped());
 }
@@ -232,7 +236,7 @@ fn a_become_that_succeeds_is_not_undone_by_what_the_closure_before_had() {
     let (_, local) = local();
     let bomb = Bomb(Arc::default());
     let (told, heard) = mpsc::channel();
-    let actor = local.spawn_behavior(move |n: u32, cx| {
+    let actor = local.spawn(behavior(move |n: u32, cx| {
         let (_bomb, told) = (&bomb, told.clone());
         told.send(n).unwrap();
         cx.becomes(move |n, _| {
@@ -240,7 +244,7 @@ fn a_become_that_succeeds_is_not_undone_by_what_the_closure_before_had() {
             Next::Continue
         });
         Next::Continue
-    });
+    }));
     actor.send(1).unwrap();
     actor.send(2).unwrap();
     settle(&local);
@@ -262,7 +266,7 @@ fn a_waker_that_is_replaced_may_give_up_another_sleep() {
     // It would wait for itself.
     thread::spawn(move || {
         let (_, local) = local();
-        local.spawn_async(move |mailbox: Incoming<()>| async move {
+        local.spawn(move |mailbox: Incoming<()>| async move {
             let cx: AsyncContext<()> = mailbox.context();
             let mut first = Box::pin(cx.sleep(ms(1)));
             poll_fn(|task| {
@@ -288,18 +292,18 @@ fn a_waker_that_is_replaced_may_give_up_another_sleep() {
 #[test]
 fn a_pipe_hears_of_a_reply_that_was_dropped_in_a_turn_that_is_undone() {
     let (_, local) = local();
-    let asked = local.spawn_behavior(|reply: Reply<u32>, _| {
+    let asked = local.spawn(behavior(|reply: Reply<u32>, _| {
         drop(reply);
         Next::Undo
-    });
+    }));
     let (told, heard) = mpsc::channel();
-    let asker = local.spawn_behavior(move |answer: Option<Result<u32, NoReply>>, cx| {
+    let asker = local.spawn(behavior(move |answer: Option<Result<u32, NoReply>>, cx| {
         match answer {
             None => cx.pipe_answer(asked.ask(|reply| reply), Some),
             Some(answer) => told.send(answer).unwrap(),
         }
         Next::Continue
-    });
+    }));
     asker.send(None).unwrap();
     settle(&local);
     assert_eq!(heard.try_recv(), Ok(Err(NoReply::Dropped)));
@@ -346,9 +350,14 @@ fn a_mailbox_that_keeps_the_newest_takes_nothing_for_an_actor_that_has_gone() {
         own: own.clone(),
         asks,
     };
-    let inlet = system.handle().spawn_with(mailbox, actor).unwrap();
-    own.set(inlet.address().clone()).unwrap();
-    let first = inlet.address().ask(|reply| reply);
+    let inlet = system
+        .handle()
+        .actor(actor)
+        .mailbox(mailbox)
+        .spawn()
+        .unwrap();
+    own.set(inlet.clone()).unwrap();
+    let first = inlet.ask(|reply| reply);
     for ask in [first].into_iter().chain(asked) {
         assert_eq!(ask.wait_timeout(ms(5_000)), Err(NoReply::Dropped));
     }

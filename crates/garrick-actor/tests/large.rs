@@ -3,7 +3,8 @@
 
 use std::sync::mpsc;
 
-use garrick_actor::{Actor, Address, Context, MESSAGE_BYTES_MAX, Next, Reply, System};
+use garrick_actor::system::MESSAGE_BYTES_MAX;
+use garrick_actor::{Actor, Address, Context, Next, Reply, System, behavior};
 
 /// Number after number, so that a byte in the wrong place is seen.
 fn bytes<const N: usize>(first: u8) -> [u8; N] {
@@ -36,10 +37,10 @@ fn a_page_goes_from_outside_to_an_actor_and_to_the_next() {
     let system = System::builder().workers(2).start().unwrap();
     let (told, tells) = mpsc::channel();
     let last = system
-        .spawn_behavior(move |page: Page, _| {
+        .spawn(behavior(move |page: Page, _| {
             told.send(page == bytes(page[0])).unwrap();
             Next::Continue
-        })
+        }))
         .unwrap();
     let pass = system.spawn(Pass(last)).unwrap();
     for first in 0..100 {
@@ -58,11 +59,11 @@ fn a_question_and_its_answer_may_have_as_many() {
 
     let system = System::builder().workers(1).start().unwrap();
     let oracle = system
-        .spawn_behavior(|Question(asked, reply): Question, _| {
+        .spawn(behavior(|Question(asked, reply): Question, _| {
             assert_eq!(asked, bytes(asked[0]));
             reply.send(bytes(asked[0] + 1));
             Next::Continue
-        })
+        }))
         .unwrap();
     for first in 0..100 {
         let answer = oracle.ask(|reply| Question(bytes(first), reply)).wait();

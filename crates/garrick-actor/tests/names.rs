@@ -6,13 +6,11 @@ use std::mem::size_of;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use garrick_actor::{
-    Actor, ActorPath, Context, Failure, Local, Next, System, behavior, with_stash,
-};
+use garrick_actor::{Actor, ActorPath, Context, Failure, Local, Next, System, behavior};
 use garrick_testkit::{fail, silence_panics};
 
 /// Tells its path, or fails.
-struct Child(Rc<RefCell<Vec<Option<ActorPath>>>>);
+struct Child(Rc<RefCell<Vec<ActorPath>>>);
 
 impl Actor for Child {
     type Msg = bool;
@@ -22,7 +20,7 @@ impl Actor for Child {
         if fails {
             fail();
         }
-        self.0.borrow_mut().push(cx.path().cloned());
+        self.0.borrow_mut().push(cx.path());
     }
 
     fn name() -> &'static str {
@@ -46,24 +44,29 @@ fn a_path_has_the_name_and_a_number_of_its_own() {
     let (local, _) = stand();
     let paths = Rc::<RefCell<Vec<_>>>::default();
     for _ in 0..2 {
-        let child = local.spawn_named("child", with_stash(1, Child(Rc::clone(&paths))));
+        let child = local
+            .actor(Child(Rc::clone(&paths)))
+            .stash(1)
+            .named("child")
+            .spawn();
         child.send(false).unwrap();
         local.run();
     }
     local.spawn(Child(Rc::clone(&paths))).send(false).unwrap();
     local.run();
     let paths = paths.take();
-    let text = |index: usize| paths[index].as_ref().unwrap().as_str();
+    let text = |index: usize| paths[index].as_str();
     assert!(text(0).starts_with("/user/child#"));
     assert!(text(1).starts_with("/user/child#"));
     assert_ne!(text(0), text(1));
-    assert_eq!(paths[2], None);
+    // The type of an actor without a name, and its id.
+    assert!(text(2).starts_with("/user/a child@"));
 }
 
 #[test]
 fn a_failure_names_the_actor_that_failed() {
     let (local, failures) = stand();
-    let named = local.spawn_named("child", Child(Rc::default()));
+    let named = local.actor(Child(Rc::default())).named("child").spawn();
     let unnamed = local.spawn(Child(Rc::default()));
     named.send(true).unwrap();
     local.run();
@@ -86,15 +89,15 @@ fn a_failure_names_the_actor_that_failed() {
 #[test]
 fn children_stand_below_their_parents() {
     let (local, failures) = stand();
-    let parent = local.spawn_named(
-        "parent",
-        behavior(|(): (), cx| {
+    let parent = local
+        .actor(behavior(|(): (), cx| {
             let failing = behavior(|(): (), _| fail());
-            let child = cx.spawn_named("child", failing);
+            let child = cx.actor(failing).named("child").spawn();
             cx.send(&child, ()).unwrap();
             Next::Continue
-        }),
-    );
+        }))
+        .named("parent")
+        .spawn();
     parent.send(()).unwrap();
     local.run();
     let path = failures.lock().unwrap()[0].path.clone().unwrap();
@@ -106,11 +109,17 @@ fn children_stand_below_their_parents() {
 #[test]
 fn a_system_names_actors_and_gives_them_back() {
     let system = System::new().unwrap();
-    let named = system.spawn_named("one", behavior(|(): (), _| Next::Stop));
+    let named = system
+        .actor(behavior(|(): (), _| Next::Stop))
+        .named("one")
+        .spawn();
     named.unwrap().send(()).unwrap();
     let handle = system.handle();
     system.shutdown();
-    let refused = handle.spawn_named("two", behavior(|(): (), _| Next::Stop));
+    let refused = handle
+        .actor(behavior(|(): (), _| Next::Stop))
+        .named("two")
+        .spawn();
     assert!(refused.is_err());
 }
 
@@ -118,10 +127,12 @@ fn a_system_names_actors_and_gives_them_back() {
 fn a_name_that_would_be_read_as_a_path_is_refused() {
     let (local, failures) = stand();
     for name in ["", "a/b", "a#1", "a\nb"] {
-        let spawner = local.spawn_behavior(move |(): (), cx| {
-            cx.spawn_named(name, behavior(|(): (), _| Next::Stop));
+        let spawner = local.spawn(behavior(move |(): (), cx| {
+            cx.actor(behavior(|(): (), _| Next::Stop))
+                .named(name)
+                .spawn();
             Next::Continue
-        });
+        }));
         spawner.send(()).unwrap();
         local.run();
         let failure = failures.lock().unwrap().pop().unwrap();

@@ -3,7 +3,8 @@
 
 use std::sync::mpsc;
 
-use garrick_actor::{Actor, Address, Builder, Context, Next, NoReply, Reply, System};
+use garrick_actor::system::Builder;
+use garrick_actor::{Actor, Address, Context, Next, NoReply, Reply, System, behavior};
 
 struct Fragile {
     others: Vec<Address<Msg>>,
@@ -117,20 +118,20 @@ fn what_undo_stages_vanishes_and_the_actor_goes_on() {
     let system = builder.workers(1).start().unwrap();
     let (sent, received) = mpsc::channel();
     let sink = system
-        .spawn_behavior(move |n: u32, _| {
+        .spawn(behavior(move |n: u32, _| {
             sent.send(n).unwrap();
             Next::Continue
-        })
+        }))
         .unwrap();
     let doubtful = system
-        .spawn_behavior(move |n: u32, cx| {
+        .spawn(behavior(move |n: u32, cx| {
             let _ = cx.send(&sink, n);
             if n.is_multiple_of(2) {
                 Next::Continue
             } else {
                 Next::Undo
             }
-        })
+        }))
         .unwrap();
     (0..10).for_each(|n| doubtful.send(n).unwrap());
     system.shutdown();
@@ -141,7 +142,7 @@ fn what_undo_stages_vanishes_and_the_actor_goes_on() {
 fn a_failure_is_counted_by_the_default_report_too() {
     let system = System::builder().name("loud").workers(1).start().unwrap();
     let failing = system
-        .spawn_behavior(|(), _| panic!("heard on standard error"))
+        .spawn(behavior(|(), _| panic!("heard on standard error")))
         .unwrap();
     failing.send(()).unwrap();
     let handle = system.handle();

@@ -8,7 +8,8 @@ use std::rc::Rc;
 use std::thread;
 
 use common::settle;
-use garrick_actor::{Actor, Ask, AskWithin, Context, Local, Next, NoReply, Reply};
+use garrick_actor::ask::AskWithin;
+use garrick_actor::{Actor, Ask, Context, Local, Next, NoReply, Reply};
 use garrick_testkit::ms;
 
 /// A value that a piper has heard, with the number of the pipe that it came through.

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::settle;
-use garrick_actor::{Actor, Address, Context, Local, Next, with_receive_timeout, with_stash};
+use garrick_actor::error::NoReceiveTimeout;
+use garrick_actor::{Actor, Address, Context, Local, Next, behavior};
 use garrick_testkit::{ByHand, ms};
 
 /// Counts the silences.
@@ -37,12 +38,12 @@ impl Actor for Hermit {
         match msg {
             Msg::Knock => {}
             Msg::KnockAndUndo => return Next::Undo,
-            Msg::Set(time) => cx.set_receive_timeout(ms(time)),
+            Msg::Set(time) => cx.set_receive_timeout(ms(time)).unwrap(),
             Msg::SetAndUndo(time) => {
-                cx.set_receive_timeout(ms(time));
+                cx.set_receive_timeout(ms(time)).unwrap();
                 return Next::Undo;
             }
-            Msg::Cancel => cx.cancel_receive_timeout(),
+            Msg::Cancel => cx.cancel_receive_timeout().unwrap(),
             Msg::Silence => *self.silences.borrow_mut() += 1,
             Msg::Stop => return Next::Stop,
         }
@@ -64,8 +65,8 @@ fn stand() -> Stand {
     let hermit = Hermit {
         silences: Rc::clone(&silences),
     };
-    let hermit = with_receive_timeout(ms(10), || Msg::Silence, with_stash(1, hermit));
-    let hermit = local.spawn(hermit);
+    let hermit = local.actor(hermit).stash(1);
+    let hermit = hermit.receive_timeout(ms(10), || Msg::Silence).spawn();
     settle(&local);
     Stand {
         clock,
@@ -183,11 +184,11 @@ fn an_actor_that_nobody_can_reach_is_told_once_and_then_gone() {
 #[test]
 fn an_actor_without_one_is_told_its_mistake() {
     let (_, local) = common::local();
-    let plain = local.spawn_behavior(|(): (), cx| {
-        cx.cancel_receive_timeout();
-        Next::Continue
-    });
+    let plain = local.spawn(behavior(|(): (), cx| {
+        assert_eq!(cx.cancel_receive_timeout(), Err(NoReceiveTimeout));
+        assert_eq!(cx.set_receive_timeout(ms(1)), Err(NoReceiveTimeout));
+    }));
     plain.send(()).unwrap();
     settle(&local);
-    assert_eq!(local.handle().failures(), 1);
+    assert_eq!(local.handle().failures(), 0);
 }

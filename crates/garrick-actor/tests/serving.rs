@@ -4,12 +4,14 @@
 
 mod common;
 
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc;
 
 use common::{local, settle};
 use garrick_actor::naming::{EventStream, Key, LookupError, Receptionist, Registry, Topic};
 use garrick_actor::route::{Pool, RoundRobin, Router};
-use garrick_actor::{Actor, Address, Context, Local, Next, NoReply, with_receive_timeout};
+use garrick_actor::{Actor, Address, Context, Local, Next, NoReply, behavior};
 use garrick_testkit::{fail, ms, silence_panics};
 
 /// An event that may panic when it is cloned, and when it is dropped.
@@ -49,11 +51,11 @@ impl Drop for Event {
 /// Tells the numbers of the events that it gets.
 fn reader(local: &Local) -> (Address<Event>, mpsc::Receiver<u32>) {
     let (told, heard) = mpsc::channel();
-    let address = local.spawn_behavior(move |event: Event, _| {
+    let address = local.spawn(behavior(move |event: Event, _| {
         told.send(event.number).unwrap();
         std::mem::forget(event);
         Next::Continue
-    });
+    }));
     (address, heard)
 }
 
@@ -216,15 +218,18 @@ fn a_silence_whose_message_cannot_be_made_is_not_the_last() {
     silence_panics();
     let (clock, local) = local();
     let (told, heard) = mpsc::channel();
-    let mut made = 0;
+    let made = AtomicU32::new(0);
     let make = move || {
-        made += 1;
+        let made = 1 + made.fetch_add(1, Relaxed);
         if made == 1 {
             fail();
         }
         Some(made)
     };
-    let quiet = local.spawn(with_receive_timeout(ms(10), make, Quiet(told)));
+    let quiet = local
+        .actor(Quiet(told))
+        .receive_timeout(ms(10), make)
+        .spawn();
     for _ in 0..3 {
         quiet.send(None).unwrap();
         settle(&local);

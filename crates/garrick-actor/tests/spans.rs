@@ -67,10 +67,13 @@ fn a_turn_is_a_span_with_the_type_and_the_path() {
     let recorder = Recorder::default();
     tracing::subscriber::with_default(recorder.clone(), || {
         let local = Local::new().unwrap();
-        let actor = local.spawn_behavior(|(): (), _| Next::Continue);
+        let actor = local.spawn(behavior(|(): (), _| Next::Continue));
         actor.send(()).unwrap();
         local.run();
-        let named = local.spawn_named("teller", behavior(|(): (), _| Next::Continue));
+        let named = local
+            .actor(behavior(|(): (), _| Next::Continue))
+            .named("teller")
+            .spawn();
         named.send(()).unwrap();
         local.run();
     });
@@ -87,19 +90,19 @@ fn a_question_that_is_not_answered_in_time_is_an_event_with_the_parties() {
     let recorder = Recorder::default();
     tracing::subscriber::with_default(recorder.clone(), || {
         let local = Local::new().unwrap();
-        let mute = local.spawn_behavior(|reply: Reply<u8>, cx| {
+        let mute = local.spawn(behavior(|reply: Reply<u8>, cx| {
             let later = Duration::from_secs(60);
-            let silent = cx.spawn_behavior(|_: Reply<u8>, _| Next::Continue);
+            let silent = cx.spawn(behavior(|_: Reply<u8>, _| Next::Continue));
             cx.send_after(later, &silent, reply).unwrap();
             Next::Continue
-        });
-        let asker = local.spawn_behavior(move |answer: Option<Result<u8, NoReply>>, cx| {
+        }));
+        let asker = local.spawn(behavior(move |answer: Option<Result<u8, NoReply>>, cx| {
             match answer {
                 None => cx.ask_within(Duration::ZERO, &mute, |reply| reply, Some),
                 Some(answer) => assert_eq!(answer, Err(NoReply::TimedOut)),
             }
             Next::Continue
-        });
+        }));
         asker.send(None).unwrap();
         local.run();
         assert_eq!(local.handle().failures(), 0);

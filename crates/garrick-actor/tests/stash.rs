@@ -9,9 +9,9 @@ use std::rc::Rc;
 use std::sync::mpsc::{Sender, channel};
 
 use common::settle;
-use garrick_actor::{
-    Actor, Address, Behavior, Context, Local, Next, StashError, behavior, with_stash,
-};
+use garrick_actor::error::StashError;
+use garrick_actor::mailbox::{Mailbox, OnFull};
+use garrick_actor::{Actor, Address, Behavior, Context, Local, Next, behavior};
 use garrick_testkit::{fail, silence_panics};
 
 /// Puts numbers aside until told otherwise.
@@ -40,7 +40,7 @@ impl Actor for Sorter {
             Msg::Number(n) if self.open => self.heard.borrow_mut().push(n),
             Msg::Number(_) => match cx.stash(msg) {
                 Ok(()) => {}
-                Err(StashError::Full(Msg::Number(n))) => self.heard.borrow_mut().push(1_000 + n),
+                Err(StashError(Msg::Number(n))) => self.heard.borrow_mut().push(1_000 + n),
                 Err(_) => fail(),
             },
             Msg::Open => {
@@ -88,7 +88,7 @@ fn stand(capacity: usize) -> Stand {
         open: false,
         heard: Rc::clone(&heard),
     };
-    let sorter = local.spawn(with_stash(capacity, sorter));
+    let sorter = local.actor(sorter).stash(capacity).spawn();
     Stand {
         local,
         sorter,
@@ -200,16 +200,64 @@ fn what_is_left_when_nobody_can_reach_the_actor_or_its_system_ends_are_dead_lett
 }
 
 #[test]
-fn an_actor_without_a_stash_gets_its_message_back() {
+fn an_actor_without_options_has_a_stash() {
     let (_, local) = common::local();
-    let plain = local.spawn_behavior(|n: u32, cx| {
-        assert_eq!(cx.stash(n), Err(StashError::Missing(n)));
-        assert_eq!((cx.unstash_all(), cx.stash_len()), (0, 0));
-        Next::Continue
-    });
-    plain.send(1).unwrap();
+    let seen = Rc::<RefCell<Vec<u32>>>::default();
+    struct Plain(Rc<RefCell<Vec<u32>>>);
+    impl Actor for Plain {
+        type Msg = u32;
+        type Outcome = ();
+
+        fn receive(&mut self, n: u32, cx: &mut Context<'_, u32>) {
+            if n == 0 {
+                assert_eq!(cx.unstash_all(), 1024);
+            } else if cx.stash_len() > 0 || self.0.borrow().is_empty() && n < 2000 {
+                if let Err(StashError(n)) = cx.stash(n) {
+                    self.0.borrow_mut().push(n);
+                }
+            } else {
+                self.0.borrow_mut().push(n);
+            }
+        }
+    }
+    let plain = local.spawn(Plain(seen.clone()));
+    (1..=1025).for_each(|n| plain.send(n).unwrap());
     settle(&local);
-    assert_eq!(local.handle().failures(), 0);
+    assert_eq!(seen.take(), [1025], "the default capacity");
+    seen.borrow_mut().push(0);
+    plain.send(0).unwrap();
+    settle(&local);
+    assert!(seen.take().into_iter().eq(0..=1024));
+    assert_eq!(local.handle().dead_letters(), 0);
+}
+
+#[test]
+fn unstashed_messages_go_above_the_bound_of_the_mailbox() {
+    let (_, local) = common::local();
+    let told = std::sync::mpsc::channel();
+    let tell = told.0;
+    let mut is_open = false;
+    let keeper = behavior(move |n: u32, cx| {
+        is_open |= n == 0;
+        if n == 0 {
+            cx.unstash_all();
+        } else if is_open {
+            tell.send(n).unwrap();
+        } else {
+            cx.stash(n).unwrap();
+        }
+    });
+    let mailbox = Mailbox::bounded(1, OnFull::Fail).unwrap();
+    let keeper = local.actor(keeper).mailbox(mailbox).spawn();
+    for n in [1, 2, 3, 0] {
+        keeper.send(n).unwrap();
+        settle(&local);
+    }
+    assert_eq!(told.1.try_iter().collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!(
+        (local.handle().dead_letters(), keeper.waiting()),
+        (0, Some(0))
+    );
 }
 
 /// A switch of two behaviors: closed, it puts numbers aside.
@@ -240,7 +288,7 @@ fn open(told: Sender<u32>) -> Behavior<Option<u32>> {
 fn behaviors_put_messages_aside_for_what_they_become() {
     let (_, local) = common::local();
     let (told, heard) = channel();
-    let switch = local.spawn(with_stash(10, closed(told)));
+    let switch = local.actor(closed(told)).stash(10).spawn();
     for msg in [Some(1), Some(2), None] {
         switch.send(msg).unwrap();
     }

@@ -4,7 +4,9 @@
 
 use std::sync::mpsc::{self, Sender};
 
-use garrick_actor::{Actor, Address, Context, Local, Next, NoReply, Reply, SendError, System};
+use garrick_actor::{
+    Actor, Address, Context, Local, Next, NoReply, Reply, SendError, System, behavior,
+};
 
 /// Says its name when it is dropped.
 struct Mortal {
@@ -142,10 +144,10 @@ fn shutdown_handles_all_that_was_sent() {
     for _ in 0..ACTORS {
         let handled = handled.clone();
         let address = system
-            .spawn_behavior(move |_: usize, _| {
+            .spawn(behavior(move |_: usize, _| {
                 handled.send(()).unwrap();
                 Next::Continue
-            })
+            }))
             .unwrap();
         (0..MESSAGES).for_each(|n| address.send(n).unwrap());
     }
@@ -163,11 +165,11 @@ fn shutdown_now_drops_actors_and_messages() {
     let (go, gate) = mpsc::channel::<()>();
     let gate = std::sync::Mutex::new(gate);
     let blocker = system
-        .spawn_behavior(move |(), _| {
+        .spawn(behavior(move |(), _| {
             entered.send(()).unwrap();
             let _ = gate.lock().unwrap().recv();
             Next::Continue
-        })
+        }))
         .unwrap();
     blocker.send(()).unwrap();
     busy.recv().unwrap();

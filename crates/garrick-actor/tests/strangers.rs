@@ -5,7 +5,8 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use garrick_actor::{Address, Mailbox, Next, OnFull, Reply, System, behavior};
+use garrick_actor::mailbox::{Mailbox, OnFull};
+use garrick_actor::{Address, Next, Reply, System, behavior};
 
 /// A system of two workers that refuses strangers, and does not end until the flag is set.
 fn busy() -> (System, Arc<AtomicBool>) {
@@ -13,12 +14,12 @@ fn busy() -> (System, Arc<AtomicBool>) {
     let system = builder.start().unwrap();
     let ends = Arc::new(AtomicBool::new(false));
     let told = ends.clone();
-    let busy = system.spawn_behavior(move |(), cx| {
+    let busy = system.spawn(behavior(move |(), cx| {
         if !told.load(SeqCst) {
             let _ = cx.send(&cx.address(), ());
         }
         Next::Continue
-    });
+    }));
     busy.unwrap().send(()).unwrap();
     (system, ends)
 }
@@ -27,12 +28,12 @@ fn busy() -> (System, Arc<AtomicBool>) {
 fn a_message_a_question_and_a_call_are_refused() {
     let (system, ends) = busy();
     let echo: Address<(u32, Reply<u32>)> = system
-        .spawn_behavior(|(n, reply): (u32, Reply<u32>), _| {
+        .spawn(behavior(|(n, reply): (u32, Reply<u32>), _| {
             reply.send(n);
             Next::Continue
-        })
+        }))
         .unwrap();
-    let sink = system.spawn_behavior(|_: u32, _| Next::Continue).unwrap();
+    let sink = system.spawn(behavior(|_: u32, _| Next::Continue)).unwrap();
     assert_eq!(echo.ask(|reply| (1, reply)).wait(), Ok(1));
     system.begin_shutdown();
     assert!(sink.send(2).is_err());
@@ -55,7 +56,7 @@ fn who_waits_for_room_is_refused_when_it_comes() {
         left.wait();
         Next::Continue
     });
-    let slow = system.spawn_with(mailbox, slow).unwrap();
+    let slow = system.actor(slow).mailbox(mailbox).spawn().unwrap();
     slow.send_blocking(1).unwrap();
     assert_eq!(enters.recv(), Ok(1));
     // The only place is the next one's, or the one after that waits.
@@ -79,19 +80,19 @@ fn what_actors_of_the_system_send_is_handled() {
     let (system, ends) = busy();
     let heard = Arc::new(AtomicU64::new(0));
     let sum = heard.clone();
-    let sink = system.spawn_behavior(move |n: u64, _| {
+    let sink = system.spawn(behavior(move |n: u64, _| {
         sum.fetch_add(n, SeqCst);
         Next::Continue
-    });
+    }));
     let sink = sink.unwrap();
     let (ended, ends_begin) = channel();
-    let source = system.spawn_behavior(move |n: u64, cx| {
+    let source = system.spawn(behavior(move |n: u64, cx| {
         // The end has begun meanwhile.
         ends_begin.recv().unwrap();
         let _ = cx.send(&sink, n);
         cx.blocking(|| sink.send(10 * n).unwrap());
         Next::Continue
-    });
+    }));
     source.unwrap().send(1).unwrap();
     system.begin_shutdown();
     ended.send(()).unwrap();

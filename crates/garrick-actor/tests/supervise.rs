@@ -6,9 +6,12 @@ mod troupe;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use garrick_actor::supervise::{
+    Backoff, ChildState, Decision, Fault, Restart, Shutdown, Strategy, SuperviseError, Supervisor,
+    Tree,
+};
 use garrick_actor::{
-    Actor, Address, Backoff, Child, ChildState, Context, Decision, Ended, Fault, Next, NoReply,
-    Reply, Restart, Shutdown, Strategy, SuperviseError, Supervisor, System, Tree, behavior,
+    Actor, Address, Behavior, Context, Ended, Next, NoReply, Reply, System, behavior,
 };
 use garrick_testkit::{ByHand, HANGS_AFTER};
 use troupe::{Msg, Stage, player};
@@ -70,7 +73,13 @@ fn messages_wait_for_the_next_incarnation_and_the_failed_one_is_gone() {
     for end in [|| Msg::Panic, || Msg::Fail, || Msg::Stop] {
         let stage = Stage::new();
         let tree = stage.tree(Strategy::OneForOne);
-        let a = tree.start(player(&stage, "a")).unwrap();
+        let a = tree
+            .handle()
+            .actor(player(&stage, "a"))
+            .named("a")
+            .supervised_by(&tree)
+            .spawn()
+            .unwrap();
         for msg in [
             Msg::Say(1),
             end(),
@@ -110,7 +119,14 @@ fn resume_keeps_the_fields_and_stop_ends_for_good() {
         Fault::Error(_) => Decision::Resume,
         _ => Decision::Stop,
     };
-    let a = tree.start(player(&stage, "a").decide(decide)).unwrap();
+    let a = tree
+        .handle()
+        .actor(player(&stage, "a"))
+        .named("a")
+        .supervised_by(&tree)
+        .decide(decide)
+        .spawn()
+        .unwrap();
     a.send(Msg::Fail).unwrap();
     a.send(Msg::Say(1)).unwrap();
     stage.run();
@@ -153,7 +169,12 @@ fn a_decider_sees_the_error_itself() {
         Decision::Resume
     };
     let bored = tree
-        .start(Child::new("bored", || Bored).decide(decide))
+        .handle()
+        .actor(|| Bored)
+        .named("bored")
+        .supervised_by(&tree)
+        .decide(decide)
+        .spawn()
         .unwrap();
     bored.send(7).unwrap();
     bored.send(8).unwrap();
@@ -166,7 +187,12 @@ fn a_decider_that_panics_escalates() {
     let stage = Stage::new();
     let tree = stage.tree(Strategy::OneForOne);
     let a = tree
-        .start(player(&stage, "a").decide(|_| garrick_testkit::fail()))
+        .handle()
+        .actor(player(&stage, "a"))
+        .named("a")
+        .supervised_by(&tree)
+        .decide(|_| garrick_testkit::fail())
+        .spawn()
         .unwrap();
     a.send(Msg::Fail).unwrap();
     stage.run();
@@ -186,7 +212,14 @@ fn restart_types_are_those_of_otp() {
         for (msg, is_left) in [(Msg::Stop, after_stop), (Msg::Panic, after_failure)] {
             let stage = Stage::new();
             let tree = stage.tree(Strategy::OneForOne);
-            let a = tree.start(player(&stage, "a").restart(restart)).unwrap();
+            let a = tree
+                .handle()
+                .actor(player(&stage, "a"))
+                .named("a")
+                .supervised_by(&tree)
+                .restart(restart)
+                .spawn()
+                .unwrap();
             a.send(msg).unwrap();
             stage.run();
             assert_eq!(!a.is_stopped(), is_left, "{restart:?}");
@@ -199,9 +232,20 @@ fn restart_types_are_those_of_otp() {
 fn a_temporary_sibling_does_not_come_back() {
     let stage = Stage::new();
     let tree = stage.tree(Strategy::OneForAll);
-    let a = tree.start(player(&stage, "a")).unwrap();
+    let a = tree
+        .handle()
+        .actor(player(&stage, "a"))
+        .named("a")
+        .supervised_by(&tree)
+        .spawn()
+        .unwrap();
     let b = tree
-        .start(player(&stage, "b").restart(Restart::Temporary))
+        .handle()
+        .actor(player(&stage, "b"))
+        .named("b")
+        .supervised_by(&tree)
+        .restart(Restart::Temporary)
+        .spawn()
         .unwrap();
     a.send(Msg::Panic).unwrap();
     stage.run();
@@ -249,12 +293,36 @@ fn too_many_restarts_in_the_window_escalate() {
 fn a_supervisor_that_gives_up_is_restarted_by_its_parent() {
     let stage = Stage::new();
     let tree = stage.tree(Strategy::RestForOne);
-    let _a = tree.start(player(&stage, "a")).unwrap();
+    let _a = tree
+        .handle()
+        .actor(player(&stage, "a"))
+        .named("a")
+        .supervised_by(&tree)
+        .spawn()
+        .unwrap();
     let below = Supervisor::new("below", Strategy::OneForAll).intensity(0, SECOND);
-    let below = tree.start_supervisor(below).unwrap();
-    let b = below.start(player(&stage, "b")).unwrap();
-    let _c = below.start(player(&stage, "c")).unwrap();
-    let _d = tree.start(player(&stage, "d")).unwrap();
+    let below = below.spawn_under(&tree).unwrap();
+    let b = below
+        .handle()
+        .actor(player(&stage, "b"))
+        .named("b")
+        .supervised_by(&below)
+        .spawn()
+        .unwrap();
+    let _c = below
+        .handle()
+        .actor(player(&stage, "c"))
+        .named("c")
+        .supervised_by(&below)
+        .spawn()
+        .unwrap();
+    let _d = tree
+        .handle()
+        .actor(player(&stage, "d"))
+        .named("d")
+        .supervised_by(&tree)
+        .spawn()
+        .unwrap();
     stage.run();
     assert_eq!(stage.said(), ["+a1", "+b1", "+c1", "+d1"]);
     b.send(Msg::Panic).unwrap();
@@ -280,10 +348,18 @@ fn escalation_by_decision_goes_up_to_the_root() {
     let stage = Stage::new();
     let tree = stage.tree(Strategy::OneForOne);
     let escalate = |_: &Fault| Decision::Escalate;
-    let below = tree
-        .start_supervisor(Supervisor::new("below", Strategy::OneForOne).decide(escalate))
+    let below = Supervisor::new("below", Strategy::OneForOne)
+        .decide(escalate)
+        .spawn_under(&tree)
         .unwrap();
-    let a = below.start(player(&stage, "a").decide(escalate)).unwrap();
+    let a = below
+        .handle()
+        .actor(player(&stage, "a"))
+        .named("a")
+        .supervised_by(&below)
+        .decide(escalate)
+        .spawn()
+        .unwrap();
     a.send(Msg::Fail).unwrap();
     stage.run();
     assert!(tree.is_stopped() && below.is_stopped() && a.is_stopped());
@@ -312,13 +388,17 @@ fn a_factory_or_a_start_that_fails_is_a_failure() {
     let tree = stage.tree(Strategy::OneForOne);
     let made = std::cell::Cell::new(0);
     let late = tree
-        .start(Child::new("late", move || {
+        .handle()
+        .actor(move || {
             made.set(made.get() + 1);
             if made.get() == 3 {
                 garrick_testkit::fail();
             }
             Late(made.get())
-        }))
+        })
+        .named("late")
+        .supervised_by(&tree)
+        .spawn()
         .unwrap();
     let answer = late.ask(|reply| reply);
     stage.run();
@@ -336,8 +416,21 @@ fn backoff_doubles_up_to_a_limit_and_begins_anew_after_a_while() {
     let backoff = Backoff::exponential(SECOND, 4 * SECOND)
         .jitter(0.0)
         .reset_after(10 * SECOND);
-    let a = tree.start(player(&stage, "a").backoff(backoff)).unwrap();
-    let b = tree.start(player(&stage, "b")).unwrap();
+    let a = tree
+        .handle()
+        .actor(player(&stage, "a"))
+        .named("a")
+        .supervised_by(&tree)
+        .backoff(backoff)
+        .spawn()
+        .unwrap();
+    let b = tree
+        .handle()
+        .actor(player(&stage, "b"))
+        .named("b")
+        .supervised_by(&tree)
+        .spawn()
+        .unwrap();
     stage.run();
     let mut waits = Vec::new();
     for at in 0..6 {
@@ -371,10 +464,29 @@ fn backoff_doubles_up_to_a_limit_and_begins_anew_after_a_while() {
 fn an_earlier_failure_during_a_wait_takes_the_plan_over() {
     let stage = Stage::new();
     let tree = stage.tree(Strategy::RestForOne);
-    let a = tree.start(player(&stage, "a")).unwrap();
+    let a = tree
+        .handle()
+        .actor(player(&stage, "a"))
+        .named("a")
+        .supervised_by(&tree)
+        .spawn()
+        .unwrap();
     let backoff = Backoff::exponential(SECOND, SECOND).jitter(0.0);
-    let b = tree.start(player(&stage, "b").backoff(backoff)).unwrap();
-    let _c = tree.start(player(&stage, "c")).unwrap();
+    let b = tree
+        .handle()
+        .actor(player(&stage, "b"))
+        .named("b")
+        .supervised_by(&tree)
+        .backoff(backoff)
+        .spawn()
+        .unwrap();
+    let _c = tree
+        .handle()
+        .actor(player(&stage, "c"))
+        .named("c")
+        .supervised_by(&tree)
+        .spawn()
+        .unwrap();
     b.send(Msg::Panic).unwrap();
     stage.run();
     assert_eq!(stage.said(), ["+a1", "+b1", "+c1", "-c1", "-b1"]);
@@ -416,7 +528,13 @@ fn a_graceful_stop_drains_in_reverse_order_and_is_heard_of_twice() {
         "what is not handled is not accepted"
     );
     assert_eq!(stage.dead_letters(), 0);
-    let late = tree.start(player(&stage, "d")).map(|_| ());
+    let late = tree
+        .handle()
+        .actor(player(&stage, "d"))
+        .named("d")
+        .supervised_by(&tree)
+        .spawn()
+        .map(|_| ());
     assert_eq!(late, Err(SuperviseError::SupervisorEnded));
 }
 
@@ -427,7 +545,13 @@ fn deadlines_and_waits_that_are_over_are_no_dead_letters() {
     let tree = stage.tree(Strategy::OneForOne);
     let _children = stage.three(&tree);
     let backoff = Backoff::exponential(SECOND, SECOND);
-    tree.start(player(&stage, "d").backoff(backoff)).unwrap();
+    tree.handle()
+        .actor(player(&stage, "d"))
+        .named("d")
+        .supervised_by(&tree)
+        .backoff(backoff)
+        .spawn()
+        .unwrap();
     stage.run();
     // All end long before their deadlines.
     let stopped = tree.stop();
@@ -439,7 +563,14 @@ fn deadlines_and_waits_that_are_over_are_no_dead_letters() {
     let stage = Stage::new();
     let handle = stage.handle();
     let tree = stage.tree(Strategy::OneForOne);
-    let d = tree.start(player(&stage, "d").backoff(backoff)).unwrap();
+    let d = tree
+        .handle()
+        .actor(player(&stage, "d"))
+        .named("d")
+        .supervised_by(&tree)
+        .backoff(backoff)
+        .spawn()
+        .unwrap();
     stage.run();
     // It waits to be started again when all ends.
     d.send(Msg::Panic).unwrap();
@@ -472,12 +603,11 @@ fn a_child_that_does_not_drain_in_time_is_left_behind() {
     let tree = Supervisor::new("tree", Strategy::OneForOne)
         .spawn(&system.handle())
         .unwrap();
-    let stuck = Child::new("stuck", move || Stuck(gate.clone(), entered.clone()));
-    let stuck = tree
-        .start_on(
-            &slow.handle(),
-            stuck.shutdown(Shutdown::Drain(Duration::ZERO)),
-        )
+    let stuck = slow
+        .actor(move || Stuck(gate.clone(), entered.clone()))
+        .supervised_by(&tree)
+        .shutdown(Shutdown::Drain(Duration::ZERO))
+        .spawn()
         .unwrap();
     stuck.send(()).unwrap();
     stuck.send(()).unwrap();
@@ -512,7 +642,13 @@ fn children_are_removed_at_run_time() {
     let said = stage.said();
     assert_eq!(said.last().unwrap(), "-b1");
     assert!(said.contains(&"b1: 1".to_owned()), "it drains: {said:?}");
-    let d = tree.start(player(&stage, "d")).unwrap();
+    let d = tree
+        .handle()
+        .actor(player(&stage, "d"))
+        .named("d")
+        .supervised_by(&tree)
+        .spawn()
+        .unwrap();
     d.send(Msg::Say(2)).unwrap();
     stage.run();
     assert_eq!(stage.said(), ["+d1", "d1: 2"]);
@@ -554,7 +690,11 @@ fn the_address_that_an_actor_gives_away_outlives_it() {
     let tree = stage.tree(Strategy::OneForOne);
     let (give, given) = mpsc::channel();
     let giver = tree
-        .start(Child::new("giver", move || Giver(give.clone())))
+        .handle()
+        .actor(move || Giver(give.clone()))
+        .named("giver")
+        .supervised_by(&tree)
+        .spawn()
         .unwrap();
     giver.send(Msg::Say(0)).unwrap();
     giver.send(Msg::Panic).unwrap();
@@ -571,9 +711,9 @@ fn the_address_that_an_actor_gives_away_outlives_it() {
 }
 
 /// Tells that it is at work, and works until it is let go; or answers.
-fn busy(entered: &mpsc::Sender<()>, gate: &Gate) -> Child<impl Actor<Msg = Busy> + Send + use<>> {
+fn busy(entered: &mpsc::Sender<()>, gate: &Gate) -> impl Fn() -> Behavior<Busy> + Send + use<> {
     let (entered, gate) = (entered.clone(), gate.clone());
-    Child::new("busy", move || {
+    move || {
         let (entered, gate) = (entered.clone(), gate.clone());
         behavior(move |msg: Busy, cx| match msg {
             Busy::Work => {
@@ -587,7 +727,7 @@ fn busy(entered: &mpsc::Sender<()>, gate: &Gate) -> Child<impl Actor<Msg = Busy>
                 Next::Continue
             }
         })
-    })
+    }
 }
 
 enum Busy {
@@ -614,16 +754,18 @@ fn two_systems() -> ([System; 2], mpsc::Sender<()>, Gate) {
 fn moved(
     near: &System,
     far: &System,
-    busy: Child<impl Actor<Msg = Busy> + Send>,
+    busy: impl Fn() -> Behavior<Busy> + Send + 'static,
+    shutdown: Shutdown,
 ) -> (Tree, Address<Busy>) {
     let tree = Supervisor::new("app", Strategy::OneForOne);
     let tree = tree.spawn(&near.handle()).unwrap();
-    let child = tree.start_on(&far.handle(), busy).unwrap();
+    let child = far.actor(busy).supervised_by(&tree).shutdown(shutdown);
+    let child = child.spawn().unwrap();
     let (here, moved) = (near.handle(), child.clone());
-    let mover = near.spawn_behavior(move |reply: Reply<()>, cx| {
+    let mover = near.spawn(behavior(move |reply: Reply<()>, cx| {
         cx.send_on(&here, &moved, Busy::Answer(reply)).unwrap();
         Next::Continue
-    });
+    }));
     let arrived = mover.unwrap().ask(|reply| reply);
     assert_eq!(arrived.wait_timeout(HANGS_AFTER), Ok(()));
     (tree, child)
@@ -633,7 +775,7 @@ fn moved(
 fn a_child_that_has_moved_is_started_again_where_it_is_until_its_system_ends() {
     let ([near, far], go, gate) = two_systems();
     let (entered, at_work) = mpsc::channel();
-    let (tree, child) = moved(&near, &far, busy(&entered, &gate));
+    let (tree, child) = moved(&near, &far, busy(&entered, &gate), Shutdown::default());
 
     let blocks = far.spawn(behavior(move |(): (), _| {
         entered.send(()).unwrap();
@@ -659,7 +801,7 @@ fn a_child_that_has_moved_is_started_again_where_it_is_until_its_system_ends() {
 fn a_child_that_has_moved_is_not_started_again_elsewhere_if_its_system_has_ended() {
     let ([near, far], _go, gate) = two_systems();
     let (entered, _at_work) = mpsc::channel();
-    let (_tree, child) = moved(&near, &far, busy(&entered, &gate));
+    let (_tree, child) = moved(&near, &far, busy(&entered, &gate), Shutdown::default());
     far.shutdown_now();
     child.send(Busy::Fail).unwrap();
     let asked = child.ask(Busy::Answer).wait_timeout(HANGS_AFTER);
@@ -685,7 +827,7 @@ fn a_child_that_ends_while_it_is_to_be_started_again_is_not_made_again() {
     let made = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let count = made.clone();
     let (telling, waiting) = (entered.clone(), gate.clone());
-    let slow = Child::new("slow", move || {
+    let slow = move || {
         count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         let slow = Slow(telling.clone(), waiting.clone());
         behavior(move |reply: Reply<()>, _| {
@@ -693,15 +835,22 @@ fn a_child_that_ends_while_it_is_to_be_started_again_is_not_made_again() {
             reply.send(());
             Next::Continue
         })
-    });
-    let slow = tree.start(slow).unwrap();
-    let sibling = tree.start(busy(&entered, &gate)).unwrap();
+    };
+    let slow = near.actor(slow).named("slow").supervised_by(&tree);
+    let slow = slow.spawn().unwrap();
+    let sibling = tree
+        .handle()
+        .actor(busy(&entered, &gate))
+        .named("busy")
+        .supervised_by(&tree)
+        .spawn()
+        .unwrap();
     // It ends on the second system, where that takes long.
     let (there, moved) = (far.handle(), slow.clone());
-    let mover = near.spawn_behavior(move |reply: Reply<()>, cx| {
+    let mover = near.spawn(behavior(move |reply: Reply<()>, cx| {
         cx.send_on(&there, &moved, reply).unwrap();
         Next::Continue
-    });
+    }));
     let arrived = mover.unwrap().ask(|reply| reply);
     assert_eq!(arrived.wait_timeout(HANGS_AFTER), Ok(()));
     slow.stop();
@@ -723,11 +872,17 @@ fn a_branch_that_is_stopped_for_good_stops_though_its_parent_halts_it() {
     let (entered, at_work) = mpsc::channel();
     let tree = Supervisor::new("app", Strategy::OneForAll);
     let tree = tree.spawn(&near.handle()).unwrap();
-    let sibling = tree.start(busy(&entered, &gate)).unwrap();
+    let sibling = tree
+        .handle()
+        .actor(busy(&entered, &gate))
+        .named("busy")
+        .supervised_by(&tree)
+        .spawn()
+        .unwrap();
     let branch = Supervisor::new("branch", Strategy::OneForOne);
-    let branch = tree.start_supervisor(branch).unwrap();
-    let child = busy(&entered, &gate).shutdown(Shutdown::DrainAll);
-    let child = branch.start_on(&far.handle(), child).unwrap();
+    let branch = branch.spawn_under(&tree).unwrap();
+    let child = far.actor(busy(&entered, &gate)).supervised_by(&branch);
+    let child = child.shutdown(Shutdown::DrainAll).spawn().unwrap();
     child.send(Busy::Work).unwrap();
     at_work.recv_timeout(HANGS_AFTER).unwrap();
     let stopped = branch.stop();
@@ -757,21 +912,34 @@ impl Drop for Removes {
 fn a_child_that_is_removed_while_its_supervisor_is_halted_spares_nobody() {
     let stage = Stage::new();
     let tree = stage.tree(Strategy::OneForAll);
-    let sibling = tree.start(player(&stage, "s")).unwrap();
+    let sibling = tree
+        .handle()
+        .actor(player(&stage, "s"))
+        .named("s")
+        .supervised_by(&tree)
+        .spawn()
+        .unwrap();
     let branch = Supervisor::new("branch", Strategy::OneForAll);
-    let branch = tree.start_supervisor(branch).unwrap();
+    let branch = branch.spawn_under(&tree).unwrap();
     for name in ["a", "b"] {
-        branch.start(player(&stage, name)).unwrap();
+        branch
+            .handle()
+            .actor(player(&stage, name))
+            .named(name)
+            .supervised_by(&branch)
+            .spawn()
+            .unwrap();
     }
     let removing = branch.clone();
-    let last = Child::new("c", move || {
+    let last = move || {
         let removes = Removes(removing.clone(), "b");
         behavior(move |(): (), _| {
             let _kept = &removes;
             Next::Continue
         })
-    });
-    branch.start(last).unwrap();
+    };
+    let last = branch.handle().actor(last).supervised_by(&branch);
+    last.spawn().unwrap();
     stage.run();
     stage.said();
     sibling.send(Msg::Fail).unwrap();
@@ -788,19 +956,26 @@ fn a_branch_that_is_stopped_for_good_is_not_begun_again() {
     let tree = stage.tree(Strategy::OneForAll);
     let kept: std::sync::Arc<std::sync::Mutex<Option<Tree>>> = std::sync::Arc::default();
     let stopping = kept.clone();
-    let sibling = Child::new("s", move || {
+    let sibling = move || {
         let stopping = stopping.clone();
         let stops = Stops(stopping);
         behavior(move |(): (), cx| {
             let _kept = &stops;
             cx.fail("as it is told")
         })
-    });
-    let sibling = tree.start(sibling).unwrap();
+    };
+    let sibling = tree.handle().actor(sibling).named("s").supervised_by(&tree);
+    let sibling = sibling.spawn().unwrap();
     let branch = Supervisor::new("branch", Strategy::OneForAll);
-    let branch = tree.start_supervisor(branch).unwrap();
+    let branch = branch.spawn_under(&tree).unwrap();
     for _ in 0..100 {
-        branch.start(player(&stage, "a")).unwrap();
+        branch
+            .handle()
+            .actor(player(&stage, "a"))
+            .named("a")
+            .supervised_by(&branch)
+            .spawn()
+            .unwrap();
     }
     stage.run();
     stage.said();
@@ -839,7 +1014,7 @@ fn one_that_fails_while_its_supervisor_hears_of_an_undone_turn_handles_nothing_m
         blocks.unwrap().send(()).unwrap();
         at_work.recv_timeout(HANGS_AFTER).unwrap();
     };
-    let child = Child::new("child", {
+    let child = {
         let (entered, gate) = (entered.clone(), gate.clone());
         move || {
             let (entered, gate, told) = (entered.clone(), gate.clone(), told.clone());
@@ -857,10 +1032,10 @@ fn one_that_fails_while_its_supervisor_hears_of_an_undone_turn_handles_nothing_m
                 }
             })
         }
-    });
+    };
     // Held, because nobody makes the actor yet.
     blocks_near();
-    let child = tree.start_on(&far.handle(), child).unwrap();
+    let child = far.actor(child).supervised_by(&tree).spawn().unwrap();
     (1..=3).for_each(|number| child.send(number).unwrap());
     go_near.send(()).unwrap();
     at_work.recv_timeout(HANGS_AFTER).unwrap();

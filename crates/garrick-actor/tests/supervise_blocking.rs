@@ -4,7 +4,8 @@
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 
-use garrick_actor::{Address, Child, Next, Reply, Strategy, Supervisor, System, Tree, behavior};
+use garrick_actor::supervise::{Strategy, Supervisor, Tree};
+use garrick_actor::{Address, Next, Reply, System, behavior};
 use garrick_testkit::HANGS_AFTER;
 
 enum Msg {
@@ -44,7 +45,7 @@ impl Scene {
         let tree = Supervisor::new("app", Strategy::OneForOne);
         let tree = tree.spawn(&system.handle()).unwrap();
         make.send(()).unwrap();
-        let child = Child::new("blocks", move || {
+        let child = move || {
             pass(&may_make);
             let (says, begins, may_go) = (says.clone(), begins.clone(), may_go.clone());
             behavior(move |msg: Msg, cx| {
@@ -65,8 +66,8 @@ impl Scene {
                 }
                 Next::Continue
             })
-        });
-        let actor = tree.start(child).unwrap();
+        };
+        let actor = system.actor(child).supervised_by(&tree).spawn().unwrap();
         Self {
             tree,
             actor,
@@ -111,10 +112,10 @@ fn a_turn_of_a_held_message_blocks_and_what_comes_meanwhile_is_handled_behind() 
     scene.make.send(()).unwrap();
     assert_eq!(scene.blocks(), 2);
     // The only worker is free meanwhile.
-    let other = scene.system.spawn_behavior(|reply: Reply<()>, _| {
+    let other = scene.system.spawn(behavior(|reply: Reply<()>, _| {
         reply.send(());
         Next::Continue
-    });
+    }));
     let answer = other.unwrap().ask(|reply| reply).wait_timeout(HANGS_AFTER);
     assert_eq!(answer, Ok(()));
     scene.send(Msg::Say(5));

@@ -6,7 +6,8 @@ mod troupe;
 
 use std::time::Duration;
 
-use garrick_actor::{Address, Restart, Strategy, Supervisor, Tree};
+use garrick_actor::Address;
+use garrick_actor::supervise::{Restart, Strategy, Supervisor, Tree};
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 use troupe::{Msg, Stage, player};
@@ -200,15 +201,16 @@ fn build(
         let (name, kind) = match node {
             Node::Leaf(restart) => {
                 let name = format!("{}.", leaves.len());
-                let child = player(stage, &name).restart(*restart);
-                leaves.push((name.clone(), tree.start(child).unwrap()));
+                let leaf = tree.handle().actor(player(stage, &name)).named(&name);
+                let leaf = leaf.supervised_by(tree).restart(*restart).spawn();
+                leaves.push((name.clone(), leaf.unwrap()));
                 let (restart, made) = (*restart, 0);
                 (name, Kind::Leaf { restart, made })
             }
             Node::Branch(strategy, restarts_max, nodes) => {
                 let (strategy, restarts_max) = (*strategy, *restarts_max);
                 let below = Supervisor::new("branch", strategy).intensity(restarts_max, WINDOW);
-                let below = tree.start_supervisor(below).unwrap();
+                let below = below.spawn_under(&tree).unwrap();
                 let children = build(stage, &below, nodes, leaves);
                 let kind = Kind::Branch {
                     strategy,

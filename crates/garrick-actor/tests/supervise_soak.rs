@@ -7,9 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use garrick_actor::{
-    Actor, Address, Child, Context, Next, Reply, Strategy, Supervisor, System, Tree,
-};
+use garrick_actor::supervise::{Strategy, Supervisor, Tree};
+use garrick_actor::{Actor, Address, Context, Next, Reply, System};
 use garrick_sched::audit;
 use garrick_testkit::{fail, setting, silence_panics};
 
@@ -76,14 +75,14 @@ fn grow(system: &System, counts: &Arc<Counts>) -> (Tree, Vec<Address<Msg>>) {
             Strategy::OneForAll,
             Strategy::RestForOne,
         ][branch % 3];
-        let below = tree.start_supervisor(supervisor(strategy)).unwrap();
+        let below = supervisor(strategy).spawn_under(&tree).unwrap();
         for _ in 0..LEAVES {
             let counts = counts.clone();
-            let child = Child::new("leaf", move || {
+            let leaf = below.handle().actor(move || {
                 counts.made.fetch_add(1, Relaxed);
                 Worker(counts.clone())
             });
-            leaves.push(below.start(child).unwrap());
+            leaves.push(leaf.supervised_by(&below).spawn().unwrap());
         }
     }
     (tree, leaves)

@@ -11,9 +11,10 @@ use std::task::Poll;
 use std::time::Duration;
 
 use common::{local, settle};
+use garrick_actor::supervise::{Strategy, Supervisor};
 use garrick_actor::{
-    Actor, Address, Child, Context, Incoming, Local, Next, NoReply, Reply, Strategy, Supervisor,
-    System, behaviors, behaviors::Request, with_receive_timeout,
+    Actor, Address, Context, Incoming, Local, Next, NoReply, Reply, System, behavior, behaviors,
+    behaviors::Request,
 };
 use garrick_sched::{Audit, audit};
 use garrick_testkit::{fail, ms, silence_panics};
@@ -157,7 +158,7 @@ fn futures_that_end_leave_no_sleep() {
     let _counting = counting();
     let (_clock, local) = local();
     leaves_nothing(&local, || {
-        let sleeper = local.spawn_async(|mailbox: Incoming<()>| async move {
+        let sleeper = local.spawn(|mailbox: Incoming<()>| async move {
             let cx = mailbox.context();
             let mut sleep = pin!(cx.sleep(HOUR));
             let mut is_over = false;
@@ -205,7 +206,7 @@ fn actors_that_end_leave_no_timers() {
         starts.send(0).unwrap();
         settle(&local);
         assert!(starts.is_stopped());
-        let waits = local.spawn(with_receive_timeout(HOUR, || 1, Starts));
+        let waits = local.actor(Starts).receive_timeout(HOUR, || 1).spawn();
         settle(&local);
         waits.send(0).unwrap();
         settle(&local);
@@ -250,9 +251,12 @@ fn a_restart_ends_the_timers_of_the_one_before() {
     let (told, heard) = channel();
     let tree = Supervisor::new("tree", Strategy::OneForOne).spawn(&local.handle());
     let tree = tree.unwrap();
-    let child = tree.start(Child::new("child", move || Restarted {
-        told: told.clone(),
-    }));
+    let child = tree
+        .handle()
+        .actor(move || Restarted { told: told.clone() })
+        .named("child")
+        .supervised_by(&tree)
+        .spawn();
     settle(&local);
     let child = child.unwrap();
     assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["started"]);
@@ -273,13 +277,13 @@ fn a_timer_is_cancelled_from_outside() {
     let _counting = counting();
     let system = System::builder().workers(2).start().unwrap();
     let (timers, started) = channel();
-    let behavior = move |(), cx: &mut garrick_actor::BehaviorContext<'_, ()>| {
+    let act = move |(), cx: &mut garrick_actor::BehaviorContext<'_, ()>| {
         let timer = cx.start_timer(HOUR, &cx.address(), ()).unwrap();
         let every = cx.send_every(HOUR, &cx.address(), ()).unwrap();
         timers.send([timer, every]).unwrap();
         Next::Continue
     };
-    let actor = system.spawn_behavior(behavior).unwrap();
+    let actor = system.spawn(behavior(act)).unwrap();
     actor.send(()).unwrap();
     let pair = started.recv().unwrap();
     pair.iter().for_each(garrick_actor::Timer::cancel);

@@ -232,10 +232,10 @@ fn ask(
     send: impl FnOnce(Reply<u64>) -> bool,
 ) {
     let asker = asker.clone();
-    let relay = cx.spawn_behavior(move |answer: Result<u64, NoReply>, cx| {
+    let relay = cx.spawn(behavior(move |answer: Result<u64, NoReply>, cx| {
         let _ = cx.send(&asker, Msg::Answer { ask, answer });
         Next::Stop
-    });
+    }));
     send(Reply::to_task(relay, |answer| answer));
 }
 

@@ -12,7 +12,8 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
 use common::settle;
-use garrick_actor::{Actor, Address, Circle, Context, Local, Next, NoReply, Reply, System};
+use garrick_actor::ask::Circle;
+use garrick_actor::{Actor, Address, Context, Local, Next, NoReply, Reply, System, behavior};
 use garrick_testkit::{ByHand, fail, ms, silence_panics};
 
 /// Answers when told.
@@ -364,11 +365,11 @@ fn an_actor_that_would_wait_is_told_at_once() {
     let (_, local) = common::local();
     let oracle = local.spawn(Oracle::default());
     let handle = local.handle();
-    let waits = local.spawn_behavior(move |(): (), _| {
+    let waits = local.spawn(behavior(move |(): (), _| {
         let answer = handle.ask_within(ms(10), &oracle, Ask::Now).wait();
         assert_eq!(answer, Err(NoReply::OnWorker));
         Next::Continue
-    });
+    }));
     waits.send(()).unwrap();
     settle(&local);
     assert_eq!(local.handle().failures(), 0);

@@ -47,6 +47,8 @@ pub use {
     remote::WORKERS_MAX,
     reply::{Ask, Call, Circle, NoReply, Reply},
     runtime::address::{Address, SendError, TaskId},
+    runtime::admission::TrySendError,
+    runtime::batch::BatchError,
     runtime::door::{Door, Notice, door},
     runtime::sponsor::{
         BLOCKING_THREADS_MAX, Builder, Ending, Failure, Handle, Here, SpawnError, Sponsor,
@@ -64,8 +66,9 @@ pub use {
 pub use {
     orders::Orders,
     pool::Audit,
-    runtime::bounded::TrySendError,
+    runtime::at_end::AtEnd,
     runtime::current::in_turn,
+    runtime::door::Gauged,
     runtime::room::{Place, Room, WhenFull},
     runtime::timer::cancel_timers_of,
     runtime::{audit, count_dead_letters},

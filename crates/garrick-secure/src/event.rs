@@ -41,7 +41,7 @@ pub struct Frame {
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Address, Local, Next};
+/// use garrick_actor::{Address, Local, Next, behavior};
 /// use garrick_secure::{Event, Listener};
 ///
 /// enum Msg {
@@ -50,10 +50,10 @@ pub struct Frame {
 /// }
 ///
 /// let local = Local::new()?;
-/// let actor: Address<Msg> = local.spawn_behavior(|msg, _| match msg {
+/// let actor: Address<Msg> = local.spawn(behavior(|msg, _| match msg {
 ///     Msg::Event(..) => Next::Continue,
 ///     Msg::Stop => Next::Stop,
-/// });
+/// }));
 /// // One actor distinguishes the events of two connections.
 /// let _first = Listener::new(actor.clone(), |event| Msg::Event(1, event));
 /// let _second = Listener::new(actor, |event| Msg::Event(2, event));

@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use garrick_actor::Nanos;
+use garrick_actor::system::Nanos;
 use garrick_sched::nanos;
 
 use crate::error::{Error, Wait};

@@ -13,7 +13,7 @@ use std::io::Write;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use garrick_actor::{Address, Next, System};
+use garrick_actor::{Address, Next, System, behavior};
 use garrick_secure::{
     Error, Event, Greeting, HELLO_BYTES, Listener, Options, PROOF_BYTES, PreSharedKey, Role, Suite,
     Transport, Writer, open,
@@ -62,9 +62,9 @@ impl Crowd {
             .unwrap();
         let listener = driver.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let tells = |told: Sender<Numbered>| {
-            let told = system.spawn_behavior(move |event, _| {
+            let told = system.spawn(behavior(move |event, _| {
                 told.send(event).map_or(Next::Stop, |()| Next::Continue)
-            });
+            }));
             told.unwrap()
         };
         let (clients, heard_by_clients) = channel();

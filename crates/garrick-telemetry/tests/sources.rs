@@ -5,7 +5,7 @@ mod common;
 use std::sync::mpsc::{self, Receiver, Sender};
 
 use common::{anywhere, start};
-use garrick_actor::{Actor, Context, Next, System};
+use garrick_actor::{Actor, Context, Next, System, behavior};
 use garrick_flow::{Graph, Slots, stages};
 use garrick_telemetry::{Node, NodeKind, Snapshot, State};
 
@@ -72,12 +72,12 @@ fn a_system_is_seen_with_its_actors_by_type() {
     telemetry.watch(system.handle());
     let (done, is_done) = mpsc::channel();
     let sink = system
-        .spawn_behavior(move |n: u32, _| {
+        .spawn(behavior(move |n: u32, _| {
             if n == 99 {
                 let _ = done.send(());
             }
             Next::Continue
-        })
+        }))
         .expect("an actor");
     for n in 0..100 {
         sink.send(n).expect("it lives");

@@ -18,7 +18,8 @@ use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
-use garrick_actor::{Driver, Drivers, StartError, System};
+use garrick_actor::system::{Driver, Drivers};
+use garrick_actor::{StartError, System};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 use tokio::task::yield_now;
@@ -37,7 +38,7 @@ pub fn system() -> Result<System, StartError> {
 }
 
 /// Driver factory that makes the workers of a system sleep in tokio's driver. Passed to
-/// [`Builder::driver`](garrick_actor::Builder::driver).
+/// [`Builder::driver`](garrick_actor::system::Builder::driver).
 ///
 /// Each worker has its own current-thread runtime, with sockets, timers and signals. All actors of
 /// the worker, async or not, run in the context of that runtime: `tokio::net`, `tokio::time`,
@@ -49,8 +50,12 @@ pub fn system() -> Result<System, StartError> {
 /// use garrick_actor::{Incoming, Reply, System};
 /// use garrick_tokio::Tokio;
 ///
-/// let system = System::builder().name("net").workers(1).driver(Tokio::new()).start()?;
-/// let patient = system.spawn_async(|mut mailbox: Incoming<Reply<&str>>| async move {
+/// let system = System::builder()
+///     .name("net")
+///     .workers(1)
+///     .driver(Tokio::new())
+///     .start()?;
+/// let patient = system.spawn(|mut mailbox: Incoming<Reply<&'static str>>| async move {
 ///     let reply = mailbox.recv().await.expect("somebody asks");
 ///     tokio::time::sleep(Duration::from_millis(1)).await;
 ///     reply.send("done");

@@ -22,7 +22,7 @@
 //! use tokio::net::{TcpListener, TcpStream};
 //!
 //! let system = garrick_tokio::system()?;
-//! let server = system.spawn_async(|mut mailbox: Incoming<Reply<u16>>| async move {
+//! let server = system.spawn(|mut mailbox: Incoming<Reply<u16>>| async move {
 //!     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
 //!     let port = listener.local_addr().expect("it is bound").port();
 //!     mailbox.recv().await.expect("somebody asks").send(port);
@@ -31,9 +31,11 @@
 //! })?;
 //! let port = server.ask(|reply| reply).wait()?;
 //!
-//! let client = system.spawn_async(move |mut mailbox: Incoming<Reply<String>>| async move {
+//! let client = system.spawn(move |mut mailbox: Incoming<Reply<String>>| async move {
 //!     let mut heard = String::new();
-//!     let mut stream = TcpStream::connect(("127.0.0.1", port)).await.expect("it listens");
+//!     let mut stream = TcpStream::connect(("127.0.0.1", port))
+//!         .await
+//!         .expect("it listens");
 //!     stream.read_to_string(&mut heard).await.expect("it writes");
 //!     mailbox.recv().await.expect("somebody asks").send(heard);
 //! })?;
@@ -56,5 +58,5 @@ pub use blocking::{BlockingError, SpawnBlocking};
 pub use driver::{Tokio, system};
 pub use end::shutdown;
 #[cfg(unix)]
-pub use garrick_actor::Ending;
+pub use garrick_actor::system::Ending;
 pub use signals::{Signals, StopSignal, run_until_signal, shutdown_on_signal};

@@ -7,7 +7,8 @@
 use std::io;
 use std::sync::Arc;
 
-use garrick_actor::{Ending, System};
+use garrick_actor::System;
+use garrick_actor::system::Ending;
 use tokio::runtime::{Builder, Handle};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -27,16 +28,16 @@ pub enum StopSignal {
 /// # Examples
 /// A server that notifies its own actors before it ends:
 /// ```no_run
-/// use garrick_actor::{Next, Reply};
+/// use garrick_actor::{Next, Reply, behavior};
 /// use garrick_tokio::{Ending, Signals};
 ///
 /// #[tokio::main]
 /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
 ///     let system = garrick_tokio::system()?;
-///     let desk = system.spawn_behavior(|close: Reply<()>, _| {
+///     let desk = system.spawn(behavior(|close: Reply<()>, _| {
 ///         close.send(());
 ///         Next::Stop
-///     })?;
+///     }))?;
 ///     let mut signals = Signals::listen()?;
 ///     println!("told to end by {:?}", signals.recv().await);
 ///     desk.ask(|reply| reply).await?;

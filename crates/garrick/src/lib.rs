@@ -8,9 +8,9 @@
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     let system = System::new()?;
-//!     let greeter = system.spawn_behavior(|name: String, _| {
+//!     let greeter = system.spawn(behavior(|name: String, _| {
 //!         println!("Hello, {name}!");
-//!     })?;
+//!     }))?;
 //!     greeter.send("actor".to_owned())?;
 //!     system.shutdown();
 //!     Ok(())
@@ -28,17 +28,18 @@
 //! | --- | --- |
 //! | begin | [`prelude`], [`System`], [`Local`] for one thread and for tests |
 //! | write an actor | [`Actor`], the attribute [`#[garrick::actor]`](macro@actor), [`Outcome`] for `?`, [`behavior()`] for closures that become |
-//! | write an actor that awaits | [`AsyncActor`], [`System::spawn_async`], [`Context::pipe`] for futures beside an actor |
+//! | write an actor that awaits | [`AsyncActor`], an async function of an [`Incoming`], [`Context::pipe`] for futures beside an actor |
+//! | spawn it | [`System::spawn`], [`Context::spawn`]; [`spawn`](mod@spawn) for names, mailboxes, stashes, timeouts and supervisors |
 //! | send and ask | [`Address`], [`Reply`], [`Ask`], [`Call`], [`Context::ask`], [`Handle::ask_within`] for asks with a time limit |
-//! | do something later | [`Context::send_after`], [`Context::send_every`], [`with_receive_timeout`], [`with_stash`] |
-//! | bound the waiting messages | [`Mailbox`], [`Inlet`], [`OnFull`], [`Workload`] |
-//! | survive failures | [`Supervisor`], [`Child`], [`Strategy`], [`Backoff`]; [`Context::watch`], [`Context::link`] |
+//! | do something later | [`Context::send_after`], [`Context::send_every`] |
+//! | bound the waiting messages | [`mailbox`] |
+//! | survive failures | [`supervise`]; [`Context::watch`], [`Context::link`] |
 //! | use ready-made actors | [`behaviors`]: race, fork, serializer, retry, breaker, limiter, .. |
 //! | spread messages | [`route`]: routers and pools |
 //! | find and notify other actors | [`naming`]: registry, receptionist, topics, event stream, dead letters |
 //! | move very many small messages | [`flow`]: pipelines of stages over zero-copy channels |
 //! | share work among plain threads | [`steal`]: a work-stealing channel |
-//! | observe the process | `telemetry`, with the feature of that name; a `tracing` span for each turn with `tracing` |
+//! | configure and observe a system | [`system`]; `telemetry`, with the feature of that name; a `tracing` span for each turn with `tracing` |
 //! | use sockets, files and signals | `tokio`, with the feature of that name |
 //! | talk to another program over an encrypted connection | `secure`, with the feature of that name |
 //!
@@ -52,17 +53,13 @@
 pub mod prelude;
 
 pub use garrick_actor::{
-    Actor, ActorPath, Address, Ask, AskWithin, AsyncActor, AsyncChild, AsyncContext, Attachment,
-    AwaySample, Backoff, BatchError, Behavior, BehaviorContext, Builder, Call, CapacityError,
-    Child, ChildState, Circle, Context, Contramap, Contramapped, Decision, Door, Driver, Drivers,
-    Ended, Ending, Failure, Fault, Handle, Incoming, Inlet, InletSink, KindSample, Local,
-    MESSAGE_BYTES_MAX, Mailbox, Nanos, Next, NoReply, Notice, OnFull, Outcome, Outlet, Pending,
-    PipeError, RealWorld, Reply, Request, Restart, STACK_BYTES_MAX, STACK_BYTES_MIN, Sample,
-    SendBatch, SendError, SendEveryError, Shutdown, SinkError, Sleep, Snapshot, SnapshotOf,
-    SpawnError, StartError, StashError, Stashing, Strategy, Streamed, SuperviseError, Supervisor,
-    System, TaskId, ThreadSpec, Ticket, Timer, Tree, TrySendError, Watch, WithPipeLimit,
-    WithReceiveTimeout, WorkerSample, Workload, World, behavior, door, naming, route,
-    with_pipe_limit, with_receive_timeout, with_stash,
+    Actor, ActorPath, Address, Ask, AsyncActor, AsyncContext, Behavior, BehaviorContext, Call,
+    Context, Ended, Failure, Handle, Incoming, Local, Next, NoReply, Outcome, Reply, SendError,
+    SpawnError, StartError, System, Timer, Watch, behavior, cyclic,
+};
+
+pub use garrick_actor::{
+    ask, door, error, future, mailbox, naming, route, spawn, supervise, system,
 };
 
 pub use garrick_macros::actor;

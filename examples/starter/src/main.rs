@@ -10,8 +10,8 @@ use std::io;
 
 use garrick::flow::{Graph, Restarts, stages};
 use garrick::prelude::*;
+use garrick::supervise::{Strategy, Supervisor};
 use garrick::telemetry::Telemetry;
-use garrick::{Child, Strategy, Supervisor};
 
 use ledger::{Entry, Ledger};
 
@@ -48,7 +48,11 @@ fn pipeline(payments: u64, ledger: Address<Entry>) -> Result<Graph, Box<dyn Erro
 fn main() -> Result<(), Box<dyn Error>> {
     let system = System::builder().probes(true).start()?;
     let tree = Supervisor::new("bank", Strategy::OneForOne).spawn(&system.handle())?;
-    let ledger = tree.start(Child::new("ledger", Ledger::default))?;
+    let ledger = system
+        .actor(Ledger::default)
+        .named("ledger")
+        .supervised_by(&tree)
+        .spawn()?;
 
     let telemetry = Telemetry::start()?;
     telemetry.watch(system.handle());

@@ -143,7 +143,9 @@ impl<M: 'static> Context<'_, M> {
     ///             Msg::CountBytes(reply) => {
     ///                 self.0 = Some(reply);
     ///                 let counted = cx.reply(Msg::Counted);
-    ///                 thread::spawn(move || counted.send(std::fs::read("Cargo.toml").map_or(0, |b| b.len())));
+    ///                 thread::spawn(move || {
+    ///                     counted.send(std::fs::read("Cargo.toml").map_or(0, |b| b.len()))
+    ///                 });
     ///             }
     ///             Msg::Counted(count) => {
     ///                 if let (Some(reply), Ok(count)) = (self.0.take(), count) {
@@ -178,7 +180,7 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Actor, Ask, Context, Local, NoReply, Reply};
+    /// use garrick_actor::{Actor, Ask, Context, Local, NoReply, Reply, behavior};
     ///
     /// struct Sum(u32);
     ///
@@ -203,10 +205,13 @@ impl<M: 'static> Context<'_, M> {
     /// }
     ///
     /// let local = Local::new()?;
-    /// let answers = local.spawn_behavior(|reply: Reply<u32>, _| {
+    /// let answers = local.spawn(behavior(|reply: Reply<u32>, _| {
     ///     reply.send(21);
-    /// });
-    /// local.spawn(Sum(0)).send(Msg::Add(answers.ask(|reply| reply))).unwrap();
+    /// }));
+    /// local
+    ///     .spawn(Sum(0))
+    ///     .send(Msg::Add(answers.ask(|reply| reply)))
+    ///     .unwrap();
     /// local.run();
     /// assert_eq!(local.handle().failures(), 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -220,7 +225,7 @@ impl<M: 'static> Context<'_, M> {
         let to = self.address();
         let give = move |answer| {
             // The send fails if the actor has stopped. It does not need the answer then.
-            let _ = to.send(convert(answer));
+            let _ = to.send_promised(convert(answer));
         };
         self.turn().spawn(Pipe {
             ask,

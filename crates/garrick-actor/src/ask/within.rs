@@ -211,7 +211,7 @@ impl<M: 'static> Context<'_, M> {
         let wait = Wait::enter(&asker, to);
         let give = move |answer| {
             // The send fails if the asker has stopped. It does not need the answer then.
-            let _ = asker.send(convert(answer));
+            let _ = asker.send_promised(convert(answer));
         };
         let turn = self.turn();
         let timer = turn.timer();
@@ -239,13 +239,15 @@ impl Handle {
     /// # Examples
     /// ```
     /// use std::time::Duration;
-    /// use garrick_actor::{NoReply, Reply, System};
+    /// use garrick_actor::{Reply, System, behavior};
     ///
     /// let system = System::new()?;
-    /// let double = system.spawn_behavior(|(n, reply): (u32, Reply<u32>), _| {
+    /// let double = system.spawn(behavior(|(n, reply): (u32, Reply<u32>), _| {
     ///     reply.send(2 * n);
-    /// })?;
-    /// let answer = system.handle().ask_within(Duration::from_secs(60), &double, |reply| (21, reply));
+    /// }))?;
+    /// let answer = system
+    ///     .handle()
+    ///     .ask_within(Duration::from_secs(60), &double, |reply| (21, reply));
     /// assert_eq!(answer.wait(), Ok(42));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

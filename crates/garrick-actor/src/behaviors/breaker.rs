@@ -39,15 +39,16 @@ use crate::model::next::Next;
 /// # Examples
 /// ```
 /// use std::time::Duration;
-/// use garrick_actor::{Local, NoReply, behaviors::{self, Request}};
+/// use garrick_actor::behaviors::{self, Request};
+/// use garrick_actor::{Local, NoReply, behavior};
 ///
 /// let local = Local::new()?;
 /// // It gives no answers.
 /// let broken = behaviors::sink::<Request<(), u32>>();
-/// let log = local.spawn_behavior(|now: behaviors::Circuit, _| {
+/// let log = local.spawn(behavior(|now: behaviors::Circuit, _| {
 ///     println!("the circuit is {now:?}");
 ///     garrick_actor::Next::Continue
-/// });
+/// }));
 /// let breaker = behaviors::breaker(broken)
 ///     .failures(2)
 ///     .rest(Duration::from_secs(3600))

@@ -22,7 +22,7 @@ use crate::system::handle::Handle;
 /// use garrick_actor::{Local, behaviors};
 ///
 /// let local = Local::new()?;
-/// let service = |name| behaviors::adapter(behaviors::constant(name), |((), reply)| reply);
+/// let service = |name| behaviors::constant(name).contramap(|((), reply)| reply);
 /// let runners = vec![service("tortoise"), service("hare")];
 /// let race = behaviors::race(&local.handle(), runners);
 /// let asked = race.ask(|reply| ((), reply));

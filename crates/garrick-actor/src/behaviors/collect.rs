@@ -106,8 +106,8 @@ impl<A: Send + 'static, B: Send + 'static> Actor for Join<A, B> {
 /// use garrick_actor::{Local, behaviors};
 ///
 /// let local = Local::new()?;
-/// let one = behaviors::adapter(behaviors::constant(1), |((), reply)| reply);
-/// let name = behaviors::adapter(behaviors::constant("one"), |((), reply)| reply);
+/// let one = behaviors::constant(1).contramap(|((), reply)| reply);
+/// let name = behaviors::constant("one").contramap(|((), reply)| reply);
 /// let both = behaviors::fork(&local.handle(), one, name);
 /// let asked = both.ask(|reply| ((), reply));
 /// local.run();
@@ -147,7 +147,7 @@ where
 /// use garrick_actor::{Local, behaviors};
 ///
 /// let local = Local::new()?;
-/// let services = (0..3).map(|n| behaviors::adapter(behaviors::constant(n), |((), reply)| reply));
+/// let services = (0..3).map(|n| behaviors::constant(n).contramap(|((), reply)| reply));
 /// let all = behaviors::par(&local.handle(), services.collect());
 /// let asked = all.ask(|reply| ((), reply));
 /// local.run();
@@ -243,7 +243,7 @@ impl<R: Send + 'static> Actor for Gather<R> {
 /// use garrick_actor::{Local, behaviors};
 ///
 /// let local = Local::new()?;
-/// let services = (0..3).map(|n| behaviors::adapter(behaviors::constant(n), |((), reply)| reply));
+/// let services = (0..3).map(|n| behaviors::constant(n).contramap(|((), reply)| reply));
 /// let in_turn = behaviors::seq(&local.handle(), services.collect());
 /// let asked = in_turn.ask(|reply| ((), reply));
 /// local.run();

@@ -23,7 +23,7 @@ pub enum Count {
 /// Counts up and down from 0.
 ///
 /// At the ends of `i64` the count stays where it is. An actor that may use only some of these
-/// messages, for example count up but not read, gets an [`adapter`](super::adapter()).
+/// messages, for example count up but not read, gets an address mapped by [`contramap`].
 ///
 /// # Examples
 /// ```
@@ -39,6 +39,8 @@ pub enum Count {
 /// assert_eq!(count.wait(), Ok(1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// [`contramap`]: garrick_sched::Address::contramap
 pub fn counter() -> impl Actor<Msg = Count> + Send {
     Counter(0)
 }

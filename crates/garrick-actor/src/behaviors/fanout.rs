@@ -17,13 +17,13 @@ use crate::roll::Roll;
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Local, Next, behaviors};
+/// use garrick_actor::{Local, Next, behavior, behaviors};
 ///
 /// let local = Local::new()?;
-/// let work = local.spawn_behavior(|_: u32, _| Next::Continue);
-/// let log = local.spawn_behavior(|n: u32, _| {
+/// let work = local.spawn(behavior(|_: u32, _| Next::Continue));
+/// let log = local.spawn(behavior(|n: u32, _| {
 ///     println!("{n} came by");
-/// });
+/// }));
 /// let logged = behaviors::tee(work, log);
 /// logged.send(1)?;
 /// local.run();
@@ -44,11 +44,14 @@ where
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Local, behaviors::{self, Count}};
+/// use garrick_actor::Local;
+/// use garrick_actor::behaviors::{self, Count};
 ///
 /// let local = Local::new()?;
 /// let counters: Vec<_> = (0..3).map(|_| local.spawn(behaviors::counter())).collect();
-/// let resets = counters.into_iter().map(|counter| behaviors::adapter(counter, |()| Count::Reset));
+/// let resets = counters
+///     .into_iter()
+///     .map(|counter| counter.contramap(|()| Count::Reset));
 /// let reset_all = behaviors::broadcast(resets.collect());
 /// reset_all.send(())?;
 /// local.run();
@@ -79,15 +82,15 @@ where
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Local, behaviors};
+/// use garrick_actor::{Local, behavior, behaviors};
 ///
 /// let local = Local::new()?;
-/// let even = local.spawn_behavior(|n: u32, _| {
+/// let even = local.spawn(behavior(|n: u32, _| {
 ///     assert_eq!(n % 2, 0);
-/// });
-/// let odd = local.spawn_behavior(|n: u32, _| {
+/// }));
+/// let odd = local.spawn(behavior(|n: u32, _| {
 ///     assert_eq!(n % 2, 1);
-/// });
+/// }));
 /// let sorted = behaviors::demux([(0, even), (1, odd)]);
 /// for n in 0..10 {
 ///     sorted.send((n % 2, n))?;
@@ -124,7 +127,7 @@ pub enum Subject<M> {
 
 /// Sends notifications to its subscribers, in the order of subscription.
 ///
-/// An actor that may only subscribe, or only notify, gets an [`adapter`](super::adapter()).
+/// An actor that may only subscribe, or only notify, gets an address mapped by [`contramap`].
 ///
 /// It costs a clone and a message for each subscriber. With `n` subscribers, adding or removing one
 /// takes O(log n) on average. Subscribers that have stopped are removed at the next notification.
@@ -132,22 +135,25 @@ pub enum Subject<M> {
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Local, Next, behaviors::{self, Subject}};
+/// use garrick_actor::behaviors::{self, Subject};
+/// use garrick_actor::{Local, Next, behavior};
 ///
 /// let local = Local::new()?;
 /// let weather = local.spawn(behaviors::subject());
-/// let reader = local.spawn_behavior(|news: &str, _| {
+/// let reader = local.spawn(behavior(|news: &str, _| {
 ///     assert_eq!(news, "rain");
 ///     Next::Stop
-/// });
+/// }));
 /// weather.send(Subject::Subscribe(reader))?;
-/// let station = behaviors::adapter(weather, Subject::Notify);
+/// let station = weather.contramap(Subject::Notify);
 /// station.send("rain")?;
 /// station.send("sun")?;
 /// local.run();
 /// assert_eq!(local.handle().failures(), 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// [`contramap`]: garrick_sched::Address::contramap
 pub fn subject<M: Clone + Send + 'static>() -> impl Actor<Msg = Subject<M>> + Send {
     Subscribers(Roll::new())
 }

@@ -18,7 +18,7 @@ pub enum Gate<M> {
 /// Passes messages on to `to`, until its owner closes it.
 ///
 /// The owner keeps the gatekeeper's address, and gives others an address that can only pass
-/// messages: an [`adapter`](super::adapter()) with [`Gate::Pass`], which cannot even stop the
+/// messages: an address mapped by [`contramap`] with [`Gate::Pass`], which cannot even stop the
 /// gatekeeper. So types separate the owner's rights from those of other senders.
 ///
 /// When closed, it stops, and its senders notice as they would notice the target's end: their
@@ -29,12 +29,13 @@ pub enum Gate<M> {
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Local, Next, behaviors::{Gate, adapter, gatekeeper}};
+/// use garrick_actor::behaviors::{Gate, gatekeeper};
+/// use garrick_actor::{Local, Next, behavior};
 ///
 /// let local = Local::new()?;
-/// let target = local.spawn_behavior(|_: &str, _| Next::Continue);
+/// let target = local.spawn(behavior(|_: &str, _| Next::Continue));
 /// let gate = local.spawn(gatekeeper(target));
-/// let guest = adapter(gate.clone(), Gate::Pass);
+/// let guest = gate.contramap(Gate::Pass);
 /// guest.send("may I?")?;
 /// local.run();
 ///
@@ -45,6 +46,8 @@ pub enum Gate<M> {
 /// assert!(guest.send("hello?").is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// [`contramap`]: garrick_sched::Address::contramap
 pub fn gatekeeper<M: Send + 'static>(to: Address<M>) -> impl Actor<Msg = Gate<M>> + Send {
     Gatekeeper { to }
 }

@@ -34,13 +34,13 @@ use crate::quiet::Several;
 /// # Examples
 /// ```
 /// use std::time::Duration;
-/// use garrick_actor::{Local, behaviors};
+/// use garrick_actor::{Local, behavior, behaviors};
 ///
 /// let local = Local::new()?;
 /// let (to, heard) = std::sync::mpsc::channel();
-/// let listener = local.spawn_behavior(move |n: u32, _| {
+/// let listener = local.spawn(behavior(move |n: u32, _| {
 ///     to.send(n).unwrap();
-/// });
+/// }));
 /// let limiter = behaviors::limiter(listener, Duration::from_micros(100)).burst(2);
 /// let limiter = local.spawn(limiter);
 /// for n in 0..4 {

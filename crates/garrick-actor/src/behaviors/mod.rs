@@ -9,17 +9,17 @@
 //! ```
 //!
 //! A wrapper of a service is a service again, so wrappers nest. A [`serializer`] around a
-//! [`timeout`] around your own actor is one address, and its users see no difference. An
-//! [`adapter`] turns an actor with messages of another type into a service.
+//! [`timeout`] around your own actor is one address, and its users see no difference.
+//! [`contramap`] turns the address of an actor with messages of another type into a service.
 //!
 //! # Doors and actors
 //!
 //! Behaviors without state are *doors*: the constructor returns an address, and there is no actor
 //! behind it to be spawned. Every sender runs the door's code immediately, several senders at a
-//! time, as a part of its own turn: [`constant`], [`forward`], [`label`], [`adapter`], [`tag`],
-//! [`sink`], [`tee`], [`broadcast`] and [`demux`]. [`race`], [`fork`], [`par`], [`seq`], [`pipe`],
-//! [`timer`] and [`timeout`] are doors too. They create an actor for each question, on a given
-//! system.
+//! time, as a part of its own turn: [`constant`], [`forward`], [`label`], [`tag`], [`sink`],
+//! [`tee`], [`broadcast`] and [`demux`]. An address mapped by [`contramap`] leads to a door, too.
+//! [`race`], [`fork`], [`par`], [`seq`], [`pipe`], [`timer`] and [`timeout`] are doors that create
+//! an actor for each question, on a given system.
 //!
 //! Behaviors that change from message to message are actors, to be spawned: [`once`], [`join`],
 //! [`serializer`], [`gatekeeper`], [`sequencer`], [`mux`], [`subject`], [`counter`], [`delay`],
@@ -45,13 +45,15 @@
 //! use garrick_actor::{Local, behaviors};
 //!
 //! let local = Local::new()?;
-//! let resource = behaviors::adapter(behaviors::constant(42), |((), reply)| reply);
+//! let resource = behaviors::constant(42).contramap(|((), reply)| reply);
 //! let one_at_a_time = local.spawn(behaviors::serializer(resource));
 //! let answer = one_at_a_time.ask(|reply| ((), reply));
 //! local.run();
 //! assert_eq!(answer.wait(), Ok(42));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! [`contramap`]: garrick_sched::Address::contramap
 
 mod random;
 mod service;
@@ -88,7 +90,7 @@ pub use gatekeeper::{Gate, gatekeeper};
 pub use limiter::{Limiter, limiter};
 pub use mux::{Mux, mux};
 pub use order::sequencer;
-pub use relay::{Tag, adapter, constant, forward, label, once, sink, tag};
+pub use relay::{Tag, constant, forward, label, once, sink, tag};
 pub use retry::{Retry, retry};
 pub use service::{Request, Service};
 pub use timing::{delay, timeout, timer};

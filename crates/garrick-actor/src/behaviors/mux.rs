@@ -31,8 +31,8 @@ pub enum Mux<Q, R: 'static> {
 /// Creates a service from a `wire` without replies. It numbers the questions, and gives each answer
 /// to the asker of the question of that number, in whatever order answers come.
 ///
-/// Askers get an [`adapter`](super::adapter()) with [`Mux::Ask`], the other end of the wire gets
-/// one with [`Mux::Answer`].
+/// Askers get an address mapped by [`contramap`] with [`Mux::Ask`]. The other end of the wire gets
+/// an address mapped with [`Mux::Answer`].
 ///
 /// It costs two messages and a place in a map for each question. An answer to a question that is
 /// not open is a dead letter. When the wire has ended, all open questions have no answer, and the
@@ -41,15 +41,16 @@ pub enum Mux<Q, R: 'static> {
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Local, behaviors::{self, Mux}};
+/// use garrick_actor::behaviors::{self, Mux};
+/// use garrick_actor::{Local, behavior};
 ///
 /// let local = Local::new()?;
 /// let (to, sent) = std::sync::mpsc::channel();
-/// let wire = local.spawn_behavior(move |numbered: (u64, &str), _| {
+/// let wire = local.spawn(behavior(move |numbered: (u64, &str), _| {
 ///     to.send(numbered).unwrap();
-/// });
+/// }));
 /// let mux = local.spawn(behaviors::mux(wire));
-/// let service = behaviors::adapter(mux.clone(), Mux::Ask);
+/// let service = mux.contramap(Mux::Ask);
 /// let one = service.ask(|reply| ("one", reply));
 /// let three = service.ask(|reply| ("three", reply));
 /// local.run();
@@ -63,6 +64,8 @@ pub enum Mux<Q, R: 'static> {
 /// assert_eq!((one.wait(), three.wait()), (Ok(3), Ok(5)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// [`contramap`]: garrick_sched::Address::contramap
 pub fn mux<Q, R>(wire: Address<(u64, Q)>) -> impl Actor<Msg = Mux<Q, R>> + Send
 where
     Q: Send + 'static,

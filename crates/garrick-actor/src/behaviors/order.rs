@@ -22,13 +22,13 @@ use crate::quiet::Several;
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Local, behaviors};
+/// use garrick_actor::{Local, behavior, behaviors};
 ///
 /// let local = Local::new()?;
 /// let (to, heard) = std::sync::mpsc::channel();
-/// let listener = local.spawn_behavior(move |word: &str, _| {
+/// let listener = local.spawn(behavior(move |word: &str, _| {
 ///     to.send(word).unwrap();
-/// });
+/// }));
 /// let sequencer = local.spawn(behaviors::sequencer(listener));
 /// for numbered in [(1, "b"), (2, "c"), (0, "a")] {
 ///     sequencer.send(numbered)?;

@@ -41,12 +41,12 @@ where
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Local, behaviors};
+/// use garrick_actor::{Local, behavior, behaviors};
 ///
 /// let local = Local::new()?;
-/// let target = local.spawn_behavior(|n: u32, _| {
+/// let target = local.spawn(behavior(|n: u32, _| {
 ///     assert_eq!(n, 1);
-/// });
+/// }));
 /// let other_name = behaviors::forward(target);
 /// other_name.send(1)?;
 /// local.run();
@@ -64,12 +64,12 @@ pub fn forward<M: Send + 'static>(to: Address<M>) -> Address<M> {
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Local, behaviors};
+/// use garrick_actor::{Local, behavior, behaviors};
 ///
 /// let local = Local::new()?;
-/// let log = local.spawn_behavior(|(level, line): (&str, &str), _| {
+/// let log = local.spawn(behavior(|(level, line): (&str, &str), _| {
 ///     println!("{level}: {line}");
-/// });
+/// }));
 /// let warn = behaviors::label(log.clone(), "warning");
 /// let note = behaviors::label(log, "note");
 /// warn.send("it is late")?;
@@ -88,43 +88,6 @@ where
     })
 }
 
-/// Passes the result of `function` for every message on to `to`: `to` as an address for other
-/// messages. With the variant of an enum as the function, the address gives only the right to send
-/// that variant.
-///
-/// Works like [`contramap`](crate::Contramap::contramap), but is a door. It costs the call. If the
-/// target stops while the function runs, the message is lost. A [`Reply`] in it answers
-/// `NoReply::Dropped`.
-///
-/// # Examples
-/// ```
-/// use garrick_actor::{Local, behaviors};
-///
-/// let local = Local::new()?;
-/// let length = local.spawn_behavior(|n: usize, _| {
-///     assert_eq!(n, 5);
-/// });
-/// let word = behaviors::adapter(length, |word: &str| word.len());
-/// word.send("hello")?;
-/// local.run();
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn adapter<N, M, F>(to: Address<M>, function: F) -> Address<N>
-where
-    N: Send + 'static,
-    M: Send + 'static,
-    F: Fn(N) -> M + Send + Sync + 'static,
-{
-    passage(move |msg| {
-        if to.is_stopped() {
-            return Err(SendError(msg));
-        }
-        // The converted message can no longer be turned back into the original.
-        let _ = to.send(function(msg));
-        Ok(())
-    })
-}
-
 /// An unforgeable label. Created by [`tag`].
 #[derive(Clone)]
 pub struct Tag(Arc<()>);
@@ -136,13 +99,14 @@ pub struct Tag(Arc<()>);
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Local, behaviors::{self, Tag}};
+/// use garrick_actor::behaviors::{self, Tag};
+/// use garrick_actor::{Local, behavior};
 ///
 /// let local = Local::new()?;
 /// let (to, heard) = std::sync::mpsc::channel();
-/// let judge = local.spawn_behavior(move |tagged: (Tag, u32), _| {
+/// let judge = local.spawn(behavior(move |tagged: (Tag, u32), _| {
 ///     to.send(tagged).unwrap();
-/// });
+/// }));
 /// let (one, tag_of_one) = behaviors::tag(judge.clone());
 /// let (other, tag_of_other) = behaviors::tag(judge);
 /// one.send(1)?;
@@ -204,12 +168,12 @@ pub fn sink<M: Send + 'static>() -> Address<M> {
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Local, behaviors};
+/// use garrick_actor::{Local, behavior, behaviors};
 ///
 /// let local = Local::new()?;
-/// let winner = local.spawn_behavior(|name: &str, _| {
+/// let winner = local.spawn(behavior(|name: &str, _| {
 ///     assert_eq!(name, "Atalanta");
-/// });
+/// }));
 /// let line = local.spawn(behaviors::once(winner));
 /// line.send("Atalanta")?;
 /// line.send("Hippomenes")?;

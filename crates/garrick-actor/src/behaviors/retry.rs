@@ -47,7 +47,9 @@ use crate::model::context::Context;
 ///
 /// let system = System::new()?;
 /// let moody = system.spawn(Moody(0))?;
-/// let steady = behaviors::retry(moody).tries(3).backoff(Duration::from_micros(10), Duration::from_millis(1));
+/// let steady = behaviors::retry(moody)
+///     .tries(3)
+///     .backoff(Duration::from_micros(10), Duration::from_millis(1));
 /// let steady = system.spawn(steady)?;
 /// assert_eq!(steady.ask(|reply| ((), reply)).wait(), Ok(3));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -23,7 +23,7 @@ use crate::system::handle::Handle;
 /// use garrick_actor::{Local, behaviors};
 ///
 /// let local = Local::new()?;
-/// let service = behaviors::adapter(behaviors::constant("done"), |((), reply)| reply);
+/// let service = behaviors::constant("done").contramap(|((), reply)| reply);
 /// let timed = behaviors::timer(&local.handle(), service);
 /// let asked = timed.ask(|reply| ((), reply));
 /// local.run();
@@ -95,13 +95,13 @@ impl<Q: Send + 'static, R: Send + 'static> Actor for Stopwatch<Q, R> {
 /// # Examples
 /// ```
 /// use std::time::Duration;
-/// use garrick_actor::{Local, behaviors};
+/// use garrick_actor::{Local, behavior, behaviors};
 ///
 /// let local = Local::new()?;
 /// let (done, is_done) = std::sync::mpsc::channel();
-/// let target = local.spawn_behavior(move |(), _| {
+/// let target = local.spawn(behavior(move |(), _| {
 ///     done.send(()).unwrap();
-/// });
+/// }));
 /// let later = local.spawn(behaviors::delay(target, Duration::from_micros(50)));
 /// later.send(())?;
 /// local.run_until(|| is_done.try_recv().is_ok());
@@ -143,7 +143,8 @@ impl<M: Send + 'static> Actor for Delay<M> {
 /// # Examples
 /// ```
 /// use std::time::Duration;
-/// use garrick_actor::{Actor, Context, Local, NoReply, Reply, behaviors::{self, Request}};
+/// use garrick_actor::behaviors::{self, Request};
+/// use garrick_actor::{Actor, Context, NoReply, Reply, System};
 ///
 /// /// Keeps its replies and never answers.
 /// struct Hoarder(Vec<Reply<u32>>);
@@ -157,7 +158,7 @@ impl<M: Send + 'static> Actor for Delay<M> {
 ///     }
 /// }
 ///
-/// let system = garrick_actor::System::new()?;
+/// let system = System::new()?;
 /// let hoarder = system.spawn(Hoarder(Vec::new()))?;
 /// let timed = behaviors::timeout(&system.handle(), hoarder, Duration::from_millis(1));
 /// assert_eq!(timed.ask(|reply| ((), reply)).wait(), Err(NoReply::Dropped));

@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 use std::{fmt, mem};
 
-use crate::quiet::{self, Several};
+use crate::quiet::Several;
 
 /// The stash of an actor. Only the turns of that actor touch it.
 pub(crate) struct Shelf<M> {
@@ -55,25 +55,28 @@ impl<M> Shelf<M> {
         count
     }
 
-    /// Commits the turn, and returns the messages that it has unstashed, oldest first.
-    pub(crate) fn commit(&mut self) -> impl Iterator<Item = M> {
+    /// Commits the turn. Returns the messages that it has unstashed, oldest first.
+    #[must_use = "they go back to the actor"]
+    pub(crate) fn commit(&mut self) -> Several<VecDeque<M>> {
         self.added = 0;
         let released = mem::take(&mut self.released);
-        self.kept.drain(..released)
+        let rest = self.kept.split_off(released);
+        mem::replace(&mut *self.kept, rest).into()
     }
 
-    /// Undoes the changes of the turn.
-    pub(crate) fn undo(&mut self) {
+    /// Undoes the changes of the turn. Returns the messages that the turn has stashed.
+    #[must_use = "their destructors are foreign code"]
+    pub(crate) fn undo(&mut self) -> Several<VecDeque<M>> {
         self.released = 0;
         let added = mem::take(&mut self.added);
         let before = self.kept.len() - added;
-        quiet::drop_each(self.kept.split_off(before));
+        self.kept.split_off(before).into()
     }
 
-    /// Takes all messages, after undoing the changes of the turn.
-    pub(crate) fn take_all(&mut self) -> VecDeque<M> {
-        self.undo();
-        mem::take(&mut *self.kept)
+    /// Takes all messages, also those that the turn under way has stashed.
+    pub(crate) fn take_all(&mut self) -> Several<VecDeque<M>> {
+        (self.added, self.released) = (0, 0);
+        mem::take(&mut self.kept)
     }
 }
 
@@ -144,18 +147,19 @@ mod tests {
                         prop_assert_eq!(shelf.release(count), model.release(count));
                     }
                     Step::Commit => {
-                        let released: Vec<_> = shelf.commit().collect();
+                        let released = Vec::from(mem::take(&mut *shelf.commit()));
                         prop_assert_eq!(released, mem::take(&mut model.released));
                         before = model.clone();
                     }
                     Step::Undo => {
-                        shelf.undo();
+                        drop(shelf.undo());
                         model = before.clone();
                     }
                 }
                 prop_assert_eq!(shelf.len(), model.kept.len());
             }
-            prop_assert_eq!(Vec::from(shelf.take_all()), before.kept);
+            drop(shelf.undo());
+            prop_assert_eq!(Vec::from(mem::take(&mut *shelf.take_all())), before.kept);
         }
     }
 }

@@ -1,5 +1,9 @@
-//! Wrappers that give an actor more than a mailbox: a name, a stash, a limit for its futures.
+//! Options that give an actor more than a mailbox: a name, a stash, a receive timeout, a limit for
+//! its futures.
 
 pub(crate) mod named;
-pub(crate) mod pipe_limit;
+
+pub(crate) mod receive_timeout;
 pub(crate) mod stash;
+
+pub(crate) mod with;

@@ -1,111 +1,221 @@
 //! Messages set aside for later.
 //!
-//! A wrapper around the actor keeps the messages, and checks how each turn ends. If the turn ends
-//! well, messages that it stashed stay stashed, and messages that it unstashed are sent to the
-//! actor. If not, the stash is as it was before the turn. An actor without the wrapper pays
-//! nothing.
+//! An actor's cell has no place for them, and most actors never need one. So a table finds the
+//! stash of an actor by its [`TaskId`] while it holds messages. Changes take effect when the turn
+//! commits, and are taken back when it is undone: the turn's end calls [`Changes`].
+//!
+//! ```text
+//!   cx.stash ------> added --- commit ---> kept --- the actor ends ---> dead letters
+//!   cx.unstash_all --------------------> released --- commit ---> sent to the actor
+//! ```
 //!
 //! Unstashed messages go to the end of the mailbox. Messages that wait there already are handled
-//! first.
+//! first. They were accepted before, so a bounded mailbox takes them above its bound.
 
-use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::any::Any;
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::mem;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use garrick_sched::{Flow, Handle, Task, Turn};
+use garrick_sched::{Address, AtEnd, TaskId, Watch, count_dead_letters};
+use indexmap::IndexMap;
 
 use crate::beside::Beside;
 use crate::beside::shelf::Shelf;
-use crate::model::actor::Actor;
 use crate::model::context::Context;
-use crate::model::next::Next;
-use crate::model::outcome::Outcome;
-use crate::quiet::{self, Several};
 
-/// Gives an actor a stash of up to `capacity` messages. The actor uses it by [`Context::stash`] and
-/// [`Context::unstash_all`].
-///
-/// Messages that are still stashed when the actor ends, however it ends, become dead letters.
-///
-/// # Examples
-/// A door that makes callers wait until it is opened, as two behaviors:
-/// ```
-/// use garrick_actor::{Behavior, Local, Reply, behavior, with_stash};
-///
-/// enum Msg {
-///     Open,
-///     Enter(Reply<&'static str>),
-/// }
-///
-/// fn closed() -> Behavior<Msg> {
-///     behavior(|msg, cx| {
-///         match msg {
-///             Msg::Open => {
-///                 cx.unstash_all();
-///                 cx.becomes_behavior(open());
-///             }
-///             // A message over the capacity is dropped with its reply.
-///             caller => drop(cx.stash(caller)),
-///         }
-///     })
-/// }
-///
-/// fn open() -> Behavior<Msg> {
-///     behavior(|msg, _| {
-///         if let Msg::Enter(reply) = msg {
-///             reply.send("welcome");
-///         }
-///     })
-/// }
-///
-/// let local = Local::new()?;
-/// let door = local.spawn(with_stash(100, closed()));
-/// let caller = door.ask(Msg::Enter);
-/// door.send(Msg::Open).unwrap();
-/// assert_eq!(local.block_on(caller), Ok("welcome"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn with_stash<A>(capacity: usize, actor: A) -> Stashing<A>
-where
-    A: Actor<Msg: Send>,
-{
-    Stashing {
-        actor,
-        shelf: RefCell::new(Shelf::new(capacity)),
-        sponsor: None,
+/// Maximum number of messages in a stash. [`Spawn::stash`](crate::spawn::Spawn::stash) sets another
+/// one.
+const CAPACITY: usize = 1024;
+/// Number of tables, each with its own lock.
+const SHARDS: usize = 16;
+
+/// Drops a stash, whatever the type of its messages.
+trait Drops: Send + Sync {
+    /// Drops the messages as dead letters.
+    fn drop_all(&self);
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+}
+
+type Shard = Mutex<IndexMap<TaskId, Arc<dyn Drops>>>;
+
+static STASHES: LazyLock<[Shard; SHARDS]> = LazyLock::new(Default::default);
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No code under these locks can fail halfway.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn shard(owner: TaskId) -> MutexGuard<'static, IndexMap<TaskId, Arc<dyn Drops>>> {
+    let mut hasher = DefaultHasher::new();
+    owner.hash(&mut hasher);
+    lock(&STASHES[hasher.finish() as usize % SHARDS])
+}
+
+/// Drops the stash of an actor that has ended or is to be replaced. Its messages become dead
+/// letters.
+pub(crate) fn drop_of(owner: TaskId) {
+    let stash = shard(owner).swap_remove(&owner);
+    if let Some(stash) = stash {
+        stash.drop_all();
     }
 }
 
-/// An actor with a stash, created by [`with_stash`].
-pub struct Stashing<A: Actor<Msg: Send>> {
-    actor: A,
-    shelf: RefCell<Shelf<A::Msg>>,
-    /// Sponsor that runs the actor. Set once a message has been stashed.
-    sponsor: Option<Handle>,
+/// The messages of an actor, and what is known of the turn under way.
+struct Inner<M> {
+    shelf: Shelf<M>,
+    /// True if the turn under way has changed something.
+    is_changed: bool,
+    /// Watch for the actor's end, while there are messages.
+    watch: Option<Watch>,
 }
 
-/// The reason why a message was not stashed. Returns the message.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum StashError<M> {
-    /// The stash holds the number of messages that was passed to [`with_stash`].
-    Full(M),
-    /// The actor was not created by [`with_stash`].
-    Missing(M),
+/// The stash of an actor. The turns of the actor change it, its end drops it.
+struct Stash<M>(Mutex<Inner<M>>);
+
+impl<M: Send + 'static> Stash<M> {
+    /// Returns the stash of an actor, if there is one.
+    fn of(owner: TaskId) -> Option<Arc<Self>> {
+        let stash = shard(owner).get(&owner)?.clone();
+        Self::known(stash)
+    }
+
+    /// Returns the stash of an actor.
+    fn of_or_new(owner: TaskId, capacity: usize) -> Arc<Self> {
+        let stash = shard(owner)
+            .entry(owner)
+            .or_insert_with(|| {
+                Arc::new(Self(Mutex::new(Inner {
+                    shelf: Shelf::new(capacity),
+                    is_changed: false,
+                    watch: None,
+                })))
+            })
+            .clone();
+        Self::known(stash).expect("an actor has messages of one type")
+    }
+
+    fn known(stash: Arc<dyn Drops>) -> Option<Arc<Self>> {
+        stash.into_any().downcast().ok()
+    }
 }
 
-impl<M: 'static> Context<'_, M> {
-    /// Stashes a message if this turn ends well.
+impl<M: Send + 'static> Drops for Stash<M> {
+    fn drop_all(&self) {
+        let mut inner = lock(&self.0);
+        let (left, watch) = (inner.shelf.take_all(), inner.watch.take());
+        drop(inner);
+        if let Some(watch) = watch {
+            watch.cancel();
+        }
+        count_dead_letters(left.len() as u64);
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}
+
+/// The changes of a turn to the stash of its actor.
+struct Changes<M> {
+    stash: Arc<Stash<M>>,
+    actor: Address<M>,
+}
+
+impl<M: Send + 'static> Changes<M> {
+    /// Ends a turn. Forgets a stash that is empty, and watches the actor of another one.
+    fn end(&self, mut inner: MutexGuard<'_, Inner<M>>) {
+        inner.is_changed = false;
+        let owner = self.actor.id();
+        if inner.shelf.len() == 0 {
+            let watch = inner.watch.take();
+            drop(inner);
+            drop(shard(owner).swap_remove(&owner));
+            if let Some(watch) = watch {
+                watch.cancel();
+            }
+        } else if inner.watch.is_none() {
+            drop(inner);
+            // An actor that has ended already drops the stash at once.
+            let watch = self.actor.watch(move |_| drop_of(owner));
+            lock(&self.stash.0).watch = Some(watch);
+        }
+    }
+}
+
+impl<M: Send + 'static> AtEnd for Changes<M> {
+    fn committed(&self) {
+        let mut inner = lock(&self.stash.0);
+        let mut released = inner.shelf.commit();
+        self.end(inner);
+        for msg in mem::take(&mut *released) {
+            // An actor that another thread stops at this moment no longer receives the message.
+            let _ = self.actor.send_promised(msg);
+        }
+    }
+
+    fn undone(&self) {
+        let mut inner = lock(&self.stash.0);
+        let added = inner.shelf.undo();
+        self.end(inner);
+        drop(added);
+    }
+}
+
+impl<M: Send + 'static> Context<'_, M> {
+    /// Stashes a message if this turn ends well. The stash holds 1,024 messages, or as many as
+    /// [`Spawn::stash`](crate::spawn::Spawn::stash) allows.
+    ///
+    /// Messages that are still stashed when the actor ends, however it ends, become dead letters.
     ///
     /// # Errors
-    /// Returns the message if the stash is full, or if the actor has no stash.
+    /// Returns the message if the stash is full.
     ///
     /// # Examples
-    /// See [`with_stash`].
+    /// A door that makes callers wait until it is opened, as two behaviors:
+    /// ```
+    /// use garrick_actor::{Behavior, Local, Reply, behavior};
+    ///
+    /// enum Msg {
+    ///     Open,
+    ///     Enter(Reply<&'static str>),
+    /// }
+    ///
+    /// fn closed() -> Behavior<Msg> {
+    ///     behavior(|msg, cx| {
+    ///         match msg {
+    ///             Msg::Open => {
+    ///                 cx.unstash_all();
+    ///                 cx.becomes_behavior(open());
+    ///             }
+    ///             // A message over the capacity is dropped with its reply.
+    ///             caller => drop(cx.stash(caller)),
+    ///         }
+    ///     })
+    /// }
+    ///
+    /// fn open() -> Behavior<Msg> {
+    ///     behavior(|msg, _| {
+    ///         if let Msg::Enter(reply) = msg {
+    ///             reply.send("welcome");
+    ///         }
+    ///     })
+    /// }
+    ///
+    /// let local = Local::new()?;
+    /// let door = local.spawn(closed());
+    /// let caller = door.ask(Msg::Enter);
+    /// door.send(Msg::Open).unwrap();
+    /// assert_eq!(local.block_on(caller), Ok("welcome"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn stash(&self, msg: M) -> Result<(), StashError<M>> {
-        match self.beside().stash {
-            Some(shelf) => shelf.borrow_mut().add(msg).map_err(StashError::Full),
-            None => Err(StashError::Missing(msg)),
-        }
+        let capacity = self.beside().and_then(Beside::stash).unwrap_or(CAPACITY);
+        let stash = Stash::of_or_new(self.address().id(), capacity);
+        self.change(&stash, |shelf| shelf.add(msg))
+            .map_err(StashError)
     }
 
     /// Unstashes all messages if this turn ends well, and returns their number. This actor receives
@@ -117,128 +227,48 @@ impl<M: 'static> Context<'_, M> {
     /// Unstashes the oldest messages, at most `count` of them, and returns their number. See
     /// [`Context::unstash_all`].
     pub fn unstash(&self, count: usize) -> usize {
-        let shelf = self.beside().stash;
-        shelf.map_or(0, |shelf| shelf.borrow_mut().release(count))
+        let stash = Stash::of(self.address().id());
+        stash.map_or(0, |stash| self.change(&stash, |shelf| shelf.release(count)))
     }
 
     /// Returns the number of stashed messages.
     #[must_use]
     pub fn stash_len(&self) -> usize {
-        let shelf = self.beside().stash;
-        shelf.map_or(0, |shelf| shelf.borrow().len())
+        let stash = Stash::<M>::of(self.address().id());
+        stash.map_or(0, |stash| lock(&stash.0).shelf.len())
     }
-}
 
-impl<A: Actor<Msg: Send>> Stashing<A> {
-    /// Runs a turn of the actor, and commits or undoes its changes to the stash.
-    fn turn(
-        &mut self,
-        cx: &mut Context<'_, A::Msg>,
-        turn: impl FnOnce(&mut A, &mut Context<'_, A::Msg>) -> Next,
-    ) -> Next {
-        // Undo the changes of a turn that panicked, if the actor has survived it.
-        self.shelf.get_mut().undo();
-        let beside = Beside {
-            stash: Some(&self.shelf),
-            ..cx.beside()
-        };
-        let next = turn(&mut self.actor, &mut cx.with(&beside));
-        let shelf = self.shelf.get_mut();
-        if matches!(next, Next::Undo | Next::Fail) {
-            shelf.undo();
-            return next;
+    /// Changes the stash, and registers the change for the end of the turn.
+    fn change<R>(&self, stash: &Arc<Stash<M>>, change: impl FnOnce(&mut Shelf<M>) -> R) -> R {
+        let mut inner = lock(&stash.0);
+        let changed = change(&mut inner.shelf);
+        let is_first = !mem::replace(&mut inner.is_changed, true);
+        drop(inner);
+        if is_first {
+            self.turn().at_end(Arc::new(Changes {
+                stash: stash.clone(),
+                actor: self.address(),
+            }));
         }
-        for msg in shelf.commit() {
-            // An actor that another thread stops at this moment no longer receives the message.
-            let _ = cx.send(&cx.address(), msg);
-        }
-        if shelf.len() > 0 && self.sponsor.is_none() {
-            self.sponsor = Some(cx.turn().sponsor());
-        }
-        next
+        changed
     }
 }
 
-impl<A: Actor<Msg: Send>> Actor for Stashing<A> {
-    type Msg = A::Msg;
-    type Outcome = Next;
-    const STARTS: bool = A::STARTS;
-    const BLOCKS: bool = A::BLOCKS;
-
-    fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
-        self.turn(cx, |actor, cx| actor.started(cx).into_next())
-    }
-
-    fn receive(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> Next {
-        self.turn(cx, |actor, cx| actor.receive(msg, cx).into_next())
-    }
-
-    fn name() -> &'static str {
-        A::name()
-    }
-}
-
-impl<A: Actor<Msg: Send>> Drop for Stashing<A> {
-    fn drop(&mut self) {
-        let left = Several::from(self.shelf.get_mut().take_all());
-        if let Some(sponsor) = self.sponsor.take() {
-            bury(&sponsor, left);
-        }
-    }
-}
-
-/// Turns messages into dead letters: sends them to a task that stops before the first.
-fn bury<M: Send + 'static>(sponsor: &Handle, mut letters: Several<VecDeque<M>>) {
-    if letters.is_empty() {
-        return;
-    }
-    // A sponsor that has ended no longer counts.
-    if let Ok(grave) = sponsor.spawn(Grave(std::marker::PhantomData)) {
-        for letter in letters.drain(..) {
-            quiet::drop(grave.send(letter));
-        }
-    }
-}
-
-/// Stops before the first message.
-struct Grave<M>(std::marker::PhantomData<fn(M)>);
-
-impl<M: 'static> Task for Grave<M> {
-    type Message = M;
-    const STARTS: bool = true;
-
-    fn start(&mut self, _: &Turn<'_, M>) -> Flow {
-        Flow::Stop
-    }
-
-    fn receive(&mut self, _: M, _: &Turn<'_, M>) -> Flow {
-        Flow::Stop
-    }
-}
-
-impl<A: Actor<Msg: Send>> fmt::Debug for Stashing<A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stashing")
-            .field("stash", &self.shelf)
-            .finish_non_exhaustive()
-    }
-}
+/// The error for a message that finds the stash full. Contains the message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct StashError<M>(pub M);
 
 impl<M> fmt::Debug for StashError<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full(_) => "Full(..)",
-            Self::Missing(_) => "Missing(..)",
-        })
+        f.debug_tuple("StashError").finish_non_exhaustive()
     }
 }
 
 impl<M> fmt::Display for StashError<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full(_) => "the stash is full: it holds as many messages as `with_stash` allows",
-            Self::Missing(_) => "the actor has no stash: spawn it by `with_stash`",
-        })
+        f.write_str(
+            "the stash is full: spawn the actor with `.stash(capacity)` to allow more messages",
+        )
     }
 }
 

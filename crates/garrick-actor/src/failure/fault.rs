@@ -32,8 +32,8 @@ pub enum Fault {
     Error(Arc<dyn Error + Send + Sync>),
     /// A supervisor gave up, with this message.
     Escalated(Arc<str>),
-    /// The actor stopped by itself. No decider is called: [`Restart`](crate::Restart) governs this
-    /// case.
+    /// The actor stopped by itself. No decider is called: [`Restart`](crate::supervise::Restart)
+    /// governs this case.
     Stopped,
 }
 

@@ -1,26 +1,37 @@
-//! The paths of named actors.
+//! The paths of actors.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The place of an actor among the named actors. It consists of the path of its parent, if the
-/// parent has a name, its own name, and a number that no other actor of the process has.
+use garrick_sched::TaskId;
+
+/// The place of an actor among the others, such as `/user/bank#1/teller#7`. It consists of the path
+/// of its parent, its own name, and a number that no other actor of the process has. The parent is
+/// the actor that spawned it, if that has a name, or its supervisor. The path of an actor without a
+/// name has its type and its id, as in `/user/Teller@7f3a51c0`. No two living actors have the same
+/// path.
 ///
 /// # Examples
 /// ```
 /// use garrick_actor::{Local, Next, behavior};
 ///
 /// let local = Local::new()?;
-/// let bank = local.spawn_named("bank", behavior(|(): (), cx| {
-///     let bank = cx.path().expect("it has a name").to_string();
-///     assert!(bank.starts_with("/user/bank#"));
-///     let teller = cx.spawn_named("teller", behavior(move |(): (), cx| {
-///         let teller = cx.path().expect("it has a name").as_str();
-///         assert!(teller.starts_with(&bank) && teller.contains("/teller#"));
-///     }));
-///     let _ = cx.send(&teller, ());
-///     Next::Continue
-/// }));
+/// let bank = local
+///     .actor(behavior(|(): (), cx| {
+///         let bank = cx.path().to_string();
+///         assert!(bank.starts_with("/user/bank#"));
+///         let teller = cx
+///             .actor(behavior(move |(): (), cx| {
+///                 let teller = cx.path();
+///                 assert!(teller.as_str().starts_with(&format!("{bank}/teller#")));
+///             }))
+///             .named("teller")
+///             .spawn();
+///         let _ = cx.send(&teller, ());
+///         Next::Continue
+///     }))
+///     .named("bank")
+///     .spawn();
 /// bank.send(())?;
 /// local.run();
 /// assert_eq!(local.handle().failures(), 0);
@@ -44,14 +55,30 @@ impl ActorPath {
     /// Panics if the name is empty, or contains `/`, `#` or a control character.
     #[track_caller]
     pub(crate) fn new(parent: Option<&Self>, name: &str) -> Self {
-        assert!(
-            !name.is_empty() && !name.contains(['/', '#']) && !name.contains(char::is_control),
-            "an actor's name must have a character, and neither `/`, `#` nor control characters, unlike {name:?}"
-        );
+        Self::check(name);
         let parent = parent.map_or(ROOT, Self::as_str);
         let number = next_number();
         Self {
             text: format!("{parent}/{name}#{number}").into(),
+        }
+    }
+
+    /// Checks a name.
+    ///
+    /// # Panics
+    /// Panics if the name is empty, or contains `/`, `#` or a control character.
+    #[track_caller]
+    pub(crate) fn check(name: &str) {
+        assert!(
+            !name.is_empty() && !name.contains(['/', '#']) && !name.contains(char::is_control),
+            "an actor's name must have a character, and neither `/`, `#` nor control characters, unlike {name:?}"
+        );
+    }
+
+    /// Creates the path of an actor without a name.
+    pub(crate) fn of_unnamed(type_name: &str, id: TaskId) -> Self {
+        Self {
+            text: format!("{ROOT}/{}@{id}", short(type_name)).into(),
         }
     }
 
@@ -60,6 +87,12 @@ impl ActorPath {
     pub fn as_str(&self) -> &str {
         &self.text
     }
+}
+
+/// Returns the last part of a type's path, without type parameters.
+pub(crate) fn short(type_name: &str) -> &str {
+    let path = type_name.split('<').next().unwrap_or(type_name);
+    path.rsplit("::").next().unwrap_or(path)
 }
 
 fn next_number() -> u64 {

@@ -54,7 +54,7 @@ use crate::model::outcome::Outcome;
 /// }
 ///
 /// let system = System::new()?;
-/// let oven = system.spawn_async_actor(Oven { baked: 0 })?;
+/// let oven = system.spawn(Oven { baked: 0 })?;
 /// oven.send(Order::Bread(Duration::from_micros(30))).unwrap();
 /// assert_eq!(oven.ask(Order::Count).wait(), Ok(1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -90,7 +90,7 @@ pub trait AsyncActor: Send + Sized + 'static {
 }
 
 /// The name of an actor.
-pub(super) struct NameOf<A>(A);
+pub(crate) struct NameOf<A>(A);
 
 impl<A: AsyncActor> Named for NameOf<A> {
     fn name() -> &'static str {

@@ -100,7 +100,8 @@ impl<M: 'static> Context<'_, M> {
     /// # Examples
     /// ```
     /// use futures_util::stream;
-    /// use garrick_actor::{Actor, Context, Local, Next, Streamed};
+    /// use garrick_actor::future::Streamed;
+    /// use garrick_actor::{Actor, Context, Local, Next};
     ///
     /// struct Sum(u32);
     ///

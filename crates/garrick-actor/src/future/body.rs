@@ -17,11 +17,12 @@ use super::gate;
 use super::hand::Hand;
 use super::incoming::Incoming;
 use super::shared::{News, Receives, Ringer, Shared, Word};
+use crate::extras::named;
 use crate::model::next::Next;
 use crate::quiet;
 
 /// Names the actor in reports.
-pub(super) trait Named: 'static {
+pub trait Named: 'static {
     fn name() -> &'static str;
 }
 
@@ -57,12 +58,14 @@ type Make<D, M, Fut> = fn(D, Incoming<M>) -> Fut;
 struct Polling<'a, D, M: Send + 'static, Fut> {
     life: &'a mut Life<D, M, Fut>,
     shared: &'a Shared<M>,
+    name: &'static str,
 }
 
 impl<D, M: Send + 'static, Fut> Drop for Polling<'_, D, M, Fut> {
     fn drop(&mut self) {
         self.shared.abandon();
         *self.life = Life::Over;
+        named::leave(self.name, self.shared.path.as_ref());
     }
 }
 
@@ -98,7 +101,8 @@ enum Inbound<M: Send + 'static> {
 }
 
 /// The task of an async actor.
-pub(super) struct Body<M: Send + 'static, D, Fut, N> {
+#[expect(missing_debug_implementations, reason = "no user can hold one")]
+pub struct Body<M: Send + 'static, D, Fut, N> {
     life: Life<D, M, Fut>,
     pause: Pause,
     inbound: Inbound<M>,
@@ -260,7 +264,11 @@ where
             waker,
             ..
         } = self;
-        let polling = Polling { life, shared };
+        let polling = Polling {
+            life,
+            shared,
+            name: N::name(),
+        };
         let mut poll = || match &mut *polling.life {
             Life::Lives(future) => future.as_mut().poll(&mut task::Context::from_waker(waker)),
             _ => Poll::Ready(()),
@@ -332,6 +340,7 @@ where
         let (end, born) = self.shared.take_wishes();
         if end == Some(Next::Fail) {
             self.shared.abandon();
+            named::leave(N::name(), self.shared.path.as_ref());
             return Next::Fail;
         }
         if end.is_none() {
@@ -454,6 +463,8 @@ where
     fn receive(&mut self, word: Word<M>, turn: &Turn<'_, Word<M>>) -> Flow {
         #[cfg(feature = "tracing")]
         let _span = crate::span::turn(N::name());
+        #[cfg(feature = "tracing")]
+        let _named = self.shared.path.as_ref().map(crate::span::named);
         self.hear(word, turn).into()
     }
 

@@ -12,6 +12,7 @@ use super::gate;
 use super::shared::{Shared, Word};
 use super::sleep::Sleep;
 use crate::failure::fault::set_why;
+use crate::failure::path::ActorPath;
 use crate::model::next::Next;
 
 /// The operations of an async actor, besides awaiting. It can be cloned, and kept across awaits.
@@ -43,6 +44,14 @@ impl<M: Send + 'static> AsyncContext<M> {
         gate::own_address(&self.shared)
     }
 
+    /// Returns the path of this actor, like [`Context::path`](crate::Context::path).
+    #[must_use]
+    pub fn path(&self) -> ActorPath {
+        let id = || self.address().id();
+        let path = self.shared.path.clone();
+        path.unwrap_or_else(|| ActorPath::of_unnamed(self.shared.name, id()))
+    }
+
     /// Returns a future that is ready when `delay` has passed. It can be raced, joined and dropped
     /// like any other future.
     ///
@@ -53,10 +62,10 @@ impl<M: Send + 'static> AsyncContext<M> {
     /// use std::pin::pin;
     /// use std::task::Poll;
     /// use std::time::Duration;
-    /// use garrick_actor::Local;
+    /// use garrick_actor::{Incoming, Local};
     ///
     /// let local = Local::new()?;
-    /// let actor = local.spawn_async(|mut mailbox| async move {
+    /// let actor = local.spawn(|mut mailbox: Incoming<u32>| async move {
     ///     let mut time_over = pin!(mailbox.context().sleep(Duration::from_micros(50)));
     ///     let first: Option<Option<u32>> = poll_fn(|task| {
     ///         if let Poll::Ready(message) = mailbox.poll_recv(task) {

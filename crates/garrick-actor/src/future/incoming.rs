@@ -21,8 +21,53 @@ use crate::quiet;
 
 /// The mailbox of an async actor, as its future sees it. Also a [`Stream`] of messages.
 ///
+/// A function of an `Incoming` that returns a future can be spawned as an actor. The future is the
+/// whole actor. The actor ends when the future does, when it is asked to stop, and with its system.
+/// The future is then dropped in its current state, on its worker. When the last address is gone,
+/// the actor does not end by itself: [`Incoming::recv`] returns `None`.
+///
+/// Each poll of the future is a [turn](crate::Context). Messages sent between two awaits that have
+/// to wait are delivered when the poll returns. A panic undoes the effects that its poll has
+/// staged, and ends the actor. If an actor is spawned in a turn that is undone, the function is not
+/// called.
+///
 /// # Examples
-/// See [`System::spawn_async`](crate::System::spawn_async).
+/// A closure must state the type of its parameter:
+/// ```
+/// use garrick_actor::{Incoming, Reply, System};
+///
+/// let system = System::new()?;
+/// let sum = system.spawn(|mut mailbox: Incoming<(u64, Reply<u64>)>| async move {
+///     let mut sum = 0;
+///     while let Some((n, reply)) = mailbox.recv().await {
+///         sum += n;
+///         reply.send(sum);
+///     }
+/// })?;
+/// assert_eq!(sum.ask(|reply| (2, reply)).wait(), Ok(2));
+/// assert_eq!(sum.ask(|reply| (3, reply)).wait(), Ok(5));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+/// On a [`Local`](crate::Local) neither the function nor the future needs to be `Send`, but the
+/// messages do:
+/// ```
+/// use std::{cell::Cell, rc::Rc};
+/// use garrick_actor::{Incoming, Local};
+///
+/// let local = Local::new()?;
+/// let sum = Rc::new(Cell::new(0));
+/// let seen = sum.clone();
+/// let add = local.spawn(|mut mailbox: Incoming<u32>| async move {
+///     while let Some(n) = mailbox.recv().await {
+///         sum.set(sum.get() + n);
+///     }
+/// });
+/// add.send(2)?;
+/// add.send(3)?;
+/// local.run();
+/// assert_eq!(seen.get(), 5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Incoming<M: Send + 'static> {
     shared: Arc<Shared<M>>,
     /// Messages taken from the shared queue, so that most messages need no lock.
@@ -54,14 +99,14 @@ impl<M: Send + 'static> Incoming<M> {
     /// # Examples
     /// ```
     /// use std::time::Duration;
-    /// use garrick_actor::{Reply, System};
+    /// use garrick_actor::{Incoming, Reply, System};
     ///
     /// let system = System::new()?;
-    /// let slow = system.spawn_async(|mut mailbox| async move {
+    /// let slow = system.spawn(|mut mailbox: Incoming<(u32, Reply<u32>)>| async move {
     ///     let cx = mailbox.context();
     ///     while let Some((n, reply)) = mailbox.recv().await {
     ///         cx.sleep(Duration::from_micros(10)).await;
-    ///         Reply::send(reply, n + 1);
+    ///         reply.send(n + 1);
     ///     }
     /// })?;
     /// assert_eq!(slow.ask(|reply| (1, reply)).wait(), Ok(2));

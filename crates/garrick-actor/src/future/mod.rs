@@ -54,10 +54,12 @@ mod pipe;
 
 pub use actor::AsyncActor;
 pub use attach::{Attachment, Streamed, Ticket};
+pub(crate) use body::Body;
 pub use context::AsyncContext;
 pub(crate) use gate::address_of_kept;
 pub use incoming::Incoming;
 pub use piped::PipeError;
-pub(crate) use resident::{House, Make, Resident, make_of_actor};
+pub(crate) use resident::{AnyFuture, House, Resident, make_of_actor};
 pub(crate) use shared::Receives;
 pub use sleep::Sleep;
+pub(crate) use spawn::{NameOfFuture, of_actor, of_function};

@@ -67,9 +67,9 @@ impl<M: 'static> Context<'_, M> {
     /// when the turn ends well. A turn that is undone starts nothing.
     ///
     /// **Limit.** At most 64 futures of one actor are polled at once, or the limit set by
-    /// [`with_pipe_limit`](crate::with_pipe_limit). The others wait for a place, usually the oldest
-    /// first. The number of waiting futures has no bound: do not pipe faster than the futures end
-    /// in the long run.
+    /// [`Spawn::pipe_limit`](crate::spawn::Spawn::pipe_limit). The others wait for a place, usually
+    /// the oldest first. The number of waiting futures has no bound: do not pipe faster than the
+    /// futures end in the long run.
     ///
     /// **When the actor ends**, by stopping, by failing or because its supervisor replaces it, all
     /// its futures under way are dropped, and none of their results arrive. A result that is in the
@@ -77,7 +77,8 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Actor, Context, Local, Next, PipeError, Reply};
+    /// use garrick_actor::future::PipeError;
+    /// use garrick_actor::{Actor, Context, Local, Next, Reply, behavior};
     ///
     /// struct Sum(u32);
     ///
@@ -104,11 +105,15 @@ impl<M: 'static> Context<'_, M> {
     /// }
     ///
     /// let local = Local::new()?;
-    /// let answers = local.spawn_behavior(|reply: Reply<u32>, _| {
+    /// let answers = local.spawn(behavior(|reply: Reply<u32>, _| {
     ///     reply.send(21);
-    /// });
+    /// }));
     /// let sum = local.spawn(Sum(0));
-    /// sum.send(Msg::Add(answers.ask(|reply| reply), answers.ask(|reply| reply))).unwrap();
+    /// sum.send(Msg::Add(
+    ///     answers.ask(|reply| reply),
+    ///     answers.ask(|reply| reply),
+    /// ))
+    /// .unwrap();
     /// local.run();
     /// assert_eq!(local.handle().failures(), 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -139,8 +144,10 @@ impl<M: Send + 'static> AsyncContext<M> {
     ///
     /// let system = System::new()?;
     /// let (told, heard) = std::sync::mpsc::channel();
-    /// let actor = system.spawn_async(move |mut mailbox: Incoming<u32>| async move {
-    ///     mailbox.context().pipe(async { 6 * 7 }, |result| result.unwrap_or(0));
+    /// let actor = system.spawn(move |mut mailbox: Incoming<u32>| async move {
+    ///     mailbox
+    ///         .context()
+    ///         .pipe(async { 6 * 7 }, |result| result.unwrap_or(0));
     ///     told.send(mailbox.recv().await).unwrap();
     /// })?;
     /// assert_eq!(heard.recv()?, Some(42));

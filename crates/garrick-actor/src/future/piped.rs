@@ -15,6 +15,7 @@ use garrick_sched::{Address, Flow, Task, Turn};
 use super::body::{Body, Named};
 use super::incoming::Incoming;
 use super::shared::{Receives, Shared, Word};
+use crate::beside::Beside;
 use crate::beside::pipes::{Entered, Pipes};
 use crate::model::context::Context;
 use crate::model::next::Next;
@@ -75,7 +76,7 @@ impl<M: Send + 'static, F> Lead<M, F> {
         let mut convert = self.convert.lock().unwrap_or_else(PoisonError::into_inner);
         let message = convert(what);
         drop(convert);
-        message.is_some_and(|message| self.to.send(message).is_ok())
+        message.is_some_and(|message| self.to.send_promised(message).is_ok())
     }
 
     /// Registers the future as under way. Returns `None` if it is not wanted any more.
@@ -144,7 +145,11 @@ where
     Fut: Future<Output = ()> + Send + 'static,
 {
     let cell = turn.spawn(Piped {
-        body: Body::new(Shared::new(Receives::AsItLikes), data, make),
+        body: Body::new(
+            Shared::new(Receives::AsItLikes, None, type_name::<D>()),
+            data,
+            make,
+        ),
         on_panic: Some(on_panic),
     });
     // A cell that has not begun accepts the message.
@@ -155,7 +160,7 @@ where
 impl<M: 'static> Context<'_, M> {
     /// Returns the futures and streams that this actor has under way.
     pub(super) fn pipes(&self) -> Arc<Pipes> {
-        match self.beside().pipes {
+        match self.beside().and_then(Beside::pipes) {
             Some(pipes) => pipes.clone(),
             None => Pipes::of(self.address().id()),
         }

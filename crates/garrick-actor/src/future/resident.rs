@@ -11,12 +11,13 @@ use super::actor::{self, AsyncActor};
 use super::body::{Body, Named};
 use super::incoming::Incoming;
 use super::shared::{Heir, Receives, Shared, Word};
+use crate::failure::path::ActorPath;
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
 
 /// A future of any type.
-type AnyFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub(crate) type AnyFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Creates the future, at the start and at each restart.
 pub(crate) type Make<M> = dyn Fn(Incoming<M>) -> AnyFuture + Send + Sync;
@@ -45,27 +46,35 @@ pub(crate) struct House<M: Send + 'static> {
     /// Messages that replaced incarnations have not received.
     heir: Arc<Heir<M>>,
     receives: Receives,
+    path: Option<ActorPath>,
 }
 
 impl<M: Send + 'static> House<M> {
-    pub(crate) fn new(receives: Receives, make: Arc<Make<M>>) -> Self {
+    pub(crate) fn new(receives: Receives, make: Arc<Make<M>>, path: Option<ActorPath>) -> Self {
         Self {
             make,
             heir: Heir::new(),
             receives,
+            path,
         }
     }
 
     /// Creates the next incarnation.
     pub(crate) fn resident(&self) -> Resident<M> {
-        let shared = Shared::after(self.receives, &self.heir);
+        let shared = Shared::after(
+            self.receives,
+            &self.heir,
+            self.path.clone(),
+            NameOfResident::<M>::name(),
+        );
         let body = Body::new(shared, self.make.clone(), |make, mailbox| make(mailbox));
         Resident(body)
     }
 }
 
 /// An incarnation, as the supervisor's seat runs it.
-pub(crate) struct Resident<M: Send + 'static>(ResidentBody<M>);
+#[expect(missing_debug_implementations, reason = "no user can hold one")]
+pub struct Resident<M: Send + 'static>(ResidentBody<M>);
 
 impl<M: Send + 'static> Actor for Resident<M> {
     type Msg = Word<M>;

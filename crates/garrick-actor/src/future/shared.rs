@@ -23,6 +23,7 @@ use super::gate::Entry;
 use super::queue::Queue;
 use super::sleepers::Sleepers;
 use crate::beside::pipes::Cancel;
+use crate::failure::path::ActorPath;
 use crate::model::next::Next;
 use crate::quiet::{self, Several};
 
@@ -50,7 +51,8 @@ impl Receives {
 
 /// A word to the task of an async actor. For a message of 8 bytes it has 16 bytes, and stays in
 /// registers.
-pub(crate) enum Word<M: Send + 'static> {
+#[expect(missing_debug_implementations, reason = "no user can hold one")]
+pub enum Word<M: Send + 'static> {
     /// A message for the actor.
     Message(M),
     /// News for the task itself.
@@ -58,7 +60,8 @@ pub(crate) enum Word<M: Send + 'static> {
 }
 
 /// News to the task of an async actor.
-pub(crate) enum News<M: Send + 'static> {
+#[expect(missing_debug_implementations, reason = "no user can hold one")]
+pub enum News<M: Send + 'static> {
     /// The first word to an actor that was created in a turn, unless the turn was undone.
     Start,
     /// The actor was woken.
@@ -93,7 +96,7 @@ impl<M: Send + 'static> Word<M> {
 }
 
 /// An event at the actor, carried in a note.
-pub(crate) trait Tells {
+pub trait Tells {
     /// Sends it once more.
     fn tell_again(self);
 }
@@ -101,7 +104,8 @@ pub(crate) trait Tells {
 /// A note to an actor. If it is sent in a turn that is undone, it is dropped with the turn's other
 /// messages. But the event has happened, so its destructor sends it once more. `None` once it has
 /// been read.
-pub(crate) struct Note<T: Tells>(Option<T>);
+#[expect(missing_debug_implementations, reason = "no user can hold one")]
+pub struct Note<T: Tells>(Option<T>);
 
 impl<T: Tells> Drop for Note<T> {
     fn drop(&mut self) {
@@ -126,7 +130,8 @@ impl<M: Send + 'static> Note<Arc<Shared<M>>> {
 }
 
 /// An opening of an actor whose last address is gone.
-pub(crate) struct Closing<M: Send + 'static> {
+#[expect(missing_debug_implementations, reason = "no user can hold one")]
+pub struct Closing<M: Send + 'static> {
     shared: Arc<Shared<M>>,
     opening: u64,
 }
@@ -204,7 +209,7 @@ pub(super) type Birth<M> = Box<dyn FnOnce(&Turn<'_, Word<M>>) + Send>;
 /// State shared by an actor's future, its wakers and its addresses. Fields that every poll needs
 /// come first, side by side: most actors of many are out of every cache when a message comes.
 #[repr(C)]
-pub(crate) struct Shared<M: Send + 'static> {
+pub struct Shared<M: Send + 'static> {
     /// Bell by which the task is woken. Its wakers ring it, and the task hears it.
     pub(super) bell: Bell,
     inner: Mutex<Inner<M>>,
@@ -224,6 +229,10 @@ pub(crate) struct Shared<M: Send + 'static> {
     body: Mutex<Option<Address<Word<M>>>>,
     /// Entry that all addresses share, and the number of openings so far.
     pub(super) entry: Mutex<(Weak<Entry<M>>, u64)>,
+    /// Path of the actor, if it was given a name.
+    pub(super) path: Option<ActorPath>,
+    /// Name of the actor's type.
+    pub(super) name: &'static str,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -232,17 +241,31 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<M: Send + 'static> Shared<M> {
-    pub(super) fn new(receives: Receives) -> Arc<Self> {
-        Self::with(receives, None)
+    pub(super) fn new(
+        receives: Receives,
+        path: Option<ActorPath>,
+        name: &'static str,
+    ) -> Arc<Self> {
+        Self::with(receives, None, path, name)
     }
 
     /// Creates the shared part of a supervised actor. It first receives the messages that its
     /// predecessor has not received.
-    pub(super) fn after(receives: Receives, heir: &Arc<Heir<M>>) -> Arc<Self> {
-        Self::with(receives, Some(heir.clone()))
+    pub(super) fn after(
+        receives: Receives,
+        heir: &Arc<Heir<M>>,
+        path: Option<ActorPath>,
+        name: &'static str,
+    ) -> Arc<Self> {
+        Self::with(receives, Some(heir.clone()), path, name)
     }
 
-    fn with(receives: Receives, heir: Option<Arc<Heir<M>>>) -> Arc<Self> {
+    fn with(
+        receives: Receives,
+        heir: Option<Arc<Heir<M>>>,
+        path: Option<ActorPath>,
+        name: &'static str,
+    ) -> Arc<Self> {
         let queue = heir.as_ref().map(|heir| mem::take(&mut **lock(&heir.0)));
         let inner = Inner {
             queue: Queue::of(queue.unwrap_or_default()),
@@ -256,6 +279,8 @@ impl<M: Send + 'static> Shared<M> {
         Arc::new(Self {
             bell: Bell::new(),
             receives,
+            path,
+            name,
             has_wishes: AtomicBool::new(false),
             heir,
             inner: Mutex::new(inner),

@@ -10,10 +10,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use garrick_sched::{Address, Door, Notice, SendError, SpawnError, count_dead_letters, door};
+use garrick_sched::{
+    Address, Door, Gauged, Notice, SendError, SpawnError, count_dead_letters, door,
+};
 
-use super::Place;
-use crate::model::actor::Actor;
+use super::Ground;
+use crate::model::actor::{Actor, Cell};
 use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::model::outcome::Outcome;
@@ -30,10 +32,6 @@ impl<N: 'static> Actual<N> {
     /// address when it starts, and can be a moment early.
     pub(super) fn wait(&self) -> &Address<N> {
         self.0.wait()
-    }
-
-    pub(super) fn is_stopped(&self) -> bool {
-        self.0.get().is_some_and(Address::is_stopped)
     }
 }
 
@@ -53,6 +51,11 @@ pub(super) trait Entrance: Send + Sync + 'static {
         message: Self::Message,
         here: &Address<Self::Message>,
     ) -> Result<(), SendError<Self::Message>>;
+
+    /// Returns the bound of the mailbox, if it has one.
+    fn gauged(&self) -> Option<&dyn Gauged<Self::Message>> {
+        None
+    }
 }
 
 /// The door of an entrance.
@@ -79,6 +82,10 @@ impl<E: Entrance> Door for Gate<E> {
 
     fn watch(&self, notice: Notice) {
         let _ = self.0.actual().wait().watch(notice);
+    }
+
+    fn gauged(&self) -> Option<&dyn Gauged<E::Message>> {
+        self.0.gauged()
     }
 }
 
@@ -154,7 +161,7 @@ impl<A: Actor, W: Way<A::Msg>> Drop for Behind<A, W> {
 
 /// Spawns an actor behind an entrance, and creates the door.
 pub(super) fn spawn<A, E, W>(
-    place: &impl Place,
+    ground: &impl Ground,
     entrance: &Arc<E>,
     way: W,
     actor: A,
@@ -171,13 +178,13 @@ where
         way,
         front: A::STARTS.then(|| address.clone()),
     };
-    match place.spawn(behind) {
+    match ground.spawn_task(Cell(behind)) {
         Ok(spawned) => {
             let set = entrance.actual().0.set(spawned);
             debug_assert!(set.is_ok(), "set once, here");
             Ok(address)
         }
-        Err(SpawnError(mut behind)) => {
+        Err(SpawnError(Cell(mut behind))) => {
             let actor = behind.actor.take();
             Err(SpawnError(actor.expect("it has just been put there")))
         }

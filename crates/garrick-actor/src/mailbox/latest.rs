@@ -11,11 +11,10 @@ use std::collections::VecDeque;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use garrick_sched::{Address, Place as Permit, Room, SendError, SpawnError, in_turn};
+use garrick_sched::{Address, Gauged, Place as Permit, Room, SendError, SpawnError, in_turn};
 
-use super::Place;
+use super::Ground;
 use super::behind::{self, Actual, Arrived, Entrance, Way};
-use super::inlet::Inlet;
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
@@ -70,7 +69,7 @@ impl<M: Send + 'static> Front<M> {
         if waiting.is_over {
             return Err(SendError(message));
         }
-        let evicted = (waiting.queue.len() >= self.capacity())
+        let evicted = (waiting.queue.len() >= self.capacity)
             .then(|| waiting.queue.pop_front())
             .flatten();
         waiting.last += 1;
@@ -85,20 +84,27 @@ impl<M: Send + 'static> Front<M> {
         }
         Ok((told, number))
     }
+}
 
-    pub(super) fn is_stopped(&self) -> bool {
-        self.actual.is_stopped()
+impl<M: Send + 'static> Gauged<M> for Front<M> {
+    fn room(&self) -> Option<&Arc<Room>> {
+        // There is a place for every new message: that of the oldest.
+        None
     }
 
-    pub(super) fn capacity(&self) -> usize {
+    fn send_in(&self, message: M, _: Permit) -> Result<(), SendError<M>> {
+        Err(SendError(message))
+    }
+
+    fn capacity(&self) -> usize {
         self.capacity
     }
 
-    pub(super) fn waiting(&self) -> usize {
+    fn waiting(&self) -> usize {
         self.lock().queue.len()
     }
 
-    pub(super) fn dropped(&self) -> u64 {
+    fn dropped(&self) -> u64 {
         self.carried.dropped()
     }
 }
@@ -109,6 +115,10 @@ impl<M: Send + 'static> Entrance for Front<M> {
 
     fn actual(&self) -> &Actual<Order<M>> {
         &self.actual
+    }
+
+    fn gauged(&self) -> Option<&dyn Gauged<M>> {
+        Some(self)
     }
 
     fn pass(&self, message: M, here: &Address<M>) -> Result<(), SendError<M>> {
@@ -200,10 +210,10 @@ impl<M: Send + 'static> Way<M> for Oldest<M> {
 }
 
 pub(super) fn spawn<A>(
-    place: &impl Place,
+    ground: &impl Ground,
     capacity: usize,
     actor: A,
-) -> Result<Inlet<A::Msg>, SpawnError<A>>
+) -> Result<Address<A::Msg>, SpawnError<A>>
 where
     A: Actor + Send,
     A::Msg: Send,
@@ -223,6 +233,5 @@ where
         shared: shared.clone(),
         orders: 0,
     };
-    let address = behind::spawn(place, &shared, oldest, actor)?;
-    Ok(Inlet::latest(address, shared))
+    behind::spawn(ground, &shared, oldest, actor)
 }

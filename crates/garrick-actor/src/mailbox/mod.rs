@@ -14,28 +14,22 @@
 //! ```
 
 mod behind;
-mod inlet;
+
 mod latest;
 mod outlet;
-
-mod bounded;
 mod priority;
 mod sink;
 
 use std::fmt;
 use std::sync::Arc;
 
-use garrick_sched::{Address, SpawnError};
+use garrick_sched::{Address, SpawnError, Task, WhenFull};
 
-use crate::model::actor::Actor;
-use crate::model::context::Context;
-use crate::system::handle::Handle;
-use crate::system::pool::System;
-use crate::system::workload::Workload;
+use crate::model::actor::{Actor, Cell};
+pub use crate::system::workload::Workload;
 pub use garrick_sched::TrySendError;
-pub use inlet::Inlet;
 pub use outlet::Outlet;
-pub use sink::{InletSink, SinkError};
+pub use sink::{AddressSink, SinkError};
 
 /// Capacity of the default mailbox of an I/O-bound actor.
 const IO_BOUND_CAPACITY: usize = 10_000;
@@ -44,12 +38,12 @@ const IO_BOUND_CAPACITY: usize = 10_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OnFull {
-    /// The sender waits: [`Inlet::send`] as a future, [`Address::send`] on a plain thread by
-    /// blocking it. A turn must not wait, so its message comes back as with [`OnFull::Fail`].
+    /// The sender waits: [`Address::send_async`] as a future, [`Address::send`] on a plain thread
+    /// by blocking it. A turn must not wait, so its message comes back as with [`OnFull::Fail`].
     Wait,
     /// The message is returned to the sender.
     Fail,
-    /// The new message is dropped, and counted by [`Inlet::dropped`].
+    /// The new message is dropped, and counted by [`Address::dropped`].
     DropNewest,
     /// The message that has waited longest is dropped instead, and counted. Messages sent in turns
     /// are queued when the actor gets to them. Until then as many messages as the capacity, or
@@ -86,16 +80,20 @@ enum Kind<M> {
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Mailbox, OnFull, System, behavior};
+/// use garrick_actor::mailbox::{Mailbox, OnFull};
+/// use garrick_actor::{System, behavior};
 ///
 /// let system = System::new()?;
 /// let mailbox = Mailbox::bounded(100, OnFull::Wait)?;
-/// let slow = system.spawn_with(mailbox, behavior(|n: u64, _| {
-///     std::hint::black_box(n);
-/// }))?;
+/// let slow = system
+///     .actor(behavior(|n: u64, _| {
+///         std::hint::black_box(n);
+///     }))
+///     .mailbox(mailbox)
+///     .spawn()?;
 /// for n in 0..10_000 {
 ///     // Waits while a hundred are there already.
-///     slow.address().send(n)?;
+///     slow.send(n)?;
 /// }
 /// system.shutdown();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -105,7 +103,7 @@ pub struct Mailbox<M> {
 }
 
 impl<M> Mailbox<M> {
-    /// Creates an unbounded mailbox in the order of arrival, as [`System::spawn`] uses it.
+    /// Creates an unbounded mailbox in the order of arrival, as actors have it by default.
     #[must_use]
     pub fn unbounded() -> Self {
         Self {
@@ -133,17 +131,21 @@ impl<M> Mailbox<M> {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Local, Mailbox, behavior};
     /// use std::sync::mpsc;
+    /// use garrick_actor::mailbox::Mailbox;
+    /// use garrick_actor::{Local, behavior};
     ///
     /// let local = Local::new()?;
     /// let (told, heard) = mpsc::channel();
     /// let actor = behavior(move |n: i64, _| {
     ///     told.send(n).unwrap();
     /// });
-    /// let inlet = local.handle().spawn_with(Mailbox::priority(|n: &i64| *n), actor)?;
+    /// let highest_first = local
+    ///     .actor(actor)
+    ///     .mailbox(Mailbox::priority(|n: &i64| *n))
+    ///     .spawn();
     /// for n in [1, 3, 2] {
-    ///     inlet.address().send(n)?;
+    ///     highest_first.send(n)?;
     /// }
     /// local.run();
     /// assert_eq!(heard.try_iter().collect::<Vec<_>>(), [3, 2, 1]);
@@ -184,15 +186,19 @@ impl<M> fmt::Debug for Mailbox<M> {
 }
 
 /// The mailbox that suits the workload of the sponsor that runs the actor. See
-/// [`Builder::workload`](crate::Builder::workload).
+/// [`Builder::workload`](crate::system::Builder::workload).
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Mailbox, Next, System, Workload, behavior};
+/// use garrick_actor::mailbox::{Mailbox, Workload};
+/// use garrick_actor::{System, behavior};
 ///
 /// let system = System::builder().workload(Workload::IoBound).start()?;
-/// let inlet = system.spawn_with(Mailbox::default(), behavior(|_: u32, _| Next::Continue))?;
-/// assert_eq!(inlet.capacity(), Some(10_000));
+/// let io = system
+///     .actor(behavior(|_: u32, _| ()))
+///     .mailbox(Mailbox::default())
+///     .spawn()?;
+/// assert_eq!(io.capacity(), Some(10_000));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 impl<M> Default for Mailbox<M> {
@@ -202,121 +208,92 @@ impl<M> Default for Mailbox<M> {
 }
 
 /// The place where the actor behind a mailbox is spawned.
-trait Place {
+pub(crate) trait Ground {
     /// Returns the scheduler's handle of the sponsor.
     fn sponsor(&self) -> garrick_sched::Handle;
 
-    /// Returns the workload of the sponsor's actors.
-    fn workload(&self) -> Workload {
-        self.sponsor()
-            .attachment()
-            .copied()
-            .unwrap_or(Workload::Mixed)
-    }
-
-    fn spawn<A>(&self, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
+    /// Spawns a task there.
+    ///
+    /// # Errors
+    /// Returns the task if the sponsor is ending.
+    fn spawn_task<T>(&self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
     where
-        A: Actor + Send,
-        A::Msg: Send;
+        T: Task + Send,
+        T::Message: Send;
 }
 
-impl Place for Handle {
-    fn sponsor(&self) -> garrick_sched::Handle {
-        Handle::sponsor(self)
-    }
-
-    fn spawn<A>(&self, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
-    where
-        A: Actor + Send,
-        A::Msg: Send,
-    {
-        Handle::spawn(self, actor)
-    }
+/// Returns the workload of a sponsor's actors.
+fn workload(sponsor: &garrick_sched::Handle) -> Workload {
+    sponsor.attachment().copied().unwrap_or(Workload::Mixed)
 }
 
-impl<M: 'static> Place for Context<'_, M> {
-    fn sponsor(&self) -> garrick_sched::Handle {
-        self.turn().sponsor()
-    }
+/// The bound of a mailbox in the order of arrival.
+#[expect(missing_debug_implementations, reason = "no user can hold one")]
+pub struct Bound {
+    pub(crate) capacity: usize,
+    pub(crate) when_full: WhenFull,
+}
 
-    fn spawn<A>(&self, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
-    where
-        A: Actor + Send,
-        A::Msg: Send,
-    {
-        Ok(Context::spawn(self, actor))
+impl Bound {
+    fn new(capacity: usize, on_full: OnFull) -> Option<Self> {
+        let when_full = match on_full {
+            OnFull::Wait => WhenFull::Wait,
+            OnFull::Fail => WhenFull::Fail,
+            OnFull::DropNewest => WhenFull::Drop,
+            OnFull::DropOldest => return None,
+        };
+        Some(Self {
+            capacity,
+            when_full,
+        })
     }
 }
 
-fn spawn_at<A>(
-    place: &impl Place,
+impl<M> Mailbox<M> {
+    /// Returns the bound of this mailbox, if it has one, for an actor on that sponsor.
+    ///
+    /// # Errors
+    /// Fails for a mailbox that is not in the order of arrival, or drops the oldest message.
+    pub(crate) fn into_bound(self, sponsor: &garrick_sched::Handle) -> Result<Option<Bound>, ()> {
+        match self.kind {
+            Kind::Suited => Self::for_workload(workload(sponsor)).into_bound(sponsor),
+            Kind::Unbounded => Ok(None),
+            Kind::Bounded { capacity, on_full } => {
+                Bound::new(capacity, on_full).map(Some).ok_or(())
+            }
+            Kind::Priority(_) => Err(()),
+        }
+    }
+}
+
+/// Spawns an actor behind a mailbox.
+///
+/// # Errors
+/// Returns the actor if the sponsor is ending.
+pub(crate) fn spawn_at<A>(
+    ground: &impl Ground,
     mailbox: Mailbox<A::Msg>,
     actor: A,
-) -> Result<Inlet<A::Msg>, SpawnError<A>>
+) -> Result<Address<A::Msg>, SpawnError<A>>
 where
     A: Actor + Send,
     A::Msg: Send,
 {
+    let taken = |SpawnError(Cell(actor))| SpawnError(actor);
     match mailbox.kind {
-        Kind::Suited => spawn_at(place, Mailbox::for_workload(place.workload()), actor),
-        Kind::Unbounded => place.spawn(actor).map(Inlet::open),
-        Kind::Bounded {
-            capacity,
-            on_full: OnFull::DropOldest,
-        } => latest::spawn(place, capacity, actor),
-        Kind::Bounded { capacity, on_full } => bounded::spawn(place, capacity, on_full, actor),
-        Kind::Priority(rank) => priority::spawn(place, rank, actor).map(Inlet::open),
-    }
-}
-
-impl Handle {
-    /// Spawns an actor behind the given mailbox.
-    ///
-    /// # Errors
-    /// Returns the actor if the system is shutting down.
-    pub fn spawn_with<A>(
-        &self,
-        mailbox: Mailbox<A::Msg>,
-        actor: A,
-    ) -> Result<Inlet<A::Msg>, SpawnError<A>>
-    where
-        A: Actor + Send,
-        A::Msg: Send,
-    {
-        spawn_at(self, mailbox, actor)
-    }
-}
-
-impl System {
-    /// Spawns an actor behind the given mailbox.
-    ///
-    /// # Errors
-    /// Returns the actor if the system is shutting down.
-    ///
-    /// # Examples
-    /// See [`Mailbox`].
-    pub fn spawn_with<A>(
-        &self,
-        mailbox: Mailbox<A::Msg>,
-        actor: A,
-    ) -> Result<Inlet<A::Msg>, SpawnError<A>>
-    where
-        A: Actor + Send,
-        A::Msg: Send,
-    {
-        self.handle().spawn_with(mailbox, actor)
-    }
-}
-
-impl<M: 'static> Context<'_, M> {
-    /// Spawns an actor on this worker behind the given mailbox. If the turn is undone, no message
-    /// can have reached the new actor, and it is dropped with its address.
-    pub fn spawn_with<A>(&self, mailbox: Mailbox<A::Msg>, actor: A) -> Inlet<A::Msg>
-    where
-        A: Actor + Send,
-        A::Msg: Send,
-    {
-        spawn_at(self, mailbox, actor)
-            .unwrap_or_else(|_| unreachable!("a turn can always make an actor"))
+        Kind::Suited => {
+            let suited = Mailbox::for_workload(workload(&ground.sponsor()));
+            spawn_at(ground, suited, actor)
+        }
+        Kind::Unbounded => ground.spawn_task(Cell(actor)).map_err(taken),
+        Kind::Bounded { capacity, on_full } => match Bound::new(capacity, on_full) {
+            None => latest::spawn(ground, capacity, actor),
+            Some(bound) => {
+                let sponsor = ground.sponsor();
+                let spawned = sponsor.spawn_bounded(bound.capacity, bound.when_full, Cell(actor));
+                spawned.map_err(taken)
+            }
+        },
+        Kind::Priority(rank) => priority::spawn(ground, rank, actor),
     }
 }

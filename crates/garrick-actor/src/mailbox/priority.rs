@@ -11,7 +11,7 @@ use std::sync::Arc;
 use garrick_sched::{Address, SendError, SpawnError};
 
 use super::behind::{self, Actual, Arrived, Entrance, Way};
-use super::{Place, Rank};
+use super::{Ground, Rank};
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
@@ -114,7 +114,7 @@ impl<M: Send + 'static> Way<M> for Highest<M> {
 }
 
 pub(super) fn spawn<A>(
-    place: &impl Place,
+    ground: &impl Ground,
     rank: Rank<A::Msg>,
     actor: A,
 ) -> Result<Address<A::Msg>, SpawnError<A>>
@@ -127,5 +127,5 @@ where
         heap: Several::default(),
         count: 0,
     };
-    behind::spawn(place, &Arc::new(Front(Actual::new())), highest, actor)
+    behind::spawn(ground, &Arc::new(Front(Actual::new())), highest, actor)
 }

@@ -1,14 +1,13 @@
-//! An inlet as a sink.
+//! An address as a sink.
 
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use futures_sink::Sink;
-use garrick_sched::Place as Permit;
-
-use super::inlet::Inlet;
+use garrick_sched::{Address, Place as Permit, Room};
 
 /// The actor behind a sink has stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,37 +21,40 @@ impl fmt::Display for SinkError {
 
 impl std::error::Error for SinkError {}
 
-/// An [`Inlet`] as a [`Sink`], created by [`Inlet::sink`]. It is ready when the mailbox has a
-/// place. Sent items need no flushing. An item is dropped if the actor has stopped.
-pub struct InletSink<M> {
-    inlet: Inlet<M>,
+/// An [`Address`] as a [`Sink`], with the back-pressure of its mailbox: it is not ready while the
+/// mailbox is full. Sent items need no flushing. An item is dropped if the actor has stopped.
+///
+/// # Examples
+/// ```
+/// use futures_util::{SinkExt, stream};
+/// use garrick_actor::mailbox::{AddressSink, Mailbox, OnFull};
+/// use garrick_actor::{Local, System, behavior};
+///
+/// let system = System::new()?;
+/// let slow = system
+///     .actor(behavior(|n: u32, _| assert!(n < 100)))
+///     .mailbox(Mailbox::bounded(2, OnFull::Wait)?)
+///     .spawn()?;
+/// let mut numbers = stream::iter((0..100).map(Ok));
+/// Local::new()?.block_on(AddressSink::new(&slow).send_all(&mut numbers))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct AddressSink<M> {
+    address: Address<M>,
+    room: Option<Arc<Room>>,
     /// The place for the next message.
     place: Option<Permit>,
     /// Future that waits for a place. Created when there is none for the first time.
     waiting: Option<Pin<Box<dyn Future<Output = Option<Permit>> + Send>>>,
 }
 
-impl<M: Send + 'static> Inlet<M> {
-    /// Returns a [`Sink`] into this mailbox, with its back-pressure: it is not ready while the
-    /// mailbox is full.
-    ///
-    /// # Examples
-    /// ```
-    /// use futures_util::{SinkExt, stream};
-    /// use garrick_actor::{Local, Mailbox, OnFull, System, behavior};
-    ///
-    /// let system = System::new()?;
-    /// let slow = system.spawn_with(Mailbox::bounded(2, OnFull::Wait)?, behavior(|n: u32, _| {
-    ///     assert!(n < 100);
-    /// }))?;
-    /// let mut numbers = stream::iter((0..100).map(Ok));
-    /// Local::new()?.block_on(slow.sink().send_all(&mut numbers))?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+impl<M: Send + 'static> AddressSink<M> {
+    /// Creates a sink into the mailbox of that address.
     #[must_use]
-    pub fn sink(&self) -> InletSink<M> {
-        InletSink {
-            inlet: self.clone(),
+    pub fn new(address: &Address<M>) -> Self {
+        Self {
+            address: address.clone(),
+            room: address.room(),
             place: None,
             waiting: None,
         }
@@ -60,38 +62,42 @@ impl<M: Send + 'static> Inlet<M> {
 }
 
 // The pinned future is boxed.
-impl<M> Unpin for InletSink<M> {}
+impl<M> Unpin for AddressSink<M> {}
 
-impl<M: Send + 'static> Sink<M> for InletSink<M> {
+impl<M: Send + 'static> Sink<M> for AddressSink<M> {
     type Error = SinkError;
 
     fn poll_ready(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), SinkError>> {
         let this = self.get_mut();
-        let Some(room) = this.inlet.room() else {
-            return ready_unless(this.inlet.is_stopped());
+        let Some(room) = &this.room else {
+            return ready_unless(this.address.is_stopped());
         };
         if this.place.is_none() && this.waiting.is_none() {
             this.place = room.try_take();
         }
         if this.place.is_none() {
             let waiting = this.waiting.get_or_insert_with(|| {
-                let inlet = this.inlet.clone();
-                Box::pin(async move { inlet.place().await })
+                let address = this.address.clone();
+                Box::pin(async move { address.place().await })
             });
             this.place = ready!(waiting.as_mut().poll(context));
             this.waiting = None;
         }
-        ready_unless(this.inlet.is_stopped())
+        ready_unless(this.address.is_stopped())
     }
 
     fn start_send(self: Pin<&mut Self>, message: M) -> Result<(), SinkError> {
         let this = self.get_mut();
         let place = this.place.take();
         assert!(
-            place.is_some() || this.inlet.room().is_none(),
+            place.is_some() || this.room.is_none(),
             "`start_send` comes after a `poll_ready` that was ready"
         );
-        this.inlet.send_in(place, message).map_err(|_| SinkError)
+        let sent = match place {
+            Some(place) => this.address.send_in(place, message),
+            None => this.address.send(message),
+        };
+        sent.map_err(|_| SinkError)
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), SinkError>> {
@@ -109,8 +115,8 @@ fn ready_unless(is_stopped: bool) -> Poll<Result<(), SinkError>> {
     Poll::Ready(if is_stopped { Err(SinkError) } else { Ok(()) })
 }
 
-impl<M> fmt::Debug for InletSink<M> {
+impl<M> fmt::Debug for AddressSink<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("InletSink").field(&self.inlet).finish()
+        f.debug_tuple("AddressSink").field(&self.address).finish()
     }
 }

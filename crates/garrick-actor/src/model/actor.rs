@@ -2,7 +2,7 @@
 
 use std::any::type_name;
 
-use garrick_sched::{Address, Flow, Task, Turn};
+use garrick_sched::{Flow, Task, Turn};
 
 use crate::model::context::Context;
 use crate::model::outcome::Outcome;
@@ -42,8 +42,8 @@ use crate::model::outcome::Outcome;
 pub trait Actor: Sized + 'static {
     /// The type of its messages. Messages of at most 24 bytes, aligned to at most 8, are sent
     /// fastest. A message of more than about 4,000 bytes is boxed on its way. A message of more
-    /// than [`MESSAGE_BYTES_MAX`](crate::MESSAGE_BYTES_MAX), 16 KiB, does not compile: put large
-    /// data into a `Box`.
+    /// than [`MESSAGE_BYTES_MAX`](crate::system::MESSAGE_BYTES_MAX), 16 KiB, does not compile: put
+    /// large data into a `Box`.
     type Msg: 'static;
 
     /// The type that the handlers return: `()` to go on, [`Next`](crate::Next) to choose the next
@@ -65,8 +65,8 @@ pub trait Actor: Sized + 'static {
     fn receive(&mut self, msg: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Self::Outcome;
 
     /// True if turns usually call [`Context::blocking`]. Such an actor waits, without a worker,
-    /// while [`Builder::blocking_threads`](crate::Builder::blocking_threads) turns block already.
-    /// Any other actor keeps its worker while it blocks beyond that limit.
+    /// while [`Builder::blocking_threads`](crate::system::Builder::blocking_threads) turns block
+    /// already. Any other actor keeps its worker while it blocks beyond that limit.
     const BLOCKS: bool = false;
 
     /// Returns the name under which the actor is reported.
@@ -76,7 +76,8 @@ pub trait Actor: Sized + 'static {
 }
 
 /// Runs an actor as a task, at no cost.
-pub(crate) struct Cell<A>(pub(crate) A);
+#[expect(missing_debug_implementations, reason = "no user can hold one")]
+pub struct Cell<A>(pub(crate) A);
 
 impl<A: Actor> Task for Cell<A> {
     type Message = A::Msg;
@@ -127,21 +128,5 @@ impl<A: Actor> Task for Steady<A> {
 
     fn name() -> &'static str {
         A::name()
-    }
-}
-
-impl<M: 'static> Context<'_, M> {
-    /// Spawns an actor on this worker. If the turn is undone, no message can have reached the new
-    /// actor, and it is dropped with its address.
-    ///
-    /// # Examples
-    /// See [`Context::spawn_behavior`].
-    #[inline]
-    pub fn spawn<A>(&self, actor: A) -> Address<A::Msg>
-    where
-        A: Actor + Send,
-        A::Msg: Send,
-    {
-        self.turn().spawn(Cell(actor))
     }
 }

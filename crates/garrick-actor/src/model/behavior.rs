@@ -11,8 +11,6 @@ use std::fmt;
 use std::mem;
 use std::ops::{Deref, DerefMut};
 
-use garrick_sched::Address;
-
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
@@ -126,36 +124,6 @@ impl<M: 'static> Actor for Behavior<M> {
         // has become another one already.
         quiet::drop(left);
         next
-    }
-}
-
-impl<M: 'static> Context<'_, M> {
-    /// Spawns a closure as an actor on this worker.
-    ///
-    /// # Examples
-    /// ```
-    /// use garrick_actor::{Local, Next};
-    ///
-    /// let local = Local::new()?;
-    /// let parent = local.spawn_behavior(|n: u32, cx| {
-    ///     let child = cx.spawn_behavior(|n: u32, _| {
-    ///         assert_eq!(n, 2);
-    ///         Next::Stop
-    ///     });
-    ///     let _ = cx.send(&child, n + 1);
-    ///     Next::Continue
-    /// });
-    /// parent.send(1)?;
-    /// local.run();
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn spawn_behavior<N, F, O>(&self, function: F) -> Address<N>
-    where
-        N: Send + 'static,
-        F: FnMut(N, &mut BehaviorContext<'_, N>) -> O + Send + 'static,
-        O: Outcome,
-    {
-        self.spawn(behavior(function))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use garrick_sched::{Address, Ended, Nanos, NoReply, Reply, SendError, Turn, Watch};
+use garrick_sched::{Address, BatchError, Ended, Nanos, SendError, Turn, Watch};
 
 use crate::beside::Beside;
 
@@ -13,8 +13,8 @@ use crate::beside::Beside;
 /// it ends in [`Next::Undo`](crate::Next::Undo) or a panic.
 pub struct Context<'a, M> {
     turn: &'a Turn<'a, M>,
-    /// State that wrappers of the actor lend to the turn. Most actors have none.
-    beside: Option<&'a Beside<'a, M>>,
+    /// State beside the actor. Most actors have none.
+    beside: Option<&'a Beside>,
 }
 
 impl<'a, M: 'static> Context<'a, M> {
@@ -23,8 +23,9 @@ impl<'a, M: 'static> Context<'a, M> {
         Self { turn, beside: None }
     }
 
-    /// Returns a context of the same turn with the state that a wrapper lends to it.
-    pub(crate) fn with<'b>(&self, beside: &'b Beside<'b, M>) -> Context<'b, M>
+    /// Returns a context of the same turn with the state beside the actor.
+    #[inline(always)]
+    pub(crate) fn with<'b>(&self, beside: &'b Beside) -> Context<'b, M>
     where
         'a: 'b,
     {
@@ -40,10 +41,10 @@ impl<'a, M: 'static> Context<'a, M> {
         Self { ..*self }
     }
 
-    /// Returns the state that wrappers have lent to the turn.
+    /// Returns the state beside the actor, if it was spawned with options.
     #[inline]
-    pub(crate) fn beside(&self) -> Beside<'a, M> {
-        self.beside.copied().unwrap_or(Beside::NONE)
+    pub(crate) fn beside(&self) -> Option<&'a Beside> {
+        self.beside
     }
 
     #[inline]
@@ -58,7 +59,7 @@ impl<'a, M: 'static> Context<'a, M> {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Actor, Address, Context, Local, Next};
+    /// use garrick_actor::{Actor, Address, Context, Local, Next, behavior};
     ///
     /// struct Halve(Address<u32>);
     ///
@@ -75,9 +76,9 @@ impl<'a, M: 'static> Context<'a, M> {
     /// }
     ///
     /// let local = Local::new()?;
-    /// let print = local.spawn_behavior(|n: u32, _| {
+    /// let print = local.spawn(behavior(|n: u32, _| {
     ///     assert_eq!(n, 21);
-    /// });
+    /// }));
     /// local.spawn(Halve(print)).send(42)?;
     /// local.run();
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -104,7 +105,7 @@ impl<'a, M: 'static> Context<'a, M> {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Actor, Address, Context, Ended, Local, Next};
+    /// use garrick_actor::{Actor, Address, Context, Ended, Local, Next, behavior};
     ///
     /// struct Widow;
     ///
@@ -132,7 +133,7 @@ impl<'a, M: 'static> Context<'a, M> {
     /// }
     ///
     /// let local = Local::new()?;
-    /// let mortal = local.spawn_behavior(|_: u32, _| Next::Stop);
+    /// let mortal = local.spawn(behavior(|_: u32, _| Next::Stop));
     /// let widow = local.spawn(Widow);
     /// widow.send(Msg::Watch(mortal.clone())).unwrap();
     /// local.run();
@@ -152,66 +153,38 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.watch(whom, convert)
     }
 
-    /// Asks another actor. Sends it the message that `msg` creates from the [`Reply`]. The answer
-    /// arrives at this actor as the message that `convert` creates from it. An ask costs two
-    /// ordinary sends.
+    /// Sends all of `msgs` to `to`, in order, and returns their number. The accepted messages are
+    /// delivered when the turn commits, and not at all if it is undone.
     ///
-    /// The answer is [`NoReply::Dropped`] if the other actor has stopped, if it fails before it
-    /// answers, or if this very turn is undone. The conversion runs in the other actor, so it must
-    /// not capture anything. The compiler checks this.
+    /// # Errors
+    /// Returns [`BatchError`] with the messages that were not accepted if the receiver is known to
+    /// have stopped.
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Actor, Address, Context, Local, NoReply, Reply};
-    ///
-    /// struct Double;
-    ///
-    /// impl Actor for Double {
-    ///     type Msg = (u32, Reply<u32>);
-    ///     type Outcome = ();
-    ///
-    ///     fn receive(&mut self, (n, reply): (u32, Reply<u32>), _: &mut Context<'_, Self::Msg>) {
-    ///         reply.send(2 * n);
-    ///     }
-    /// }
-    ///
-    /// struct Asker(Address<(u32, Reply<u32>)>);
-    ///
-    /// enum Msg {
-    ///     Begin,
-    ///     Doubled(Result<u32, NoReply>),
-    /// }
-    ///
-    /// impl Actor for Asker {
-    ///     type Msg = Msg;
-    ///     type Outcome = ();
-    ///
-    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) {
-    ///         match msg {
-    ///             Msg::Begin => cx.ask(&self.0, |reply| (21, reply), Msg::Doubled),
-    ///             Msg::Doubled(answer) => assert_eq!(answer, Ok(42)),
-    ///         }
-    ///     }
-    /// }
+    /// use garrick_actor::{Local, behavior};
     ///
     /// let local = Local::new()?;
-    /// let double = local.spawn(Double);
-    /// local.spawn(Asker(double)).send(Msg::Begin).unwrap();
+    /// let sum = local.spawn(behavior(|n: u32, _| {
+    ///     assert!(n < 100);
+    /// }));
+    /// let hundred = local.spawn(behavior(move |(): (), cx| {
+    ///     assert_eq!(cx.send_batch(&sum, 0..100).ok(), Some(100));
+    /// }));
+    /// hundred.send(())?;
     /// local.run();
-    /// assert_eq!(local.handle().failures(), 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[inline]
-    pub fn ask<N, R, F>(&self, to: &Address<N>, msg: impl FnOnce(Reply<R>) -> N, convert: F)
+    pub fn send_batch<N, I>(
+        &self,
+        to: &Address<N>,
+        msgs: I,
+    ) -> Result<usize, BatchError<I::IntoIter>>
     where
-        M: Send,
         N: 'static,
-        R: 'static,
-        F: FnOnce(Result<R, NoReply>) -> M + Copy + Send + 'static,
+        I: IntoIterator<Item = N>,
     {
-        let reply = Reply::to_task(self.address(), convert);
-        // A refused message is dropped, and its reply then answers `NoReply::Dropped`.
-        let _ = self.send(to, msg(reply));
+        self.turn.send_batch(to, msgs)
     }
 
     /// Calls `f`, which may block the thread: for a file, a database, a lock or a long computation.
@@ -224,8 +197,8 @@ impl<'a, M: 'static> Context<'a, M> {
     /// commits, in the order of sending.
     ///
     /// `garrick bench blocking` measures the cost of a call. At most
-    /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) turns of a system can block
-    /// this way at once. One more turn keeps its worker while it blocks. An actor with
+    /// [`Builder::blocking_threads`](crate::system::Builder::blocking_threads) turns of a system
+    /// can block this way at once. One more turn keeps its worker while it blocks. An actor with
     /// [`Actor::BLOCKS`](crate::Actor::BLOCKS) waits without a worker instead. A turn also keeps
     /// its worker if that worker is pinned or has a driver, and in a [`Local`](crate::Local).
     ///

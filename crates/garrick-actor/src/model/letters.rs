@@ -14,12 +14,12 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::Local;
+    /// use garrick_actor::{Local, behavior};
     ///
     /// let local = Local::new()?;
-    /// let refuses = local.spawn_behavior(|n: u32, cx| {
+    /// let refuses = local.spawn(behavior(|n: u32, cx| {
     ///     cx.dead_letter(n);
-    /// });
+    /// }));
     /// refuses.send(1)?;
     /// local.run();
     /// assert_eq!(local.handle().dead_letters(), 1);

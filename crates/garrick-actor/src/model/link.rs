@@ -8,7 +8,7 @@ impl<M: 'static> Context<'_, M> {
     /// Links this actor and another actor. When either ends in a failure, the other is stopped,
     /// once it has handled the messages sent to it before. Nothing happens if the other actor has
     /// failed already. An actor that stops does not stop its links. An actor that a
-    /// [`Supervisor`](crate::Supervisor) restarts has not ended.
+    /// [`Supervisor`](crate::supervise::Supervisor) restarts has not ended.
     ///
     /// An actor that wants to survive and be notified uses [`Context::watch`] instead. Erlang calls
     /// this trapping exits. A stop by a link is a stop, not a failure, so links do not propagate

@@ -6,11 +6,10 @@ pub(crate) mod next;
 pub(crate) mod outcome;
 
 pub(crate) mod actor;
-pub(crate) mod batch;
 pub(crate) mod letters;
 pub(crate) mod link;
 #[cfg(test)]
 pub(crate) mod nobody;
 
 pub(crate) mod behavior;
-pub(crate) mod contramap;
+pub(crate) mod cyclic;

@@ -17,8 +17,8 @@ pub enum Next {
     /// stay changed, and so do variables that a closure has captured.
     Undo,
     /// Discards the turn's effects, and the actor fails, as if it had panicked. Its
-    /// [`Supervisor`](crate::Supervisor) decides what happens to it. Without a supervisor it is
-    /// dropped. [`Context::fail`](crate::Context::fail) adds the reason.
+    /// [`Supervisor`](crate::supervise::Supervisor) decides what happens to it. Without a
+    /// supervisor it is dropped. [`Context::fail`](crate::Context::fail) adds the reason.
     Fail,
 }
 

@@ -90,13 +90,13 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Local, Next};
+    /// use garrick_actor::{Local, Next, behavior};
     ///
     /// let local = Local::new()?;
-    /// let parse = local.spawn_behavior(|text: &str, cx| match text.parse::<u32>() {
+    /// let parse = local.spawn(behavior(|text: &str, cx| match text.parse::<u32>() {
     ///     Ok(_) => Next::Continue,
     ///     Err(error) => cx.fail(error),
-    /// });
+    /// }));
     /// parse.send("12")?;
     /// parse.send("twelve")?;
     /// local.run();

@@ -18,13 +18,13 @@ use crate::system::handle::Handle;
 /// removed. A topic keeps its subscribers alive. A message whose clone panics goes to no
 /// subscriber. The panic is reported, and the topic goes on.
 ///
-/// An actor with another message type than `M` subscribes through [`contramap`](crate::Contramap),
-/// as in the example.
+/// An actor with another message type than `M` subscribes through
+/// [`contramap`](Address::contramap), as in the example.
 ///
 /// # Examples
 /// ```
 /// use garrick_actor::naming::Topic;
-/// use garrick_actor::{Actor, Context, Contramap, Local, Reply};
+/// use garrick_actor::{Actor, Context, Local, Reply};
 ///
 /// #[derive(Default)]
 /// struct Reader(Vec<String>);
@@ -49,7 +49,7 @@ use crate::system::handle::Handle;
 /// let local = Local::new()?;
 /// let reader = local.spawn(Reader::default());
 /// let topic = Topic::spawn(&local.handle())?;
-/// topic.subscribe(&local.spawn(reader.contramap(Msg::News)))?;
+/// topic.subscribe(&reader.contramap(Msg::News))?;
 /// topic.publish("rain".to_owned())?;
 /// topic.publish("sun".to_owned())?;
 /// local.run();

@@ -143,7 +143,10 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
     /// assert_eq!(second.wait(), Ok(3));
     /// let full = third.wait().unwrap_err();
     /// assert_eq!(full, PoolError::Full { task: 3, waiting_max: 1 });
-    /// assert_eq!(full.to_string(), "the pool is full: all workers are busy, and 1 task waits, which is the limit");
+    /// assert_eq!(
+    ///     full.to_string(),
+    ///     "the pool is full: all workers are busy, and 1 task waits, which is the limit"
+    /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[track_caller]

@@ -20,12 +20,14 @@ use crate::model::context::Context;
 /// # Examples
 /// Equal seeds make equal choices:
 /// ```
+/// use garrick_actor::System;
 /// use garrick_actor::route::{Random, Router};
-/// use garrick_actor::{RealWorld, System};
+/// use garrick_actor::system::RealWorld;
 ///
 /// let system = System::new()?;
 /// let same_each_time = Router::<u32>::spawn(&system.handle(), Random::seeded(7))?;
-/// let another_each_time = Router::<u32>::spawn(&system.handle(), Random::from_world(&*RealWorld::shared()))?;
+/// let another_each_time =
+///     Router::<u32>::spawn(&system.handle(), Random::from_world(&*RealWorld::shared()))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]

@@ -31,10 +31,9 @@ mod root;
 
 mod tree;
 
-mod async_child;
-
-pub use async_child::AsyncChild;
+pub use crate::failure::fault::Fault;
 pub use face::{ChildState, Snapshot, SnapshotOf};
 pub use garrick_core::backoff::Backoff;
 pub use policy::{Decision, Restart, Shutdown, Strategy};
-pub use tree::{Child, SuperviseError, Supervisor, Tree};
+pub(crate) use policy::{Policy, policy_setters};
+pub use tree::{SuperviseError, Supervisor, Tree};

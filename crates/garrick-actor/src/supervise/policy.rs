@@ -70,20 +70,20 @@ impl Default for Shutdown {
 }
 
 /// A function that decides about a fault.
-pub(super) type Decider = Box<dyn Fn(&Fault) -> Decision + Send>;
+pub(crate) type Decider = Box<dyn Fn(&Fault) -> Decision + Send>;
 
 /// The supervisor's settings for a child, apart from its factory.
-pub(super) struct Policy {
-    pub(super) name: Arc<str>,
-    pub(super) restart: Restart,
-    pub(super) shutdown: Shutdown,
-    pub(super) backoff: Backoff,
+pub(crate) struct Policy {
+    pub(crate) name: Arc<str>,
+    pub(crate) restart: Restart,
+    pub(crate) shutdown: Shutdown,
+    pub(crate) backoff: Backoff,
     /// Decider. `None` restarts after every fault.
-    pub(super) decider: Option<Decider>,
+    pub(crate) decider: Option<Decider>,
 }
 
 impl Policy {
-    pub(super) fn new(name: impl Into<String>, shutdown: Shutdown) -> Self {
+    pub(crate) fn new(name: impl Into<String>, shutdown: Shutdown) -> Self {
         Self {
             name: name.into().into(),
             restart: Restart::default(),
@@ -91,6 +91,17 @@ impl Policy {
             backoff: Backoff::NONE,
             decider: None,
         }
+    }
+
+    /// Turns a decision to resume into a restart, for an actor that cannot go on after a failure.
+    pub(crate) fn restart_instead_of_resuming(&mut self) {
+        let decider = self.decider.take();
+        self.decider = decider.map(|decider| -> Decider {
+            Box::new(move |fault| match decider(fault) {
+                Decision::Resume => Decision::Restart,
+                decision => decision,
+            })
+        });
     }
 
     /// Returns the decision about a fault.
@@ -157,4 +168,4 @@ macro_rules! policy_setters {
         }
     };
 }
-pub(super) use policy_setters;
+pub(crate) use policy_setters;

@@ -16,6 +16,8 @@ use super::policy::{Decision, Policy, Restart, Shutdown, Strategy, policy_setter
 use super::root::Root;
 use super::seat::Front;
 use crate::failure::fault::Fault;
+use crate::failure::path::ActorPath;
+use crate::mailbox::Bound;
 use crate::model::actor::Actor;
 use crate::system::handle::Handle;
 
@@ -32,6 +34,9 @@ pub enum SuperviseError {
     SystemEnding,
     /// The supervisor has ended.
     SupervisorEnded,
+    /// The mailbox is one that only an unsupervised actor can have: it is ordered by rank, or drops
+    /// the oldest message.
+    Mailbox,
 }
 
 impl fmt::Display for SuperviseError {
@@ -39,46 +44,14 @@ impl fmt::Display for SuperviseError {
         f.write_str(match self {
             Self::SystemEnding => "the system is ending, and takes no new actors",
             Self::SupervisorEnded => "the supervisor has ended, and takes no new children",
+            Self::Mailbox => {
+                "a supervised actor has a mailbox in the order of arrival: unbounded, or bounded with `OnFull::Wait`, `Fail` or `DropNewest`"
+            }
         })
     }
 }
 
 impl std::error::Error for SuperviseError {}
-
-/// Configures a child. Its factory creates the actor, once at the start and again at each restart.
-///
-/// # Examples
-/// See [`Supervisor`].
-#[must_use = "a child is started by `Tree::start`"]
-pub struct Child<A> {
-    pub(super) policy: Policy,
-    pub(super) factory: Box<dyn Fn() -> A + Send>,
-}
-
-impl<A> Child<A>
-where
-    A: Actor + Send,
-    A::Msg: Send,
-{
-    /// Creates a child with `factory`, which runs in a separate turn. A panic of the factory is a
-    /// failure of the child.
-    pub fn new(name: impl Into<String>, factory: impl Fn() -> A + Send + 'static) -> Self {
-        Self {
-            policy: Policy::new(name, Shutdown::default()),
-            factory: Box::new(factory),
-        }
-    }
-
-    policy_setters!();
-}
-
-impl<A> fmt::Debug for Child<A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Child")
-            .field("policy", &self.policy)
-            .finish_non_exhaustive()
-    }
-}
 
 /// Configures a supervisor: which children it restarts when one fails, and when it gives up.
 ///
@@ -88,7 +61,8 @@ impl<A> fmt::Debug for Child<A> {
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Actor, Child, Context, Next, NoReply, Reply, Strategy, Supervisor, System};
+/// use garrick_actor::supervise::{Strategy, Supervisor};
+/// use garrick_actor::{Actor, Context, Next, Reply, System};
 ///
 /// /// Counts, and fails at 13.
 /// struct Counter(u64);
@@ -114,16 +88,24 @@ impl<A> fmt::Debug for Child<A> {
 ///
 /// let system = System::new()?;
 /// let tree = Supervisor::new("app", Strategy::OneForOne).spawn(&system.handle())?;
-/// let counter = tree.start(Child::new("counter", || Counter(0)))?;
+/// let counter = system
+///     .actor(|| Counter(0))
+///     .named("counter")
+///     .supervised_by(&tree)
+///     .spawn()?;
 /// counter.send(Msg::Add(5))?;
 /// assert_eq!(counter.ask(Msg::Get).wait(), Ok(5));
 /// counter.send(Msg::Add(13))?;
 /// counter.send(Msg::Add(2))?;
-/// assert_eq!(counter.ask(Msg::Get).wait(), Ok(2), "a new one, behind the same address");
+/// assert_eq!(
+///     counter.ask(Msg::Get).wait(),
+///     Ok(2),
+///     "a new one, behind the same address"
+/// );
 /// tree.stop().wait()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[must_use = "a supervisor is started by `Supervisor::spawn` or `Tree::start_supervisor`"]
+#[must_use = "a supervisor is started by `Supervisor::spawn` or `Supervisor::spawn_under`"]
 #[derive(Debug)]
 pub struct Supervisor {
     policy: Policy,
@@ -134,9 +116,15 @@ pub struct Supervisor {
 impl Supervisor {
     /// Creates a supervisor that gives up when it would have to restart for the fourth time within
     /// 5 seconds.
+    ///
+    /// # Panics
+    /// Panics if the name is empty, or contains `/`, `#` or a control character.
+    #[track_caller]
     pub fn new(name: impl Into<String>, strategy: Strategy) -> Self {
+        let policy = Policy::new(name, Shutdown::DrainAll);
+        ActorPath::check(&policy.name);
         Self {
-            policy: Policy::new(name, Shutdown::DrainAll),
+            policy,
             strategy,
             intensity: Intensity::new(RESTARTS_MAX, WITHIN),
         }
@@ -160,7 +148,39 @@ impl Supervisor {
         self.spawn_below(handle, None)
     }
 
-    fn spawn_below(self, handle: &Handle, parent: Option<Line>) -> Result<Tree, SuperviseError> {
+    /// Starts the supervisor as another child of `tree`. It is restarted with all of its children.
+    ///
+    /// # Errors
+    /// Returns a [`SuperviseError`] if the supervisor cannot be started.
+    pub fn spawn_under(self, tree: &Tree) -> Result<Tree, SuperviseError> {
+        let line = tree.line();
+        let id = line.id;
+        let Self {
+            policy,
+            strategy,
+            intensity,
+        } = self;
+        let below = Self {
+            policy: Policy::new(policy.name.to_string(), policy.shutdown),
+            strategy,
+            intensity,
+        };
+        let below = below.spawn_below(&tree.handle, Some((line, &tree.path)))?;
+        let branch = Branch {
+            address: below.address.clone(),
+            face: below.face.clone(),
+        };
+        tree.send(Note::Add(id, policy, Box::new(branch)))?;
+        Ok(below)
+    }
+
+    fn spawn_below(
+        self,
+        handle: &Handle,
+        parent: Option<(Line, &ActorPath)>,
+    ) -> Result<Tree, SuperviseError> {
+        let (parent, above) = parent.unzip();
+        let path = ActorPath::new(above, &self.policy.name);
         let face = Arc::new(Mutex::new(Face {
             name: self.policy.name.to_string(),
             strategy: self.strategy,
@@ -172,6 +192,7 @@ impl Supervisor {
         let address = handle.spawn_task(root);
         Ok(Tree {
             address: address.map_err(|_| SuperviseError::SystemEnding)?,
+            path,
             face,
             desk,
             handle: handle.clone(),
@@ -185,6 +206,7 @@ impl Supervisor {
 #[derive(Clone)]
 pub struct Tree {
     address: Address<Note>,
+    path: ActorPath,
     face: Arc<Mutex<Face>>,
     desk: Desk,
     handle: Handle,
@@ -199,61 +221,27 @@ impl Tree {
         }
     }
 
-    /// Starts another child, after the children that were added before. Its address can be used at
-    /// once, and is valid until the child has ended for good. Messages wait while the child is
-    /// down.
-    ///
-    /// Inside a turn, starting a child is staged like a send.
-    ///
-    /// # Errors
-    /// Returns a [`SuperviseError`] if the child cannot be started.
-    pub fn start<A>(&self, child: Child<A>) -> Result<Address<A::Msg>, SuperviseError>
-    where
-        A: Actor + Send,
-        A::Msg: Send,
-    {
-        self.seat(child, &self.handle, None)
+    /// Returns the system of the supervisor.
+    #[must_use]
+    pub fn handle(&self) -> &Handle {
+        &self.handle
     }
 
-    /// Starts another child, like [`Tree::start`], on another system. Its handlers do not hold up
-    /// the supervisor there, even if they block. If the child fails once that system has begun to
-    /// shut down, the child ends. It is never started again elsewhere.
-    ///
-    /// # Errors
-    /// Returns a [`SuperviseError`] if the child cannot be started.
-    ///
-    /// # Examples
-    /// ```
-    /// use garrick_actor::{Child, Strategy, Supervisor, System, behavior};
-    ///
-    /// let (system, slow) = (System::new()?, System::builder().name("slow").workers(1).start()?);
-    /// let tree = Supervisor::new("app", Strategy::OneForOne).spawn(&system.handle())?;
-    /// let printer = Child::new("printer", || {
-    ///     behavior(|line: &str, _| {
-    ///         println!("{line}");
-    ///     })
-    /// });
-    /// tree.start_on(&slow.handle(), printer)?.send("hello")?;
-    /// tree.stop().wait()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn start_on<A>(
-        &self,
-        handle: &Handle,
-        child: Child<A>,
-    ) -> Result<Address<A::Msg>, SuperviseError>
-    where
-        A: Actor + Send,
-        A::Msg: Send,
-    {
-        self.seat(child, handle, Some(handle.sponsor()))
+    /// Returns the path of the supervisor.
+    pub(crate) fn path(&self) -> &ActorPath {
+        &self.path
     }
 
-    fn seat<A>(
+    /// Creates the seat of another child, on that system.
+    ///
+    /// # Errors
+    /// Returns a [`SuperviseError`] if the child cannot be spawned.
+    pub(crate) fn seat<A>(
         &self,
-        child: Child<A>,
-        handle: &Handle,
-        sponsor: Option<garrick_sched::Handle>,
+        factory: Box<dyn Fn() -> A + Send>,
+        policy: Policy,
+        sponsor: &garrick_sched::Handle,
+        bound: Option<Bound>,
     ) -> Result<Address<A::Msg>, SuperviseError>
     where
         A: Actor + Send,
@@ -262,41 +250,21 @@ impl Tree {
         let line = self.line();
         let id = line.id;
         let orders = Arc::new(Orders::default());
-        let front = handle.spawn_task(Front::new(child.factory, line, orders.clone()));
-        let front = front.map_err(|_| SuperviseError::SystemEnding)?;
+        let front = Front::new(factory, line, orders.clone());
+        let front = match bound {
+            None => sponsor.spawn(front).ok(),
+            Some(bound) => sponsor
+                .spawn_bounded(bound.capacity, bound.when_full, front)
+                .ok(),
+        };
+        let front = front.ok_or(SuperviseError::SystemEnding)?;
         let leaf = Leaf::<A> {
             orders,
             front: front.clone(),
-            sponsor,
+            sponsor: (*sponsor != self.handle.sponsor()).then(|| sponsor.clone()),
         };
-        self.send(Note::Add(id, child.policy, Box::new(leaf)))?;
+        self.send(Note::Add(id, policy, Box::new(leaf)))?;
         Ok(front)
-    }
-
-    /// Starts a supervisor as another child. It is restarted with all of its children.
-    ///
-    /// # Errors
-    /// Returns a [`SuperviseError`] if the supervisor cannot be started.
-    pub fn start_supervisor(&self, supervisor: Supervisor) -> Result<Self, SuperviseError> {
-        let line = self.line();
-        let id = line.id;
-        let Supervisor {
-            policy,
-            strategy,
-            intensity,
-        } = supervisor;
-        let below = Supervisor {
-            policy: Policy::new(policy.name.to_string(), policy.shutdown),
-            strategy,
-            intensity,
-        };
-        let tree = below.spawn_below(&self.handle, Some(line))?;
-        let branch = Branch {
-            address: tree.address.clone(),
-            face: tree.face.clone(),
-        };
-        self.send(Note::Add(id, policy, Box::new(branch)))?;
-        Ok(tree)
     }
 
     fn send(&self, note: Note) -> Result<(), SuperviseError> {

@@ -85,7 +85,8 @@ impl Builder {
     }
 
     /// Sets the size of each worker's stack in bytes, from
-    /// [`STACK_BYTES_MIN`](crate::STACK_BYTES_MIN) to [`STACK_BYTES_MAX`](crate::STACK_BYTES_MAX).
+    /// [`STACK_BYTES_MIN`](crate::system::STACK_BYTES_MIN) to
+    /// [`STACK_BYTES_MAX`](crate::system::STACK_BYTES_MAX).
     ///
     /// The default is that of the standard library's threads: 2 MiB, or the value of the
     /// environment variable `RUST_MIN_STACK`. Handlers that recurse deeply need more. A stack
@@ -94,15 +95,19 @@ impl Builder {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::System;
+    /// use garrick_actor::{System, behavior};
     ///
     /// let system = System::builder().workers(1).stack_size(64 << 20).start()?;
-    /// let walker = system.spawn_behavior(|depth: u32, _| {
+    /// let walker = system.spawn(behavior(|depth: u32, _| {
     ///     fn walk(depth: u32) -> u32 {
-    ///         if depth == 0 { 0 } else { 1 + std::hint::black_box(walk(depth - 1)) }
+    ///         if depth == 0 {
+    ///             0
+    ///         } else {
+    ///             1 + std::hint::black_box(walk(depth - 1))
+    ///         }
     ///     }
     ///     assert_eq!(walk(depth), depth);
-    /// })?;
+    /// }))?;
     /// walker.send(100_000)?;
     /// system.shutdown();
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -138,8 +143,8 @@ impl Builder {
 
     /// Sets how many turns can be in [`Context::blocking`](crate::Context::blocking) at once
     /// without keeping a worker from other actors. 64 by default, at most
-    /// [`BLOCKING_THREADS_MAX`](crate::BLOCKING_THREADS_MAX). For each of these turns a spare
-    /// thread runs other actors. It is started when it is needed, and ends with the system.
+    /// [`BLOCKING_THREADS_MAX`](crate::system::BLOCKING_THREADS_MAX). For each of these turns a
+    /// spare thread runs other actors. It is started when it is needed, and ends with the system.
     ///
     /// # Examples
     /// ```
@@ -170,10 +175,10 @@ impl Builder {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Next, System};
+    /// use garrick_actor::{Next, System, behavior};
     ///
     /// let system = System::builder().refuse_strangers(true).start()?;
-    /// let sink = system.spawn_behavior(|_: u32, _| Next::Continue)?;
+    /// let sink = system.spawn(behavior(|_: u32, _| Next::Continue))?;
     /// sink.send(1)?;
     /// system.begin_shutdown();
     /// assert!(sink.send(2).is_err());
@@ -201,8 +206,8 @@ impl Builder {
         self
     }
 
-    /// Sets the typical work of the actors. Mixed by default. [`Mailbox::default`](crate::Mailbox)
-    /// chooses a mailbox by it.
+    /// Sets the typical work of the actors. Mixed by default.
+    /// [`Mailbox::default`](crate::mailbox::Mailbox) chooses a mailbox by it.
     #[must_use]
     pub fn workload(mut self, workload: Workload) -> Self {
         self.workload = workload;

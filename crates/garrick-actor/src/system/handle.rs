@@ -4,11 +4,7 @@ use std::fmt;
 
 use garrick_sched::{Address, Sample, SendError, SpawnError, Task};
 
-use crate::extras::named::{Named, named};
-use crate::model::actor::{Actor, Cell};
-use crate::model::behavior::{Behavior, BehaviorContext, behavior};
 use crate::model::context::Context;
-use crate::model::outcome::Outcome;
 
 /// Spawns actors on a [`System`](crate::System) or a [`Local`](crate::Local), from anywhere. A
 /// handle does not keep the system running.
@@ -20,49 +16,6 @@ pub struct Handle {
 impl Handle {
     pub(crate) fn new(handle: garrick_sched::Handle) -> Self {
         Self { handle }
-    }
-
-    /// Spawns an actor on one of the workers: the caller's own if the caller is a worker, else the
-    /// next in rotation.
-    ///
-    /// # Errors
-    /// Returns the actor if the system is shutting down.
-    ///
-    /// # Examples
-    /// ```
-    /// use garrick_actor::{System, behavior, Next};
-    ///
-    /// let system = System::new()?;
-    /// let handle = system.handle();
-    /// system.shutdown_now();
-    /// assert!(handle.spawn(behavior(|_: (), _| Next::Stop)).is_err());
-    /// # Ok::<(), garrick_actor::StartError>(())
-    /// ```
-    pub fn spawn<A>(&self, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
-    where
-        A: Actor + Send,
-        A::Msg: Send,
-    {
-        self.handle
-            .spawn(Cell(actor))
-            .map_err(|SpawnError(Cell(actor))| SpawnError(actor))
-    }
-
-    /// Spawns a named actor, like [`Handle::spawn`]. Reports of its failures have the name.
-    ///
-    /// # Errors
-    /// Returns the actor if the system is shutting down.
-    ///
-    /// # Panics
-    /// Panics if the name is empty, or contains `/`, `#` or a control character.
-    #[track_caller]
-    pub fn spawn_named<A>(&self, name: &str, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
-    where
-        A: Actor + Send,
-        A::Msg: Send,
-    {
-        let spawned = self.spawn(named(name, actor));
-        spawned.map_err(|SpawnError(Named { actor, .. })| SpawnError(actor))
     }
 
     /// Returns the scheduler's handle.
@@ -79,22 +32,6 @@ impl Handle {
         self.handle.spawn(task)
     }
 
-    /// Spawns a closure as an actor, like [`Handle::spawn`].
-    ///
-    /// # Errors
-    /// Returns the behavior if the system is shutting down.
-    pub fn spawn_behavior<M, F, O>(
-        &self,
-        function: F,
-    ) -> Result<Address<M>, SpawnError<Behavior<M>>>
-    where
-        M: Send + 'static,
-        F: FnMut(M, &mut BehaviorContext<'_, M>) -> O + Send + 'static,
-        O: Outcome,
-    {
-        self.spawn(behavior(function))
-    }
-
     /// Returns the system's name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -108,17 +45,17 @@ impl Handle {
     }
 
     /// Returns the counters of the system: of its workers and, if it has
-    /// [`probes`](crate::Builder::probes), of its actors' types. The types of actors that hold a
-    /// worker now or block away from their workers are included. Sampling does not disturb the
-    /// workers.
+    /// [`probes`](crate::system::Builder::probes), of its actors' types. The types of actors that
+    /// hold a worker now or block away from their workers are included. Sampling does not disturb
+    /// the workers.
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Next, System};
+    /// use garrick_actor::{Next, System, behavior};
     ///
     /// let system = System::builder().probes(true).start()?;
     /// let handle = system.handle();
-    /// let sink = system.spawn_behavior(|_: u32, _| Next::Continue)?;
+    /// let sink = system.spawn(behavior(|_: u32, _| Next::Continue))?;
     /// (0..100).for_each(|n| sink.send(n).unwrap());
     /// drop(sink);
     /// system.shutdown();
@@ -152,20 +89,6 @@ impl<M: 'static> Context<'_, M> {
         Handle::new(self.turn().sponsor())
     }
 
-    /// Spawns an actor on another sponsor, where it starts. If the turn is undone, no message can
-    /// have reached the new actor, and it is dropped with its address. If the sponsor has ended,
-    /// the actor lives on this system.
-    ///
-    /// # Examples
-    /// See [`Context::send_on`].
-    pub fn spawn_on<A>(&self, sponsor: &Handle, actor: A) -> Address<A::Msg>
-    where
-        A: Actor + Send,
-        A::Msg: Send,
-    {
-        self.turn().spawn_on(&sponsor.handle, Cell(actor))
-    }
-
     /// Sends `msg` to `to`, which handles it on that sponsor and stays there. Messages sent to it
     /// before are handled where it was. An actor that was spawned by
     /// [`Local::spawn`](crate::Local::spawn) may not be `Send`, so it stays where it is. So does an
@@ -176,20 +99,24 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Handle, Next, System};
     /// use std::sync::mpsc;
+    /// use garrick_actor::{Handle, Next, System, behavior};
     ///
     /// let near = System::builder().name("near").workers(1).start()?;
     /// let far = System::builder().name("far").workers(1).start()?;
     /// let (told, heard) = mpsc::channel();
-    /// let parent = near.spawn_behavior(move |far: Handle, cx| {
+    /// let parent = near.spawn(behavior(move |far: Handle, cx| {
     ///     let told = told.clone();
-    ///     let child = cx.spawn_behavior(move |(): (), cx| {
+    ///     let child = cx.spawn(behavior(move |(): (), cx| {
     ///         told.send(cx.sponsor().name().to_owned()).unwrap();
-    ///     });
+    ///     }));
     ///     let sent = cx.send(&child, ()).and(cx.send_on(&far, &child, ()));
-    ///     if sent.is_ok() { Next::Continue } else { Next::Stop }
-    /// })?;
+    ///     if sent.is_ok() {
+    ///         Next::Continue
+    ///     } else {
+    ///         Next::Stop
+    ///     }
+    /// }))?;
     /// parent.send(far.handle()).unwrap();
     /// assert_eq!([heard.recv()?, heard.recv()?], ["near", "far"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -4,10 +4,6 @@ use std::fmt;
 
 use garrick_sched::{Address, Here, StartError, Task};
 
-use crate::extras::named::named;
-use crate::model::actor::{Actor, Cell};
-use crate::model::behavior::{BehaviorContext, behavior};
-use crate::model::outcome::Outcome;
 use crate::system::builder::Builder;
 use crate::system::handle::Handle;
 
@@ -53,34 +49,9 @@ impl Local {
         Builder::new().name("local").local()
     }
 
-    /// Spawns an actor on this thread. The actor need not be `Send`.
-    pub fn spawn<A: Actor>(&self, actor: A) -> Address<A::Msg> {
-        self.here.spawn(Cell(actor))
-    }
-
     /// Spawns a task that is not an actor, for the modules above.
     pub(crate) fn spawn_task<T: Task>(&self, task: T) -> Address<T::Message> {
         self.here.spawn(task)
-    }
-
-    /// Spawns a named actor on this thread. Reports of its failures have the name. See
-    /// [`ActorPath`](crate::ActorPath).
-    ///
-    /// # Panics
-    /// Panics if the name is empty, or contains `/`, `#` or a control character.
-    #[track_caller]
-    pub fn spawn_named<A: Actor>(&self, name: &str, actor: A) -> Address<A::Msg> {
-        self.spawn(named(name, actor))
-    }
-
-    /// Spawns a closure as an actor on this thread.
-    pub fn spawn_behavior<M, F, O>(&self, function: F) -> Address<M>
-    where
-        M: 'static,
-        F: FnMut(M, &mut BehaviorContext<'_, M>) -> O + Send + 'static,
-        O: Outcome,
-    {
-        self.spawn(behavior(function))
     }
 
     /// Returns a handle for spawning on this system from elsewhere.
@@ -119,12 +90,12 @@ impl Local {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Local, Reply};
+    /// use garrick_actor::{Local, Reply, behavior};
     ///
     /// let local = Local::new()?;
-    /// let double = local.spawn_behavior(|(n, reply): (u32, Reply<u32>), _| {
+    /// let double = local.spawn(behavior(|(n, reply): (u32, Reply<u32>), _| {
     ///     reply.send(2 * n);
-    /// });
+    /// }));
     /// assert_eq!(local.block_on(double.ask(|reply| (21, reply))), Ok(42));
     /// # Ok::<(), garrick_actor::StartError>(())
     /// ```

@@ -8,3 +8,10 @@ pub(crate) mod builder;
 
 pub(crate) mod local;
 pub(crate) mod pool;
+
+pub use builder::Builder;
+pub use garrick_sched::{
+    AwaySample, BLOCKING_THREADS_MAX, Driver, Drivers, Ending, KindSample, MESSAGE_BYTES_MAX,
+    Nanos, RealWorld, STACK_BYTES_MAX, STACK_BYTES_MIN, Sample, TaskId, ThreadSpec, WorkerSample,
+    World,
+};

@@ -3,11 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use garrick_sched::{Address, Ending, SpawnError, Sponsor, StartError};
+use garrick_sched::{Ending, Sponsor, StartError};
 
-use crate::model::actor::Actor;
-use crate::model::behavior::{Behavior, BehaviorContext};
-use crate::model::outcome::Outcome;
 use crate::system::builder::Builder;
 use crate::system::handle::Handle;
 
@@ -15,12 +12,12 @@ use crate::system::handle::Handle;
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::System;
+/// use garrick_actor::{System, behavior};
 ///
 /// let system = System::builder().name("greeters").workers(2).start()?;
-/// let greeter = system.spawn_behavior(|name: String, _| {
+/// let greeter = system.spawn(behavior(|name: String, _| {
 ///     println!("Hello, {name}!");
-/// })?;
+/// }))?;
 /// greeter.send("Ada".to_owned())?;
 /// greeter.send("Alan".to_owned())?;
 /// system.shutdown();
@@ -45,50 +42,8 @@ impl System {
         Builder::new()
     }
 
-    /// Spawns an actor on one of the workers: the caller's own if the caller is a worker, else the
-    /// next in rotation.
-    ///
-    /// # Errors
-    /// Returns the actor if the system is shutting down. Only an actor of the system can see this.
-    pub fn spawn<A>(&self, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
-    where
-        A: Actor + Send,
-        A::Msg: Send,
-    {
-        self.handle.spawn(actor)
-    }
-
-    /// Spawns a named actor, like [`System::spawn`]. Reports of its failures have the name. See
-    /// [`ActorPath`](crate::ActorPath).
-    ///
-    /// # Errors
-    /// Returns the actor in the cases of [`System::spawn`].
-    ///
-    /// # Panics
-    /// Panics if the name is empty, or contains `/`, `#` or a control character.
-    #[track_caller]
-    pub fn spawn_named<A>(&self, name: &str, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
-    where
-        A: Actor + Send,
-        A::Msg: Send,
-    {
-        self.handle.spawn_named(name, actor)
-    }
-
-    /// Spawns a closure as an actor. See [`behavior`](crate::behavior()).
-    ///
-    /// # Errors
-    /// Returns the behavior in the cases of [`System::spawn`].
-    pub fn spawn_behavior<M, F, O>(
-        &self,
-        function: F,
-    ) -> Result<Address<M>, SpawnError<Behavior<M>>>
-    where
-        M: Send + 'static,
-        F: FnMut(M, &mut BehaviorContext<'_, M>) -> O + Send + 'static,
-        O: Outcome,
-    {
-        self.handle.spawn_behavior(function)
+    pub(crate) fn as_handle(&self) -> &Handle {
+        &self.handle
     }
 
     /// Returns a handle for spawning on this system from elsewhere. The handle does not keep the
@@ -115,8 +70,8 @@ impl System {
     /// ended.
     ///
     /// Threads that run no actors of the system, and actors of other systems, can delay the end for
-    /// as long as they send, unless [`Builder::refuse_strangers`](crate::Builder::refuse_strangers)
-    /// was set.
+    /// as long as they send, unless
+    /// [`Builder::refuse_strangers`](crate::system::Builder::refuse_strangers) was set.
     ///
     /// If called by an actor of this system, returns at once, and the system ends later.
     pub fn shutdown(self) {
@@ -139,13 +94,14 @@ impl System {
     /// # Examples
     /// ```
     /// use std::time::Duration;
-    /// use garrick_actor::{Ending, System};
+    /// use garrick_actor::system::Ending;
+    /// use garrick_actor::{System, behavior};
     ///
     /// let system = System::new()?;
-    /// let endless = system.spawn_behavior(|(), cx| {
+    /// let endless = system.spawn(behavior(|(), cx| {
     ///     let me = cx.address();
     ///     let _ = cx.send(&me, ());
-    /// })?;
+    /// }))?;
     /// endless.send(())?;
     /// let ending = system.shutdown_within(Duration::from_millis(10));
     /// assert_eq!(ending, Some(Ending::AtOnce));

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{Sender, channel};
 
-use garrick_actor::behaviors::{Subject, adapter, broadcast, demux, subject, tee};
+use garrick_actor::behaviors::{Subject, broadcast, demux, subject, tee};
 use garrick_actor::{Next, SendError};
 
 use crate::stand::{Stand, does, heard};
@@ -51,7 +51,7 @@ fn subscribers_come_and_go() {
     let stand = Stand::new();
     let subject = stand.spawn(subject());
     let ((one, to_one), (other, to_other)) = (stand.listener(), stand.listener());
-    let notify = adapter(subject.clone(), Subject::Notify);
+    let notify = subject.contramap(Subject::Notify);
     notify.send(0).unwrap();
     stand.run();
     for new in [&one, &other, &one] {

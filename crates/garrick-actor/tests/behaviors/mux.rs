@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::channel;
 
-use garrick_actor::behaviors::{Mux, Service, adapter, forward, mux};
+use garrick_actor::behaviors::{Mux, Service, forward, mux};
 use garrick_actor::{Next, Reply};
 
 use crate::stand::{DROPPED, Stand, does, heard};
@@ -12,12 +12,12 @@ fn each_answer_finds_its_asker() {
     let stand = Stand::new();
     let (wire, sent) = stand.listener::<(u64, u32)>();
     let mux = stand.spawn(mux::<u32, u32>(wire));
-    let service: Service<u32, u32> = adapter(mux.clone(), Mux::Ask);
+    let service: Service<u32, u32> = mux.contramap(Mux::Ask);
     let asks: Vec<_> = (0..5).map(|n| service.ask(|reply| (n, reply))).collect();
     stand.run();
     let mut questions = heard(&sent);
     questions.reverse();
-    let wire_end = adapter(mux.clone(), Mux::Answer);
+    let wire_end = mux.contramap(Mux::Answer);
     for (number, question) in questions {
         wire_end.send((number, question * 10)).unwrap();
     }

@@ -3,7 +3,7 @@
 use std::thread;
 
 use garrick_actor::behaviors::{
-    Request, Service, adapter, breaker, fork, par, pipe, race, retry, seq, serializer,
+    Request, Service, breaker, fork, par, pipe, race, retry, seq, serializer,
 };
 use garrick_actor::{Actor, Context, NoReply, Reply, System};
 
@@ -80,7 +80,7 @@ where
 fn a_serializer_lets_one_through_whoever_asks() {
     let system = system();
     let resource = system.spawn(Exclusive { under_way: None }).unwrap();
-    let service = adapter(resource, Msg::Asked);
+    let service = resource.contramap(Msg::Asked);
     let serializer = system.spawn(serializer(service)).unwrap();
     ask_all(&serializer, |n| n + 1);
     assert_eq!((system.failures(), system.dead_letters()), (0, 0));

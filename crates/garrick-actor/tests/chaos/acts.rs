@@ -6,8 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::stream;
-use garrick_actor::behaviors::adapter;
-use garrick_actor::{Address, Context, Reply, SendBatch, behavior};
+use garrick_actor::{Address, Context, Reply, behavior};
 
 use crate::children;
 use crate::guests;
@@ -48,7 +47,7 @@ pub(crate) fn answer<const N: usize>(
         },
         3 => {
             hush(value);
-            cx.spawn_async(async move |_: garrick_actor::Incoming<()>| drop(reply));
+            cx.spawn(async move |_: garrick_actor::Incoming<()>| drop(reply));
         }
         _ => reply.send(value),
     }
@@ -176,7 +175,7 @@ fn bear<const N: usize>(node: &mut Node<N>, cx: &Context<'_, Msg<N>>) {
         1 => {
             if let Some(handle) = town.handle(random.next()) {
                 let child = Node::<0>::new(&town, random.next(), false).counting();
-                enlist(&town, child.number(), cx.spawn_on(&handle, child));
+                enlist(&town, child.number(), cx.actor(child).on(&handle).spawn());
             }
         }
         2 => {
@@ -253,7 +252,7 @@ fn set_timers<const N: usize>(node: &mut Node<N>, peer: &Peer, cx: &Context<'_, 
         }
         3 if node.is_patient => {
             hush(value);
-            cx.set_receive_timeout(delay);
+            cx.set_receive_timeout(delay).unwrap();
         }
         _ => {
             hush(value);
@@ -313,7 +312,7 @@ fn use_services<const N: usize>(node: &mut Node<N>, cx: &Context<'_, Msg<N>>) {
         return;
     };
     let value = Value::any(&town, &mut node.random);
-    let heard = adapter(cx.address(), |value| Cmd::Heard(value).into());
+    let heard = cx.address().contramap(|value| Cmd::Heard(value).into());
     match node.random.below(8) {
         0 => hush(services.topic.publish(Arc::new(value))),
         1 => hush((services.topic.subscribe(&heard), value)),

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use garrick_actor::{
-    AsyncChild, Backoff, Child, Decision, Handle, Incoming, Restart, Shutdown, Strategy,
-    Supervisor, Tree,
-};
+use garrick_actor::supervise::{Backoff, Decision, Restart, Shutdown, Strategy, Supervisor, Tree};
+use garrick_actor::{Handle, Incoming};
 
 use crate::guests;
 use crate::ledger::Life;
@@ -65,7 +63,9 @@ pub(crate) fn tree(handle: &Handle, random: &mut Random) -> Option<Tree> {
 }
 
 /// Returns the decision about a failure. A decider may panic as well.
-fn decisions(random: &mut Random) -> impl Fn(&garrick_actor::Fault) -> Decision + Send + 'static {
+fn decisions(
+    random: &mut Random,
+) -> impl Fn(&garrick_actor::supervise::Fault) -> Decision + Send + 'static {
     let (seed, panics) = (random.next(), random.one_in(20));
     move |fault| {
         assert!(!fault.to_string().is_empty());
@@ -98,16 +98,18 @@ where
         }
         Node::<N>::new(&own, seed.wrapping_add(made), true).in_place(&place)
     };
-    let child = Child::new(format!("child {}", random.below(8)), factory)
+    let elsewhere = town.handle(random.next());
+    let elsewhere = elsewhere.filter(|_| random.one_in(3));
+    let handle = elsewhere.as_ref().unwrap_or(tree.handle());
+    let child = handle
+        .actor(factory)
+        .named(format!("child {}", random.below(8)))
+        .supervised_by(tree)
         .restart(restart(random))
         .shutdown(shutdown(random))
         .backoff(backoff(random))
         .decide(decisions(random));
-    let started = match town.handle(random.next()) {
-        Some(handle) if random.one_in(3) => tree.start_on(&handle, child),
-        _ => tree.start(child),
-    };
-    if let Ok(address) = started {
+    if let Ok(address) = child.spawn() {
         town.enlist(Peer {
             number,
             what: "a child",
@@ -119,13 +121,13 @@ where
 
 fn start_async(town: &Arc<Town>, tree: &Tree, random: &mut Random) {
     let (own, seed, place) = (town.clone(), random.next(), Arc::default());
-    let child = AsyncChild::new("async", move |mailbox: Incoming<Msg<6>>| {
+    let child = tree.handle().actor(move |mailbox: Incoming<Msg<6>>| {
         let mut life = Life::new(&own, &place);
         life.start();
         guests::live(own.clone(), seed, mailbox, life)
     });
-    let child = child.restart(restart(random)).backoff(backoff(random));
-    if let Ok(address) = tree.start_async(child) {
+    let child = child.supervised_by(tree).restart(restart(random));
+    if let Ok(address) = child.backoff(backoff(random)).spawn() {
         town.enlist(Peer {
             number: town.number(),
             what: "a child",
@@ -146,7 +148,7 @@ pub(crate) fn change(town: &Arc<Town>, random: &mut Random) {
         5 => start_child::<LARGE>(town, &tree, random),
         6 | 7 => start_async(town, &tree, random),
         8 => {
-            if let Ok(branch) = tree.start_supervisor(supervisor(random)) {
+            if let Ok(branch) = supervisor(random).spawn_under(&tree) {
                 town.plant(branch);
             }
         }

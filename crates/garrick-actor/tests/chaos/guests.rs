@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use garrick_actor::{Ask, AsyncActor, AsyncContext, Context, Incoming, Next, System};
+use garrick_actor::{Ask, AsyncActor, AsyncContext, Context, Incoming, Next, System, behavior};
 
 use crate::ledger::{Life, Waiting};
 use crate::node::{Cmd, Msg};
@@ -125,7 +125,7 @@ pub(crate) fn press_in(
         let Some(inlet) = inlet else {
             return hush(value);
         };
-        let mut send = Box::pin(inlet.send(Cmd::Act(value, 1).into()));
+        let mut send = Box::pin(inlet.send_async(Cmd::Act(value, 1).into()));
         poll_fn(|task| match send.as_mut().poll(task) {
             Poll::Ready(sent) => {
                 hush(sent);
@@ -148,9 +148,9 @@ pub(crate) fn settle<M: 'static>(town: &Arc<Town>, random: &mut Random, cx: &Con
         let (own, seed) = (town.clone(), random.next());
         let mut life = Life::new(town, &Arc::default());
         life.start();
-        cx.spawn_async(move |mailbox| live(own, seed, mailbox, life))
+        cx.spawn(move |mailbox| live(own, seed, mailbox, life))
     } else {
-        cx.spawn_async_actor(Guest {
+        cx.spawn(Guest {
             town: town.clone(),
             random: Random::new(random.next()),
             _own: Value::any(town, random).excused(),
@@ -170,10 +170,10 @@ pub(crate) fn short_lived_system(town: &Arc<Town>, random: &mut Random) {
         return;
     };
     let value = Value::plain(town);
-    let keeper = system.spawn_behavior(move |(): (), _| {
+    let keeper = system.spawn(behavior(move |(): (), _| {
         let _kept = &value;
         Next::Continue
-    });
+    }));
     let (inlet, outlet) = system.stream::<Value>(NonZero::<usize>::MIN).unwrap();
     hush(inlet.try_send(Value::plain(town)));
     hush(inlet.try_send(Value::plain(town)));

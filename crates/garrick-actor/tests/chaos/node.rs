@@ -6,7 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use garrick_actor::{Actor, Context, Next, NoReply, PipeError, Reply, Streamed, Timer, Watch};
+use garrick_actor::future::{PipeError, Streamed};
+use garrick_actor::{Actor, Context, Next, NoReply, Reply, Timer, Watch};
 
 use crate::acts;
 use crate::ledger::{Life, Sighting};
@@ -219,7 +220,7 @@ impl<const N: usize> Node<N> {
         self.timers.drain(..).for_each(|timer| timer.cancel());
         cx.unstash_all();
         if self.is_patient {
-            cx.cancel_receive_timeout();
+            cx.cancel_receive_timeout().unwrap();
         }
     }
 

@@ -8,9 +8,8 @@ use std::task::{self, Waker};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use garrick_actor::{
-    Address, Ask, Handle, Nanos, Next, NoReply, RealWorld, System, ThreadSpec, World,
-};
+use garrick_actor::system::{Nanos, RealWorld, ThreadSpec, World};
+use garrick_actor::{Address, Ask, Handle, Next, NoReply, System, behavior};
 use garrick_sched::audit;
 
 use crate::children;
@@ -144,7 +143,7 @@ fn outsider(town: &Arc<Town>, seed: u64) -> Vec<Ask<Value>> {
                         let ask = catch_unwind(AssertUnwindSafe(|| {
                             handle.ask_within(within, to, |reply| Cmd::Ask(value, reply).into())
                         }));
-                        hush(ask.map(garrick_actor::AskWithin::wait));
+                        hush(ask.map(garrick_actor::ask::AskWithin::wait));
                     }
                     _ => hush(value),
                 }
@@ -157,7 +156,7 @@ fn outsider(town: &Arc<Town>, seed: u64) -> Vec<Ask<Value>> {
 /// A system of one thread, which runs until the round is over.
 fn run_local(town: &Town, ready: &mpsc::Sender<(Handle, Address<()>)>) {
     let local = System::builder().on_failure(|_| ()).local().unwrap();
-    let bell = local.spawn_behavior(|(): (), _| Next::Continue);
+    let bell = local.spawn(behavior(|(): (), _| Next::Continue));
     ready.send((local.handle(), bell)).unwrap();
     local.run_until(|| town.is_over());
 }
@@ -283,7 +282,11 @@ pub(crate) fn run(plan: Plan) -> Vec<String> {
 /// Ends the systems.
 fn end(town: &Town, main: System, random: &mut Random) {
     if random.one_in(2) {
-        let asks: Vec<_> = town.trees().iter().map(garrick_actor::Tree::stop).collect();
+        let asks: Vec<_> = town
+            .trees()
+            .iter()
+            .map(garrick_actor::supervise::Tree::stop)
+            .collect();
         for ask in asks {
             if ask.wait_timeout(PATIENCE) == Err(NoReply::TimedOut) {
                 town.ledger.complain("a tree does not stop".to_owned());

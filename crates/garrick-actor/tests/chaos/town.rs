@@ -5,12 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::naming::{EventStream, Key, Receptionist, Topic};
 use garrick_actor::route::{Pool, RoundRobin, Router};
-use garrick_actor::{
-    Actor, Handle, Inlet, Mailbox, OnFull, System, Tree, with_pipe_limit, with_receive_timeout,
-    with_stash,
-};
+use garrick_actor::supervise::Tree;
+use garrick_actor::{Actor, Address, Handle, System};
 
 use crate::ledger::Ledger;
 use crate::node::{Cmd, LARGE, Msg, Node};
@@ -52,7 +51,7 @@ pub(crate) struct Town {
     victim: Mutex<Option<System>>,
     trees: Mutex<Vec<Tree>>,
     /// Mailboxes that have senders wait.
-    inlets: Mutex<Vec<Inlet<Msg<6>>>>,
+    inlets: Mutex<Vec<Address<Msg<6>>>>,
     services: Mutex<Option<Services>>,
 }
 
@@ -156,7 +155,7 @@ impl Town {
         lock(&self.trees).clone()
     }
 
-    pub(crate) fn inlet(&self, number: u64) -> Option<Inlet<Msg<6>>> {
+    pub(crate) fn inlet(&self, number: u64) -> Option<Address<Msg<6>>> {
         let inlets = lock(&self.inlets);
         inlets.get(number as usize % inlets.len().max(1)).cloned()
     }
@@ -169,14 +168,14 @@ impl Town {
         let node = Node::<6>::new(self, random.next(), false);
         let (number, capacity) = (node.number(), 1 + random.below(3) as usize);
         let mailbox = Mailbox::bounded(capacity, OnFull::Wait).unwrap();
-        let Ok(inlet) = handle.spawn_with(mailbox, node) else {
+        let Ok(inlet) = handle.actor(node).mailbox(mailbox).spawn() else {
             return;
         };
         self.enlist(Peer {
             number,
             what: "an inlet",
             is_ordered: true,
-            to: inlet.address().clone().of(),
+            to: inlet.clone().of(),
         });
         let mut inlets = lock(&self.inlets);
         let gone = (inlets.len() >= INLETS_MAX).then(|| inlets.swap_remove(0));
@@ -293,18 +292,22 @@ where
     ][kind as usize];
     let made = match kind {
         0..3 => handle.spawn(node.counting()).ok(),
-        3 => handle.spawn(with_stash(4, node.stashing().counting())).ok(),
+        3 => handle
+            .actor(node.stashing().counting())
+            .stash(4)
+            .spawn()
+            .ok(),
         4 => {
             let timeout = Duration::from_micros(random.below(500));
-            let node =
-                with_receive_timeout(timeout, || Cmd::Quiet.into(), node.patient().counting());
-            handle.spawn(with_stash(2, node)).ok()
+            let node = handle.actor(node.patient().counting()).stash(2);
+            let node = node.receive_timeout(timeout, || Cmd::Quiet.into());
+            node.spawn().ok()
         }
         5 => {
             let limit = NonZero::new(1 + random.below(3) as usize).unwrap();
-            handle.spawn(with_pipe_limit(limit, node.counting())).ok()
+            handle.actor(node.counting()).pipe_limit(limit).spawn().ok()
         }
-        6 => handle.spawn_named("node", node.counting()).ok(),
+        6 => handle.actor(node.counting()).named("node").spawn().ok(),
         7 => {
             is_ordered = false;
             let mailbox = Mailbox::priority(|msg: &Msg<N>| msg.rank());
@@ -334,14 +337,9 @@ where
     }
 }
 
-fn mailbox_of<A>(
-    handle: &Handle,
-    mailbox: Mailbox<A::Msg>,
-    actor: A,
-) -> Option<garrick_actor::Address<A::Msg>>
+fn mailbox_of<A>(handle: &Handle, mailbox: Mailbox<A::Msg>, actor: A) -> Option<Address<A::Msg>>
 where
     A: Actor<Msg: Send> + Send,
 {
-    let inlet = handle.spawn_with(mailbox, actor).ok()?;
-    Some(inlet.address().clone())
+    handle.actor(actor).mailbox(mailbox).spawn().ok()
 }

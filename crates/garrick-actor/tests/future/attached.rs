@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
 use futures_util::{StreamExt, stream};
-use garrick_actor::{Actor, Address, Attachment, Context, Local, Next, Streamed, Ticket};
+use garrick_actor::future::{Attachment, Streamed, Ticket};
+use garrick_actor::{Actor, Address, Context, Local, Next};
 
 use crate::Guest;
 use crate::common::{self, settle};

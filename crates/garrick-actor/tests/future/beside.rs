@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{self, Poll, Waker};
 
-use garrick_actor::{
-    Actor, AsyncActor, AsyncContext, Child, Context, Local, Mailbox, Next, OnFull, PipeError,
-    Strategy, Supervisor, System, behavior, with_pipe_limit,
-};
+use garrick_actor::future::PipeError;
+use garrick_actor::mailbox::{Mailbox, OnFull};
+use garrick_actor::supervise::{Strategy, Supervisor};
+use garrick_actor::{Actor, AsyncActor, AsyncContext, Context, Local, Next, System, behavior};
 
 use crate::Guest;
 use crate::common::{self, settle};
@@ -209,11 +209,9 @@ fn a_panic_is_an_error_at_whichever_poll_and_the_actor_goes_on() {
 #[test]
 fn beyond_the_limit_they_wait_and_none_is_lost() {
     let stand = Stand::new();
-    let limited = with_pipe_limit(NonZero::new(3).unwrap(), stand.piper());
-    for (piper, limit) in [
-        (stand.local.spawn(stand.piper()), 64),
-        (stand.local.spawn(limited), 3),
-    ] {
+    let limited = stand.local.actor(stand.piper());
+    let limited = limited.pipe_limit(NonZero::new(3).unwrap()).spawn();
+    for (piper, limit) in [(stand.local.spawn(stand.piper()), 64), (limited, 3)] {
         *stand.gate.0.lock().unwrap() = Lock::default();
         piper.send(Msg::Pipe(200, Next::Continue)).unwrap();
         stand.run();
@@ -234,7 +232,7 @@ fn the_end_of_the_actor_ends_what_is_under_way_and_what_waits() {
             let stand = Stand::new();
             let piper = if is_limited {
                 let limit = NonZero::new(2).unwrap();
-                stand.local.spawn(with_pipe_limit(limit, stand.piper()))
+                stand.local.actor(stand.piper()).pipe_limit(limit).spawn()
             } else {
                 stand.local.spawn(stand.piper())
             };
@@ -293,9 +291,18 @@ fn a_restart_ends_what_its_predecessor_had_under_way() {
         };
         let piper = if is_limited {
             let limit = NonZero::new(2).unwrap();
-            tree.start(Child::new("piper", move || with_pipe_limit(limit, piper())))
+            tree.handle()
+                .actor(piper)
+                .pipe_limit(limit)
+                .named("piper")
+                .supervised_by(&tree)
+                .spawn()
         } else {
-            tree.start(Child::new("piper", piper))
+            tree.handle()
+                .actor(piper)
+                .named("piper")
+                .supervised_by(&tree)
+                .spawn()
         };
         let piper = piper.unwrap();
         piper.send(Msg::Pipe(10, Next::Continue)).unwrap();
@@ -317,7 +324,12 @@ fn a_restart_ends_what_its_predecessor_had_under_way() {
 fn an_actor_behind_a_bounded_mailbox_pipes_too() {
     let stand = Stand::new();
     let mailbox = Mailbox::bounded(10, OnFull::Fail).unwrap();
-    let inlet = stand.local.handle().spawn_with(mailbox, stand.piper());
+    let inlet = stand
+        .local
+        .handle()
+        .actor(stand.piper())
+        .mailbox(mailbox)
+        .spawn();
     let inlet = inlet.unwrap();
     inlet.try_send(Msg::Pipe(2, Next::Continue)).unwrap();
     stand.run();
@@ -356,7 +368,7 @@ impl AsyncActor for Awaiting {
 fn an_async_actor_pipes_what_its_poll_has_not_undone() {
     let (_, local) = common::local();
     let (told, heard) = mpsc::channel();
-    let actor = local.spawn_async_actor(Awaiting(told));
+    let actor = local.spawn(Awaiting(told));
     actor.send(None).unwrap();
     settle(&local);
     assert_eq!(heard.try_iter().collect::<Vec<_>>(), [1]);

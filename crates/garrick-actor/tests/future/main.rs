@@ -36,7 +36,7 @@ type Heard<T> = Rc<RefCell<Vec<T>>>;
 fn listener<T: Send + 'static>(local: &Local) -> (Address<T>, Heard<T>) {
     let heard = Heard::<T>::default();
     let told = heard.clone();
-    let address = local.spawn_async(move |mut mailbox: Incoming<T>| async move {
+    let address = local.spawn(move |mut mailbox: Incoming<T>| async move {
         while let Some(word) = mailbox.recv().await {
             told.borrow_mut().push(word);
         }
@@ -59,7 +59,7 @@ fn nothing_more_comes_when_the_last_address_is_gone() {
     let (_, local) = common::local();
     let ended = Rc::new(Cell::new(0));
     let count = ended.clone();
-    let actor = local.spawn_async(|mut mailbox: Incoming<u32>| async move {
+    let actor = local.spawn(|mut mailbox: Incoming<u32>| async move {
         let mut sum = 0;
         while let Some(n) = mailbox.recv().await {
             sum += n;
@@ -81,16 +81,14 @@ fn nothing_more_comes_when_the_last_address_is_gone() {
 fn an_address_of_its_own_keeps_its_mailbox_open_or_opens_it_again() {
     let (_, local) = common::local();
     let (told, heard) = mpsc::channel();
-    drop(
-        local.spawn_async(move |mut mailbox: Incoming<u32>| async move {
-            told.send(mailbox.recv().await).unwrap();
-            let own = mailbox.context().address();
-            own.send(7).unwrap();
-            told.send(mailbox.recv().await).unwrap();
-            drop(own);
-            told.send(mailbox.recv().await).unwrap();
-        }),
-    );
+    drop(local.spawn(move |mut mailbox: Incoming<u32>| async move {
+        told.send(mailbox.recv().await).unwrap();
+        let own = mailbox.context().address();
+        own.send(7).unwrap();
+        told.send(mailbox.recv().await).unwrap();
+        drop(own);
+        told.send(mailbox.recv().await).unwrap();
+    }));
     local.run();
     assert_eq!(heard.try_iter().collect::<Vec<_>>(), [None, Some(7), None]);
 }
@@ -99,7 +97,7 @@ fn an_address_of_its_own_keeps_its_mailbox_open_or_opens_it_again() {
 fn the_end_of_the_future_is_the_end_of_the_actor() {
     let (_, local) = common::local();
     let (told, heard) = mpsc::channel();
-    let actor = local.spawn_async(|mut mailbox: Incoming<u32>| async move {
+    let actor = local.spawn(|mut mailbox: Incoming<u32>| async move {
         mailbox.recv().await;
     });
     let _ = actor.watch(move |ended| told.send(ended).unwrap());
@@ -134,7 +132,7 @@ fn a_stop_drops_the_future_where_it_waits_and_a_late_waker_is_harmless() {
     let guest = Guest::new(&guests);
     let kept = Rc::new(RefCell::new(None::<Waker>));
     let keep = kept.clone();
-    let actor = local.spawn_async(|_: Incoming<u32>| async move {
+    let actor = local.spawn(|_: Incoming<u32>| async move {
         let _guest = guest;
         poll_fn(|task| {
             *keep.borrow_mut() = Some(task.waker().clone());
@@ -163,7 +161,7 @@ fn the_end_of_a_system_drops_futures_that_wait_for_ever() {
     let actors: Vec<_> = (0..100)
         .map(|_| {
             let guest = Guest::new(&guests);
-            system.spawn_async(|mailbox: Incoming<u32>| async move {
+            system.spawn(|mailbox: Incoming<u32>| async move {
                 let _guests = (guest, mailbox.context().address());
                 pending::<()>().await;
             })
@@ -179,7 +177,7 @@ fn what_a_poll_sends_happens_when_it_returns_and_a_panic_undoes_its_own_poll_onl
     silence_panics();
     let (clock, local) = common::local();
     let (listener, heard) = listener(&local);
-    let actor = local.spawn_async(move |mut mailbox: Incoming<u32>| async move {
+    let actor = local.spawn(move |mut mailbox: Incoming<u32>| async move {
         let cx = mailbox.context();
         cx.send(&listener, 1).unwrap();
         cx.sleep(ms(1)).await;
@@ -231,14 +229,14 @@ impl AsyncActor for Teller {
 fn what_an_actor_is_told_of_its_addresses_is_no_dead_letter() {
     let (_, local) = common::local();
     let (listener, heard) = listener(&local);
-    let parent = local.spawn_behavior(move |letters: u32, cx| {
+    let parent = local.spawn(behavior(move |letters: u32, cx| {
         let to = listener.clone();
-        let child = cx.spawn_async_actor(Teller { to });
+        let child = cx.spawn(Teller { to });
         for n in 0..letters {
             cx.send(&child, (n, Duration::ZERO, Next::Stop)).unwrap();
         }
         Next::Continue
-    });
+    }));
     parent.send(1).unwrap();
     local.run();
     assert_eq!(local.handle().dead_letters(), 0);
@@ -252,7 +250,7 @@ fn what_an_actor_is_told_of_its_addresses_is_no_dead_letter() {
 fn a_handler_handles_one_message_at_a_time_and_undoes_its_last_poll() {
     let (clock, local) = common::local();
     let (listener, heard) = listener(&local);
-    let teller = local.spawn_async_actor(Teller { to: listener });
+    let teller = local.spawn(Teller { to: listener });
     let slow = ms(1);
     for msg in [
         (10, slow, Next::Continue),
@@ -284,7 +282,7 @@ fn a_spawn_in_a_turn_that_is_undone_never_begins() {
     let (count, invited) = (begun.clone(), guests.clone());
     let parent = local.spawn(behavior(move |next: Next, cx| {
         let (count, guest) = (count.clone(), Guest::new(&invited));
-        let child = cx.spawn_async(move |mut mailbox: Incoming<u32>| async move {
+        let child = cx.spawn(move |mut mailbox: Incoming<u32>| async move {
             let _guest = guest;
             count.fetch_add(1, Ordering::Relaxed);
             assert_eq!(mailbox.recv().await, Some(1));
@@ -308,7 +306,7 @@ fn a_wake_in_a_turn_that_is_undone_still_wakes() {
     let gate = Rc::new((Cell::new(false), RefCell::new(None::<Waker>)));
     let passed = Rc::new(Cell::new(false));
     let (seen, mark) = (gate.clone(), passed.clone());
-    let actor = local.spawn_async(move |_: Incoming<u32>| async move {
+    let actor = local.spawn(move |_: Incoming<u32>| async move {
         poll_fn(|task| {
             *seen.1.borrow_mut() = Some(task.waker().clone());
             if seen.0.get() {
@@ -343,7 +341,7 @@ fn a_receive_that_loses_a_race_loses_no_message() {
     let system = System::builder().workers(1).start().unwrap();
     let (told, heard) = mpsc::channel();
     let actor = system
-        .spawn_async(move |mut mailbox: Incoming<u32>| async move {
+        .spawn(move |mut mailbox: Incoming<u32>| async move {
             let cx = mailbox.context();
             let mut taken = Vec::new();
             loop {
@@ -370,7 +368,7 @@ fn one_that_is_never_done_leaves_room_for_others() {
     let left = Rc::new(Cell::new(100_000_u32));
     let order = Heard::<&str>::default();
     let (count, told) = (left.clone(), order.clone());
-    let busy = local.spawn_async(move |mut mailbox: Incoming<u32>| async move {
+    let busy = local.spawn(move |mut mailbox: Incoming<u32>| async move {
         while mailbox.recv().await.is_some() {
             count.set(count.get() - 1);
             if count.get() == 0 {
@@ -379,7 +377,7 @@ fn one_that_is_never_done_leaves_room_for_others() {
         }
     });
     let told = order.clone();
-    let other = local.spawn_async(move |mut mailbox: Incoming<u32>| async move {
+    let other = local.spawn(move |mut mailbox: Incoming<u32>| async move {
         while mailbox.recv().await.is_some() {
             told.borrow_mut().push("other");
         }
@@ -392,7 +390,7 @@ fn one_that_is_never_done_leaves_room_for_others() {
 
 /// A child future that counts how often it was polled before it was ready.
 struct Child {
-    sleep: garrick_actor::Sleep,
+    sleep: garrick_actor::future::Sleep,
     polls: Rc<Cell<u32>>,
 }
 
@@ -414,7 +412,7 @@ fn a_budget_that_is_spent_refuses_no_future_inside() {
     let polls = Rc::new(Cell::new(0));
     let done = Rc::new(Cell::new(0));
     let (count, ended) = (polls.clone(), done.clone());
-    let actor = local.spawn_async(move |mut mailbox: Incoming<u32>| async move {
+    let actor = local.spawn(move |mut mailbox: Incoming<u32>| async move {
         let cx = mailbox.context();
         let mut children = FuturesUnordered::new();
         loop {
@@ -456,7 +454,7 @@ fn sleeps_end_in_order_and_never_early() {
     let heard = Heard::<u64>::default();
     for delay in [3, 1, 2, 0] {
         let told = heard.clone();
-        drop(local.spawn_async(move |mailbox: Incoming<u32>| async move {
+        drop(local.spawn(move |mailbox: Incoming<u32>| async move {
             mailbox.context().sleep(ms(delay)).await;
             told.borrow_mut().push(delay);
         }));
@@ -480,7 +478,7 @@ fn a_sleep_that_is_dropped_wakes_nobody() {
     let (clock, local) = common::local();
     let polls = Rc::new(Cell::new(0));
     let count = polls.clone();
-    let actor = local.spawn_async(move |mut mailbox: Incoming<u32>| async move {
+    let actor = local.spawn(move |mut mailbox: Incoming<u32>| async move {
         let cx = mailbox.context();
         let mut sleeps: Vec<_> = (1..=1_000).map(|n| Box::pin(cx.sleep(ms(n)))).collect();
         poll_fn(|task| {
@@ -515,7 +513,7 @@ fn a_sleep_ends_though_one_before_it_was_given_up() {
     let (clock, local) = common::local();
     let heard = Heard::<u32>::default();
     let told = heard.clone();
-    let actor = local.spawn_async(move |mut mailbox: Incoming<u32>| async move {
+    let actor = local.spawn(move |mut mailbox: Incoming<u32>| async move {
         let cx = mailbox.context();
         // A message comes before the time is over. The timing wheel rings for it later all the
         // same.
@@ -552,7 +550,7 @@ fn receiving_inside_of_a_future_of_its_own_is_woken_there() {
     let (_, local) = common::local();
     let heard = Heard::<u32>::default();
     let told = heard.clone();
-    let actor = local.spawn_async(move |mailbox: Incoming<u32>| async move {
+    let actor = local.spawn(move |mailbox: Incoming<u32>| async move {
         let mut tasks = FuturesUnordered::new();
         tasks.push(mailbox.for_each(|n| {
             told.borrow_mut().push(n);
@@ -575,7 +573,7 @@ fn a_stream_of_messages_is_handled_so_many_at_a_time() {
     let done = Heard::<u32>::default();
     let told = done.clone();
     let (now, peak) = (open.clone(), most.clone());
-    let actor = local.spawn_async(move |mailbox: Incoming<u32>| async move {
+    let actor = local.spawn(move |mailbox: Incoming<u32>| async move {
         let cx = mailbox.context();
         let handle = |n| {
             let (cx, now, peak) = (cx.clone(), now.clone(), peak.clone());
@@ -606,13 +604,13 @@ fn a_stream_of_messages_is_handled_so_many_at_a_time() {
 fn asks_are_awaited() {
     let system = System::builder().workers(2).start().unwrap();
     let double = system
-        .spawn_behavior(|(n, reply): (u32, Reply<u32>), _| {
+        .spawn(behavior(|(n, reply): (u32, Reply<u32>), _| {
             reply.send(2 * n);
             Next::Continue
-        })
+        }))
         .unwrap();
     let quadruple = system
-        .spawn_async(move |mut mailbox: Incoming<(u32, Reply<u32>)>| async move {
+        .spawn(move |mut mailbox: Incoming<(u32, Reply<u32>)>| async move {
             while let Some((n, reply)) = mailbox.recv().await {
                 let twice = double.ask(|reply| (n, reply)).await.unwrap();
                 reply.send(double.ask(|reply| (twice, reply)).await.unwrap());
@@ -631,7 +629,7 @@ fn a_message_costs_no_allocation() {
     let (clock, local) = common::local();
     let sum = Rc::new(Cell::new(0));
     let total = sum.clone();
-    let function = local.spawn_async(move |mut mailbox: Incoming<u64>| async move {
+    let function = local.spawn(move |mut mailbox: Incoming<u64>| async move {
         while let Some(n) = mailbox.recv().await {
             total.set(total.get() + n);
         }
@@ -646,7 +644,7 @@ fn a_message_costs_no_allocation() {
             }
         }
     }
-    let actor = local.spawn_async_actor(Adder);
+    let actor = local.spawn(Adder);
     let round = || {
         for n in 0..MESSAGES {
             function.send(n).unwrap();
@@ -700,7 +698,7 @@ fn stress_wakes_and_messages_of_many_threads_come_once() {
     let (told, heard) = mpsc::channel();
     let taken_from = slots.clone();
     let actor = system
-        .spawn_async(move |mut mailbox: Incoming<u64>| async move {
+        .spawn(move |mut mailbox: Incoming<u64>| async move {
             let cx = mailbox.context();
             let (mut values, mut messages) = (Vec::new(), Vec::new());
             let all = (THREADS * each) as usize;
@@ -764,19 +762,19 @@ fn stress_wakes_and_messages_of_many_threads_come_once() {
 fn who_has_the_address_out_of_a_turn_that_was_undone_finds_an_actor_there() {
     let (_, local) = common::local();
     let (told, addresses) = mpsc::channel();
-    let parent = local.spawn_behavior(move |(): (), cx| {
-        let plain = cx.spawn_behavior(|reply: Reply<u32>, _| {
+    let parent = local.spawn(behavior(move |(): (), cx| {
+        let plain = cx.spawn(behavior(|reply: Reply<u32>, _| {
             reply.send(1);
             Next::Continue
-        });
-        let is_async = cx.spawn_async(async |mut mailbox: Incoming<Reply<u32>>| {
+        }));
+        let is_async = cx.spawn(async |mut mailbox: Incoming<Reply<u32>>| {
             while let Some(reply) = mailbox.recv().await {
                 reply.send(2);
             }
         });
         told.send([plain, is_async]).unwrap();
         Next::Undo
-    });
+    }));
     parent.send(()).unwrap();
     local.run();
     let answers = addresses.recv().unwrap().map(|address| {

@@ -5,10 +5,8 @@ use std::sync::mpsc;
 use std::thread;
 
 use futures_util::{FutureExt, SinkExt, StreamExt, stream};
-use garrick_actor::{
-    Actor, Context, Inlet, Local, Mailbox, Next, OnFull, Outlet, SendError, SinkError, System,
-    TrySendError, behavior,
-};
+use garrick_actor::mailbox::{AddressSink, Mailbox, OnFull, Outlet, SinkError, TrySendError};
+use garrick_actor::{Actor, Address, Context, Local, Next, SendError, System, behavior};
 
 use crate::common::{self, settle};
 
@@ -16,7 +14,7 @@ fn capacity(n: usize) -> NonZero<usize> {
     NonZero::new(n).unwrap()
 }
 
-fn stream_of(local: &Local, n: usize) -> (Inlet<u32>, Outlet<u32>) {
+fn stream_of(local: &Local, n: usize) -> (Address<u32>, Outlet<u32>) {
     local.handle().stream(capacity(n)).unwrap()
 }
 
@@ -32,7 +30,7 @@ fn what_is_sent_is_read_in_order_and_then_it_ends() {
     let sender = thread::spawn(move || {
         for n in 0..1000 {
             // A plain thread waits for a place.
-            inlet.address().send(n).unwrap();
+            inlet.send(n).unwrap();
         }
     });
     let local = Local::new().unwrap();
@@ -43,7 +41,7 @@ fn what_is_sent_is_read_in_order_and_then_it_ends() {
 
 /// Sends a number and ends its turn as it is told, and tells whether the number came back.
 struct Source {
-    out: Inlet<u32>,
+    out: Address<u32>,
     refused: mpsc::Sender<u32>,
 }
 
@@ -52,7 +50,7 @@ impl Actor for Source {
     type Outcome = Next;
 
     fn receive(&mut self, (n, next): Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
-        if let Err(SendError(n)) = cx.send(self.out.address(), n) {
+        if let Err(SendError(n)) = cx.send(&self.out, n) {
             self.refused.send(n).unwrap();
         }
         next
@@ -93,7 +91,7 @@ fn a_reader_that_has_gone_stops_the_senders() {
     out.try_send(2).unwrap();
     settle(&local);
     let waiting = out.clone();
-    let mut third = Box::pin(async move { waiting.send(3).await });
+    let mut third = Box::pin(async move { waiting.send_async(3).await });
     assert!(third.as_mut().now_or_never().is_none());
     drop(outlet);
     settle(&local);
@@ -109,14 +107,12 @@ fn a_stream_made_in_a_turn_is_read_by_an_async_actor() {
     let parent = local.spawn(behavior(move |n: u32, cx| {
         let (inlet, mut outlet) = cx.stream::<u32>(capacity(4));
         let told = told.clone();
-        drop(
-            cx.spawn_async(move |_: garrick_actor::Incoming<()>| async move {
-                while let Some(n) = outlet.recv().await {
-                    told.send(n).unwrap();
-                }
-                told.send(u32::MAX).unwrap();
-            }),
-        );
+        drop(cx.spawn(move |_: garrick_actor::Incoming<()>| async move {
+            while let Some(n) = outlet.recv().await {
+                told.send(n).unwrap();
+            }
+            told.send(u32::MAX).unwrap();
+        }));
         (0..n).for_each(|n| inlet.try_send(n).unwrap());
         Next::Continue
     }));
@@ -134,8 +130,8 @@ fn a_sink_waits_for_places_and_says_when_its_receiver_has_stopped() {
         if n == 9 { Next::Stop } else { Next::Continue }
     });
     let mailbox = Mailbox::bounded(2, OnFull::DropNewest).unwrap();
-    let inlet = local.handle().spawn_with(mailbox, slow).unwrap();
-    let mut sink = inlet.sink();
+    let inlet = local.handle().actor(slow).mailbox(mailbox).spawn().unwrap();
+    let mut sink = AddressSink::new(&inlet);
     let mut numbers = stream::iter((0..100).map(Ok));
     let mut sending = Box::pin(sink.send_all(&mut numbers));
     assert!(sending.as_mut().now_or_never().is_none());
@@ -153,8 +149,10 @@ fn a_sink_waits_for_places_and_says_when_its_receiver_has_stopped() {
     // One without a bound takes everything at once.
     let open = local
         .handle()
-        .spawn_with(Mailbox::unbounded(), behavior(|_: u32, _| Next::Stop));
-    let mut sink = open.unwrap().sink();
+        .actor(behavior(|_: u32, _| Next::Stop))
+        .mailbox(Mailbox::unbounded())
+        .spawn();
+    let mut sink = AddressSink::new(&open.unwrap());
     assert_eq!(sink.send(1).now_or_never(), Some(Ok(())));
     settle(&local);
     assert_eq!(sink.send(1).now_or_never(), Some(Err(SinkError)));

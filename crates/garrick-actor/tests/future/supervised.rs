@@ -6,10 +6,8 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 
-use garrick_actor::{
-    Address, AsyncActor, AsyncChild, AsyncContext, Decision, Incoming, Local, Next, Restart,
-    Strategy, Supervisor, System, Tree,
-};
+use garrick_actor::supervise::{Decision, Restart, Strategy, Supervisor, Tree};
+use garrick_actor::{Address, AsyncActor, AsyncContext, Incoming, Local, Next, System, behavior};
 
 use crate::Guest;
 use crate::common::{self, settle};
@@ -23,9 +21,9 @@ fn tree(local: &Local) -> Tree {
 type Told = (usize, u32);
 
 /// Tells what it receives, and which incarnation it is; panics at 13, returns at 14.
-fn child(told: mpsc::Sender<Told>) -> AsyncChild<u32> {
+fn child(tree: &Tree, told: mpsc::Sender<Told>, restart: Restart) -> Address<u32> {
     let made = AtomicUsize::new(0);
-    AsyncChild::new("child", move |mut mailbox: Incoming<u32>| {
+    let child = tree.handle().actor(move |mut mailbox: Incoming<u32>| {
         let (told, made) = (told.clone(), made.fetch_add(1, Ordering::Relaxed) + 1);
         async move {
             while let Some(n) = mailbox.recv().await {
@@ -36,7 +34,8 @@ fn child(told: mpsc::Sender<Told>) -> AsyncChild<u32> {
                 }
             }
         }
-    })
+    });
+    child.supervised_by(tree).restart(restart).spawn().unwrap()
 }
 
 #[test]
@@ -46,7 +45,7 @@ fn a_future_that_ends_or_panics_is_made_again_and_its_mailbox_is_kept() {
         let (_, local) = common::local();
         let tree = tree(&local);
         let (told, heard) = mpsc::channel();
-        let child = tree.start_async(child(told)).unwrap();
+        let child = child(&tree, told, Restart::Permanent);
         for n in [1, end, 2, 3, end, 4] {
             child.send(n).unwrap();
         }
@@ -67,8 +66,7 @@ fn one_that_is_not_restarted_ends_and_its_mailbox_is_dead_letters() {
     let (_, local) = common::local();
     let tree = tree(&local);
     let (told, heard) = mpsc::channel();
-    let child = child(told).restart(Restart::Transient);
-    let child = tree.start_async(child).unwrap();
+    let child = child(&tree, told, Restart::Transient);
     for n in [1, 14, 2, 3] {
         child.send(n).unwrap();
     }
@@ -87,9 +85,9 @@ fn what_a_future_had_taken_but_not_received_goes_to_the_next() {
     let tree = tree(&local);
     let (told, heard) = mpsc::channel();
     let made = AtomicUsize::new(0);
-    let child = tree.start_async(AsyncChild::new(
-        "slow",
-        move |mut mailbox: Incoming<u32>| {
+    let child = tree
+        .handle()
+        .actor(move |mut mailbox: Incoming<u32>| {
             let (told, made) = (told.clone(), made.fetch_add(1, Ordering::Relaxed));
             async move {
                 while let Some(n) = mailbox.recv().await {
@@ -100,8 +98,10 @@ fn what_a_future_had_taken_but_not_received_goes_to_the_next() {
                     }
                 }
             }
-        },
-    ));
+        })
+        .named("slow")
+        .supervised_by(&tree)
+        .spawn();
     let child = child.unwrap();
     (0..50).for_each(|n| child.send(n).unwrap());
     settle(&local);
@@ -143,8 +143,8 @@ fn an_actor_whose_handler_fails_starts_anew_whether_it_is_restarted_or_resumed()
             sum: 0,
             told: told.clone(),
         };
-        let child = AsyncChild::of_actor("counting", factory).decide(move |_| decision);
-        let child = tree.start_async(child).unwrap();
+        let child = local.actor(factory).supervised_by(&tree);
+        let child = child.decide(move |_| decision).spawn().unwrap();
         [1, 2, 0, 5]
             .into_iter()
             .for_each(|n| child.send(n).unwrap());
@@ -159,9 +159,9 @@ fn a_restart_drops_the_future_and_wakers_of_the_old_one_are_harmless() {
     let tree = tree(&local);
     let guests = Arc::<AtomicUsize>::default();
     let invited = guests.clone();
-    let child = tree.start_async(AsyncChild::new(
-        "sleeper",
-        move |mut mailbox: Incoming<u32>| {
+    let child = tree
+        .handle()
+        .actor(move |mut mailbox: Incoming<u32>| {
             let guest = Guest::new(&invited);
             async move {
                 let cx = mailbox.context();
@@ -171,8 +171,10 @@ fn a_restart_drops_the_future_and_wakers_of_the_old_one_are_harmless() {
                 futures_util::future::select(std::pin::pin!(recv), std::pin::pin!(sleep)).await;
                 drop(guest);
             }
-        },
-    ));
+        })
+        .named("sleeper")
+        .supervised_by(&tree)
+        .spawn();
     let child = child.unwrap();
     for _ in 0..3 {
         child.send(1).unwrap();
@@ -199,9 +201,9 @@ fn stress_a_child_that_fails_now_and_then_loses_only_what_it_failed_on() {
     let tree = Supervisor::new("app", Strategy::OneForOne).intensity(1_000, ms(1));
     let tree = tree.spawn(&system.handle()).unwrap();
     let (told, heard) = mpsc::channel();
-    let child = tree.start_async(AsyncChild::new(
-        "child",
-        move |mut mailbox: Incoming<u32>| {
+    let child = tree
+        .handle()
+        .actor(move |mut mailbox: Incoming<u32>| {
             let told = told.clone();
             async move {
                 while let Some(n) = mailbox.recv().await {
@@ -211,8 +213,10 @@ fn stress_a_child_that_fails_now_and_then_loses_only_what_it_failed_on() {
                     told.send(n).unwrap();
                 }
             }
-        },
-    ));
+        })
+        .named("child")
+        .supervised_by(&tree)
+        .spawn();
     let child = child.unwrap();
     (0..2_000).for_each(|n| child.send(n).unwrap());
     for n in (0..2_000).filter(|n| n % 100 != 13) {
@@ -234,18 +238,20 @@ fn an_address_of_its_own_is_equal_to_the_one_it_was_spawned_with() {
             mailbox.recv().await;
         }
     };
-    let spawned = local.spawn_async(tell.clone());
+    let spawned = local.spawn(tell.clone());
     let in_system = System::builder().workers(1).start().unwrap();
-    let on_system = in_system.spawn_async(tell.clone()).unwrap();
-    let supervised = tree(&local)
-        .start_async(AsyncChild::new("child", tell.clone()))
-        .unwrap();
-    let in_turn = local.spawn_behavior(move |n: u32, cx| {
-        let child = cx.spawn_async(tell.clone());
+    let on_system = in_system.spawn(tell.clone()).unwrap();
+    let supervised = local
+        .actor(tell.clone())
+        .supervised_by(&tree(&local))
+        .spawn();
+    let supervised = supervised.unwrap();
+    let in_turn = local.spawn(behavior(move |n: u32, cx| {
+        let child = cx.spawn(tell.clone());
         told.send(child.clone()).unwrap();
         let _ = cx.send(&child, n);
         Next::Continue
-    });
+    }));
     let first: HashSet<_> = [spawned.clone(), on_system.clone(), supervised.clone()].into();
     assert_eq!(first.len(), 3);
     let on_other = heard.recv_timeout(HANGS_AFTER).unwrap();
@@ -269,7 +275,7 @@ fn a_local_runs_actors_that_are_not_send() {
     let (clock, local) = common::local();
     let sum = Rc::new(std::cell::Cell::new(0));
     let kept = sum.clone();
-    let here = local.spawn_async(|mut mailbox: Incoming<u32>| async move {
+    let here = local.spawn(|mut mailbox: Incoming<u32>| async move {
         while let Some(n) = mailbox.recv().await {
             mailbox.context().sleep(ms(1)).await;
             kept.set(kept.get() + n);

@@ -6,9 +6,8 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use garrick_actor::{
-    Actor, Address, Child, Context, Handle, Local, Next, Strategy, Supervisor, System, Tree,
-};
+use garrick_actor::supervise::{Strategy, Supervisor, Tree};
+use garrick_actor::{Actor, Address, Context, Handle, Local, Next, System};
 use garrick_testkit::{ByHand, fail, silence_panics};
 
 /// A message to a player.
@@ -121,17 +120,25 @@ impl Stage {
 
     /// The children `a`, `b` and `c`.
     pub(crate) fn three(&self, tree: &Tree) -> [Address<Msg>; 3] {
-        ["a", "b", "c"].map(|name| tree.start(player(self, name)).unwrap())
+        ["a", "b", "c"].map(|name| {
+            tree.handle()
+                .actor(player(self, name))
+                .named(name)
+                .supervised_by(&tree)
+                .spawn()
+                .unwrap()
+        })
     }
 }
 
-pub(crate) fn player(stage: &Stage, name: &str) -> Child<Player> {
+/// Creates players of that name.
+pub(crate) fn player(stage: &Stage, name: &str) -> impl Fn() -> Player + Send + use<> {
     let (made, owned, script) = (Cell::new(0), name.to_owned(), stage.script.clone());
-    Child::new(name, move || {
+    move || {
         made.set(made.get() + 1);
         Player {
             name: format!("{owned}{}", made.get()),
             script: script.clone(),
         }
-    })
+    }
 }

@@ -151,7 +151,7 @@ impl Actor for Teller {
 
     fn started(&mut self, cx: &mut Context<'_, ToTeller>) -> Next {
         let accounts = (0..self.size.accounts as usize).map(|id| {
-            cx.spawn_async_actor(Account {
+            cx.spawn(Account {
                 id,
                 balance: BALANCE,
             })

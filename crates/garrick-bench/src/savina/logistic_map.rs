@@ -128,7 +128,7 @@ impl Actor for Master {
     fn started(&mut self, cx: &mut Context<'_, ToMaster>) -> Next {
         for id in 0..self.size.series {
             let rate = self.size.rate_of(id);
-            self.series.push(cx.spawn_async_actor(Series {
+            self.series.push(cx.spawn(Series {
                 id,
                 term: self.size.first_term(id),
                 master: cx.address(),

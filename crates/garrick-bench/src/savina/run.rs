@@ -180,10 +180,10 @@ pub(super) mod tests {
             let (reports, _) = run(workers, 2, |on, reports| {
                 for number in [1, 2] {
                     let reports = reports.clone();
-                    let tell = on.spawn_behavior(move |(): (), _| {
+                    let tell = on.spawn(behavior(move |(): (), _| {
                         reports.tell(number);
                         Next::Stop
-                    })?;
+                    }))?;
                     tell.send(())?;
                 }
                 Ok(())
@@ -198,10 +198,10 @@ pub(super) mod tests {
         for workers in WORKERS {
             let said = wrong(workers, |on, reports| {
                 let reports = reports.clone();
-                let failing = on.spawn_behavior(move |(): (), _| {
+                let failing = on.spawn(behavior(move |(): (), _| {
                     reports.tell(1);
                     Next::Fail
-                })?;
+                }))?;
                 Ok(failing.send(())?)
             });
             assert_eq!(said, "actors that failed: 1, not 0");
@@ -213,13 +213,13 @@ pub(super) mod tests {
         for workers in WORKERS {
             let said = wrong(workers, |on, reports| {
                 let told = reports.clone();
-                let deaf = on.spawn_behavior(move |(): (), _| {
+                let deaf = on.spawn(behavior(move |(): (), _| {
                     told.tell(1);
                     Next::Stop
-                })?;
-                let twice = on.spawn_behavior(move |(): (), cx| {
+                }))?;
+                let twice = on.spawn(behavior(move |(): (), cx| {
                     go_on(cx.send(&deaf, ()).is_ok() && cx.send(&deaf, ()).is_ok())
-                })?;
+                }))?;
                 Ok(twice.send(())?)
             });
             assert_eq!(said, "messages that nobody handled: 1, not 0");

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc;
 
-use garrick::{Next, System};
+use garrick::{Next, System, behavior};
 use garrick_measure::{
     Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch, resident_bytes,
 };
@@ -57,7 +57,7 @@ pub(crate) fn in_this_process(messages: u64, when: When) -> Result<Measured> {
     let system = System::builder().workers(1).start()?;
     let (go, gate) = mpsc::channel::<()>();
     let (over, all) = mpsc::channel();
-    let dam = system.spawn_behavior(move |message: [u64; 8], _| {
+    let dam = system.spawn(behavior(move |message: [u64; 8], _| {
         if message[0] == 1 && gate.recv().is_err() {
             return Next::Stop;
         }
@@ -65,7 +65,7 @@ pub(crate) fn in_this_process(messages: u64, when: When) -> Result<Measured> {
             return super::actors::sent(&over.send(()));
         }
         Next::Continue
-    })?;
+    }))?;
     let before = resident_bytes()?;
     let watch = Stopwatch::start(Clock::Process);
     for n in 1..=messages {

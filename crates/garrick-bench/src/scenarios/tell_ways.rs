@@ -1,8 +1,8 @@
 //! Messages between two actors of one worker, where the receiver is more than a plain actor.
 
-use garrick::{
-    Address, AsyncActor, AsyncContext, Child, Local, Mailbox, OnFull, Strategy, Supervisor,
-};
+use garrick::mailbox::{Mailbox, OnFull};
+use garrick::supervise::{Strategy, Supervisor};
+use garrick::{Address, AsyncActor, AsyncContext, Local};
 use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
 
 use super::actors::{Counter, send_in};
@@ -20,7 +20,7 @@ pub(super) const TELL_NAMED: Scenario = Scenario {
     contenders: |_: &Effort| {
         contender(|ops| {
             by(ops, |local, counter| {
-                Ok(local.spawn_named("counter", counter))
+                Ok(local.actor(counter).named("counter").spawn())
             })
         })
     },
@@ -39,8 +39,8 @@ pub(super) const TELL_BOUNDED: Scenario = Scenario {
         contender(|ops| {
             by(ops, |local, counter| {
                 let mailbox = Mailbox::bounded(BOUND, OnFull::Fail)?;
-                let inlet = local.handle().spawn_with(mailbox, counter)?;
-                Ok(inlet.address().clone())
+                let inlet = local.handle().actor(counter).mailbox(mailbox).spawn()?;
+                Ok(inlet)
             })
         })
     },
@@ -50,11 +50,7 @@ pub(super) const TELL_ASYNC: Scenario = Scenario {
     name: "tell-async",
     operation: "one message as that of tell with bursts of 64, to an async actor whose handler awaits nothing",
     contenders: |_: &Effort| {
-        contender(|ops| {
-            by(ops, |local, counter| {
-                Ok(local.spawn_async_actor(AsyncCounter(counter)))
-            })
-        })
+        contender(|ops| by(ops, |local, counter| Ok(local.spawn(AsyncCounter(counter)))))
     },
 };
 
@@ -95,7 +91,12 @@ fn supervised(ops: u64) -> Result<Measured> {
     let mut kept = None;
     by(ops, |local, counter| {
         let tree = Supervisor::new("tree", Strategy::OneForOne).spawn(&local.handle())?;
-        let child = tree.start(Child::new("counter", move || counter.clone()))?;
+        let child = tree
+            .handle()
+            .actor(move || counter.clone())
+            .named("counter")
+            .supervised_by(&tree)
+            .spawn()?;
         // Keeps the supervisor alive during the measurement.
         kept = Some(tree);
         Ok(child)

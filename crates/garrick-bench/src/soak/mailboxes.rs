@@ -1,6 +1,7 @@
 //! Bounded mailboxes that become full again and again.
 
-use garrick::{Actor, Address, Ask, Context, Handle, Inlet, Mailbox, Next, OnFull, Reply, System};
+use garrick::mailbox::{Mailbox, OnFull};
+use garrick::{Actor, Address, Ask, Context, Handle, Next, Reply, System};
 use garrick_measure::{Result, sent};
 
 use super::part::{Outcome, Part, outcome, same};
@@ -24,7 +25,7 @@ const KINDS: [OnFull; 4] = [
 
 pub(super) struct Mailboxes {
     /// Inlet of the mailbox whose senders wait.
-    patient: Inlet<Work>,
+    patient: Address<Work>,
     flooder: Address<Msg>,
     round: Option<Ask<Outcome>>,
 }
@@ -36,7 +37,12 @@ impl Mailboxes {
         for (kind, on_full) in KINDS.into_iter().enumerate() {
             let mailbox = Mailbox::bounded(ROOM, on_full)?;
             let reports = flooder.clone();
-            inlets.push(system.spawn_with(mailbox, Handler { kind, reports })?);
+            inlets.push(
+                system
+                    .actor(Handler { kind, reports })
+                    .mailbox(mailbox)
+                    .spawn()?,
+            );
         }
         let patient = inlets[0].clone();
         flooder.send(Msg::Inlets(inlets))?;
@@ -93,7 +99,7 @@ impl Actor for Handler {
 }
 
 enum Msg {
-    Inlets(Vec<Inlet<Work>>),
+    Inlets(Vec<Address<Work>>),
     Round(Reply<Outcome>),
     /// Reports that a message was handled behind the mailbox of this number.
     Handled(usize),
@@ -103,7 +109,7 @@ enum Msg {
 /// Sends more than there is room for, and counts the results.
 #[derive(Default)]
 struct Flooder {
-    inlets: Vec<Inlet<Work>>,
+    inlets: Vec<Address<Work>>,
     rounds: u64,
     /// Messages that came back, in all rounds, for each mailbox. `handled` counts likewise.
     returned: [u64; KINDS.len()],
@@ -116,7 +122,7 @@ impl Flooder {
         self.rounds += 1;
         for (inlet, returned) in self.inlets.iter().zip(&mut self.returned) {
             for _ in 0..FLOOD {
-                *returned += u64::from(cx.send(inlet.address(), Work).is_err());
+                *returned += u64::from(cx.send(inlet, Work).is_err());
             }
         }
     }

@@ -16,7 +16,8 @@ mod waiting;
 
 use std::fmt;
 
-use garrick::{Ending, System};
+use garrick::System;
+use garrick::system::Ending;
 use garrick_measure::Result;
 
 use self::part::{PATIENCE, Part};

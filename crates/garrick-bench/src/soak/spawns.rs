@@ -2,7 +2,7 @@
 
 use std::sync::mpsc;
 
-use garrick::{Actor, Address, Ask, Context, Handle, Next, Reply, System};
+use garrick::{Actor, Address, Ask, Context, Handle, Next, Reply, System, behavior};
 use garrick_measure::{Result, sent};
 
 use super::part::{Outcome, PATIENCE, Part, outcome, same, sum_below};
@@ -45,7 +45,7 @@ impl Part for Spawns {
         for number in 0..FROM_THREAD {
             let greet = greet.clone();
             // The greeter ends with its only address, after it has handled its messages.
-            let greeter = system.spawn_behavior(move |number, _| sent(&greet.send(number)))?;
+            let greeter = system.spawn(behavior(move |number, _| sent(&greet.send(number))))?;
             greeter.send(number)?;
         }
         Ok(())

@@ -4,10 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use garrick::{
-    Actor, Address, Ask, Child, Context, Handle, Next, Reply, Shutdown, Strategy, Supervisor,
-    System, Tree,
-};
+use garrick::supervise::{Shutdown, Strategy, Supervisor, Tree};
+use garrick::{Actor, Address, Ask, Context, Handle, Next, Reply, System};
 use garrick_measure::Result;
 
 use super::part::{PATIENCE, Part, same};
@@ -47,11 +45,12 @@ impl Supervised {
         let mut children = Vec::new();
         for number in 0..CHILDREN {
             let counts = counts.clone();
-            let child = Child::new(format!("worker-{number}"), move || {
+            let child = system.actor(move || {
                 counts.made.fetch_add(1, Relaxed);
                 Worker(counts.clone())
             });
-            children.push(tree.start(child.shutdown(Shutdown::DrainAll))?);
+            let child = child.named(format!("worker-{number}")).supervised_by(&tree);
+            children.push(child.shutdown(Shutdown::DrainAll).spawn()?);
         }
         Ok(Self {
             tree,

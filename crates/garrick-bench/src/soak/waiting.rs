@@ -4,9 +4,9 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
+use garrick::mailbox::{Mailbox, OnFull};
 use garrick::{
-    Address, Ask, AsyncActor, AsyncContext, Handle, Incoming, Inlet, Mailbox, Next, OnFull, Reply,
-    System, behavior,
+    Address, Ask, AsyncActor, AsyncContext, Handle, Incoming, Next, Reply, System, behavior,
 };
 use garrick_measure::{Result, sent};
 
@@ -44,10 +44,13 @@ impl Waiting {
         let (see, seen) = mpsc::channel();
         let oracle = system.spawn(Oracle::default())?;
         let narrow = Mailbox::bounded(ROOM, OnFull::Wait)?;
-        let narrow = system.spawn_with(narrow, behavior(move |n, _| sent(&see.send(n))))?;
+        let narrow = system
+            .actor(behavior(move |n, _| sent(&see.send(n))))
+            .mailbox(narrow)
+            .spawn()?;
         let mut waiters = Vec::new();
         for _ in 0..WAITERS {
-            waiters.push(system.spawn_async_actor(Waiter {
+            waiters.push(system.spawn(Waiter {
                 oracle: oracle.clone(),
                 narrow: narrow.clone(),
             })?);
@@ -77,7 +80,7 @@ impl Part for Waiting {
         self.sums = Some(sums);
         for _ in 0..FUTURES {
             let tell = tell.clone();
-            let adder = system.spawn_async(move |mut mailbox: Incoming<u64>| async move {
+            let adder = system.spawn(move |mut mailbox: Incoming<u64>| async move {
                 let mut sum = 0;
                 while let Some(number) = mailbox.recv().await {
                     sum += number;
@@ -120,7 +123,7 @@ struct Order(u64, Reply<u64>);
 /// Sleeps, asks, waits for room, and answers.
 struct Waiter {
     oracle: Address<Question>,
-    narrow: Inlet<u64>,
+    narrow: Address<u64>,
 }
 
 impl AsyncActor for Waiter {
@@ -133,7 +136,7 @@ impl AsyncActor for Waiter {
         let Ok(answer) = answer else {
             return Next::Stop;
         };
-        if self.narrow.send(answer).await.is_err() {
+        if self.narrow.send_async(answer).await.is_err() {
             return Next::Stop;
         }
         reply.send(answer);

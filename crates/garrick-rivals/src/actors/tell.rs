@@ -2,7 +2,8 @@
 
 use std::error::Error;
 
-use garrick::{Actor, Context, Local, Mailbox, OnFull};
+use garrick::mailbox::{Mailbox, OnFull};
+use garrick::{Actor, Context, Local};
 use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 
 use super::framework::Framework;
@@ -69,11 +70,13 @@ fn tell_bounded(ops: u64) -> Result<Measured> {
     let (counter, done) = Counter::new(ops);
     let counter = local
         .handle()
-        .spawn_with(Mailbox::bounded(BOUND, OnFull::Wait)?, counter)?;
+        .actor(counter)
+        .mailbox(Mailbox::bounded(BOUND, OnFull::Wait)?)
+        .spawn()?;
     let watch = watch();
     local.block_on(async {
         for number in 0..ops {
-            counter.send(number).await?;
+            counter.send_async(number).await?;
         }
         Ok::<_, Box<dyn Error>>(done.await?)
     })?;

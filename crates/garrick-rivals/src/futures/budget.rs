@@ -94,7 +94,7 @@ fn on_garrick(children: usize, polls: Arc<AtomicU64>) {
     let local = Local::new().expect("a thread of its own needs nothing");
     let is_done = Rc::new(Cell::new(false));
     let done = is_done.clone();
-    drop(local.spawn_async(move |mailbox: Incoming<()>| async move {
+    drop(local.spawn(move |mailbox: Incoming<()>| async move {
         let cx = mailbox.context();
         wait_for(children, polls, || cx.sleep(DELAY)).await;
         done.set(true);

@@ -65,7 +65,7 @@ pub(super) fn round(tasks: usize, loads: Option<Arc<Loads>>) -> Round {
         finished: finished.clone(),
     });
     let (kept, room) = (result.clone(), Round::of(tasks));
-    let actor = local.spawn_async(move |mailbox| async move {
+    let actor = local.spawn(move |mailbox| async move {
         let actor = actor(mailbox, reader, room);
         *kept.borrow_mut() = match loads {
             Some(loads) => Watched::new(actor, loads).await,
@@ -73,7 +73,7 @@ pub(super) fn round(tasks: usize, loads: Option<Arc<Loads>>) -> Round {
         };
     });
     let ended = actor.clone();
-    drop(local.spawn_async(move |mailbox: Incoming<()>| async move {
+    drop(local.spawn(move |mailbox: Incoming<()>| async move {
         *timing.borrow_mut() = Some(Timing::start());
         for number in 1..=tasks {
             actor.send(Instant::now()).expect("the actor receives");

@@ -11,7 +11,7 @@ use garrick::secure::{
     Event, Listener, Options, PreSharedKey, Role, Suite, Transport, Writer, open,
 };
 use garrick::tokio::Tokio;
-use garrick::{Actor, Address, Context, Incoming, Next, Reply, System};
+use garrick::{Actor, Address, Context, Incoming, Next, Reply, System, behavior};
 use garrick_measure::Result;
 use tokio::net::{TcpListener, TcpStream};
 
@@ -43,12 +43,12 @@ impl Wire {
         socket.set_nonblocking(true)?;
         let address = socket.local_addr()?;
         let (told, opened) = channel();
-        let events = systems[0].spawn_behavior(move |event, _| {
+        let events = systems[0].spawn(behavior(move |event, _| {
             if let Event::Opened(writer) = event {
                 let _ = told.send(writer);
             }
             Next::Continue
-        })?;
+        }))?;
         let receiver = systems[1].spawn(Counter::default())?;
         let link = Link {
             key: PreSharedKey::random()?,
@@ -111,7 +111,7 @@ impl Link {
             open(&handle, transport, key, role, options, listener)?;
             Ok(())
         };
-        let actor = system.spawn_async(move |_: Incoming<()>| async move {
+        let actor = system.spawn(move |_: Incoming<()>| async move {
             // The receiver of this report may have given up.
             let _ = told.send(opens.await);
         });
@@ -133,7 +133,7 @@ async fn accept(socket: StdListener) -> io::Result<TcpStream> {
 
 fn sender(system: &System, opened: &Receiver<Writer>) -> Result<Address<(Bytes, usize)>> {
     let writer = opened.recv()?;
-    let sender = system.spawn_async(|mut mailbox: Incoming<(Bytes, usize)>| async move {
+    let sender = system.spawn(|mut mailbox: Incoming<(Bytes, usize)>| async move {
         while let Some((payload, frames)) = mailbox.recv().await {
             for _ in 0..frames {
                 // The receiver notices a closed connection.

@@ -47,7 +47,7 @@ pub(super) fn driven(plan: Plan) -> Vec<Duration> {
 
 fn own_sleeps(system: &System, plan: Plan) -> Vec<Duration> {
     run(system, plan, |told| {
-        drop(system.spawn_async(move |mailbox: Incoming<()>| async move {
+        drop(system.spawn(move |mailbox: Incoming<()>| async move {
             let cx = mailbox.context();
             tell(&told, sleep(plan, |delay| cx.sleep(delay)).await);
         }));
@@ -57,7 +57,7 @@ fn own_sleeps(system: &System, plan: Plan) -> Vec<Duration> {
 pub(super) fn driven_by_tokio_s_time(plan: Plan) -> Vec<Duration> {
     let system = in_driver();
     run(&system, plan, |told| {
-        drop(system.spawn_async(move |_: Incoming<()>| async move {
+        drop(system.spawn(move |_: Incoming<()>| async move {
             tell(&told, sleep(plan, tokio::time::sleep).await);
         }));
     })

@@ -43,6 +43,9 @@ pub(crate) struct DoorTable {
     /// Registers a notice for the end of the receiver behind the door. The notice is passed untyped
     /// because it belongs to a layer above.
     pub(crate) watch: unsafe fn(CellPtr, NonNull<()>),
+    /// Finds the door's bound, and stores it in the place at the pointer. Both are passed untyped
+    /// because they belong to a layer above.
+    pub(crate) gauged: unsafe fn(CellPtr, NonNull<()>),
     /// Returns the identity by which its addresses are compared.
     pub(crate) identity: unsafe fn(CellPtr) -> usize,
 }

@@ -142,12 +142,28 @@ impl<R: 'static> Reply<R> {
         F: FnOnce(Result<R, NoReply>) -> M + Copy + Send + 'static,
     {
         const {
-            parcel::check_size::<R>();
             assert!(
                 size_of::<F>() == 0,
                 "the conversion of an answer must not capture anything"
             );
         };
+        Self::to_task_if_empty(to, convert)
+    }
+
+    /// Returns a reply like [`Reply::to_task`], for code that checks by itself that the conversion
+    /// captures nothing.
+    ///
+    /// # Panics
+    /// Panics if the conversion captures anything.
+    #[doc(hidden)]
+    #[inline]
+    pub fn to_task_if_empty<M, F>(to: Address<M>, convert: F) -> Self
+    where
+        M: Send + 'static,
+        F: FnOnce(Result<R, NoReply>) -> M + Copy + Send + 'static,
+    {
+        const { parcel::check_size::<R>() };
+        assert!(size_of::<F>() == 0, "a conversion that captures anything");
         let target = to.cell().0.cast();
         // Both move into the reply, which uses each of them once: the reference in `target`, the
         // conversion in the types of `ends`.
@@ -189,8 +205,8 @@ impl<R: 'static> fmt::Debug for Reply<R> {
 }
 
 /// # Safety
-/// The target is a counted reference to a cell for messages `M`, given to this call, and a value of
-/// `F` was forgotten for it.
+/// The target is a counted reference to a cell for messages `M`, given to this call. A value of
+/// `F`, which has no bytes, was forgotten for it.
 unsafe fn answer_task<R, M, F>(target: NonNull<()>, answer: R)
 where
     M: Send + 'static,
@@ -219,7 +235,7 @@ where
     M: Send + 'static,
     F: FnOnce(Answer<R>) -> M + Copy,
 {
-    // SAFETY: a copy of the value that `to_task` was given; it has no bytes, so any place holds it.
+    // SAFETY: a copy of the value that was forgotten; it has no bytes, so any place holds it.
     let convert = unsafe { NonNull::<F>::dangling().read() };
     // SAFETY: by contract.
     let to = unsafe { Address::<M>::from_counted(CellPtr(target.cast::<Header>())) };
@@ -239,8 +255,8 @@ where
 /// undone.
 ///
 /// # Safety
-/// The cell is a counted reference to one for messages `M`, given to this call, and a value of `F`
-/// was forgotten for it.
+/// The cell is a counted reference to one for messages `M`, given to this call. A value of `F`,
+/// which has no bytes, was forgotten for it.
 unsafe fn refuse_undone<R, M, F>(worker: &Worker, cell: CellPtr)
 where
     M: Send + 'static,

@@ -77,12 +77,32 @@ impl<M: 'static> Address<M> {
         &self,
         message: impl FnOnce(Reply<R>) -> M,
     ) -> (Ask<R>, M) {
+        let (mut ask, reply) = Ask::pair();
+        ask.asked = self.cell().home();
+        (ask, message(reply))
+    }
+}
+
+impl<R: Send + 'static> Ask<R> {
+    /// Creates an ask and the reply that answers it, for a question that is sent in another way
+    /// than by [`Address::ask`].
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_sched::Ask;
+    ///
+    /// let (ask, reply) = Ask::pair();
+    /// std::thread::spawn(move || reply.send(42));
+    /// assert_eq!(ask.wait(), Ok(42));
+    /// ```
+    #[must_use]
+    pub fn pair() -> (Self, Reply<R>) {
         let slot = block::take();
-        let ask = Ask {
+        let ask = Self {
             slot: Some(slot),
-            asked: self.cell().home(),
+            asked: Home::NOBODY,
         };
-        (ask, message(Reply::to_slot(slot)))
+        (ask, Reply::to_slot(slot))
     }
 }
 

@@ -430,6 +430,12 @@ impl TaskId {
     }
 }
 
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:x}", self.0)
+    }
+}
+
 impl<M> Address<M> {
     /// Returns the identity of the task. Two addresses are equal if their ids are equal.
     #[must_use]

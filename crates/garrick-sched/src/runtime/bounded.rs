@@ -14,10 +14,9 @@
 //! An answer to the task's own question and the message of a timer are accepted above the bound,
 //! because they were promised before.
 
-use std::fmt;
 use std::marker::PhantomPinned;
 use std::mem::{ManuallyDrop, size_of};
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::cell::{CellPtr, Header, Kind};
@@ -25,41 +24,11 @@ use crate::quiet;
 use crate::remote::{Remote, Wake};
 use crate::runtime::address::{Address, SendError, deliver_note};
 use crate::runtime::current;
-use crate::runtime::room::{Place, Room, WhenFull};
+use crate::runtime::room::{Room, WhenFull};
 use crate::runtime::sponsor::{Handle, SpawnError};
 use crate::runtime::task::{Boxed, Flow, Task, is_boxed};
 use crate::runtime::turn::Turn;
 use crate::runtime::worker::Worker;
-
-/// The reason why a message was not accepted. Contains the message.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum TrySendError<M> {
-    /// The mailbox has no room at the moment.
-    Full(M),
-    /// The task has stopped.
-    Stopped(M),
-}
-
-impl<M> fmt::Debug for TrySendError<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full(_) => "Full(..)",
-            Self::Stopped(_) => "Stopped(..)",
-        })
-    }
-}
-
-impl<M> fmt::Display for TrySendError<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let message = std::any::type_name::<M>();
-        match self {
-            Self::Full(_) => write!(f, "there is no room for this {message}"),
-            Self::Stopped(_) => write!(f, "the receiver of this {message} has stopped"),
-        }
-    }
-}
-
-impl<M> std::error::Error for TrySendError<M> {}
 
 /// A task with its room, as laid out in a block.
 ///
@@ -128,16 +97,30 @@ impl<T: Task> Task for Bounded<T> {
 
     #[inline]
     fn receive(&mut self, message: T::Message, turn: &Turn<'_, T::Message>) -> Flow {
-        self.room().use_up();
-        self.task.receive(message, turn)
+        if const { !T::HOLDS } {
+            self.room().use_up();
+            return self.task.receive(message, turn);
+        }
+        self.room().arrived();
+        let flow = self.task.receive(message, turn);
+        self.room().use_up_to(self.task.held());
+        flow
     }
 
     fn nudged(&mut self, turn: &Turn<'_, T::Message>) -> Flow {
         self.room().nudged();
-        self.task.nudged(turn)
+        let flow = self.task.nudged(turn);
+        if const { T::HOLDS } {
+            self.room().use_up_to(self.task.held());
+        }
+        flow
     }
 
     fn recover(&mut self, message: &str, turn: &Turn<'_, T::Message>) -> Flow {
+        if const { T::HOLDS } {
+            // The turn that panicked has not counted.
+            self.room().use_up_to(self.task.held());
+        }
         self.task.recover(message, turn)
     }
 
@@ -229,7 +212,7 @@ impl Worker {
 
     /// Sends a message for which there is a place in the purse.
     #[inline(always)]
-    fn send_in_place<M: 'static>(
+    pub(super) fn send_in_place<M: 'static>(
         &self,
         cell: CellPtr,
         room: &Room,
@@ -277,7 +260,7 @@ impl<M: 'static> Address<M> {
     }
 
     /// Sends a message for which a place was taken, from a thread that runs no turn.
-    fn push_in_place(
+    pub(super) fn push_in_place(
         &self,
         room: &Room,
         message: M,
@@ -293,98 +276,10 @@ impl<M: 'static> Address<M> {
 
     /// Nudges the task to look for senders that wait for a place. The nudge is not part of the
     /// current turn: a waiting sender still waits if that turn is undone.
-    fn nudge(&self) {
+    pub(super) fn nudge(&self) {
         // A task that has stopped has released all waiting senders.
         // SAFETY: we hold a reference.
         let _ = current::with_pool(|pool| unsafe { deliver_note(pool, self.cell(), Kind::Nudge) });
-    }
-
-    /// Sends a message if there is room at the moment, whatever rule the mailbox has for overflow.
-    ///
-    /// # Errors
-    /// Gives the message back, with the reason.
-    #[doc(hidden)]
-    pub fn try_send(&self, message: M) -> Result<(), TrySendError<M>> {
-        let cell = self.cell();
-        let stopped = |SendError(message)| TrySendError::Stopped(message);
-        if !cell.is_bounded() {
-            return self.send(message).map_err(stopped);
-        }
-        // SAFETY: it is bounded, and we hold a reference.
-        let room = unsafe { room_of(cell) };
-        if let Some(worker) = current::worker() {
-            // SAFETY: as in `send_to_bounded`.
-            if unsafe { worker.stage.purse.take(room) } {
-                return worker
-                    .send_in_place(cell, room, message, false)
-                    .map_err(stopped);
-            }
-        } else if room.take_some(|_| 1) == 1 {
-            let pushed = self.push_in_place(room, message, false, |_| false);
-            return pushed.map(Wake::call).map_err(stopped);
-        }
-        if self.is_stopped() {
-            return Err(TrySendError::Stopped(message));
-        }
-        Err(TrySendError::Full(message))
-    }
-
-    /// Returns the room of the mailbox, if it is bounded.
-    #[doc(hidden)]
-    pub fn room(&self) -> Option<Arc<Room>> {
-        let cell = self.cell();
-        if !cell.is_bounded() {
-            return None;
-        }
-        // SAFETY: it is bounded, and we hold a reference. The room was made by `Arc::into_raw`, and
-        // the block has a count.
-        unsafe {
-            let room = ptr::from_ref(room_of(cell));
-            Arc::increment_strong_count(room);
-            Some(Arc::from_raw(room))
-        }
-    }
-
-    /// Waits for a place. Returns `None` at once if the mailbox is not bounded. Once the task has
-    /// stopped, there are places for all senders. Cancel safe.
-    #[doc(hidden)]
-    pub async fn place(&self) -> Option<Place> {
-        let room = self.room()?;
-        Some(room.take_with(|| self.nudge()).await)
-    }
-
-    /// Waits for a place like [`Address::place`], and blocks this thread.
-    #[doc(hidden)]
-    pub fn place_blocking(&self) -> Option<Place> {
-        let room = self.room()?;
-        room.wait_for_place(|| self.nudge());
-        Some(Place::of(room))
-    }
-
-    /// Sends a message into a place of this mailbox.
-    ///
-    /// # Errors
-    /// Gives the message back if the task has stopped.
-    ///
-    /// # Panics
-    /// Panics if the place belongs to another mailbox, or the mailbox is not bounded.
-    #[doc(hidden)]
-    pub fn send_in(&self, place: Place, message: M) -> Result<(), SendError<M>> {
-        let cell = self.cell();
-        assert!(cell.is_bounded(), "the mailbox has no places");
-        // SAFETY: it is bounded, and we hold a reference.
-        let room = unsafe { room_of(cell) };
-        assert!(ptr::eq(place.room(), room), "a place of another mailbox");
-        if let Some(worker) = current::worker() {
-            // SAFETY: as in `send_to_bounded`.
-            unsafe { worker.stage.purse.add(room) };
-            place.spend();
-            return worker.send_in_place(cell, room, message, false);
-        }
-        let pushed = self.push_admitted(message, false, |_| false)?;
-        place.spend();
-        pushed.call();
-        Ok(())
     }
 }
 

@@ -16,6 +16,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::mem::{ManuallyDrop, size_of};
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 
 #[cfg(garrick_loom)]
 use garrick_core::prim::CellKey;
@@ -27,6 +28,7 @@ use crate::quiet;
 use crate::runtime::address::{Address, SendError, TaskId};
 use crate::runtime::count_dead_letters;
 use crate::runtime::current;
+use crate::runtime::room::{Place, Room};
 use crate::runtime::task::{Block, Flow, Task, class_of, is_boxed, nothing_to_drop, task_of};
 use crate::runtime::turn::Turn;
 use crate::runtime::watch::Ended;
@@ -146,10 +148,38 @@ pub trait Door: Send + Sync + Sized + 'static {
         None
     }
 
+    /// Returns the bound of the mailbox behind the door, if there is one. Returns `None` by default.
+    #[doc(hidden)]
+    fn gauged(&self) -> Option<&dyn Gauged<Self::Message>> {
+        None
+    }
+
     /// Returns the name under which the door is reported.
     fn name() -> &'static str {
         type_name::<Self>()
     }
+}
+
+/// The bound of a mailbox behind a door.
+#[doc(hidden)]
+pub trait Gauged<M> {
+    /// Returns the room in which senders wait for places. `None` if there is always a place.
+    fn room(&self) -> Option<&Arc<Room>>;
+
+    /// Sends a message into a place of [`Gauged::room`].
+    ///
+    /// # Errors
+    /// Gives the message back if the receiver has stopped.
+    fn send_in(&self, message: M, place: Place) -> Result<(), SendError<M>>;
+
+    /// Returns the maximum number of waiting messages.
+    fn capacity(&self) -> usize;
+
+    /// Returns the number of waiting messages.
+    fn waiting(&self) -> usize;
+
+    /// Returns the number of messages that were dropped for lack of room.
+    fn dropped(&self) -> u64;
 }
 
 /// A door that is too large for a pool's block, or needs a stricter alignment.
@@ -180,6 +210,10 @@ impl<D: Door> Door for Boxed<D> {
 
     fn stands_for(&self) -> Option<TaskId> {
         self.0.stands_for()
+    }
+
+    fn gauged(&self) -> Option<&dyn Gauged<D::Message>> {
+        self.0.gauged()
     }
 
     fn name() -> &'static str {
@@ -223,6 +257,7 @@ impl<D: Door> Tables<D> {
         stop: stop::<D>,
         is_stopped: is_stopped::<D>,
         watch: watch::<D>,
+        gauged: gauged::<D>,
         identity: identity::<D>,
     };
 
@@ -326,6 +361,32 @@ unsafe fn watch<D: Door>(cell: CellPtr, notice: NonNull<()>) {
     unsafe {
         let notice = *Box::from_raw(notice.cast::<Notice>().as_ptr());
         task_of::<D>(cell).as_ref().watch(notice);
+    }
+}
+
+/// # Safety
+/// The contract of [`stop`]; `found` points to an `Option<NonNull<dyn Gauged<D::Message>>>`.
+unsafe fn gauged<D: Door>(cell: CellPtr, found: NonNull<()>) {
+    // SAFETY: by contract.
+    unsafe {
+        let door = task_of::<D>(cell).as_ref();
+        found.cast().write(door.gauged().map(NonNull::from));
+    }
+}
+
+/// Returns the bound of the mailbox behind a door. It is there as long as the door.
+///
+/// # Safety
+/// The cell is a door for messages `M`, and the caller holds a reference for as long as the result
+/// is used.
+pub(crate) unsafe fn gauged_of<'a, M: 'static>(cell: CellPtr) -> Option<&'a dyn Gauged<M>> {
+    cell.check_messages::<M>();
+    let table = cell.table().door?;
+    let mut found: Option<NonNull<dyn Gauged<M>>> = None;
+    // SAFETY: by contract; the bound is part of the door, or kept by it.
+    unsafe {
+        (table.gauged)(cell, NonNull::from(&mut found).cast());
+        found.map(|gauged| gauged.as_ref())
     }
 }
 

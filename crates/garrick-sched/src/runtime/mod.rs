@@ -28,6 +28,10 @@ pub(crate) mod timer;
 pub(crate) mod turn;
 pub(crate) mod worker;
 
+pub(crate) mod admission;
+pub(crate) mod at_end;
+pub(crate) mod batch;
+pub(crate) mod contramap;
 pub(crate) mod send;
 
 use crate::pool::{self, Audit};

@@ -57,6 +57,17 @@ pub trait Task: Sized + 'static {
     #[doc(hidden)]
     const BOUNDED: bool = false;
 
+    /// True for a task that may hold messages back for later turns.
+    #[doc(hidden)]
+    const HOLDS: bool = false;
+
+    /// Returns the number of messages that the task holds back. They keep their places in a bounded
+    /// mailbox.
+    #[doc(hidden)]
+    fn held(&self) -> usize {
+        0
+    }
+
     /// True if [`Task::recover`] is called after a turn that panicked. If false, the task is
     /// dropped.
     const RECOVERS: bool = false;
@@ -103,6 +114,12 @@ impl<T: Task> Task for Boxed<T> {
     }
 
     const BLOCKS: bool = T::BLOCKS;
+    const HOLDS: bool = T::HOLDS;
+
+    fn held(&self) -> usize {
+        self.0.held()
+    }
+
     const RECOVERS: bool = T::RECOVERS;
 
     fn recover(&mut self, message: &str, turn: &Turn<'_, T::Message>) -> Flow {

@@ -8,6 +8,7 @@ use crate::cell::{CellPtr, Envelope, Kind};
 use crate::parcel;
 use crate::runtime::address::{Address, SendError, TaskId};
 use crate::runtime::sponsor::{Handle, away};
+use crate::runtime::stage::Given;
 use crate::runtime::task::{self, Task};
 use crate::runtime::timer::{Later, Timer, owners};
 use crate::runtime::watch::{Ended, Watch};
@@ -56,6 +57,11 @@ impl<M: 'static> Turn<'_, M> {
     ) -> Result<(), SendError<N>> {
         let deadline = self.now().saturating_add(nanos(delay));
         self.send_later(deadline, to, message, None)
+    }
+
+    /// Registers an action for the end of this turn.
+    pub(super) fn give(&self, given: Given) {
+        self.worker.stage.give(given);
     }
 
     /// Makes a timer that this turn sets, once.

@@ -79,7 +79,7 @@ impl Keeper {
             options: self.options.clone(),
             keeper: cx.address(),
         };
-        let source = cx.spawn_async(move |mailbox| source::run(mailbox, start));
+        let source = cx.spawn(move |mailbox| source::run(mailbox, start));
         let _ = cx.watch(&source, |ended| Msg::Ended("source", ended));
         self.source = Some(source);
         let keeper = cx.address();
@@ -127,7 +127,7 @@ impl Keeper {
             options: self.options.clone(),
             keeper: cx.address(),
         };
-        let scribe = cx.spawn_async(move |mailbox| scribe::run(mailbox, start));
+        let scribe = cx.spawn(move |mailbox| scribe::run(mailbox, start));
         let open = Reply::to_task(cx.address(), |_| Msg::Finish);
         let payload_bytes_max = self.options.payload_bytes_max;
         let writer = Writer::new(scribe.clone(), room, payload_bytes_max, open);

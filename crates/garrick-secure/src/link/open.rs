@@ -35,30 +35,42 @@ pub enum OpenError {
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::System;
+/// use garrick_actor::{System, behavior};
 /// use garrick_secure::{Event, Options, PreSharedKey, Role, Transport, open};
 ///
 /// let system = System::new()?;
 /// let key = PreSharedKey::random()?;
 /// let (near, far) = tokio::io::duplex(1_000);
 ///
-/// let asks = system.spawn_behavior(|event, _| {
-///     match event {
-///         Event::Opened(writer) => writer.try_send("ping").unwrap(),
-///         Event::Closed(outcome) => assert_eq!(outcome, Ok(())),
-///         _ => {}
-///     }
-/// })?;
+/// let asks = system.spawn(behavior(|event, _| match event {
+///     Event::Opened(writer) => writer.try_send("ping").unwrap(),
+///     Event::Closed(outcome) => assert_eq!(outcome, Ok(())),
+///     _ => {}
+/// }))?;
 /// let (told, heard) = std::sync::mpsc::channel();
-/// let hears = system.spawn_behavior(move |event, _| {
+/// let hears = system.spawn(behavior(move |event, _| {
 ///     if let Event::Frame(frame) = event {
 ///         told.send(frame.to_vec()).unwrap();
 ///     }
-/// })?;
+/// }))?;
 ///
 /// let options = Options::default();
-/// open(&system.handle(), Transport::of(near), key.clone(), Role::Client, options.clone(), asks)?;
-/// open(&system.handle(), Transport::of(far), key, Role::Server, options, hears)?;
+/// open(
+///     &system.handle(),
+///     Transport::of(near),
+///     key.clone(),
+///     Role::Client,
+///     options.clone(),
+///     asks,
+/// )?;
+/// open(
+///     &system.handle(),
+///     Transport::of(far),
+///     key,
+///     Role::Server,
+///     options,
+///     hears,
+/// )?;
 /// assert_eq!(heard.recv()?, b"ping");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

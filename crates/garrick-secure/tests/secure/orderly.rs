@@ -1,7 +1,7 @@
 //! Regular connections, and their ends.
 
 use bytes::Bytes;
-use garrick_actor::{Next, NoReply, Reply};
+use garrick_actor::{Next, NoReply, Reply, behavior};
 use garrick_secure::{
     Error, Event, Kind, OpenError, Options, Refused, Role, Suite, Transport, open,
 };
@@ -123,13 +123,13 @@ fn a_turn_that_is_undone_has_had_its_frame() {
         ..Options::default()
     };
     let (told, heard) = std::sync::mpsc::channel();
-    let undoes = stand.local.spawn_behavior(move |event, _| match event {
+    let undoes = stand.local.spawn(behavior(move |event, _| match event {
         Event::Frame(frame) => {
             told.send(frame.to_vec()).unwrap();
             Next::Undo
         }
         _ => Next::Continue,
-    });
+    }));
     let system = stand.local.handle();
     let (near, far) = (Transport::of(near), Transport::of(far));
     open(&system, near, key(), Role::Server, options.clone(), undoes).unwrap();
@@ -171,10 +171,10 @@ fn what_cannot_be_written_comes_back_and_says_why() {
 fn who_writes_is_told_when_it_is_written() {
     let stand = Stand::new();
     let (told, answers) = std::sync::mpsc::channel();
-    let asker = stand.local.spawn_behavior(move |answer, _| {
+    let asker = stand.local.spawn(behavior(move |answer, _| {
         told.send(answer).unwrap();
         Next::Continue
-    });
+    }));
     let reply = || Reply::to_task(asker.clone(), |answer: Result<(), NoReply>| answer);
 
     let (side, writer, mut raw, _session) = stand.greeted(Options::default());
@@ -200,7 +200,7 @@ fn a_future_waits_for_room() {
     let writer = client.opened();
     let sends = stand
         .local
-        .spawn_async(|_: garrick_actor::Incoming<()>| async move {
+        .spawn(|_: garrick_actor::Incoming<()>| async move {
             for n in 0..100 {
                 writer.send(vec![n]).await.unwrap();
             }
@@ -238,7 +238,7 @@ fn a_connection_whose_frames_nobody_wants_ends() {
 fn options_out_of_bounds_are_named() {
     let stand = Stand::new();
     let refused = |options: Options| {
-        let nobody = stand.local.spawn_behavior(|_: Event, _| Next::Continue);
+        let nobody = stand.local.spawn(behavior(|_: Event, _| Next::Continue));
         let system = stand.local.handle();
         let (near, _) = duplex(1);
         let refused = open(

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::channel;
 
-use garrick_actor::{Incoming, Next, System};
+use garrick_actor::{Incoming, Next, System, behavior};
 use garrick_secure::{Event, Options, Role, Suite, Transport, open};
 use garrick_testkit::HANGS_AFTER;
 use tokio::net::{TcpListener, TcpStream};
@@ -63,12 +63,12 @@ fn payloads_of_all_sizes_come_back_over_sockets() {
         let (near, far) = driver.block_on(streams());
         let system = System::builder().workers(2).start().unwrap();
 
-        let echo = system.spawn_async(echo).unwrap();
+        let echo = system.spawn(echo).unwrap();
         let (told, heard) = channel();
-        let asks = system.spawn_behavior(move |event, _| {
+        let asks = system.spawn(behavior(move |event, _| {
             told.send(event).unwrap();
             Next::Continue
-        });
+        }));
         let handle = system.handle();
         open(
             &handle,

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::BytesMut;
-use garrick_actor::{Address, Local, Next, System};
+use garrick_actor::{Address, Local, Next, System, behavior};
 use garrick_secure::{
     Connection, Error, Event, Greeting, HELLO_BYTES, Kind, Options, PROOF_BYTES, PreSharedKey,
     Role, Session, Transport, Writer, open,
@@ -61,9 +61,9 @@ impl Stand {
     /// Opens a connection over a transport, and collects its events.
     pub(crate) fn open(&self, transport: Transport, role: Role, options: Options) -> Side {
         let (told, events) = channel();
-        let listener = self.local.spawn_behavior(move |event, _| {
+        let listener = self.local.spawn(behavior(move |event, _| {
             told.send(event).map_or(Next::Stop, |()| Next::Continue)
-        });
+        }));
         let handle = self.local.handle();
         let connection = open(&handle, transport, key(), role, options, listener.clone()).unwrap();
         self.run();

@@ -143,7 +143,7 @@ fn the_end_waits_for_blocking_work_only_if_told_to() {
             let (begun, begins) = channel();
             let (go_on, may_go_on) = channel::<()>();
             let (done, is_done) = channel();
-            let actor = system.spawn_async(move |_: Incoming<()>| async move {
+            let actor = system.spawn(move |_: Incoming<()>| async move {
                 let work = move || {
                     begun.send(()).unwrap();
                     may_go_on.recv().unwrap();

@@ -6,7 +6,8 @@ use std::sync::mpsc::channel;
 use std::task::Waker;
 use std::time::Duration;
 
-use garrick_actor::{Driver, Drivers, Incoming, Next, Reply, System};
+use garrick_actor::system::{Driver, Drivers};
+use garrick_actor::{Incoming, Next, Reply, System, behavior};
 use garrick_testkit::{ends, wait};
 use garrick_tokio::Tokio;
 
@@ -86,15 +87,15 @@ fn one_that_panics_is_reported_and_takes_no_worker_down() {
             let _ = told.send((failure.task, failure.message.clone()));
         });
         let system = system.start().unwrap();
-        let next = system.spawn_behavior(|(n, reply): (u32, Reply<u32>), _| {
+        let next = system.spawn(behavior(|(n, reply): (u32, Reply<u32>), _| {
             reply.send(n + 1);
             Next::Continue
-        });
+        }));
         let next = next.unwrap();
         for n in 0..100 {
             assert_eq!(next.ask(|reply| (n, reply)).wait(), Ok(n + 1));
         }
-        let patient = system.spawn_async(|mut mailbox: Incoming<Reply<()>>| async move {
+        let patient = system.spawn(|mut mailbox: Incoming<Reply<()>>| async move {
             let reply = mailbox.recv().await.unwrap();
             later(Duration::from_millis(1)).await;
             reply.send(());
@@ -118,7 +119,7 @@ fn wakes_for_no_reason_do_no_harm() {
             .start()
             .unwrap();
         let (told, heard) = channel();
-        let actor = system.spawn_async(move |mailbox: Incoming<()>| async move {
+        let actor = system.spawn(move |mailbox: Incoming<()>| async move {
             later(Duration::from_millis(2)).await;
             mailbox.context().sleep(Duration::from_micros(300)).await;
             told.send(()).unwrap();

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::net::TcpStream as Plain;
 use std::sync::mpsc::{Sender, channel};
 
-use garrick_actor::{Incoming, System};
+use garrick_actor::{Incoming, System, behavior};
 use garrick_testkit::{ends, wait};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
@@ -25,13 +25,13 @@ fn open_connections(count: usize) -> (System, Vec<Plain>, std::sync::mpsc::Recei
     let (bound, port) = channel();
     let (told, dropped) = channel();
     let sponsor = system.handle();
-    let server = system.spawn_async(move |_: Incoming<()>| async move {
+    let server = system.spawn(move |_: Incoming<()>| async move {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         bound.send(listener.local_addr().unwrap().port()).unwrap();
         loop {
             let (mut stream, _) = listener.accept().await.unwrap();
             let guard = Guard(told.clone());
-            let connection = sponsor.spawn_async(move |_: Incoming<()>| async move {
+            let connection = sponsor.spawn(move |_: Incoming<()>| async move {
                 let _guard = guard;
                 // Reports that it has started, and waits forever.
                 tokio::io::AsyncWriteExt::write_u8(&mut stream, 1)
@@ -77,7 +77,7 @@ fn tasks_that_actors_have_spawned_end_with_them() {
         let system = system(1);
         let (told, dropped) = channel();
         let (begun, begins) = channel();
-        let actor = system.spawn_async(move |mailbox: Incoming<u32>| async move {
+        let actor = system.spawn(move |mailbox: Incoming<u32>| async move {
             let (guard, own) = (Guard(told), mailbox.context().address());
             tokio::spawn(async move {
                 let _guard = guard;
@@ -99,10 +99,10 @@ fn an_end_that_has_begun_can_be_hurried() {
     ends(|| {
         let system = std::sync::Arc::new(system(1));
         // The actor is never finished, so the system never ends in order.
-        let busy = system.spawn_behavior(|(), cx| {
+        let busy = system.spawn(behavior(|(), cx| {
             let _ = cx.send(&cx.address(), ());
             garrick_actor::Next::Continue
-        });
+        }));
         busy.unwrap().send(()).unwrap();
         system.begin_shutdown();
         let waiting = system.clone();

@@ -17,7 +17,7 @@ fn workers_with_open_sockets_and_timers_sleep() {
         let (told, heard) = channel();
         let actors = [(); 2].map(|()| {
             let told = told.clone();
-            system.spawn_async(move |mut mailbox: Incoming<()>| async move {
+            system.spawn(move |mut mailbox: Incoming<()>| async move {
                 let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
                 let address = listener.local_addr().unwrap();
                 let _client = TcpStream::connect(address).await.unwrap();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-use garrick_actor::{Incoming, Next, Reply, System};
+use garrick_actor::{Incoming, Next, Reply, System, behavior};
 use garrick_testkit::{HANGS_AFTER, ends};
 use garrick_tokio::{Signals, Tokio, run_until_signal, shutdown};
 
@@ -13,7 +13,7 @@ use super::{later, system};
 async fn sums(system: System) {
     let sum = Arc::new(AtomicUsize::new(0));
     let seen = sum.clone();
-    let add = system.spawn_async(
+    let add = system.spawn(
         move |mut mailbox: Incoming<(usize, Reply<usize>)>| async move {
             while let Some((n, reply)) = mailbox.recv().await {
                 reply.send(sum.fetch_add(n, Relaxed) + n);
@@ -71,7 +71,7 @@ fn a_system_may_be_dropped_and_fail_to_start_inside_of_a_runtime() {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.block_on(async {
             let driven = system(1);
-            let waiting = driven.spawn_async(|_: Incoming<()>| async {
+            let waiting = driven.spawn(|_: Incoming<()>| async {
                 later(Duration::from_secs(3_600)).await;
             });
             drop((driven, waiting));
@@ -88,8 +88,8 @@ fn a_system_may_be_dropped_and_fail_to_start_inside_of_a_runtime() {
 /// Drivers for three workers.
 struct Few;
 
-impl garrick_actor::Drivers for Few {
-    fn driver(&self, worker: usize) -> std::io::Result<Box<dyn garrick_actor::Driver>> {
+impl garrick_actor::system::Drivers for Few {
+    fn driver(&self, worker: usize) -> std::io::Result<Box<dyn garrick_actor::system::Driver>> {
         if worker == 3 {
             return Err(std::io::Error::other("no more drivers"));
         }
@@ -113,10 +113,10 @@ fn what_cannot_work_says_so() {
 fn a_plain_thread_asks() {
     ends(|| {
         let system = system(2);
-        let half = system.spawn_behavior(|(n, reply): (u32, Reply<u32>), _| {
+        let half = system.spawn(behavior(|(n, reply): (u32, Reply<u32>), _| {
             reply.send(n / 2);
             Next::Continue
-        });
+        }));
         assert_eq!(half.unwrap().ask(|reply| (42, reply)).wait(), Ok(21));
         system.shutdown();
     });

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use garrick_actor::{Address, Next, Reply, System};
+use garrick_actor::{Address, Next, Reply, System, behavior};
 use garrick_testkit::ends;
 use garrick_tokio::{Ending, Signals, StopSignal, run_until_signal, shutdown_on_signal};
 use rustix::process::{Pid, Signal, kill_process};
@@ -94,13 +94,13 @@ fn say_when_caught() {
 /// it.
 fn stuck(system: &System) -> Address<Reply<u32>> {
     let count = AtomicU32::new(0);
-    let actor = system.spawn_behavior(move |reply: Reply<u32>, _| {
+    let actor = system.spawn(behavior(move |reply: Reply<u32>, _| {
         if count.fetch_add(1, Relaxed) == 0 {
             std::io::stdin().read_line(&mut String::new()).unwrap();
         }
         reply.send(count.load(Relaxed));
         Next::Continue
-    });
+    }));
     actor.unwrap()
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::channel;
 
-use garrick_actor::{Address, Handle, Incoming, Next, Reply, System};
+use garrick_actor::{Address, Handle, Incoming, Next, Reply, System, behavior};
 use garrick_testkit::{ends, wait};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -12,11 +12,11 @@ use super::system;
 /// Starts an echo server with an actor for each connection. Returns its port.
 fn serve(system: &System, sponsor: Handle) -> u16 {
     let (bound, port) = channel();
-    let server = system.spawn_async(move |_: Incoming<()>| async move {
+    let server = system.spawn(move |_: Incoming<()>| async move {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         bound.send(listener.local_addr().unwrap().port()).unwrap();
         while let Ok((stream, _)) = listener.accept().await {
-            let connection = sponsor.spawn_async(move |_: Incoming<()>| echo(stream));
+            let connection = sponsor.spawn(move |_: Incoming<()>| echo(stream));
             assert!(connection.is_ok());
         }
     });
@@ -37,7 +37,7 @@ async fn echo(mut stream: TcpStream) {
 
 /// Starts a client that sends `bytes` bytes, and reports the answer.
 fn client(system: &System, port: u16, bytes: usize, told: impl Fn(Vec<u8>) + Send + 'static) {
-    let client = system.spawn_async(move |_: Incoming<()>| async move {
+    let client = system.spawn(move |_: Incoming<()>| async move {
         let stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
         let (mut from, mut to) = stream.into_split();
         let sent: Vec<u8> = (0..bytes).map(|n| (n % 251) as u8).collect();
@@ -85,13 +85,13 @@ fn both_sides_of_a_connection_are_actors() {
 fn an_actor_with_a_socket_asks_one_of_an_ordinary_pool() {
     ends(|| {
         let (driven, ordinary) = (system(1), System::builder().workers(1).start().unwrap());
-        let upper = ordinary.spawn_behavior(|(text, reply): (String, Reply<String>), _| {
+        let upper = ordinary.spawn(behavior(|(text, reply): (String, Reply<String>), _| {
             reply.send(text.to_uppercase());
             Next::Continue
-        });
+        }));
         let upper: Address<(String, Reply<String>)> = upper.unwrap();
         let (bound, port) = channel();
-        let server = driven.spawn_async(move |_: Incoming<()>| async move {
+        let server = driven.spawn(move |_: Incoming<()>| async move {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             bound.send(listener.local_addr().unwrap().port()).unwrap();
             let (mut stream, _) = listener.accept().await.unwrap();
@@ -121,7 +121,7 @@ fn a_file_is_read() {
     ends(|| {
         let system = system(1);
         let (told, heard) = channel();
-        let reader = system.spawn_async(move |_: Incoming<()>| async move {
+        let reader = system.spawn(move |_: Incoming<()>| async move {
             told.send(tokio::fs::read_to_string("Cargo.toml").await)
                 .unwrap();
         });
@@ -138,7 +138,7 @@ fn actors_of_an_ordinary_pool_are_told_what_they_lack() {
             told.send(failure.message.clone()).unwrap();
         });
         let ordinary = failed.start().unwrap();
-        let actor = ordinary.spawn_async(|_: Incoming<()>| async {
+        let actor = ordinary.spawn(|_: Incoming<()>| async {
             let _ = TcpListener::bind("127.0.0.1:0").await;
         });
         assert!(wait(&heard).contains("no reactor running"));

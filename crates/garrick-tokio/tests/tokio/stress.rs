@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use garrick_actor::{Incoming, Next, Reply};
+use garrick_actor::{Incoming, Next, Reply, behavior};
 use garrick_testkit::{ends, wait};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -23,10 +23,10 @@ const ROUNDS: u32 = if cfg!(debug_assertions) {
 fn asks_from_threads() {
     ends(|| {
         let system = system(2);
-        let next = system.spawn_behavior(|(n, reply): (u32, Reply<u32>), _| {
+        let next = system.spawn(behavior(|(n, reply): (u32, Reply<u32>), _| {
             reply.send(n + 1);
             Next::Continue
-        });
+        }));
         let next = next.unwrap();
         let threads = (0..3).map(|_| {
             let next = next.clone();
@@ -47,7 +47,7 @@ fn wakers_of_tokio_from_threads_and_own_timers() {
         let (told, heard) = channel();
         let (ping, pong) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let (pinged, ponged) = (ping.clone(), pong.clone());
-        let actor = system.spawn_async(move |mailbox: Incoming<()>| async move {
+        let actor = system.spawn(move |mailbox: Incoming<()>| async move {
             let cx = mailbox.context();
             for round in 0..ROUNDS {
                 tokio::select! {
@@ -83,7 +83,7 @@ fn sockets_and_messages_at_once() {
     ends(|| {
         let system = system(1);
         let (bound, port) = channel();
-        let server = system.spawn_async(move |_: Incoming<()>| async move {
+        let server = system.spawn(move |_: Incoming<()>| async move {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             bound.send(listener.local_addr().unwrap().port()).unwrap();
             let (mut stream, _) = listener.accept().await.unwrap();
@@ -94,7 +94,7 @@ fn sockets_and_messages_at_once() {
             }
         });
         let port = wait(&port);
-        let client = system.spawn_async(move |mut mailbox: Incoming<Reply<u32>>| async move {
+        let client = system.spawn(move |mut mailbox: Incoming<Reply<u32>>| async move {
             let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
             stream.set_nodelay(true).unwrap();
             for round in 0..ROUNDS / 4 {

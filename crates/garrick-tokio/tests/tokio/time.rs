@@ -32,7 +32,7 @@ fn tokio_s_timers_are_never_early_and_come() {
     ends(|| {
         let system = system(1);
         let (told, heard) = channel();
-        let actor = system.spawn_async(move |_: Incoming<()>| async move {
+        let actor = system.spawn(move |_: Incoming<()>| async move {
             let began = Instant::now();
             later(Duration::from_millis(3)).await;
             told.send((3, began.elapsed())).unwrap();
@@ -59,7 +59,7 @@ fn own_sleeps_end_the_driver_s() {
     ends(|| {
         let system = system(1);
         let (told, heard) = channel();
-        let actor = system.spawn_async(move |mailbox: Incoming<()>| async move {
+        let actor = system.spawn(move |mailbox: Incoming<()>| async move {
             let cx = mailbox.context();
             for micros in [1, 10, 50, 200, 1_500, 10] {
                 let (delay, began) = (Duration::from_micros(micros), Instant::now());
@@ -84,7 +84,7 @@ fn a_busy_worker_looks_after_its_driver() {
         let system = system(1);
         let (told, heard) = channel();
         let busy = system.spawn(Busy).unwrap();
-        let actor = system.spawn_async(move |mailbox: Incoming<()>| async move {
+        let actor = system.spawn(move |mailbox: Incoming<()>| async move {
             for _ in 0..3 {
                 later(Duration::from_millis(1)).await;
                 mailbox.context().sleep(Duration::from_micros(10)).await;
@@ -101,7 +101,7 @@ fn tasks_that_an_actor_spawns_send_and_ask_at_once() {
     ends(|| {
         let system = system(1);
         let (told, heard) = channel();
-        let adder = system.spawn_async(
+        let adder = system.spawn(
             |mut mailbox: Incoming<(u32, garrick_actor::Reply<u32>)>| async move {
                 while let Some((n, reply)) = mailbox.recv().await {
                     reply.send(n + 1);
@@ -109,7 +109,7 @@ fn tasks_that_an_actor_spawns_send_and_ask_at_once() {
             },
         );
         let adder = adder.unwrap();
-        let parent = system.spawn_async(move |mut mailbox: Incoming<u32>| async move {
+        let parent = system.spawn(move |mut mailbox: Incoming<u32>| async move {
             let own = mailbox.context().address();
             tokio::spawn(async move {
                 let mut n = 0;
@@ -135,7 +135,7 @@ fn tokio_s_budget_refuses_nothing_in_an_actor() {
     ends(|| {
         let system = system(1);
         let (told, heard) = channel();
-        let actor = system.spawn_async(move |_: Incoming<()>| async move {
+        let actor = system.spawn(move |_: Incoming<()>| async move {
             let (give, mut take) = mpsc::channel(1_000);
             (0..1_000).for_each(|n| give.try_send(n).unwrap());
             let mut received = 0;

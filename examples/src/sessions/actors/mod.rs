@@ -62,7 +62,7 @@ impl Server {
                 eprintln!("the listener has failed: {error}");
             }
         };
-        let listener = system.spawn_async(listen).map_err(|_| ending())?;
+        let listener = system.spawn(listen).map_err(|_| ending())?;
         Ok(Self {
             system,
             lobby,
@@ -125,6 +125,6 @@ async fn chat(
         let lobby = front.lobby;
         let actor = move |mailbox| session(socket, visitor, lobby, mailbox);
         // A system that is ending returns the actor, and the socket closes.
-        let _ = front.sponsor.spawn_async(actor);
+        let _ = front.sponsor.spawn(actor);
     })
 }

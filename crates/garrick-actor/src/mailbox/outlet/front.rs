@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use garrick_sched::{Address, Place as Permit, Room, SendError, in_turn};
+use garrick_sched::{Address, Gauged, Place as Permit, Room, SendError, in_turn};
 
 use crate::mailbox::behind::{Actual, Entrance};
 
@@ -31,22 +31,28 @@ impl<M: Send + 'static> Front<M> {
     pub(super) fn stop(&self) {
         self.actual.wait().stop();
     }
+}
 
-    /// Sends a message with its place.
-    ///
-    /// # Errors
-    /// Returns the message if the reader is gone.
-    pub(in crate::mailbox) fn send(&self, message: M, permit: Permit) -> Result<(), SendError<M>> {
+impl<M: Send + 'static> Gauged<M> for Front<M> {
+    fn room(&self) -> Option<&Arc<Room>> {
+        Some(&self.room)
+    }
+
+    fn send_in(&self, message: M, permit: Permit) -> Result<(), SendError<M>> {
         let sent = self.actual.wait().send(Held { message, permit });
         sent.map_err(|SendError(held)| SendError(held.message))
     }
 
-    pub(in crate::mailbox) fn is_stopped(&self) -> bool {
-        self.actual.is_stopped()
+    fn capacity(&self) -> usize {
+        self.room.capacity()
     }
 
-    pub(in crate::mailbox) fn room(&self) -> &Arc<Room> {
-        &self.room
+    fn waiting(&self) -> usize {
+        self.room.taken()
+    }
+
+    fn dropped(&self) -> u64 {
+        self.room.dropped()
     }
 }
 
@@ -58,6 +64,10 @@ impl<M: Send + 'static> Entrance for Front<M> {
         &self.actual
     }
 
+    fn gauged(&self) -> Option<&dyn Gauged<M>> {
+        Some(self)
+    }
+
     fn pass(&self, message: M, _: &Address<M>) -> Result<(), SendError<M>> {
         let permit = if in_turn() {
             self.room.try_take()
@@ -65,7 +75,7 @@ impl<M: Send + 'static> Entrance for Front<M> {
             Some(self.room.take_blocking())
         };
         match permit {
-            Some(permit) => self.send(message, permit),
+            Some(permit) => self.send_in(message, permit),
             None => Err(SendError(message)),
         }
     }

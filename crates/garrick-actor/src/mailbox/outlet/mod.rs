@@ -1,7 +1,7 @@
 //! Messages from actors as a stream that any future can read.
 //!
 //! ```text
-//!   senders --- Inlet, or its address ---> Outward: a separate cell -----> queue ---> Outlet: a Stream
+//!   senders --- Address ---> Outward: a separate cell -----> queue ---> Outlet: a Stream
 //!                 room: capacity    <------------------ place back when read -----------'
 //! ```
 //!
@@ -23,11 +23,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{self, Poll, Waker};
 
 use futures_core::Stream;
-use garrick_sched::{Place as Permit, Room, SpawnError, count_dead_letters};
+use garrick_sched::{Address, Place as Permit, Room, SpawnError, Task, count_dead_letters};
 
-use super::Place;
+use super::Ground;
 use super::behind::{self, Arrived, Way};
-use super::inlet::Inlet;
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
@@ -113,8 +112,8 @@ impl<M: Send + 'static> Actor for Nobody<M> {
     }
 }
 
-/// Messages sent to an [`Inlet`], as a [`Stream`]. Created by [`System::stream`]. The stream ends
-/// when no address of the inlet is left and every message was read. Dropping it stops the inlet:
+/// Messages sent to an [`Address`], as a [`Stream`]. Created by [`System::stream`]. The stream ends
+/// when no clone of the address is left and every message was read. Dropping it closes the address:
 /// unread messages become dead letters, and later messages are returned to their senders.
 pub struct Outlet<M: Send + 'static> {
     channel: Arc<Channel<M>>,
@@ -192,9 +191,9 @@ impl<M: Send + 'static> fmt::Debug for Outlet<M> {
 }
 
 fn open<M: Send + 'static>(
-    place: &impl Place,
+    ground: &impl Ground,
     capacity: NonZero<usize>,
-) -> Result<(Inlet<M>, Outlet<M>), SpawnError<()>> {
+) -> Result<(Address<M>, Outlet<M>), SpawnError<()>> {
     let channel = Arc::new(Channel(Mutex::new(Inner {
         queue: Several::default(),
         reader: None,
@@ -206,9 +205,38 @@ fn open<M: Send + 'static>(
         channel: channel.clone(),
         front: Arc::downgrade(&front),
     };
-    let address = behind::spawn(place, &front, Outward(channel), Nobody(PhantomData))
-        .map_err(|_| SpawnError(()))?;
-    Ok((Inlet::outward(address, front), outlet))
+    match behind::spawn(ground, &front, Outward(channel), Nobody(PhantomData)) {
+        Ok(address) => Ok((address, outlet)),
+        Err(_) => Err(SpawnError(())),
+    }
+}
+
+impl Ground for Handle {
+    fn sponsor(&self) -> garrick_sched::Handle {
+        Handle::sponsor(self)
+    }
+
+    fn spawn_task<T>(&self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
+    where
+        T: Task + Send,
+        T::Message: Send,
+    {
+        Handle::spawn_task(self, task)
+    }
+}
+
+impl<N: 'static> Ground for Context<'_, N> {
+    fn sponsor(&self) -> garrick_sched::Handle {
+        self.turn().sponsor()
+    }
+
+    fn spawn_task<T>(&self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
+    where
+        T: Task + Send,
+        T::Message: Send,
+    {
+        Ok(self.turn().spawn(task))
+    }
 }
 
 impl Handle {
@@ -219,17 +247,17 @@ impl Handle {
     pub fn stream<M: Send + 'static>(
         &self,
         capacity: NonZero<usize>,
-    ) -> Result<(Inlet<M>, Outlet<M>), SpawnError<()>> {
+    ) -> Result<(Address<M>, Outlet<M>), SpawnError<()>> {
         open(self, capacity)
     }
 }
 
 impl System {
-    /// Creates a way out of the actors: any future can read the messages sent to the [`Inlet`], or
-    /// to its address, as a [`Stream`]. At most `capacity` messages lie in between. Further senders
-    /// wait or get their messages back, as with [`Mailbox::bounded`](crate::Mailbox::bounded) and
-    /// [`OnFull::Wait`](crate::OnFull::Wait). A turn's messages come out when the turn has ended
-    /// well.
+    /// Creates a way out of the actors: any future can read the messages sent to the [`Address`],
+    /// as a [`Stream`]. At most `capacity` messages lie in between. Further senders wait or get
+    /// their messages back, as with [`Mailbox::bounded`](crate::mailbox::Mailbox::bounded) and
+    /// [`OnFull::Wait`](crate::mailbox::OnFull::Wait). A turn's messages come out when the turn has
+    /// ended well.
     ///
     /// # Errors
     /// Fails if the system is shutting down. Only an actor of the system can see this.
@@ -238,18 +266,17 @@ impl System {
     /// ```
     /// use std::num::NonZero;
     /// use futures_util::StreamExt;
-    /// use garrick_actor::{Next, System};
+    /// use garrick_actor::{Next, System, behavior};
     ///
     /// let system = System::new()?;
-    /// let (inlet, outlet) = system.stream::<u32>(NonZero::new(100).unwrap())?;
-    /// let results = inlet.address().clone();
-    /// let square = system.spawn_behavior(move |n: u32, cx| match cx.send(&results, n * n) {
+    /// let (results, outlet) = system.stream::<u32>(NonZero::new(100).unwrap())?;
+    /// let square = system.spawn(behavior(move |n: u32, cx| match cx.send(&results, n * n) {
     ///     Ok(()) => Next::Continue,
     ///     Err(_) => Next::Stop,
-    /// })?;
+    /// }))?;
     /// (1..=10).for_each(|n| square.send(n).unwrap());
     /// // The last address is gone: the stream ends.
-    /// drop((inlet, square));
+    /// drop(square);
     ///
     /// // This future runs on the calling thread; any executor will do.
     /// let local = garrick_actor::Local::new()?;
@@ -260,7 +287,7 @@ impl System {
     pub fn stream<M: Send + 'static>(
         &self,
         capacity: NonZero<usize>,
-    ) -> Result<(Inlet<M>, Outlet<M>), SpawnError<()>> {
+    ) -> Result<(Address<M>, Outlet<M>), SpawnError<()>> {
         self.handle().stream(capacity)
     }
 }
@@ -268,7 +295,7 @@ impl System {
 impl<N: 'static> Context<'_, N> {
     /// Creates a stream of messages from actors. See [`System::stream`]. If the turn is undone, no
     /// message can have been sent into it.
-    pub fn stream<M: Send + 'static>(&self, capacity: NonZero<usize>) -> (Inlet<M>, Outlet<M>) {
+    pub fn stream<M: Send + 'static>(&self, capacity: NonZero<usize>) -> (Address<M>, Outlet<M>) {
         open(self, capacity).unwrap_or_else(|_| unreachable!("a turn can always make an actor"))
     }
 }

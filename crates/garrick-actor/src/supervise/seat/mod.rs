@@ -24,6 +24,7 @@ use garrick_sched::{Flow, Orders, Task, Turn, cancel_timers_of, count_dead_lette
 use self::state::Seat;
 use super::note::{Job, Line, Report};
 use crate::beside::pipes::Pipes;
+use crate::extras::{named, stash};
 use crate::failure::fault::Fault;
 use crate::model::actor::Actor;
 use crate::model::context::Context;
@@ -183,7 +184,11 @@ impl<A: Actor> Front<A> {
             Next::Continue => return Flow::Continue,
             Next::Undo => return Flow::Undo,
             Next::Stop => line.report(turn, self.fault(Fault::Stopped)),
-            Next::Fail => line.report_all_the_same(self.fault(Fault::of_turn())),
+            Next::Fail => {
+                // No report is printed.
+                drop(named::take_failed(A::name()));
+                line.report_all_the_same(self.fault(Fault::of_turn()));
+            }
         }
         self.seat.suspend();
         if next == Next::Fail {
@@ -204,6 +209,7 @@ impl<A: Actor> Front<A> {
         // destructor panics.
         let id = turn.address().id();
         Pipes::cancel_of(id);
+        stash::drop_of(id);
         cancel_timers_of(id);
         drop(actor);
         self.halted(turn)
@@ -263,6 +269,12 @@ impl<A: Actor> Task for Front<A> {
     }
 
     const BLOCKS: bool = A::BLOCKS;
+    const HOLDS: bool = true;
+
+    fn held(&self) -> usize {
+        self.care.held.len()
+    }
+
     const RECOVERS: bool = true;
 
     fn recover(&mut self, message: &str, turn: &Turn<'_, A::Msg>) -> Flow {
@@ -276,6 +288,7 @@ impl<A: Actor> Task for Front<A> {
             | Seat::Draining(_)
             | Seat::Open(_) => {}
         }
+        drop(named::take_failed(A::name()));
         self.seat.suspend();
         let fault = self.fault(Fault::Panic(message.into()));
         self.care.line.report(turn, fault);

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use garrick::{
-    Actor, Address, Child, Context, Local, Next, Restart, Strategy, SuperviseError, Supervisor,
-};
+use garrick::supervise::{Restart, Strategy, SuperviseError, Supervisor};
+use garrick::{Actor, Address, Context, Local, Next};
 use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
 
 use super::{Tally, sized};
@@ -59,11 +58,12 @@ fn failed(size: u64, strategy: Strategy, restart: Restart) -> Result<Measured> {
         .spawn(&local.handle())?;
     let start = |number: u64| {
         let made = made.clone();
-        let child = Child::new(number.to_string(), move || {
+        let child = local.actor(move || {
             made.count();
             Failing
         });
-        tree.start(child.restart(restart))
+        let child = child.named(number.to_string()).supervised_by(&tree);
+        child.restart(restart).spawn()
     };
     let started: std::result::Result<Vec<Address<()>>, SuperviseError> =
         (0..size).map(start).collect();

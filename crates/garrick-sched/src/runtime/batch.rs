@@ -8,15 +8,14 @@ use std::any::type_name;
 use std::fmt;
 use std::iter::{self, Chain};
 
-use garrick_sched::{Address, SendError};
-
-use crate::model::context::Context;
+use crate::runtime::address::{Address, SendError};
+use crate::runtime::turn::Turn;
 
 /// The receiver of a batch has stopped. This error counts the messages that were accepted before.
 /// All other messages come back, in order, by iterating over it.
 ///
 /// # Examples
-/// See [`SendBatch::send_batch`].
+/// See [`Address::send_batch`].
 #[derive(Clone)]
 pub struct BatchError<I: Iterator> {
     /// Number of messages that were accepted. Those that the receiver had not handled when it
@@ -39,16 +38,16 @@ impl<I: Iterator> IntoIterator for BatchError<I> {
 
 /// Sends the messages one by one, and returns their number.
 fn send_each<N, I: Iterator<Item = N>>(
-    mut msgs: I,
+    mut messages: I,
     mut send: impl FnMut(N) -> Result<(), SendError<N>>,
 ) -> Result<usize, BatchError<I>> {
     let mut accepted = 0;
-    while let Some(msg) = msgs.next() {
-        if let Err(SendError(refused)) = send(msg) {
+    while let Some(message) = messages.next() {
+        if let Err(SendError(refused)) = send(message) {
             return Err(BatchError {
                 accepted,
                 refused,
-                rest: msgs,
+                rest: messages,
             });
         }
         accepted += 1;
@@ -56,47 +55,30 @@ fn send_each<N, I: Iterator<Item = N>>(
     Ok(accepted)
 }
 
-impl<M: 'static> Context<'_, M> {
-    /// Sends all of `msgs` to `to`, in order, and returns their number. The accepted messages are
-    /// delivered when the turn commits, and not at all if it is undone.
+impl<M: 'static> Turn<'_, M> {
+    /// Sends all of `messages` to `to`, in order, and returns their number. The accepted messages
+    /// are delivered when the turn commits, and not at all if it is undone.
     ///
     /// # Errors
     /// Returns [`BatchError`] with the messages that were not accepted if the receiver is known to
     /// have stopped.
-    ///
-    /// # Examples
-    /// ```
-    /// use garrick_actor::Local;
-    ///
-    /// let local = Local::new()?;
-    /// let sum = local.spawn_behavior(|n: u32, _| {
-    ///     assert!(n < 100);
-    /// });
-    /// let hundred = local.spawn_behavior(move |(): (), cx| {
-    ///     assert_eq!(cx.send_batch(&sum, 0..100).ok(), Some(100));
-    /// });
-    /// hundred.send(())?;
-    /// local.run();
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn send_batch<N, I>(
         &self,
         to: &Address<N>,
-        msgs: I,
+        messages: I,
     ) -> Result<usize, BatchError<I::IntoIter>>
     where
         N: 'static,
         I: IntoIterator<Item = N>,
     {
-        send_each(msgs.into_iter(), |msg| self.turn().send(to, msg))
+        send_each(messages.into_iter(), |message| self.send(to, message))
     }
 }
 
-/// Sends many messages to an address at once, from anywhere.
-pub trait SendBatch<M> {
-    /// Sends all of `msgs`, in order, and returns their number. Inside a turn this is
-    /// [`Context::send_batch`]. Outside a turn, each message is sent when it comes out of the
-    /// iterator.
+impl<M: 'static> Address<M> {
+    /// Sends all of `messages`, in order, and returns their number. Inside a turn, the accepted
+    /// messages are delivered when the turn commits. Outside a turn, each message is sent when it
+    /// comes out of the iterator.
     ///
     /// # Errors
     /// Returns [`BatchError`] with the messages that were not accepted if the receiver is known to
@@ -104,30 +86,34 @@ pub trait SendBatch<M> {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Next, SendBatch, System};
+    /// use garrick_sched::{Flow, Here, Task, Turn};
     ///
-    /// let system = System::new()?;
-    /// let twice = system.spawn_behavior(|n: u32, _| if n < 2 { Next::Continue } else { Next::Stop })?;
-    /// assert_eq!(twice.send_batch(0..3).ok(), Some(3));
-    /// while !twice.is_stopped() {
-    ///     std::thread::yield_now();
+    /// /// Stops at the second message.
+    /// struct Twice(u32);
+    ///
+    /// impl Task for Twice {
+    ///     type Message = u32;
+    ///
+    ///     fn receive(&mut self, _: u32, _: &Turn<'_, u32>) -> Flow {
+    ///         self.0 += 1;
+    ///         if self.0 < 2 { Flow::Continue } else { Flow::Stop }
+    ///     }
     /// }
+    ///
+    /// let here = Here::new_here()?;
+    /// let twice = here.spawn(Twice(0));
+    /// assert_eq!(twice.send_batch(0..3).ok(), Some(3));
+    /// here.run();
     /// let error = twice.send_batch(10..13).unwrap_err();
     /// assert_eq!(error.accepted, 0);
     /// assert_eq!(error.into_iter().collect::<Vec<_>>(), [10, 11, 12]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # Ok::<(), garrick_sched::StartError>(())
     /// ```
-    fn send_batch<I>(&self, msgs: I) -> Result<usize, BatchError<I::IntoIter>>
-    where
-        I: IntoIterator<Item = M>;
-}
-
-impl<M: 'static> SendBatch<M> for Address<M> {
-    fn send_batch<I>(&self, msgs: I) -> Result<usize, BatchError<I::IntoIter>>
+    pub fn send_batch<I>(&self, messages: I) -> Result<usize, BatchError<I::IntoIter>>
     where
         I: IntoIterator<Item = M>,
     {
-        send_each(msgs.into_iter(), |msg| self.send(msg))
+        send_each(messages.into_iter(), |message| self.send(message))
     }
 }
 

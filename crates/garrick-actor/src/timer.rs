@@ -19,7 +19,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use garrick_sched::{Address, Flow, Nanos, SendError, Task, Timer, Turn, nanos};
+use garrick_sched::{Address, Flow, Nanos, SendError, Task, Timer, TrySendError, Turn, nanos};
 
 use crate::model::context::Context;
 
@@ -34,6 +34,8 @@ struct Alarm<N, F> {
     period: Nanos,
     /// Time of the next message.
     deadline: Nanos,
+    /// Number of periods since the last message for which there was no room.
+    missed: u64,
 }
 
 impl<N, F> Task for Alarm<N, F>
@@ -52,9 +54,17 @@ where
         self.deadline = self
             .deadline
             .saturating_add(self.period.saturating_mul(periods));
-        let msg = (self.make)(periods);
-        let sent = turn.send(&self.to, msg).is_ok();
-        if sent && self.set(turn, &turn.address()).is_ok() {
+        self.missed += periods;
+        let goes_on = match self.to.try_send((self.make)(self.missed)) {
+            Ok(()) => {
+                self.missed = 0;
+                true
+            }
+            // The next message tells of this period too.
+            Err(TrySendError::Full(_)) => true,
+            Err(TrySendError::Stopped(_)) => false,
+        };
+        if goes_on && self.set(turn, &turn.address()).is_ok() {
             Flow::Continue
         } else {
             // The receiver has stopped.
@@ -121,7 +131,9 @@ impl<M: 'static> Context<'_, M> {
     ///
     ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
     ///         match msg {
-    ///             Msg::SwitchOn => cx.send_after(Duration::ZERO, &cx.address(), Msg::Boils).is_ok(),
+    ///             Msg::SwitchOn => cx
+    ///                 .send_after(Duration::ZERO, &cx.address(), Msg::Boils)
+    ///                 .is_ok(),
     ///             Msg::Boils => return Next::Stop,
     ///         };
     ///         Next::Continue
@@ -282,7 +294,7 @@ impl<M: 'static> Context<'_, M> {
 
     /// Starts a periodic timer, like [`Context::send_every`], whose messages `make` creates. Its
     /// argument is the number of periods that have passed since the last message: 1 unless the
-    /// timer is late.
+    /// timer is late, or the receiver's mailbox was full.
     ///
     /// # Errors
     /// [`SendEveryError`] returns the closure if the period is zero or the receiver is known to
@@ -318,6 +330,7 @@ impl<M: 'static> Context<'_, M> {
             make,
             period,
             deadline,
+            missed: 0,
         });
         // The alarm is new, so it accepts the message.
         let _ = turn.set_own_timer(&timer, deadline, &alarm, Due);

@@ -1,0 +1,200 @@
+//! Asks of several actors, whose answers arrive together.
+
+use std::time::Duration;
+
+use garrick_sched::{Address, Flow, NoReply, Reply, Task, Timer, Turn, nanos};
+
+use super::question::reply_through;
+use crate::model::context::Context;
+use crate::quiet::Several;
+
+/// A message to a gatherer.
+enum Heard<R> {
+    /// An answer, with the place of its question.
+    Answer(usize, Result<R, NoReply>),
+    /// The time is over.
+    TimeOver,
+}
+
+/// Gathers answers.
+struct Gatherer<R, F> {
+    /// Answers in the order of the questions. `None` for those that have not come.
+    answers: Several<Vec<Option<Result<R, NoReply>>>>,
+    /// Number of answers that have not come.
+    missing: usize,
+    /// Sends the answers to the asker. `None` once it has.
+    give: Option<F>,
+    /// Timer that sends `TimeOver`, if the time is limited.
+    timer: Option<Timer>,
+}
+
+impl<R, F> Task for Gatherer<R, F>
+where
+    R: Send + 'static,
+    F: FnOnce(Vec<Result<R, NoReply>>) + 'static,
+{
+    type Message = Heard<R>;
+    const STARTS: bool = true;
+
+    fn start(&mut self, _: &Turn<'_, Heard<R>>) -> Flow {
+        self.step()
+    }
+
+    fn receive(&mut self, heard: Heard<R>, _: &Turn<'_, Heard<R>>) -> Flow {
+        match heard {
+            Heard::Answer(place, answer) => {
+                self.answers[place] = Some(answer);
+                self.missing -= 1;
+            }
+            Heard::TimeOver => self.missing = 0,
+        }
+        self.step()
+    }
+}
+
+impl<R, F> Gatherer<R, F>
+where
+    F: FnOnce(Vec<Result<R, NoReply>>),
+{
+    /// Gives the answers if none is waited for any more.
+    fn step(&mut self) -> Flow {
+        if self.missing > 0 {
+            return Flow::Continue;
+        }
+        if let Some(give) = self.give.take() {
+            let answers = self.answers.drain(..);
+            give(
+                answers
+                    .map(|answer| answer.unwrap_or(Err(NoReply::TimedOut)))
+                    .collect(),
+            );
+        }
+        // The answers that are still missing come to nobody.
+        Flow::Stop
+    }
+}
+
+impl<R, F> Drop for Gatherer<R, F> {
+    fn drop(&mut self) {
+        if let Some(timer) = &self.timer {
+            timer.cancel();
+        }
+    }
+}
+
+impl<M: 'static> Context<'_, M> {
+    /// Asks several actors at once. The answers arrive together, in the order of the actors, as the
+    /// message that `convert` creates from them. `msg` creates each question. A missing answer is
+    /// an error in its place, as in [`Context::ask`].
+    ///
+    /// The message arrives when all answers are there, so an actor that neither answers nor drops
+    /// its reply keeps it from arriving: see [`Context::ask_all_within`]. For no actors, the
+    /// message arrives at once.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Actor, Address, Context, Local, NoReply, Reply, behavior};
+    ///
+    /// struct Sum(Vec<Address<Reply<u32>>>);
+    ///
+    /// enum Msg {
+    ///     Begin,
+    ///     Parts(Vec<Result<u32, NoReply>>),
+    /// }
+    ///
+    /// impl Actor for Sum {
+    ///     type Msg = Msg;
+    ///     type Outcome = ();
+    ///
+    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) {
+    ///         match msg {
+    ///             Msg::Begin => cx.ask_all(&self.0, |reply| reply, Msg::Parts),
+    ///             Msg::Parts(parts) => {
+    ///                 let sum: u32 = parts.into_iter().flatten().sum();
+    ///                 assert_eq!(sum, 6);
+    ///             }
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let local = Local::new()?;
+    /// let parts =
+    ///     (1..=3).map(|n| local.spawn(behavior(move |reply: Reply<u32>, _| reply.send(n))));
+    /// local.spawn(Sum(parts.collect())).send(Msg::Begin).unwrap();
+    /// local.run();
+    /// assert_eq!(local.handle().failures(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ask_all<'n, N, R, W, F>(
+        &self,
+        to: impl IntoIterator<Item = &'n Address<N>>,
+        msg: W,
+        convert: F,
+    ) where
+        M: Send,
+        N: 'static,
+        R: Send + 'static,
+        W: FnMut(Reply<R>) -> N,
+        F: FnOnce(Vec<Result<R, NoReply>>) -> M + Send + 'static,
+    {
+        self.gather(None, to, msg, convert);
+    }
+
+    /// Asks several actors at once, like [`Context::ask_all`], and waits at most `timeout` for the
+    /// answers. An answer that has not come by then is [`NoReply::TimedOut`] in its place.
+    pub fn ask_all_within<'n, N, R, W, F>(
+        &self,
+        timeout: Duration,
+        to: impl IntoIterator<Item = &'n Address<N>>,
+        msg: W,
+        convert: F,
+    ) where
+        M: Send,
+        N: 'static,
+        R: Send + 'static,
+        W: FnMut(Reply<R>) -> N,
+        F: FnOnce(Vec<Result<R, NoReply>>) -> M + Send + 'static,
+    {
+        self.gather(Some(timeout), to, msg, convert);
+    }
+
+    fn gather<'n, N, R, W, F>(
+        &self,
+        timeout: Option<Duration>,
+        to: impl IntoIterator<Item = &'n Address<N>>,
+        mut make: W,
+        convert: F,
+    ) where
+        M: Send,
+        N: 'static,
+        R: Send + 'static,
+        W: FnMut(Reply<R>) -> N,
+        F: FnOnce(Vec<Result<R, NoReply>>) -> M + Send + 'static,
+    {
+        let to: Vec<_> = to.into_iter().collect();
+        let asker = self.address();
+        let give = move |answers| {
+            // The send fails if the asker has stopped. It does not need the answers then.
+            let _ = asker.send_promised(convert(answers));
+        };
+        let turn = self.turn();
+        let timer = timeout.map(|_| turn.timer());
+        let gatherer = turn.spawn(Gatherer {
+            answers: Several::from(to.iter().map(|_| None).collect::<Vec<_>>()),
+            missing: to.len(),
+            give: Some(give),
+            timer: timer.clone(),
+        });
+        if let (Some(timer), Some(timeout)) = (timer, timeout) {
+            let time_over = turn.now().saturating_add(nanos(timeout));
+            // The gatherer has not begun, so it accepts the message.
+            let _ = turn.set_timer(&timer, time_over, &gatherer, Heard::TimeOver);
+        }
+        for (place, to) in to.into_iter().enumerate() {
+            let convert = move |answer| Heard::Answer(place, answer);
+            let reply = reply_through(turn, gatherer.clone(), convert);
+            // A refused question is dropped, and its reply then answers `NoReply::Dropped`.
+            let _ = self.send(to, make(reply));
+        }
+    }
+}

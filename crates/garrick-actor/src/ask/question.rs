@@ -1,0 +1,191 @@
+//! Asks of actors by actors.
+
+use std::any::type_name;
+use std::marker::PhantomData;
+
+use garrick_sched::{Address, Flow, NoReply, Reply, Task, Turn};
+
+use crate::model::context::Context;
+
+impl<M: 'static> Context<'_, M> {
+    /// Asks another actor. Sends it the message that `msg` creates from the [`Reply`]. The answer
+    /// arrives at this actor as the message that `convert` creates from it.
+    ///
+    /// The answer is [`NoReply::Dropped`] if the other actor has stopped, if it fails before it
+    /// answers, or if this very turn is undone.
+    ///
+    /// An ask costs two ordinary sends if `convert` captures nothing, like a variant of an enum. It
+    /// then runs in the other actor. If it captures values, which must be `Copy`, it runs in a
+    /// small actor beside this one, which costs one more spawn and send. It may capture any values
+    /// in [`Context::ask_once`].
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Actor, Address, Context, Local, NoReply, Reply};
+    ///
+    /// struct Double;
+    ///
+    /// impl Actor for Double {
+    ///     type Msg = (u32, Reply<u32>);
+    ///     type Outcome = ();
+    ///
+    ///     fn receive(&mut self, (n, reply): (u32, Reply<u32>), _: &mut Context<'_, Self::Msg>) {
+    ///         reply.send(2 * n);
+    ///     }
+    /// }
+    ///
+    /// struct Asker(Address<(u32, Reply<u32>)>);
+    ///
+    /// enum Msg {
+    ///     Begin,
+    ///     Doubled(Result<u32, NoReply>),
+    /// }
+    ///
+    /// impl Actor for Asker {
+    ///     type Msg = Msg;
+    ///     type Outcome = ();
+    ///
+    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) {
+    ///         match msg {
+    ///             Msg::Begin => cx.ask(&self.0, |reply| (21, reply), Msg::Doubled),
+    ///             Msg::Doubled(answer) => assert_eq!(answer, Ok(42)),
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let local = Local::new()?;
+    /// let double = local.spawn(Double);
+    /// local.spawn(Asker(double)).send(Msg::Begin).unwrap();
+    /// local.run();
+    /// assert_eq!(local.handle().failures(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn ask<N, R, F>(&self, to: &Address<N>, msg: impl FnOnce(Reply<R>) -> N, convert: F)
+    where
+        M: Send,
+        N: 'static,
+        R: Send + 'static,
+        F: Conversion<R, M>,
+    {
+        let reply = if size_of::<F>() == 0 {
+            Reply::to_task_if_empty(self.address(), convert)
+        } else {
+            reply_through(self.turn(), self.address(), convert)
+        };
+        // A refused message is dropped, and its reply then answers `NoReply::Dropped`.
+        let _ = self.send(to, msg(reply));
+    }
+
+    /// Asks another actor, like [`Context::ask`], with a conversion that may capture any values,
+    /// for example the [`Reply`] to a question that waits for this answer. It costs one more spawn
+    /// and send.
+    ///
+    /// # Examples
+    /// A question that is passed on:
+    /// ```
+    /// use garrick_actor::{Actor, Address, Context, Local, NoReply, Reply, behavior};
+    ///
+    /// struct Twice(Address<Reply<u32>>);
+    ///
+    /// enum Msg {
+    ///     Get(Reply<u32>),
+    ///     Got(Reply<u32>, Result<u32, NoReply>),
+    /// }
+    ///
+    /// impl Actor for Twice {
+    ///     type Msg = Msg;
+    ///     type Outcome = Result<(), NoReply>;
+    ///
+    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Self::Outcome {
+    ///         match msg {
+    ///             Msg::Get(reply) => {
+    ///                 cx.ask_once(
+    ///                     &self.0,
+    ///                     |reply| reply,
+    ///                     move |answer| Msg::Got(reply, answer),
+    ///                 );
+    ///             }
+    ///             Msg::Got(reply, answer) => reply.send(2 * answer?),
+    ///         }
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let local = Local::new()?;
+    /// let once = local.spawn(behavior(|reply: Reply<u32>, _| reply.send(21)));
+    /// let twice = local.spawn(Twice(once));
+    /// assert_eq!(local.block_on(twice.ask(Msg::Get)), Ok(42));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ask_once<N, R, F>(&self, to: &Address<N>, msg: impl FnOnce(Reply<R>) -> N, convert: F)
+    where
+        M: Send,
+        N: 'static,
+        R: Send + 'static,
+        F: FnOnce(Result<R, NoReply>) -> M + Send + 'static,
+    {
+        let reply = reply_through(self.turn(), self.address(), convert);
+        // As in `ask`.
+        let _ = self.send(to, msg(reply));
+    }
+}
+
+/// A function that converts an answer `R` into a message `M`, for [`Context::ask`]. A closure can
+/// be one if it captures only values that are `Copy`.
+#[diagnostic::on_unimplemented(
+    message = "this conversion of an answer must be `Copy`",
+    label = "captures a value that is not `Copy`, or is no function of the answer",
+    note = "use `ask_once`, whose conversion may capture any values"
+)]
+pub trait Conversion<R, M>: FnOnce(Result<R, NoReply>) -> M + Copy + Send + 'static {}
+
+impl<R, M, F> Conversion<R, M> for F where F: FnOnce(Result<R, NoReply>) -> M + Copy + Send + 'static
+{}
+
+/// Returns a reply whose answer is converted in a separate actor.
+#[inline(never)]
+pub(super) fn reply_through<T, M, R, F>(turn: &Turn<'_, T>, to: Address<M>, convert: F) -> Reply<R>
+where
+    T: 'static,
+    M: Send + 'static,
+    R: Send + 'static,
+    F: FnOnce(Result<R, NoReply>) -> M + Send + 'static,
+{
+    let converter = turn.spawn(Converter {
+        convert: Some((to, convert)),
+        answer: PhantomData,
+    });
+    Reply::to_task(converter, Answer)
+}
+
+/// The answer to a question, or the notice that there will be none.
+struct Answer<R>(Result<R, NoReply>);
+
+/// Converts the answer for the asker.
+struct Converter<M: 'static, R, F> {
+    /// Asker and conversion. `None` once the answer has come.
+    convert: Option<(Address<M>, F)>,
+    answer: PhantomData<fn(R)>,
+}
+
+impl<M, R, F> Task for Converter<M, R, F>
+where
+    M: Send + 'static,
+    R: Send + 'static,
+    F: FnOnce(Result<R, NoReply>) -> M + 'static,
+{
+    type Message = Answer<R>;
+
+    fn receive(&mut self, Answer(answer): Answer<R>, _: &Turn<'_, Answer<R>>) -> Flow {
+        if let Some((asker, convert)) = self.convert.take() {
+            // The asker may have stopped. It does not need the answer then.
+            let _ = asker.send_promised(convert(answer));
+        }
+        Flow::Stop
+    }
+
+    fn name() -> &'static str {
+        type_name::<F>()
+    }
+}

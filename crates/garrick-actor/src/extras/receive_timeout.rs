@@ -1,0 +1,254 @@
+//! A message to an actor that has received nothing for a while.
+//!
+//! The wrapper of an actor with options notifies a watchman of each message and of the time when
+//! the timeout will be over. The watchman is a small separate task with one timer. If a message has
+//! come when the timer fires, the timer is set again for the rest. So a message costs a look at the
+//! clock and a message to the watchman, not a timer. The timer ends with the actor.
+//!
+//! ```text
+//!   actor ---- a message has come; timeout if none before t -------> watchman <---+ Due
+//!     ^                                                                |   |      |
+//!     +----------------- the timeout's message, at t ------------------+   +------+ timing wheel
+//! ```
+//!
+//! The watchman keeps the actor alive while it is armed, that is until t at the latest. Its own
+//! message does not arm it again. So an actor that is not otherwise reachable gets the message
+//! once, and then ends.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use garrick_sched::{Address, Flow, Nanos, Task, Timer, Turn, nanos};
+
+use crate::beside::{Beside, Patience};
+use crate::model::context::Context;
+
+/// Creates the timeout's message.
+type Make<M> = Arc<dyn Fn() -> M + Send + Sync>;
+
+/// A message to a watchman.
+enum Word<M> {
+    /// A message has come. The timeout's message is due if no other message comes until then.
+    Came(Nanos, Address<M>),
+    /// The timeout's message is due at that time, whatever came before.
+    Arm(Nanos, Address<M>),
+    /// The timeout is cancelled.
+    Disarm,
+    /// The timer has fired.
+    Due,
+}
+
+/// Sends an actor the timeout's message when nothing came.
+struct Watchman<M> {
+    make: Make<M>,
+    /// Time of the timeout, and the actor that it is for.
+    armed: Option<(Nanos, Address<M>)>,
+    timer: Timer,
+    /// Time when the timer fires, if it is set.
+    due: Option<Nanos>,
+    /// True if the actor was sent the timeout's message and has had no message since. The next
+    /// message is then the watchman's own.
+    told: bool,
+}
+
+impl<M: Send + 'static> Watchman<M> {
+    fn arm(&mut self, deadline: Nanos, actor: Address<M>, turn: &Turn<'_, Word<M>>) {
+        self.armed = Some((deadline, actor));
+        self.set_timer(deadline, turn);
+    }
+
+    fn disarm(&mut self) {
+        self.told = false;
+        self.armed = None;
+        self.due = None;
+        self.timer.cancel();
+        self.timer = Timer::repeating();
+    }
+
+    /// Makes the timer fire at `deadline` or earlier.
+    fn set_timer(&mut self, deadline: Nanos, turn: &Turn<'_, Word<M>>) {
+        if self.due.is_some_and(|due| due <= deadline) {
+            return;
+        }
+        // The watchman does not stop, so it accepts the message.
+        let _ = turn.set_timer(&self.timer, deadline, &turn.address(), Word::Due);
+        self.due = Some(deadline);
+    }
+
+    fn look(&mut self, turn: &Turn<'_, Word<M>>) {
+        let now = turn.now();
+        if self.due.is_some_and(|due| due <= now) {
+            self.due = None;
+        }
+        match self.armed.take() {
+            Some((deadline, actor)) if deadline <= now => {
+                let message = (self.make)();
+                self.told = true;
+                // An actor that has stopped does not need the message.
+                let _ = turn.send(&actor, message);
+            }
+            Some((deadline, actor)) => self.arm(deadline, actor, turn),
+            None => {}
+        }
+    }
+}
+
+impl<M: Send + 'static> Task for Watchman<M> {
+    type Message = Word<M>;
+
+    fn receive(&mut self, word: Word<M>, turn: &Turn<'_, Word<M>>) -> Flow {
+        match word {
+            Word::Came(..) if self.told => self.told = false,
+            Word::Came(deadline, actor) => self.arm(deadline, actor, turn),
+            Word::Arm(deadline, actor) => {
+                self.told = false;
+                self.arm(deadline, actor, turn);
+            }
+            Word::Disarm => self.disarm(),
+            Word::Due => self.look(turn),
+        }
+        Flow::Continue
+    }
+
+    const RECOVERS: bool = true;
+
+    /// Continues after the message could not be made. This silence has no message, the next one
+    /// may.
+    fn recover(&mut self, _: &str, _: &Turn<'_, Word<M>>) -> Flow {
+        Flow::Continue
+    }
+}
+
+/// The receive timeout of an actor that is to be spawned.
+pub(crate) struct Timeout<M: 'static> {
+    pub(crate) after: Duration,
+    pub(crate) make: Make<M>,
+    /// Tells the watchman about a turn. Stored here, where the messages are known to be `Send`.
+    tell: Tell<M>,
+}
+
+type Tell<M> = fn(&mut Silence<M>, Option<Patience>, &Context<'_, M>);
+
+impl<M: Send + 'static> Timeout<M> {
+    pub(crate) fn new(after: Duration, make: impl Fn() -> M + Send + Sync + 'static) -> Self {
+        Self {
+            after,
+            make: Arc::new(make),
+            tell: Silence::tell_watchman,
+        }
+    }
+}
+
+impl<M: 'static> Clone for Timeout<M> {
+    fn clone(&self) -> Self {
+        Self {
+            after: self.after,
+            make: self.make.clone(),
+            tell: self.tell,
+        }
+    }
+}
+
+/// The receive timeout of an actor.
+pub(crate) struct Silence<M: 'static> {
+    patience: Patience,
+    timeout: Timeout<M>,
+    watchman: Option<Address<Word<M>>>,
+}
+
+impl<M: 'static> Silence<M> {
+    pub(crate) fn new(timeout: Timeout<M>) -> Box<Self> {
+        Box::new(Self {
+            patience: Patience::For(nanos(timeout.after)),
+            timeout,
+            watchman: None,
+        })
+    }
+
+    /// Records a turn that has ended well. `wish` is the change of the timeout that it requested.
+    pub(crate) fn broken(&mut self, wish: Option<Patience>, cx: &Context<'_, M>) {
+        self.patience = wish.unwrap_or(self.patience);
+        (self.timeout.tell)(self, wish, cx);
+    }
+}
+
+impl<M: Send + 'static> Silence<M> {
+    fn tell_watchman(&mut self, wish: Option<Patience>, cx: &Context<'_, M>) {
+        let word = match self.patience {
+            Patience::Endless if wish.is_none() => return,
+            Patience::Endless => Word::Disarm,
+            Patience::For(time) => {
+                let deadline = cx.now().saturating_add(time);
+                let word = if wish.is_some() {
+                    Word::Arm
+                } else {
+                    Word::Came
+                };
+                word(deadline, cx.address())
+            }
+        };
+        let turn = cx.turn();
+        let watchman = self.watchman.get_or_insert_with(|| {
+            turn.spawn(Watchman {
+                make: self.timeout.make.clone(),
+                armed: None,
+                timer: Timer::repeating(),
+                due: None,
+                told: false,
+            })
+        });
+        // The watchman does not stop before its system ends.
+        let _ = turn.send(watchman, word);
+    }
+}
+
+impl<M: 'static> Drop for Silence<M> {
+    /// Disarms the watchman: the actor has ended, or a supervisor replaces it.
+    fn drop(&mut self) {
+        if let Some(watchman) = self.watchman.take() {
+            // A watchman whose system has ended sends nothing.
+            let _ = watchman.send(Word::Disarm);
+        }
+    }
+}
+
+/// The actor has no receive timeout to change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct NoReceiveTimeout;
+
+impl fmt::Display for NoReceiveTimeout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "the actor has no receive timeout: spawn it with `.receive_timeout(timeout, make)`",
+        )
+    }
+}
+
+impl std::error::Error for NoReceiveTimeout {}
+
+impl<M: 'static> Context<'_, M> {
+    /// Changes the receive timeout if this turn ends well. The new timeout counts from now on.
+    ///
+    /// # Errors
+    /// Returns [`NoReceiveTimeout`] if the actor was not spawned with
+    /// [`Spawn::receive_timeout`](crate::spawn::Spawn::receive_timeout).
+    pub fn set_receive_timeout(&self, timeout: Duration) -> Result<(), NoReceiveTimeout> {
+        self.wish(Patience::For(nanos(timeout)))
+    }
+
+    /// Cancels the receive timeout if this turn ends well, until [`Context::set_receive_timeout`].
+    /// A timeout message that is already on its way still arrives.
+    ///
+    /// # Errors
+    /// Returns the error of [`Context::set_receive_timeout`].
+    pub fn cancel_receive_timeout(&self) -> Result<(), NoReceiveTimeout> {
+        self.wish(Patience::Endless)
+    }
+
+    fn wish(&self, patience: Patience) -> Result<(), NoReceiveTimeout> {
+        let wish = self.beside().and_then(Beside::patience);
+        wish.ok_or(NoReceiveTimeout)?.set(Some(patience));
+        Ok(())
+    }
+}

@@ -1,0 +1,153 @@
+//! The wrapper of an actor that was spawned with options.
+
+use std::cell::Cell;
+use std::mem;
+
+use crate::beside::pipes::Pipes;
+use crate::beside::{Beside, More};
+use crate::extras::named::Witness;
+use crate::extras::receive_timeout::{Silence, Timeout};
+use crate::failure::path::ActorPath;
+use crate::model::actor::Actor;
+use crate::model::context::Context;
+use crate::model::next::Next;
+use crate::model::outcome::Outcome;
+
+/// The options of an actor that is to be spawned, or of each actor that a supervisor creates.
+#[expect(missing_debug_implementations, reason = "no user can hold one")]
+pub struct Options<M: 'static> {
+    /// Name, until the path is known.
+    pub(crate) name: Option<String>,
+    pub(crate) path: Option<ActorPath>,
+    /// Maximum number of stashed messages, if it is set.
+    pub(crate) stash: Option<usize>,
+    pub(crate) receive_timeout: Option<Timeout<M>>,
+    /// Maximum number of the actor's futures that are polled at once.
+    pub(crate) pipe_limit: Option<usize>,
+}
+
+impl<M: 'static> Default for Options<M> {
+    fn default() -> Self {
+        Self {
+            name: None,
+            path: None,
+            stash: None,
+            receive_timeout: None,
+            pipe_limit: None,
+        }
+    }
+}
+
+impl<M: 'static> Options<M> {
+    /// Creates the state of one actor.
+    fn beside(&self) -> Beside {
+        let has_more =
+            self.stash.is_some() || self.receive_timeout.is_some() || self.pipe_limit.is_some();
+        Beside {
+            path: self.path.clone(),
+            more: has_more.then(|| {
+                Box::new(More {
+                    stash: self.stash,
+                    patience: self.receive_timeout.as_ref().map(|_| Cell::new(None)),
+                    pipes: self.pipe_limit.map(Pipes::limited),
+                })
+            }),
+        }
+    }
+}
+
+/// An actor with options. `TIMED` is true if it may have a receive timeout: it then starts, to
+/// begin with the silence.
+#[expect(missing_debug_implementations, reason = "no user can hold one")]
+pub struct With<A: Actor, const TIMED: bool> {
+    actor: A,
+    beside: Beside,
+    silence: Option<Box<Silence<A::Msg>>>,
+}
+
+impl<A: Actor, const TIMED: bool> With<A, TIMED> {
+    pub(crate) fn new(actor: A, options: &Options<A::Msg>) -> Self {
+        Self {
+            actor,
+            beside: options.beside(),
+            silence: options.receive_timeout.clone().map(Silence::new),
+        }
+    }
+
+    /// Returns the actor without its options.
+    pub(crate) fn into_actor(self) -> A {
+        self.actor
+    }
+
+    #[inline(always)]
+    fn turn(
+        &mut self,
+        cx: &mut Context<'_, A::Msg>,
+        turn: impl FnOnce(&mut A, &mut Context<'_, A::Msg>) -> A::Outcome,
+    ) -> Next {
+        let beside = &self.beside;
+        #[cfg(feature = "tracing")]
+        let _span = beside.path.as_ref().map(crate::span::named);
+        let witness = Witness::new(A::name(), beside);
+        if let Some(more) = &beside.more {
+            more.begin();
+        }
+        let next = turn(&mut self.actor, &mut cx.with(beside)).into_next();
+        if next == Next::Fail {
+            drop(witness);
+        } else {
+            mem::forget(witness);
+        }
+        if beside.more.is_some() {
+            self.end(next, cx);
+        }
+        next
+    }
+
+    /// Ends a turn for the options other than a name.
+    #[inline(never)]
+    fn end(&mut self, next: Next, cx: &Context<'_, A::Msg>) {
+        if TIMED && let Some(silence) = &mut self.silence {
+            let wish = self.beside.patience().and_then(Cell::take);
+            if next == Next::Continue {
+                silence.broken(wish, cx);
+            }
+        }
+    }
+}
+
+impl More {
+    /// Discards the changes of a turn that panicked, if the actor has survived it.
+    #[inline]
+    fn begin(&self) {
+        if let Some(patience) = &self.patience {
+            patience.set(None);
+        }
+    }
+}
+
+impl<A: Actor, const TIMED: bool> Actor for With<A, TIMED> {
+    type Msg = A::Msg;
+    type Outcome = Next;
+    const STARTS: bool = A::STARTS || TIMED;
+    const BLOCKS: bool = A::BLOCKS;
+
+    fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
+        self.turn(cx, |actor, cx| {
+            if A::STARTS {
+                actor.started(cx)
+            } else {
+                Outcome::go_on()
+            }
+        })
+    }
+
+    #[inline]
+    fn receive(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> Next {
+        self.turn(cx, |actor, cx| actor.receive(msg, cx))
+    }
+
+    fn name() -> &'static str {
+        A::name()
+    }
+}

@@ -1,0 +1,414 @@
+//! Spawning actors with options.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::num::NonZero;
+use std::time::Duration;
+
+use garrick_sched::{Address, SpawnError};
+
+use super::kind::{Handles, SpawnAt, Spawnable};
+use super::options::{More, Own, Plain, Set, Settle};
+use super::place::{InTurn, Place};
+use super::supervised::Supervised;
+use crate::extras::receive_timeout::Timeout;
+use crate::failure::path::ActorPath;
+use crate::mailbox::Mailbox;
+use crate::model::context::Context;
+use crate::supervise::Tree;
+use crate::system::handle::Handle;
+use crate::system::local::Local;
+use crate::system::pool::System;
+
+/// An actor that is to be spawned. Created by [`System::actor`], [`Handle::actor`],
+/// [`Local::actor`] and [`Context::actor`], and spawned by [`Spawn::spawn`].
+///
+/// The type parameters are the [place](Place), the actor and its [kind](Spawnable), its options and
+/// its mailbox. The compiler infers them. An option that this kind of actor cannot have does not
+/// compile.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::mailbox::{Mailbox, OnFull};
+/// use garrick_actor::{System, behavior};
+///
+/// let system = System::new()?;
+/// let printer = system
+///     .actor(behavior(|line: String, _| println!("{line}")))
+///     .named("printer")
+///     .mailbox(Mailbox::bounded(100, OnFull::Wait)?)
+///     .spawn()?;
+/// printer.send("hello".to_owned())?;
+/// system.shutdown();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+/// An async actor has no stash:
+/// ```compile_fail,E0277
+/// use garrick_actor::{Incoming, System};
+///
+/// async fn ignore(mut mailbox: Incoming<u32>) {
+///     while mailbox.recv().await.is_some() {}
+/// }
+///
+/// System::new().unwrap().actor(ignore).stash(64);
+/// ```
+#[must_use = "an actor is spawned by `spawn`"]
+pub struct Spawn<P, A, K, X = Plain, B = Own> {
+    pub(super) place: P,
+    pub(super) actor: A,
+    pub(super) options: X,
+    pub(super) mailbox: B,
+    kind: PhantomData<fn(K)>,
+}
+
+impl<P, A, K> Spawn<P, A, K> {
+    fn new(place: P, actor: A) -> Self {
+        Self {
+            place,
+            actor,
+            options: Plain,
+            mailbox: Own,
+            kind: PhantomData,
+        }
+    }
+}
+
+impl<P, A, K, X, B> Spawn<P, A, K, X, B> {
+    fn with<X2>(self, with: impl FnOnce(X) -> X2) -> Spawn<P, A, K, X2, B> {
+        Spawn {
+            place: self.place,
+            actor: self.actor,
+            options: with(self.options),
+            mailbox: self.mailbox,
+            kind: PhantomData,
+        }
+    }
+}
+
+impl<P, A, K, X, B> Spawn<P, A, K, X, B>
+where
+    P: Place,
+    A: Spawnable<K>,
+    X: More<A::Msg>,
+{
+    /// Names the actor. Reports of its failures have the name, in its [`ActorPath`]. The path
+    /// begins with that of the spawner or supervisor, if it has one.
+    ///
+    /// # Panics
+    /// Panics if the name is empty, or contains `/`, `#` or a control character.
+    ///
+    /// # Examples
+    /// See [`ActorPath`].
+    #[track_caller]
+    pub fn named(self, name: impl Into<String>) -> Spawn<P, A, K, X::More, B> {
+        let name = name.into();
+        ActorPath::check(&name);
+        self.with(|options| options.set(|options| options.name = Some(name)))
+    }
+
+    /// Spawns the actor on another system. An actor that is spawned from a turn lives on the turn's
+    /// own system if the other one has ended.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{System, behavior};
+    ///
+    /// let (near, far) = (
+    ///     System::new()?,
+    ///     System::builder().name("far").workers(1).start()?,
+    /// );
+    /// let far_handle = far.handle();
+    /// let parent = near.spawn(behavior(move |(): (), cx| {
+    ///     let child = cx
+    ///         .actor(behavior(|(): (), cx| {
+    ///             assert_eq!(cx.sponsor().name(), "far")
+    ///         }))
+    ///         .on(&far_handle)
+    ///         .spawn();
+    ///     let _ = cx.send(&child, ());
+    /// }))?;
+    /// parent.send(())?;
+    /// near.shutdown();
+    /// far.shutdown();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on(self, system: &Handle) -> Spawn<P::On<'_>, A, K, X, B> {
+        Spawn {
+            place: self.place.on(system),
+            actor: self.actor,
+            options: self.options,
+            mailbox: self.mailbox,
+            kind: PhantomData,
+        }
+    }
+
+    /// Gives the actor a mailbox other than an unbounded one in the order of arrival.
+    ///
+    /// # Examples
+    /// See [`Mailbox`].
+    pub fn mailbox(self, mailbox: Mailbox<A::Msg>) -> Spawn<P, A, K, X, Mailbox<A::Msg>>
+    where
+        K: Handles,
+    {
+        Spawn {
+            place: self.place,
+            actor: self.actor,
+            options: self.options,
+            mailbox,
+            kind: PhantomData,
+        }
+    }
+
+    /// Sets how many messages the actor can [stash](Context::stash) at once. 1,024 by default.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Local, behavior};
+    ///
+    /// let local = Local::new()?;
+    /// let keeps_one = local.actor(behavior(|n: u32, cx| {
+    ///     assert_eq!(cx.stash(n).is_ok(), n == 1);
+    /// }));
+    /// let keeps_one = keeps_one.stash(1).spawn();
+    /// keeps_one.send(1)?;
+    /// keeps_one.send(2)?;
+    /// local.run();
+    /// assert_eq!(local.handle().failures(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn stash(self, capacity: usize) -> Spawn<P, A, K, X::More, B>
+    where
+        K: Handles,
+    {
+        self.with(|options| options.set(|options| options.stash = Some(capacity)))
+    }
+
+    /// Makes the actor receive the result of `make` when no message has come to it for `timeout`,
+    /// counted from its last message or from its start. Each silence yields one such message. The
+    /// message itself does not begin a new silence. Any other message does, and so does
+    /// [`Context::set_receive_timeout`]. A turn that is undone does not count. If `make` panics,
+    /// the panic is reported, and this silence has no message.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    /// use garrick_actor::{Actor, Context, Local, Next};
+    ///
+    /// struct Session;
+    ///
+    /// enum Msg {
+    ///     Request,
+    ///     Idle,
+    /// }
+    ///
+    /// impl Actor for Session {
+    ///     type Msg = Msg;
+    ///     type Outcome = Next;
+    ///
+    ///     fn receive(&mut self, msg: Msg, _: &mut Context<'_, Msg>) -> Next {
+    ///         match msg {
+    ///             Msg::Request => Next::Continue,
+    ///             Msg::Idle => Next::Stop,
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let local = Local::new()?;
+    /// let timeout = Duration::from_millis(1);
+    /// let session = local
+    ///     .actor(Session)
+    ///     .receive_timeout(timeout, || Msg::Idle)
+    ///     .spawn();
+    /// session.send(Msg::Request).unwrap();
+    /// while !session.is_stopped() {
+    ///     local.run();
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn receive_timeout(
+        self,
+        timeout: Duration,
+        make: impl Fn() -> A::Msg + Send + Sync + 'static,
+    ) -> Spawn<P, A, K, Set<A::Msg, true>, B>
+    where
+        K: Handles,
+        A::Msg: Send,
+    {
+        let timeout = Timeout::new(timeout, make);
+        self.with(|options| options.set_timed(|options| options.receive_timeout = Some(timeout)))
+    }
+
+    /// Sets how many of the futures that the actor starts by [`Context::pipe`] are polled at once.
+    /// 64 by default. The others wait for a free place.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::num::NonZero;
+    /// use garrick_actor::{Local, behavior};
+    ///
+    /// let local = Local::new()?;
+    /// let one_by_one = local
+    ///     .actor(behavior(|n: u32, cx| {
+    ///         if n < 10 {
+    ///             cx.pipe(async move { n + 10 }, |n| n.unwrap_or(0));
+    ///         }
+    ///     }))
+    ///     .pipe_limit(NonZero::<usize>::MIN)
+    ///     .spawn();
+    /// (0..10).for_each(|n| one_by_one.send(n).unwrap());
+    /// local.run();
+    /// # Ok::<(), garrick_actor::StartError>(())
+    /// ```
+    pub fn pipe_limit(self, limit: NonZero<usize>) -> Spawn<P, A, K, X::More, B>
+    where
+        K: Handles,
+    {
+        self.with(|options| options.set(|options| options.pipe_limit = Some(limit.get())))
+    }
+
+    /// Makes the actor a child of a supervisor. The actor must be given as a closure that creates
+    /// it, or as an async function. It is created in a separate turn, at the start and again at
+    /// each restart. A panic then is a failure of the child.
+    ///
+    /// # Examples
+    /// See [`Supervisor`](crate::supervise::Supervisor).
+    pub fn supervised_by(self, tree: &Tree) -> Supervised<'_, P, A, K, X, B> {
+        Supervised::new(self, tree)
+    }
+}
+
+impl<P: Place, A, K, X, B> Spawn<P, A, K, X, B> {
+    /// Spawns the actor. [`Place`] has a table of the results.
+    ///
+    /// On a system, the actor runs on one of the workers: the caller's own if the caller is a
+    /// worker, else the next in rotation. In a turn that is undone, no message can have reached the
+    /// new actor, and it is dropped with its address.
+    ///
+    /// # Errors
+    /// On a system, returns the actor if the system is shutting down.
+    pub fn spawn(mut self) -> P::Spawned<A::Msg, A>
+    where
+        A: SpawnAt<K, X, B, P>,
+        X: Settle,
+    {
+        self.options.settle(self.place.path());
+        let spawned = self.actor.spawn_at(self.options, self.mailbox, self.place);
+        P::spawned(spawned)
+    }
+}
+
+impl<P, A, K, X, B> fmt::Debug for Spawn<P, A, K, X, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spawn").finish_non_exhaustive()
+    }
+}
+
+impl Handle {
+    /// Begins to spawn an actor on this system, with options.
+    ///
+    /// # Examples
+    /// See [`Spawn`].
+    pub fn actor<K, A: Spawnable<K>>(&self, actor: A) -> Spawn<&Self, A, K> {
+        Spawn::new(self, actor)
+    }
+
+    /// Spawns an actor on one of the workers: the caller's own if the caller is a worker, else the
+    /// next in rotation.
+    ///
+    /// # Errors
+    /// Returns the actor if the system is shutting down.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{System, behavior};
+    ///
+    /// let system = System::new()?;
+    /// let handle = system.handle();
+    /// system.shutdown_now();
+    /// assert!(handle.spawn(behavior(|_: (), _| ())).is_err());
+    /// # Ok::<(), garrick_actor::StartError>(())
+    /// ```
+    pub fn spawn<'s, K, A>(&'s self, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
+    where
+        A: SpawnAt<K, Plain, Own, &'s Self>,
+    {
+        actor.spawn_at(Plain, Own, self).map_err(SpawnError)
+    }
+}
+
+impl System {
+    /// Begins to spawn an actor on this system, with options.
+    ///
+    /// # Examples
+    /// See [`Spawn`].
+    pub fn actor<K, A: Spawnable<K>>(&self, actor: A) -> Spawn<&Handle, A, K> {
+        self.as_handle().actor(actor)
+    }
+
+    /// Spawns an actor on one of the workers: the caller's own if the caller is a worker, else the
+    /// next in rotation.
+    ///
+    /// # Errors
+    /// Returns the actor if the system is shutting down. Only an actor of the system can see this.
+    pub fn spawn<'s, K, A>(&'s self, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
+    where
+        A: SpawnAt<K, Plain, Own, &'s Handle>,
+    {
+        self.as_handle().spawn(actor)
+    }
+}
+
+impl Local {
+    /// Begins to spawn an actor on this thread, with options.
+    ///
+    /// # Examples
+    /// See [`Spawn`].
+    pub fn actor<K, A: Spawnable<K>>(&self, actor: A) -> Spawn<&Self, A, K> {
+        Spawn::new(self, actor)
+    }
+
+    /// Spawns an actor on this thread. The actor need not be `Send`.
+    pub fn spawn<'s, K, A>(&'s self, actor: A) -> Address<A::Msg>
+    where
+        A: SpawnAt<K, Plain, Own, &'s Self>,
+    {
+        <&Self>::spawned(actor.spawn_at(Plain, Own, self))
+    }
+}
+
+impl<N: 'static> Context<'_, N> {
+    /// Begins to spawn an actor on this worker, with options.
+    ///
+    /// # Examples
+    /// See [`Spawn::on`].
+    pub fn actor<K, A: Spawnable<K>>(&self, actor: A) -> Spawn<InTurn<'_, N>, A, K> {
+        Spawn::new(InTurn(self), actor)
+    }
+
+    /// Spawns an actor on this worker. If the turn is undone, no message can have reached the new
+    /// actor, and it is dropped with its address.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Local, Next, behavior};
+    ///
+    /// let local = Local::new()?;
+    /// let parent = local.spawn(behavior(|n: u32, cx| {
+    ///     let child = cx.spawn(behavior(|n: u32, _| {
+    ///         assert_eq!(n, 2);
+    ///         Next::Stop
+    ///     }));
+    ///     let _ = cx.send(&child, n + 1);
+    /// }));
+    /// parent.send(1)?;
+    /// local.run();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn spawn<'s, K, A>(&'s self, actor: A) -> Address<A::Msg>
+    where
+        A: SpawnAt<K, Plain, Own, InTurn<'s, N>>,
+    {
+        InTurn::<N>::spawned(actor.spawn_at(Plain, Own, InTurn(self)))
+    }
+}

@@ -1,0 +1,31 @@
+//! Spawning actors: the one way, for all kinds of actors, at all places.
+//!
+//! ```text
+//!   system.spawn(actor)                                      an actor without options
+//!   system.actor(actor).named("x").stash(64).spawn()         an actor with options
+//!   system.actor(|| actor).supervised_by(&tree).spawn()      a child of a supervisor
+//! ```
+//!
+//! | to choose | from |
+//! | --- | --- |
+//! | [place](Place) | [`System`](crate::System), [`Handle`](crate::Handle), [`Local`](crate::Local), [`Context`](crate::Context) |
+//! | [actor](Spawnable) | [`Actor`](crate::Actor), [`behavior`](crate::behavior()), [`AsyncActor`](crate::AsyncActor), an async function |
+//! | [option](Spawn) | `named`, `on`, `mailbox`, `stash`, `receive_timeout`, `pipe_limit`, `supervised_by` |
+//!
+//! An actor without options is a cell with nothing around it.
+
+mod place;
+
+mod options;
+
+mod kind;
+
+mod supervised;
+
+mod builder;
+
+pub use builder::Spawn;
+pub use kind::{Handles, OfActor, OfAsync, OfFactory, OfFunction, SpawnAt, Spawnable};
+pub use options::{Own, Plain, Set};
+pub use place::{InTurn, InTurnOn, Place};
+pub use supervised::{Restartable, Supervised};

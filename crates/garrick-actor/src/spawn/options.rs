@@ -1,0 +1,138 @@
+//! The options of an actor that is to be spawned, as types: an actor without any is not wrapped.
+
+use std::sync::Arc;
+
+use crate::extras::with::{Options, With};
+use crate::failure::path::ActorPath;
+use crate::model::actor::Actor;
+
+/// No options.
+#[derive(Debug)]
+pub struct Plain;
+
+/// Options. `TIMED` is true once there is a receive timeout among them.
+#[expect(missing_debug_implementations, reason = "no user can hold one")]
+pub struct Set<M: 'static, const TIMED: bool>(pub(crate) Options<M>);
+
+/// The actor's own mailbox, without a bound.
+#[derive(Debug)]
+pub struct Own;
+
+/// Options that can get more.
+#[doc(hidden)]
+pub trait More<M: 'static> {
+    /// The type of these options with another one.
+    type More: More<M>;
+
+    /// Sets an option.
+    fn set(self, set: impl FnOnce(&mut Options<M>)) -> Self::More;
+
+    /// Sets a receive timeout, and perhaps other options.
+    fn set_timed(self, set: impl FnOnce(&mut Options<M>)) -> Set<M, true>;
+}
+
+impl<M: 'static> More<M> for Plain {
+    type More = Set<M, false>;
+
+    fn set(self, set: impl FnOnce(&mut Options<M>)) -> Set<M, false> {
+        Set::<M, false>(Options::default()).set(set)
+    }
+
+    fn set_timed(self, set: impl FnOnce(&mut Options<M>)) -> Set<M, true> {
+        Set::<M, false>(Options::default()).set_timed(set)
+    }
+}
+
+impl<M: 'static, const TIMED: bool> More<M> for Set<M, TIMED> {
+    type More = Self;
+
+    fn set(mut self, set: impl FnOnce(&mut Options<M>)) -> Self {
+        set(&mut self.0);
+        self
+    }
+
+    fn set_timed(mut self, set: impl FnOnce(&mut Options<M>)) -> Set<M, true> {
+        set(&mut self.0);
+        Set(self.0)
+    }
+}
+
+/// Options that wrap an actor.
+#[doc(hidden)]
+pub trait Wrap<A: Actor>: Sized {
+    /// The actor with these options.
+    type Wrapped: Actor<Msg = A::Msg>;
+
+    /// Wraps an actor.
+    fn wrap(&self, actor: A) -> Self::Wrapped;
+
+    /// Unwraps an actor.
+    fn unwrap(wrapped: Self::Wrapped) -> A;
+}
+
+impl<A: Actor> Wrap<A> for Plain {
+    type Wrapped = A;
+
+    #[inline]
+    fn wrap(&self, actor: A) -> A {
+        actor
+    }
+
+    #[inline]
+    fn unwrap(wrapped: A) -> A {
+        wrapped
+    }
+}
+
+impl<A: Actor, const TIMED: bool> Wrap<A> for Set<A::Msg, TIMED> {
+    type Wrapped = With<A, TIMED>;
+
+    fn wrap(&self, actor: A) -> With<A, TIMED> {
+        With::new(actor, &self.0)
+    }
+
+    fn unwrap(wrapped: With<A, TIMED>) -> A {
+        wrapped.into_actor()
+    }
+}
+
+/// Options that may have a name, whose path is found when the spawner is known.
+#[doc(hidden)]
+pub trait Settle {
+    /// Creates the path of a named actor below that of its parent. Returns the name.
+    fn settle(&mut self, parent: Option<&ActorPath>) -> Option<Arc<str>>;
+}
+
+impl Settle for Plain {
+    #[inline]
+    fn settle(&mut self, _: Option<&ActorPath>) -> Option<Arc<str>> {
+        None
+    }
+}
+
+impl<M: 'static, const TIMED: bool> Settle for Set<M, TIMED> {
+    fn settle(&mut self, parent: Option<&ActorPath>) -> Option<Arc<str>> {
+        let name = self.0.name.take()?;
+        self.0.path = Some(ActorPath::new(parent, &name));
+        Some(name.into())
+    }
+}
+
+/// Options that may have a path.
+#[doc(hidden)]
+pub trait Path {
+    /// Returns the path.
+    fn path(self) -> Option<ActorPath>;
+}
+
+impl Path for Plain {
+    fn path(self) -> Option<ActorPath> {
+        None
+    }
+}
+
+impl<M: 'static, const TIMED: bool> Path for Set<M, TIMED> {
+    fn path(self) -> Option<ActorPath> {
+        self.0.path
+    }
+}

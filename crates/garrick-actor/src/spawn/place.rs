@@ -1,0 +1,287 @@
+//! Places where actors are spawned.
+
+use garrick_sched::{Address, SpawnError, Task};
+
+use crate::failure::path::ActorPath;
+use crate::mailbox::Ground;
+use crate::model::context::Context;
+use crate::system::handle::Handle;
+use crate::system::local::Local;
+
+/// A place where actors are spawned.
+///
+/// | place | where the actor runs | [`Spawn::spawn`](crate::spawn::Spawn::spawn) returns |
+/// | --- | --- | --- |
+/// | a [`System`](crate::System) or [`Handle`] | on one of its workers | `Result<Address<M>, SpawnError<A>>` |
+/// | a [`Local`] | on its thread, and need not be `Send` | `Address<M>` |
+/// | the [`Context`] of a turn | on the same worker, if the turn ends well | `Address<M>` |
+pub trait Place: Copy {
+    /// The result of spawning `A` with messages `M` here: the address, or a `Result` where
+    /// spawning can fail.
+    type Spawned<M, A>;
+
+    /// The place in which an actor for another system is spawned from here.
+    type On<'h>: Place;
+
+    /// Returns the place in which an actor for that system is spawned from here.
+    #[doc(hidden)]
+    fn on<'h>(self, handle: &'h Handle) -> Self::On<'h>;
+
+    /// Spawns a task that can be sent to another thread.
+    ///
+    /// # Errors
+    /// Returns the task if the system is shutting down.
+    #[doc(hidden)]
+    fn take<T>(self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
+    where
+        T: Task + Send,
+        T::Message: Send;
+
+    /// Returns the scheduler's handle of the system.
+    #[doc(hidden)]
+    fn sponsor(self) -> garrick_sched::Handle;
+
+    /// Returns the path of the spawner, if that is an actor with a name.
+    #[doc(hidden)]
+    fn path(&self) -> Option<&ActorPath>;
+
+    /// Sends a message with the turn, if the place is a turn. Otherwise returns the message.
+    #[doc(hidden)]
+    fn send_in_turn<N: 'static>(self, to: &Address<N>, msg: N) -> Result<(), N>;
+
+    /// Converts the result of a spawn.
+    #[doc(hidden)]
+    fn spawned<M, A>(result: Result<Address<M>, A>) -> Self::Spawned<M, A>;
+}
+
+/// A place that takes this kind of task. `T` is the actor as the scheduler sees it.
+#[doc(hidden)]
+pub trait Takes<T: Task>: Place {
+    /// Spawns a task.
+    ///
+    /// # Errors
+    /// Returns the task if the system is shutting down.
+    fn take_any(self, task: T) -> Result<Address<T::Message>, SpawnError<T>>;
+}
+
+impl Place for &Handle {
+    type Spawned<M, A> = Result<Address<M>, SpawnError<A>>;
+    type On<'h> = &'h Handle;
+
+    fn on<'h>(self, handle: &'h Handle) -> &'h Handle {
+        handle
+    }
+
+    fn take<T>(self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
+    where
+        T: Task + Send,
+        T::Message: Send,
+    {
+        self.spawn_task(task)
+    }
+
+    fn sponsor(self) -> garrick_sched::Handle {
+        Handle::sponsor(self)
+    }
+
+    fn path(&self) -> Option<&ActorPath> {
+        None
+    }
+
+    fn send_in_turn<N: 'static>(self, _: &Address<N>, msg: N) -> Result<(), N> {
+        Err(msg)
+    }
+
+    fn spawned<M, A>(result: Result<Address<M>, A>) -> Self::Spawned<M, A> {
+        result.map_err(SpawnError)
+    }
+}
+
+impl Place for &Local {
+    type Spawned<M, A> = Address<M>;
+    type On<'h> = &'h Handle;
+
+    fn on<'h>(self, handle: &'h Handle) -> &'h Handle {
+        handle
+    }
+
+    fn take<T>(self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
+    where
+        T: Task + Send,
+        T::Message: Send,
+    {
+        Ok(self.spawn_task(task))
+    }
+
+    fn sponsor(self) -> garrick_sched::Handle {
+        self.handle().sponsor()
+    }
+
+    fn path(&self) -> Option<&ActorPath> {
+        None
+    }
+
+    fn send_in_turn<N: 'static>(self, _: &Address<N>, msg: N) -> Result<(), N> {
+        Err(msg)
+    }
+
+    fn spawned<M, A>(result: Result<Address<M>, A>) -> Address<M> {
+        result.unwrap_or_else(|_| unreachable!("it ends when it is dropped"))
+    }
+}
+
+/// The turn under way as a place. `N` is the message type of the actor whose turn it is.
+#[derive(Debug)]
+pub struct InTurn<'c, N>(pub(crate) &'c Context<'c, N>);
+
+/// The turn under way as a place from which an actor is spawned on another system.
+#[derive(Debug)]
+pub struct InTurnOn<'c, 'h, N> {
+    cx: &'c Context<'c, N>,
+    handle: &'h Handle,
+}
+
+impl<N> Clone for InTurn<'_, N> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<N> Copy for InTurn<'_, N> {}
+
+impl<N> Clone for InTurnOn<'_, '_, N> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<N> Copy for InTurnOn<'_, '_, N> {}
+
+impl<'c, N: 'static> Place for InTurn<'c, N> {
+    type Spawned<M, A> = Address<M>;
+    type On<'h> = InTurnOn<'c, 'h, N>;
+
+    fn on<'h>(self, handle: &'h Handle) -> InTurnOn<'c, 'h, N> {
+        InTurnOn { cx: self.0, handle }
+    }
+
+    #[inline]
+    fn take<T>(self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
+    where
+        T: Task + Send,
+        T::Message: Send,
+    {
+        Ok(self.0.turn().spawn(task))
+    }
+
+    fn sponsor(self) -> garrick_sched::Handle {
+        self.0.turn().sponsor()
+    }
+
+    fn path(&self) -> Option<&ActorPath> {
+        self.0.given_path()
+    }
+
+    fn send_in_turn<M: 'static>(self, to: &Address<M>, msg: M) -> Result<(), M> {
+        // A task that has just been spawned accepts the message.
+        let _ = self.0.turn().send(to, msg);
+        Ok(())
+    }
+
+    #[inline]
+    fn spawned<M, A>(result: Result<Address<M>, A>) -> Address<M> {
+        result.unwrap_or_else(|_| unreachable!("a turn can always make an actor"))
+    }
+}
+
+impl<'c, N: 'static> Place for InTurnOn<'c, '_, N> {
+    type Spawned<M, A> = Address<M>;
+    type On<'o> = InTurnOn<'c, 'o, N>;
+
+    fn on<'o>(self, handle: &'o Handle) -> InTurnOn<'c, 'o, N> {
+        InTurnOn {
+            cx: self.cx,
+            handle,
+        }
+    }
+
+    fn take<T>(self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
+    where
+        T: Task + Send,
+        T::Message: Send,
+    {
+        Ok(self.cx.turn().spawn_on(&self.handle.sponsor(), task))
+    }
+
+    fn sponsor(self) -> garrick_sched::Handle {
+        self.handle.sponsor()
+    }
+
+    fn path(&self) -> Option<&ActorPath> {
+        self.cx.given_path()
+    }
+
+    fn send_in_turn<M: 'static>(self, to: &Address<M>, msg: M) -> Result<(), M> {
+        InTurn(self.cx).send_in_turn(to, msg)
+    }
+
+    fn spawned<M, A>(result: Result<Address<M>, A>) -> Address<M> {
+        InTurn::<N>::spawned(result)
+    }
+}
+
+impl<T> Takes<T> for &Handle
+where
+    T: Task + Send,
+    T::Message: Send,
+{
+    fn take_any(self, task: T) -> Result<Address<T::Message>, SpawnError<T>> {
+        self.take(task)
+    }
+}
+
+impl<T: Task> Takes<T> for &Local {
+    fn take_any(self, task: T) -> Result<Address<T::Message>, SpawnError<T>> {
+        Ok(self.spawn_task(task))
+    }
+}
+
+impl<N, T> Takes<T> for InTurn<'_, N>
+where
+    N: 'static,
+    T: Task + Send,
+    T::Message: Send,
+{
+    #[inline]
+    fn take_any(self, task: T) -> Result<Address<T::Message>, SpawnError<T>> {
+        self.take(task)
+    }
+}
+
+impl<N, T> Takes<T> for InTurnOn<'_, '_, N>
+where
+    N: 'static,
+    T: Task + Send,
+    T::Message: Send,
+{
+    fn take_any(self, task: T) -> Result<Address<T::Message>, SpawnError<T>> {
+        self.take(task)
+    }
+}
+
+/// A place as the ground of a mailbox.
+pub(super) struct At<P>(pub(super) P);
+
+impl<P: Place> Ground for At<P> {
+    fn sponsor(&self) -> garrick_sched::Handle {
+        self.0.sponsor()
+    }
+
+    fn spawn_task<T>(&self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
+    where
+        T: Task + Send,
+        T::Message: Send,
+    {
+        self.0.take(task)
+    }
+}

@@ -1,0 +1,257 @@
+//! Spawning children of supervisors.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use garrick_sched::Address;
+
+use super::builder::Spawn;
+use super::kind::{OfActor, OfAsync, OfFactory, OfFunction, Spawnable};
+use super::options::{Own, Path, Settle, Wrap};
+use super::place::Place;
+use crate::failure::fault::Fault;
+use crate::failure::path;
+use crate::future::{
+    AnyFuture, AsyncActor, House, Incoming, Receives, Resident, address_of_kept, make_of_actor,
+};
+use crate::mailbox::{Bound, Mailbox};
+use crate::model::actor::Actor;
+use crate::supervise::{
+    Backoff, Decision, Policy, Restart, Shutdown, SuperviseError, Tree, policy_setters,
+};
+
+/// A child of a supervisor that is to be spawned. Created by [`Spawn::supervised_by`].
+///
+/// The address and the mailbox of the child are those of its place in the tree: they stay when a
+/// new actor takes the place.
+///
+/// An async actor that returns counts as stopped by itself. After a panic or a failed handler its
+/// future cannot go on, so a decision to [`Resume`](Decision::Resume) restarts it. Its mailbox
+/// never closes.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::supervise::{Strategy, Supervisor};
+/// use garrick_actor::{Incoming, Reply, System};
+///
+/// enum Msg {
+///     Add(u64),
+///     Get(Reply<u64>),
+/// }
+///
+/// /// Counts, and fails at 13.
+/// async fn count(mut mailbox: Incoming<Msg>) {
+///     let mut sum = 0;
+///     while let Some(msg) = mailbox.recv().await {
+///         match msg {
+///             Msg::Add(13) => panic!("13 is not counted"),
+///             Msg::Add(n) => sum += n,
+///             Msg::Get(reply) => reply.send(sum),
+///         }
+///     }
+/// }
+///
+/// let system = System::builder().on_failure(|_| ()).start()?;
+/// # std::panic::set_hook(Box::new(|_| ()));
+/// let tree = Supervisor::new("app", Strategy::OneForOne).spawn(&system.handle())?;
+/// let counter = system.actor(count).supervised_by(&tree).spawn()?;
+/// counter.send(Msg::Add(5))?;
+/// assert_eq!(counter.ask(Msg::Get).wait(), Ok(5));
+/// counter.send(Msg::Add(13))?;
+/// counter.send(Msg::Add(2))?;
+/// assert_eq!(
+///     counter.ask(Msg::Get).wait(),
+///     Ok(2),
+///     "a new one, behind the same address"
+/// );
+/// tree.stop().wait()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "a child is spawned by `spawn`"]
+pub struct Supervised<'t, P, A, K, X, B> {
+    spawn: Spawn<P, A, K, X, B>,
+    tree: &'t Tree,
+    policy: Policy,
+}
+
+impl<'t, P, A, K, X, B> Supervised<'t, P, A, K, X, B> {
+    pub(super) fn new(spawn: Spawn<P, A, K, X, B>, tree: &'t Tree) -> Self {
+        Self {
+            spawn,
+            tree,
+            policy: Policy::new("", Shutdown::default()),
+        }
+    }
+
+    policy_setters!();
+}
+
+impl<P, A, K, X, B> Supervised<'_, P, A, K, X, B>
+where
+    P: Place,
+    A: Restartable<K, X>,
+    X: Settle,
+    B: SeatMailbox,
+{
+    /// Spawns the child, after the children that were spawned before. Its address can be used at
+    /// once, and is valid until the child has ended for good. Messages wait while the child is
+    /// down. In a turn, this is staged like a send.
+    ///
+    /// On another system than the supervisor's, the child's handlers do not hold up the supervisor,
+    /// even if they block. If the child fails once that system has begun to shut down, the child
+    /// ends.
+    ///
+    /// # Errors
+    /// Returns a [`SuperviseError`] if the child cannot be spawned.
+    pub fn spawn(self) -> Result<Address<A::Msg>, SuperviseError> {
+        let Self {
+            spawn,
+            tree,
+            mut policy,
+        } = self;
+        let mut options = spawn.options;
+        let name = options.settle(Some(tree.path()));
+        policy.name = name.unwrap_or_else(|| path::short(A::type_name()).into());
+        if !A::RESUMES {
+            policy.restart_instead_of_resuming();
+        }
+        let sponsor = spawn.place.sponsor();
+        let bound = spawn.mailbox.bound(&sponsor)?;
+        let seat = tree.seat(spawn.actor.factory(options), policy, &sponsor, bound)?;
+        Ok(A::address(seat))
+    }
+}
+
+impl<P, A, K, X, B> fmt::Debug for Supervised<'_, P, A, K, X, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Supervised")
+            .field("policy", &self.policy)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A value from which a supervisor can create actors with options `X`: a closure without parameters
+/// that returns an [`Actor`] or an [`AsyncActor`], or an async function.
+#[diagnostic::on_unimplemented(
+    message = "a supervisor cannot create `{Self}` again",
+    label = "can be spawned only once",
+    note = "pass a closure that creates the actor, as in `|| Counter(0)`"
+)]
+pub trait Restartable<K, X>: Spawnable<K> {
+    /// The actor in the supervisor's seat.
+    #[doc(hidden)]
+    type Seat: Actor<Msg: Send> + Send;
+
+    /// Returns the function that creates the actors.
+    #[doc(hidden)]
+    fn factory(self, options: X) -> Box<dyn Fn() -> Self::Seat + Send>;
+
+    /// Returns the actor's address from that of its seat.
+    #[doc(hidden)]
+    fn address(seat: Address<<Self::Seat as Actor>::Msg>) -> Address<Self::Msg>;
+
+    /// Returns the name of the actor's type.
+    #[doc(hidden)]
+    fn type_name() -> &'static str;
+
+    /// True if an actor can go on after a failure.
+    #[doc(hidden)]
+    const RESUMES: bool;
+}
+
+impl<F, A, X> Restartable<OfFactory<A, OfActor>, X> for F
+where
+    F: Fn() -> A + Send + 'static,
+    A: Actor<Msg: Send> + Send,
+    X: Wrap<A, Wrapped: Send> + Send + 'static,
+{
+    type Seat = X::Wrapped;
+
+    fn factory(self, options: X) -> Box<dyn Fn() -> X::Wrapped + Send> {
+        Box::new(move || options.wrap(self()))
+    }
+
+    fn address(seat: Address<A::Msg>) -> Address<A::Msg> {
+        seat
+    }
+
+    fn type_name() -> &'static str {
+        A::name()
+    }
+
+    const RESUMES: bool = true;
+}
+
+impl<F, A, X> Restartable<OfFactory<A, OfAsync>, X> for F
+where
+    F: Fn() -> A + Send + Sync + 'static,
+    A: AsyncActor,
+    X: Path,
+{
+    type Seat = Resident<<A as AsyncActor>::Msg>;
+
+    fn factory(self, options: X) -> Box<dyn Fn() -> Self::Seat + Send> {
+        let house = House::new(Receives::ByHand, make_of_actor(self), options.path());
+        Box::new(move || house.resident())
+    }
+
+    fn address(seat: Address<<Self::Seat as Actor>::Msg>) -> Address<<A as AsyncActor>::Msg> {
+        address_of_kept(seat)
+    }
+
+    fn type_name() -> &'static str {
+        <A as AsyncActor>::name()
+    }
+
+    const RESUMES: bool = false;
+}
+
+impl<M, F, Fut, X> Restartable<OfFunction<M, Fut>, X> for F
+where
+    M: Send + 'static,
+    F: Fn(Incoming<M>) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = ()> + Send + 'static,
+    X: Path,
+{
+    type Seat = Resident<M>;
+
+    fn factory(self, options: X) -> Box<dyn Fn() -> Resident<M> + Send> {
+        let make = Arc::new(move |mailbox| -> AnyFuture { Box::pin(self(mailbox)) });
+        let house = House::new(Receives::AsItLikes, make, options.path());
+        Box::new(move || house.resident())
+    }
+
+    fn address(seat: Address<<Resident<M> as Actor>::Msg>) -> Address<M> {
+        address_of_kept(seat)
+    }
+
+    fn type_name() -> &'static str {
+        std::any::type_name::<F>()
+    }
+
+    const RESUMES: bool = false;
+}
+
+/// A mailbox that the seat of a supervised actor can have.
+#[doc(hidden)]
+pub trait SeatMailbox {
+    /// Returns the capacity and what happens on overflow, if the mailbox is bounded.
+    ///
+    /// # Errors
+    /// Returns [`SuperviseError::Mailbox`] if a seat cannot have this mailbox.
+    fn bound(self, sponsor: &garrick_sched::Handle) -> Result<Option<Bound>, SuperviseError>;
+}
+
+impl SeatMailbox for Own {
+    fn bound(self, _: &garrick_sched::Handle) -> Result<Option<Bound>, SuperviseError> {
+        Ok(None)
+    }
+}
+
+impl<M> SeatMailbox for Mailbox<M> {
+    fn bound(self, sponsor: &garrick_sched::Handle) -> Result<Option<Bound>, SuperviseError> {
+        self.into_bound(sponsor)
+            .map_err(|()| SuperviseError::Mailbox)
+    }
+}

@@ -1,0 +1,264 @@
+//! Sending to mailboxes with a bound: waiting for a place, and what senders can know of it.
+
+use std::fmt;
+use std::ptr;
+use std::sync::Arc;
+
+use crate::remote::Wake;
+use crate::runtime::address::{Address, SendError};
+use crate::runtime::bounded::room_of;
+use crate::runtime::current;
+use crate::runtime::door::{self, Gauged};
+use crate::runtime::room::{Place, Room};
+
+/// The reason why a message was not accepted. Contains the message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum TrySendError<M> {
+    /// The mailbox has no room at the moment.
+    Full(M),
+    /// The task has stopped.
+    Stopped(M),
+}
+
+impl<M> fmt::Debug for TrySendError<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full(_) => "Full(..)",
+            Self::Stopped(_) => "Stopped(..)",
+        })
+    }
+}
+
+impl<M> fmt::Display for TrySendError<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let message = std::any::type_name::<M>();
+        match self {
+            Self::Full(_) => write!(f, "there is no room for this {message}"),
+            Self::Stopped(_) => write!(f, "the receiver of this {message} has stopped"),
+        }
+    }
+}
+
+impl<M> std::error::Error for TrySendError<M> {}
+
+impl<M: 'static> Address<M> {
+    /// Returns the room of the mailbox, if it is part of a bounded cell.
+    fn own_room(&self) -> Option<&Room> {
+        let cell = self.cell();
+        // SAFETY: it is bounded, and we hold a reference.
+        cell.is_bounded().then(|| unsafe { room_of(cell) })
+    }
+
+    /// Returns the bound of the mailbox, if the address is a door with one.
+    fn gauged(&self) -> Option<&dyn Gauged<M>> {
+        let cell = self.cell();
+        if !cell.is_door() {
+            return None;
+        }
+        // SAFETY: it is a door for these messages, and we hold a reference.
+        unsafe { door::gauged_of(cell) }
+    }
+
+    /// Sends `message` once there is room. Waits for it, whatever happens on overflow otherwise. A
+    /// mailbox without a bound, or one that drops the oldest message, always has room.
+    ///
+    /// # Cancel safety
+    /// A future that is dropped before it is ready has sent nothing. Its message is dropped with
+    /// it.
+    ///
+    /// # Errors
+    /// Gives the message back if the task has stopped.
+    pub async fn send_async(&self, message: M) -> Result<(), SendError<M>> {
+        let Some(message) = self.send_now(message)? else {
+            return Ok(());
+        };
+        match self.place().await {
+            Some(place) => self.send_in(place, message),
+            None => self.send(message),
+        }
+    }
+
+    /// Sends `message` once there is room, like [`Address::send_async`], and blocks this thread
+    /// until then.
+    ///
+    /// # Errors
+    /// Gives the message back if the task has stopped.
+    ///
+    /// # Panics
+    /// Panics if called in a turn: its worker would stand still, and the task that has to make room
+    /// might be behind it.
+    #[track_caller]
+    pub fn send_blocking(&self, message: M) -> Result<(), SendError<M>> {
+        assert!(
+            !current::in_turn(),
+            "an actor must not wait for room: use `try_send`"
+        );
+        let Some(message) = self.send_now(message)? else {
+            return Ok(());
+        };
+        match self.place_blocking() {
+            Some(place) => self.send_in(place, message),
+            None => self.send(message),
+        }
+    }
+
+    /// Sends a message if there is room now. Gives it back in `Ok` if there is none.
+    ///
+    /// # Errors
+    /// Gives the message back if the task has stopped.
+    fn send_now(&self, message: M) -> Result<Option<M>, SendError<M>> {
+        match self.try_send(message) {
+            Ok(()) => Ok(None),
+            Err(TrySendError::Full(message)) => Ok(Some(message)),
+            Err(TrySendError::Stopped(message)) => Err(SendError(message)),
+        }
+    }
+
+    /// Sends `message` if there is room now, whatever happens on overflow otherwise. A mailbox
+    /// without a bound, or one that drops the oldest message, always has room.
+    ///
+    /// # Errors
+    /// Gives the message back, with the reason.
+    pub fn try_send(&self, message: M) -> Result<(), TrySendError<M>> {
+        let stopped = |SendError(message)| TrySendError::Stopped(message);
+        let Some(room) = self.own_room() else {
+            let gauged = self.gauged();
+            return match gauged.and_then(|gauged| Some((gauged, gauged.room()?))) {
+                None => self.send(message).map_err(stopped),
+                Some((gauged, room)) => match room.try_take() {
+                    Some(place) => gauged.send_in(message, place).map_err(stopped),
+                    None => Err(self.refusal(message)),
+                },
+            };
+        };
+        let cell = self.cell();
+        if let Some(worker) = current::worker() {
+            // SAFETY: what is sent keeps the receiver, and with it the room; what is not is put
+            // back there.
+            if unsafe { worker.stage.purse.take(room) } {
+                return worker
+                    .send_in_place(cell, room, message, false)
+                    .map_err(stopped);
+            }
+        } else if room.take_some(|_| 1) == 1 {
+            let pushed = self.push_in_place(room, message, false, |_| false);
+            return pushed.map(Wake::call).map_err(stopped);
+        }
+        Err(self.refusal(message))
+    }
+
+    /// Sends a message that was accepted before: above the bound, and through a closed gate.
+    ///
+    /// # Errors
+    /// Gives the message back if the task has stopped.
+    #[doc(hidden)]
+    pub fn send_promised(&self, message: M) -> Result<(), SendError<M>> {
+        match current::worker() {
+            Some(worker) => worker.send_answer(self, message),
+            None => self.send_from_outside(message, true),
+        }
+    }
+
+    /// Returns the error for a message for which there was no place.
+    fn refusal(&self, message: M) -> TrySendError<M> {
+        if self.is_stopped() {
+            TrySendError::Stopped(message)
+        } else {
+            TrySendError::Full(message)
+        }
+    }
+
+    /// Returns the maximum number of waiting messages. `None` if the mailbox has no bound.
+    pub fn capacity(&self) -> Option<usize> {
+        match self.own_room() {
+            Some(room) => Some(room.capacity()),
+            None => self.gauged().map(Gauged::capacity),
+        }
+    }
+
+    /// Returns the number of waiting messages. `None` if the mailbox has no bound: messages are
+    /// then not counted.
+    pub fn waiting(&self) -> Option<usize> {
+        match self.own_room() {
+            Some(room) => Some(room.taken()),
+            None => self.gauged().map(Gauged::waiting),
+        }
+    }
+
+    /// Returns the number of messages that were dropped for lack of room.
+    pub fn dropped(&self) -> u64 {
+        match self.own_room() {
+            Some(room) => room.dropped(),
+            None => self.gauged().map_or(0, Gauged::dropped),
+        }
+    }
+
+    /// Returns the room in which senders wait for places, if the mailbox has one.
+    #[doc(hidden)]
+    pub fn room(&self) -> Option<Arc<Room>> {
+        let Some(room) = self.own_room() else {
+            return self.gauged()?.room().cloned();
+        };
+        // SAFETY: we hold a reference. The room was made by `Arc::into_raw`, and the block has a
+        // count.
+        unsafe {
+            let room = ptr::from_ref(room);
+            Arc::increment_strong_count(room);
+            Some(Arc::from_raw(room))
+        }
+    }
+
+    /// Nudges the task for a sender that waits for a place. A door has none to nudge.
+    fn nudge_keeper(&self) {
+        if self.cell().is_bounded() {
+            self.nudge();
+        }
+    }
+
+    /// Waits for a place. Returns `None` at once if there is always one. Once the task has stopped,
+    /// there are places for all senders. Cancel safe.
+    #[doc(hidden)]
+    pub async fn place(&self) -> Option<Place> {
+        let room = self.room()?;
+        Some(room.take_with(|| self.nudge_keeper()).await)
+    }
+
+    /// Waits for a place like [`Address::place`], and blocks this thread.
+    #[doc(hidden)]
+    pub fn place_blocking(&self) -> Option<Place> {
+        let room = self.room()?;
+        room.wait_for_place(|| self.nudge_keeper());
+        Some(Place::of(room))
+    }
+
+    /// Sends a message into a place of this mailbox.
+    ///
+    /// # Errors
+    /// Gives the message back if the task has stopped.
+    ///
+    /// # Panics
+    /// Panics if the place belongs to another mailbox, or the mailbox is not bounded.
+    #[doc(hidden)]
+    pub fn send_in(&self, place: Place, message: M) -> Result<(), SendError<M>> {
+        let Some(room) = self.own_room() else {
+            let gauged = self.gauged().expect("the mailbox has no places");
+            let room = gauged.room().expect("the mailbox has no places");
+            assert!(
+                ptr::eq(place.room(), &raw const **room),
+                "a place of another mailbox"
+            );
+            return gauged.send_in(message, place);
+        };
+        assert!(ptr::eq(place.room(), room), "a place of another mailbox");
+        if let Some(worker) = current::worker() {
+            // SAFETY: as in `try_send`.
+            unsafe { worker.stage.purse.add(room) };
+            place.spend();
+            return worker.send_in_place(self.cell(), room, message, false);
+        }
+        let pushed = self.push_admitted(message, false, |_| false)?;
+        place.spend();
+        pushed.call();
+        Ok(())
+    }
+}
