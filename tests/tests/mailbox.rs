@@ -110,12 +110,12 @@ fn actors_meet_the_same_bounds_and_never_wait() {
 fn a_future_waits_for_room_and_may_be_dropped() {
     let (local, inlet, heard) = stand(1, OnFull::Fail);
     let mut cx = TaskContext::from_waker(Waker::noop());
-    let mut first = pin!(inlet.send(1));
+    let mut first = pin!(inlet.send_async(1));
     assert_eq!(first.as_mut().poll(&mut cx), Poll::Ready(Ok(())));
     let mut patient = pin!(inlet.send_async(2));
     assert_eq!(patient.as_mut().poll(&mut cx), Poll::Pending);
     {
-        let mut given_up = pin!(inlet.send(3));
+        let mut given_up = pin!(inlet.send_async(3));
         assert_eq!(given_up.as_mut().poll(&mut cx), Poll::Pending);
     }
     assert_eq!(patient.as_mut().poll(&mut cx), Poll::Pending);

@@ -34,7 +34,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run every step below but `sanitize`, `lines` and `mutants`, and sum up.
+    /// Run every step below but `sanitize`, `lines`, `sizes` and `mutants`, and sum up.
     Ci {
         /// Stop at the first failure instead of running all.
         #[arg(long)]
@@ -66,6 +66,8 @@ enum Task {
     Sanitize,
     /// Count the lines that more than one thread writes for each message, wake, gift and claim.
     Lines,
+    /// Count the crates of the first build and of hello-world, time both, and count public names.
+    Sizes,
     /// Weaken memory orderings and break the logic, and see which models and tests notice.
     Mutants(mutants::Options),
 }
@@ -89,6 +91,7 @@ fn main() -> Result<ExitCode> {
         Task::Bench => steps::BENCH,
         Task::Sanitize => steps::SANITIZE,
         Task::Lines => steps::LINES,
+        Task::Sizes => steps::SIZES,
         Task::Mutants(options) => return mutants::run(&workspace, &options),
     };
     Ok(report::run(&workspace, &[step], true))

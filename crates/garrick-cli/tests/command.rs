@@ -38,8 +38,8 @@ fn assert_refused(arguments: &[&str], words: &[&str]) {
 #[test]
 fn wrong_words_are_refused() {
     assert_refused(&["--no-such-flag"], &["--no-such-flag"]);
-    assert_refused(&["bensh"], &["bensh"]);
-    assert_refused(&["bench", "--quik"], &["--quik"]);
+    assert_refused(&["bensh"], &["bensh", "did you mean 'bench'?"]);
+    assert_refused(&["bench", "--quik"], &["--quik", "did you mean '--quick'?"]);
     assert_refused(&["bench", "--seconds-per"], &["--seconds-per"]);
 }
 
@@ -49,7 +49,10 @@ fn unknown_scenarios_are_refused_and_the_known_ones_named() {
         &["bench", "tell", "tel"],
         &["'tel'", "tell-cross", "fork-bomb", "idle-memory"],
     );
-    assert_refused(&["bench", "--list", "tel"], &["'tel'"]);
+    assert_refused(
+        &["bench", "--list", "tel"],
+        &["'tel' (did you mean 'tell'?)"],
+    );
 }
 
 #[test]

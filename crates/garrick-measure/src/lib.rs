@@ -86,6 +86,7 @@ mod machine;
 
 mod list;
 mod stop;
+mod suggest;
 pub mod yardstick;
 
 mod dut;

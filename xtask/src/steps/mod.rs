@@ -1,9 +1,11 @@
-//! Steps of `cargo xtask ci`, and `sanitize` and `lines`, which are not part of it.
+//! Steps of `cargo xtask ci`, and `sanitize`, `lines` and `sizes`, which are not part of
+//! it.
 //!
 //! Each step takes the workspace, prints its progress, and returns a short text on its coverage.
 
 mod check;
 mod measure;
+mod sizes;
 mod verify;
 
 use anyhow::Result;
@@ -71,6 +73,10 @@ pub(crate) const BENCH: Step = Step {
 pub(crate) const SANITIZE: Step = Step {
     name: "sanitize",
     run: verify::sanitize,
+};
+pub(crate) const SIZES: Step = Step {
+    name: "sizes",
+    run: sizes::sizes,
 };
 pub(crate) const LINES: Step = Step {
     name: "lines",

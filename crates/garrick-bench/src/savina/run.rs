@@ -160,6 +160,8 @@ pub(super) fn end(well: bool) -> Next {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use garrick::behavior;
+
     use super::*;
 
     /// Returns the error text of a check that must fail.

@@ -12,14 +12,37 @@ pub(super) const ASK: Scenario = Scenario {
     name: "ask",
     operation: "one ask between two actors on the same worker: question sent and handled, answer sent and \
                 handled, and then the next one is asked; one is open at a time",
-    contenders: |_: &Effort| vec![Contender::fitted("garrick", ask::<false>)],
+    contenders: |_: &Effort| vec![Contender::fitted("garrick", ask::<PLAIN>)],
 };
 
 pub(super) const ASK_WITHIN: Scenario = Scenario {
     name: "ask-within",
     operation: "one ask as that of ask, by ask_within an hour",
-    contenders: |_: &Effort| vec![Contender::fitted("garrick", ask::<true>)],
+    contenders: |_: &Effort| vec![Contender::fitted("garrick", ask::<WITHIN>)],
 };
+
+pub(super) const ASK_ONCE: Scenario = Scenario {
+    name: "ask-once",
+    operation: "one ask as that of ask, by ask_once: the conversion of the answer captures an address",
+    contenders: |_: &Effort| vec![Contender::fitted("garrick", ask::<ONCE>)],
+};
+
+pub(super) const ASK_ALL: Scenario = Scenario {
+    name: "ask-all",
+    operation: "one of 16 questions that ask_all asks at once, of the same actor on the same worker: all are handled, \
+                the answers come as one message, and then the next 16 are asked",
+    contenders: |_: &Effort| vec![Contender::fitted("garrick", ask_all)],
+};
+
+/// Ways to ask: [`Context::ask`].
+const PLAIN: u8 = 0;
+/// [`Context::ask_within`] an hour.
+pub(super) const WITHIN: u8 = 1;
+/// [`Context::ask_once`].
+const ONCE: u8 = 2;
+
+/// Number of questions that are asked at once.
+const ALL: u64 = 16;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -64,8 +87,8 @@ impl Actor for Answerer {
     }
 }
 
-/// Asks again after every answer. `WITHIN` selects a time limit of an hour instead of none.
-pub(super) struct Asker<const WITHIN: bool> {
+/// Asks again after every answer, in that way.
+pub(super) struct Asker<const WAY: u8> {
     /// Actor that answers.
     answerer: Address<Question>,
     /// Answer after which the asker stops.
@@ -74,7 +97,7 @@ pub(super) struct Asker<const WITHIN: bool> {
     done: mpsc::Sender<()>,
 }
 
-impl<const WITHIN: bool> Asker<WITHIN> {
+impl<const WAY: u8> Asker<WAY> {
     /// Returns an asker that asks this often, starting at its first message, which is `Ok(0)`.
     pub(super) fn new(answerer: Address<Question>, asks: u64, done: mpsc::Sender<()>) -> Self {
         Self {
@@ -85,7 +108,7 @@ impl<const WITHIN: bool> Asker<WITHIN> {
     }
 }
 
-impl<const WITHIN: bool> Actor for Asker<WITHIN> {
+impl<const WAY: u8> Actor for Asker<WAY> {
     type Msg = std::result::Result<u64, NoReply>;
     type Outcome = Next;
     const STARTS: bool = false;
@@ -95,10 +118,16 @@ impl<const WITHIN: bool> Actor for Asker<WITHIN> {
         match answer {
             Ok(number) if number < self.last => {
                 let question = |reply| Question(number, reply);
-                if WITHIN {
-                    cx.ask_within(HOUR, &self.answerer, question, |answer| answer);
-                } else {
-                    cx.ask(&self.answerer, question, |answer| answer);
+                match WAY {
+                    WITHIN => cx.ask_within(HOUR, &self.answerer, question, |answer| answer),
+                    ONCE => {
+                        let captured = self.answerer.clone();
+                        cx.ask_once(&self.answerer, question, move |answer| {
+                            drop(captured);
+                            answer
+                        });
+                    }
+                    _ => cx.ask(&self.answerer, question, |answer| answer),
                 }
                 Next::Continue
             }
@@ -108,12 +137,60 @@ impl<const WITHIN: bool> Actor for Asker<WITHIN> {
     }
 }
 
-fn ask<const WITHIN: bool>(ops: u64) -> Result<Measured> {
+fn ask<const WAY: u8>(ops: u64) -> Result<Measured> {
     let (done, waiting) = mpsc::channel();
     let measured = measure_here(ops, |local| {
         let answerer = local.spawn(Answerer);
-        let asker = Asker::<WITHIN>::new(answerer, ops, done);
+        let asker = Asker::<WAY>::new(answerer, ops, done);
         send_in(&local.spawn(asker), Ok(0));
+    });
+    waiting.try_recv()?;
+    measured
+}
+
+/// Asks [`ALL`] questions at once, again after every answer.
+struct AsksAll {
+    /// Actor that answers, as often as there are questions.
+    answerers: Vec<Address<Question>>,
+    /// Number of rounds that are left.
+    left: u64,
+    /// Channel that reports the end.
+    done: mpsc::Sender<()>,
+}
+
+impl Actor for AsksAll {
+    type Msg = Vec<std::result::Result<u64, NoReply>>;
+    type Outcome = Next;
+    const STARTS: bool = false;
+
+    fn receive(&mut self, answers: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
+        if !answers.iter().all(std::result::Result::is_ok) {
+            return Next::Stop;
+        }
+        if self.left == 0 {
+            return sent(&self.done.send(()));
+        }
+        self.left -= 1;
+        cx.ask_all(
+            &self.answerers,
+            |reply| Question(1, reply),
+            |answers| answers,
+        );
+        Next::Continue
+    }
+}
+
+fn ask_all(ops: u64) -> Result<Measured> {
+    let rounds = ops.div_ceil(ALL);
+    let (done, waiting) = mpsc::channel();
+    let measured = measure_here(rounds * ALL, |local| {
+        let answerer = local.spawn(Answerer);
+        let asks = AsksAll {
+            answerers: (0..ALL).map(|_| answerer.clone()).collect(),
+            left: rounds,
+            done,
+        };
+        send_in(&local.spawn(asks), Vec::new());
     });
     waiting.try_recv()?;
     measured

@@ -59,6 +59,8 @@ pub static SCENARIOS: &[Scenario] = &[
     ask::ASK_OUTSIDE,
     ask::CALL_OUTSIDE,
     ask::ASK_WITHIN,
+    ask::ASK_ONCE,
+    ask::ASK_ALL,
     ask_tokio::ASK_TOKIO,
     timer::TIMER_CANCEL,
     spawn::SPAWN,

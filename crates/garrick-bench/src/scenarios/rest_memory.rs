@@ -11,7 +11,7 @@ use garrick_measure::{
 };
 
 use super::actors::send_in;
-use super::ask::{Answerer, Asker};
+use super::ask::{Answerer, Asker, WITHIN};
 use super::child;
 use super::timer::{BURST, Starter};
 
@@ -115,7 +115,7 @@ pub(crate) fn asks_in_this_process(asks: u64) -> Result<Measured> {
     let actors = living(&system.handle());
     let run = |asks| -> Result<()> {
         let (done, over) = mpsc::channel();
-        let asker = Asker::<true>::new(answerer.clone(), asks, done);
+        let asker = Asker::<WITHIN>::new(answerer.clone(), asks, done);
         send_in(&system.spawn(asker)?, Ok(0));
         Ok(over.recv()?)
     };

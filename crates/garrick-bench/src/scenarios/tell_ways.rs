@@ -39,8 +39,7 @@ pub(super) const TELL_BOUNDED: Scenario = Scenario {
         contender(|ops| {
             by(ops, |local, counter| {
                 let mailbox = Mailbox::bounded(BOUND, OnFull::Fail)?;
-                let inlet = local.handle().actor(counter).mailbox(mailbox).spawn()?;
-                Ok(inlet)
+                Ok(local.actor(counter).mailbox(mailbox).spawn())
             })
         })
     },
@@ -94,7 +93,6 @@ fn supervised(ops: u64) -> Result<Measured> {
         let child = tree
             .handle()
             .actor(move || counter.clone())
-            .named("counter")
             .supervised_by(&tree)
             .spawn()?;
         // Keeps the supervisor alive during the measurement.

@@ -115,7 +115,7 @@ fn ask_to(block: &Block, message: &Message, answer: &Type) -> TokenStream {
     let other = message.method.unraw();
     let doc = format!(
         "Asks like [`{other}`](Self::{other}), but sends the answer to the actor whose context is `cx`, as the \
-         message that `convert` creates from it. `convert` must not capture anything."
+         message that `convert` creates from it. `convert` may capture values that are `Copy`."
     );
     let parameters = message.fields().map(parameter);
     let own = |name| own(name, Span::mixed_site());

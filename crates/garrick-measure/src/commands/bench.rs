@@ -8,6 +8,7 @@ use crate::engine::Plan;
 use crate::list;
 use crate::point::{Axis, Point, grid};
 use crate::scenario::{Effort, Result, Scenario, Swept};
+use crate::suggest::did_you_mean;
 
 /// Greatest number of parameters that can be swept at once.
 const SWEPT_MAX: usize = 2;
@@ -125,8 +126,9 @@ impl Arguments {
             offer.named()
         };
         let chosen = list::choose(&all, &self.scenarios).map_err(|unknown| {
+            let guess = did_you_mean(unknown, all.iter().map(|scenario| scenario.name));
             let all = list::names(&all);
-            format!("no scenario '{unknown}'; there are: {all}")
+            format!("no scenario '{unknown}'{guess}; there are: {all}")
         })?;
         if self.sweep.is_empty() {
             return Ok(chosen

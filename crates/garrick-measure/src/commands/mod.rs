@@ -16,11 +16,12 @@ pub mod suite;
 
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, FromArgMatches};
 
 use crate::experiment::Experiment;
 use crate::scenario::{self, Measured, Scenario, Study};
+use crate::suggest::question;
 use crate::suite::Suite;
 
 pub use console::print;
@@ -159,7 +160,22 @@ fn explain(error: &clap::Error) -> Ended {
         .split_whitespace()
         .skip_while(|word| *word == "error:")
         .collect();
-    Ended::Refused(words.join(" "))
+    Ended::Refused(words.join(" ") + &suggested(error))
+}
+
+/// Returns a question with the name that was perhaps meant.
+fn suggested(error: &clap::Error) -> String {
+    let kinds = [
+        ContextKind::SuggestedSubcommand,
+        ContextKind::SuggestedArg,
+        ContextKind::SuggestedValue,
+    ];
+    let name = kinds.into_iter().find_map(|kind| match error.get(kind)? {
+        ContextValue::String(name) => Some(name),
+        ContextValue::Strings(names) => names.last(),
+        _ => None,
+    });
+    name.map_or(String::new(), |name| question(name))
 }
 
 fn fail(why: &str, code: u8) -> ExitCode {

@@ -8,6 +8,7 @@ use crate::engine::Plan;
 use crate::machine;
 use crate::row::Row;
 use crate::scenario::{Effort, Result};
+use crate::suggest::did_you_mean;
 use crate::suite::{Beside, Suite};
 use crate::units;
 
@@ -82,8 +83,9 @@ fn choose(
 ) -> std::result::Result<Vec<&'static Suite>, String> {
     let known = |name: &&String| offer.iter().any(|suite| suite.name == **name);
     if let Some(unknown) = names.iter().find(|name| !known(name)) {
+        let guess = did_you_mean(unknown, offer.iter().map(|suite| suite.name));
         let all = self::names(offer);
-        return Err(format!("no suite '{unknown}'; there are: {all}"));
+        return Err(format!("no suite '{unknown}'{guess}; there are: {all}"));
     }
     let asked = |suite: &&Suite| names.is_empty() || names.iter().any(|name| name == suite.name);
     Ok(offer.iter().filter(asked).collect())
@@ -153,7 +155,10 @@ mod tests {
         assert_eq!(chosen(&[]).unwrap(), ["small", "large"]);
         assert_eq!(chosen(&["large", "small"]).unwrap(), ["small", "large"]);
         let refused = chosen(&["small", "lar"]).unwrap_err();
-        assert_eq!(refused, "no suite 'lar'; there are: small, large");
+        assert_eq!(
+            refused,
+            "no suite 'lar' (did you mean 'large'?); there are: small, large"
+        );
     }
 
     #[test]

@@ -148,7 +148,7 @@ pub trait Door: Send + Sync + Sized + 'static {
         None
     }
 
-    /// Returns the bound of the mailbox behind the door, if there is one. Returns `None` by default.
+    /// Returns the bound of the mailbox behind the door, if there is one. `None` by default.
     #[doc(hidden)]
     fn gauged(&self) -> Option<&dyn Gauged<Self::Message>> {
         None

@@ -1,0 +1,37 @@
+//! Suggestions for names that are not known.
+
+/// Least likeness of a suggested name, from 0 to 1. The one that the parser of the command line
+/// uses.
+const LIKENESS_MIN: f64 = 0.7;
+
+/// Returns a question with the known name that is most like `unknown`, or nothing if none is.
+pub(crate) fn did_you_mean<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let likeness = |name: &'a str| (strsim::jaro_winkler(unknown, name), name);
+    let nearest = known
+        .into_iter()
+        .map(likeness)
+        .filter(|(likeness, _)| *likeness > LIKENESS_MIN)
+        .max_by(|(one, _), (other, _)| one.total_cmp(other));
+    nearest.map_or(String::new(), |(_, name)| question(name))
+}
+
+/// Returns the question whether that name was meant.
+pub(crate) fn question(name: &str) -> String {
+    format!(" (did you mean '{name}'?)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_suggested_if_it_is_near() {
+        let known = ["tell", "tell-named", "rmw"];
+        assert_eq!(did_you_mean("tel", known), " (did you mean 'tell'?)");
+        assert_eq!(
+            did_you_mean("tell-nmaed", known),
+            " (did you mean 'tell-named'?)"
+        );
+        assert_eq!(did_you_mean("queue", known), "");
+    }
+}
