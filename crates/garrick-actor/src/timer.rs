@@ -223,8 +223,8 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// Deadlines do not drift: each is the previous deadline plus `period`. If messages cannot be
     /// sent in time because the worker is busy, one message is sent for all the periods that have
-    /// passed. The next message comes at its own time. While the receiver's bounded mailbox is full,
-    /// no message is sent.
+    /// passed. The next message comes at its own time. While the receiver's mailbox is full, no
+    /// message is sent.
     ///
     /// A timer keeps its receiver alive. If the receiver is the actor itself, and the actor is not
     /// otherwise reachable, the timer runs until the actor stops or cancels it.

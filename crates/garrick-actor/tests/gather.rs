@@ -153,7 +153,7 @@ fn one_that_does_not_answer_in_time_does_not_keep_the_others_answers() {
     let (clock, local) = common::local();
     let (keeps, kept) = mpsc::channel();
     let mute = local.spawn(behavior(move |reply: Reply<u32>, _| {
-        keeps.send(reply).unwrap()
+        keeps.send(reply).unwrap();
     }));
     let all = [constant(&local, 1), mute, constant(&local, 3)];
     let (told, heard) = mpsc::channel();
@@ -235,7 +235,7 @@ fn answers_come_in_above_the_bound_of_the_asker() {
     let (_, local) = common::local();
     let (keeps, kept) = mpsc::channel();
     let mute = local.spawn(behavior(move |reply: Reply<u32>, _| {
-        keeps.send(reply).unwrap()
+        keeps.send(reply).unwrap();
     }));
     let (future, mut reply) = Ask::pair();
     let mut future = Some(future);

@@ -210,7 +210,7 @@ fn build(
             Node::Branch(strategy, restarts_max, nodes) => {
                 let (strategy, restarts_max) = (*strategy, *restarts_max);
                 let below = Supervisor::new("branch", strategy).intensity(restarts_max, WINDOW);
-                let below = below.spawn_under(&tree).unwrap();
+                let below = below.spawn_under(tree).unwrap();
                 let children = build(stage, &below, nodes, leaves);
                 let kind = Kind::Branch {
                     strategy,

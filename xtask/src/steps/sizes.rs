@@ -1,4 +1,4 @@
-//! What a newcomer pays: crates and seconds of the first build, bytes of a hello-world, and names
+//! Costs for a newcomer: crates and seconds of the first build, bytes of a hello-world, and names
 //! to choose from.
 
 use std::collections::BTreeSet;
@@ -34,7 +34,10 @@ pub(super) fn sizes(workspace: &Workspace) -> Result<String> {
     write_hello(workspace, &hello)?;
     let manifest = hello.join("Cargo.toml").display().to_string();
     let hello_crates = crates(&["--manifest-path", &manifest])?;
-    let hello_seconds = build(&["--manifest-path", &manifest], &folder.join("hello-target"))?;
+    let hello_seconds = build(
+        &["--manifest-path", &manifest],
+        &folder.join("hello-target"),
+    )?;
     let binary = folder.join("hello-target/release/hello");
     let bytes = fs::metadata(&binary)
         .with_context(|| format!("no {}", binary.display()))?
@@ -87,7 +90,11 @@ fn build(package: &[&str], target: &Path) -> Result<f64> {
         .arguments(package)
         .environment("CARGO_TARGET_DIR", target);
     let built = build.watch()?;
-    anyhow::ensure!(built.ended == Ended::Passed, "the build failed:\n{}", built.output);
+    anyhow::ensure!(
+        built.ended == Ended::Passed,
+        "the build failed:\n{}",
+        built.output
+    );
     Ok(built.time.as_secs_f64())
 }
 

@@ -10,12 +10,10 @@ use garrick_sched::{Address, SpawnError};
 use super::kind::{Handles, SpawnAt, Spawnable};
 use super::options::{More, Own, Plain, Set, Settle};
 use super::place::{InTurn, Place};
-use super::supervised::Supervised;
 use crate::extras::receive_timeout::Timeout;
 use crate::failure::path::ActorPath;
 use crate::mailbox::Mailbox;
 use crate::model::context::Context;
-use crate::supervise::Tree;
 use crate::system::handle::Handle;
 use crate::system::local::Local;
 use crate::system::pool::System;
@@ -264,16 +262,6 @@ where
         K: Handles,
     {
         self.with(|options| options.set(|options| options.pipe_limit = Some(limit.get())))
-    }
-
-    /// Makes the actor a child of a supervisor. The actor must be given as a closure that creates
-    /// it, or as an async function. It is created in a separate turn, at the start and again at
-    /// each restart. A panic then is a failure of the child.
-    ///
-    /// # Examples
-    /// See [`Supervisor`](crate::supervise::Supervisor).
-    pub fn supervised_by(self, tree: &Tree) -> Supervised<'_, P, A, K, X, B> {
-        Supervised::new(self, tree)
     }
 }
 

@@ -148,6 +148,10 @@ where
     X: super::options::Path,
     P: Place,
 {
+    #[expect(
+        clippy::result_large_err,
+        reason = "a task that is refused comes back by value"
+    )]
     fn spawn_at(
         self,
         options: X,
@@ -170,6 +174,10 @@ where
     X: super::options::Path,
     P: Takes<Body<M, F, Fut, NameOfFuture<Fut>>>,
 {
+    #[expect(
+        clippy::result_large_err,
+        reason = "a task that is refused comes back by value"
+    )]
     fn spawn_at(self, options: X, Own: Own, place: P) -> Result<Address<M>, F> {
         let plan = future::of_function(self, options.path());
         plan.spawn(

@@ -20,9 +20,9 @@ mod options;
 
 mod kind;
 
-mod supervised;
-
 mod builder;
+
+mod supervised;
 
 pub use builder::Spawn;
 pub use kind::{Handles, OfActor, OfAsync, OfFactory, OfFunction, SpawnAt, Spawnable};

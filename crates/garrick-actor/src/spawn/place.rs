@@ -25,7 +25,7 @@ pub trait Place: Copy {
 
     /// Returns the place in which an actor for that system is spawned from here.
     #[doc(hidden)]
-    fn on<'h>(self, handle: &'h Handle) -> Self::On<'h>;
+    fn on(self, handle: &Handle) -> Self::On<'_>;
 
     /// Spawns a task that can be sent to another thread.
     ///
@@ -68,7 +68,7 @@ impl Place for &Handle {
     type Spawned<M, A> = Result<Address<M>, SpawnError<A>>;
     type On<'h> = &'h Handle;
 
-    fn on<'h>(self, handle: &'h Handle) -> &'h Handle {
+    fn on(self, handle: &Handle) -> &Handle {
         handle
     }
 
@@ -101,7 +101,7 @@ impl Place for &Local {
     type Spawned<M, A> = Address<M>;
     type On<'h> = &'h Handle;
 
-    fn on<'h>(self, handle: &'h Handle) -> &'h Handle {
+    fn on(self, handle: &Handle) -> &Handle {
         handle
     }
 
@@ -161,7 +161,7 @@ impl<'c, N: 'static> Place for InTurn<'c, N> {
     type Spawned<M, A> = Address<M>;
     type On<'h> = InTurnOn<'c, 'h, N>;
 
-    fn on<'h>(self, handle: &'h Handle) -> InTurnOn<'c, 'h, N> {
+    fn on(self, handle: &Handle) -> InTurnOn<'c, '_, N> {
         InTurnOn { cx: self.0, handle }
     }
 
@@ -198,7 +198,7 @@ impl<'c, N: 'static> Place for InTurnOn<'c, '_, N> {
     type Spawned<M, A> = Address<M>;
     type On<'o> = InTurnOn<'c, 'o, N>;
 
-    fn on<'o>(self, handle: &'o Handle) -> InTurnOn<'c, 'o, N> {
+    fn on(self, handle: &Handle) -> InTurnOn<'c, '_, N> {
         InTurnOn {
             cx: self.cx,
             handle,

@@ -75,15 +75,23 @@ pub struct Supervised<'t, P, A, K, X, B> {
     policy: Policy,
 }
 
-impl<'t, P, A, K, X, B> Supervised<'t, P, A, K, X, B> {
-    pub(super) fn new(spawn: Spawn<P, A, K, X, B>, tree: &'t Tree) -> Self {
-        Self {
-            spawn,
+impl<P, A, K, X, B> Spawn<P, A, K, X, B> {
+    /// Makes the actor a child of a supervisor. The actor must be given as a closure that creates
+    /// it, or as an async function. It is created in a separate turn, at the start and again at
+    /// each restart. A panic then is a failure of the child.
+    ///
+    /// # Examples
+    /// See [`Supervisor`](crate::supervise::Supervisor).
+    pub fn supervised_by(self, tree: &Tree) -> Supervised<'_, P, A, K, X, B> {
+        Supervised {
+            spawn: self,
             tree,
             policy: Policy::new("", Shutdown::default()),
         }
     }
+}
 
+impl<P, A, K, X, B> Supervised<'_, P, A, K, X, B> {
     policy_setters!();
 }
 

@@ -1,8 +1,8 @@
 //! Supervision: restarting actors that have failed.
 //!
 //! Modelled on Erlang/OTP's supervisors, with typed addresses that outlive restarts. A child keeps
-//! one cell for good, its [`seat`]. The actors that its factory makes sit there one after the
-//! other. The supervisor is an actor ([`root`]), whose [`crew`] keeps the order of stops and
+//! one cell for good, its `seat`. The actors that its factory makes sit there one after the
+//! other. The supervisor is an actor (`root`), whose `crew` keeps the order of stops and
 //! starts. It never waits, and no actor waits for it with a lock.
 //!
 //! ```text

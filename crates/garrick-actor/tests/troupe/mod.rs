@@ -124,7 +124,7 @@ impl Stage {
             tree.handle()
                 .actor(player(self, name))
                 .named(name)
-                .supervised_by(&tree)
+                .supervised_by(tree)
                 .spawn()
                 .unwrap()
         })

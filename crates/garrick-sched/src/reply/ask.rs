@@ -95,7 +95,6 @@ impl<R: Send + 'static> Ask<R> {
     /// std::thread::spawn(move || reply.send(42));
     /// assert_eq!(ask.wait(), Ok(42));
     /// ```
-    #[must_use]
     pub fn pair() -> (Self, Reply<R>) {
         let slot = block::take();
         let ask = Self {
