@@ -4,7 +4,7 @@
 //! `garrick_measure` measures [`SCENARIOS`], [`SAVINA`] and [`SWEPT`], one by one or as [`SUITES`].
 //! A program that measures others beside them takes the [`contenders`] of a scenario. [`Soak`] does
 //! work of all kinds at once and checks it. [`pipeline`] is the demonstration, which a scenario
-//! measures too.
+//! measures too. Everything but the pipeline needs the feature `scenarios`, which is on by default.
 //!
 //! # Examples
 //! ```
@@ -21,27 +21,37 @@
 //! ```
 #![forbid(unsafe_code)]
 
-#[cfg(test)]
+#[cfg(all(test, feature = "scenarios"))]
 mod rows;
 
 pub mod pipeline;
 
+#[cfg(feature = "scenarios")]
 mod channel;
+#[cfg(feature = "scenarios")]
 mod scenarios;
 
+#[cfg(feature = "scenarios")]
 mod child;
+#[cfg(feature = "scenarios")]
 mod savina;
 
+#[cfg(feature = "scenarios")]
 mod suites;
 
+#[cfg(feature = "scenarios")]
 mod soak;
 
-pub use channel::{Channel, Ours, Parked, Std};
-pub use child::Child;
 pub use pipeline::{Counts, Message};
-pub use savina::SCENARIOS as SAVINA;
-pub use scenarios::ask_tokio::Askers;
-pub use scenarios::idle_memory::in_this_process as idle_memory;
-pub use scenarios::{SCENARIOS, SWEPT, contenders};
-pub use soak::Soak;
-pub use suites::SUITES;
+
+#[cfg(feature = "scenarios")]
+pub use {
+    channel::{Channel, Ours, Parked, Std},
+    child::Child,
+    savina::SCENARIOS as SAVINA,
+    scenarios::ask_tokio::Askers,
+    scenarios::idle_memory::in_this_process as idle_memory,
+    scenarios::{SCENARIOS, SWEPT, contenders},
+    soak::Soak,
+    suites::SUITES,
+};

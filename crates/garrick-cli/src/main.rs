@@ -3,19 +3,28 @@
 #![forbid(unsafe_code)]
 
 mod logging;
-mod top;
+mod token;
 
 mod telemetry;
+#[cfg(feature = "top")]
+mod top;
 
 mod pipeline;
+#[cfg(feature = "bench")]
 mod soak;
+
+#[cfg(not(all(feature = "bench", feature = "top")))]
+mod absent;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+#[cfg(feature = "bench")]
 use garrick_bench::{Child, SAVINA, SCENARIOS, SUITES, SWEPT};
 use garrick_measure::Result;
-use garrick_measure::commands::{Ended, bench, exit, parse, suite, told, version};
+use garrick_measure::commands::{Ended, exit, parse, version};
+#[cfg(feature = "bench")]
+use garrick_measure::commands::{bench, suite, told};
 
 /// Garrick: actors and pipelines.
 #[derive(Debug, Parser)]
@@ -31,18 +40,27 @@ enum Command {
     /// Run the pipeline: a generator, a worker with its heartbeat, and a logger.
     Pipeline(pipeline::Arguments),
     /// Measure scenarios, each beside an atomic addition and other ways to do the same.
+    #[cfg(feature = "bench")]
     Bench(bench::Arguments),
+    #[cfg(feature = "bench")]
     #[command(about = suite::ABOUT)]
     Suite(suite::Arguments),
     /// Run all kinds of work at once for minutes, check the results, and watch the memory.
+    #[cfg(feature = "bench")]
     Soak(soak::Arguments),
     /// Watch a running process in this terminal.
+    #[cfg(feature = "top")]
     Top(top::Arguments),
+    #[cfg(feature = "bench")]
     #[command(flatten)]
     Child(Child),
+    #[cfg(not(all(feature = "bench", feature = "top")))]
+    #[command(flatten)]
+    Absent(absent::Command),
 }
 
 /// Everything that `garrick bench` measures.
+#[cfg(feature = "bench")]
 const OFFER: bench::Offer = bench::Offer {
     scenarios: SCENARIOS,
     more: SAVINA,
@@ -59,23 +77,40 @@ impl Command {
     fn run(self) -> Result<Ended> {
         match self {
             Self::Pipeline(arguments) => pipeline::run(&arguments),
+            #[cfg(feature = "bench")]
             Self::Bench(arguments) => bench::run(&arguments, OFFER),
+            #[cfg(feature = "bench")]
             Self::Suite(arguments) => suite::run(&arguments, SUITES),
+            #[cfg(feature = "bench")]
             Self::Soak(arguments) => soak::run(&arguments),
+            #[cfg(feature = "top")]
             Self::Top(arguments) => top::run(arguments),
+            #[cfg(feature = "bench")]
             Self::Child(child) => told(&child.run()?),
+            #[cfg(not(all(feature = "bench", feature = "top")))]
+            Self::Absent(command) => Ok(command.refuse()),
         }
     }
 }
 
-fn main() -> ExitCode {
+/// Returns the grammar of the command line, with the names of scenarios and suites in the help.
+#[cfg(feature = "bench")]
+fn grammar() -> clap::Command {
     let bench_help = bench::scenarios_help("garrick bench", OFFER);
     let suites_help = suite::suites_help("garrick", SUITES);
-    // Grammar of the command line, with the names of scenarios and suites in the help.
-    let command = Arguments::command()
+    Arguments::command()
         .mut_subcommand("bench", |bench| bench.after_help(bench_help))
-        .mut_subcommand(suite::NAME, |suite| suite.after_help(suites_help));
-    match parse::<Arguments>(command) {
+        .mut_subcommand(suite::NAME, |suite| suite.after_help(suites_help))
+}
+
+/// Returns the grammar of the command line.
+#[cfg(not(feature = "bench"))]
+fn grammar() -> clap::Command {
+    Arguments::command()
+}
+
+fn main() -> ExitCode {
+    match parse::<Arguments>(grammar()) {
         Ok(arguments) => exit(arguments.command.unwrap_or_default().run()),
         Err(ended) => exit(Ok(ended)),
     }

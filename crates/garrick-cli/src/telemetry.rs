@@ -7,7 +7,7 @@ use clap::Args;
 use garrick_measure::commands::{Ended, print};
 use garrick_telemetry::{StartError, Telemetry, trace_events};
 
-use crate::top;
+use crate::token;
 
 /// Default port.
 const PORT: u16 = 9900;
@@ -31,7 +31,7 @@ pub(crate) struct Flags {
     is_off: bool,
 
     /// Require this token of viewers: up to 256 letters, digits and -._~.
-    #[arg(long = "telemetry-token", value_name = "TOKEN", value_parser = top::token)]
+    #[arg(long = "telemetry-token", value_name = "TOKEN", value_parser = token::parse)]
     token: Option<String>,
 }
 

@@ -26,14 +26,13 @@ pub(super) type Verdicts = BTreeMap<String, String>;
 const INTRODUCTION: &str = "\
 # Mutants
 
-A model counts when weakening each ordering that it covers makes it fail. `cargo xtask mutants` tries that: it weakens \
-each memory ordering of `garrick-core`, `garrick-steal` and `garrick-sched` that is stronger than `Relaxed`, applies \
-mutants of the logic that are written by hand (`xtask/src/mutants/logic`), and runs the models and tests that should \
-fail.
+A model is good only if it fails when any ordering that it covers is weakened. `cargo xtask mutants` checks this. It
+weakens each memory ordering of `garrick-core`, `garrick-steal` and `garrick-sched` that is stronger than `Relaxed`,
+applies hand-written mutants of the logic (`xtask/src/mutants/logic`), and runs the models and tests that should fail.
 
-A mutant is known by its file, function, operation and change; one of the logic by its file and a name. The time is \
-that of the model or test program which failed, on two cores that others used too. Whatever was not killed has its \
-reason here (`xtask/src/mutants/reasons.rs`), or it is a hole and says `survived`.
+The id of an ordering's mutant is its file, function, operation and change. The id of a logic mutant is its file and a
+name. The time is that of the model or test program that failed, on two shared cores. A mutant that was not killed has
+its reason here (from `xtask/src/mutants/reasons.rs`), or it is a hole in the tests, marked `survived`.
 ";
 
 /// Returns the verdicts of a page.
@@ -63,7 +62,7 @@ pub(super) fn write(plan: &Plan, verdicts: &Verdicts) -> String {
     let mut page = INTRODUCTION.to_owned();
     let _ = writeln!(
         page,
-        "\nMade by `cargo xtask mutants --write-docs`. Preemptions: {} at most, in this order.\n",
+        "\nThis page is written by `cargo xtask mutants --write-docs`. Bounds on preemptions: {}, in this order.\n",
         bounds.join(", then ")
     );
     let _ = writeln!(page, "| part | mutants | {} |", WORDS.join(" | "));

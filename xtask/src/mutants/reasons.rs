@@ -17,22 +17,20 @@ pub(super) const REASONS: &[(&str, Reason)] = &[
     (
         "steal/deque/shared.rs:counts-the-tail-before-the-done",
         Reason::Equivalent(
-            "the one who asks, `verdict`, compares the marks before and after: what came between the two looks has \
-             changed one, or its send is still under way; and what was there before lies below `done`",
+            "the caller, `verdict`, compares the marks before and after. A value that came between the two looks has \
+             changed a mark, or its send is still under way. A value that was there before lies below `done`",
         ),
     ),
     (
         "steal/deque/stealer.rs:is-done-before-the-head-is-back",
         Reason::Equivalent(
-            "who compares the two holds the lock, and `done` is what the head will be; without a panic in between \
-             nobody else can tell",
+            "a thread that compares the two holds the lock, and `done` is the next value of the head. Without a panic \
+             in between no other thread can notice",
         ),
     ),
     (
         "sched/remote.rs:claim:swap:AcqRel->Release",
-        Reason::Equivalent(
-            "what it swaps out is null, and nothing is read on the strength of that",
-        ),
+        Reason::Equivalent("the value that it swaps out is null, and no read depends on it"),
     ),
     ("sched/remote.rs:claim:swap:AcqRel->Acquire", REMOTES),
     ("sched/remote.rs:of:load:Acquire->Relaxed", REMOTES),
@@ -145,8 +143,8 @@ pub(super) const REASONS: &[(&str, Reason)] = &[
     (
         "sched/runtime/sponsor/idle.rs:clears-the-home-before-references-are-shared",
         Reason::Equivalent(
-            "the token is held, so nobody learns the home from an empty inbox before the cell is taken over; who drops \
-             a reference meanwhile looks at the shared count either way",
+            "the token is held, so no thread learns the home from an empty inbox before the cell is taken over. A \
+             thread that drops a reference in the meantime looks at the shared count in both cases",
         ),
     ),
     (
@@ -172,77 +170,79 @@ pub(super) const REASONS: &[(&str, Reason)] = &[
     (
         "sched/runtime/sponsor/mod.rs:publishes-and-wakes-half",
         Reason::NotModelled(
-            "nothing is lost: a worker that is awake claims what is left before it rests; only the time until then \
-             grows, and no test measures it",
+            "nothing is lost: a worker that is awake claims the remaining cells before it sleeps. Only the time until \
+             then grows, and no test measures it",
         ),
     ),
 ];
 
 const REMOTES: Reason = Reason::NotModelled(
-    "loom's atomics cannot lie in a static; one caller needs the order, which has read a home out of a cell that has \
-     just come there (`Ask::wait`), and nothing stands in",
+    "loom's atomics cannot be in a static. One caller needs the order: `Ask::wait`, which has read a home from a cell \
+     that has just arrived there. No other check replaces the model",
 );
 
 /// Two workers do not suffice to notice.
 const THREE_WORKERS: Reason = Reason::NotModelled(
-    "it takes three workers to see it, two of which send to and fro while the third looks, and that is more than loom \
-     can look through; the proof stands in (`runtime/sponsor/README.md`, the end)",
+    "only three workers can notice: two send to each other while the third looks. That is more than loom can explore. \
+     The proof in `runtime/sponsor/README.md` (the end) replaces the model",
 );
 
 /// Places of a room are protected by more than their orderings.
 const ROOM: Reason = Reason::NotModelled(
-    "the fence that stands for SeqCst in models orders a relaxed access as well, and on x86-64 the locked instructions \
-     between (the line's unlock, the subtraction) are full barriers, so that no test can tell; the argument at the head \
-     of `room/mod.rs` stands in",
+    "the fence that replaces SeqCst in models also orders a relaxed access, and on x86-64 the locked instructions in \
+     between (the line's unlock, the subtraction) are full barriers, so no test can notice. The argument at the head \
+     of `room/mod.rs` replaces the model",
 );
 
 /// A look at the run queues of a worker in a turn.
 const STOOD: Reason = Reason::NotModelled(
-    "the words of run queues and mailboxes are `std`'s in models too, or every model would look through their switches; \
-     `sponsor/README.md`, rescue, has the argument (Q1 and Q4), and chaos of tasks and `tests/rescue.rs` walk the path, on processors \
-     that keep this order by themselves",
+    "the words of run queues and mailboxes are `std`'s in models too, because otherwise every model would explore \
+     their switches. `sponsor/README.md`, rescue, has the argument (Q1 and Q4). The chaos test of tasks and \
+     `tests/rescue.rs` take this path, on processors that keep this order by themselves",
 );
 
 /// Name of the running cell.
 const NAME: Reason = Reason::NotModelled(
-    "in a model the fence behind the store orders the same, because loom switches threads at no point between the two; in production \
-     there is no such fence. The pair is the usual one: the store releases what was done to other cells, the load acquires it",
+    "in a model the fence after the store gives the same order, because loom switches threads at no point between the \
+     two. In production there is no such fence. The pair is the usual one: the store releases the changes to other \
+     cells, the load acquires them",
 );
 
 /// Light side of the fence around the name of the running cell.
 const LIGHT: Reason = Reason::NotModelled(
-    "models have `fence(SeqCst)` in its place, whose mutants are killed; the compiler keeps the order of the two accesses without \
-     it too (`core/fence.rs`), so no test of the program can tell",
+    "models have `fence(SeqCst)` in its place, and the mutants of that fence are killed. The compiler keeps the order \
+     of the two accesses without it too (`core/fence.rs`), so no test of the program can notice",
 );
 
 /// Ticket of a turn that comes back.
 const TICKET: Reason = Reason::NotModelled(
-    "loom takes the store and the unpark behind it for one step, which orders by itself; in production the waiter may see the \
-     store before the unpark. The pair is the usual one: the store releases what the last sitter left, the load acquires it",
+    "loom treats the store and the unpark after it as one step, which gives the order by itself. In production the \
+     waiter may see the store before the unpark. The pair is the usual one: the store releases the changes of the \
+     last sitter, the load acquires them",
 );
 
 /// Count of workers that have closed their cells.
 const WATCH: Reason = Reason::NotModelled(
-    "models have no clock, and so no timers; the proof is on paper, in `sponsor/README.md`, seats, and `tests/timers.rs` rings timers \
-     at workers where nobody sits",
+    "models have no clock, and so no timers. The proof is on paper, in `sponsor/README.md`, seats. `tests/timers.rs` \
+     fires timers of workers at which no thread sits",
 );
 
 const CLOSED: Reason = Reason::Equivalent(
-    "the number is what is waited for, and nothing is read on the strength of it: a token that is out is waited for by \
-     `awaited`, and acquired from the ready stack; a closed cell is freed by whoever drops its last reference; newborns \
-     are ordered by `admits`",
+    "only the number is waited for, and no read depends on it. A token that is out is waited for by `awaited`, and \
+     acquired from the ready stack. A closed cell is freed by the thread that drops its last reference. Newborns are \
+     ordered by `admits`",
 );
 
 /// Reason for a mutant that loom cannot judge in any model.
 pub(super) const SEQ_CST: Reason = Reason::NotModelled(
-    "loom takes a SeqCst access as AcqRel; where more is needed a fence of the model's own stands beside it, which is a \
-     mutant too",
+    "loom treats a SeqCst access as AcqRel. Where more is needed, the model has a separate fence beside the access, \
+     which is a mutant too",
 );
 
 /// Reason for a mutant of the fence that only stops the compiler, not the processor.
 pub(super) const COMPILER_FENCE: Reason = Reason::NotModelled(
-    "loom has none, and the switch between mutants is itself what a compiler does not reorder around; the table in \
-     `core/fence.rs` says what stands in, with a stress test of the pair",
+    "loom has none, and a compiler does not reorder accesses around the switch between mutants itself. The table in \
+     `core/fence.rs` names the replacement, with a stress test of the pair",
 );
 
 /// Returns the reason for the mutant with this id.

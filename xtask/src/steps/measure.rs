@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use cargo_metadata::TargetKind;
 
+use super::FEATURES;
 use crate::process::{Executable, Job};
 use crate::workspace::{Kind, Workspace};
 
@@ -41,6 +42,7 @@ pub(super) fn examples(workspace: &Workspace) -> Result<String> {
 /// of the tests and all members together, because then all dependencies have been built.
 fn programs() -> Result<Vec<Executable>> {
     Job::cargo(&["build", "--workspace", "--exclude", "xtask"])
+        .arguments(FEATURES)
         .arguments(&["--examples", "--bin", COMMAND, "--profile", "test"])
         .build()
 }

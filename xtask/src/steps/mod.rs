@@ -12,6 +12,9 @@ use anyhow::Result;
 
 use crate::workspace::Workspace;
 
+/// All commands of `garrick`, in a build of the whole workspace.
+const FEATURES: &[&str] = &["--features", "garrick-cli/bench,garrick-cli/top"];
+
 /// A step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Step {

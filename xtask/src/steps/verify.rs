@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 
+use super::FEATURES;
 use crate::process::Job;
 use crate::tidy;
 use crate::tools;
@@ -33,6 +34,7 @@ pub(super) fn test(_: &Workspace) -> Result<String> {
     tools::install_missing(tools::FOR_TESTS)?;
     // Run all tests, even after one has failed, so that one call shows all failures.
     let workspace = Job::cargo(&["test", "--workspace", "--exclude", "xtask", "--tests"])
+        .arguments(FEATURES)
         .arguments(&["--no-fail-fast"])
         .environment(TOOLS_VARIABLE, "1");
     // Tests behind features that no member of the workspace enables.

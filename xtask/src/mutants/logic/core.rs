@@ -15,7 +15,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "arms-after-the-fence",
-        breaks: "the mover does not see who waits, and is not seen to move",
+        breaks: "the mover does not see the waiting thread, and the waiting thread does not see the move",
         file: "gate/mod.rs",
         find: "self.gate.wanted.store(target, Release);
                // SeqCst: pairs with the fences in `Mover::advance` and `Mover::close`; the mover
@@ -26,7 +26,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "advances-past-who-waits",
-        breaks: "who waits for exactly this count is not woken",
+        breaks: "a thread that waits for exactly this count is not woken",
         file: "gate/mod.rs",
         find: "wanted > self.count",
         put: "if MUTANT { wanted >= self.count } else { ORIGINAL }",
@@ -34,7 +34,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "closes-without-waking",
-        breaks: "who rests does not hear of the close",
+        breaks: "a sleeping thread does not learn of the close",
         file: "gate/mod.rs",
         find: "self.take()
                }
@@ -80,7 +80,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "wakes-without-the-lock",
-        breaks: "the notification falls between the announcement and the sleep",
+        breaks: "the notification comes between the announcement and the sleep, and is lost",
         file: "park/mod.rs",
         find: "drop(self.lock());",
         put: "if !MUTANT { ORIGINAL }",
@@ -96,7 +96,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "rings-twice",
-        breaks: "two rings under way: a poll for nothing",
+        breaks: "two rings are under way, so one poll has nothing to do",
         file: "bell/mod.rs",
         find: "if word & WOKEN == 0 {
                    word

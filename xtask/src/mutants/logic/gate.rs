@@ -8,7 +8,7 @@ const STRANGERS: &[&str] = &["strangers"];
 pub(super) const MUTANTS: &[Logic] = &[
     Logic {
         name: "a-gate-stays-open",
-        breaks: "strangers are heard until the end",
+        breaks: "messages from strangers are accepted until the end",
         file: "gate.rs",
         find: "self.set_open(false);",
         put: "if !MUTANT { ORIGINAL }",
@@ -16,7 +16,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "lets-go-of-the-gate-before-the-push",
-        breaks: "a message is taken from a stranger after the workers have looked for the end",
+        breaks: "a message from a stranger is accepted after the workers have checked for the end",
         file: "runtime/address.rs",
         find: "if matches!(pass, Way::Refused) {
                    return Err(SendError(message));
@@ -32,7 +32,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-cell-from-another-sponsor-stands-before-the-gate",
-        breaks: "a message is taken from a stranger after the workers have looked for the end",
+        breaks: "a message from a stranger is accepted after the workers have checked for the end",
         file: "runtime/sponsor/idle.rs",
         find: "cell.set_home(to.shared.queue_home());",
         put: "cell.set_home(if MUTANT { Home::NOBODY } else { to.shared.queue_home() });",
@@ -40,7 +40,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-cell-leaves-the-gate-before-it-is-closed",
-        breaks: "a message is taken from a stranger, and dropped with the task",
+        breaks: "a message from a stranger is accepted, and dropped with the task",
         file: "runtime/worker/end.rs",
         find: "let list = self.shut(cell);",
         put: "if MUTANT {
@@ -51,7 +51,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "an-answer-is-refused-at-the-gate",
-        breaks: "a task of a sponsor that ends waits for an answer that has been given",
+        breaks: "a task of an ending sponsor waits for an answer that was already given",
         file: "reply/answer.rs",
         find: "return drop(to.send_from_outside(message, true));",
         put: "return drop(to.send_from_outside(message, !MUTANT));",

@@ -12,7 +12,7 @@ const BOUNDED: &[&str] = &["lib", "bounded"];
 pub(super) const MUTANTS: &[Logic] = &[
     Logic {
         name: "a-place-back-wakes-nobody",
-        breaks: "who waits for room waits for ever",
+        breaks: "a sender that waits for room waits forever",
         file: "runtime/room/mod.rs",
         find: "if self.give_back_quietly(count) {",
         put: "if self.give_back_quietly(count) && !MUTANT {",
@@ -20,7 +20,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "waits-without-a-second-look",
-        breaks: "a place that came back before the wait is not seen",
+        breaks: "a place that was given back before the wait is not seen",
         file: "runtime/room/mod.rs",
         find: "let ticket = self.senders.line.stand(waker_of_thread());
                if self.take_some(|_| 1) == 1 {",
@@ -30,7 +30,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "awaits-without-a-second-look",
-        breaks: "a place that came back before the wait is not seen",
+        breaks: "a place that was given back before the wait is not seen",
         file: "runtime/room/mod.rs",
         find: "if let Some(place) = self.try_take() {
                *ticket = None;",
@@ -40,7 +40,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "uses-a-place-up-and-wakes-nobody",
-        breaks: "who waits for room goes on only when it nudges, and waits for ever if the room is full then",
+        breaks: "a sender that waits for room continues only when it nudges, and waits forever if the room is full then",
         file: "runtime/room/mod.rs",
         find: "if self.senders.line.any() {
                    self.senders.line.wake_first();",
@@ -50,7 +50,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "waits-without-a-nudge",
-        breaks: "who comes to the line while the keeper looks is not seen",
+        breaks: "a sender that joins the line while the keeper looks is not seen",
         file: "runtime/room/mod.rs",
         find: "nudge();",
         put: "if !MUTANT { ORIGINAL }",
@@ -58,7 +58,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "leaves-the-nudge-standing",
-        breaks: "the second who waits nudges nobody",
+        breaks: "the second waiting sender does not nudge the keeper",
         file: "runtime/room/mod.rs",
         find: "self.keeper.is_nudged.swap(false, Acquire);",
         put: "ORIGINAL
@@ -67,7 +67,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "closes-a-room-and-wakes-nobody",
-        breaks: "who waits for room of a task that stops waits for ever",
+        breaks: "a sender that waits for room of a stopping task waits forever",
         file: "runtime/room/mod.rs",
         find: "self.senders.line.wake_all();",
         put: "if !MUTANT { ORIGINAL }",

@@ -31,7 +31,7 @@ const SHARES: &[&str] = &["fairness::full_mailboxes_are_handled_by_turns_256_mes
 pub(super) const MUTANTS: &[Logic] = &[
     Logic {
         name: "winds-up-while-a-turn-is-away",
-        breaks: "a seat ends that a turn is to come back to",
+        breaks: "a seat ends although a turn has to come back to it",
         file: "runtime/sponsor/shutdown.rs",
         find: "if self.has_cells_elsewhere() {",
         put: "if !MUTANT && self.has_cells_elsewhere() {",
@@ -39,7 +39,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-turn-that-was-away-sends-by-mailboxes",
-        breaks: "what it sends overtakes what it carries",
+        breaks: "messages that the turn sends overtake those that it carries",
         file: "runtime/worker/away.rs",
         find: "self.sends_at.set(Home::STRANGER);",
         put: "if !MUTANT { ORIGINAL }",
@@ -55,7 +55,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-cell-in-line-is-taken-to-be-at-its-mailbox",
-        breaks: "a cell is freed that stands in a run queue",
+        breaks: "a cell is freed while it is in a run queue",
         file: "runtime/worker/undo.rs",
         find: "self.in_line.replace(false)",
         put: "self.in_line.replace(false) && !MUTANT",
@@ -63,7 +63,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "newborns-of-a-turn-that-was-away-do-not-start",
-        breaks: "a task that nobody sends to never starts",
+        breaks: "a task that receives no message never starts",
         file: "runtime/worker/away.rs",
         find: "self.schedule(newborn);",
         put: "if !MUTANT { ORIGINAL }",
@@ -71,7 +71,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-timer-that-is-cancelled-goes-on",
-        breaks: "a message comes that nobody wants, and is kept until then",
+        breaks: "an unwanted message arrives, and is kept until its time",
         file: "runtime/worker/timers.rs",
         find: ".commit_cancelled(|timer| self.stage.keep_unsent(timer.take_out()));",
         put: ".commit_cancelled(|timer| if !MUTANT { self.stage.keep_unsent(timer.take_out()) });",
@@ -79,7 +79,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "timers-are-set-before-they-are-cancelled",
-        breaks: "a timer fires that the turn has cancelled which has set it",
+        breaks: "a timer fires although the turn that started it has cancelled it",
         file: "runtime/worker/timers.rs",
         find: "self.stage
                .commit_cancelled(|timer| self.stage.keep_unsent(timer.take_out()));",
@@ -91,7 +91,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "an-undone-turn-has-cancelled",
-        breaks: "a turn that is undone has an effect",
+        breaks: "an undone turn has an effect",
         file: "runtime/worker/undo.rs",
         find: "self.stage.undo_cancelled();",
         put: "if !MUTANT { ORIGINAL }",
@@ -99,7 +99,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "an-undone-turn-keeps-a-place-in-the-wheel",
-        breaks: "a wheel grows with each turn that is undone",
+        breaks: "the wheel grows with each undone turn",
         file: "runtime/timer/mod.rs",
         find: "timer.undo();",
         put: "if !MUTANT { ORIGINAL }",
@@ -107,7 +107,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "timers-outlive-their-owner",
-        breaks: "a message comes for one that has ended, and is kept until then",
+        breaks: "a message arrives for an owner that has ended, and is kept until its time",
         file: "runtime/turn.rs",
         find: "address.watch(move |_| owners::forget(owner));",
         put: "if !MUTANT { ORIGINAL }",
@@ -123,7 +123,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "counts-no-wake",
-        breaks: "`shutdown()` may end with work left",
+        breaks: "`shutdown()` may return before all work is done",
         file: "runtime/sponsor/mod.rs",
         find: "sits.fold(0, usize::wrapping_add)",
         put: "if MUTANT { 0 } else { ORIGINAL }",
@@ -131,7 +131,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "publishes-and-wakes-half",
-        breaks: "nothing but speed: as many workers are woken as find half of the work",
+        breaks: "only speed: the woken workers suffice for half of the work",
         file: "runtime/sponsor/mod.rs",
         find: "fn wake_some(&self, wanted: usize) {",
         put: "ORIGINAL let wanted = if MUTANT { wanted.div_ceil(2) } else { wanted };",
@@ -139,7 +139,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "publishes-and-wakes-nobody",
-        breaks: "what is given away waits until somebody comes by",
+        breaks: "cells that are given away wait until a worker looks by chance",
         file: "runtime/sponsor/mod.rs",
         find: "fn wake_some(&self, wanted: usize) {",
         put: "ORIGINAL let wanted = if MUTANT { 0 } else { wanted };",
@@ -147,7 +147,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "leaves-the-shared-queue-open",
-        breaks: "what stands in the shared queue at the end is never closed",
+        breaks: "cells in the shared queue at the end are never closed",
         file: "runtime/sponsor/shutdown.rs",
         find: "while let Some(entry) = self.shared.claim() {",
         put: "while let Some(entry) = if MUTANT { None } else { self.shared.claim() } {",
@@ -155,7 +155,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "keeps-timers-at-the-end",
-        breaks: "timed messages of a sponsor that ends are never dropped",
+        breaks: "timed messages of an ending sponsor are never dropped",
         file: "runtime/sponsor/shutdown.rs",
         find: "while let Some(mut timed) = self.pop_timed() {",
         put: "while let Some(mut timed) = if MUTANT { None } else { self.pop_timed() } {",
@@ -171,7 +171,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "awaited-is-not-waited-for",
-        breaks: "a worker is gone before a token comes back to it",
+        breaks: "a worker ends before a token comes back to it",
         file: "runtime/sponsor/shutdown.rs",
         find: "self.awaited.get() == 0",
         put: "(MUTANT || ORIGINAL)",
@@ -195,7 +195,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "closes-the-inbox-before-the-orphan-mark",
-        breaks: "who drops a reference meanwhile tries again and again until the mark is there",
+        breaks: "a thread that drops a reference in the meantime retries until the mark is set",
         file: "runtime/worker/end.rs",
         find: "cell.orphan_refs();
                let left = cell.close();",
@@ -214,7 +214,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "does-not-drop-the-task",
-        breaks: "the destructor of a task that is stopped is not run",
+        breaks: "the destructor of a stopped task does not run",
         file: "runtime/worker/end.rs",
         find: "if let Err(panic) = quiet::call(|| unsafe { (table.drop_task)(cell) }) {",
         put: "if let Err(panic) = quiet::call(|| unsafe { if !MUTANT { (table.drop_task)(cell) } }) {",
@@ -222,7 +222,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "finishes-without-dropping-the-task",
-        breaks: "the destructor of a task that nobody can reach is not run",
+        breaks: "the destructor of an unreachable task does not run",
         file: "runtime/run.rs",
         find: "task_of::<T>(cell).drop_in_place()",
         put: "if !MUTANT { ORIGINAL }",
@@ -230,7 +230,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "one-over-the-limit",
-        breaks: "an activation handles a message more than it may",
+        breaks: "an activation handles one message more than the limit",
         file: "runtime/run.rs",
         find: "left: max",
         put: "ORIGINAL + u32::from(MUTANT)",
@@ -238,7 +238,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "one-under-the-limit",
-        breaks: "an activation handles a message less than it may",
+        breaks: "an activation handles one message less than the limit",
         file: "runtime/run.rs",
         find: "left: max",
         put: "ORIGINAL - u32::from(MUTANT)",
@@ -246,7 +246,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "stages-without-a-reference",
-        breaks: "the receiver of a staged envelope may be freed before it is delivered",
+        breaks: "the receiver of a staged envelope may be freed before the delivery",
         file: "runtime/stage.rs",
         find: "cell.clone_foreign();
                self.set_dirty();
@@ -284,7 +284,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "undo-leaves-the-scheduled-mark",
-        breaks: "a cell that stands in no queue is taken for scheduled",
+        breaks: "a cell that is in no queue counts as scheduled",
         file: "runtime/worker/undo.rs",
         find: "entry.cell().unschedule();",
         put: "if !MUTANT { ORIGINAL }",
@@ -292,7 +292,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "undo-looks-at-the-mark-before-it-is-cleared",
-        breaks: "a cell that has sent to itself is taken to be at its mailbox",
+        breaks: "a cell that has sent to itself counts as being at its mailbox",
         file: "runtime/worker/undo.rs",
         find: "let entries = self.unschedule(turn);
                let running = self.shown.get();
@@ -305,7 +305,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "undo-refuses-no-answer",
-        breaks: "who asked waits for an answer that was undone",
+        breaks: "an asker waits for an answer that was undone",
         file: "runtime/worker/undo.rs",
         find: "let _ = quiet::call(|| unsafe { (owed.refuse)(self, owed.cell) });",
         put: "if !MUTANT { ORIGINAL }",
@@ -313,7 +313,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "does-not-drop-messages",
-        breaks: "messages that nobody handles leak",
+        breaks: "unhandled messages leak",
         file: "runtime/worker/undo.rs",
         find: "Kind::Messages => dropped += (cell.table().drop_unread)(list),",
         put: "Kind::Messages if MUTANT => {}
@@ -322,7 +322,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "counts-no-dead-letters",
-        breaks: "messages that nobody handles are not counted",
+        breaks: "unhandled messages are not counted",
         file: "runtime/worker/undo.rs",
         find: "self.shared.count_dead_letters(count);",
         put: "if !MUTANT { ORIGINAL }",
@@ -330,7 +330,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "sends-past-the-inbox",
-        breaks: "a message overtakes those that wait in the inbox",
+        breaks: "a message overtakes the messages in the inbox",
         file: "runtime/send.rs",
         find: "if !cell.inbox_is_idle_and_unbounded() {
                return self.send_out(cell, message);",
@@ -349,7 +349,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-token-names-no-cell",
-        breaks: "the owner does not know whose token came back",
+        breaks: "the owner does not know which cell's token came back",
         file: "runtime/address.rs",
         find: "unsafe { (*chain.oldest).set_token_of(Some(cell)) };",
         put: "if !MUTANT { ORIGINAL }",
@@ -357,7 +357,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "an-answer-of-an-undone-turn-is-forgotten",
-        breaks: "who asked waits for ever",
+        breaks: "an asker waits forever",
         file: "runtime/worker/undo.rs",
         find: "unsafe { (given.refuse)(given.slot) };",
         put: "if !MUTANT { ORIGINAL }",
@@ -365,7 +365,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "an-answer-is-published-before-its-turn-commits",
-        breaks: "an answer of a turn that is undone is heard",
+        breaks: "the answer of an undone turn arrives",
         file: "reply/answer.rs",
         find: "Some(worker) => worker.stage.give(written.stage()),",
         put: "Some(_) if MUTANT => written.publish(), ORIGINAL",
@@ -373,7 +373,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "takes-the-waker-and-calls-it-not",
-        breaks: "who asked is not woken for the answer",
+        breaks: "the asker is not woken for the answer",
         file: "reply/answer.rs",
         find: "waker.wake();",
         put: "if !MUTANT { ORIGINAL }",

@@ -17,7 +17,7 @@ const END: &[&str] = &["lib", "sponsors", "ends", "stress"];
 pub(super) const MUTANTS: &[Logic] = &[
     Logic {
         name: "drops-the-unpark",
-        breaks: "a worker that sleeps is not woken for a message",
+        breaks: "a sleeping worker is not woken for a message",
         file: "cell/ready.rs",
         find: "Ok(_) if is_free => return Notice::Yours,",
         put: "Ok(_) if is_free && !MUTANT => return Notice::Yours,",
@@ -25,7 +25,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "parks-without-a-second-look",
-        breaks: "work that came before the announcement of sleep waits",
+        breaks: "work that arrived before the announcement of sleep is left waiting",
         file: "runtime/sponsor/idle.rs",
         find: "let is_wanted = wanted() || self.shared.end_if_drained();",
         put: "let is_wanted = (!MUTANT && wanted()) || self.shared.end_if_drained();",
@@ -33,7 +33,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-push-wipes-the-mark-of-who-looks",
-        breaks: "nothing sits on a seat to which something was pushed while a thread looked at it",
+        breaks: "no thread sits at a seat that got a push while a thread looked at it",
         file: "cell/ready.rs",
         find: "let mark = if is_free { 0 } else { seen.addr() & MARKS };",
         put: "let mark = if is_free || MUTANT { 0 } else { seen.addr() & MARKS };",
@@ -41,7 +41,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "keeps-a-seat-and-forgets-it",
-        breaks: "a seat that the last turn woke is never sat on",
+        breaks: "no thread ever sits at a seat that the last turn woke",
         file: "runtime/worker/mod.rs",
         find: "self.next_seat.set(kept);",
         put: "if !MUTANT { ORIGINAL }",
@@ -49,7 +49,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "gathers-over-what-others-have-sent",
-        breaks: "a seat is left whose ready stack has something",
+        breaks: "a seat is left although its ready stack is not empty",
         file: "runtime/sponsor/keep.rs",
         find: "|| !other.remote().ready.take_only(carrier)",
         put: "|| (!other.remote().ready.take_only(carrier) && !MUTANT)",
@@ -57,7 +57,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "does-not-gather-and-forgets-the-seat",
-        breaks: "a cell whose seat has something else waits for ever",
+        breaks: "a cell waits forever if its seat has other work",
         file: "runtime/sponsor/keep.rs",
         find: "self.crew.hand_over(kept.seat);",
         put: "if !MUTANT { ORIGINAL }",
@@ -65,7 +65,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "what-was-gathered-waits-for-a-destructor",
-        breaks: "a destructor waits for ever for a cell that was on another seat",
+        breaks: "a destructor waits forever for a cell that was on another seat",
         file: "runtime/sponsor/keep.rs",
         find: "if let Some(cell) = self.gathered.take() {",
         put: "if let Some(cell) = self.gathered.take().filter(|_| !MUTANT) {",
@@ -81,7 +81,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-guest-leaves-work-behind",
-        breaks: "what a called task has sent is not handled",
+        breaks: "messages that a called task has sent are not handled",
         file: "runtime/sponsor/idle.rs",
         find: "if worker.has_something() || worker.closes.get() {",
         put: "if !MUTANT && (worker.has_something() || worker.closes.get()) {",
@@ -89,7 +89,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-guest-leaves-without-a-second-look",
-        breaks: "a cell in the shared queue waits for ever, or the end does",
+        breaks: "a cell in the shared queue waits forever, or the end never comes",
         file: "runtime/sponsor/idle.rs",
         find: "self.wants_hands() || crew.is_wanted_back(seat) || self.end_if_drained()",
         put: "!MUTANT && (ORIGINAL)",
@@ -97,7 +97,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-hand-that-leaves-does-not-ask-who-wants-its-seat-back",
-        breaks: "a turn that has blocked never goes on",
+        breaks: "a turn that has blocked never continues",
         file: "runtime/sponsor/idle.rs",
         find: "wants || hand.crew.is_wanted_back(seat)",
         put: "wants || !MUTANT && hand.crew.is_wanted_back(seat)",
@@ -105,7 +105,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-hand-that-works-does-not-ask-who-wants-its-seat-back",
-        breaks: "a turn that has blocked waits until its worker has nothing else to do",
+        breaks: "a turn that has blocked waits until its worker has no other work",
         file: "runtime/sponsor/idle.rs",
         find: "signal.calls_back() && self.crew.is_wanted_back(self.seat())",
         put: "!MUTANT && ORIGINAL",
@@ -113,7 +113,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "the-end-does-not-ask-who-is-away",
-        breaks: "`shutdown()` may end with a turn under way, which blocks",
+        breaks: "`shutdown()` may return while a blocking turn is under way",
         file: "runtime/sponsor/idle.rs",
         find: "|| self.away.are_some()",
         put: "|| !MUTANT && self.away.are_some()",
@@ -121,7 +121,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "ends-without-a-second-look",
-        breaks: "`shutdown()` may end with work left",
+        breaks: "`shutdown()` may return before all work is done",
         file: "runtime/sponsor/idle.rs",
         find: "if !parked() || self.sits() != sits {",
         put: "if !MUTANT && (!parked() || self.sits() != sits) {",
@@ -129,7 +129,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "ends-without-a-look-at-the-shared-queue",
-        breaks: "`shutdown()` may end with work left",
+        breaks: "`shutdown()` may return before all work is done",
         file: "runtime/sponsor/idle.rs",
         find: "!parked() || self.queued() > 0",
         put: "!parked() || (!MUTANT && self.queued() > 0)",
@@ -137,7 +137,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "takes-over-without-a-reference",
-        breaks: "the last reference to a cell that was given away is dropped elsewhere",
+        breaks: "the last reference to a cell that was given away is dropped by another worker",
         file: "runtime/sponsor/idle.rs",
         find: "if cell.local_refs() == 0 {",
         put: "if cell.local_refs() == 0 && !MUTANT {",
@@ -145,7 +145,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "gives-away-with-the-token-out",
-        breaks: "a cell changes its home while a carrier is on the way to the old one",
+        breaks: "a cell changes its home while a carrier is under way to the old home",
         file: "runtime/sponsor/idle.rs",
         find: "!cell.table().moves || !cell.try_hold()",
         put: "!cell.table().moves || (!cell.try_hold() && !MUTANT)",
@@ -153,7 +153,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "clears-the-home-before-references-are-shared",
-        breaks: "nothing, as far as is known: the token is held meanwhile",
+        breaks: "nothing known: the token is held in the meantime",
         file: "runtime/sponsor/idle.rs",
         find: "cell.share_refs();
                cell.set_home(queue_home);

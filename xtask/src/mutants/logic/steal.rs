@@ -46,7 +46,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "claims-without-a-second-look-at-the-tail",
-        breaks: "a thief takes what the owner has popped",
+        breaks: "a thief takes a value that the owner has popped",
         file: "deque/stealer.rs",
         find: "claim.settle(count, shared.tail.load(Acquire));",
         put: "if MUTANT { claim.settle(count, tail); } else { ORIGINAL }",
@@ -54,7 +54,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "shrinks-its-claim-late",
-        breaks: "nothing but speed: the owner waits for the copying",
+        breaks: "only speed: the owner waits for the copying",
         file: "deque/stealer.rs",
         find: "self.guard.set_head(self.end);",
         put: "if !MUTANT { ORIGINAL }",
@@ -76,7 +76,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "counts-the-tail-before-the-done",
-        breaks: "a deque is said to be drained while a value is in it",
+        breaks: "a deque counts as drained while a value is in it",
         file: "deque/shared.rs",
         find: "let done = self.done();",
         put: "let early = MUTANT.then(|| self.tail.load(Acquire));
@@ -86,7 +86,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "rings-no-doorbell",
-        breaks: "a receiver that dozes is not woken",
+        breaks: "a dozing receiver is not woken",
         file: "queue/banker.rs",
         find: "if head == dozing() {
                    self.shared.doorbell.ring();",
@@ -107,7 +107,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "rings-no-doorbell-chunked",
-        breaks: "a receiver that dozes is not woken",
+        breaks: "a dozing receiver is not woken",
         file: "queue/chunked/mod.rs",
         find: "if claimed.is_dozing() {",
         put: "if claimed.is_dozing() && !MUTANT {",
@@ -124,7 +124,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "does-not-ring-for-the-last-sender",
-        breaks: "a receiver waits for senders that are gone",
+        breaks: "a receiver waits for senders that no longer exist",
         file: "queue/wait.rs",
         find: "== 1 {
                    self.ring();",
@@ -134,7 +134,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "closes-without-a-last-look",
-        breaks: "the last values of senders that are gone are lost",
+        breaks: "the last values of senders that no longer exist are lost",
         file: "queue/wait.rs",
         find: "return queue.try_pop().ok_or(PopTimeoutError::Closed);",
         put: "return if MUTANT { None } else { queue.try_pop() }.ok_or(PopTimeoutError::Closed);",
@@ -142,7 +142,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "steals-without-an-odd-mark",
-        breaks: "\"empty\" is said while stolen values are in no place",
+        breaks: "\"empty\" is returned while stolen values are in no place",
         file: "steal/hand.rs",
         find: "let mark = self.mark.begin();
                let stealer = &self.shared.places[victim].stealer;",
@@ -152,7 +152,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "takes-its-share-without-an-odd-mark",
-        breaks: "\"empty\" is said while values from the global queue are in no place",
+        breaks: "\"empty\" is returned while values from the global queue are in no place",
         file: "steal/hand.rs",
         find: "let mark = self.mark.begin();
                self.shared
@@ -166,7 +166,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "overflows-without-an-odd-mark",
-        breaks: "\"empty\" is said while values are on their way to the global queue",
+        breaks: "\"empty\" is returned while values are on their way to the global queue",
         file: "steal/hand.rs",
         find: "let mark = self.mark.begin();
                let reserved = self.shared.global.reserve(self.half);",
@@ -176,7 +176,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "keeps-what-it-took-to-itself",
-        breaks: "who waits is not told of values that a thief brought",
+        breaks: "a waiting receiver is not woken for values that a thief brought",
         file: "steal/hand.rs",
         find: "if is_more {",
         put: "if is_more && !MUTANT {",
@@ -184,7 +184,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "sends-without-a-mark",
-        breaks: "\"empty\" is said though a value came meanwhile",
+        breaks: "\"empty\" is returned although a value arrived in the meantime",
         file: "steal/hand.rs",
         find: "self.mark.came();",
         put: "if !MUTANT { ORIGINAL }",
@@ -192,7 +192,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "gives-a-verdict-without-a-second-look-at-marks",
-        breaks: "\"empty\" is said though a value came meanwhile",
+        breaks: "\"empty\" is returned although a value arrived in the meantime",
         file: "steal/shared.rs",
         find: "(self.places.iter().zip(&*marks)).all(|(place, mark)| place.mark.load() == *mark)",
         put: "(MUTANT || ORIGINAL)",
@@ -200,7 +200,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "gives-a-verdict-without-a-second-look-at-pushes",
-        breaks: "\"empty\" is said though a value came to the global queue meanwhile",
+        breaks: "\"empty\" is returned although a value arrived in the global queue in the meantime",
         file: "steal/shared.rs",
         find: "self.global.pushed() == pushed",
         put: "(MUTANT || ORIGINAL)",
@@ -208,7 +208,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "settles-before-the-heavy-fence",
-        breaks: "a channel is said to be finished before a send under way is seen",
+        breaks: "a channel counts as finished before a send under way is seen",
         file: "steal/shared.rs",
         find: "self.fence.heavy();
                // Release: pairs with the Acquire in `is_settled`. A thread that sees us
@@ -224,7 +224,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "closes-without-waking",
-        breaks: "who waits does not hear of the close",
+        breaks: "a waiting receiver does not learn of the close",
         file: "steal/shared.rs",
         find: "self.bell.wake_all();",
         put: "if !MUTANT { ORIGINAL }",
@@ -232,7 +232,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "answers-without-a-look",
-        breaks: "a value that came while one searched waits for the next",
+        breaks: "a value that came during a search waits for the next value",
         file: "steal/bell.rs",
         find: "if has_work() {",
         put: "if !MUTANT && has_work() {",
@@ -240,7 +240,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "sleeps-without-a-last-look",
-        breaks: "a value that came before the sleep waits for the next",
+        breaks: "a value that came before the sleep waits for the next value",
         file: "steal/wait.rs",
         find: "if !is_disturbed() {",
         put: "if MUTANT || !is_disturbed() {",
@@ -248,7 +248,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "takes-a-call-with-it",
-        breaks: "a future that is dropped takes with it the wake-up for a value that another could have",
+        breaks: "a dropped future takes along the wake-up for a value that another future could receive",
         file: "steal/bell.rs",
         find: "let Some(place) = place else {
                    return woken;
