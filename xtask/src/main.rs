@@ -13,6 +13,8 @@ mod tidy;
 
 mod mutants;
 
+mod why;
+
 mod steps;
 
 mod report;
@@ -34,7 +36,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run every step below but `sanitize`, `lines`, `sizes` and `mutants`, and sum up.
+    /// Run every step below but `sanitize`, `lines`, `sizes`, `why` and `mutants`, and sum up.
     Ci {
         /// Stop at the first failure instead of running all.
         #[arg(long)]
@@ -68,6 +70,8 @@ enum Task {
     Lines,
     /// Count the crates of the first build and of hello-world, time both, and count public names.
     Sizes,
+    /// Measure Garrick beside other libraries, and put the table and the chart into the README.
+    Why,
     /// Weaken memory orderings and break the logic, and see which models and tests notice.
     Mutants(mutants::Options),
 }
@@ -92,6 +96,7 @@ fn main() -> Result<ExitCode> {
         Task::Sanitize => steps::SANITIZE,
         Task::Lines => steps::LINES,
         Task::Sizes => steps::SIZES,
+        Task::Why => steps::WHY,
         Task::Mutants(options) => return mutants::run(&workspace, &options),
     };
     Ok(report::run(&workspace, &[step], true))

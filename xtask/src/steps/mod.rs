@@ -1,4 +1,4 @@
-//! Steps of `cargo xtask ci`, and `sanitize`, `lines` and `sizes`, which are not part of
+//! Steps of `cargo xtask ci`, and `sanitize`, `lines`, `sizes` and `why`, which are not part of
 //! it.
 //!
 //! Each step takes the workspace, prints its progress, and returns a short text on its coverage.
@@ -10,6 +10,7 @@ mod verify;
 
 use anyhow::Result;
 
+use crate::why;
 use crate::workspace::Workspace;
 
 /// All commands of `garrick`, in a build of the whole workspace.
@@ -76,6 +77,10 @@ pub(crate) const BENCH: Step = Step {
 pub(crate) const SANITIZE: Step = Step {
     name: "sanitize",
     run: verify::sanitize,
+};
+pub(crate) const WHY: Step = Step {
+    name: "why",
+    run: why::why,
 };
 pub(crate) const SIZES: Step = Step {
     name: "sizes",

@@ -4,7 +4,9 @@
 //! the order inside the folder. A name that a file re-exports counts as the module that it comes
 //! from. A file may use all modules that it declares. Test code is exempt.
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 
 use syn::{Item, UseTree};
 
@@ -18,7 +20,6 @@ type Ring = (&'static str, &'static str, &'static [&'static str]);
 /// The rings that are left to cut. This list only gets shorter.
 const RINGS: &[Ring] = &[
     ("garrick-actor", "future", &["gate", "shared"]),
-    ("garrick-actor", "mailbox", &["inlet", "latest", "outlet"]),
     ("garrick-actor", "route", &["policy", "router"]),
     ("garrick-actor", "supervise", &["face", "member", "note"]),
     ("garrick-actor", "supervise::crew", &["plan", "slot"]),
@@ -74,6 +75,8 @@ pub(crate) struct Layers {
     package: String,
     /// The folders by their paths in the crate; the root's is empty.
     folders: HashMap<Vec<String>, Folder>,
+    /// Places in [`RINGS`] of those that a use upwards was found for.
+    found: RefCell<BTreeSet<usize>>,
 }
 
 /// The modules that one file declares.
@@ -92,6 +95,7 @@ impl Layers {
         Self {
             package: package.to_owned(),
             folders: sources.iter().map(folder).collect(),
+            found: RefCell::default(),
         }
     }
 
@@ -127,12 +131,43 @@ impl Layers {
     /// Returns true if two modules of a folder are in one ring of [`RINGS`].
     fn is_ring(&self, folder: &[String], one: &str, other: &str) -> bool {
         let folder = folder.join("::");
-        RINGS.iter().any(|(package, place, ring)| {
+        let place = RINGS.iter().position(|(package, place, ring)| {
             *package == self.package
                 && *place == folder
                 && ring.contains(&one)
                 && ring.contains(&other)
-        })
+        });
+        self.found.borrow_mut().extend(place);
+        place.is_some()
+    }
+
+    /// Returns a violation for each listed ring of the package that is cut, or names a module that
+    /// is not there. All files of the target have been checked.
+    pub(crate) fn check_rings(&self) -> Vec<Violation> {
+        let found = self.found.borrow();
+        let mut violations = Vec::new();
+        for (at, (package, place, ring)) in RINGS.iter().enumerate() {
+            if *package != self.package {
+                continue;
+            }
+            let words: Vec<String> = place.split("::").map(str::to_owned).collect();
+            let folder = self.folders.get(&words);
+            let is_there =
+                |module: &&str| folder.is_some_and(|folder| folder.layer(module).is_some());
+            if found.contains(&at) && ring.iter().all(is_there) {
+                continue;
+            }
+            violations.push(Violation::new(
+                Path::new("xtask/src/tidy/layers.rs"),
+                1,
+                format!(
+                    "the ring {} of `{package}`'s `{place}` is cut",
+                    ring.join(", ")
+                ),
+                "a list of the rings that are left, with modules that are there",
+            ));
+        }
+        violations
     }
 }
 
@@ -239,6 +274,28 @@ mod tests {
     fn folder() -> [Source; 2] {
         let front = "mod first; mod second; pub(crate) use second::Name; pub(crate) struct Shared;";
         [parse(&[], ROOT), parse(&["middle"], front)]
+    }
+
+    #[test]
+    fn a_listed_ring_that_is_cut_is_found() {
+        let timer = ("garrick-sched", "runtime::timer", ["handle", "owners"]);
+        let front = "pub(crate) mod handle; mod owners;";
+        let own = [parse(&["runtime", "timer"], front)];
+        let layers = Layers::of(timer.0, &own);
+        let wrong = |layers: &Layers| -> Vec<String> {
+            let found = layers.check_rings().into_iter();
+            found.map(|violation| violation.wrong).collect()
+        };
+        let about = |wrong: &[String]| wrong.iter().any(|wrong| wrong.contains(timer.1));
+        assert!(about(&wrong(&layers)), "nothing uses what is below it");
+        let source = parse(&["runtime", "timer", "handle"], "use super::owners::x;");
+        assert!(layers.check(&source).is_empty());
+        assert!(!about(&wrong(&layers)));
+        let without = [parse(&["runtime", "timer"], "pub(crate) mod handle;")];
+        assert!(
+            about(&wrong(&Layers::of(timer.0, &without))),
+            "a module is gone"
+        );
     }
 
     #[test]

@@ -135,7 +135,7 @@ impl Findings {
             reached.extend(tree.sources.iter().map(|source| source.path.clone()));
             if let Some(root) = tree.sources.first() {
                 self.check_root(package, target.kind, root);
-                self.check_sources(package, &tree.sources);
+                self.check_sources(package, target.kind, &tree.sources);
             }
             if target.kind == Kind::Lib {
                 self.check_library(package, &tree.sources);
@@ -175,7 +175,7 @@ impl Findings {
         }
     }
 
-    fn check_sources(&mut self, package: &Package, sources: &[Source]) {
+    fn check_sources(&mut self, package: &Package, kind: Kind, sources: &[Source]) {
         let layers = Layers::of(&package.name, sources);
         for source in sources {
             self.violations.extend(layers.check(source));
@@ -188,6 +188,10 @@ impl Findings {
             self.violations.extend(unfinished::check(source));
             self.violations.extend(english::check(source));
             self.violations.extend(english::widths(source));
+        }
+        let has_library = package.targets.iter().any(|target| target.kind == Kind::Lib);
+        if kind == Kind::Lib || kind == Kind::Bin && !has_library {
+            self.violations.extend(layers.check_rings());
         }
     }
 }

@@ -1,0 +1,76 @@
+//! `cargo xtask why`: measures Garrick beside others, and puts the table and the chart into the
+//! README.
+
+mod chart;
+mod figures;
+
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::process::{Ended, Job};
+use crate::workspace::Workspace;
+use chart::Shade;
+use figures::Figures;
+
+/// Line before the generated part of the README.
+const BEGIN: &str = "<!-- why: begin; `cargo xtask why` writes this -->";
+/// Line after the generated part.
+const END: &str = "<!-- why: end -->";
+
+/// Measures, and writes the table and the charts.
+pub(crate) fn why(workspace: &Workspace) -> Result<String> {
+    let folder = workspace.target.join("why");
+    fs::create_dir_all(&folder)?;
+    let rows = folder.join("rows.json");
+    let measure = Job::cargo(&["rivals", "tell", "ask", "spawn", "idle-memory"])
+        .arguments(&["--seconds-per", "1", "--json"])
+        .arguments(&[&rows]);
+    measure.run()?;
+    let tail = Job::cargo(&["rivals", "latency", "--only", "tail"]).watch()?;
+    ensure!(
+        tail.ended == Ended::Passed,
+        "no latencies:\n{}",
+        tail.output
+    );
+    fs::write(folder.join("tail.txt"), &tail.output)?;
+    let figures = Figures::of(&fs::read_to_string(&rows)?, &tail.output)?;
+    for (shade, name) in [
+        (Shade::LIGHT, "why-light.svg"),
+        (Shade::DARK, "why-dark.svg"),
+    ] {
+        fs::write(
+            workspace.root.join("docs/images").join(name),
+            chart::svg(&figures, shade),
+        )?;
+    }
+    let readme = workspace.root.join("README.md");
+    let text = fs::read_to_string(&readme)?;
+    fs::write(&readme, with(&text, &figures.table())?)?;
+    Ok(format!("{} figures", figures.count()))
+}
+
+/// Returns the text with another generated part.
+fn with(text: &str, part: &str) -> Result<String> {
+    let begin = text.find(BEGIN).context("README.md has no begin of it")?;
+    let end = text.find(END).context("README.md has no end of it")?;
+    ensure!(begin < end, "the end stands before the begin");
+    Ok(format!(
+        "{}{BEGIN}\n\n{part}\n{}",
+        &text[..begin],
+        &text[end..]
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_part_between_the_marks_is_replaced() {
+        let text = format!("a\n{BEGIN}\nold\n{END}\nb\n");
+        let new = with(&text, "new\n").unwrap();
+        assert_eq!(new, format!("a\n{BEGIN}\n\nnew\n\n{END}\nb\n"));
+        assert!(with("no marks", "new").is_err());
+    }
+}
