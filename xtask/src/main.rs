@@ -36,7 +36,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run every step below but `sanitize`, `lines`, `sizes`, `why` and `mutants`, and sum up.
+    /// Run every step below (of `bench` only the benches) but `sanitize`, `lines`, `sizes`, `why` and `mutants`, and sum up.
     Ci {
         /// Stop at the first failure instead of running all.
         #[arg(long)]
@@ -71,7 +71,11 @@ enum Task {
     /// Count the crates of the first build and of hello-world, time both, and count public names.
     Sizes,
     /// Measure Garrick beside other libraries, and put the table and the chart into the README.
-    Why,
+    Why {
+        /// Measure nothing, and draw what was measured last.
+        #[arg(long)]
+        redraw: bool,
+    },
     /// Weaken memory orderings and break the logic, and see which models and tests notice.
     Mutants(mutants::Options),
 }
@@ -96,7 +100,8 @@ fn main() -> Result<ExitCode> {
         Task::Sanitize => steps::SANITIZE,
         Task::Lines => steps::LINES,
         Task::Sizes => steps::SIZES,
-        Task::Why => steps::WHY,
+        Task::Why { redraw: false } => steps::WHY,
+        Task::Why { redraw: true } => steps::REDRAW,
         Task::Mutants(options) => return mutants::run(&workspace, &options),
     };
     Ok(report::run(&workspace, &[step], true))

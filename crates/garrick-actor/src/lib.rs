@@ -69,7 +69,7 @@ pub use garrick_sched::{
 pub use model::actor::Actor;
 pub use model::behavior::{Behavior, BehaviorContext, behavior};
 pub use model::context::Context;
-pub use model::cyclic::{Cyclic, cyclic};
+pub use model::cyclic::cyclic;
 pub use model::next::Next;
 pub use model::outcome::Outcome;
 pub use system::handle::Handle;

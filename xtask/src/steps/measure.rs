@@ -49,7 +49,7 @@ fn programs() -> Result<Vec<Executable>> {
 
 /// Builds every benchmark and runs each for a moment. Real measurements use the profile `measure`,
 /// which would only take time here: every dependency would be built once more.
-pub(super) fn bench(workspace: &Workspace) -> Result<String> {
+pub(super) fn benches(workspace: &Workspace) -> Result<String> {
     let mut benches = Vec::new();
     if workspace.targets(Kind::Bench).next().is_some() {
         let build = Job::cargo(&["bench", "--workspace", "--bench", "*", "--no-run"]).optimized();
@@ -59,11 +59,17 @@ pub(super) fn bench(workspace: &Workspace) -> Result<String> {
                 .environment(QUICK_VARIABLE, "1")
         })?;
     }
+    Ok(format!("{} benches", benches.len()))
+}
+
+/// Runs the benchmarks and all scenarios of the command for a moment.
+pub(super) fn bench(workspace: &Workspace) -> Result<String> {
+    let benches = benches(workspace)?;
     let command = of_kind(programs()?, &TargetKind::Bin);
     run_each(workspace, &command, BENCH_LIMIT, |job| {
         job.arguments(&["bench", QUICK])
     })?;
-    Ok(format!("{} benches, and the command", benches.len()))
+    Ok(format!("{benches}, and the command"))
 }
 
 /// Counts the lines that more than one thread writes, and prints the table.

@@ -27,7 +27,7 @@ pub(crate) struct Step {
 
 /// Steps of `ci`, with cheap and informative steps first.
 pub(crate) const CI: &[Step] = &[
-    TIDY, FMT, CLIPPY, DOCS, TOOLS, TEST, DOCTEST, STRESS, LOOM, EXAMPLES, BENCH,
+    TIDY, FMT, CLIPPY, DOCS, TOOLS, TEST, DOCTEST, STRESS, LOOM, EXAMPLES, BENCHES,
 ];
 
 pub(crate) const TIDY: Step = Step {
@@ -70,6 +70,11 @@ pub(crate) const EXAMPLES: Step = Step {
     name: "examples",
     run: measure::examples,
 };
+/// A test of `garrick-cli` runs each scenario of the command, so `ci` needs no second run of them.
+const BENCHES: Step = Step {
+    name: "benches",
+    run: measure::benches,
+};
 pub(crate) const BENCH: Step = Step {
     name: "bench",
     run: measure::bench,
@@ -81,6 +86,11 @@ pub(crate) const SANITIZE: Step = Step {
 pub(crate) const WHY: Step = Step {
     name: "why",
     run: why::why,
+};
+/// Draws what `why` has measured last.
+pub(crate) const REDRAW: Step = Step {
+    name: "why",
+    run: why::redraw,
 };
 pub(crate) const SIZES: Step = Step {
     name: "sizes",

@@ -189,7 +189,10 @@ impl Findings {
             self.violations.extend(english::check(source));
             self.violations.extend(english::widths(source));
         }
-        let has_library = package.targets.iter().any(|target| target.kind == Kind::Lib);
+        let has_library = package
+            .targets
+            .iter()
+            .any(|target| target.kind == Kind::Lib);
         if kind == Kind::Lib || kind == Kind::Bin && !has_library {
             self.violations.extend(layers.check_rings());
         }

@@ -15,14 +15,18 @@ use figures::Figures;
 
 /// Line before the generated part of the README.
 const BEGIN: &str = "<!-- why: begin; `cargo xtask why` writes this -->";
+/// Folder of the measurement, in cargo's target folder, and the files in it.
+const FOLDER: &str = "why";
+const ROWS: &str = "rows.json";
+const TAIL: &str = "tail.txt";
 /// Line after the generated part.
 const END: &str = "<!-- why: end -->";
 
 /// Measures, and writes the table and the charts.
 pub(crate) fn why(workspace: &Workspace) -> Result<String> {
-    let folder = workspace.target.join("why");
+    let folder = workspace.target.join(FOLDER);
     fs::create_dir_all(&folder)?;
-    let rows = folder.join("rows.json");
+    let rows = folder.join(ROWS);
     let measure = Job::cargo(&["rivals", "tell", "ask", "spawn", "idle-memory"])
         .arguments(&["--seconds-per", "1", "--json"])
         .arguments(&[&rows]);
@@ -33,8 +37,15 @@ pub(crate) fn why(workspace: &Workspace) -> Result<String> {
         "no latencies:\n{}",
         tail.output
     );
-    fs::write(folder.join("tail.txt"), &tail.output)?;
-    let figures = Figures::of(&fs::read_to_string(&rows)?, &tail.output)?;
+    fs::write(folder.join(TAIL), &tail.output)?;
+    redraw(workspace)
+}
+
+/// Writes the table and the charts of the last measurement.
+pub(crate) fn redraw(workspace: &Workspace) -> Result<String> {
+    let folder = workspace.target.join(FOLDER);
+    let read = |name| fs::read_to_string(folder.join(name)).context("nothing was measured yet");
+    let figures = Figures::of(&read(ROWS)?, &read(TAIL)?)?;
     for (shade, name) in [
         (Shade::LIGHT, "why-light.svg"),
         (Shade::DARK, "why-dark.svg"),

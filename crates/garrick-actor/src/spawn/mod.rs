@@ -24,6 +24,7 @@ mod builder;
 
 mod supervised;
 
+pub use crate::model::cyclic::Cyclic;
 pub use builder::Spawn;
 pub use kind::{Handles, OfActor, OfAsync, OfFactory, OfFunction, SpawnAt, Spawnable};
 pub use options::{Own, Plain, Set};
