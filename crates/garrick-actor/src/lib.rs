@@ -1,10 +1,11 @@
 //! The actor model: addresses, behaviors, transactional turns, asks.
 //!
-//! An [`Actor`] is state with a mailbox. It handles one message at a time. The effects that it
-//! requests through its [`Context`] take place when the turn ends well, or not at all. An
-//! [`Address`] is the capability to send to an actor, and all that other actors know of it. A
-//! [`behavior`] is an actor written as a closure. Its only state is the behavior that it becomes. A
-//! [`System`] runs actors on a pool of threads, a [`Local`] on the caller's thread.
+//! An [`Actor`] is state with a mailbox. It handles one message at a time. Handling a message is
+//! called a *turn*. The effects that an actor requests through its [`Context`] take place together
+//! when the turn commits. If the turn fails, none of them takes place. Other actors know an actor
+//! only by its [`Address`], to which they send messages. A [`behavior`] is an actor written as a
+//! closure. It can replace its closure for the next message. A [`System`] runs actors on a pool of
+//! threads, and a [`Local`] runs them on the caller's thread.
 //!
 //! # Examples
 //! ```
@@ -76,7 +77,7 @@ pub use system::handle::Handle;
 pub use system::local::Local;
 pub use system::pool::System;
 
-/// Receivers that every sender runs itself.
+/// Receivers without a thread or mailbox: each sender runs the receiver's function itself.
 pub mod door {
     pub use garrick_sched::{Door, Notice, door};
 }

@@ -22,6 +22,7 @@ use std::time::Duration;
 use garrick_sched::{Address, Flow, Nanos, SendError, Task, Timer, TrySendError, Turn, nanos};
 
 use crate::model::context::Context;
+use crate::quiet;
 
 /// Notifies an alarm that its time has come.
 struct Due;
@@ -61,7 +62,10 @@ where
                 true
             }
             // The next message tells of this period too.
-            Err(TrySendError::Full(_)) => true,
+            Err(TrySendError::Full(msg)) => {
+                quiet::drop(msg);
+                true
+            }
             Err(TrySendError::Stopped(_)) => false,
         };
         if goes_on && self.set(turn, &turn.address()).is_ok() {

@@ -439,3 +439,128 @@ fn two_actors_know_each_other_from_the_start() {
     assert_eq!(ask(&local, &never, 1), None);
     assert!(never.is_stopped());
 }
+
+#[test]
+fn a_supervised_actor_frees_the_place_of_a_message_when_its_turn_begins() {
+    let system = System::builder().workers(1).start().unwrap();
+    let tree = Supervisor::new("app", Strategy::OneForOne)
+        .spawn(&system.handle())
+        .unwrap();
+    let child = || {
+        behavior(|(left, reply): (u32, Reply<u32>), cx| {
+            let me = cx.address();
+            if left == 0 {
+                return reply.send(7);
+            }
+            // The only place is free while this turn runs.
+            cx.blocking(move || me.send((left - 1, reply)).unwrap());
+        })
+    };
+    let mailbox = Mailbox::bounded(1, OnFull::Wait).unwrap();
+    let child = system
+        .actor(child)
+        .mailbox(mailbox)
+        .supervised_by(&tree)
+        .spawn()
+        .unwrap();
+    assert_eq!(child.ask(|reply| (3, reply)).wait(), Ok(7));
+    tree.stop().wait().unwrap();
+}
+
+#[test]
+fn an_actor_with_a_bound_for_a_system_that_has_ended_lives_here() {
+    let (_, local) = common::local();
+    let far = System::builder().workers(1).start().unwrap();
+    let handle = far.handle();
+    far.shutdown();
+    let (told, heard) = mpsc::channel();
+    let parent = local.spawn(behavior(move |undoes: bool, cx| {
+        let told = told.clone();
+        let child = cyclic(move |_: &Context<'_, Msg>| {
+            told.send(undoes).unwrap();
+            Sum(0)
+        });
+        let mailbox = Mailbox::bounded(1, OnFull::Fail).unwrap();
+        drop(cx.actor(child).on(&handle).mailbox(mailbox).spawn());
+        if undoes {
+            garrick_actor::Next::Undo
+        } else {
+            garrick_actor::Next::Continue
+        }
+    }));
+    parent.send(true).unwrap();
+    parent.send(false).unwrap();
+    settle(&local);
+    assert_eq!(local.handle().failures(), 0);
+    assert_eq!(
+        heard.try_iter().collect::<Vec<_>>(),
+        [false],
+        "an undone turn spawns nothing"
+    );
+}
+
+#[test]
+fn the_message_of_a_silence_comes_in_above_the_bound() {
+    let (clock, local) = common::local();
+    let (told, heard) = mpsc::channel();
+    let quiet = behavior(move |n: u32, _| told.send(n).unwrap());
+    let quiet = local
+        .actor(quiet)
+        .receive_timeout(Duration::from_millis(10), || 0)
+        .mailbox(Mailbox::bounded(1, OnFull::Fail).unwrap())
+        .spawn();
+    settle(&local);
+    let place = local.block_on(quiet.place());
+    clock.advance(Duration::from_millis(11));
+    settle(&local);
+    drop(place);
+    quiet.send(1).unwrap();
+    settle(&local);
+    clock.advance(Duration::from_millis(11));
+    settle(&local);
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [0, 1, 0]);
+}
+
+#[test]
+fn a_mapped_address_has_the_bound_of_its_target() {
+    let (_, local) = common::local();
+    let (told, heard) = mpsc::channel();
+    let lengths = behavior(move |n: usize, _| told.send(n).unwrap());
+    let mailbox = Mailbox::bounded(1, OnFull::Wait).unwrap();
+    let lengths = local.actor(lengths).mailbox(mailbox).spawn();
+    let words = lengths.contramap(str::len);
+    assert_eq!((words.capacity(), words.waiting()), (Some(1), Some(0)));
+    words.try_send("one").unwrap();
+    assert_eq!(words.try_send("two"), Err(TrySendError::Full("two")));
+    // The future waits, and the thread runs the actor meanwhile.
+    local.block_on(async {
+        words.send_async("three").await.unwrap();
+        words.send_async("twelve").await.unwrap();
+    });
+    settle(&local);
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [3, 5, 6]);
+    lengths.stop();
+    settle(&local);
+    assert_eq!(words.try_send("late"), Err(TrySendError::Stopped("late")));
+}
+
+#[test]
+fn a_path_has_the_actors_type_also_behind_a_mailbox() {
+    let (_, local) = common::local();
+    struct Shows;
+    impl Actor for Shows {
+        type Msg = Reply<String>;
+        type Outcome = ();
+
+        fn receive(&mut self, reply: Reply<String>, cx: &mut Context<'_, Self::Msg>) {
+            reply.send(cx.path().to_string());
+        }
+    }
+    for shows in [
+        local.spawn(Shows),
+        local.actor(Shows).mailbox(Mailbox::priority(|_| 0)).spawn(),
+    ] {
+        let path = local.block_on(shows.ask(|reply| reply)).unwrap();
+        assert!(path.starts_with("/user/Shows@"), "{path}");
+    }
+}

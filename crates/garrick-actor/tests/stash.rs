@@ -303,3 +303,26 @@ fn behaviors_put_messages_aside_for_what_they_become() {
     settle(&local);
     assert_eq!(heard.try_iter().collect::<Vec<_>>(), [4]);
 }
+
+#[test]
+fn the_stash_of_an_actor_behind_a_mailbox_is_never_found_by_another_one() {
+    let (_, local) = common::local();
+    let mailbox = || Mailbox::bounded(8, OnFull::DropOldest).unwrap();
+    let keeps = behavior(|word: &str, cx| cx.stash(word).unwrap());
+    let keeper = local.actor(keeps).mailbox(mailbox()).spawn();
+    keeper.send("secret").unwrap();
+    settle(&local);
+    let id = keeper.id();
+    drop(keeper);
+    let (told, heard) = channel();
+    let opens = behavior(move |word: &str, cx| match word {
+        "open" => told.send(cx.unstash_all()).unwrap(),
+        _ => told.send(100).unwrap(),
+    });
+    let other = local.actor(opens).mailbox(mailbox()).spawn();
+    other.send("open").unwrap();
+    settle(&local);
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [0]);
+    // It could not be reached any more, so it is gone, with its stash.
+    assert_eq!(local.handle().dead_letters(), 1, "{id}");
+}

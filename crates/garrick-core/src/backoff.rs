@@ -1,7 +1,7 @@
 //! Delays before restarts, and a limit on the number of restarts.
 //!
-//! Supervisors of actors and stages of pipelines share these types. They are plain values: nothing
-//! here is shared between threads.
+//! Supervisors of actors and stages of pipelines share these types. They are plain values, and
+//! nothing in this module is shared between threads.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,7 +11,8 @@ use crate::random::mix;
 /// Exponential delays before restarts.
 ///
 /// The first delay is short, and each further delay is twice as long, up to a limit. Random jitter
-/// shortens each delay, so that children that failed together do not restart together.
+/// shortens each delay. So children that failed at the same time do not all restart at the same
+/// time.
 ///
 /// # Examples
 /// ```
@@ -43,8 +44,8 @@ impl Backoff {
         reset_after: Duration::ZERO,
     };
 
-    /// Creates delays of `first`, twice `first`, and so on up to `max`, with a jitter of 0.2. A
-    /// child that was up for `max` starts again with `first`.
+    /// Creates delays of `first`, twice `first`, and so on up to `max`, with a jitter of 0.2. After
+    /// a child has been up for `max`, its next delay is `first` again.
     #[must_use]
     pub fn exponential(first: Duration, max: Duration) -> Self {
         Self {
@@ -70,15 +71,15 @@ impl Backoff {
         self
     }
 
-    /// Sets how long a child must have been up to start again with the first delay.
+    /// Sets the uptime after which a child starts again with the first delay.
     #[must_use]
     pub fn reset_after(mut self, up: Duration) -> Self {
         self.reset_after = up;
         self
     }
 
-    /// Returns the delay before a restart that follows `restarts` earlier restarts. `random` is any
-    /// number and determines the jitter.
+    /// Returns the delay before a restart that follows `restarts` earlier restarts. `random`
+    /// determines the jitter. It can be any number.
     #[must_use]
     pub fn wait(&self, restarts: u32, random: u64) -> Duration {
         let factor = 1u32.checked_shl(restarts).unwrap_or(u32::MAX);
@@ -89,7 +90,7 @@ impl Backoff {
         Duration::try_from_secs_f64(seconds).map_or(whole, |wait| wait.min(whole))
     }
 
-    /// Returns how long a child must have been up to start again with the first delay.
+    /// Returns the uptime after which a child starts again with the first delay.
     pub fn resets_after(&self) -> Duration {
         self.reset_after
     }
@@ -101,7 +102,7 @@ impl Default for Backoff {
     }
 }
 
-/// Counts the restarts in a time window that ends now.
+/// Limit on the number of restarts within a sliding time window.
 ///
 /// # Examples
 /// ```
@@ -119,8 +120,8 @@ pub struct Intensity {
     restarts_max: usize,
     /// Length of the window.
     within: Duration,
-    /// Times of the restarts that are still in the window, oldest first, in nanoseconds. Never more
-    /// than `restarts_max`.
+    /// Times of the restarts that are still in the window, oldest first, in nanoseconds. Holds at
+    /// most `restarts_max` times.
     recent: VecDeque<u64>,
 }
 

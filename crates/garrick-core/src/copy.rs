@@ -1,19 +1,19 @@
 //! Copies of long slices that are fast regardless of alignment.
 //!
-//! For copies of slightly more than 2 KiB and above, the GNU C library uses `rep movsb` where the
-//! processor reports it as fast. On Zen 3 and 4 it is slow if the target begins less than 32 bytes
-//! behind the source, counted within pages of 4 KiB. A batch of 32 KiB out of a ring then takes 11
-//! us instead of 0.8 us (Zen 3, glibc 2.36, distances of 8, 16 and 24 bytes). Whether a ring and a
-//! buffer are affected depends on earlier allocations. This module copies in pieces of 2 KiB. The C
-//! library copies such pieces by vector loads and stores, which are never slower than `rep movsb`
-//! at its best.
+//! The GNU C library copies more than about 2 KiB by `rep movsb` if the processor reports that this
+//! instruction is fast. On Zen 3 and 4 the instruction is slow for some alignments. These are the
+//! copies whose target begins less than 32 bytes after the source, modulo 4 KiB. Copying a batch of
+//! 32 KiB out of a ring then takes 11 us instead of 0.8 us (Zen 3, glibc 2.36, distances of 8, 16
+//! and 24 bytes). Earlier allocations determine which rings and buffers are affected. This module
+//! therefore copies pieces of 2 KiB. The C library copies such a piece by vector loads and stores.
+//! They are at least as fast as `rep movsb` at its best.
 //!
-//! Source: [glibc's bug 30994](https://sourceware.org/bugzilla/show_bug.cgi?id=30994), and our own
-//! measurements.
+//! Sources are [bug 30994 of glibc](https://sourceware.org/bugzilla/show_bug.cgi?id=30994) and our
+//! own measurements.
 
 use std::mem::MaybeUninit;
 
-/// Bytes of a piece: less than the threshold for `rep movsb`.
+/// Size of a piece in bytes, which is below the threshold for `rep movsb`.
 const PIECE_BYTES: usize = 2048;
 
 /// Returns the number of values in a piece.
@@ -30,7 +30,7 @@ const fn piece<T>() -> usize {
     }
 }
 
-/// Copies `from` over `to`. Both must have the same length.
+/// Copies `from` to `to`. Both must have the same length.
 ///
 /// # Panics
 /// Panics if the lengths differ.

@@ -1,12 +1,13 @@
-//! An asymmetric fence: a pair of fences of which only the rarely used side is expensive.
+//! An asymmetric fence: a pair of fences in which only the rarely used side is expensive.
 //!
-//! Two threads that each *write one word and then read the other's* need a full fence between the
-//! two steps, on both sides. Otherwise each may miss the other's write (Dekker's pattern). Where
-//! one side runs a thousand times as often as the other, the rare side can pay for both fences. On
-//! Linux, `membarrier(2)` (`MEMBARRIER_CMD_PRIVATE_EXPEDITED`, since 4.14) makes every running
-//! thread of the process pass a full fence before the call returns. The frequent side then only has
-//! to keep the compiler from swapping its two steps. The idea is known as an asymmetric fence or
-//! asymmetric Dekker. folly, liburcu and Java's hotspot use it.
+//! Suppose that each of two threads writes one word and then reads the word of the other thread
+//! (Dekker's pattern). Both threads then need a full fence between the two steps. Otherwise each
+//! thread may miss the write of the other. If one side runs a thousand times as often as the other
+//! side, the rare side can pay for both fences. On Linux, `membarrier(2)`
+//! (`MEMBARRIER_CMD_PRIVATE_EXPEDITED`, since 4.14) makes every running thread of the process pass
+//! a full fence before the call returns. The frequent side then only has to prevent the compiler
+//! from swapping its two steps. The technique is known as an asymmetric fence or asymmetric Dekker.
+//! It is used by folly, liburcu and Java's hotspot.
 //!
 //! ```text
 //!     frequent side                  rare side
@@ -15,14 +16,16 @@
 //!     read y                         read x               at least one of them reads 1
 //! ```
 //!
-//! Where the system call is missing (older kernels, seccomp filters, other systems), both sides are
-//! an ordinary `fence(SeqCst)`. [`Asymmetric::detect`] decides once per process, at run time.
+//! If the system call is not available (older kernels, seccomp filters, other systems), both sides
+//! are an ordinary `fence(SeqCst)`. [`Asymmetric::detect`] chooses the pair once per process, at
+//! run time.
 //!
-//! Both sides are wait-free, and any thread may call either. `heavy` is a system call. It takes 0.1
-//! to 0.5 µs when no other thread of the process runs. Where it must interrupt another thread it
-//! takes 2 µs at best, and 20 µs in a virtual machine that forwards interrupts in software. Each
-//! interrupted thread also loses time. So the pair pays off where the light side runs a thousand
-//! times as often. Below that, [`Asymmetric::symmetric`] is cheaper.
+//! Both sides are wait-free, and any thread may call either side. `heavy` is a system call. It
+//! takes 0.1 to 0.5 µs if no other thread of the process is running. If it must interrupt another
+//! thread, it takes at least 2 µs, and 20 µs in a virtual machine that forwards interrupts in
+//! software. Each interrupted thread also loses time. So the pair pays off if the light side runs
+//! about a thousand times as often as the heavy side. Otherwise [`Asymmetric::symmetric`] is
+//! cheaper.
 //!
 //! # What orders what
 //!
@@ -33,24 +36,25 @@
 //! | light | symmetric | `fence(SeqCst)` | a full barrier | models, and `stress_tests`, optimized |
 //! | heavy | symmetric | `fence(SeqCst)` | a full barrier | models, and `stress_tests`, optimized |
 //!
-//! Under loom both sides are `fence(SeqCst)`, for loom has no `membarrier`. That models the real
-//! pair. A thread that is interrupted for the call passes a full barrier at one point of the
-//! program that its core runs. A thread that is not running passed a full barrier when it was
-//! switched out, or will pass one when it is switched in. If that point is before the load, the
-//! load sees what the heavy side wrote. If that point is after the load, it is after the store too,
-//! and the heavy side sees the store. This requires only that the store stands before the load in
-//! the program that the core runs. The compiler fence forbids the compiler to swap them.
+//! Under loom both sides are `fence(SeqCst)`, because loom has no `membarrier`. This is a valid
+//! model of the real pair, for the following reason. A thread that is interrupted for the call
+//! passes a full barrier at one point of its program. A thread that is not running passed a full
+//! barrier when it was switched out, or will pass a full barrier when it is switched in. If the
+//! barrier is before the load of the light side, the load sees what the heavy side wrote. If the
+//! barrier is after the load, it is after the store too, and the heavy side sees the store. This
+//! requires only that the store is before the load in the compiled program. The compiler fence
+//! prevents the compiler from swapping them.
 //!
-//! No test here fails without the compiler fence. The language lets a compiler move a relaxed load
-//! over an earlier release store to another word, but LLVM does not. It keeps loads and stores that
-//! are atomic and stronger than `unordered` in the order of the program. So the generated code is
-//! the same with and without the fence (rustc 1.95, x86-64, a store and a load of two words: once,
-//! in a loop and unrolled), and a test can only observe the generated code. The models in which the
-//! light side is missing (`garrick-steal`'s `deque::loom_tests`) show what breaks if a compiler
-//! makes use of that freedom.
+//! No test in this module fails without the compiler fence. The language allows a compiler to move
+//! a relaxed load before an earlier release store to another word, but LLVM does not do so. LLVM
+//! keeps the program order of atomic loads and stores that are stronger than `unordered`. So the
+//! generated code is the same with and without the fence, and a test can only observe the generated
+//! code. We checked this with rustc 1.95 on x86-64, for a store and a load of two words: once, in a
+//! loop and unrolled. The models without a light side (`deque::loom_tests` of `garrick-steal`) show
+//! what would break if a compiler moved the load.
 use crate::prim::atomic::{Ordering::SeqCst, fence};
 
-/// The pair of fences that this process uses. Both sides must hold the same value.
+/// The pair of fences that this process uses. Both sides must use the same value.
 ///
 /// # Examples
 ///
@@ -66,27 +70,28 @@ pub struct Asymmetric(Kind);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// The process is registered with `membarrier(2)`: light is a compiler fence, heavy the call.
+    /// The process is registered with `membarrier(2)`. The light side is a compiler fence, and the
+    /// heavy side is the system call.
     #[cfg(all(target_os = "linux", not(garrick_loom)))]
     Membarrier,
 
     /// Both sides are `fence(SeqCst)`.
     Symmetric,
 
-    /// The heavy side does nothing: a broken pair, for the model that shows that the heavy side is
+    /// A broken pair whose heavy side does nothing. A model uses it to show that the heavy side is
     /// needed.
     #[cfg(garrick_loom)]
     HeavyMissing,
 
-    /// The light side does nothing: a broken pair, for the model that shows that the pair does not
+    /// A broken pair whose light side does nothing. A model uses it to show that the pair does not
     /// publish data.
     #[cfg(garrick_loom)]
     LightMissing,
 }
 
 impl Asymmetric {
-    /// Returns the best pair that this process supports. The first call asks the system, later
-    /// calls return the remembered answer.
+    /// Returns the best pair that this process supports. The first call asks the system. Later
+    /// calls return the result of the first call.
     #[cfg(all(target_os = "linux", not(garrick_loom)))]
     pub fn detect() -> Self {
         if membarrier::is_registered() {
@@ -102,7 +107,7 @@ impl Asymmetric {
         Self::symmetric()
     }
 
-    /// Returns the pair that works everywhere: `fence(SeqCst)` on both sides.
+    /// Returns the pair that is available on all systems: `fence(SeqCst)` on both sides.
     pub const fn symmetric() -> Self {
         Self(Kind::Symmetric)
     }
@@ -135,8 +140,8 @@ impl Asymmetric {
         !matches!(self.0, Kind::Symmetric)
     }
 
-    /// Runs the frequent side: orders this thread's earlier writes before its later reads, as seen
-    /// by a thread that calls [`heavy`](Self::heavy).
+    /// Runs the fence of the frequent side. It orders the earlier writes of this thread before its
+    /// later reads, as seen by a thread that calls [`heavy`](Self::heavy).
     #[inline(always)]
     pub fn light(self) {
         match self.0 {
@@ -152,13 +157,15 @@ impl Asymmetric {
         }
     }
 
-    /// Runs the rare side. Afterwards, for each thread that passed [`light`](Self::light), either
-    /// its earlier writes are visible here, or its later reads see what this thread wrote before.
+    /// Runs the fence of the rare side. Take any other thread that calls [`light`](Self::light).
+    /// Either this thread then sees what the other thread wrote before its `light`, or the other
+    /// thread sees what this thread wrote before this call.
     ///
     /// # Panics
     ///
-    /// Panics if the system takes `membarrier(2)` away from a process that had registered for it,
-    /// as a seccomp filter installed later may: the other threads already rely on it.
+    /// Panics if `membarrier(2)` fails although the process was registered for it, for example
+    /// because a seccomp filter was installed later. The other threads already rely on the system
+    /// call, so there is no substitute.
     #[inline]
     pub fn heavy(self) {
         match self.0 {
@@ -236,7 +243,7 @@ mod tests {
     }
 }
 
-/// The pattern itself on two threads. Each step is checked: one of the two sides sees the other.
+/// Runs Dekker's pattern on two threads. Checks for each step that at least one side saw the other.
 #[cfg(all(test, not(garrick_loom)))]
 mod stress_tests {
     use std::{
@@ -251,9 +258,9 @@ mod stress_tests {
 
     use super::*;
 
-    /// Number of steps of the frequent side in a round. In an unoptimized build, so much code lies
-    /// between a store and a load that the store is seen anyway. Only the optimized test is
-    /// meaningful.
+    /// Number of steps of the frequent side in a round. In an unoptimized build, there is so much
+    /// code between the store and the load that the store is always seen. Only the optimized test
+    /// is meaningful.
     const STEPS: usize = if cfg!(debug_assertions) {
         100_000
     } else {
@@ -269,7 +276,8 @@ mod stress_tests {
         is_over: CachePadded<AtomicBool>,
     }
 
-    /// Writes 1, 2, 3, ... and returns what the rare side had written after each write.
+    /// Writes 1, 2, 3, ... on the frequent side. Returns the value of the rare side that was read
+    /// after each write.
     fn run_frequent(words: &Words, fence: Asymmetric) -> Vec<usize> {
         let mut seen = vec![0; STEPS];
         for (step, seen) in seen.iter_mut().enumerate() {
@@ -281,8 +289,8 @@ mod stress_tests {
         seen
     }
 
-    /// Writes 1, 2, 3, ... on the rare side until the frequent side is done. Returns what the
-    /// frequent side had written after each write.
+    /// Writes 1, 2, 3, ... on the rare side until the frequent side has finished. Returns the value
+    /// of the frequent side that was read after each write.
     fn run_rare(words: &Words, fence: Asymmetric) -> Vec<usize> {
         let mut seen = Vec::new();
         while !words.is_over.load(Relaxed) {

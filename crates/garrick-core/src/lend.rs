@@ -1,11 +1,12 @@
-//! A value that a function lends to the code it calls, however deep in the call stack.
+//! A value that a function lends to the code it calls, at any depth of the call stack.
 //!
 //! A [`Lender`] owns a value. A [`Borrower`] can reach the value only within [`Lender::lend`], on
-//! the same thread. So neither needs a lock, although the borrower may be anywhere. A borrower gets
-//! nothing while its value is not lent.
+//! the same thread. So neither needs a lock, although the borrower can be stored anywhere. A
+//! borrower gets `None` while its value is not lent.
 //!
-//! The thread stores the address of the lent value. A value is out of reach within a nested call
-//! that lends another value, and while a borrower holds it.
+//! Each thread stores the address of the value that is lent on it. If a nested call lends another
+//! value, the first value cannot be borrowed during that call. A value that is borrowed cannot be
+//! borrowed a second time.
 
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
@@ -26,7 +27,7 @@ struct Value<T>(UnsafeCell<T>);
 // thread to another is the value, with its lender: it is `Send`.
 unsafe impl<T: Send> Sync for Value<T> {}
 
-/// Owns a value and lends it; see the [module](self).
+/// Owns a value and lends it to its borrowers. The [module](self) explains the rules.
 ///
 /// # Examples
 /// ```
@@ -44,10 +45,11 @@ unsafe impl<T: Send> Sync for Value<T> {}
 /// ```
 pub struct Lender<T>(Arc<Value<T>>);
 
-/// Reaches the value of a [`Lender`] while the lender lends it; see the [module](self).
+/// Accesses the value of a [`Lender`] while the lender lends it. The [module](self) explains the
+/// rules.
 pub struct Borrower<T>(Arc<Value<T>>);
 
-/// Guard that sets the value lent on this thread, until dropped.
+/// Guard that sets the value lent on this thread. Dropping it restores the previous value.
 struct Lent {
     before: *const (),
 }
@@ -79,14 +81,14 @@ impl<T> Lender<T> {
         Borrower(self.0.clone())
     }
 
-    /// Returns the value. It is not lent during this borrow.
+    /// Returns the value. No borrower can access it as long as the returned reference is in use.
     #[inline]
     pub fn get(&mut self) -> &mut T {
         // SAFETY: see `Value`: nobody borrows, because `lend` would hold `self`.
         unsafe { &mut *self.0.0.get() }
     }
 
-    /// Calls `f`. While `f` runs, borrowers on this thread can reach the value.
+    /// Calls `f`. While `f` runs, borrowers on this thread can access the value.
     #[inline]
     pub fn lend<R>(&mut self, f: impl FnOnce() -> R) -> R {
         let _lent = Lent::new(Arc::as_ptr(&self.0).cast());

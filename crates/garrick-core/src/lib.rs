@@ -1,8 +1,8 @@
-//! Lock-free parts that the rest of Garrick is built on. Work stealing and queues, which the
-//! runtime does not use, are in `garrick-steal`.
+//! Lock-free building blocks of Garrick. Work stealing and queues, which the runtime does not use,
+//! are in `garrick-steal`.
 //!
-//! Every type here is usable on its own. Each module documents its algorithm, the source of the
-//! algorithm, its progress guarantee and which thread may call what.
+//! Every type here is usable on its own. Each module documents its algorithm with its source, the
+//! progress guarantee, and which thread may call which method.
 //!
 //! The modules are declared in the order of their layers. A module uses only modules above it.
 #![allow(unsafe_code)] // Lock-free structures are what this crate is for; every block is answered.

@@ -1,8 +1,8 @@
 //! A hint that memory will be needed soon.
 //!
-//! Where a program knows what memory it will touch a microsecond from now, the hint starts the load
-//! in the meantime. The hint reads nothing. If it comes too early, too late or in vain, it only
-//! costs time. Wait-free, on any thread.
+//! If a program knows which memory it will access in about a microsecond, the hint starts the load
+//! early. The hint itself reads nothing. If it comes too early or too late, or if it was not
+//! needed, it only costs time. It is wait-free, and any thread may call it.
 
 /// Prefetches the cache lines of `bytes` bytes starting at `at` into this core's caches.
 ///
@@ -33,6 +33,6 @@ pub fn prefetch<T>(at: *const T, bytes: usize) {
     let _ = (at, bytes);
 }
 
-/// Bytes of a cache line.
+/// Size of a cache line in bytes.
 #[cfg(target_arch = "x86_64")]
 const LINE_BYTES: usize = 64;

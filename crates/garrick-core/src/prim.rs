@@ -1,8 +1,7 @@
 //! The only access to atomics, cells, locks and threads: `std` in production, `loom` under
 //! `cfg(garrick_loom)`, `counting` under `cfg(garrick_count)`.
 //!
-//! Public for the other Garrick crates, not for users: semantic versioning does not cover this
-//! module.
+//! This module is public for the other Garrick crates only. Semantic versioning does not cover it.
 
 #[cfg(garrick_count)]
 pub mod counting;
@@ -12,7 +11,7 @@ mod imp {
     pub use std::sync::{Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, atomic};
     pub use std::{hint, thread};
 
-    /// `std`'s cell behind loom's interface.
+    /// The cell of `std` with the interface of loom's cell.
     #[derive(Debug, Default)]
     #[repr(transparent)]
     pub struct UnsafeCell<T: ?Sized>(std::cell::UnsafeCell<T>);
@@ -58,7 +57,7 @@ mod imp {
     pub use loom::sync::{Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, atomic};
     pub use loom::{hint, lazy_static};
 
-    /// Loom's threads.
+    /// Threads of loom, for models.
     pub mod thread {
         pub use loom::thread::*;
 
@@ -68,7 +67,7 @@ mod imp {
         }
     }
 
-    /// Methods of `std`'s thread-local cells, for loom's.
+    /// Methods of `std`'s thread-local cells, implemented for those of loom.
     pub trait CellKey<T> {
         /// Returns a copy of the value.
         fn get(&'static self) -> T
@@ -78,7 +77,7 @@ mod imp {
         /// Replaces the value.
         fn set(&'static self, value: T);
 
-        /// Replaces the value and returns the one before.
+        /// Replaces the value and returns the previous value.
         fn replace(&'static self, value: T) -> T;
     }
 
@@ -102,8 +101,9 @@ mod imp {
 
 pub use imp::*;
 
-/// Atomics and locks of `std`, also under loom. For counts and hints that order nothing and would
-/// only multiply the states of a model, and for code that documents why it is not modelled.
+/// Atomics and locks of `std`, even under loom. Use them for counts and hints that order nothing,
+/// and would only multiply the states of a model. Other uses must document why they are not
+/// modelled.
 pub mod unmodelled {
     #[cfg(garrick_count)]
     pub use super::counting::{
@@ -144,9 +144,9 @@ macro_rules! thread_values {
     };
 }
 
-/// Orders, under loom, the sequentially consistent accesses before it and after it, which loom
-/// treats as acquire and release only. Does nothing in production, where such accesses are ordered
-/// already.
+/// Orders the sequentially consistent accesses before and after this call under loom, which treats
+/// such accesses only as acquire and release. Does nothing in production, where they are already
+/// ordered.
 #[inline(always)]
 pub fn fence_for_loom() {
     #[cfg(garrick_loom)]

@@ -1,16 +1,16 @@
-//! Containment of panics in foreign code: destructors, notices, wakers, reporters. Such a panic
-//! must not end anything but its own operation.
+//! Containment of panics in user code: destructors, notices, wakers, reporters. Such a panic must
+//! affect only the operation in which it occurs.
 //!
-//! The process's panic hook has already run when a panic arrives here. The caller only has to
-//! continue.
+//! The panic hook of the process has already run when a panic is caught here. The caller only has
+//! to continue.
 
 use std::any::Any;
 use std::fmt;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Maximum number of payloads dropped in a row, if the destructor of each payload panics with a
-/// further payload.
+/// Maximum number of payloads that are dropped one after another, if the destructor of each payload
+/// panics with a new payload.
 const NESTED_MAX: usize = 16;
 
 /// Calls `f` and catches its panic.
@@ -42,20 +42,20 @@ pub fn drop<T>(value: T) {
     }
 }
 
-/// A caught panic. Dropping it never panics, even if the payload's own destructor panics, and the
-/// next payload's.
+/// A caught panic. Dropping it never panics, even if the destructor of the payload panics, and the
+/// destructor of that new payload panics, too.
 ///
-/// The 17th payload of such a chain is leaked, because a destructor that panics with another
-/// payload of its kind would never end.
+/// The 17th payload of such a chain is leaked. Otherwise a destructor that always panics with
+/// another payload of its own kind would run forever.
 pub struct Panic(Option<Box<dyn Any + Send>>);
 
 impl Panic {
-    /// Creates a panic from a payload, for example the payload from `JoinHandle::join`.
+    /// Creates a `Panic` from a payload, such as the payload that `JoinHandle::join` returns.
     pub fn of(payload: Box<dyn Any + Send>) -> Self {
         Self(Some(payload))
     }
 
-    /// Resumes the panic with the same payload, without a call of the panic hook.
+    /// Resumes the panic with the same payload, without calling the panic hook.
     pub fn resume(mut self) -> ! {
         let payload = self.0.take();
         std::panic::resume_unwind(payload.expect("taken by drop and here only"))
@@ -101,7 +101,7 @@ mod tests {
 
     use super::*;
 
-    /// Panics when dropped, with another `Nested` as the payload while some are left.
+    /// Panics when dropped. The payload is another `Nested` while the count is not used up.
     struct Nested {
         left: usize,
         dropped: Arc<AtomicUsize>,

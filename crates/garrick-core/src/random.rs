@@ -1,7 +1,8 @@
-//! Deterministic pseudorandom numbers: for jitter, and for orders that a seed determines.
+//! Deterministic pseudorandom numbers, for jitter and for orders that depend on a seed.
 
 /// Mixes the bits of `number`, as one step of the splitmix64 generator does ("Fast splittable
-/// pseudorandom number generators", Steele, Lea and Flood, 2014). Different numbers stay different.
+/// pseudorandom number generators", Steele, Lea and Flood, 2014). Different numbers have different
+/// results.
 ///
 /// # Examples
 /// ```

@@ -1,16 +1,16 @@
-//! Selection of a method's attributes that generated code takes over.
+//! Selection of the attributes of a method that are copied to the generated code.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, ExprLit, Lit, Meta, Token, parse_quote};
 
-/// Kind of generated code, as far as attributes differ.
+/// Kind of generated code, which determines the attributes that are copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// A match arm, or code that rustc does not lint. Only conditions are taken over.
+    /// A match arm, or code that rustc does not lint. Only conditions are copied to it.
     Bare,
-    /// An item, which has its own documentation.
+    /// An item with its own documentation.
     Item,
     /// The variant.
     Variant,
@@ -18,8 +18,8 @@ pub(crate) enum Place {
     Send,
     /// The handle's method that returns an `Ask`.
     Ask,
-    /// The method with which an actor asks. It returns nothing, and its documentation refers to the
-    /// method that returns an `Ask`.
+    /// The handle's method with which an actor asks. It returns nothing. Its documentation refers
+    /// to the method that returns an `Ask`.
     AskTo,
 }
 
@@ -32,7 +32,7 @@ impl Place {
         matches!(self, Self::Send | Self::Ask | Self::AskTo)
     }
 
-    /// Returns true if `doc`, a `doc` attribute, is taken over.
+    /// Returns true if the `doc` attribute `doc` is copied.
     fn is_documented_by(self, doc: &Meta) -> bool {
         match self {
             Self::Bare | Self::Item => false,
@@ -42,7 +42,7 @@ impl Place {
     }
 }
 
-/// Returns those of `attributes` that the code generated at `place` takes over.
+/// Returns the `attributes` that are copied to generated code of the kind `place`.
 pub(crate) fn carried(attributes: &[Attribute], place: Place) -> Vec<Attribute> {
     let mut carried: Vec<Attribute> = attributes
         .iter()
@@ -72,13 +72,13 @@ fn carried_meta(meta: &Meta, place: Place) -> Option<TokenStream> {
     }
 }
 
-/// Replaces `expect` by `allow`: the copy of the code may not trigger the expected lint.
+/// Replaces `expect` with `allow`, because the generated code may not trigger the expected lint.
 fn allowed_instead(meta: &Meta) -> Option<TokenStream> {
     let lints = &meta.require_list().ok()?.tokens;
     Some(quote!(allow(#lints)))
 }
 
-/// Returns a `cfg_attr` with the attributes that are taken over.
+/// Returns a `cfg_attr` with only the attributes that are copied.
 fn carried_if(meta: &Meta, place: Place) -> Option<TokenStream> {
     let mut conditional = conditional(meta)?.into_iter();
     let condition = conditional.next()?;
@@ -130,7 +130,7 @@ pub(crate) fn has_docs(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Returns true if the annotated item may be absent, because of a `cfg`.
+/// Returns true if a `cfg` may remove the annotated item.
 pub(crate) fn is_conditional(attributes: &[Attribute]) -> bool {
     let is_cfg = |meta: &Meta| meta.path().is_ident("cfg");
     attributes.iter().any(|attribute| {
@@ -139,14 +139,14 @@ pub(crate) fn is_conditional(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Returns true if `attribute` is a `cfg_attr` with an attribute for this macro. The macro cannot
-/// evaluate its condition.
+/// Returns true if `attribute` is a `cfg_attr` that contains an attribute for this macro. The macro
+/// cannot evaluate the condition of a `cfg_attr`.
 pub(crate) fn is_conditional_mark(attribute: &Attribute) -> bool {
     let is_mark = |meta: &Meta| is_mark(meta.path());
     conditional(&attribute.meta).is_some_and(|metas| metas.iter().skip(1).any(is_mark))
 }
 
-/// Returns true if an attribute of this path is for this macro: `actor`, or `garrick::actor`.
+/// Returns true if an attribute with this path is for this macro: `actor` or `garrick::actor`.
 pub(crate) fn is_mark(path: &syn::Path) -> bool {
     path.segments
         .last()

@@ -1,4 +1,4 @@
-//! Checks of blocks that cannot be actors, and of methods that cannot be messages.
+//! Detection of blocks that cannot be actors and of methods that cannot handle messages.
 
 use quote::ToTokens;
 use syn::{
@@ -16,12 +16,12 @@ const OWNS: &str = "an actor cannot borrow, because it outlives whoever makes it
 /// Description of a method that handles a message, for errors.
 const OF_MESSAGE: &str = "a message's method";
 
-/// Description of the method called at the start of the actor, for errors.
+/// Description of the method that is called at the start of the actor, for errors.
 const OF_START: &str = "the method that an actor starts with";
 
 const OR_SKIP: &str = "or mark it `#[actor(skip)]` to keep it a plain method";
 
-/// Returns the type of the block and its name, if the block can be an actor.
+/// Returns the type of the block and the name of this type, if the block can be an actor.
 pub(crate) fn block(item: &ItemImpl, errors: &mut Errors) -> Option<(TypePath, Ident)> {
     let mut found = Errors::default();
     if let Some((_, of, _)) = &item.trait_ {
@@ -156,7 +156,8 @@ fn unconditional(argument: &PatType, errors: &mut Errors) {
     }
 }
 
-/// Checks that there is at most one context and one reply, and that there is one way to answer.
+/// Checks that the method has at most one context and at most one reply. A method with a reply must
+/// not also return an answer.
 fn answer(signature: &Signature, errors: &mut Errors) {
     let at_most_one = |errors: &mut Errors, is: fn(&Type) -> bool, what: &str| {
         for second in typed_arguments(signature).filter(|a| is(&a.ty)).skip(1) {
@@ -220,12 +221,13 @@ pub(crate) struct Taken {
     pub(crate) kind: &'static str,
     /// Method that the item is generated from.
     pub(crate) method: Ident,
-    /// True if the method may be absent, because of a `cfg`.
+    /// True if a `cfg` may remove the method.
     pub(crate) conditional: bool,
 }
 
-/// Returns true if `new` does not collide with `others`. Two conditional items may exclude each
-/// other. In that case rustc reports a collision.
+/// Returns true if `new` does not collide with `others`. Two items that each depend on a `cfg` are
+/// not compared, because their conditions may exclude each other. If both are present, rustc
+/// reports the collision.
 pub(crate) fn name(new: &Taken, others: &[Taken], errors: &mut Errors) -> bool {
     let rival = others.iter().find(|other| {
         other.kind == new.kind && other.name == new.name && !(other.conditional && new.conditional)

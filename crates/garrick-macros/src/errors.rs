@@ -1,4 +1,4 @@
-//! Errors of a block, collected to be reported at once.
+//! Collected errors of a block, which are reported all at once.
 
 use std::fmt::Display;
 
@@ -24,7 +24,7 @@ impl Errors {
         self.push(Error::new_spanned(culprit, message));
     }
 
-    /// Adds all errors of `other`. Returns true if there were any.
+    /// Adds all errors of `other`. Returns true if `other` has any errors.
     pub(crate) fn append(&mut self, other: Self) -> bool {
         let any = other.0.is_some();
         if let Some(error) = other.0 {
@@ -41,7 +41,7 @@ impl Errors {
         })
     }
 
-    /// Returns one invocation of `compile_error!` for each error. Empty if there are no errors.
+    /// Returns one invocation of `compile_error!` for each error.
     pub(crate) fn into_compile_errors(self) -> TokenStream {
         self.0
             .map(|error| error.to_compile_error())

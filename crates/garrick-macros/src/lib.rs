@@ -1,14 +1,14 @@
 //! The attribute `#[garrick::actor]`, which turns an `impl` block into an actor.
 //!
-//! Depend on the crate `garrick`, which re-exports the attribute. The generated code refers to the
-//! types of that facade.
+//! Depend on the crate `garrick`, which re-exports the attribute. The generated code uses the types
+//! of that crate.
 //!
 //! ```text
 //!   tokens --parse--> Block, Message ..., each with the errors that `check` finds --expand--> tokens
 //! ```
 //!
-//! All errors of a block are reported at once, each at its position. The rest of the block is
-//! expanded nevertheless. Otherwise rustc would also report every use of the actor.
+//! All errors of a block are reported at once, each at its position. The rest of the block is still
+//! expanded. Otherwise rustc would also report an error for every use of the actor.
 #![forbid(unsafe_code)]
 
 mod errors;

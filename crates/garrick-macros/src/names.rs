@@ -6,7 +6,8 @@ use syn::{Error, Ident, Result};
 /// Names of the methods of every handle.
 const OF_HANDLES: &[&str] = &["new", "address"];
 
-/// Returns the variant for a method: its name in camel case, `GetAll` for `get_all`.
+/// Returns the name of a method's variant: the method's name in camel case, such as `GetAll` for
+/// `get_all`.
 pub(crate) fn variant_of(method: &Ident) -> Result<Ident> {
     let name = camel_case(&method.unraw().to_string());
     let mut variant: Ident = syn::parse_str(&name).map_err(|_| no_variant(method, &name))?;

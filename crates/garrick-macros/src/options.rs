@@ -1,4 +1,4 @@
-//! Options of a block, and marks of a method: the contents of the attribute's parentheses.
+//! Options of a block and marks of its methods: the arguments of the attribute `#[actor(..)]`.
 
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
@@ -21,7 +21,7 @@ const MARKS: &str = "`#[actor(skip)]` for a method that is no message, `#[actor(
 pub(crate) struct Options {
     /// Visibility of the message and the handle, if given.
     pub(crate) visibility: Option<Visibility>,
-    /// Name under which the actor is reported.
+    /// Name of the actor in reports.
     pub(crate) name: Option<LitStr>,
     /// Name of the handle.
     pub(crate) handle: Option<Ident>,
@@ -78,7 +78,7 @@ fn value<T: Parse>(input: ParseStream<'_>) -> Result<T> {
     input.parse()
 }
 
-/// Sets `place`. Returns an error if it is already set.
+/// Sets `place` to `value`. Returns an error if `place` is already set.
 fn once<T: quote::ToTokens>(place: &mut Option<T>, value: T, key: &impl ToString) -> Result<()> {
     if place.is_some() {
         let message = format!("`{}` is given twice", key.to_string());
@@ -106,7 +106,7 @@ impl Parse for Options {
 pub(crate) enum Mark {
     /// A plain method.
     Skip,
-    /// The method called once, before the first message.
+    /// The method that is called once, before the first message.
     Started,
 }
 
@@ -123,8 +123,8 @@ impl Mark {
         }
     }
 
-    /// Removes all marks from `attributes`, and returns the last of them. An invalid mark counts as
-    /// `skip`: one error suffices.
+    /// Removes all marks from `attributes` and returns the last one. An invalid mark counts as
+    /// `skip`, so that it causes only one error.
     pub(crate) fn take(attributes: &mut Vec<Attribute>, errors: &mut Errors) -> Option<Self> {
         let mut taken = None;
         for attribute in attributes.extract_if(.., |a| attributes::is_mark(a.path())) {

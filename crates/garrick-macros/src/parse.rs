@@ -1,4 +1,4 @@
-//! Parsing of a block: the messages of the actor, and its other properties.
+//! Parsing of a block into the messages and the other properties of the actor.
 
 use proc_macro2::Span;
 use syn::ext::IdentExt;
@@ -16,7 +16,7 @@ use crate::names;
 use crate::options::{Mark, Options};
 use crate::types::{self, Named, Returned};
 
-/// An actor.
+/// The parsed block of an actor.
 pub(crate) struct Block {
     /// Crate that contains the actor types.
     pub(crate) krate: Path,
@@ -28,19 +28,19 @@ pub(crate) struct Block {
     pub(crate) actor: TypePath,
     /// Last segment of the actor's type.
     pub(crate) ident: Ident,
-    /// Parameters of the block with their bounds, without any `Self`.
+    /// Generic parameters of the block with their bounds. `Self` is replaced with the actor's type.
     pub(crate) generics: Generics,
     /// Name of the message.
     pub(crate) message: Ident,
     /// Name of the handle.
     pub(crate) handle: Ident,
-    /// Name under which the actor is reported.
+    /// Name of the actor in reports.
     pub(crate) name: Option<LitStr>,
     /// Traits that the message derives.
     pub(crate) derives: Vec<Path>,
     /// Messages, in the order of the methods.
     pub(crate) messages: Vec<Message>,
-    /// Method called before the first message.
+    /// Method that is called before the first message.
     pub(crate) started: Option<Started>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Message {
 
 /// An argument of a method.
 pub(crate) enum Argument {
-    /// An argument that comes with the message.
+    /// An argument that is a field of the message.
     Field(Box<Field>),
     /// The context, with its span.
     Context(Span),
@@ -74,13 +74,13 @@ pub(crate) enum Argument {
 
 /// A field of a message.
 pub(crate) struct Field {
-    /// Name as an argument of the handle's method.
+    /// Name of the argument of the handle's method.
     pub(crate) name: Ident,
-    /// Type, without any `Self`.
+    /// Type, with `Self` replaced by the actor's type.
     pub(crate) ty: Type,
 }
 
-/// The method called before the first message.
+/// The method that is called before the first message.
 pub(crate) struct Started {
     /// Attributes of the method.
     pub(crate) attributes: Vec<Attribute>,
@@ -92,8 +92,8 @@ pub(crate) struct Started {
     pub(crate) returned: Returned,
 }
 
-/// Parses `item`, and removes the attributes that are meant for this macro alone. A method that
-/// cannot be a message is left out. Returns `None` if the block cannot be an actor.
+/// Parses `item` and removes the attributes that only this macro uses. Omits methods that cannot
+/// handle a message. Returns `None` if the block cannot be an actor.
 pub(crate) fn block(options: Options, item: &mut ItemImpl, errors: &mut Errors) -> Option<Block> {
     let marks = take_marks(item, errors);
     let (actor, ident) = check::block(item, errors)?;
@@ -156,7 +156,8 @@ fn take_marks(item: &mut ItemImpl, errors: &mut Errors) -> Vec<Option<Mark>> {
         .collect()
 }
 
-/// Returns the widest visibility, as far as the tokens show.
+/// Returns the widest of the visibilities. The comparison uses only the tokens, so it does not
+/// resolve paths.
 fn widest<'a>(visibilities: impl Iterator<Item = &'a Visibility>) -> Visibility {
     let width = |visibility: &Visibility| match visibility {
         Visibility::Public(_) => 4,
@@ -170,8 +171,8 @@ fn widest<'a>(visibilities: impl Iterator<Item = &'a Visibility>) -> Visibility 
     widest.cloned().unwrap_or(Visibility::Inherited)
 }
 
-/// Returns an attribute that allows the lints to which every message's method is exposed: owned
-/// arguments, an unused receiver, and not being `const`.
+/// Returns an attribute that allows lints that the macro's requirements can trigger in any method
+/// of a message: owned arguments, an unused receiver, and a function that could be `const`.
 fn forced() -> Attribute {
     parse_quote! {
         #[allow(
@@ -185,7 +186,7 @@ fn forced() -> Attribute {
 /// Reads the methods of a block.
 struct Reader<'a> {
     actor: &'a TypePath,
-    /// Names taken by the methods read so far.
+    /// Names that are in use by the methods read so far.
     taken: Vec<Taken>,
     messages: Vec<Message>,
     started: Option<Started>,
@@ -306,7 +307,7 @@ impl Reader<'_> {
 }
 
 impl Message {
-    /// Returns the arguments that come with the message.
+    /// Returns the arguments that are fields of the message.
     pub(crate) fn fields(&self) -> impl Iterator<Item = &Field> {
         self.arguments.iter().filter_map(|argument| match argument {
             Argument::Field(field) => Some(&**field),

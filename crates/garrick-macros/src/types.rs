@@ -1,5 +1,5 @@
-//! Meaning of the types in a signature, as far as the tokens show. Names are not resolved:
-//! `Context`, `Next` and `Reply` are recognized by their last segment.
+//! Recognition of the types in a signature from their tokens. Names are not resolved. `Context`,
+//! `Next` and `Reply` are recognized by the last segment of their path.
 
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
@@ -11,7 +11,7 @@ use syn::{
 
 /// Return type of a method.
 pub(crate) enum Returned {
-    /// No value: the actor continues.
+    /// No value. The actor continues.
     Nothing,
     /// A `Next`.
     Next,
@@ -75,8 +75,8 @@ pub(crate) fn bare(mut ty: &Type) -> &Type {
     }
 }
 
-/// Returns errors for the parts of `ty` that cannot be sent: borrows and unnamed types. `what` is
-/// the description of the type in the errors.
+/// Returns an error for each part of `ty` that cannot be sent: borrows and unnamed types. The
+/// errors describe the type as `what`.
 pub(crate) fn unsendable(ty: &Type, what: &'static str) -> Vec<Error> {
     let mut finder = Finder {
         what,
@@ -139,8 +139,8 @@ impl<'ast> Visit<'ast> for Finder {
     }
 }
 
-/// Replaces `Self` by the actor's type. The type is copied to places where `Self` means something
-/// else.
+/// Replaces `Self` with the actor's type. The result is copied to places where `Self` has another
+/// meaning.
 pub(crate) struct Named<'a>(pub(crate) &'a TypePath);
 
 impl Named<'_> {

@@ -67,6 +67,7 @@ pub use {
     orders::Orders,
     pool::Audit,
     runtime::at_end::AtEnd,
+    runtime::bounded::Spawns,
     runtime::current::in_turn,
     runtime::door::Gauged,
     runtime::room::{Place, Room, WhenFull},

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use common::{Does, does};
 use garrick_sched::{
-    Address, Flow, Handle, Here, NoReply, Reply, Room, SendError, Sponsor, Task, TrySendError,
-    Turn, WhenFull, audit,
+    Address, Flow, Handle, Here, NoReply, Reply, Room, SendError, Spawns, Sponsor, Task,
+    TrySendError, Turn, WhenFull, audit,
 };
 use garrick_testkit::{Bomb, OnDrop, ends_alone, fail, silence_panics, wait};
 

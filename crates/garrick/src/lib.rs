@@ -17,37 +17,38 @@
 //! }
 //! ```
 //!
-//! An [`Actor`] handles one message at a time. Its effects during a turn go through its
-//! [`Context`]. They take place when the turn ends well, or not at all. A [`System`] runs actors on
-//! a pool of threads, a [`Local`] on the calling thread. The holder of an actor's [`Address`] can
-//! send to it and ask it.
+//! An [`Actor`] handles one message at a time. Handling a message is called a *turn*. During a
+//! turn, the actor sends messages, spawns actors and starts timers through its [`Context`]. These
+//! effects take place together when the turn commits. If the turn fails, none of them takes place.
+//! A [`System`] runs actors on a pool of threads, and a [`Local`] runs them on the calling thread.
+//! Code that holds an actor's [`Address`] can send messages to the actor and ask it questions.
 //!
 //! # Overview
 //!
 //! | to | see |
 //! | --- | --- |
-//! | begin | [`prelude`], [`System`], [`Local`] for one thread and for tests |
-//! | write an actor | [`Actor`], the attribute [`#[garrick::actor]`](macro@actor), [`Outcome`] for `?`, [`behavior()`] for closures that become |
-//! | write an actor that awaits | [`AsyncActor`], an async function of an [`Incoming`], [`Context::pipe`] for futures beside an actor |
-//! | spawn it | [`System::spawn`], [`Context::spawn`]; [`spawn`](mod@spawn) for names, mailboxes, stashes, timeouts and supervisors |
+//! | start | [`prelude`], [`System`], [`Local`] for a single thread and for tests |
+//! | write an actor | [`Actor`], the attribute [`#[garrick::actor]`](macro@actor), [`Outcome`] for `?`, [`behavior()`] for actors written as closures |
+//! | write an actor that awaits | [`AsyncActor`], an async function that takes an [`Incoming`], [`Context::pipe`] to run a future for an actor |
+//! | spawn an actor | [`System::spawn`], [`Context::spawn`]; [`spawn`](mod@spawn) for names, mailboxes, stashes, timeouts and supervisors |
 //! | send and ask | [`Address`], [`Reply`], [`Ask`], [`Call`], [`Context::ask`], [`Handle::ask_within`] for asks with a time limit |
-//! | do something later | [`Context::send_after`], [`Context::send_every`] |
-//! | bound the waiting messages | [`mailbox`] |
-//! | survive failures | [`supervise`]; [`Context::watch`], [`Context::link`] |
-//! | use ready-made actors | [`behaviors`]: race, fork, serializer, retry, breaker, limiter, .. |
-//! | spread messages | [`route`]: routers and pools |
+//! | send a message later | [`Context::send_after`], [`Context::send_every`] |
+//! | limit the number of waiting messages | [`mailbox`] |
+//! | recover from failures | [`supervise`]; [`Context::watch`], [`Context::link`] |
+//! | use ready-made actors | [`behaviors`]: race, fork, serializer, retry, breaker, limiter and others |
+//! | distribute messages | [`route`]: routers and pools |
 //! | find and notify other actors | [`naming`]: registry, receptionist, topics, event stream, dead letters |
-//! | move very many small messages | [`flow`]: pipelines of stages over zero-copy channels |
-//! | share work among plain threads | [`steal`]: a work-stealing channel |
-//! | configure and observe a system | [`system`]; `telemetry`, with the feature of that name; a `tracing` span for each turn with `tracing` |
-//! | use sockets, files and signals | `tokio`, with the feature of that name |
-//! | talk to another program over an encrypted connection | `secure`, with the feature of that name |
+//! | process a large number of small messages | [`flow`]: pipelines of stages over zero-copy channels |
+//! | share work between plain threads | [`steal`]: a work-stealing channel |
+//! | configure and observe a system | [`system`]; the feature `telemetry`; the feature `tracing`, which adds a `tracing` span for each turn |
+//! | use sockets, files and signals | the feature `tokio` |
+//! | communicate with another program over an encrypted connection | the feature `secure` |
 //!
 //! # Guides
 //!
-//! The guides are in the repository. `docs/tutorial.md` goes from hello to a supervised pipeline
-//! with telemetry in ten steps, `README.md` lists all guides, and `examples/starter` is a project
-//! to copy.
+//! The guides are in the repository. `docs/tutorial.md` is a tutorial in ten steps, from a first
+//! actor to a supervised pipeline with telemetry. `README.md` lists all guides. `examples/starter`
+//! is a project template to copy.
 #![forbid(unsafe_code)]
 
 pub mod prelude;
@@ -64,7 +65,7 @@ pub use garrick_actor::{
 
 pub use garrick_macros::actor;
 
-/// Small standard actors: relays, races, serializers, retries and the like.
+/// Small standard actors, such as relays, races, serializers and retries.
 pub use garrick_actor::behaviors;
 
 /// Pipelines of stages over zero-copy channels.
@@ -77,40 +78,42 @@ pub use garrick_steal::steal;
 #[cfg(feature = "secure")]
 pub use garrick_secure as secure;
 
-/// Live view of the process.
+/// Live view of a running process: its systems, actors and pipelines.
 #[cfg(feature = "telemetry")]
 pub use garrick_telemetry as telemetry;
 
-/// Actors that wait in tokio's driver, blocking work, and shutdown by signals.
+/// Integration with tokio: actors that use tokio's I/O and timers, blocking work, and shutdown on
+/// signals.
 #[cfg(feature = "tokio")]
 pub use garrick_tokio as tokio;
 
-/// The Rust code in the project's README, compiled and run with the documentation's examples.
+/// The Rust code in the project's README, which is compiled and run as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
 
-/// Programs of the tutorial.
+/// The programs in the tutorial.
 #[cfg(all(doctest, feature = "telemetry"))]
 #[doc = include_str!("../../../docs/tutorial.md")]
 pub struct Tutorial;
 
-/// Rust code in the page on supervision.
+/// The Rust code in the guide to supervision.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/supervision.md")]
 pub struct Supervision;
 
-/// Examples of the guide to the small standard actors.
+/// The examples in the guide to the small standard actors.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/behaviors.md")]
 pub struct Behaviors;
 
-/// Examples of [`actor`], which use the name of this crate.
+/// The examples of the attribute [`actor`]. They are tested here because they use the name of this
+/// crate.
 #[cfg(doctest)]
 #[doc = include_str!("../../garrick-macros/src/actor.md")]
 pub struct ActorMacro;
 
-/// Guide to mailboxes, whose examples run as tests.
+/// The examples in the guide to mailboxes.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/mailboxes.md")]
 pub struct Mailboxes;
@@ -119,12 +122,12 @@ pub struct Mailboxes;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/time-and-stash.md")]
 pub struct TimeAndStash;
-/// The guide to routers and pools.
+/// The examples in the guide to routers and pools.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/routing.md")]
 pub struct Routing;
 
-/// The guide to names, topics and dead letters.
+/// The examples in the guide to names, topics and dead letters.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/naming.md")]
 pub struct Naming;
@@ -134,12 +137,12 @@ pub struct Naming;
 #[doc = include_str!("../../../docs/turns.md")]
 pub struct Turns;
 
-/// The guide to failures, ends and tests of pipelines.
+/// The examples in the guide to the failure, the shutdown and the testing of pipelines.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/pipeline-life.md")]
 pub struct PipelineLife;
 
-/// The guide to the work-stealing channel.
+/// The examples in the guide to the work-stealing channel.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/work-stealing.md")]
 pub struct WorkStealing;
@@ -148,7 +151,7 @@ pub struct WorkStealing;
 #[cfg(all(doctest, feature = "telemetry"))]
 #[doc = include_str!("../../../docs/telemetry.md")]
 pub struct TelemetryGuide;
-/// The guide to pipelines.
+/// The examples in the guide to pipelines.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/pipelines.md")]
 pub struct Pipelines;
@@ -164,7 +167,7 @@ pub struct TokioGuide;
 #[cfg(all(doctest, feature = "secure"))]
 #[doc = include_str!("../../../docs/secure-socket.md")]
 pub struct SecureSocket;
-/// The guide to the benchmarks of Savina.
+/// The examples in the guide to the Savina benchmarks.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/savina.md")]
 pub struct Savina;

@@ -26,7 +26,9 @@ pub(crate) fn take_failed(task: &str) -> Option<ActorPath> {
 /// Leaves behind the path of an actor whose turn fails.
 #[cold]
 pub(crate) fn leave(name: &'static str, path: Option<&ActorPath>) {
-    FAILED.set(path.map(|path| (name, path.clone())));
+    let failed = path.map(|path| (name, path.clone()));
+    // A thread that is ending keeps none.
+    let _ = FAILED.try_with(|last| last.replace(failed));
 }
 
 /// Leaves the path behind when it is dropped by a panic of the turn. A turn that ends normally
@@ -54,10 +56,10 @@ impl<M: 'static> Context<'_, M> {
     /// Returns the path of this actor. The path of an actor without a name has its type and its id.
     #[must_use]
     pub fn path(&self) -> ActorPath {
-        let address = self.address();
+        let turn = self.turn();
         self.given_path()
             .cloned()
-            .unwrap_or_else(|| ActorPath::of_unnamed(address.task_name(), address.id()))
+            .unwrap_or_else(|| ActorPath::of_unnamed(turn.task_name(), self.address().id()))
     }
 
     /// Returns the path of this actor, if it was given a name.

@@ -84,9 +84,8 @@ impl<M: Send + 'static> Watchman<M> {
         match self.armed.take() {
             Some((deadline, actor)) if deadline <= now => {
                 let message = (self.make)();
-                self.told = true;
-                // An actor that has stopped does not need the message.
-                let _ = turn.send(&actor, message);
+                // It comes in above a bound. An actor that has stopped does not need it.
+                self.told = actor.send_promised(message).is_ok();
             }
             Some((deadline, actor)) => self.arm(deadline, actor, turn),
             None => {}

@@ -1,7 +1,7 @@
 //! Messages set aside for later.
 //!
 //! An actor's cell has no place for them, and most actors never need one. So a table finds the
-//! stash of an actor by its [`TaskId`] while it holds messages. Changes take effect when the turn
+//! stash of an actor by its [`TaskId`], from its first stashed message on. Changes take effect when the turn
 //! commits, and are taken back when it is undone: the turn's end calls [`Changes`].
 //!
 //! ```text
@@ -18,7 +18,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use garrick_sched::{Address, AtEnd, TaskId, Watch, count_dead_letters};
+use garrick_sched::{Address, AtEnd, TaskId, count_dead_letters};
 use indexmap::IndexMap;
 
 use crate::beside::Beside;
@@ -68,8 +68,8 @@ struct Inner<M> {
     shelf: Shelf<M>,
     /// True if the turn under way has changed something.
     is_changed: bool,
-    /// Watch for the actor's end, while there are messages.
-    watch: Option<Watch>,
+    /// True once the end of the actor is watched.
+    is_watched: bool,
 }
 
 /// The stash of an actor. The turns of the actor change it, its end drops it.
@@ -90,7 +90,7 @@ impl<M: Send + 'static> Stash<M> {
                 Arc::new(Self(Mutex::new(Inner {
                     shelf: Shelf::new(capacity),
                     is_changed: false,
-                    watch: None,
+                    is_watched: false,
                 })))
             })
             .clone();
@@ -104,12 +104,8 @@ impl<M: Send + 'static> Stash<M> {
 
 impl<M: Send + 'static> Drops for Stash<M> {
     fn drop_all(&self) {
-        let mut inner = lock(&self.0);
-        let (left, watch) = (inner.shelf.take_all(), inner.watch.take());
-        drop(inner);
-        if let Some(watch) = watch {
-            watch.cancel();
-        }
+        // Dropped when nothing is locked.
+        let left = lock(&self.0).shelf.take_all();
         count_dead_letters(left.len() as u64);
     }
 
@@ -125,22 +121,15 @@ struct Changes<M> {
 }
 
 impl<M: Send + 'static> Changes<M> {
-    /// Ends a turn. Forgets a stash that is empty, and watches the actor of another one.
+    /// Ends a turn. From the first one on, the end of the actor drops the stash.
     fn end(&self, mut inner: MutexGuard<'_, Inner<M>>) {
         inner.is_changed = false;
-        let owner = self.actor.id();
-        if inner.shelf.len() == 0 {
-            let watch = inner.watch.take();
-            drop(inner);
-            drop(shard(owner).swap_remove(&owner));
-            if let Some(watch) = watch {
-                watch.cancel();
-            }
-        } else if inner.watch.is_none() {
-            drop(inner);
+        let is_first = !mem::replace(&mut inner.is_watched, true);
+        drop(inner);
+        if is_first {
+            let owner = self.actor.id();
             // An actor that has ended already drops the stash at once.
-            let watch = self.actor.watch(move |_| drop_of(owner));
-            lock(&self.stash.0).watch = Some(watch);
+            let _ = self.actor.watch(move |_| drop_of(owner));
         }
     }
 }
@@ -150,7 +139,7 @@ impl<M: Send + 'static> AtEnd for Changes<M> {
         let mut inner = lock(&self.stash.0);
         let mut released = inner.shelf.commit();
         self.end(inner);
-        for msg in mem::take(&mut *released) {
+        while let Some(msg) = released.pop_front() {
             // An actor that another thread stops at this moment no longer receives the message.
             let _ = self.actor.send_promised(msg);
         }

@@ -11,7 +11,7 @@
 use std::sync::{Arc, OnceLock};
 
 use garrick_sched::{
-    Address, Door, Gauged, Notice, SendError, SpawnError, count_dead_letters, door,
+    Address, Door, Gauged, Notice, SendError, SpawnError, TaskId, count_dead_letters, door,
 };
 
 use super::Ground;
@@ -86,6 +86,12 @@ impl<E: Entrance> Door for Gate<E> {
 
     fn gauged(&self) -> Option<&dyn Gauged<E::Message>> {
         self.0.gauged()
+    }
+
+    /// The gate keeps the actor alive, so that no other task gets the id. What is kept for an actor
+    /// by its id is found from all addresses, and not for the next gate in the same place.
+    fn stands_for(&self) -> Option<TaskId> {
+        Some(self.0.actual().wait().id())
     }
 }
 

@@ -43,9 +43,15 @@ struct Waiting<M> {
     told: bool,
 }
 
-/// State shared by the senders and the actor.
+/// Senders' side of the mailbox. The actor does not share it: its address in here would keep it
+/// alive.
 pub(super) struct Front<M> {
     actual: Actual<Order<M>>,
+    shared: Arc<Shared<M>>,
+}
+
+/// State shared by the senders and the actor.
+struct Shared<M> {
     waiting: Mutex<Waiting<M>>,
     /// Maximum number of queued messages.
     capacity: usize,
@@ -53,7 +59,7 @@ pub(super) struct Front<M> {
     carried: Arc<Room>,
 }
 
-impl<M: Send + 'static> Front<M> {
+impl<M: Send + 'static> Shared<M> {
     fn lock(&self) -> MutexGuard<'_, Waiting<M>> {
         // No code that holds the lock can panic halfway.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
@@ -97,15 +103,15 @@ impl<M: Send + 'static> Gauged<M> for Front<M> {
     }
 
     fn capacity(&self) -> usize {
-        self.capacity
+        self.shared.capacity
     }
 
     fn waiting(&self) -> usize {
-        self.lock().queue.len()
+        self.shared.lock().queue.len()
     }
 
     fn dropped(&self) -> u64 {
-        self.carried.dropped()
+        self.shared.carried.dropped()
     }
 }
 
@@ -127,8 +133,8 @@ impl<M: Send + 'static> Entrance for Front<M> {
             return Err(SendError(message));
         }
         if in_turn() {
-            let Some(permit) = self.carried.try_take() else {
-                self.carried.count_dropped();
+            let Some(permit) = self.shared.carried.try_take() else {
+                self.shared.carried.count_dropped();
                 return Ok(());
             };
             return match actor.send(Order::Carried(message, permit, here.clone())) {
@@ -136,13 +142,13 @@ impl<M: Send + 'static> Entrance for Front<M> {
                 _ => Ok(()),
             };
         }
-        let (told, number) = self.put(message)?;
+        let (told, number) = self.shared.put(message)?;
         if told || actor.send(Order::Look(here.clone())).is_ok() {
             return Ok(());
         }
         // The actor has stopped just now. The message is returned, unless another sender's has
         // evicted it meanwhile.
-        let queue = &mut self.lock().queue;
+        let queue = &mut self.shared.lock().queue;
         // Numbers ascend, and this message is one of the newest.
         let at = queue.binary_search_by_key(&number, |(other, _)| *other);
         let back = at.ok().and_then(|at| queue.remove(at));
@@ -152,7 +158,7 @@ impl<M: Send + 'static> Entrance for Front<M> {
 
 /// The actor's side of the queue.
 struct Oldest<M> {
-    shared: Arc<Front<M>>,
+    shared: Arc<Shared<M>>,
     /// Number of orders to handle a message that are under way.
     orders: usize,
 }
@@ -218,8 +224,7 @@ where
     A: Actor + Send,
     A::Msg: Send,
 {
-    let shared = Arc::new(Front {
-        actual: Actual::new(),
+    let shared = Arc::new(Shared {
         waiting: Mutex::new(Waiting {
             queue: VecDeque::new(),
             last: 0,
@@ -233,5 +238,9 @@ where
         shared: shared.clone(),
         orders: 0,
     };
-    behind::spawn(ground, &shared, oldest, actor)
+    let front = Arc::new(Front {
+        actual: Actual::new(),
+        shared,
+    });
+    behind::spawn(ground, &front, oldest, actor)
 }

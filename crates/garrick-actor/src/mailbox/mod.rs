@@ -23,7 +23,7 @@ mod sink;
 use std::fmt;
 use std::sync::Arc;
 
-use garrick_sched::{Address, SpawnError, Task, WhenFull};
+use garrick_sched::{Address, SpawnError, Spawns, WhenFull};
 
 use crate::model::actor::{Actor, Cell};
 pub use crate::system::workload::Workload;
@@ -208,18 +208,9 @@ impl<M> Default for Mailbox<M> {
 }
 
 /// The place where the actor behind a mailbox is spawned.
-pub(crate) trait Ground {
+pub(crate) trait Ground: Spawns {
     /// Returns the scheduler's handle of the sponsor.
     fn sponsor(&self) -> garrick_sched::Handle;
-
-    /// Spawns a task there.
-    ///
-    /// # Errors
-    /// Returns the task if the sponsor is ending.
-    fn spawn_task<T>(&self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
-    where
-        T: Task + Send,
-        T::Message: Send;
 }
 
 /// Returns the workload of a sponsor's actors.
@@ -289,8 +280,7 @@ where
         Kind::Bounded { capacity, on_full } => match Bound::new(capacity, on_full) {
             None => latest::spawn(ground, capacity, actor),
             Some(bound) => {
-                let sponsor = ground.sponsor();
-                let spawned = sponsor.spawn_bounded(bound.capacity, bound.when_full, Cell(actor));
+                let spawned = ground.spawn_bounded(bound.capacity, bound.when_full, Cell(actor));
                 spawned.map_err(taken)
             }
         },

@@ -1,6 +1,6 @@
 //! Places where actors are spawned.
 
-use garrick_sched::{Address, SpawnError, Task};
+use garrick_sched::{Address, SpawnError, Spawns, Task};
 
 use crate::failure::path::ActorPath;
 use crate::mailbox::Ground;
@@ -276,7 +276,9 @@ impl<P: Place> Ground for At<P> {
     fn sponsor(&self) -> garrick_sched::Handle {
         self.0.sponsor()
     }
+}
 
+impl<P: Place> Spawns for At<P> {
     fn spawn_task<T>(&self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
     where
         T: Task + Send,

@@ -95,13 +95,7 @@ impl<P, A, K, X, B> Supervised<'_, P, A, K, X, B> {
     policy_setters!();
 }
 
-impl<P, A, K, X, B> Supervised<'_, P, A, K, X, B>
-where
-    P: Place,
-    A: Restartable<K, X>,
-    X: Settle,
-    B: SeatMailbox,
-{
+impl<P: Place, A, K, X, B> Supervised<'_, P, A, K, X, B> {
     /// Spawns the child, after the children that were spawned before. Its address can be used at
     /// once, and is valid until the child has ended for good. Messages wait while the child is
     /// down. In a turn, this is staged like a send.
@@ -112,7 +106,12 @@ where
     ///
     /// # Errors
     /// Returns a [`SuperviseError`] if the child cannot be spawned.
-    pub fn spawn(self) -> Result<Address<A::Msg>, SuperviseError> {
+    pub fn spawn(self) -> Result<Address<A::Msg>, SuperviseError>
+    where
+        A: Restartable<K, X>,
+        X: Settle,
+        B: SeatMailbox,
+    {
         let Self {
             spawn,
             tree,

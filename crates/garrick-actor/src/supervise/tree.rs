@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use garrick_core::backoff::{Backoff, Intensity};
-use garrick_sched::{Address, Ask, Ended, Orders, Watch};
+use garrick_sched::{Address, Ask, Ended, Orders, Spawns, Watch};
 
 use super::crew::Crew;
 use super::face::{self, Face, Snapshot};

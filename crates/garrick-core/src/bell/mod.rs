@@ -1,24 +1,25 @@
-//! A bell: wakes a future that an actor runs, and decides whether the waker must send the actor a
-//! message.
+//! A bell: the wake state of a future that an actor runs. It decides whether a waker must send the
+//! actor a message.
 //!
-//! A bell is three bits in one word. A waker of an idle actor sends the actor a message, the ring.
-//! Every other wake sets a bit, which the actor finds when its poll ends or when the ring arrives.
-//! So at most one ring is on its way, regardless of the number of wakers and their threads.
+//! A bell is three bits in one word. If the actor is idle, the waker sends it a message, which is
+//! called the ring. Otherwise the waker only sets a bit. The actor reads this bit when its poll
+//! ends or when the ring arrives. So at most one ring is in flight, regardless of the number of
+//! wakers and of their threads.
 //!
 //! ```text
 //!   wake:   resting ------> WOKEN | RINGING, and the caller sends a ring
 //!           RUNNING ------> RUNNING | WOKEN             seen when the poll ends
 //!           RINGING ------> RINGING | WOKEN             seen when the ring arrives
-//!   begin:  any ----------> RUNNING, RINGING as it was  WOKEN is answered by this poll
-//!   answer: RUNNING | WOKEN -> RUNNING               the same for wakes since it began
+//!   begin:  any ----------> RUNNING, RINGING as it was  this poll handles WOKEN
+//!   answer: RUNNING | WOKEN -> RUNNING               this poll handles later wakes too
 //!   end:    RUNNING | WOKEN -> RINGING                  and the caller sends a ring
 //! ```
 //!
-//! Methods marked "Only the actor calls this" are restricted to keep the number of rings right. A
-//! call from elsewhere may lose a wake or send a redundant ring, and can do no other harm.
+//! Only the actor may call the methods that are marked "Only the actor calls this". A call from
+//! other code may lose a wake or send a redundant ring. It can do no other harm.
 //!
-//! Every operation is lock-free: one read-modify-write, repeated only when another thread has
-//! changed the word.
+//! Every operation is lock-free. It is at most one read-modify-write, which is retried only if
+//! another thread has changed the word.
 
 #[cfg(all(test, garrick_loom))]
 mod loom_tests;
@@ -27,12 +28,12 @@ use crate::prim::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// Set while the future is being polled.
 const RUNNING: u8 = 1;
-/// Set if the future was woken since its last poll began.
+/// Set if the future was woken after its last poll began.
 const WOKEN: u8 = 2;
-/// Set while a ring is on its way to the actor.
+/// Set while a ring is in flight, that is, sent and not yet received.
 const RINGING: u8 = 4;
 
-/// Wake state of a future that an actor runs; see the [module](self).
+/// Wake state of a future that an actor runs. The [module](self) explains the algorithm.
 ///
 /// # Examples
 /// ```
@@ -51,7 +52,7 @@ const RINGING: u8 = 4;
 pub struct Bell {
     /// The three bits. Wakers on any thread and the actor write and read the word.
     word: AtomicU8,
-    /// Number of polls begun. The actor writes it, any thread reads it.
+    /// Number of polls begun. Written by the actor, read by any thread.
     polls: AtomicU64,
 }
 
@@ -61,19 +62,19 @@ impl Default for Bell {
     }
 }
 
-/// Outcome of a wake or of a poll: whether the caller must send a ring.
+/// Result of [`Bell::wake`] and [`Bell::end`]. It states whether the caller must send a ring.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 #[must_use]
 pub enum Call {
     /// The caller must send a ring.
     Ring,
-    /// No ring is needed: the actor will find the wake by itself.
+    /// The caller must not send a ring. The actor notices any wake without it.
     Quiet,
 }
 
 impl Bell {
-    /// Creates the bell of an actor that has not been polled yet. The actor's start counts as a
-    /// ring on its way.
+    /// Creates the bell of an actor that has not been polled yet. The start of the actor counts as
+    /// a ring in flight.
     pub fn new() -> Self {
         Self {
             word: AtomicU8::new(WOKEN | RINGING),
@@ -91,7 +92,7 @@ impl Bell {
         changed.unwrap_or_else(|word| word)
     }
 
-    /// Wakes the actor.
+    /// Wakes the future. Returns [`Call::Ring`] if the caller must send the actor a ring.
     pub fn wake(&self) -> Call {
         let before = self.change(|word| {
             if word & (RUNNING | RINGING) == 0 {
@@ -107,13 +108,14 @@ impl Bell {
         }
     }
 
-    /// Records that a ring has arrived. Returns true if the ring is still worth a poll.
+    /// Records that a ring has arrived. Returns true if the actor must poll the future: no poll has
+    /// handled the wake so far.
     pub fn arrived(&self) -> bool {
         self.change(|word| word & !RINGING) & WOKEN != 0
     }
 
-    /// Begins a poll, which answers every wake so far. A later wake is seen when the poll ends.
-    /// Only the actor calls this.
+    /// Begins a poll, which handles all wakes up to now. A wake during the poll takes effect when
+    /// the poll ends. Only the actor calls this.
     pub fn begin(&self) {
         self.change(|word| word & RINGING | RUNNING);
         self.polls.store(self.polls() + 1, Ordering::Relaxed);
@@ -128,19 +130,20 @@ impl Bell {
         self.polls.store(self.polls() + 1, Ordering::Relaxed);
     }
 
-    /// Answers the wakes since the poll began as well. Only the actor calls this, in a poll that
-    /// has not read anything yet.
+    /// Makes the current poll handle the wakes since it began, too. Only the actor calls this,
+    /// during a poll that has not yet read any state that a wake announces.
     pub fn answer(&self) {
         self.change(|word| word & !WOKEN);
     }
 
-    /// Returns the number of polls begun so far. The value is exact for the actor and for code in
-    /// its future.
+    /// Returns the number of polls begun so far. The value is exact in the actor and in its future.
+    /// On other threads it may be outdated.
     pub fn polls(&self) -> u64 {
         self.polls.load(Ordering::Relaxed)
     }
 
-    /// Ends the poll. `again` is true if there is a reason to poll once more.
+    /// Ends the poll. Pass true for `again` if the future must be polled once more. Returns
+    /// [`Call::Ring`] if the caller must send the actor a ring.
     pub fn end(&self, again: bool) -> Call {
         let again = if again { WOKEN } else { 0 };
         let before = self.change(|word| {
@@ -176,7 +179,7 @@ impl Bell {
         }
     }
 
-    /// Returns true if a ring is on its way.
+    /// Returns true if a ring is in flight.
     pub fn is_ringing(&self) -> bool {
         // Relaxed: a hint for the actor, which learns of the ring itself by a message.
         self.word.load(Ordering::Relaxed) & RINGING != 0

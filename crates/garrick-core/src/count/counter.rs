@@ -8,7 +8,7 @@ use crate::prim::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-/// A counter, and the exclusive right to write it. It wraps at 2^64.
+/// A counter, with the exclusive right to write it. The count wraps at 2^64.
 ///
 /// # Examples
 ///
@@ -21,19 +21,19 @@ use crate::prim::{
 /// assert_eq!(std::thread::spawn(move || reader.get()).join().unwrap(), 2);
 /// ```
 ///
-/// There is one writer, since writing takes `&mut self` and a counter cannot be cloned:
+/// A counter has only one writer, because writing takes `&mut self` and a counter cannot be cloned:
 ///
 /// ```compile_fail
 /// let sent = garrick_core::count::Counter::new();
 /// let second = sent.clone();
 /// ```
 pub struct Counter {
-    /// Written by this counter alone, read by all readers. It has a cache line of its own, so that
-    /// the counters of two threads do not disturb one another.
+    /// Written by this counter alone, read by all readers. The value has a cache line of its own,
+    /// so that the counters of two threads do not slow each other down.
     value: Arc<CachePadded<AtomicU64>>,
 }
 
-/// Reads a [`Counter`]; from [`Counter::reader`].
+/// Reads a [`Counter`]. Created by [`Counter::reader`].
 #[derive(Clone)]
 pub struct CounterReader {
     /// Written by the counter, read by this reader.
@@ -41,7 +41,7 @@ pub struct CounterReader {
 }
 
 impl Counter {
-    /// Creates a counter that stands at 0.
+    /// Creates a counter with the value 0.
     pub fn new() -> Self {
         Self {
             value: Arc::new(CachePadded::new(AtomicU64::new(0))),
@@ -54,7 +54,7 @@ impl Counter {
         self.set(self.get().wrapping_add(count));
     }
 
-    /// Sets the counter to `value`, for quantities that are a level and not a sum.
+    /// Sets the counter to `value`. Use this for a quantity that goes up and down.
     #[inline]
     pub fn set(&mut self, value: u64) {
         self.value.store(value, Relaxed);
@@ -83,8 +83,8 @@ impl Default for Counter {
 impl CounterReader {
     /// Returns a recent value. Later reads by the same thread never see an earlier value.
     ///
-    /// The read does not synchronize other memory. To know that work was done, and not only
-    /// counted, use another synchronization.
+    /// The read does not synchronize other memory. The work that was counted may therefore not be
+    /// visible yet. Use another synchronization if you need to see it.
     #[inline]
     pub fn get(&self) -> u64 {
         self.value.load(Relaxed)

@@ -1,4 +1,4 @@
-//! A group of counters that are read together.
+//! A group of counters that a reader gets as one consistent snapshot.
 use std::{array, error::Error, fmt};
 
 use crossbeam_utils::CachePadded;
@@ -13,17 +13,17 @@ use crate::prim::{
     hint,
 };
 
-/// Number of tries of [`GroupReader::try_snapshot`]. Publishing takes a few nanoseconds. This many
-/// failures in a row mean a writer that does nothing else, or a writer that was preempted during a
-/// publish.
+/// Number of tries of [`GroupReader::try_snapshot`]. Publishing takes a few nanoseconds. So many
+/// failures in a row mean that the writer does nothing but publish, or that it was preempted during
+/// a publish.
 pub const TRIES_MAX: usize = if cfg!(garrick_loom) { 2 } else { 64 };
 
-/// `N` counters that are published together, and the exclusive right to write them. They wrap at
-/// 2^64.
+/// `N` counters that are published together, with the exclusive right to write them. Each count
+/// wraps at 2^64.
 ///
-/// [`add`](Self::add) touches plain memory of the writer. [`publish`](Self::publish) shows the
-/// readers all `N` counters at once. Publish where the numbers are consistent: at the end of a
-/// batch or a turn.
+/// [`add`](Self::add) writes only to plain memory of the writer. [`publish`](Self::publish) makes
+/// all `N` counters visible to the readers at once. Call it when the numbers are consistent with
+/// each other, such as after a batch or a turn.
 ///
 /// # Examples
 ///
@@ -45,32 +45,32 @@ pub const TRIES_MAX: usize = if cfg!(garrick_loom) { 2 } else { 64 };
 pub struct Group<const N: usize> {
     /// Exact values, private to the writer.
     values: [u64; N],
-    /// Local copy of `Shared::version`, always exact and even.
+    /// Copy of `Shared::version` that is private to the writer. Always exact and even.
     version: u64,
     /// Values that the readers see.
     shared: Arc<CachePadded<Shared<N>>>,
 }
 
-/// Reads a [`Group`]; from [`Group::reader`].
+/// Reads a [`Group`]. Created by [`Group::reader`].
 pub struct GroupReader<const N: usize> {
     /// Written by the group, read by this reader.
     shared: Arc<CachePadded<Shared<N>>>,
 }
 
 struct Shared<const N: usize> {
-    /// Odd while the values are being written. Grows by two with each publish. Written by the
-    /// group, read by the readers.
+    /// Odd while the values are being written. Each publish increases the version by two. Written
+    /// by the group, read by the readers.
     version: AtomicU64,
     /// Values as last published. Written by the group while `version` is odd, read by the readers.
     values: [AtomicU64; N],
 }
 
-/// Error of a snapshot: each try met the writer in the middle of a publish.
+/// Error of a snapshot: at each try, the writer was in the middle of a publish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Busy;
 
 impl<const N: usize> Group<N> {
-    /// Creates a group of counters that stand at 0.
+    /// Creates a group of counters with the value 0.
     pub fn new() -> Self {
         Self {
             values: [0; N],
@@ -82,7 +82,7 @@ impl<const N: usize> Group<N> {
         }
     }
 
-    /// Adds `count` to counter `index`. The readers do not see it before
+    /// Adds `count` to counter `index`. The readers see the new value after the next
     /// [`publish`](Self::publish).
     ///
     /// # Panics
@@ -94,7 +94,7 @@ impl<const N: usize> Group<N> {
         self.values[index] = self.values[index].wrapping_add(count);
     }
 
-    /// Sets counter `index` to `value`. The readers do not see it before
+    /// Sets counter `index` to `value`. The readers see the new value after the next
     /// [`publish`](Self::publish).
     ///
     /// # Panics
@@ -106,13 +106,13 @@ impl<const N: usize> Group<N> {
         self.values[index] = value;
     }
 
-    /// Returns the exact values, published or not.
+    /// Returns the exact values, including changes that are not yet published.
     #[inline]
     pub fn values(&self) -> &[u64; N] {
         &self.values
     }
 
-    /// Publishes all values to the readers together.
+    /// Makes all values visible to the readers at once.
     #[inline]
     pub fn publish(&mut self) {
         self.begin();
@@ -151,11 +151,11 @@ impl<const N: usize> Default for Group<N> {
 }
 
 impl<const N: usize> GroupReader<N> {
-    /// Returns the values as they were at one recent publish.
+    /// Returns the values of one recent publish.
     ///
     /// # Errors
     ///
-    /// Returns [`Busy`] if the writer was publishing at each of [`TRIES_MAX`] tries.
+    /// Returns [`Busy`] if the writer was publishing during each of the [`TRIES_MAX`] tries.
     pub fn try_snapshot(&self) -> Result<[u64; N], Busy> {
         for _ in 0..TRIES_MAX {
             if let Some(values) = self.try_once() {

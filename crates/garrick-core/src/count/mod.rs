@@ -1,9 +1,9 @@
 //! Counters that one thread writes and any thread reads.
 //!
-//! Telemetry here is pulled: the worker increments plain counters, and readers fetch them on
-//! demand. An atomic read-modify-write costs several times a plain increment. Since a counter has
-//! one writer, a load and a store suffice, and cost as much as a plain increment. The writer is a
-//! type that is neither `Clone` nor writable through `&self`, so there is only one.
+//! A worker increments its counters, and telemetry reads them on demand. An atomic
+//! read-modify-write costs several times as much as a plain increment. Because a counter has only
+//! one writer, a load and a store suffice, which cost as much as a plain increment. The type of the
+//! writer guarantees that there is only one: it is not `Clone`, and writing takes `&mut self`.
 //!
 //! ```text
 //!   Counter ---- add: load, add, store ----> [ value ] <---- get ---- CounterReader, as many as wanted
@@ -14,11 +14,13 @@
 //!   GroupReader, as many as wanted -- try_snapshot: version, values, version again
 //! ```
 //!
-//! A [`Counter`] is one number. A [`Group`] is several numbers that belong together: a reader gets
-//! all of them as they were at one [`publish`](Group::publish), never a mix of two publishes. The
-//! group is a sequence lock whose data are atomics, so that there is no data race even where a
-//! reader must try again: H.-J. Boehm, "Can Seqlocks Get Along with Programming Language Memory
-//! Models?" (2012). A [`Tally`] is several independent counters side by side.
+//! A [`Counter`] is one number. A [`Group`] is several numbers that belong together. A reader gets
+//! all numbers of one [`publish`](Group::publish), never a mix of two. A [`Tally`] is several
+//! independent counters side by side.
+//!
+//! A group is a sequence lock whose data are atomics. So there is no data race even if a reader
+//! must try again. The method is from H.-J. Boehm, "Can Seqlocks Get Along with Programming
+//! Language Memory Models?" (2012).
 //!
 //! | operation | who | progress |
 //! | --- | --- | --- |

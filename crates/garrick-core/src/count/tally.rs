@@ -8,11 +8,11 @@ use crate::prim::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-/// `N` counters side by side, and the exclusive right to write them. They wrap at 2^64.
+/// `N` counters side by side, with the exclusive right to write them. Each count wraps at 2^64.
 ///
-/// Each count is visible at once, like that of a [`Counter`](super::Counter), but all counters are
-/// in one place. The counts that one writer makes at a time touch one or two cache lines. Where the
-/// numbers must be consistent with one another, use a [`Group`](super::Group).
+/// Each new count is visible to the readers immediately, as with a [`Counter`](super::Counter). But
+/// all counters are side by side in memory, so that counting several things touches only one or two
+/// cache lines. If the numbers must be consistent with each other, use a [`Group`](super::Group).
 ///
 /// # Examples
 ///
@@ -30,14 +30,14 @@ pub struct Tally<const N: usize> {
     values: Arc<CachePadded<[AtomicU64; N]>>,
 }
 
-/// Reads a [`Tally`]; from [`Tally::reader`].
+/// Reads a [`Tally`]. Created by [`Tally::reader`].
 pub struct TallyReader<const N: usize> {
     /// Written by the tally, read by this reader.
     values: Arc<CachePadded<[AtomicU64; N]>>,
 }
 
 impl<const N: usize> Tally<N> {
-    /// Creates counters that stand at 0.
+    /// Creates counters with the value 0.
     pub fn new() -> Self {
         let values = array::from_fn(|_| AtomicU64::new(0));
         Self {
@@ -85,8 +85,8 @@ impl<const N: usize> Default for Tally<N> {
 }
 
 impl<const N: usize> TallyReader<N> {
-    /// Returns recent values, each read at its own moment. Later reads by the same thread never see
-    /// earlier values.
+    /// Returns recent values, which are read one after another. Later reads by the same thread
+    /// never see earlier values.
     pub fn values(&self) -> [u64; N] {
         array::from_fn(|index| self.values[index].load(Relaxed))
     }

@@ -1,10 +1,10 @@
-//! A count that one side advances and the other side can wait on. A waiting thread is woken once,
-//! when its target is reached.
+//! A count that one side advances and that the other side can wait for. A waiting thread is woken
+//! once, when the count reaches its target.
 //!
 //! One side, the [`Mover`], counts its progress (values sent, slots freed). The other side holds a
-//! [`Watch`]. Before it rests, it registers the count that it waits for. The mover that reaches
-//! this count learns which worker to wake. So one wake-up is sent per rest and not per value,
-//! without polling.
+//! [`Watch`]. Before a thread of that side goes to sleep, it registers the count that it waits for.
+//! When the mover reaches this count, it gets the number of the worker to wake. So there is one
+//! wake-up per sleep instead of one per value, and no thread polls.
 //!
 //! ```text
 //!              the mover writes                 the watching side writes
@@ -12,17 +12,19 @@
 //!             |          |                           |           |
 //!   advance:  1. count = 105                arm:  1. waiter = 3, wanted = 128
 //!             2. fence                            2. fence
-//!             3. wanted reached? take it          3. count reached, or closed? then do not rest
+//!             3. wanted reached? take it          3. count reached, or closed? then do not sleep
 //!                and wake `waiter`
 //! ```
 //!
-//! Each side first writes its own word and then reads the other's, with a sequentially consistent
-//! fence between (Dekker's handshake, as in "Cooperating sequential processes", 1965). At least one
-//! of the two sees the other: either the watching side sees that its count was reached, or the
-//! mover sees what is wanted. The thread that takes `wanted` away, by a swap to 0, owes one
-//! wake-up. So there is at most one wake-up for each [`Watch::arm`]. A wake-up may come early, when
-//! a new `wanted` has just replaced an old `wanted` that was reached. The woken thread then checks
-//! the count and arms again.
+//! Each side writes its own word, passes a sequentially consistent fence, and then reads the word
+//! of the other side. This is Dekker's handshake ("Cooperating sequential processes", 1965). At
+//! least one side sees the other: either the watching side sees that its count was reached, or the
+//! mover sees `wanted`.
+//!
+//! The thread that resets `wanted` to 0, by a swap, must send one wake-up. So there is at most one
+//! wake-up for each [`Watch::arm`]. A wake-up can come too early: the mover has read an old
+//! `wanted` that was reached, and a new `wanted` replaces it before the swap. The woken thread then
+//! checks the count and arms again.
 //!
 //! | operation | who | progress |
 //! | --- | --- | --- |
@@ -30,8 +32,8 @@
 //! | [`Watch::count`], [`Watch::is_closed`] | anyone | wait-free |
 //! | [`Watch::arm`] | one watching side at a time | wait-free |
 //!
-//! Counts have 64 bits and do not wrap in practice: a billion per second fill them in five
-//! centuries.
+//! A count has 64 bits and does not wrap in practice. At a billion steps per second this would take
+//! five centuries.
 use std::fmt;
 
 use crossbeam_utils::CachePadded;
@@ -50,13 +52,13 @@ mod loom_tests;
 #[cfg(all(test, not(garrick_loom)))]
 mod tests;
 
-/// Target that no count reaches: a waiter for it is woken by the close alone.
+/// Target that no count reaches. A waiter with this target is woken only when the gate is closed.
 pub const CLOSE_ONLY: u64 = u64::MAX;
 
-/// Value of `wanted` while no one waits.
+/// Value of `wanted` while no thread waits.
 const NOBODY: u64 = 0;
 
-/// Creates a gate whose count stands at 0.
+/// Creates a gate with the count 0.
 ///
 /// # Examples
 ///
@@ -84,26 +86,26 @@ pub fn new() -> (Mover, Watch) {
     (Mover { gate, count: 0 }, watch)
 }
 
-/// State shared by both sides. All words lie in one cache line, the mover's: the watching side
-/// writes to it only when it is about to rest.
+/// State shared by both sides. All words are in one cache line, which the mover's core usually
+/// owns. The watching side writes to it only when it is about to sleep.
 struct Gate {
     /// Progress of the mover. Written by the mover, read by the watching side.
     count: AtomicU64,
-    /// True once the mover will not move any more. Written once, by the mover; read by the watching
+    /// True once the mover has closed the gate. Written once by the mover, read by the watching
     /// side.
     closed: AtomicBool,
     /// Count that the watching side waits for, or `NOBODY`. Written by the watching side. Reset to
-    /// `NOBODY` by the mover that has reached it.
+    /// `NOBODY` by the mover when the count is reached.
     wanted: AtomicU64,
-    /// Worker to wake. Written by the watching side before `wanted`, read by the mover after it
-    /// took `wanted`.
+    /// Worker to wake. The watching side writes it before `wanted`. The mover reads it after it has
+    /// reset `wanted`.
     waiter: AtomicU32,
 }
 
-/// The exclusive right to advance a gate's count; from [`new`].
+/// The exclusive right to advance the count of a gate. Created by [`new`].
 ///
-/// Dropping the mover does not close the gate: closing may owe a wake-up, which the caller must
-/// send.
+/// Dropping the mover does not close the gate, because [`close`](Self::close) may return a waiter
+/// that the caller must wake.
 pub struct Mover {
     /// Shared with the watches.
     gate: Arc<CachePadded<Gate>>,
@@ -111,7 +113,7 @@ pub struct Mover {
     count: u64,
 }
 
-/// Observes the count of a gate's [`Mover`] and can request a wake-up; from [`new`].
+/// Observes the count of a gate, and can request a wake-up. Created by [`new`].
 #[derive(Clone)]
 pub struct Watch {
     /// Shared with the mover.
@@ -121,7 +123,7 @@ pub struct Watch {
 impl Mover {
     /// Advances the count by `by`. Returns the waiter that must be woken now, if any.
     ///
-    /// What was done before is visible to any thread that sees the new count or gets the wake-up.
+    /// All writes before this call are visible to a thread that reads the new count.
     #[inline]
     #[must_use = "whoever takes a waiter must wake it"]
     pub fn advance(&mut self, by: u64) -> Option<u32> {
@@ -139,7 +141,7 @@ impl Mover {
         self.take()
     }
 
-    /// Closes the gate: the count will not move any more. Returns the waiter that must be woken
+    /// Closes the gate. The count must not change afterwards. Returns the waiter that must be woken
     /// now, if any.
     #[must_use = "whoever takes a waiter must wake it"]
     pub fn close(&mut self) -> Option<u32> {
@@ -157,7 +159,7 @@ impl Mover {
         self.count
     }
 
-    /// Takes `wanted` away, and with it the duty to wake the waiter.
+    /// Resets `wanted`, and returns the waiter that the caller must now wake, if any.
     #[cold]
     fn take(&self) -> Option<u32> {
         // Acquire: pairs with the Release in `Watch::arm`; we see the waiter that belongs to it, or
@@ -169,7 +171,7 @@ impl Mover {
 }
 
 impl Watch {
-    /// Returns the count of the mover. The real count may be higher by the time this returns, never
+    /// Returns the count of the mover. By the time this returns, the count may be higher, but never
     /// lower.
     #[inline]
     pub fn count(&self) -> u64 {
@@ -178,8 +180,8 @@ impl Watch {
         self.gate.count.load(Acquire)
     }
 
-    /// Returns true if the mover has closed the gate. If so, [`count`](Self::count) is final from
-    /// now on.
+    /// Returns true if the mover has closed the gate. Once this returns true,
+    /// [`count`](Self::count) returns the final count.
     #[inline]
     pub fn is_closed(&self) -> bool {
         // Acquire: pairs with the Release in `Mover::close`.
@@ -189,13 +191,13 @@ impl Watch {
     /// Requests that `waiter` be woken when the count reaches `target` or the gate is closed.
     /// Replaces the earlier request.
     ///
-    /// Check [`count`](Self::count) and [`is_closed`](Self::is_closed) afterwards, and rest only if
-    /// neither satisfies the wait. A mover that reached the target before this call does not wake
-    /// the waiter.
+    /// Check [`count`](Self::count) and [`is_closed`](Self::is_closed) afterwards. Sleep only if
+    /// the target is not reached and the gate is not closed. A mover that reached the target before
+    /// this call does not wake the waiter.
     ///
     /// # Panics
     ///
-    /// Panics if `target` is 0, which is reached from the start.
+    /// Panics if `target` is 0, because every count has reached it.
     #[track_caller]
     pub fn arm(&self, target: u64, waiter: u32) {
         assert!(target != NOBODY, "a count of 0 need not be waited for");

@@ -18,7 +18,7 @@ pub fn current_core() -> Option<u32> {
     u32::try_from(unsafe { libc::sched_getcpu() }).ok()
 }
 
-/// Returns `None`: this system does not report the core that the calling thread runs on.
+/// Returns `None`, because this system does not report the core that the calling thread runs on.
 #[cfg(not(target_os = "linux"))]
 pub fn current_core() -> Option<u32> {
     None

@@ -1,11 +1,13 @@
 //! Parking: lets a thread wait for another thread without using its core.
 //!
 //! A [`Parker`] holds at most one *token*. [`Unparker::unpark`] sets the token. [`Parker::park`]
-//! takes the token, waiting as long as there is none. So "look, then park" loses no wake-up against
-//! "publish, then unpark": after an earlier unpark, the park returns at once.
+//! waits until there is a token, and takes it. A park after an unpark therefore returns
+//! immediately. So no wake-up is lost if one thread checks for a value and then parks, while
+//! another thread publishes a value and then unparks.
 //!
-//! The algorithm is the one-word parker of the standard library and crossbeam: a state, and a lock
-//! with a condition variable that are touched only when the owner really sleeps.
+//! The algorithm is the parker of the standard library and crossbeam. It consists of a state word,
+//! a lock and a condition variable. The lock and the condition variable are used only if the owner
+//! sleeps.
 //!
 //! ```text
 //!                 park: about to sleep                  unpark: must wake
@@ -15,12 +17,13 @@
 //!       +---------------------- park: take the token --------------------+    +----+
 //! ```
 //!
-//! `unpark` is one swap and no system call unless the owner sleeps. It must be a swap even when the
-//! token is already set: the swap orders the caller's writes before the taking of the token.
+//! `unpark` is one swap, without a system call unless the owner sleeps. The swap is necessary even
+//! if the token is already set. It makes the caller's earlier writes visible to the thread that
+//! takes the token.
 //!
-//! `unpark` is wait-free unless it wakes a sleeper. Then it takes a lock that is held only for a
-//! moment. One thread owns the [`Parker`]; any number may hold an [`Unparker`]. Use a [`Spin`] to
-//! spin a little before parking.
+//! `unpark` is wait-free unless the owner sleeps. Then it takes a lock that is held only for a
+//! moment. One thread owns the [`Parker`]. Any number of threads may hold an [`Unparker`]. Use a
+//! [`Spin`] to spin for a short time before parking.
 
 mod cpu;
 #[cfg(all(test, garrick_loom))]
@@ -48,17 +51,18 @@ pub use spin::Spin;
 
 /// No token, and the owner is awake.
 const EMPTY: u8 = 0;
-/// No token, and the owner sleeps or is about to, holding the lock.
+/// No token, and the owner sleeps, or holds the lock and is about to sleep.
 const PARKED: u8 = 1;
 /// The token is set.
 const NOTIFIED: u8 = 2;
 
 struct Shared {
-    /// `EMPTY`, `PARKED` or `NOTIFIED`. The owner writes EMPTY and PARKED, the unparkers NOTIFIED.
+    /// `EMPTY`, `PARKED` or `NOTIFIED`. The owner writes EMPTY and PARKED, and the unparkers write
+    /// NOTIFIED.
     state: AtomicU8,
 
-    /// Held by the owner from PARKED until it sleeps. So a thread that sees PARKED and takes the
-    /// lock knows that the owner waits on `woken` by then.
+    /// Held by the owner from its store of PARKED until it sleeps. So when a thread has seen PARKED
+    /// and then takes the lock, the owner already waits on `woken`.
     lock: Mutex<()>,
 
     /// Condition variable on which the owner sleeps.
@@ -106,9 +110,9 @@ impl Parker {
         }
     }
 
-    /// Takes the token, sleeping until it is set.
+    /// Blocks until the token is set, and takes it.
     ///
-    /// Writes made before the [`unpark`](Unparker::unpark) are visible after this returns.
+    /// Writes before the [`unpark`](Unparker::unpark) are visible after this call returns.
     #[inline]
     pub fn park(&mut self) {
         if !self.shared.take_token() {
@@ -116,7 +120,8 @@ impl Parker {
         }
     }
 
-    /// Takes the token, sleeping at most `timeout`. Returns true if the token was set.
+    /// Blocks until the token is set, but for at most `timeout`. Takes the token and returns true
+    /// if it was set.
     #[inline]
     pub fn park_timeout(&mut self, timeout: Duration) -> bool {
         // A timeout beyond the range of the clock counts as no timeout.
@@ -133,8 +138,8 @@ impl Default for Parker {
 impl Unparker {
     /// Sets the token, and wakes the owner if it sleeps.
     ///
-    /// Costs one atomic swap while the owner is awake. Tokens do not add up: setting the token
-    /// twice before it is taken is the same as setting it once.
+    /// This costs one atomic swap while the owner is awake. Tokens do not add up: to set the token
+    /// twice before it is taken is the same as to set it once.
     #[inline]
     pub fn unpark(&self) {
         // Release: pairs with the Acquire in `take_token` and `give_up`; publishes what the caller
@@ -155,8 +160,8 @@ impl Shared {
             .is_ok()
     }
 
-    /// Sleeps until the token can be taken or `deadline` has passed. Returns true if it took the
-    /// token.
+    /// Sleeps until the token can be taken or `deadline` has passed. Returns true if the token was
+    /// taken.
     #[cold]
     fn sleep(&self, deadline: Option<Instant>) -> bool {
         let mut guard = self.lock();
@@ -184,7 +189,8 @@ impl Shared {
         }
     }
 
-    /// Withdraws PARKED at the deadline, unless the token came at the last moment.
+    /// Resets the state from PARKED to EMPTY after the deadline. If the token was set in the
+    /// meantime, takes it and returns true.
     fn give_up(&self) -> bool {
         // Acquire: pairs with the Release in `unpark`, as in `take_token`.
         self.state.swap(EMPTY, Acquire) == NOTIFIED

@@ -1,8 +1,8 @@
-//! Adaptive spinning before parking: spins for as long as recent spins succeeded.
+//! Adaptive spinning before parking: the duration depends on the success of recent spins.
 //!
-//! Parking and waking cost microseconds, so spinning is cheaper for a shorter wait. The spin budget
-//! adapts to the latest waits in the manner of Karlin, Li, Manasse and Owicki, "Empirical Studies
-//! of Competitive Spinning for a Shared-Memory Multiprocessor" (SOSP 1991).
+//! Parking and waking take microseconds, so spinning is cheaper if the wait is shorter. The spin
+//! budget adapts to the latest waits, as described by Karlin, Li, Manasse and Owicki in "Empirical
+//! Studies of Competitive Spinning for a Shared-Memory Multiprocessor" (SOSP 1991).
 //!
 //! ```text
 //!     ready while spinning            budget x 2, up to SPIN_MAX
@@ -19,24 +19,24 @@ use std::{
 
 use crate::prim::hint;
 
-/// Longest spin: roughly the time that a virtual machine takes to park a thread, to wake it, and to
-/// wake its waker in turn. With a third of this value, a thread that handed single tasks to a
-/// worker, and slept until each was answered, found that worker parked every time. A task of 80 us
-/// then took 115 to 135 us instead of 90 to 110.
+/// Longest spin. It is roughly the time that a virtual machine needs to park a thread, to wake it,
+/// and to wake its waker afterwards. We measured a thread that hands single tasks to a worker and
+/// sleeps until each task is answered. With a third of this value, the worker was parked whenever a
+/// task came. A task of 80 us then took 115 to 135 us instead of 90 to 110 us.
 const SPIN_MAX: Duration = Duration::from_micros(60);
 
-/// Bounds on the rounds of the longest spin, regardless of the pause instruction's duration (10 to
-/// 60 ns on the processors we measured).
+/// Bounds on the number of rounds of the longest spin. They hold for any duration of the pause
+/// instruction, which took 10 to 60 ns on the processors that we measured.
 const ROUNDS_MAX: RangeInclusive<u32> = 256..=8192;
 
 /// Shortest spin worth the cost.
 const ROUNDS_MIN: u32 = 16;
 
-/// Number of waits without spinning after which one wait spins as a probe. A thread whose waits are
-/// always long so loses at most a sixteenth of [`SPIN_MAX`] per wait.
+/// Number of waits without spinning after which one wait spins as a probe. So a thread whose waits
+/// are always long loses at most a sixteenth of [`SPIN_MAX`] per wait.
 const PROBE_EVERY: u32 = 16;
 
-/// Duration of spinning before parking, learned by one thread from its own waits.
+/// Spins before parking. The duration adapts to the earlier waits of the same thread.
 ///
 /// # Examples
 ///
@@ -55,19 +55,19 @@ const PROBE_EVERY: u32 = 16;
 /// assert_eq!(letter, "letter");
 /// ```
 pub struct Spin {
-    /// True if there are cores to spare. Always false under loom, where spinning only adds
-    /// equivalent states.
+    /// True if there are more cores than running threads. Always false under loom, where spinning
+    /// would only add equivalent states.
     is_on: bool,
 
     /// Number of rounds that the next wait may spin.
     budget: u32,
 
-    /// Number of waits since `budget` became 0.
+    /// Number of waits without spinning since the last probe.
     waits_unspun: u32,
 }
 
 impl Spin {
-    /// Creates a spin for a process in which `threads_running` threads want a core of their own.
+    /// Creates a `Spin` for a process in which `threads_running` threads need a core of their own.
     pub fn new(threads_running: usize) -> Self {
         let mut spin = Self {
             is_on: false,
@@ -78,20 +78,20 @@ impl Spin {
         spin
     }
 
-    /// Creates a spin that never spins.
+    /// Creates a `Spin` that never spins.
     pub fn off() -> Self {
         Self::new(usize::MAX)
     }
 
-    /// Sets how many threads want a core now. Spinning is on only while there are more cores than
-    /// that.
+    /// Sets the number of threads that need a core now. Spinning is on only while there are more
+    /// cores than such threads.
     pub fn set_threads_running(&mut self, threads_running: usize) {
         self.is_on = cfg!(not(garrick_loom)) && threads_running < cores();
     }
 
-    /// Calls `ready` until it returns a result or the budget is used up.
+    /// Calls `ready` until it returns `Some` or the budget is used up. Returns the last result.
     ///
-    /// `ready` is called at least once, also when spinning is off.
+    /// `ready` is called at least once, even if spinning is off.
     #[inline]
     pub fn wait<R>(&mut self, mut ready: impl FnMut() -> Option<R>) -> Option<R> {
         // A result without any waiting teaches nothing.
@@ -110,12 +110,13 @@ impl Spin {
         None
     }
 
-    /// Returns how many rounds a wait may spin now. A round is a pause and a call of `ready`.
+    /// Returns the number of rounds that a wait may spin now. A round is a pause and a call of
+    /// `ready`.
     pub fn budget(&self) -> u32 {
         if self.is_on { self.budget } else { 0 }
     }
 
-    /// Returns the budget of the wait that begins, which may be a probe.
+    /// Returns the number of rounds for the wait that now begins. The wait may be a probe.
     fn rounds(&mut self) -> u32 {
         if !self.is_on || self.budget > 0 {
             return self.budget();
@@ -149,18 +150,18 @@ impl fmt::Debug for Spin {
     }
 }
 
-/// Returns the number of cores that this process may use. The first call asks the system, which
-/// costs system calls; later calls return the remembered answer.
+/// Returns the number of cores that this process may use. The first call makes system calls. Later
+/// calls return the result of the first call.
 fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// Returns the number of rounds of the longest spin, measured once: the pause instruction takes
-/// four times as long on some processors as on others.
+/// Returns the number of rounds of the longest spin. The first call measures it, because on some
+/// processors the pause instruction takes several times as long as on others.
 fn rounds_max() -> u32 {
-    /// Number of rounds per measurement. The shortest measurement counts, since a longer one was
-    /// disturbed.
+    /// Number of rounds per measurement. The shortest measurement is used, because a longer
+    /// measurement was disturbed.
     const TRIED: u32 = 64;
     const TRIES: usize = 4;
     static ROUNDS: OnceLock<u32> = OnceLock::new();
@@ -187,8 +188,8 @@ mod tests {
         spin
     }
 
-    /// Waits for something that becomes ready after `rounds` looks. Returns whether it became
-    /// ready, and the number of looks.
+    /// Waits with a closure that returns no result at its first `rounds` calls. Returns true if the
+    /// wait got a result, and the number of calls.
     fn wait_for(spin: &mut Spin, rounds: u32) -> (bool, u32) {
         let mut looks = 0;
         let came = spin.wait(|| {

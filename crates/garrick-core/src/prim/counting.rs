@@ -1,12 +1,13 @@
-//! Counts the writes to each cache line, by line and by writer, under `cfg(garrick_count)`.
+//! Counts the writes to each cache line and the threads that write it, under `cfg(garrick_count)`.
 //!
 //! Four things count as a write to a cache line: a write to an atomic, taking a lock, handing out
-//! an `UnsafeCell` for writing, and parking or unparking a thread. A line *moves* when a thread
-//! writes it that is not its last writer. A failed exchange counts as a write, since a core takes
-//! the line for it all the same. Unlocking does not count: it goes to the line that was locked. The
-//! counts of an `Arc`, and writes that bypass this module, are not seen.
+//! an `UnsafeCell` for writing, and parking or unparking a thread. A cache line *moves* when a
+//! thread writes it after another thread was its last writer. A failed exchange counts as a write,
+//! because the core needs exclusive access to the cache line for it, too. Unlocking does not count,
+//! because it writes to the cache line that was locked. The reference counts of an `Arc` are not
+//! counted, nor are writes that bypass this module.
 //!
-//! Only the counts of such a build are meaningful. Its times are not.
+//! Only the counts of such a build are meaningful. Its measured times are not.
 
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
@@ -17,35 +18,37 @@ use std::sync::{
     LazyLock, LockResult, MutexGuard, PoisonError, RwLockReadGuard, RwLockWriteGuard, TryLockResult,
 };
 
-/// Bytes of a cache line.
+/// Size of a cache line in bytes.
 const LINE_BYTES: usize = 64;
-/// Number of tables that the lines are divided among, so that threads seldom wait for each other.
+/// Number of tables that share the cache lines. There are several, so that threads seldom wait for
+/// each other.
 const SHARDS: usize = 64;
-/// Marks the lines of parked threads, whose words are not visible here.
+/// Marks the number of a virtual cache line that stands for the state of a parked thread, whose
+/// real address is not known here.
 const PARKED: usize = 1 << (usize::BITS - 1);
 
-/// Number of a thread, in the order of the threads' first writes.
+/// Number of a thread. Threads are numbered in the order of their first writes.
 type Number = u32;
 
-/// Writes to one line.
+/// Writes to one cache line.
 #[derive(Debug, Clone, Default)]
 pub struct Line {
-    /// Address of the line, in lines.
+    /// Address of the cache line, divided by its size.
     pub number: usize,
-    /// Thread that wrote the line last, also before the count began.
+    /// Thread that wrote the cache line last, even if that was before the count began.
     last: Option<Number>,
-    /// Threads that have written the line.
+    /// Threads that have written the cache line.
     pub writers: BTreeSet<Number>,
-    /// Writes, by the places in the code that made them.
+    /// Number of writes for each place in the code that made them.
     pub words: HashMap<&'static Location<'static>, Writes>,
 }
 
-/// Number of times that one place in the code wrote a line.
+/// Number of times that one place in the code wrote a cache line.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Writes {
     /// Number of all writes.
     pub all: u64,
-    /// Number of writes before which another thread had written the line.
+    /// Number of writes whose previous write, to the same cache line, was by another thread.
     pub moves: u64,
 }
 
@@ -63,7 +66,7 @@ thread_local! {
     static LOOKS_AWAY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Begins a count. The last writer of each line stays known.
+/// Begins a new count. The last writer of each cache line is kept.
 pub fn begin() {
     for shard in TABLE.iter() {
         let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
@@ -75,7 +78,7 @@ pub fn begin() {
     SEES.store(true, Relaxed);
 }
 
-/// Returns the lines written since the count began. The count continues.
+/// Returns the cache lines written since the count began. The count continues.
 pub fn lines() -> Vec<Line> {
     let shards = TABLE.iter();
     let lines = shards.flat_map(|shard| {
@@ -85,7 +88,7 @@ pub fn lines() -> Vec<Line> {
     lines.filter(|line| !line.words.is_empty()).collect()
 }
 
-/// Calls `f`, and counts no writes of this thread while `f` runs.
+/// Calls `f`. Writes of this thread are not counted while `f` runs.
 pub fn unseen<R>(f: impl FnOnce() -> R) -> R {
     let before = LOOKS_AWAY.replace(true);
     let result = f();
@@ -174,21 +177,21 @@ pub mod atomic {
                     self.0.load(order)
                 }
 
-                /// Stores the value, and counts.
+                /// Stores the value, and counts a write.
                 #[track_caller]
                 pub fn store(&self, value: $value, order: Ordering) {
                     note_value(self);
                     self.0.store(value, order);
                 }
 
-                /// Swaps the value, and counts.
+                /// Swaps the value, and counts a write.
                 #[track_caller]
                 pub fn swap(&self, value: $value, order: Ordering) -> $value {
                     note_value(self);
                     self.0.swap(value, order)
                 }
 
-                /// Exchanges the value if it is `old`, and counts.
+                /// Exchanges the value if it is `old`. Counts a write in either case.
                 #[track_caller]
                 pub fn compare_exchange(
                     &self,
@@ -201,7 +204,8 @@ pub mod atomic {
                     self.0.compare_exchange(old, new, success, failure)
                 }
 
-                /// Exchanges the value if it is `old`, or fails spuriously, and counts.
+                /// Exchanges the value if it is `old`, but may fail spuriously. Counts a write in
+                /// any case.
                 #[track_caller]
                 pub fn compare_exchange_weak(
                     &self,
@@ -214,7 +218,7 @@ pub mod atomic {
                     self.0.compare_exchange_weak(old, new, success, failure)
                 }
 
-                /// Updates the value, and counts once.
+                /// Updates the value, and counts one write.
                 #[track_caller]
                 pub fn fetch_update(
                     &self,
@@ -229,12 +233,12 @@ pub mod atomic {
         };
     }
 
-    /// Adds operations that return the previous value, and count.
+    /// Defines counting operations that return the previous value.
     macro_rules! fetching {
         ($name:ident: $value:ty, $($fetch:ident)+) => {
             impl $name {
                 $(
-                    /// Performs the operation of `std`, and counts.
+                    /// Performs the operation of `std`, and counts a write.
                     #[track_caller]
                     pub fn $fetch(&self, value: $value, order: Ordering) -> $value {
                         note_value(self);
@@ -288,8 +292,8 @@ impl<T> UnsafeCell<T> {
     }
 }
 
-/// A lock that counts how often it is taken. The value in it is taken along with the lock, and does
-/// not count.
+/// A lock that counts a write each time it is locked. Writes to the value in the lock are not
+/// counted.
 #[derive(Debug, Default)]
 pub struct Mutex<T>(std::sync::Mutex<T>);
 
@@ -299,7 +303,7 @@ impl<T> Mutex<T> {
         Self(std::sync::Mutex::new(value))
     }
 
-    /// Locks, and counts.
+    /// Locks, and counts a write.
     ///
     /// # Errors
     /// Returns an error if the lock is poisoned.
@@ -309,10 +313,10 @@ impl<T> Mutex<T> {
         self.0.lock()
     }
 
-    /// Locks unless another thread holds the lock, and counts.
+    /// Locks unless another thread holds the lock. Counts a write in either case.
     ///
     /// # Errors
-    /// Returns an error if another thread holds the lock, or if it is poisoned.
+    /// Returns an error if another thread holds the lock, or if the lock is poisoned.
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         self.note();
@@ -325,7 +329,7 @@ impl<T> Mutex<T> {
     }
 }
 
-/// A reader-writer lock that counts how often it is taken.
+/// A reader-writer lock that counts a write each time it is locked.
 #[derive(Debug, Default)]
 pub struct RwLock<T>(std::sync::RwLock<T>);
 
@@ -335,7 +339,7 @@ impl<T> RwLock<T> {
         Self(std::sync::RwLock::new(value))
     }
 
-    /// Locks for reading, and counts: readers are counted in the lock.
+    /// Locks for reading, and counts a write, because the lock stores the number of its readers.
     ///
     /// # Errors
     /// Returns an error if the lock is poisoned.
@@ -345,7 +349,7 @@ impl<T> RwLock<T> {
         self.0.read()
     }
 
-    /// Locks for writing, and counts.
+    /// Locks for writing, and counts a write.
     ///
     /// # Errors
     /// Returns an error if the lock is poisoned.
@@ -361,7 +365,7 @@ impl<T> RwLock<T> {
     }
 }
 
-/// Threads that count when they park, and when they are unparked.
+/// Threads that count a write when they park and when they are unparked.
 pub mod thread {
     use super::{DefaultHasher, Hash, Hasher, Location, PARKED, note};
     use std::time::Duration;
@@ -378,7 +382,7 @@ pub mod thread {
             self.0.id()
         }
 
-        /// Wakes the thread, and counts.
+        /// Wakes the thread, and counts a write.
         #[track_caller]
         pub fn unpark(&self) {
             note_park(self.id(), Location::caller());
@@ -391,7 +395,7 @@ pub mod thread {
         Thread(std::thread::current())
     }
 
-    /// Parks, and counts before and after.
+    /// Parks, and counts one write before and one write after.
     #[track_caller]
     pub fn park() {
         let (id, place) = (current().id(), Location::caller());
@@ -400,7 +404,7 @@ pub mod thread {
         note_park(id, place);
     }
 
-    /// Parks for at most `time`, and counts before and after.
+    /// Parks for at most `time`, and counts one write before and one write after.
     #[track_caller]
     pub fn park_timeout(time: Duration) {
         let (id, place) = (current().id(), Location::caller());
@@ -409,7 +413,7 @@ pub mod thread {
         note_park(id, place);
     }
 
-    /// Notes a write to the word in which a thread sleeps.
+    /// Notes a write to the state of a thread that parks or is unparked.
     fn note_park(id: ThreadId, place: &'static Location<'static>) {
         let mut hasher = DefaultHasher::new();
         id.hash(&mut hasher);

@@ -6,20 +6,20 @@ use crate::{copy, prim::Arc};
 
 /// The reading half of a ring.
 ///
-/// Dropping it closes the ring, which the producer can detect. Values that are left are dropped
-/// when both halves are gone.
+/// Dropping it closes the ring, which the producer can detect. Values that are still in the ring
+/// are dropped after both halves have been dropped.
 pub struct Consumer<T> {
-    /// Both ends, and the memory that `slots` points to.
+    /// State shared with the producer. It owns the memory that `slots` points to.
     shared: Arc<Shared<T>>,
 
-    /// View of the slots that belongs to this half.
+    /// View of the slots for this half.
     pub(super) slots: Slots<T>,
 
-    /// Local copy of the shared head, always exact. Slots from here to `tail_seen` are full and
-    /// belong to this half alone.
+    /// Copy of the shared head that is private to this half. Always exact. The slots from `head` to
+    /// `tail_seen` are full, and only this half accesses them.
     pub(super) head: usize,
 
-    /// Tail as last seen by this half. The real tail may be ahead.
+    /// Tail at the last time that this half read it. The real tail may be ahead.
     tail_seen: usize,
 }
 
@@ -38,7 +38,7 @@ impl<T> Consumer<T> {
         }
     }
 
-    /// Takes the oldest value, or returns `None` if there is no value.
+    /// Takes the oldest value. Returns `None` if the ring is empty.
     ///
     /// # Examples
     ///
@@ -61,8 +61,8 @@ impl<T> Consumer<T> {
         Some(value)
     }
 
-    /// Takes the oldest values and copies them into `values`. Returns how many values were taken,
-    /// which is the number of leading elements of `values` that were overwritten.
+    /// Takes the oldest values and copies them into `values`. Returns the number of values taken.
+    /// They overwrite the first elements of `values`.
     ///
     /// # Examples
     ///
@@ -91,8 +91,8 @@ impl<T> Consumer<T> {
     /// Takes up to `max` values, oldest first, and passes each to `each`. Returns the number of
     /// values taken.
     ///
-    /// Their slots become free together, at the end. If `each` panics, the values passed to it are
-    /// gone and the others stay.
+    /// The slots of all these values become free at once, after the last value. If `each` panics,
+    /// the values already passed to it are lost, and the other values stay in the ring.
     ///
     /// # Examples
     ///
@@ -123,12 +123,12 @@ impl<T> Consumer<T> {
         count
     }
 
-    /// Shows up to `max` values to `each`, oldest first, and drops them. Returns the number of
-    /// values consumed.
+    /// Passes up to `max` values to `each` in slices, oldest first, and then drops them. Returns
+    /// the number of values consumed.
     ///
-    /// `each` gets one slice, or two where the values wrap. The slots of a slice become free
-    /// together when `each` has returned. If `each` panics, the slice passed to it stays in the
-    /// ring.
+    /// `each` gets one slice, or two slices one after another if the values wrap. The slots of a
+    /// slice become free at once when `each` has returned. If `each` panics, the values of its
+    /// slice stay in the ring.
     ///
     /// # Examples
     ///
@@ -154,7 +154,7 @@ impl<T> Consumer<T> {
         count
     }
 
-    /// Opens all values that are available for reading in place.
+    /// Opens all available values for reading in place.
     ///
     /// # Examples
     ///
@@ -180,15 +180,15 @@ impl<T> Consumer<T> {
         self.slots.capacity()
     }
 
-    /// Returns the number of values taken since the ring was created, wrapping at the size of a
+    /// Returns the number of values taken since the ring was created. The number wraps like a
     /// `usize`.
     #[inline]
     pub fn position(&self) -> usize {
         self.head
     }
 
-    /// Returns the number of values available. Reads the producer's end. By the time this returns
-    /// there may be more values, never fewer.
+    /// Returns the number of available values. Reads the current count of the producer. By the time
+    /// this returns, there may be more values, but never fewer.
     #[inline]
     pub fn readable(&mut self) -> usize {
         self.tail_seen = self.shared.tail.look();
@@ -199,21 +199,21 @@ impl<T> Consumer<T> {
         self.readable_seen()
     }
 
-    /// Returns the number of values available as of the last look at the producer's end. There may
-    /// be more, never fewer.
+    /// Returns the number of available values according to the last count that was read from the
+    /// producer. There may be more values, but never fewer.
     #[inline]
     pub fn readable_seen(&self) -> usize {
         self.tail_seen.wrapping_sub(self.head)
     }
 
-    /// Returns true if the producer was dropped. If so, all that it published is visible from now
-    /// on.
+    /// Returns true if the producer was dropped. After this has returned true, all values that the
+    /// producer published are visible to this half.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.shared.tail.is_gone()
     }
 
-    /// Returns true if the producer was dropped and everything it published was taken: no more
+    /// Returns true if the producer was dropped and all values it published were taken. No more
     /// values will come.
     ///
     /// # Examples
@@ -233,7 +233,8 @@ impl<T> Consumer<T> {
         self.is_closed() && self.readable() == 0
     }
 
-    /// Returns the number of values available, at most `max`. Reads the other end only if it must.
+    /// Returns the number of available values, but at most `max`. Reads the count of the producer
+    /// only if fewer than `max` values are known to be available.
     #[inline]
     pub(super) fn readable_up_to(&mut self, max: usize) -> usize {
         if self.readable_seen() < max {
@@ -242,16 +243,16 @@ impl<T> Consumer<T> {
         self.readable_seen().min(max)
     }
 
-    /// Returns the oldest `count` values that were seen, as two slices. The second is empty unless
-    /// the values wrap.
+    /// Returns the oldest `count` values as two slices. The second slice is empty unless the values
+    /// wrap.
     #[inline]
     pub(super) fn slices(&self, count: usize) -> (&[T], &[T]) {
         let first = self.run(0, count);
         (first, self.run(first.len(), count))
     }
 
-    /// Returns the leading contiguous values of those from number `from` to number `to`, counted
-    /// from the oldest.
+    /// Returns a slice that begins at value number `from`, counted from the oldest value. It ends
+    /// before value number `to`, or earlier where the values wrap.
     #[inline]
     pub(super) fn run(&self, from: usize, to: usize) -> &[T] {
         assert!(
@@ -266,7 +267,7 @@ impl<T> Consumer<T> {
         unsafe { slots.readable(start, slots.run_len(start, to - from)) }
     }
 
-    /// Drops the next `count` values in place and frees their slots, also if a drop panics.
+    /// Drops the next `count` values in place and frees their slots, even if a drop panics.
     #[inline]
     pub(super) fn skip(&mut self, count: usize) {
         assert!(count <= self.readable_seen(), "only full slots are skipped");
@@ -281,7 +282,8 @@ impl<T> Consumer<T> {
         }
     }
 
-    /// Returns the next `count` slots, whose values were moved out or dropped, to the producer.
+    /// Passes the next `count` slots back to the producer. Their values must have been moved out or
+    /// dropped.
     #[inline]
     fn release(&mut self, count: usize) {
         debug_assert!(count <= self.readable_seen(), "only full slots were taken");
@@ -289,7 +291,7 @@ impl<T> Consumer<T> {
         self.shared.head.publish(self.head);
     }
 
-    /// Does what `release` does, but leaves the shared line untouched if `count` is 0.
+    /// Does what `release` does, but writes nothing to the shared cache line if `count` is 0.
     #[inline]
     fn release_some(&mut self, count: usize) {
         if count > 0 {
@@ -315,11 +317,12 @@ impl<T> fmt::Debug for Consumer<T> {
     }
 }
 
-/// Slots whose values were moved out. They are freed at the end of the scope, also after a panic.
+/// Slots whose values were moved out. The guard frees them when it is dropped, even after a panic.
 pub(super) struct Taken<'a, T> {
-    /// Half that took the values.
+    /// Consumer that took the values.
     pub(super) consumer: &'a mut Consumer<T>,
-    /// Number of empty slots from `Consumer::head` on. At most `Consumer::readable_seen`.
+    /// Number of slots from `Consumer::head` on whose values were moved out. At most
+    /// `Consumer::readable_seen`.
     pub(super) count: usize,
 }
 
@@ -329,8 +332,8 @@ impl<'a, T> Taken<'a, T> {
         Self { consumer, count: 0 }
     }
 
-    /// Returns the next contiguous slots that were not taken yet, out of the first `count_max`.
-    /// They are full and belong to this half until they are released.
+    /// Returns the next contiguous slots among the first `count_max` whose values were not taken
+    /// yet. These slots are full, and only this half accesses them until they are released.
     #[inline]
     pub(super) fn run(&self, count_max: usize) -> *mut [T] {
         let consumer = &*self.consumer;

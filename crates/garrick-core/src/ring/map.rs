@@ -1,4 +1,4 @@
-//! Batches from one ring directly into the next.
+//! Mapping of batches from one ring directly into another ring.
 use std::mem::MaybeUninit;
 
 use super::{
@@ -10,13 +10,13 @@ use super::{
 /// Maps up to `max` values from `consumer` into `producer`, in place on both sides. Returns the
 /// number of values mapped.
 ///
-/// It takes as many values as are available and have room. The inner loop runs over plain slices,
-/// so the compiler can optimize it like a loop over two `Vec`s. Each ring is published once, at the
-/// end.
+/// The number of values is limited by the available inputs and the free output slots. The inner
+/// loop runs over plain slices, so the compiler can optimize it like a loop over two `Vec`s. The
+/// changes of each ring are published once, after the last value.
 ///
-/// If `map` panics, the values it made before are published, and the values they were made from are
-/// dropped. The value that it panicked on stays the oldest in `consumer`. So each value was mapped
-/// once or is still there.
+/// If `map` panics, the earlier results are published, and their inputs are dropped. The input on
+/// which it panicked stays in `consumer` as the oldest value. So each value either was mapped once
+/// or is still in `consumer`.
 ///
 /// # Examples
 ///
@@ -51,10 +51,11 @@ pub fn map_batch<In, Out>(
     count
 }
 
-/// Writes the result of `map` for each of `input` into `output`, up to the shorter length. Counts
-/// in `done`, also if `map` panics.
+/// Writes the result of `map` for each value of `input` into `output`, up to the shorter length.
+/// Adds the number of results to `done`, even if `map` panics.
 ///
-/// Not inlined: the loop's variables then stay in registers, which the code around it would use up.
+/// This function is not inlined, so that the variables of the loop stay in registers. The code
+/// around it would use them up.
 #[inline(never)]
 pub(super) fn map_run<In, Out>(
     input: &[In],
@@ -69,12 +70,12 @@ pub(super) fn map_run<In, Out>(
     }
 }
 
-/// Maps up to `max` values from `consumer` into `producer`, and passes each value to `map` by
-/// value. Use it for values that are moved on rather than read; otherwise use [`map_batch`].
-/// Returns the number of values mapped.
+/// Maps up to `max` values from `consumer` into `producer`, and passes them to `map` by value. Use
+/// this if `map` moves its input into the result. Otherwise use [`map_batch`]. Returns the number
+/// of values mapped.
 ///
-/// If `map` panics, the values it made before are published. The value that it panicked on is lost,
-/// and the values behind it stay.
+/// If `map` panics, the earlier results are published. The input on which it panicked is lost, and
+/// the later inputs stay in `consumer`.
 ///
 /// # Examples
 ///
@@ -132,12 +133,12 @@ fn batch_len<In, Out>(
     producer.free_up_to(readable)
 }
 
-/// A batch in progress. At the end of the scope, also after a panic, the outputs are published and
-/// the inputs they were made from are dropped.
+/// Guard of a batch in progress. When it is dropped, even after a panic, it publishes the outputs
+/// and drops their inputs.
 struct Mapped<'a, In, Out> {
-    /// Half that holds the inputs.
+    /// Consumer of the inputs.
     consumer: &'a mut Consumer<In>,
-    /// Half that takes the outputs.
+    /// Producer of the outputs.
     producer: &'a mut Producer<Out>,
     /// Number of values mapped. At most `Consumer::readable_seen` and `Producer::free_seen`.
     done: usize,

@@ -1,10 +1,11 @@
 //! A bounded ring between one producer and one consumer, with zero-copy batches at both ends.
 //!
-//! The algorithm is Lamport's ring ("Proving the Correctness of Multiprocess Programs", 1977): each
-//! end is a count that only its owner writes. As in MCRingBuffer (Lee, Bu, Chandranmenon, 2010),
-//! each half also keeps the last count it saw of the other end, and reads the other end again only
-//! when that count is used up. So the two cores exchange a cache line once per batch and not once
-//! per value.
+//! The algorithm is Lamport's ring ("Proving the Correctness of Multiprocess Programs", 1977). Each
+//! of the two halves, the producer and the consumer, has an *end* of the ring: a count that only
+//! this half writes. As in MCRingBuffer (Lee, Bu, Chandranmenon, 2010), each half also keeps a copy
+//! of the other half's count. It reads the shared count again only when the copy shows no more
+//! values or free slots. So the two cores exchange a cache line once per batch instead of once per
+//! value.
 //!
 //! ```text
 //!         head: the consumer writes it      tail: the producer writes it
@@ -17,27 +18,30 @@
 //! # Who may call what
 //!
 //! One thread at a time owns the [`Producer`], and one thread at a time owns the [`Consumer`]. Both
-//! can be sent to another thread. All methods that move values take `&mut self`.
+//! can be sent to other threads. All methods that write or take values require `&mut self`.
 //!
 //! | operation | progress |
 //! | --- | --- |
-//! | everything on a [`Producer`], a [`Consumer`] or their guards | wait-free, but for what closures and `Drop` of `T` do |
-//! | [`map_batch`], [`map_batch_owned`] | wait-free, likewise |
+//! | all methods of a [`Producer`], a [`Consumer`] or their guards | wait-free, except for closures and `Drop` of `T` |
+//! | [`map_batch`], [`map_batch_owned`] | wait-free, with the same exceptions |
 //!
-//! Nothing here waits or wakes. `garrick-flow` adds that, once per batch.
+//! Nothing in this module blocks or wakes a thread. `garrick-flow` adds waiting and wake-ups, once
+//! per batch.
 //!
 //! # Order and loss
 //!
 //! Each value comes out once, in the order in which the values went in. Values that were never
-//! taken are dropped when both halves are gone. `is_closed` returns true once the other half was
-//! dropped. A half that sees the close and then reads the other end sees its final state. So a
-//! consumer that finds a closed ring empty has missed nothing ([`Consumer::is_finished`]).
+//! taken are dropped after both halves have been dropped. `is_closed` returns true once the other
+//! half was dropped. If a half sees the close and then reads the count of the other half, it gets
+//! the final count. So a consumer that finds a closed ring empty has taken all values
+//! ([`Consumer::is_finished`]).
 //!
 //! # Panics in closures
 //!
-//! A panic in a closure ends the batch at that value. The values made before are published once,
-//! the values consumed before are gone, and the rest stays. Only a [`Poke`] that is dropped without
-//! [`commit`](Poke::commit) takes back the values written.
+//! A panic in a closure stops the batch at that value. Values that were written before the panic
+//! are published. Values that were consumed before the panic are gone, and the others stay in the
+//! ring. The only exception is a [`Poke`]: if it is dropped without [`commit`](Poke::commit), the
+//! values written through it are dropped and not published.
 mod spread;
 
 mod slots;
@@ -70,7 +74,7 @@ use std::{error::Error, fmt};
 use self::{shared::Shared, slots::Storage};
 use crate::prim::Arc;
 
-/// Error of a push: the ring was full. The value is returned.
+/// Error of a push into a full ring. Contains the value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Full<T>(pub T);
 
@@ -78,9 +82,9 @@ pub struct Full<T>(pub T);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CapacityError {
-    /// A ring needs at least one slot.
+    /// The requested capacity is 0, but a ring needs at least one slot.
     Zero,
-    /// No power of two of this size or above fits into a slot count.
+    /// The requested capacity is above the largest power of two that a slot count can hold.
     TooLarge {
         /// Number of slots requested.
         capacity_min: usize,
@@ -132,19 +136,20 @@ pub fn channel<T>(capacity_min: usize) -> (Producer<T>, Consumer<T>) {
 ///
 /// # Errors
 ///
-/// Returns a [`CapacityError`] if `capacity_min` is 0, has no power of two above it, or needs more
-/// memory than can be allocated.
+/// Returns a [`CapacityError`] if `capacity_min` is 0, if it cannot be rounded up to a power of
+/// two, or if the memory cannot be allocated.
 pub fn try_channel<T>(capacity_min: usize) -> Result<(Producer<T>, Consumer<T>), CapacityError> {
     halves(capacity_min, 0)
 }
 
-/// Creates a ring of at least `capacity_min` values with at least `slots_min` slots, both rounded
-/// up to powers of two. No more slots than the capacity are full at a time.
+/// Creates a ring that holds at least `capacity_min` values and has at least `slots_min` slots.
+/// Both numbers are rounded up to powers of two. The slots may be more than the capacity, but only
+/// as many values as the capacity are in the ring at a time.
 ///
-/// The ring works like a ring of [`try_channel`] until [`Producer::spread`] is called. From then on
-/// the values go round in all the slots. Between two cores that is up to twice as fast under two
-/// conditions: the slots are more than the second-level caches keep (twice their bytes), and the
-/// capacity is more than the first-level caches keep.
+/// The ring works like a ring of [`try_channel`] until [`Producer::spread`] is called. From then
+/// on, it uses all slots one after another. This makes a ring between two cores up to twice as fast
+/// under two conditions. The slots must exceed the second-level caches of both cores, which is
+/// twice the size of one. The capacity must exceed their first-level caches.
 ///
 /// # Examples
 ///
@@ -162,8 +167,8 @@ pub fn try_channel<T>(capacity_min: usize) -> Result<(Producer<T>, Consumer<T>),
 ///
 /// # Errors
 ///
-/// Returns a [`CapacityError`] if `capacity_min` is 0, or if one of the two sizes has no power of
-/// two above it, or needs more memory than can be allocated.
+/// Returns a [`CapacityError`] if `capacity_min` is 0, if one of the two sizes cannot be rounded up
+/// to a power of two, or if the memory cannot be allocated.
 pub fn try_roomy_channel<T>(
     capacity_min: usize,
     slots_min: usize,
@@ -171,8 +176,8 @@ pub fn try_roomy_channel<T>(
     roomy_halves(capacity_min, slots_min, 0)
 }
 
-/// Creates the two halves, with counts that begin at `start`. Tests begin just before the counts
-/// wrap.
+/// Creates the two halves, with counts that begin at `start`. Tests use a `start` just before the
+/// counts wrap.
 fn halves<T>(
     capacity_min: usize,
     start: usize,

@@ -1,14 +1,14 @@
-//! Reading a batch in place.
+//! Reading of a batch in place.
 use std::{fmt, iter, slice};
 
 use super::Consumer;
 
-/// The available values of a ring, open for reading in place; from [`Consumer::peek`].
+/// The available values of a ring, for reading in place. Created by [`Consumer::peek`].
 ///
 /// [`advance`](Self::advance) drops the oldest values and frees their slots. The other values stay
 /// in the ring when the guard is dropped or forgotten.
 pub struct Peek<'a, T> {
-    /// Half whose full slots are open: all that it has seen.
+    /// Consumer of the ring. The open values are all values that it knows to be available.
     consumer: &'a mut Consumer<T>,
 }
 
@@ -21,14 +21,14 @@ impl<'a, T> Peek<'a, T> {
         Self { consumer }
     }
 
-    /// Returns the values in order: those of the first slice, then those of the second. The second
-    /// slice is empty unless the values wrap.
+    /// Returns the values as two slices. The values of the first slice are older than those of the
+    /// second. The second slice is empty unless the values wrap.
     #[inline]
     pub fn as_slices(&self) -> (&[T], &[T]) {
         self.consumer.slices(self.len())
     }
 
-    /// Returns the value that is `index` places behind the oldest.
+    /// Returns value number `index`, counted from 0 for the oldest value.
     #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
         let (first, second) = self.as_slices();
@@ -59,8 +59,8 @@ impl<'a, T> Peek<'a, T> {
 
     /// Drops the `count` oldest values in place and frees their slots, with one store.
     ///
-    /// If the `Drop` of a value panics, all `count` slots become free nevertheless, and the other
-    /// values are dropped too.
+    /// Even if the `Drop` of a value panics, all `count` values are dropped and their slots become
+    /// free.
     ///
     /// # Panics
     ///

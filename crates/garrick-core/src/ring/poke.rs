@@ -1,17 +1,17 @@
-//! Writing a batch in place.
+//! Writing of a batch in place.
 use std::fmt;
 
 use super::{Full, Producer};
 use crate::copy;
 
-/// Free slots of a ring, open for writing in order; from [`Producer::poke`].
+/// Free slots of a ring, for writing in place and in order. Created by [`Producer::poke`].
 ///
-/// [`commit`](Self::commit) publishes the written values with one store. If the guard is dropped
-/// without a commit, it drops the written values, and the ring is unchanged. If the guard is
-/// forgotten ([`std::mem::forget`]), the written values leak, and the ring is unchanged.
+/// [`commit`](Self::commit) publishes the written values with one store. Without a commit, the ring
+/// stays unchanged. Dropping the guard then drops the written values, and forgetting it
+/// ([`std::mem::forget`]) leaks them.
 #[must_use = "what is written is published by `commit` only"]
 pub struct Poke<'a, T> {
-    /// Half whose free slots are open.
+    /// Producer whose free slots are open.
     producer: &'a mut Producer<T>,
     /// Number of open slots, from `Producer::tail` on. At most `Producer::free_seen`.
     room: usize,
@@ -34,7 +34,7 @@ impl<'a, T> Poke<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns the value in [`Full`] if no open slot is left.
+    /// Returns the value in [`Full`] if all open slots are written.
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), Full<T>> {
         if self.written == self.room {
@@ -48,18 +48,18 @@ impl<'a, T> Poke<'a, T> {
         Ok(())
     }
 
-    /// Writes a result of `make` into each open slot that is left. Returns the number of slots
-    /// written.
+    /// Calls `make` for each remaining open slot and writes the result into it. Returns the number
+    /// of slots written.
     #[inline]
     pub fn fill_with(&mut self, mut make: impl FnMut() -> T) -> usize {
         self.write_while(|_| Some(make()))
     }
 
-    /// Writes the values that `values` yields, until it ends or no open slot is left. Returns the
-    /// number of values written.
+    /// Writes the items of `values` until there are no more items or no more open slots. Returns
+    /// the number of items written.
     ///
-    /// The iterator is advanced only when there is a slot for the value. Pass `&mut iterator` to
-    /// keep the rest.
+    /// The iterator is advanced only if there is a slot for its item. Pass `&mut iterator` to keep
+    /// the remaining items.
     #[inline]
     pub fn extend(&mut self, values: impl IntoIterator<Item = T>) -> usize {
         let mut values = values.into_iter();
@@ -108,7 +108,7 @@ impl<'a, T> Poke<'a, T> {
         self.written
     }
 
-    /// Returns the number of open slots that are left.
+    /// Returns the number of open slots that are not yet written.
     #[inline]
     pub fn remaining(&self) -> usize {
         self.room - self.written

@@ -12,7 +12,7 @@ use crate::prim::Arc;
 
 /// The writing half of a ring.
 ///
-/// Dropping it closes the ring. The consumer still gets the published values.
+/// Dropping it closes the ring. The consumer can still take all published values.
 ///
 /// ```compile_fail
 /// // A producer of `'static` references is not a producer of shorter references: the consumer
@@ -24,21 +24,21 @@ use crate::prim::Arc;
 /// }
 /// ```
 pub struct Producer<T> {
-    /// Both ends, and the memory that `slots` points to.
+    /// State shared with the consumer. It owns the memory that `slots` points to.
     shared: Arc<Shared<T>>,
 
-    /// View of the slots that belongs to this half.
+    /// View of the slots for this half.
     pub(super) slots: Slots<T>,
 
-    /// Local copy of the shared tail, always exact. Slots from here to `tail_max` are free and
-    /// belong to this half alone.
+    /// Copy of the shared tail that is private to this half. Always exact. The slots from `tail` to
+    /// `tail_max` are free, and only this half accesses them.
     pub(super) tail: usize,
 
-    /// Tail of a full ring: one capacity ahead of the head as last seen by this half. The real head
-    /// may be further.
+    /// Tail at which the ring is full: the head that this half read last, plus the capacity. The
+    /// real head may be further ahead.
     tail_max: usize,
 
-    /// Count from which the values go round in all slots.
+    /// Count from which the ring uses all its slots.
     spread: Spread,
 }
 
@@ -60,8 +60,8 @@ impl<T> Producer<T> {
 
     /// Appends `value`.
     ///
-    /// A closed ring accepts values too, until it is full. Check [`is_closed`](Self::is_closed)
-    /// where that matters.
+    /// A closed ring still accepts values until it is full. Check [`is_closed`](Self::is_closed) if
+    /// this matters.
     ///
     /// # Examples
     ///
@@ -109,11 +109,11 @@ impl<T> Producer<T> {
         poke.commit()
     }
 
-    /// Appends the values that `values` yields, until it ends or the ring is full. Returns the
-    /// number of values appended.
+    /// Appends the items of `values` until there are no more items or the ring is full. Returns the
+    /// number of items appended.
     ///
-    /// The iterator is advanced only when there is a slot for the value, so no value is lost. Pass
-    /// `&mut iterator` to keep the rest. If `values` panics, the values it yielded before are
+    /// The iterator is advanced only if there is a slot for its item, so no item is lost. Pass
+    /// `&mut iterator` to keep the remaining items. If the iterator panics, its earlier items are
     /// published.
     ///
     /// # Examples
@@ -133,11 +133,10 @@ impl<T> Producer<T> {
         made.count
     }
 
-    /// Appends `make(0)`, `make(1)`, ..., at most `max` values and as many as there is room for.
+    /// Appends `make(0)`, `make(1)`, and so on, up to `max` values or until the ring is full.
     /// Returns the number of values appended.
     ///
-    /// The values are published together. If `make` panics, the values it made before are
-    /// published.
+    /// All values are published at once. If `make` panics, its earlier values are published.
     ///
     /// # Examples
     ///
@@ -154,11 +153,10 @@ impl<T> Producer<T> {
         made.count
     }
 
-    /// Appends the result of `map` for each of `values`, as far as there is room. Returns the
-    /// number of values mapped.
+    /// Appends the result of `map` for each element of `values`, until the ring is full. Returns
+    /// the number of elements mapped.
     ///
-    /// The results are published together. If `map` panics, the values it made before are
-    /// published.
+    /// All results are published at once. If `map` panics, its earlier results are published.
     ///
     /// # Examples
     ///
@@ -208,15 +206,15 @@ impl<T> Producer<T> {
         self.slots.capacity()
     }
 
-    /// Returns the number of values pushed since the ring was created, wrapping at the size of a
+    /// Returns the number of values pushed since the ring was created. The number wraps like a
     /// `usize`.
     #[inline]
     pub fn position(&self) -> usize {
         self.tail
     }
 
-    /// Returns the number of free slots. Reads the consumer's end. By the time this returns there
-    /// may be more free slots, never fewer.
+    /// Returns the number of free slots. Reads the current count of the consumer. By the time this
+    /// returns, there may be more free slots, but never fewer.
     #[inline]
     pub fn free(&mut self) -> usize {
         let head = self.shared.head.look();
@@ -227,9 +225,10 @@ impl<T> Producer<T> {
         self.free_seen()
     }
 
-    /// Makes the values go round in all slots of the ring, soon and permanently, if the ring has
-    /// more slots than its capacity ([`try_roomy_channel`](super::try_roomy_channel)). Use it for
-    /// halves that work on different cores. A ring for a single value stays unchanged.
+    /// Makes the ring use all its slots from a count soon after the current one, and permanently.
+    /// Call it if the two halves work on different cores. It has an effect only if the ring has
+    /// more slots than its capacity ([`try_roomy_channel`](super::try_roomy_channel)). A ring with
+    /// a capacity of one value stays unchanged.
     #[inline]
     pub fn spread(&mut self) {
         if self.spread == Spread::No && self.slots.is_roomy() && self.capacity() > 1 {
@@ -247,8 +246,8 @@ impl<T> Producer<T> {
         self.spread != Spread::No
     }
 
-    /// Updates the spread after the consumer was seen at `head`: values that lie elsewhere may be
-    /// gone.
+    /// Updates the spread after the consumer's count `head` was read. All values from before the
+    /// spread may now have been taken.
     #[inline]
     fn settle(&mut self, head: usize) {
         if let Spread::From(from) = self.spread
@@ -260,21 +259,22 @@ impl<T> Producer<T> {
         self.slots.settle(self.tail, self.spread);
     }
 
-    /// Returns the number of free slots as of the last look at the consumer's end. There may be
-    /// more, never fewer.
+    /// Returns the number of free slots according to the last count that was read from the
+    /// consumer. There may be more free slots, but never fewer.
     #[inline]
     pub fn free_seen(&self) -> usize {
         self.tail_max.wrapping_sub(self.tail)
     }
 
-    /// Returns true if the consumer was dropped. If so, pushed values will not be read.
-    /// [`free`](Self::free) then counts all slots except those that the consumer left full.
+    /// Returns true if the consumer was dropped. Pushed values will then not be read, and the slots
+    /// of values that the consumer has not taken stay full.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.shared.head.is_gone()
     }
 
-    /// Returns the number of free slots, at most `max`. Reads the other end only if it must.
+    /// Returns the number of free slots, but at most `max`. Reads the count of the consumer only if
+    /// fewer than `max` slots are known to be free.
     #[inline]
     pub(super) fn free_up_to(&mut self, max: usize) -> usize {
         if self.free_seen() < max {
@@ -283,7 +283,7 @@ impl<T> Producer<T> {
         self.free_seen().min(max)
     }
 
-    /// Publishes the next `count` slots, which are full now, to the consumer.
+    /// Publishes the next `count` slots to the consumer. Their values must have been written.
     #[inline]
     pub(super) fn publish(&mut self, count: usize) {
         debug_assert!(count <= self.free_seen(), "only free slots were written");
@@ -291,8 +291,8 @@ impl<T> Producer<T> {
         self.shared.tail.publish(self.tail);
     }
 
-    /// Returns the leading contiguous slots of those from number `from` to number `to`, counted
-    /// from the tail.
+    /// Returns a slice of slots that begins at slot number `from`, counted from the tail. It ends
+    /// before slot number `to`, or earlier where the slots wrap.
     ///
     /// # Safety
     ///
@@ -310,9 +310,10 @@ impl<T> Producer<T> {
         unsafe { slots.writable(start, slots.run_len(start, to - from)) }
     }
 
-    /// Writes the values that `next` yields into the slots from `tail + *written` on, until it
-    /// yields no more or `*written` reaches `room`. `next` gets the number of slots written so far.
-    /// Also after a panic of `next`, exactly the first `*written` slots are full.
+    /// Writes the results of `next` into the slots from `tail + *written` on. Stops when `next`
+    /// returns `None` or `*written` reaches `room`. The argument of `next` is the number of slots
+    /// written so far. Exactly the first `*written` slots are full afterwards, even if `next`
+    /// panics.
     ///
     /// # Safety
     ///
@@ -357,10 +358,10 @@ impl<T> fmt::Debug for Producer<T> {
     }
 }
 
-/// Values that are written and not yet published. They are published at the end of the scope, also
-/// after a panic.
+/// Guard of values that are written and not yet published. When it is dropped, even after a panic,
+/// it publishes them.
 pub(super) struct Made<'a, T> {
-    /// Half whose free slots were written.
+    /// Producer whose slots were written.
     pub(super) producer: &'a mut Producer<T>,
     /// Number of full slots from `Producer::tail` on. At most `Producer::free_seen`.
     pub(super) count: usize,
@@ -372,7 +373,7 @@ impl<'a, T> Made<'a, T> {
         Self { producer, count: 0 }
     }
 
-    /// Calls [`Producer::write_while`] on the slots that are free as far as the producer knows.
+    /// Calls [`Producer::write_while`] for the slots that the producer knows to be free.
     #[inline]
     fn write_while(&mut self, room: usize, next: impl FnMut(usize) -> Option<T>) {
         let room = room.min(self.producer.free_seen());
@@ -392,8 +393,8 @@ impl<T> Drop for Made<'_, T> {
     }
 }
 
-/// Counts the steps of a loop in a register, and writes the count to `total` at the end, also after
-/// a panic.
+/// Counts the steps of a loop in a register. When it is dropped, even after a panic, it writes the
+/// count to `total`.
 pub(super) struct Tally<'a> {
     /// Variable that receives the count.
     total: &'a mut usize,

@@ -17,28 +17,28 @@ pub(super) struct Shared<T> {
     /// Next slot to write. Written by the producer, read by the consumer.
     pub(super) tail: CachePadded<End>,
 
-    /// Count from which the values go round in all slots. Written by the producer once or twice,
-    /// read by the consumer.
+    /// Count from which the ring uses all its slots. Written at most twice by the producer, read by
+    /// the consumer.
     pub(super) spread: Word,
 
-    /// View of the slots. Those in `head..tail` are full, the rest is free. Each half has a copy of
-    /// this view. This copy is for `Drop`.
+    /// View of the slots, for `Drop`. Each half has its own view. The slots in `head..tail` are
+    /// full, and the others are free.
     slots: Slots<T>,
 
     /// Memory that `slots` points to. Freed after `Drop` has dropped the values.
     _storage: Storage<T>,
 }
 
-/// One end of the ring: written by the half that owns it, read by the other. It has a cache line of
-/// its own, so that the halves disturb one another only where they must.
+/// One end of the ring. Written by the half that owns it, read by the other half. Each end has a
+/// cache line of its own, so that the halves seldom slow each other down.
 pub(super) struct End {
-    /// Number of slots that this end has passed since the ring was created, wrapping at 2^64.
-    /// Masked, it is the index of a slot. Written by the half that owns this end, read by the other
-    /// half.
+    /// Number of slots that this end has passed since the ring was created, wrapping like a
+    /// `usize`. A mask converts it into the index of a slot. Written by the half that owns this
+    /// end, read by the other half.
     count: AtomicUsize,
 
-    /// True once the half that owns this end was dropped. Written once, by its `Drop`; read by the
-    /// other.
+    /// True once the half that owns this end was dropped. Written once by the `Drop` of that half,
+    /// read by the other half.
     gone: AtomicBool,
 }
 
@@ -70,7 +70,7 @@ impl End {
         }
     }
 
-    /// Publishes `count` to the other half, and with it all that was done to the slots below.
+    /// Publishes `count` to the other half, together with all accesses to the slots below `count`.
     #[inline]
     pub(super) fn publish(&self, count: usize) {
         // Release: pairs with the Acquire in `End::look`. On the tail it publishes the values
@@ -78,7 +78,7 @@ impl End {
         self.count.store(count, Release);
     }
 
-    /// Reads what the other half last published.
+    /// Reads the count that the other half last published.
     #[inline]
     pub(super) fn look(&self) -> usize {
         // Acquire: pairs with the Release in `End::publish`. On the tail we see the values below it
@@ -86,14 +86,14 @@ impl End {
         self.count.load(Acquire)
     }
 
-    /// Marks the half that owns this end as gone.
+    /// Marks the half that owns this end as dropped.
     pub(super) fn leave(&self) {
         // Release: pairs with the Acquire in `End::is_gone`; the last `publish` comes before it.
         self.gone.store(true, Release);
     }
 
-    /// Returns true if the half that owns this end is gone. If so, the next `look` sees the last
-    /// count.
+    /// Returns true if the half that owns this end was dropped. The next `look` then returns the
+    /// final count.
     #[inline]
     pub(super) fn is_gone(&self) -> bool {
         // Acquire: pairs with the Release in `End::leave`.

@@ -1,7 +1,8 @@
-//! Memory of a ring: a power of two of slots, addressed by counts that a mask turns into an index.
+//! Memory of a ring. The number of slots is a power of two, so that a mask converts a count into
+//! the index of a slot.
 //!
-//! All reads and writes of values go through this module. It does not know which slots are full:
-//! the `unsafe` methods require that knowledge of the two halves.
+//! All reads and writes of values go through this module. The module does not know which slots are
+//! full. The two halves must know it, as the `unsafe` methods require.
 use std::{cell::Cell, marker::PhantomData, mem::MaybeUninit, ptr, ptr::NonNull, slice};
 
 use super::{
@@ -11,38 +12,38 @@ use super::{
 #[cfg(garrick_loom)]
 use crate::prim::UnsafeCell;
 
-/// A view of the slots of a ring. Each half has its own view, so that the hot paths find the fields
-/// beside their counts. [`Storage`] owns the memory.
+/// A view of the slots of a ring. Each half has its own view, so that these fields are in the same
+/// cache line as its counts. [`Storage`] owns the memory.
 pub(super) struct Slots<T> {
-    /// First slot. Never changes; both halves read it.
+    /// First slot. Never changes.
     start: NonNull<T>,
 
-    /// One less than the capacity, which is a power of two. Never changes; both halves read it. It
-    /// turns a count before `spread_from` into an index.
+    /// One less than the capacity, which is a power of two. Never changes. This mask converts a
+    /// count before `spread_from` into an index.
     mask: usize,
 
-    /// One less than the number of slots, which is a power of two times the capacity. Never
-    /// changes; both halves read it. It turns a count from `spread_from` on into an index.
+    /// One less than the number of slots, which is the capacity times a power of two. Never
+    /// changes. This mask converts a count from `spread_from` on into an index.
     mask_spread: usize,
 
-    /// Count from which the values go round in all slots. Each half has its own, valid for the
-    /// counts that it can reach before it reads the other end again.
+    /// Count from which the ring uses all its slots. Each half has its own copy. The copy is valid
+    /// for the counts that the half can reach before it reads the other half's count again.
     spread_from: usize,
 
-    /// Cells through which loom watches the slots.
+    /// Cells by which loom checks the accesses to the slots.
     claims: Claims,
 
-    /// Makes `T` invariant: a producer of long-lived references must not pass for a producer of
-    /// short-lived references, since its consumer still reads long-lived references.
+    /// Makes `T` invariant. Otherwise a producer of long-lived references could be used as a
+    /// producer of short-lived references, although its consumer still reads long-lived references.
     _invariant: PhantomData<Cell<T>>,
 }
 
-/// Owner of the memory of the slots. Its length stays 0, so that dropping it frees the slots and
-/// drops no value.
+/// Owner of the memory of the slots. The length of the `Vec` stays 0, so that its `Drop` frees the
+/// slots without dropping values.
 pub(super) struct Storage<T>(Vec<MaybeUninit<T>>);
 
-/// One cell per slot, which every access to the slot touches too. So loom sees the accesses
-/// although the slots are plain memory, as slices must be. Empty without loom.
+/// One cell per slot, which every access to the slot also accesses. So loom can check the accesses,
+/// although the slots must be plain memory to form slices. Empty without loom.
 #[derive(Clone)]
 struct Claims {
     #[cfg(garrick_loom)]
@@ -50,8 +51,8 @@ struct Claims {
 }
 
 impl<T> Storage<T> {
-    /// Allocates `slots` slots. Slots that are never used cost no memory on systems that commit
-    /// memory on first touch.
+    /// Allocates `slots` slots. Slots that are never used need no physical memory on systems that
+    /// commit memory on first access.
     pub(super) fn try_new(slots: usize) -> Result<Self, CapacityError> {
         let mut storage = Vec::new();
         match storage.try_reserve_exact(slots) {
@@ -60,9 +61,9 @@ impl<T> Storage<T> {
         }
     }
 
-    /// Creates a view of the first `slots` slots, of which `capacity` may be full. Both are powers
-    /// of two. The view is valid as long as the storage lives, and its user's first count is
-    /// `start`.
+    /// Creates a view of the first `slots` slots, of which at most `capacity` are full at a time.
+    /// Both numbers must be powers of two. The view is valid as long as the storage exists. The
+    /// first count of its user is `start`.
     pub(super) fn slots(&mut self, capacity: usize, slots: usize, start: usize) -> Slots<T> {
         assert!(
             capacity.is_power_of_two() && slots.is_power_of_two() && capacity <= slots,
@@ -97,14 +98,15 @@ impl<T> Slots<T> {
         self.mask + 1
     }
 
-    /// Returns true if there are more slots than may be full.
+    /// Returns true if there are more slots than the capacity.
     #[inline]
     pub(super) fn is_roomy(&self) -> bool {
         self.mask < self.mask_spread
     }
 
-    /// Fixes the slots for the counts from `count` on. Counts before `count` are not used any more.
-    /// Counts less than half of all numbers ahead lie where `spread` puts them.
+    /// Determines the slots of the counts from `count` on, according to `spread`. This holds for
+    /// counts that are less than half of the range of a `usize` ahead. Counts before `count` must
+    /// not be used any more.
     #[inline]
     pub(super) fn settle(&mut self, count: usize, spread: Spread) {
         self.spread_from = match spread {
@@ -114,7 +116,7 @@ impl<T> Slots<T> {
         };
     }
 
-    /// Returns the mask that turns `count` into an index.
+    /// Returns the mask that converts `count` into an index.
     #[inline]
     fn mask_at(&self, count: usize) -> usize {
         if is_before(count, self.spread_from) {
@@ -124,7 +126,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Returns how many of the `len` slots from `count` on are contiguous.
+    /// Returns the number of contiguous slots at the start of the `len` slots from `count` on.
     #[inline]
     pub(super) fn run_len(&self, count: usize, len: usize) -> usize {
         let mask = self.mask_at(count);
@@ -150,7 +152,8 @@ impl<T> Slots<T> {
     ///
     /// # Safety
     ///
-    /// The slot is free and the caller's alone. A value still in it is forgotten.
+    /// The slot is free, and only the caller accesses it. A value in the slot is overwritten
+    /// without a drop.
     #[inline]
     pub(super) unsafe fn write(&self, count: usize, value: T) {
         self.claims.write(self.index(count), 1);
@@ -164,7 +167,7 @@ impl<T> Slots<T> {
     ///
     /// # Safety
     ///
-    /// The slot is full and the caller's alone, and counts as free afterwards.
+    /// The slot is full, and only the caller accesses it. The slot is free afterwards.
     #[inline]
     pub(super) unsafe fn read(&self, count: usize) -> T {
         self.claims.write(self.index(count), 1);
@@ -174,11 +177,12 @@ impl<T> Slots<T> {
         unsafe { self.slot(count).read() }
     }
 
-    /// Returns a pointer to `len` contiguous slots, to be read or moved out of.
+    /// Returns a pointer to `len` contiguous slots, for reading the values or moving them out.
     ///
     /// # Safety
     ///
-    /// The slots are full and the caller's alone, and `len` is at most `run_len(count, len)`.
+    /// The slots are full, only the caller accesses them, and `len` is at most `run_len(count,
+    /// len)`.
     #[inline]
     pub(super) unsafe fn run(&self, count: usize, len: usize) -> *mut [T] {
         debug_assert!(len <= self.run_len(count, len), "a run does not wrap");
@@ -206,8 +210,8 @@ impl<T> Slots<T> {
     ///
     /// # Safety
     ///
-    /// The slots are free and the caller's alone during `'a`, and `len` is at most `run_len(count,
-    /// len)`.
+    /// The slots are free, only the caller accesses them during `'a`, and `len` is at most
+    /// `run_len(count, len)`.
     #[inline]
     pub(super) unsafe fn writable<'a>(&self, count: usize, len: usize) -> &'a mut [MaybeUninit<T>] {
         debug_assert!(len <= self.run_len(count, len), "a run does not wrap");
@@ -219,13 +223,13 @@ impl<T> Slots<T> {
         unsafe { slice::from_raw_parts_mut(self.slot(count).cast(), len) }
     }
 
-    /// Drops the values of the `len` slots from `count` on, in place. If one of the drops panics,
-    /// the others still happen.
+    /// Drops the values of the `len` slots from `count` on, in place. Even if one of the drops
+    /// panics, the other values are dropped.
     ///
     /// # Safety
     ///
-    /// The slots are full and the caller's alone, count as free afterwards, also after a panic, and
-    /// `len` is at most `capacity`.
+    /// The slots are full, only the caller accesses them, and `len` is at most `capacity`. The
+    /// slots are free afterwards, even after a panic.
     #[inline]
     pub(super) unsafe fn drop_range(&self, count: usize, len: usize) {
         debug_assert!(len <= self.capacity(), "more than can be full");
@@ -282,8 +286,8 @@ impl Claims {
     }
 }
 
-/// Drops a run of values at the end of its scope, also after a panic. Created by
-/// [`Slots::drop_range`] alone.
+/// Guard that drops contiguous values when it is dropped, even after a panic. Created only by
+/// [`Slots::drop_range`].
 struct DropRun<T>(*mut [T]);
 
 impl<T> Drop for DropRun<T> {

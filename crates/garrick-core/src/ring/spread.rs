@@ -1,36 +1,36 @@
-//! Spreading: values go round in more slots than may be full.
+//! Spreading: a ring uses more slots than its capacity, one after another.
 //!
-//! A cache line that one core has read and another core writes again must first be taken away from
-//! the reader. Where both cores hold the line in a cache of their own, that takes longer than a
-//! line from the memory's side of the caches: 7 ns per line instead of 3.5 on Zen 4. Requesting the
-//! line early does not help. A ring that goes round in more slots than the two second-level caches
-//! keep meets only lines that both have evicted. Between two stages on one core the opposite holds:
-//! the fewer slots the better. So a ring that was created with spare slots begins in the first
-//! `capacity` of them, and uses all of them once its producer requests it
-//! ([`Producer::spread`](super::Producer::spread)).
+//! Before a core can write a cache line that another core has read, the line must be removed from
+//! the reader's cache. If both cores have the line in their own caches, this takes longer than to
+//! get a line from a shared cache or from memory: 7 ns per line instead of 3.5 ns on Zen 4.
+//! Requesting the line early does not help. If a ring uses more slots than the two second-level
+//! caches can hold, both cores have evicted each cache line before it is used again. For two stages
+//! on one core, the opposite holds: fewer slots are better. So a ring that was created with spare
+//! slots first uses only `capacity` of them. It uses all of them once its producer calls
+//! [`Producer::spread`](super::Producer::spread).
 //!
-//! Before that, value number `n` lies in slot `n % capacity`. From some number on, which is a
-//! multiple of `capacity`, it lies in slot `n % slots`. No two values in the ring share a slot.
-//! Their numbers differ by less than the capacity, so they differ modulo the capacity. The number
-//! of slots is a multiple of the capacity, so the slots differ too. Values before and after that
-//! number lie in two runs, like values that wrap.
+//! Before that, value number `n` is in slot `n % capacity`. From a certain number on, which is a
+//! multiple of `capacity`, it is in slot `n % slots`. No two values in the ring share a slot. Their
+//! numbers differ by less than the capacity, so they differ modulo the capacity. The number of
+//! slots is a multiple of the capacity, so their slots differ, too. The values before and after the
+//! change form two separate slices, as if they wrapped there.
 use crate::prim::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Count from which a ring goes round in all its slots.
+/// Count from which a ring uses all its slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spread {
-    /// Not yet.
+    /// No count: the ring uses only the first `capacity` slots.
     No,
-    /// From this count on, which is even.
+    /// This count, which is even.
     From(usize),
-    /// For all counts that are in the ring.
+    /// All counts that are in the ring.
     Whole,
 }
 
-/// Half of all counts: further ahead than any count in use.
+/// Half of the range of a count. No two counts in use are so far apart.
 pub(super) const FAR: usize = 1 << (usize::BITS - 1);
 
-/// Returns true if `count` comes before `other`. Both must be less than half of all numbers apart.
+/// Returns true if `count` comes before `other`. The two counts must be less than [`FAR`] apart.
 #[inline]
 pub(super) fn is_before(count: usize, other: usize) -> bool {
     count.wrapping_sub(other) >= FAR
@@ -41,7 +41,7 @@ pub(super) struct Word(AtomicUsize);
 
 const NO: usize = 0;
 const WHOLE: usize = 2;
-/// Bit that marks a count, which is even.
+/// Bit that marks a count. It is not part of the count, because the count is even.
 const COUNT: usize = 1;
 
 impl Word {

@@ -1,7 +1,8 @@
-//! A timing wheel: many deadlines, each cheap to set, cancel and fire.
+//! A timing wheel: a set of many deadlines, which are cheap to set, cancel and fire.
 //!
-//! The hierarchical wheel of Varghese and Lauck, "Hashed and Hierarchical Timing Wheels" (SOSP
-//! 1987, scheme 7), with a bitmap per level so that empty slots are never visited.
+//! The algorithm is the hierarchical wheel of Varghese and Lauck, "Hashed and Hierarchical Timing
+//! Wheels" (SOSP 1987, scheme 7). In addition, each level has a bitmap, so that empty slots are
+//! never visited.
 //!
 //! ```text
 //!   a tick number, 54 bits:   [ digit 8 ] ... [ digit 2 ][ digit 1 ][ digit 0 ]      6 bits a digit
@@ -11,20 +12,19 @@
 //!   level 0, 64 slots of 1 tick      [X][ ][ ][ ] -----------------------+
 //! ```
 //!
-//! A deadline stands on the level of the highest digit in which its tick differs from the present
-//! tick, in the slot named by that digit. So a level holds only slots ahead of the present, and the
-//! lowest level in use holds the earliest deadlines. When the present reaches a slot of level `n`,
-//! its entries move to the levels below: each entry moves at most eight times in its life. Nine
-//! levels cover every `u64` of nanoseconds, hence there is no overflow list.
+//! The level of a deadline is the highest digit in which its tick differs from the present tick.
+//! The value of that digit is the index of its slot. So all slots in use are ahead of the present,
+//! and the lowest level in use has the earliest deadlines. When the present reaches a slot of level
+//! `n`, the entries of this slot move to the levels below. An entry moves at most eight times. Nine
+//! levels cover all `u64` nanoseconds, so there is no overflow list.
 //!
-//! A tick is [`TICK_NS`] = 8.192 us, a power of two so that no division is needed. Deadlines are
-//! rounded up to a tick and the present is rounded down. So nothing fires early, and the wheel
-//! delays an entry by at most one tick.
+//! A tick is [`TICK_NS`] = 8.192 us. This is a power of two nanoseconds, so that no division is
+//! needed. Deadlines are rounded up to a tick, and the present is rounded down. So no entry fires
+//! early, and the wheel delays an entry by at most one tick.
 //!
-//! Time is passed in by the caller, in nanoseconds since an epoch that the caller chooses. The
-//! wheel reads no clock. It belongs to one thread. `insert`, `cancel` and `next_deadline` are O(1).
-//! `advance` is O(1) plus an amortized O(1) for each entry that fires. None of them visits an empty
-//! slot.
+//! The wheel reads no clock. The caller passes the time, in nanoseconds since an epoch that the
+//! caller chooses. One thread owns the wheel. `insert`, `cancel` and `next_deadline` take O(1).
+//! `advance` takes O(1) plus an amortized O(1) for each entry that fires.
 
 mod slab;
 #[cfg(all(test, not(garrick_loom)))]
@@ -36,20 +36,21 @@ use slab::{List, Slab};
 
 pub use slab::Key;
 
-/// Number of low bits of a time in nanoseconds that fall inside one tick.
+/// Binary logarithm of the nanoseconds in a tick.
 const TICK_BITS: u32 = 13;
 
 /// The resolution of a [`Wheel`] in nanoseconds.
 pub const TICK_NS: u64 = 1 << TICK_BITS;
 
-/// Bits of one digit. With 64 slots per level, a level's bitmap is one word.
+/// Number of bits of a digit. A level has 64 slots, so its bitmap is one word.
 const DIGIT_BITS: u32 = 6;
 const SLOTS: usize = 1 << DIGIT_BITS;
 
-/// Ticks have `64 - TICK_BITS` bits and one more for rounding up: 52, which nine digits hold.
+/// Number of levels. A tick has `64 - TICK_BITS` bits, and one more for rounding up. These 52 bits
+/// fit into nine digits.
 const LEVELS: usize = 9;
 
-/// A set of deadlines with payloads, which returns the payloads that are due.
+/// A set of deadlines with payloads. It passes the payloads that are due to its caller.
 ///
 /// # Examples
 ///
@@ -69,7 +70,7 @@ const LEVELS: usize = 9;
 /// assert_eq!(fired, ["first", "second"]);
 /// ```
 pub struct Wheel<T> {
-    /// Present time in ticks. Every entry's tick is at or after it, and it only grows.
+    /// Present time in ticks. It never decreases, and no entry has an earlier tick.
     present: u64,
 
     /// Bit `n` is set when level `n` has an entry.
@@ -85,7 +86,7 @@ pub struct Wheel<T> {
     slab: Slab<T>,
 }
 
-/// The earliest slot in use.
+/// Location of the earliest slot in use.
 struct Next {
     level: usize,
     /// Index of the slot in `Wheel::lists`.
@@ -106,8 +107,8 @@ impl<T> Wheel<T> {
         }
     }
 
-    /// Sets the present of a wheel that has no deadlines, which may be earlier than before. Earlier
-    /// keys match nothing, except the place that was reserved with them.
+    /// Sets the present time of a wheel that has no deadlines. The new time may be earlier than the
+    /// old one. Keys of earlier entries match no later entry. Keys of reserved places stay valid.
     ///
     /// # Panics
     ///
@@ -117,11 +118,10 @@ impl<T> Wheel<T> {
         self.present = now_ns >> TICK_BITS;
     }
 
-    /// Inserts an entry with a deadline. The returned key cancels it.
+    /// Inserts an entry with a deadline. Returns a key, which [`cancel`](Self::cancel) accepts.
     ///
-    /// A deadline in the past counts as the present: it fires at the next
-    /// [`advance`](Self::advance). A deadline within the last tick of a `u64` (about 584 years
-    /// after the epoch) never fires.
+    /// An entry whose deadline has passed fires at the next [`advance`](Self::advance). A deadline
+    /// in the last tick of the `u64` range, about 584 years after the epoch, never fires.
     ///
     /// # Panics
     ///
@@ -134,8 +134,9 @@ impl<T> Wheel<T> {
         key
     }
 
-    /// Reserves a place for an entry whose deadline is set later. The returned key cancels the
-    /// reservation and the entry.
+    /// Reserves a place for an entry whose deadline is set later. Returns the key of the entry.
+    /// Passing it to [`cancel`](Self::cancel) cancels the reservation, or the entry if it has been
+    /// set.
     ///
     /// # Panics
     ///
@@ -145,13 +146,13 @@ impl<T> Wheel<T> {
         self.slab.reserve()
     }
 
-    /// Sets the deadline of an entry for which a place was reserved, under the rules of
-    /// [`insert`](Self::insert).
+    /// Sets the deadline and the payload of an entry for which a place was reserved. The rules for
+    /// deadlines are those of [`insert`](Self::insert).
     ///
     /// # Errors
     ///
-    /// Returns the payload if the place is not reserved any more: it was cancelled or has been set
-    /// before.
+    /// Returns the payload if the place is no longer reserved, because it was cancelled or already
+    /// set.
     #[inline]
     pub fn set(&mut self, key: Key, deadline_ns: u64, payload: T) -> Result<(), T> {
         if !self.slab.is_reserved(key) {
@@ -163,8 +164,8 @@ impl<T> Wheel<T> {
         Ok(())
     }
 
-    /// Removes an entry and returns its payload. Returns `None` if the entry has fired, was
-    /// cancelled before, or had no deadline yet.
+    /// Removes an entry and returns its payload. Returns `None` if the entry has fired, was already
+    /// cancelled, or has no deadline yet.
     #[inline]
     pub fn cancel(&mut self, key: Key) -> Option<T> {
         if self.slab.is_reserved(key) {
@@ -176,23 +177,23 @@ impl<T> Wheel<T> {
         Some(self.slab.remove(key.index()))
     }
 
-    /// Returns a time before which nothing is due, or `None` if the wheel is empty.
+    /// Returns a time before which no entry is due, or `None` if the wheel is empty.
     ///
-    /// The time is a lower bound, suitable for sleeping. It is never later than the earliest
-    /// deadline rounded up to a tick, and earlier only when that deadline is far. A caller that
-    /// sleeps until then and calls [`advance`](Self::advance) gets a nearer bound, at most eight
-    /// times for one deadline.
+    /// The time is a lower bound, until which the caller can sleep. It is at most the earliest
+    /// deadline, rounded up to a tick. It can be less if that deadline is far ahead. After a sleep
+    /// until this time and a call of [`advance`](Self::advance), the next bound is closer. This
+    /// takes at most eight such sleeps per deadline.
     #[inline]
     pub fn next_deadline(&self) -> Option<u64> {
         Some(self.next()?.start.saturating_mul(TICK_NS))
     }
 
-    /// Moves the present to `now_ns` and calls `fire` with each payload that is due. The earliest
-    /// tick comes first, and entries within a tick come in the order of insertion. Returns the
-    /// number of payloads fired.
+    /// Moves the present to `now_ns` and calls `fire` with each payload that is due. Entries fire
+    /// in the order of their ticks, and within a tick in the order of insertion. Returns the number
+    /// of payloads fired.
     ///
-    /// Time does not go back: a `now_ns` earlier than before counts as the present. If `fire`
-    /// panics, the entries not yet fired stay.
+    /// Time does not go back: if `now_ns` is before the present, the present stays. If `fire`
+    /// panics, the entries that have not fired yet stay in the wheel.
     #[inline]
     pub fn advance(&mut self, now_ns: u64, mut fire: impl FnMut(T)) -> usize {
         let mut fired = 0;
@@ -204,10 +205,10 @@ impl<T> Wheel<T> {
     }
 
     /// Takes the earliest entry that is due at `now_ns`, if any. This is one step of
-    /// [`advance`](Self::advance), for a caller that inserts while it fires or that wants to stop
+    /// [`advance`](Self::advance). Use it if entries are inserted between two steps, or to stop
     /// early.
     ///
-    /// The present is `now_ns` once this returns `None`.
+    /// Once this has returned `None`, the present is `now_ns`.
     #[inline]
     pub fn pop_due(&mut self, now_ns: u64) -> Option<T> {
         let now = (now_ns >> TICK_BITS).max(self.present);
@@ -230,13 +231,13 @@ impl<T> Wheel<T> {
         self.slab.len()
     }
 
-    /// Returns true if no entry with a deadline is left.
+    /// Returns true if no entry has a deadline.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Finds the earliest slot in use, without looking at entries.
+    /// Finds the earliest slot in use, without visiting entries.
     #[inline]
     fn next(&self) -> Option<Next> {
         if self.levels == 0 {
@@ -256,7 +257,7 @@ impl<T> Wheel<T> {
         })
     }
 
-    /// Appends an entry to the slot where it belongs at present.
+    /// Appends an entry to the slot to which its deadline belongs at the present time.
     #[inline]
     fn place(&mut self, index: u32) {
         let tick = self.slab.tick(index);
@@ -296,9 +297,9 @@ impl<T> Wheel<T> {
         self.slab.remove(index)
     }
 
-    /// Moves the entries of a slot that the present has reached to the levels below, in their
-    /// order. Entries inserted into the same ticks from now on come after them, so ties stay in
-    /// order.
+    /// Moves the entries of a slot that the present has reached to the levels below, and keeps
+    /// their order. Entries that are inserted later into the same ticks are appended after them. So
+    /// the entries of a tick stay in the order of insertion.
     #[cold]
     fn cascade(&mut self, slot: usize) {
         let list = std::mem::replace(&mut self.lists[slot], List::EMPTY);

@@ -1,18 +1,20 @@
-//! Storage of a wheel's entries: a slab whose places are reused, threaded by lists of indices.
+//! Storage of a wheel's entries: a slab whose places are reused. The entries form linked lists by
+//! their indices.
 //!
-//! A [`Key`] is a place and a generation. The generation grows when the place is vacated, so that a
-//! stale key matches nothing.
+//! A [`Key`] is a place and a generation. The generation increases when the place is vacated, so
+//! that an old key no longer matches.
 //!
-//! Vacant places at the end are removed at once, and unused memory is freed in portions, so that
-//! both cost amortized O(1). A place that is created again begins with a generation that no earlier
-//! entry of the place has had.
+//! Vacant places at the end of the slab are removed immediately, and unused memory is freed in
+//! portions. Both take amortized O(1). When such a place is created again, it begins with a
+//! generation that none of its earlier entries had.
 
-/// Index that means "none".
+/// Index that stands for no entry.
 const NIL: u32 = u32::MAX;
 
-/// Names an entry of a [`Wheel`](super::Wheel), to cancel it. Harmless once the entry is gone.
+/// Identifies an entry of a [`Wheel`](super::Wheel), for cancelling it. A key of an entry that is
+/// gone matches no other entry.
 ///
-/// A key belongs to the wheel that created it. In another wheel it may name an unrelated entry.
+/// Use a key only with the wheel that created it. In another wheel it may match an unrelated entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
     index: u32,
@@ -25,7 +27,7 @@ impl Key {
     }
 }
 
-/// The ends of a doubly linked list of entries.
+/// First and last entry of a doubly linked list.
 #[derive(Clone)]
 pub(super) struct List {
     first: u32,
@@ -42,7 +44,7 @@ impl List {
         self.first == NIL
     }
 
-    /// Returns the oldest entry of a list that is not empty.
+    /// Returns the oldest entry of a list, which must not be empty.
     pub(super) fn first(&self) -> u32 {
         debug_assert!(!self.is_empty(), "a slot marked as in use is empty");
         self.first
@@ -60,29 +62,30 @@ struct Entry<T> {
     /// Tick at which the entry is due.
     tick: u64,
 
-    /// List that holds the entry, as an index into the wheel's array, or [`RESERVED`], or
-    /// [`VACANT`].
+    /// List that holds the entry, as an index into the array of the wheel. [`RESERVED`] or
+    /// [`VACANT`] if the place holds no entry.
     slot: u16,
 
     /// Number of times that the place was vacated.
     generation: u32,
 
-    /// Neighbours in the list. Both fields also link the vacant places.
+    /// Previous entry in the list. `prev` and `next` also link the vacant places.
     prev: u32,
     next: u32,
 }
 
 /// Value of `slot` for a place that is neither vacant nor filled.
 const RESERVED: u16 = u16::MAX;
-/// Number of the list of vacant places.
+/// Value of `slot` for a vacant place.
 const VACANT: u16 = u16::MAX - 1;
 
-/// Number of places for which memory is always kept.
+/// Number of places whose memory is never freed.
 const ROOM_MIN: usize = 256;
 
 pub(super) struct Slab<T> {
     entries: Vec<Entry<T>>,
-    /// Vacant places. The last place, which is warm in the cache, is used next.
+    /// Vacant places. The place that was vacated last is reused first, because it is most likely in
+    /// the cache.
     vacant: List,
     len: usize,
     /// Generation of a newly created place.
@@ -103,7 +106,7 @@ impl<T> Slab<T> {
         self.len
     }
 
-    /// Stores an entry, in no list yet.
+    /// Stores an entry, which is not yet in a list.
     #[inline]
     pub(super) fn insert(&mut self, tick: u64, payload: T) -> Key {
         let key = self.reserve();
@@ -111,7 +114,7 @@ impl<T> Slab<T> {
         key
     }
 
-    /// Reserves a place for an entry that comes later.
+    /// Reserves a place for an entry that is stored later.
     #[inline]
     pub(super) fn reserve(&mut self) -> Key {
         let Some(index) = some(self.vacant.last) else {
@@ -124,7 +127,7 @@ impl<T> Slab<T> {
         Key { index, generation }
     }
 
-    /// Stores an entry at a place that was reserved for it, in no list yet.
+    /// Stores an entry at its reserved place. The entry is not yet in a list.
     #[inline]
     pub(super) fn fill(&mut self, index: u32, tick: u64, payload: T) {
         let entry = self.entry_mut(index);
@@ -161,7 +164,8 @@ impl<T> Slab<T> {
         Key { index, generation }
     }
 
-    /// Vacates the place of an entry that is in no list any more. Returns its payload.
+    /// Vacates the place of an entry, which must not be in a list any more. Returns the payload of
+    /// the entry.
     #[inline]
     pub(super) fn remove(&mut self, index: u32) -> T {
         let payload = self.entry_mut(index).payload.take();
@@ -170,7 +174,7 @@ impl<T> Slab<T> {
         payload.expect("an entry in a list has a payload")
     }
 
-    /// Vacates a place that has no entry.
+    /// Vacates a place that has no payload.
     #[inline]
     pub(super) fn vacate(&mut self, index: u32) {
         let entry = self.entry_mut(index);
@@ -211,7 +215,7 @@ impl<T> Slab<T> {
         self.vacant = vacant;
     }
 
-    /// Returns the list that holds the entry of `key`, if the entry is still there.
+    /// Returns the list that holds the entry of `key`, if the entry still exists.
     #[inline]
     pub(super) fn slot_of(&self, key: Key) -> Option<usize> {
         let entry = self.entries.get(key.index as usize)?;
@@ -223,12 +227,12 @@ impl<T> Slab<T> {
         self.entry(index).tick
     }
 
-    /// Returns the entry after this entry in its list.
+    /// Returns the entry after entry `index` in its list.
     pub(super) fn next(&self, index: u32) -> Option<u32> {
         some(self.entry(index).next)
     }
 
-    /// Appends an entry to `list`, which is the wheel's list number `slot`.
+    /// Appends an entry to `list`, which is list number `slot` of the wheel.
     #[inline]
     pub(super) fn push_back(&mut self, list: &mut List, index: u32, slot: usize) {
         let entry = self.entry_mut(index);

@@ -1,4 +1,4 @@
-//! The implementation of `Actor`, with a call of a method for each message.
+//! Generation of the implementation of `Actor`, which calls a method for each message.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
@@ -80,7 +80,7 @@ fn arm(block: &Block, message: &Message) -> TokenStream {
     quote!(#(#attributes)* #name::#variant #pattern => { #body })
 }
 
-/// Generates `call`, and the conversion of its result into a `Next`.
+/// Generates `call` and code that converts its result into a `Next`.
 fn called(block: &Block, call: &TokenStream, returned: &Returned) -> TokenStream {
     let krate = &block.krate;
     match returned {

@@ -1,4 +1,4 @@
-//! The handle: an address with a method for each message.
+//! Generation of the handle, an address with a method for each message.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -11,7 +11,7 @@ use crate::attributes::{Place, carried, has_docs};
 use crate::names;
 use crate::parse::{Block, Field, Message};
 
-/// Generates the struct, its methods, and the trait implementations of an address.
+/// Generates the struct, its methods, and the traits that an address implements.
 pub(super) fn definition(block: &Block) -> TokenStream {
     let Block {
         krate,
@@ -153,7 +153,7 @@ fn parameter(field: &Field) -> TokenStream {
     quote!(#name: #ty)
 }
 
-/// Generates the message from the arguments of the same names.
+/// Generates the expression that creates the message from the arguments.
 fn sent(block: &Block, message: &Message, reply: Option<&Ident>) -> TokenStream {
     let (name, variant) = (&block.message, &message.variant);
     let fields = message.fields().map(|field| &field.name).chain(reply);
@@ -166,7 +166,8 @@ fn span_of(ty: &Type) -> Span {
     Span::call_site().located_at(ty.span())
 }
 
-/// Implements comparison, hashing and printing by the address, for any type parameters.
+/// Implements comparison, hashing and `Debug` in terms of the address, without bounds on the type
+/// parameters.
 fn traits(block: &Block) -> TokenStream {
     let Block {
         krate,

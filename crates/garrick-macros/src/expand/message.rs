@@ -1,4 +1,4 @@
-//! The message: an enum with a variant for each method.
+//! Generation of the message type, an enum with a variant for each method.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{format_ident, quote};
@@ -8,7 +8,7 @@ use super::{for_items, path_at};
 use crate::attributes::{Place, carried, has_docs};
 use crate::parse::{Block, Message};
 
-/// Generates the enum and its `Debug`.
+/// Generates the enum and its `Debug` implementation.
 pub(super) fn definition(block: &Block) -> TokenStream {
     let Block {
         visibility,
@@ -58,8 +58,8 @@ fn variant(block: &Block, message: &Message) -> TokenStream {
     quote!(#(#attributes)* #doc #name #fields)
 }
 
-/// Generates a variant that cannot be constructed, for type parameters that no message uses: an
-/// enum must use all of its parameters.
+/// Generates a variant that cannot be constructed but uses the type parameters that no message
+/// uses. Rust requires that an enum use all of its parameters.
 fn unused(block: &Block, variants: &TokenStream) -> Option<TokenStream> {
     let parameters = block.generics.type_params().map(|p| &p.ident);
     let unused: Vec<&Ident> = parameters
@@ -90,7 +90,7 @@ fn is_debug(path: &Path) -> bool {
         .is_some_and(|last| last.ident == "Debug")
 }
 
-/// Generates a `Debug` that prints the variant's name and ignores its fields.
+/// Generates a `Debug` implementation that prints the name of the variant without its fields.
 fn debug_of(block: &Block, has_unused: bool) -> TokenStream {
     let Block {
         message, generics, ..

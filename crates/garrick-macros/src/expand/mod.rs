@@ -2,8 +2,8 @@
 //!
 //! Generated variables have mixed-site hygiene, so they never collide with the user's variables.
 //! Generated type parameters have no hygiene, so their names begin with two underscores. The span
-//! of a generated name points to its origin, so rustc reports errors of the generated code at the
-//! right position.
+//! of a generated name points to the user's code that it was generated from. So rustc reports
+//! errors in the generated code at the right position.
 
 mod actor;
 mod handle;
@@ -19,7 +19,7 @@ use crate::errors::Errors;
 use crate::options::Options;
 use crate::parse::{self, Block};
 
-/// Expands `#[actor(options)] item`: returns the item, the generated code, and all errors.
+/// Expands `#[actor(options)] item`. Returns the item, the generated code, and all errors.
 pub(crate) fn actor(options: TokenStream, item: &TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let options: Options = errors.or_default(syn::parse2(options));
@@ -51,12 +51,13 @@ fn with_errors(code: &TokenStream, errors: Errors) -> TokenStream {
     quote!(#code #errors)
 }
 
-/// Returns a name with the macro's hygiene, located at `culprit`.
+/// Returns a name with mixed-site hygiene and the position of `culprit`.
 fn own(name: &str, culprit: Span) -> Ident {
     Ident::new(name, Span::mixed_site().located_at(culprit))
 }
 
-/// Returns the path of `name` in the crate of the actor types, located at `culprit`.
+/// Returns the path of `name` in the crate that contains the actor types. The path has the position
+/// of `culprit`.
 fn path_at(block: &Block, name: &str, culprit: &impl ToTokens) -> TokenStream {
     let krate = &block.krate;
     let name = own(name, culprit.span());
@@ -72,7 +73,7 @@ fn for_items(block: &Block) -> Vec<Attribute> {
 mod tests {
     use super::*;
 
-    /// Returns the items of the expansion, each as its first words.
+    /// Returns the first words of each item of the expansion.
     fn items(options: TokenStream, item: &TokenStream) -> Vec<String> {
         let file: syn::File = syn::parse2(actor(options, item)).unwrap();
         let names = file.items.iter().map(|item| match item {

@@ -9,6 +9,7 @@ use loom::sync::mpsc;
 
 use super::{Alive, Note, SharedLog, check, check_with, here, of, spawn};
 use crate::runtime::address::Address;
+use crate::runtime::bounded::Spawns;
 use crate::runtime::room::{Room, WhenFull};
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;

@@ -208,10 +208,12 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Nudges the task for a sender that waits for a place. A door has none to nudge.
-    fn nudge_keeper(&self) {
+    /// Nudges the task for a sender that waits for a place.
+    pub(super) fn nudge_keeper(&self) {
         if self.cell().is_bounded() {
             self.nudge();
+        } else if let Some(gauged) = self.gauged() {
+            gauged.nudge();
         }
     }
 

@@ -97,30 +97,19 @@ impl<T: Task> Task for Bounded<T> {
 
     #[inline]
     fn receive(&mut self, message: T::Message, turn: &Turn<'_, T::Message>) -> Flow {
-        if const { !T::HOLDS } {
-            self.room().use_up();
-            return self.task.receive(message, turn);
+        if self.task.holds() {
+            return self.task.hold(message, turn);
         }
-        self.room().arrived();
-        let flow = self.task.receive(message, turn);
-        self.room().use_up_to(self.task.held());
-        flow
+        self.room().use_up();
+        self.task.receive_now(message, turn)
     }
 
     fn nudged(&mut self, turn: &Turn<'_, T::Message>) -> Flow {
         self.room().nudged();
-        let flow = self.task.nudged(turn);
-        if const { T::HOLDS } {
-            self.room().use_up_to(self.task.held());
-        }
-        flow
+        self.task.nudged(turn)
     }
 
     fn recover(&mut self, message: &str, turn: &Turn<'_, T::Message>) -> Flow {
-        if const { T::HOLDS } {
-            // The turn that panicked has not counted.
-            self.room().use_up_to(self.task.held());
-        }
         self.task.recover(message, turn)
     }
 
@@ -283,13 +272,23 @@ impl<M: 'static> Address<M> {
     }
 }
 
-impl Handle {
-    /// Makes a task like [`Handle::spawn`], whose mailbox has room for `capacity` messages.
+/// A place where tasks are spawned.
+#[doc(hidden)]
+pub trait Spawns {
+    /// Spawns a task.
     ///
     /// # Errors
-    /// Gives the task back if the sponsor is ending.
-    #[doc(hidden)]
-    pub fn spawn_bounded<T>(
+    /// Gives the task back if it cannot be spawned.
+    fn spawn_task<T>(&self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
+    where
+        T: Task + Send,
+        T::Message: Send;
+
+    /// Spawns a task whose mailbox has room for `capacity` messages.
+    ///
+    /// # Errors
+    /// Gives the task back if it cannot be spawned.
+    fn spawn_bounded<T>(
         &self,
         capacity: usize,
         when_full: WhenFull,
@@ -302,11 +301,21 @@ impl Handle {
         let room = Room::with(capacity, when_full);
         if const { is_boxed::<Bounded<T>>() } {
             let task = Bounded::new(room, Boxed(Box::new(task)));
-            self.spawn(task)
+            self.spawn_task(task)
                 .map_err(|SpawnError(task)| SpawnError(*task.into_task().0))
         } else {
-            self.spawn(Bounded::new(room, task))
+            self.spawn_task(Bounded::new(room, task))
                 .map_err(|SpawnError(task)| SpawnError(task.into_task()))
         }
+    }
+}
+
+impl Spawns for Handle {
+    fn spawn_task<T>(&self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
+    where
+        T: Task + Send,
+        T::Message: Send,
+    {
+        self.spawn(task)
     }
 }

@@ -1,15 +1,19 @@
 //! Addresses mapped through a function.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use crate::quiet;
 use crate::runtime::address::{Address, SendError};
 use crate::runtime::count_dead_letters;
-use crate::runtime::door::{Door, Notice, door};
+use crate::runtime::door::{Door, Gauged, Notice, door};
+use crate::runtime::room::{Place, Room};
 
 /// The door of an address that was mapped.
 struct Mapped<N, M, F> {
     to: Address<M>,
+    /// Room in which senders wait, if the mailbox has one.
+    room: Option<Arc<Room>>,
     function: F,
     from: PhantomData<fn(N)>,
 }
@@ -23,15 +27,7 @@ where
     type Message = N;
 
     fn pass(&self, message: N, _: &Address<N>) -> Result<(), SendError<N>> {
-        if self.to.is_stopped() {
-            return Err(SendError(message));
-        }
-        if let Err(SendError(mapped)) = self.to.send((self.function)(message)) {
-            // It can no longer be turned back into the original.
-            count_dead_letters(1);
-            quiet::drop(mapped);
-        }
-        Ok(())
+        self.send_on(message, |mapped| self.to.send(mapped))
     }
 
     fn is_stopped(&self) -> bool {
@@ -40,6 +36,66 @@ where
 
     fn watch(&self, notice: Notice) {
         let _ = self.to.watch(notice);
+    }
+
+    fn gauged(&self) -> Option<&dyn Gauged<N>> {
+        self.to.capacity().map(|_| self as &dyn Gauged<N>)
+    }
+}
+
+impl<N, M, F> Mapped<N, M, F>
+where
+    M: 'static,
+    F: Fn(N) -> M,
+{
+    /// Maps a message and sends it on. One that is refused only then can no longer be turned back
+    /// into the original.
+    ///
+    /// # Errors
+    /// Gives the message back if the task has stopped.
+    fn send_on(
+        &self,
+        message: N,
+        send: impl FnOnce(M) -> Result<(), SendError<M>>,
+    ) -> Result<(), SendError<N>> {
+        if self.to.is_stopped() {
+            return Err(SendError(message));
+        }
+        if let Err(SendError(mapped)) = send((self.function)(message)) {
+            count_dead_letters(1);
+            quiet::drop(mapped);
+        }
+        Ok(())
+    }
+}
+
+impl<N, M, F> Gauged<N> for Mapped<N, M, F>
+where
+    M: 'static,
+    F: Fn(N) -> M,
+{
+    fn room(&self) -> Option<&Arc<Room>> {
+        self.room.as_ref()
+    }
+
+    fn nudge(&self) {
+        self.to.nudge_keeper();
+    }
+
+    fn send_in(&self, message: N, place: Place) -> Result<(), SendError<N>> {
+        self.send_on(message, |mapped| self.to.send_in(place, mapped))
+    }
+
+    fn capacity(&self) -> usize {
+        self.to.capacity().unwrap_or(usize::MAX)
+    }
+
+    fn waiting(&self) -> usize {
+        self.to.waiting().unwrap_or(0)
+    }
+
+    fn dropped(&self) -> u64 {
+        self.to.dropped()
     }
 }
 
@@ -80,6 +136,7 @@ impl<M: Send + 'static> Address<M> {
     {
         door(Mapped {
             to: self.clone(),
+            room: self.room(),
             function,
             from: PhantomData,
         })

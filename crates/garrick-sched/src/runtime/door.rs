@@ -166,6 +166,9 @@ pub trait Gauged<M> {
     /// Returns the room in which senders wait for places. `None` if there is always a place.
     fn room(&self) -> Option<&Arc<Room>>;
 
+    /// Nudges the task for a sender that waits for a place. Does nothing by default.
+    fn nudge(&self) {}
+
     /// Sends a message into a place of [`Gauged::room`].
     ///
     /// # Errors

@@ -57,15 +57,23 @@ pub trait Task: Sized + 'static {
     #[doc(hidden)]
     const BOUNDED: bool = false;
 
-    /// True for a task that may hold messages back for later turns.
+    /// Returns true if the task is to [hold](Task::hold) the next message back. Its place in a
+    /// bounded mailbox is then used up by [`Turn::use_up_place`], when the task handles it.
     #[doc(hidden)]
-    const HOLDS: bool = false;
+    fn holds(&self) -> bool {
+        false
+    }
 
-    /// Returns the number of messages that the task holds back. They keep their places in a bounded
-    /// mailbox.
+    /// Handles a message that [`Task::holds`] has not asked for just before, also if it would now.
     #[doc(hidden)]
-    fn held(&self) -> usize {
-        0
+    fn receive_now(&mut self, message: Self::Message, turn: &Turn<'_, Self::Message>) -> Flow {
+        self.receive(message, turn)
+    }
+
+    /// Takes a message that is held back for a later turn.
+    #[doc(hidden)]
+    fn hold(&mut self, message: Self::Message, turn: &Turn<'_, Self::Message>) -> Flow {
+        self.receive(message, turn)
     }
 
     /// True if [`Task::recover`] is called after a turn that panicked. If false, the task is
@@ -114,10 +122,17 @@ impl<T: Task> Task for Boxed<T> {
     }
 
     const BLOCKS: bool = T::BLOCKS;
-    const HOLDS: bool = T::HOLDS;
 
-    fn held(&self) -> usize {
-        self.0.held()
+    fn holds(&self) -> bool {
+        self.0.holds()
+    }
+
+    fn receive_now(&mut self, message: T::Message, turn: &Turn<'_, T::Message>) -> Flow {
+        self.0.receive_now(message, turn)
+    }
+
+    fn hold(&mut self, message: T::Message, turn: &Turn<'_, T::Message>) -> Flow {
+        self.0.hold(message, turn)
     }
 
     const RECOVERS: bool = T::RECOVERS;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::cell::{CellPtr, Envelope, Kind};
 use crate::parcel;
 use crate::runtime::address::{Address, SendError, TaskId};
+use crate::runtime::bounded;
 use crate::runtime::sponsor::{Handle, away};
 use crate::runtime::stage::Given;
 use crate::runtime::task::{self, Task};
@@ -57,6 +58,24 @@ impl<M: 'static> Turn<'_, M> {
     ) -> Result<(), SendError<N>> {
         let deadline = self.now().saturating_add(nanos(delay));
         self.send_later(deadline, to, message, None)
+    }
+
+    /// Uses up the place in a bounded mailbox of a message that the task has held back, and handles
+    /// in this turn.
+    #[doc(hidden)]
+    pub fn use_up_place(&self) {
+        if self.cell.is_bounded() {
+            // SAFETY: it is bounded, and runs.
+            unsafe { bounded::room_of(self.cell) }.use_up();
+        }
+    }
+
+    /// Returns the name of the type of the task whose turn this is.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn task_name(&self) -> &'static str {
+        let running = self.worker.running().unwrap_or(self.cell);
+        (running.table().name)()
     }
 
     /// Registers an action for the end of this turn.

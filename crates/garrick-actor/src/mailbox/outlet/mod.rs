@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{self, Poll, Waker};
 
 use futures_core::Stream;
-use garrick_sched::{Address, Place as Permit, Room, SpawnError, Task, count_dead_letters};
+use garrick_sched::{Address, Place as Permit, Room, SpawnError, Spawns, Task, count_dead_letters};
 
 use super::Ground;
 use super::behind::{self, Arrived, Way};
@@ -215,7 +215,9 @@ impl Ground for Handle {
     fn sponsor(&self) -> garrick_sched::Handle {
         Handle::sponsor(self)
     }
+}
 
+impl Spawns for Handle {
     fn spawn_task<T>(&self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
     where
         T: Task + Send,
@@ -229,7 +231,9 @@ impl<N: 'static> Ground for Context<'_, N> {
     fn sponsor(&self) -> garrick_sched::Handle {
         self.turn().sponsor()
     }
+}
 
+impl<N: 'static> Spawns for Context<'_, N> {
     fn spawn_task<T>(&self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
     where
         T: Task + Send,

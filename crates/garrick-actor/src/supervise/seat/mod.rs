@@ -75,7 +75,7 @@ impl<A: Actor> Front<A> {
     /// order comes first.
     #[cold]
     #[inline(never)]
-    fn hold(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
+    fn put_off(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
         if self.seat.is_over() {
             count_dead_letters(1);
             return Flow::Stop;
@@ -163,6 +163,7 @@ impl<A: Actor> Front<A> {
             }
             return Flow::Continue;
         };
+        turn.use_up_place();
         #[cfg(feature = "tracing")]
         let _span = crate::span::turn(A::name());
         let outcome = actor.receive(message, &mut Context::new(turn));
@@ -245,19 +246,34 @@ impl<A: Actor> Task for Front<A> {
 
     #[inline(always)]
     fn receive(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
-        if let Seat::Open(actor) = &mut self.seat
-            && !self.orders.are_any()
-        {
-            #[cfg(feature = "tracing")]
-            let _span = crate::span::turn(A::name());
-            let outcome = actor.receive(message, &mut Context::new(turn));
-            let next = outcome.into_next();
-            if next == Next::Continue {
-                return Flow::Continue;
-            }
-            return self.leave(next, turn);
+        if self.holds() {
+            return self.put_off(message, turn);
         }
-        self.hold(message, turn)
+        self.receive_now(message, turn)
+    }
+
+    #[inline(always)]
+    fn receive_now(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
+        let Seat::Open(actor) = &mut self.seat else {
+            return self.put_off(message, turn);
+        };
+        #[cfg(feature = "tracing")]
+        let _span = crate::span::turn(A::name());
+        let outcome = actor.receive(message, &mut Context::new(turn));
+        let next = outcome.into_next();
+        if next == Next::Continue {
+            return Flow::Continue;
+        }
+        self.leave(next, turn)
+    }
+
+    #[inline(always)]
+    fn holds(&self) -> bool {
+        !matches!(self.seat, Seat::Open(_)) || self.orders.are_any()
+    }
+
+    fn hold(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
+        self.put_off(message, turn)
     }
 
     fn nudged(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
@@ -269,12 +285,6 @@ impl<A: Actor> Task for Front<A> {
     }
 
     const BLOCKS: bool = A::BLOCKS;
-    const HOLDS: bool = true;
-
-    fn held(&self) -> usize {
-        self.care.held.len()
-    }
-
     const RECOVERS: bool = true;
 
     fn recover(&mut self, message: &str, turn: &Turn<'_, A::Msg>) -> Flow {

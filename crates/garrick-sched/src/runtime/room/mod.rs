@@ -108,8 +108,6 @@ struct Senders {
 struct Keeper {
     /// Places that the keeper has used up since the room was created.
     handled: AtomicUsize,
-    /// Messages that have arrived and whose places are not used up yet.
-    held: AtomicUsize,
     /// True while a nudge is in flight.
     is_nudged: AtomicBool,
 }
@@ -158,7 +156,6 @@ impl Room {
             }),
             keeper: CachePadded::new(Keeper {
                 handled: AtomicUsize::new(0),
-                held: AtomicUsize::new(0),
                 is_nudged: AtomicBool::new(false),
             }),
         })
@@ -362,25 +359,6 @@ impl Room {
         if self.senders.line.any() {
             self.senders.line.wake_first();
         }
-    }
-
-    /// Keeper only: records that a message has arrived whose place is used up later, by
-    /// [`Room::use_up_to`].
-    #[inline]
-    pub(crate) fn arrived(&self) {
-        // Relaxed: the keeper's own.
-        let held = self.keeper.held.load(Relaxed);
-        self.keeper.held.store(held + 1, Relaxed);
-    }
-
-    /// Keeper only: records that of the messages that have arrived, all but `held` are handled.
-    #[inline]
-    pub(crate) fn use_up_to(&self, held: usize) {
-        // Relaxed: the keeper's own.
-        let before = self.keeper.held.load(Relaxed);
-        debug_assert!(held <= before, "a held message has arrived");
-        self.keeper.held.store(held, Relaxed);
-        (held..before).for_each(|_| self.use_up());
     }
 
     /// Keeper only: answers a nudge, and wakes the senders for which there is a place.
