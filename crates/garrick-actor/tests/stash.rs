@@ -6,13 +6,14 @@ mod common;
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 use common::settle;
 use garrick_actor::error::StashError;
 use garrick_actor::mailbox::{Mailbox, OnFull};
-use garrick_actor::{Actor, Address, Behavior, Context, Local, Next, behavior};
-use garrick_testkit::{fail, silence_panics};
+use garrick_actor::{Actor, Address, Behavior, Context, Local, Next, Reply, System, behavior};
+use garrick_testkit::{HANGS_AFTER, fail, silence_panics};
 
 /// Puts numbers aside until told otherwise.
 struct Sorter {
@@ -306,23 +307,56 @@ fn behaviors_put_messages_aside_for_what_they_become() {
 
 #[test]
 fn the_stash_of_an_actor_behind_a_mailbox_is_never_found_by_another_one() {
+    enum Msg {
+        Keep,
+        Count(Reply<usize>),
+        Open(Reply<usize>),
+        Block(Sender<()>, Receiver<()>),
+    }
+    let keeper = || {
+        behavior(|msg: Msg, cx| match msg {
+            Msg::Keep => drop(cx.stash(Msg::Keep)),
+            Msg::Count(reply) => reply.send(cx.stash_len()),
+            Msg::Open(reply) => reply.send(cx.unstash_all()),
+            Msg::Block(begins, ends) => {
+                begins.send(()).unwrap();
+                let _ = ends.recv_timeout(HANGS_AFTER);
+            }
+        })
+    };
+    let mailbox = || Mailbox::priority(|_: &Msg| 0);
+    let [near, far] = [(); 2].map(|()| System::builder().workers(1).start().unwrap());
+    let keeps = near.actor(keeper()).mailbox(mailbox()).spawn().unwrap();
+    keeps.send(Msg::Keep).unwrap();
+    assert_eq!(keeps.ask(Msg::Count).wait(), Ok(1));
+    // The worker cannot see that the actor is gone, while the door of the next one takes the place
+    // of its door.
+    let blocks = near.spawn(keeper()).unwrap();
+    let (begins, begun) = channel();
+    let (ends, end) = channel();
+    blocks.send(Msg::Block(begins, end)).unwrap();
+    begun.recv_timeout(HANGS_AFTER).unwrap();
+    drop(keeps);
+    let other = far.actor(keeper()).mailbox(mailbox()).spawn().unwrap();
+    assert_eq!(other.ask(Msg::Open).wait(), Ok(0));
+    ends.send(()).unwrap();
+}
+
+#[test]
+fn an_actor_behind_a_mailbox_ends_when_nobody_can_reach_it() {
     let (_, local) = common::local();
-    let mailbox = || Mailbox::bounded(8, OnFull::DropOldest).unwrap();
-    let keeps = behavior(|word: &str, cx| cx.stash(word).unwrap());
-    let keeper = local.actor(keeps).mailbox(mailbox()).spawn();
-    keeper.send("secret").unwrap();
-    settle(&local);
-    let id = keeper.id();
-    drop(keeper);
-    let (told, heard) = channel();
-    let opens = behavior(move |word: &str, cx| match word {
-        "open" => told.send(cx.unstash_all()).unwrap(),
-        _ => told.send(100).unwrap(),
-    });
-    let other = local.actor(opens).mailbox(mailbox()).spawn();
-    other.send("open").unwrap();
-    settle(&local);
-    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [0]);
-    // It could not be reached any more, so it is gone, with its stash.
-    assert_eq!(local.handle().dead_letters(), 1, "{id}");
+    for mailbox in [
+        Mailbox::bounded(8, OnFull::DropOldest).unwrap(),
+        Mailbox::priority(|_: &u32| 0),
+    ] {
+        let alive = Arc::new(());
+        let kept = alive.clone();
+        let actor = behavior(move |_: u32, _| drop(kept.clone()));
+        let address = local.actor(actor).mailbox(mailbox).spawn();
+        address.send(1).unwrap();
+        settle(&local);
+        drop(address);
+        settle(&local);
+        assert_eq!(Arc::strong_count(&alive), 1);
+    }
 }

@@ -173,7 +173,7 @@ fn answer(signature: &Signature, errors: &mut Errors) {
     if replies {
         errors.at(
             returned,
-            "a method that answers through its `Reply` returns nothing, or `Next`",
+            "a method that answers through its `Reply` returns nothing, `Next`, or `Result<Next, _>`",
         );
         return;
     }
@@ -208,7 +208,10 @@ pub(crate) fn started(method: &ImplItemFn) -> Errors {
         }
     }
     if let types::Returned::Answer(returned) = types::Returned::of(&method.sig.output) {
-        errors.at(returned, format!("{OF_START} returns nothing, or `Next`"));
+        errors.at(
+            returned,
+            format!("{OF_START} returns nothing, `Next`, or `Result<Next, _>`"),
+        );
     }
     errors
 }

@@ -15,6 +15,8 @@ pub(crate) enum Returned {
     Nothing,
     /// A `Next`.
     Next,
+    /// A `Result<Next, _>`, whose error fails the actor.
+    Fallible,
     /// An answer of this type.
     Answer(Box<Type>),
 }
@@ -28,10 +30,26 @@ impl Returned {
             Type::Tuple(tuple) if tuple.elems.is_empty() => Self::Nothing,
             // A method that never returns does not have to specify what comes next.
             Type::Never(_) => Self::Next,
-            other if last_segment(other).is_some_and(|last| last.ident == "Next") => Self::Next,
+            other if is_next(other) => Self::Next,
+            other if is_result_of_next(other) => Self::Fallible,
             other => Self::Answer(Box::new(other.clone())),
         }
     }
+}
+
+fn is_next(ty: &Type) -> bool {
+    last_segment(ty).is_some_and(|last| last.ident == "Next")
+}
+
+/// Returns true if `ty` is `Result<Next, _>`.
+fn is_result_of_next(ty: &Type) -> bool {
+    let Some(last) = last_segment(ty).filter(|last| last.ident == "Result") else {
+        return false;
+    };
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+        return false;
+    };
+    matches!(arguments.args.first(), Some(GenericArgument::Type(ok)) if is_next(bare(ok)))
 }
 
 /// Returns true if `ty` is `&mut Context<'_, _>` or `&Context<'_, _>`.
@@ -209,6 +227,14 @@ mod tests {
         assert!(matches!(
             Returned::of(&parse_quote!(-> (Next))),
             Returned::Next
+        ));
+        assert!(matches!(
+            Returned::of(&parse_quote!(-> std::io::Result<Next>)),
+            Returned::Fallible
+        ));
+        assert!(matches!(
+            Returned::of(&parse_quote!(-> Result<(), Error>)),
+            Returned::Answer(_)
         ));
         assert!(matches!(
             Returned::of(&parse_quote!(-> Option<Next>)),

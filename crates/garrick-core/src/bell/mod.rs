@@ -121,8 +121,8 @@ impl Bell {
         self.polls.store(self.polls() + 1, Ordering::Relaxed);
     }
 
-    /// Does what [`Bell::begin`] does, without a read-modify-write. Only the actor calls this,
-    /// while no other thread can call any method.
+    /// Does what [`Bell::begin`] does, without a read-modify-write. Only the actor calls this, and
+    /// only while no other thread can call a method of this bell.
     pub fn begin_alone(&self) {
         // Relaxed: no other thread writes.
         let word = self.word.load(Ordering::Relaxed);
@@ -161,8 +161,8 @@ impl Bell {
         }
     }
 
-    /// Does what [`Bell::end`] does, without a read-modify-write. Only the actor calls this, while
-    /// no other thread can call any method.
+    /// Does what [`Bell::end`] does, without a read-modify-write. Only the actor calls this, and
+    /// only while no other thread can call a method of this bell.
     pub fn end_alone(&self, again: bool) -> Call {
         // Relaxed: no other thread writes.
         let before = self.word.load(Ordering::Relaxed) & !RUNNING;

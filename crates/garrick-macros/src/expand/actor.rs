@@ -86,6 +86,7 @@ fn called(block: &Block, call: &TokenStream, returned: &Returned) -> TokenStream
     match returned {
         Returned::Nothing => quote!(#call; #krate::Next::Continue),
         Returned::Next => quote!(#call),
+        Returned::Fallible => quote!(#krate::Outcome::into_next(#call)),
         Returned::Answer(ty) => {
             let reply = own("reply", ty.span());
             quote!(#reply.send(#call); #krate::Next::Continue)
