@@ -1,8 +1,8 @@
-//! Isolation from foreign code that panics, above all destructors of messages.
+//! Isolation from panics of foreign code, mainly of destructors of messages.
 //!
-//! A panic in one of several destructors must not keep the others from running. A second panic
-//! while the first is under way would abort the process. The process's panic hook has run by the
-//! time that a panic arrives here. The caller only has to go on.
+//! A panic in one of several destructors must not prevent the others from running. A second panic
+//! during unwinding would abort the process. The process's panic hook has already run when a panic
+//! is caught here, so the caller need not report the panic.
 
 use std::fmt;
 use std::mem;
@@ -16,12 +16,12 @@ pub(crate) fn call<R>(f: impl FnOnce() -> R) -> Option<R> {
     quiet::call(f).ok()
 }
 
-/// Drops each of these values, even if some destructors panic.
+/// Drops all values, even if some destructors panic.
 pub(crate) fn drop_each<T>(values: impl IntoIterator<Item = T>) {
     values.into_iter().for_each(drop);
 }
 
-/// A collection of foreign values. It drops each of them, even if some destructors panic.
+/// A collection of foreign values. All of them are dropped, even if some destructors panic.
 #[derive(Default)]
 pub(crate) struct Several<C: IntoIterator + Default>(C);
 

@@ -1,4 +1,5 @@
-//! A roll of members, in the order in which they came. The task of a member's address is its key.
+//! A collection of members, in the order in which they were added. The key of a member is the id of
+//! its task.
 //!
 //! ```text
 //!   by_key  { task -> number }
@@ -6,35 +7,37 @@
 //!   ranks   number of members up to a slot, as sums over powers of two (Fenwick 1994)
 //! ```
 //!
-//! Adding, finding and removing a member is O(log n) on average, by key as well as by place. A
-//! member that leaves makes a hole. When there are more holes than members, all members move up. A
-//! short roll has no holes. Iterating over all members is O(n).
+//! Members can be found and removed by key and by index. These operations and adding a member take
+//! O(log n) on average. Iterating over all members takes O(n). Removing a member leaves a hole.
+//! When there are more holes than members, all holes are closed. In a short collection, each hole
+//! is closed immediately.
 
 use std::mem;
 
 use garrick_sched::TaskId;
 use indexmap::IndexMap;
 
-/// Maximum length at which members move up at once.
+/// Maximum number of slots at which holes are closed immediately.
 const SHORT_MAX: usize = 32;
 
 struct Slot<T> {
     number: u64,
     key: TaskId,
-    /// The member. `None` if it has left.
+    /// The member. `None` if it has been removed.
     member: Option<T>,
 }
 
-/// An ordered collection of members. Drops its members in their order.
+/// An ordered collection of members. Members are dropped in their order.
 pub(crate) struct Roll<T> {
     slots: Vec<Slot<T>>,
     /// Number of each member. Never iterated.
     by_key: IndexMap<TaskId, u64>,
-    /// Number of the next member, which no other member has had.
+    /// Number of the next member. Numbers are never reused.
     next: u64,
-    /// Index of a slot before which there are only holes.
+    /// Index of a slot. All slots before this index are holes.
     first: usize,
-    /// Sums over members, one for each slot. Empty while there are no holes.
+    /// Fenwick tree that counts the members, with one partial sum for each slot. Empty while there
+    /// are no holes.
     ranks: Vec<usize>,
 }
 
@@ -61,7 +64,8 @@ impl<T> Roll<T> {
         self.by_key.contains_key(&key)
     }
 
-    /// Adds a member behind all others. Returns `member` if there is one of that key.
+    /// Adds a member after all others. Returns `member` as an error if there is a member with this
+    /// key.
     pub(crate) fn add(&mut self, key: TaskId, member: T) -> Result<(), T> {
         if self.contains(key) {
             return Err(member);
@@ -80,14 +84,14 @@ impl<T> Roll<T> {
         Ok(())
     }
 
-    /// Removes the member of that key.
+    /// Removes and returns the member with this key.
     pub(crate) fn remove(&mut self, key: TaskId) -> Option<T> {
         let number = self.by_key.get(&key)?;
         let at = self.slots.partition_point(|slot| slot.number < *number);
         self.take(at)
     }
 
-    /// Removes the member at that place.
+    /// Removes and returns the member at this index.
     pub(crate) fn remove_at(&mut self, index: usize) -> Option<T> {
         self.take(self.slot_of(index))
     }
@@ -97,8 +101,8 @@ impl<T> Roll<T> {
         self.slots.get(self.first)?.member.as_ref()
     }
 
-    /// Returns the number of the member at that place. It is greater than those of all members
-    /// before it, and never used again.
+    /// Returns the number of the member at this index. A number is greater than the numbers of all
+    /// earlier members, and is never reused.
     #[track_caller]
     pub(crate) fn number(&self, index: usize) -> u64 {
         self.slots[self.slot_of(index)].number
@@ -117,8 +121,8 @@ impl<T> Roll<T> {
         member.expect("a place is that of a member")
     }
 
-    /// Returns the place of the first member whose number is greater, or the length if there is
-    /// none.
+    /// Returns the index of the first member whose number is greater than `number`, or the length
+    /// if there is none.
     pub(crate) fn after(&self, number: u64) -> usize {
         let mut at = self.slots.partition_point(|slot| slot.number <= number);
         if self.ranks.is_empty() {
@@ -143,8 +147,8 @@ impl<T> Roll<T> {
         slots.filter_map(|slot| Some((slot.number, slot.member.as_ref()?)))
     }
 
-    /// Removes the members that are not to stay, and returns them, oldest first. If `stays` panics,
-    /// all stay.
+    /// Removes and returns the members for which `stays` returns false, oldest first. If `stays`
+    /// panics, no member is removed.
     pub(crate) fn extract(&mut self, mut stays: impl FnMut(&T) -> bool) -> Vec<T> {
         let slots = self.slots[self.first..].iter();
         let going = slots.filter(|slot| slot.member.as_ref().is_some_and(|member| !stays(member)));
@@ -155,7 +159,8 @@ impl<T> Roll<T> {
             .collect()
     }
 
-    /// Returns the slot of the member at that place. Behind all slots if there is none.
+    /// Returns the slot of the member at this index, or the number of slots if there is no such
+    /// member.
     fn slot_of(&self, index: usize) -> usize {
         if self.ranks.is_empty() {
             return index;
@@ -220,7 +225,7 @@ impl<T> Roll<T> {
         self.slots = slots;
     }
 
-    /// Adds the sum for one more slot, which holds `count` members.
+    /// Adds the partial sum for one more slot, which contains `count` members.
     fn push_rank(&mut self, count: usize) {
         let place = self.ranks.len() + 1;
         let (mut sum, mut step) = (count, 1);

@@ -1,5 +1,6 @@
-//! A `tracing` span for every turn, with the actor's type. A named actor has an inner span with its
-//! path. Every ask that is not answered in time is an event.
+//! `tracing` spans and events. Every turn has a span with the type of the actor. The turns of a
+//! named actor also have an inner span with the actor's path. An event is logged for every ask that
+//! is not answered in time.
 
 use std::any::type_name;
 
@@ -20,8 +21,9 @@ pub(crate) fn named(path: &ActorPath) -> EnteredSpan {
     trace_span!("named", path = path.as_str()).entered()
 }
 
-/// Logs that a question `N` was not answered with an `R` in time. The type `G` of the closure that
-/// would have used the answer names the asker and the place where it asked.
+/// Logs that a question of type `N` was not answered with an `R` in time. `G` is the type of the
+/// closure that would have handled the answer. The name of this type identifies the code that
+/// asked.
 pub(crate) fn timed_out<N, R, G>(none: NoReply) {
     let (question, answer, asker) = (type_name::<N>(), type_name::<R>(), type_name::<G>());
     debug!(

@@ -1,9 +1,9 @@
-//! Delayed messages: once or periodically, until cancelled or until the actor that started the
-//! timer ends.
+//! Delayed and periodic messages. A timer runs until it is cancelled or until the actor that
+//! started it stops.
 //!
-//! A message to be sent once lies in the timing wheel of a worker. A periodic timer also has a
-//! small separate task, which makes each message when its time has come. Cancelling a timer removes
-//! it from the wheel.
+//! A message that is sent once waits in the timing wheel of a worker. A periodic timer also has a
+//! small separate task, the alarm, which creates each message when the message is due. Cancelling a
+//! timer removes it from the wheel.
 //!
 //! ```text
 //!   start_timer:  wheel --- message ------------------------------------> receiver
@@ -12,9 +12,10 @@
 //!                   '---- set again ---'
 //! ```
 //!
-//! Each deadline of a periodic timer is the previous deadline plus the period, whatever the time is
-//! when the timer runs. So it does not drift. Deadlines that have passed by then are skipped, and
-//! the next message counts them.
+//! Each deadline of a periodic timer is the previous deadline plus the period, even if the timer
+//! runs late. So the deadlines do not drift. If several deadlines have passed when the timer runs,
+//! a single message is sent for all of them. The closure that creates the message receives the
+//! number of periods.
 
 use std::fmt;
 use std::time::Duration;
@@ -24,10 +25,10 @@ use garrick_sched::{Address, Flow, Nanos, SendError, Task, Timer, TrySendError, 
 use crate::model::context::Context;
 use crate::quiet;
 
-/// Notifies an alarm that its time has come.
+/// Notifies an alarm that its deadline has passed.
 struct Due;
 
-/// A periodic timer as a task. Its message in the wheel keeps it alive.
+/// The task of a periodic timer. The message to this task in the wheel keeps the task alive.
 struct Alarm<N, F> {
     timer: Timer,
     to: Address<N>,
@@ -35,7 +36,8 @@ struct Alarm<N, F> {
     period: Nanos,
     /// Time of the next message.
     deadline: Nanos,
-    /// Number of periods since the last message for which there was no room.
+    /// Number of periods for which no message could be sent because the receiver's mailbox was
+    /// full. Reset to zero by each message.
     missed: u64,
 }
 
@@ -92,26 +94,27 @@ impl<N, F> Alarm<N, F> {
 }
 
 impl<N, F> Drop for Alarm<N, F> {
-    /// Cancels the timer, so that its owner sees that it has ended.
+    /// Cancels the timer, so that its owner can see that the timer no longer runs.
     fn drop(&mut self) {
         self.timer.cancel();
     }
 }
 
-/// The reason why no periodic timer was started. Returns the message, or the closure that makes it.
+/// Error returned when a periodic timer cannot be started. Contains the message, or the closure
+/// that creates the messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum SendEveryError<T> {
-    /// The period was zero. It must be at least a nanosecond.
+    /// The period was zero. A period must be at least one nanosecond.
     ZeroPeriod(T),
     /// The receiver has stopped.
     Stopped(T),
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Sends `msg` to `to` once `delay` has passed, to the timers' resolution of about 10 us. Until
-    /// then the message keeps its receiver alive. It arrives even if this actor has ended by then.
-    /// Use [`Context::start_timer`] for a message that ends with this actor or that can be
-    /// cancelled.
+    /// Sends `msg` to `to` after `delay`. Timers have a resolution of about 10 us. The message is
+    /// sent even if this actor has stopped by then, and keeps the receiver alive until it is sent.
+    /// Use [`Context::start_timer`] for a message that can be cancelled, or that must not be sent
+    /// after this actor has stopped.
     ///
     /// # Errors
     /// Returns the message if the receiver is known to have stopped.
@@ -160,8 +163,8 @@ impl<M: 'static> Context<'_, M> {
         self.turn().send_after(delay, to, msg)
     }
 
-    /// Starts a timer that sends `msg` to `to` once `delay` has passed, unless it is cancelled or
-    /// this actor ends before.
+    /// Starts a timer that sends `msg` to `to` after `delay`. No message is sent if the timer is
+    /// cancelled or this actor stops before that time.
     ///
     /// # Errors
     /// Returns the message if the receiver is known to have stopped.
@@ -222,20 +225,20 @@ impl<M: 'static> Context<'_, M> {
         self.turn().start_own_timer(delay, to, msg)
     }
 
-    /// Starts a timer that sends a clone of `msg` to `to` every `period`, for the first time after
-    /// one period. It runs until it is cancelled, this actor ends, or the receiver stops.
+    /// Starts a timer that sends a clone of `msg` to `to` every `period`. The first message is sent
+    /// after one period. The timer runs until it is cancelled, this actor stops, or the receiver
+    /// stops.
     ///
-    /// Deadlines do not drift: each is the previous deadline plus `period`. If messages cannot be
-    /// sent in time because the worker is busy, one message is sent for all the periods that have
-    /// passed. The next message comes at its own time. While the receiver's mailbox is full, no
-    /// message is sent.
+    /// Deadlines do not drift: each deadline is the previous deadline plus `period`. If the worker
+    /// is busy for several periods, a single message is sent for all of them. The message after it
+    /// is sent at its regular deadline. While the receiver's mailbox is full, no message is sent.
     ///
-    /// A timer keeps its receiver alive. If the receiver is the actor itself, and the actor is not
-    /// otherwise reachable, the timer runs until the actor stops or cancels it.
+    /// A timer keeps its receiver alive. An actor that sends itself periodic messages therefore
+    /// lives until it stops itself or cancels the timer, even if no other address of it is left.
     ///
     /// # Errors
-    /// [`SendEveryError`] returns the message if the period is zero or the receiver is known to
-    /// have stopped.
+    /// Returns a [`SendEveryError`] with the message if the period is zero or the receiver is known
+    /// to have stopped.
     ///
     /// # Examples
     /// ```
@@ -297,13 +300,13 @@ impl<M: 'static> Context<'_, M> {
         Ok(self.start_every(period, to, move |_| msg.clone()))
     }
 
-    /// Starts a periodic timer, like [`Context::send_every`], whose messages `make` creates. Its
-    /// argument is the number of periods that have passed since the last message: 1 unless the
-    /// timer is late, or the receiver's mailbox was full.
+    /// Starts a periodic timer, like [`Context::send_every`], that calls `make` to create each
+    /// message. The argument of `make` is the number of periods since the last message. This number
+    /// is 1 unless the timer runs late or the receiver's mailbox was full.
     ///
     /// # Errors
-    /// [`SendEveryError`] returns the closure if the period is zero or the receiver is known to
-    /// have stopped.
+    /// Returns a [`SendEveryError`] with the closure if the period is zero or the receiver is known
+    /// to have stopped.
     pub fn send_every_with<N, F>(
         &self,
         period: Duration,
@@ -343,7 +346,7 @@ impl<M: 'static> Context<'_, M> {
     }
 }
 
-/// Returns the reason why there can be no such timer, if there is one.
+/// Returns the error, as a constructor, if such a timer cannot be started.
 fn refusal<N: 'static, T>(period: Duration, to: &Address<N>) -> Option<fn(T) -> SendEveryError<T>> {
     if period.is_zero() {
         Some(SendEveryError::ZeroPeriod)

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 /// Assumed size of the second-level cache if the system does not report it.
 const SECOND_LEVEL_BYTES_USUAL: usize = 512 * 1024;
 
-/// Returns the bytes of a core's second-level cache.
+/// Returns the size of a core's second-level cache in bytes.
 pub(crate) fn second_level_bytes() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| {
@@ -16,7 +16,7 @@ pub(crate) fn second_level_bytes() -> usize {
     })
 }
 
-/// Returns the bytes of the second-level cache, as Linux reports them in `folder`.
+/// Returns the size of the second-level cache in bytes, as Linux reports it in `folder`.
 fn second_level(folder: &Path) -> Option<usize> {
     let caches = fs::read_dir(folder).ok()?.flatten();
     let sizes = caches.filter_map(|cache| {
@@ -29,7 +29,7 @@ fn second_level(folder: &Path) -> Option<usize> {
     sizes.max()
 }
 
-/// Parses a size as the system writes it: "512K", "2M", or a number of bytes.
+/// Parses a size in the format that Linux uses: "512K", "2M", or a number of bytes.
 fn parse_size(text: &str) -> Option<usize> {
     let (number, unit) = match text.strip_suffix(['K', 'M']) {
         Some(number) if text.ends_with('K') => (number, 1 << 10),

@@ -1,22 +1,22 @@
-//! Stages made of channel ends and a closure, for closures whose graph must know their ends.
+//! Stages that consist of channel ends and a closure, and that declare these ends to their graph.
 
 use std::fmt;
 
 use crate::{Cx, Ends, Stage, Wait, Wiring};
 
-/// A stage of channel ends and a closure; from [`with_ends`].
+/// A stage that consists of channel ends and a closure. Created by [`with_ends`].
 pub struct WithEnds<E, F> {
-    /// Channel ends, lent to the closure.
+    /// Channel ends, passed to the closure by reference.
     ends: E,
     /// Closure that takes a step with the ends.
     step: F,
 }
 
-/// Makes a stage of channel ends and a closure that borrows them.
+/// Creates a stage from channel ends and a closure that borrows them.
 ///
-/// The stage works like a closure that owns its ends, but its graph knows the ends before it runs
-/// ([`Stage::wiring`]). So [`Graph::start`](crate::Graph::start) sees cycles, and the stage can be
-/// part of an intended loop ([`Graph::feedback`](crate::Graph::feedback)).
+/// The stage works like a closure that owns its ends, but it also declares them to its graph before
+/// it runs ([`Stage::wiring`]). So [`Graph::start`](crate::Graph::start) can detect cycles, and the
+/// stage can be part of an intended loop ([`Graph::feedback`](crate::Graph::feedback)).
 ///
 /// # Examples
 ///

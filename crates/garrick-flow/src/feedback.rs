@@ -1,19 +1,19 @@
-//! Intended loops, and their end.
+//! Intended loops, and how they stop.
 //!
-//! A pipeline ends from its sources on: a stage without input ends, and closes its outputs. In a
-//! loop no stage comes first, since each stage waits for the one before it. So the graph has to
-//! detect that the loop has come to a *standstill*, and then close its feedback channels
-//! (`Line::cut`). From there on it ends like any pipeline. A loop stands still when
+//! A pipeline stops from its sources on: a stage whose inputs are finished ends, and closes its
+//! outputs. In a loop no stage comes first, since each stage waits for the one before it. So the
+//! graph has to detect that the loop has come to a *standstill*. Then it closes the loop's feedback
+//! channels (`Line::cut`), and the loop stops like any pipeline. A loop stands still if
 //!
 //! - all channels that lead into it from outside are closed,
-//! - each of its stages rests or has ended, and none is a source that could go on,
-//! - each resting stage can go on only through a channel of the loop, not by time, a future or a
-//!   channel that leads out alone.
+//! - each of its stages rests or has ended, and none of them is a source that could go on,
+//! - each resting stage waits for a channel of the loop, and not only for time, for a future, or
+//!   for a channel that leads out of the loop.
 //!
-//! From then on nothing can change in the loop: only a stage of the loop could wake a resting
-//! stage, and none is at work. A message that still goes round is in a channel, and its reader
-//! wakes, or it is held by a stage at work. So messages go round until they leave the loop, and
-//! nothing polls for that.
+//! From then on nothing can change in the loop. Only a stage of the loop could wake a resting
+//! stage, and no stage is working. Conversely, a message that still goes round prevents the
+//! standstill. Such a message is either in a channel, so that its reader is woken, or held by a
+//! stage that works. So messages go round until they leave the loop, and nothing polls for that.
 //!
 //! ```text
 //!   a stage of the loop:   at work --rests--> resting   (looks: am I the last one?)
@@ -21,13 +21,13 @@
 //!                             '----- a step -----'      (says so first)
 //! ```
 //!
-//! A message that goes round forever keeps its loop at work. So a loop has its *grace*, which
-//! begins when the sources are told to end. Each stage of the loop checks its own clock, and the
+//! A message that goes round forever keeps the stages of its loop working. So a loop has a *grace*,
+//! a period that begins when the sources are stopped. Each stage of the loop checks the clock. The
 //! first stage that finds the grace over closes the feedback channels.
 //!
-//! Both changes are made under one lock, so that the last stage to rest sees all others rest. A
-//! stage is marked as at work before it takes a step, so the values that it sends come after that.
-//! Stages outside all loops take no part, but check the loops when they end.
+//! A stage records under one lock that it rests or works. So the last stage to rest sees that all
+//! others rest. A stage is marked as working before it takes a step, and thus before it sends
+//! values. Stages outside all loops are not recorded, but check the loops when they end.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -41,13 +41,13 @@ pub(crate) type Loops = Arc<[Loop]>;
 
 /// Stages that reach one another through channels, feedback channels included.
 pub(crate) struct Loop {
-    /// Channels between the loop's stages, by number, in order.
+    /// Channels between stages of the loop: their numbers, in order.
     inside: Vec<u32>,
     /// Channels that lead into the loop.
     entering: Vec<u32>,
     /// Channels inside that are marked as feedback.
     feedback: Vec<u32>,
-    /// Time that the loop has left once the sources are told to end.
+    /// Time for which the loop may go on after the sources are stopped.
     grace: Nanos,
     /// State of the loop's stages.
     state: Mutex<State>,
@@ -112,7 +112,7 @@ impl Loop {
         }
     }
 
-    /// Returns the time that the loop has left once the sources are told to end.
+    /// Returns the time for which the loop may go on after the sources are stopped.
     pub(crate) fn grace(&self) -> Nanos {
         self.grace
     }
@@ -122,7 +122,7 @@ impl Loop {
         self.lock().is_cut
     }
 
-    /// Closes the feedback channels in any state of the loop.
+    /// Closes the feedback channels, regardless of the state of the loop.
     pub(crate) fn cut(&self, lines: &Lines, post: &Post) {
         self.cut_now(self.lock(), lines, post);
     }

@@ -1,9 +1,9 @@
-//! Pipelines: stages that own the ends of zero-copy channels and are woken once per batch.
+//! Pipelines of stages that own the ends of zero-copy channels and are woken once per batch.
 //!
-//! Build a [`Graph`] of channels and stages, then start it. A [`Stage`] is a state with a `step`.
-//! The step looks at its channel ends, does what can be done now, and returns a [`Wait`]: the
-//! condition for the next step. Each stage has its own thread, or shares one with the other stages
-//! of its [`Team`].
+//! Build a [`Graph`] of channels and stages, then start it. A [`Stage`] is a state with a `step`. A
+//! step checks the stage's channel ends, and does what can be done now. Then it returns a [`Wait`],
+//! the condition for the next step. Each stage has its own thread, or shares one with the other
+//! stages of its [`Team`].
 //!
 //! ```text
 //!    source              stage                    stage
@@ -19,25 +19,28 @@
 //!
 //! # Waking
 //!
-//! No stage polls. A stage that cannot go on registers the count it waits for with the gates of its
-//! channels (`garrick_core::gate`), looks once more, and rests. The other end compares its own
-//! count with the registered count once per batch. The one batch that reaches it sends one wake-up
-//! message. The message is sent at once if the two stages can run side by side. If the waiting
-//! stage rested on the same core, the message is held back. It is sent when the waking stage has
-//! nothing more to do, or has taken a few more steps.
+//! No stage polls. A stage that cannot go on registers with the gates of its channels
+//! (`garrick_core::gate`) the count that it waits for. Then it checks the channels once more, and
+//! rests. The other end compares its own count with the registered count once per batch. When a
+//! batch reaches the registered count, the other end sends one wake-up message. If the two stages
+//! can run in parallel, the message is sent at once. If the waiting stage rested on the same core,
+//! the message is held back. It is sent when the waking stage has nothing more to do, or has taken
+//! a few more steps.
 //!
 //! # Ending
 //!
-//! A stage that returns [`Wait::done`] is dropped, and its channel ends with it. A closed channel
-//! counts as ready: its consumer is woken, takes what is left, and ends in turn. A producer whose
-//! consumer is gone sees [`Sender::is_closed`]. So the end runs down the graph, and no message in
-//! flight is lost. [`Running::stop`] asks all stages if the graph may end; a stage objects with
-//! [`Cx::veto`]. When all agree, the sources end. A panic in a stage ends that stage, and the
-//! others end in order. A [`restarting`] stage starts again instead.
+//! A stage that returns [`Wait::done`] is dropped together with its channel ends, which closes its
+//! channels. A closed channel counts as ready: its consumer is woken, takes the remaining values,
+//! and then ends as well. A producer whose consumer is gone can check [`Sender::is_closed`]. So the
+//! stages end one after another along the graph, and no message in flight is lost.
 //!
-//! Stages in a cycle would wait for one another's end, so [`Graph::start`] refuses a cycle, unless
-//! one of its channels is marked by [`Graph::feedback`]. A marked loop ends when no message goes
-//! round in it any more.
+//! [`Running::stop`] asks all stages to agree that the graph stops. A stage can refuse with
+//! [`Cx::veto`]. When all agree, the sources end, and the other stages follow. If a stage panics,
+//! that stage ends, and the others then end in order. A [`restarting`] stage is restarted instead.
+//!
+//! Stages in a cycle would wait for one another forever. So [`Graph::start`] refuses a cycle,
+//! unless one of its channels is marked by [`Graph::feedback`]. A marked loop stops when there are
+//! no more messages in it.
 //!
 //! # Examples
 //!

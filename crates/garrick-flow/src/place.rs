@@ -1,11 +1,11 @@
-//! Places of threads: they show if a woken thread can run beside the thread that wakes it.
+//! Places of threads. They show whether a woken thread can run in parallel with the waking thread.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use garrick_core::park::current_core;
 
 thread_local! {
-    /// Number of this thread, distinct from those of other threads.
+    /// Number of this thread, different from those of other threads.
     static THREAD: u32 = {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         NEXT.fetch_add(1, Relaxed)
@@ -23,8 +23,8 @@ pub(crate) fn thread() -> u32 {
 pub(crate) struct Place(u64);
 
 impl Place {
-    /// Returns the place of the calling thread now. The thread may move soon, so this is good for
-    /// guesses only.
+    /// Returns the current place of the calling thread. The thread may move at any time, so use the
+    /// result for guesses only.
     pub(crate) fn here() -> Self {
         Self::new(thread(), current_core())
     }
@@ -38,14 +38,14 @@ impl Place {
         self.0 as u32
     }
 
-    /// Returns true if these are two threads on one core, so that only one of them can run.
+    /// Returns true if the places are two threads on one core, so that only one of them can run.
     pub(crate) fn competes_with(self, other: Self) -> bool {
         self.core() != 0 && self.core() == other.core() && self != other
     }
 }
 
-/// The place where a stage rested last. Written by the stage that is about to rest, read by the
-/// stage that is to wake it.
+/// Place where a stage rested last. Written by the stage before it rests, and read by the stage
+/// that is to wake it.
 #[derive(Debug, Default)]
 pub(crate) struct LastPlace(AtomicU64);
 

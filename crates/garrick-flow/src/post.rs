@@ -1,4 +1,4 @@
-//! The state that all ends and stages of a graph share: addresses, votes, and the request to stop.
+//! State that all ends and stages of a graph share: addresses, votes, and the request to stop.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -15,39 +15,40 @@ pub(crate) use crate::vote::StageId;
 /// Reason for waking a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wake {
-    /// The stage sent this to itself to go on. At most one of these is on its way to a stage.
+    /// The stage sent this to itself to go on. At most one of these messages is in flight to a
+    /// stage.
     Again,
     /// A channel reached the count that the stage waits for, or was closed, or the graph is to
     /// stop.
     Note,
     /// The time that the stage waits for has come.
     Timer,
-    /// A caller asks what the stage waits for.
+    /// A caller requests what the stage waits for.
     Tell,
 }
 
-/// Number of steps after which a stage sends a wake-up that it holds back. A few batches make the
-/// thread switch worthwhile, but more would keep the woken stage waiting for a slow stage.
+/// Number of steps after which a stage sends a wake-up that it holds back. A few batches are worth
+/// a thread switch. With more steps, the other stage would wait too long if this one is slow.
 const HELD_STEPS_MAX: u32 = 8;
 
 thread_local! {
-    /// Wake-ups that the stages of this thread owe. Empty whenever none of them has a step to take.
+    /// Wake-ups that the stages of this thread hold back. Empty while no stage has a step to take.
     static HELD: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
-    /// The stage whose step, or end, this thread is in, with the number of its graph.
+    /// The stage whose step or destructor runs on this thread, with the number of its graph.
     static CURRENT: Cell<Option<(u64, StageId)>> = const { Cell::new(None) };
 }
 
-/// A wake-up that is owed, see [`Post::wake_later`].
+/// A wake-up that is held back by [`Post::wake_later`].
 struct Held {
-    /// The stage that owes it.
+    /// The stage that holds it back.
     by: StageId,
     /// The stage to wake.
     waiter: StageId,
-    /// Number of steps that `by` has taken since.
+    /// Number of steps that `by` has taken since then.
     steps: u32,
 }
 
-/// Takes the wake-ups that `by` has to send after one more step.
+/// Removes and returns the wake-ups that `by` has to send after one more step.
 fn take_due(by: StageId, rests: bool) -> Vec<StageId> {
     HELD.with_borrow_mut(|held| {
         let due = |held: &mut Held| {
@@ -64,11 +65,11 @@ pub(crate) struct Post {
     graph: u64,
     /// Address of each stage, for wake-ups. Written once, when the graph starts.
     addresses: OnceLock<Vec<Address<Wake>>>,
-    /// Votes of the stages on the end of the graph.
+    /// Votes of the stages on stopping the graph.
     ballot: Ballot,
-    /// Edges from sending to receiving stages, as far as they are known.
+    /// Known edges from sending to receiving stages.
     wires: Mutex<Wires>,
-    /// True once a stage is refused. Written by that stage's thread, in its step.
+    /// True once a stage is refused. Written by the thread of that stage, in a step.
     is_refused: AtomicBool,
     /// The refused stage, and the reason.
     refused: Mutex<Option<(StageId, String)>>,
@@ -93,13 +94,13 @@ impl Post {
         self.graph
     }
 
-    /// Takes over the edges that the stages have declared.
+    /// Stores the edges that the stages have declared.
     pub(crate) fn know(&self, wires: Wires) {
         *locked(&self.wires) = wires;
     }
 
-    /// Records that `from` sends to `to`, as was discovered in a step of `stage`. If that closes a
-    /// cycle, `stage` is refused.
+    /// Records that `from` sends to `to`, which was discovered in a step of `stage`. If that closes
+    /// a cycle, `stage` is refused.
     pub(crate) fn join(&self, stage: StageId, from: StageId, to: StageId) {
         let mut wires = locked(&self.wires);
         if let Some(cycle) = wires.cycle_by(from, to) {
@@ -113,7 +114,7 @@ impl Post {
         }
     }
 
-    /// Returns the reason `stage` cannot go on, if its step has just closed a cycle.
+    /// Returns the reason why `stage` cannot go on, if its step has just closed a cycle.
     #[inline]
     pub(crate) fn refusal_of(&self, stage: StageId) -> Option<String> {
         if !self.is_refused.load(Relaxed) {
@@ -133,18 +134,19 @@ impl Post {
         self.wake_all(Wake::Again);
     }
 
-    /// Opens the ballot for `stages` that the caller steps by hand. There is no stage to wake.
+    /// Opens the ballot for `stages` stages that the caller steps by hand. There is no stage to
+    /// wake.
     pub(crate) fn open_by_hand(&self, stages: usize) {
         self.ballot.open(stages);
     }
 
-    /// Returns the stage of this graph whose step, or end, the calling thread is in.
+    /// Returns the stage of this graph whose step or destructor runs on the calling thread.
     pub(crate) fn current(&self) -> Option<StageId> {
         let (graph, stage) = CURRENT.get()?;
         (graph == self.graph).then_some(stage)
     }
 
-    /// Makes `stage` the current one while `run` runs, also if it panics.
+    /// Marks `stage` as the current stage while `run` runs, even if `run` panics.
     #[inline]
     pub(crate) fn with_current<R>(&self, stage: StageId, run: impl FnOnce() -> R) -> R {
         struct Back(Option<(u64, StageId)>);
@@ -157,13 +159,13 @@ impl Post {
         run()
     }
 
-    /// Makes `stage` look again. Before the start there is no stage to wake: all stages begin with
-    /// a look.
+    /// Makes `stage` check its wait again. Before the start this does nothing, since each stage
+    /// checks its wait when it starts.
     pub(crate) fn wake(&self, stage: StageId) {
         self.tell(stage, Wake::Note);
     }
 
-    /// Sends `wake` to `stage`. Returns true if the stage was there to take it.
+    /// Sends `wake` to `stage`. Returns true if the stage has not ended.
     pub(crate) fn tell(&self, stage: StageId, wake: Wake) -> bool {
         let addresses = self.addresses.get();
         addresses.is_some_and(|addresses| addresses[stage as usize].send(wake).is_ok())
@@ -176,15 +178,16 @@ impl Post {
         }
     }
 
-    /// Holds a wake-up of `waiter` back until the stage `by`, whose step this thread is in, has
-    /// [settled](Self::settle) its debts.
+    /// Holds back a wake-up of `waiter` until [`settle`](Self::settle) sends it. The calling thread
+    /// is in a step of the stage `by`.
     pub(crate) fn wake_later(&self, by: StageId, waiter: StageId) {
         let steps = 0;
         HELD.with_borrow_mut(|held| held.push(Held { by, waiter, steps }));
     }
 
-    /// Sends the wake-ups that `by` owes, after a step of `by`, if it is about to rest or has owed
-    /// them for long. A stage that rests or ends must call this last.
+    /// Sends wake-ups that `by` holds back, after a step of `by`: all of them if `by` is about to
+    /// rest, else those held back for several steps. A stage that rests or ends must call this
+    /// last.
     #[inline]
     pub(crate) fn settle(&self, by: StageId, rests: bool) {
         if HELD.with_borrow(Vec::is_empty) {
@@ -195,20 +198,20 @@ impl Post {
         }
     }
 
-    /// Asks all stages if the graph may end.
+    /// Asks all stages to agree that the graph stops.
     pub(crate) fn stop(&self) {
         self.ballot.ask();
         // Each stage has to vote, or sees that the end is agreed.
         self.wake_all(Wake::Note);
     }
 
-    /// Ends the sources even if a stage objects.
+    /// Stops the sources, even if a stage vetoes.
     pub(crate) fn overrule(&self) {
         self.ballot.overrule();
         self.wake_all(Wake::Note);
     }
 
-    /// Takes the vote of `stage`.
+    /// Records the vote of `stage`.
     pub(crate) fn cast(&self, stage: StageId, vote: Vote) {
         if self.ballot.cast(stage, vote) {
             // The sources end; the others look, and rest again.
@@ -221,7 +224,7 @@ impl Post {
         self.ballot.vote(stage)
     }
 
-    /// Returns true if the end of the graph was requested.
+    /// Returns true if a stop of the graph was requested.
     #[inline]
     pub(crate) fn is_stopping(&self) -> bool {
         self.ballot.is_asked()
@@ -234,7 +237,7 @@ impl Post {
     }
 }
 
-/// Locks `mutex`, also if it is poisoned: what it holds is valid at any time.
+/// Locks `mutex`, even if it is poisoned. Its contents are valid at any time.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,8 @@
-//! Asking stages what they wait for.
+//! Requests what stages wait for.
 //!
-//! A stage does not report what it waits for, since nobody needs that while all goes well. A caller
-//! who needs it sends each stage a [`Wake::Tell`](crate::post::Wake::Tell) and gathers the answers
-//! for a while. A stage that is in a step does not answer in time, which is an answer too.
+//! A stage does not record what it waits for, since that is rarely needed. A caller that needs it
+//! sends each stage a [`Wake::Tell`](crate::post::Wake::Tell), and collects the answers for a
+//! limited time. A missing answer shows that the stage is busy with a step.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use crate::post::StageId;
 use crate::wait::Wait;
 
-/// Longest time to wait for the answers: longer than any step should be.
+/// Maximum time to wait for the answers. It is longer than any step should take.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Answer of a stage.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Answer {
-    /// The stage rests, for this.
+    /// The stage rests, and waits for this.
     Rests(Wait),
     /// The stage has something to do.
     Goes,
@@ -26,14 +26,14 @@ pub(crate) enum Answer {
 #[derive(Debug, Default)]
 struct Answers {
     given: Vec<Option<Answer>>,
-    /// For each stage, true if its answer is awaited. Empty until all are asked.
+    /// For each stage, true if its answer is awaited. Empty until all stages were asked.
     awaited: Vec<bool>,
     /// Number of awaited answers that are still to come.
     missing: usize,
 }
 
 impl Answers {
-    /// Records which stages were asked and are there to answer.
+    /// Records which stages were asked and have not ended.
     fn wait_for(&mut self, awaited: Vec<bool>) {
         let pairs = awaited.iter().zip(&self.given);
         let missing = pairs.filter(|(is_awaited, answer)| **is_awaited && answer.is_none());
@@ -62,13 +62,13 @@ pub(crate) struct RollCall {
     answers: Mutex<Answers>,
     /// Notified of each answer.
     heard: Condvar,
-    /// Held during a call: one call at a time.
+    /// Held during a call, so that only one call runs at a time.
     calling: Mutex<()>,
 }
 
 impl RollCall {
-    /// Asks `stages` stages, each by `ask`, which returns true if the stage is there to answer.
-    /// Returns the answers of the stages that answered in time.
+    /// Requests answers from `stages` stages. `ask` asks one stage, and returns true if that stage
+    /// has not ended. Returns the answers that came in time.
     pub(crate) fn call(&self, stages: usize, ask: impl Fn(StageId) -> bool) -> Vec<Option<Answer>> {
         let _calling = self.calling.lock().unwrap_or_else(PoisonError::into_inner);
         *self.lock() = Answers {

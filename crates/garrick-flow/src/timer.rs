@@ -1,4 +1,4 @@
-//! Waking a stage at a given time.
+//! Wakes a stage at a given time.
 
 use std::time::Duration;
 
@@ -6,7 +6,8 @@ use garrick_sched::{Nanos, Turn};
 
 use crate::post::Wake;
 
-/// Sends [`Wake::Timer`] to the stage whose turn it is when its world's clock reaches `deadline`.
+/// Sends [`Wake::Timer`] to the stage that runs now, when the clock of its world reaches
+/// `deadline`.
 pub(crate) fn wake_at(deadline: Nanos, turn: &Turn<'_, Wake>) {
     let delay = Duration::from_nanos(deadline.saturating_sub(turn.now()));
     // The stage sends it to itself, and has not ended.

@@ -1,9 +1,9 @@
-//! The vote on the end of a graph.
+//! The vote of the stages on stopping their graph.
 //!
-//! A thread that wants the graph to end asks its stages ([`Ballot::ask`]). Each stage then takes a
-//! step, and votes with it. A stage may change its vote with each later step, as long as not all
-//! have agreed. A stage that has ended agrees. When no vote is missing and no stage objects, the
-//! end is agreed, for good.
+//! A thread that wants to stop the graph asks its stages ([`Ballot::ask`]). Each stage then takes a
+//! step, and votes with it. Until all stages have agreed, a stage may change its vote with each
+//! later step. A stage that has ended agrees. When all stages have voted and none of them vetoes,
+//! the stop is agreed, and stays agreed.
 //!
 //! ```text
 //!   running --ask--> asked --the last stage agrees, or overrule--> agreed
@@ -11,8 +11,8 @@
 //!                     '--' a stage votes
 //! ```
 //!
-//! A vote takes a lock, but only after the end was requested, and only where a stage changes its
-//! vote. Before that, a step costs one look at a flag that nobody writes.
+//! A vote locks a mutex, but only after a stop was requested, and only if a stage changes its vote.
+//! Before that, a step only reads a flag that no thread writes.
 
 use std::sync::atomic::{
     AtomicBool,
@@ -23,38 +23,39 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Number of a stage in its graph.
 pub(crate) type StageId = u32;
 
-/// Vote of a stage on the end of the graph.
+/// Vote of a stage on stopping the graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Vote {
     /// The stage has not voted yet.
     Missing,
     /// The stage agrees.
     Yes,
-    /// The stage objects, for this reason.
+    /// The stage vetoes, for this reason.
     No(String),
 }
 
-/// Votes of all stages on the end of the graph.
+/// Votes of all stages on stopping the graph.
 #[derive(Debug, Default)]
 pub(crate) struct Ballot {
-    /// True once the end was requested. Written once, by the first thread that asks; read by every
+    /// True once a stop was requested. Written by the thread that requests it, and read by every
     /// step.
     asked: AtomicBool,
-    /// True once the end is agreed. Written once, by the last stage to agree or by the thread that
-    /// overrules; read by every step of a source.
+    /// True once the stop is agreed. Written by the last stage to agree or by the thread that
+    /// overrules a veto, and read by every step of a source.
     agreed: AtomicBool,
     /// The votes, by the numbers of the stages.
     votes: Mutex<Vec<Vote>>,
 }
 
 impl Ballot {
-    /// Makes room for the votes of this number of stages. Until then there are none, and a vote is
+    /// Adds a missing vote for each of `stages` stages. Votes that are cast before this call are
     /// ignored.
     pub(crate) fn open(&self, stages: usize) {
         self.lock().resize(stages, Vote::Missing);
     }
 
-    /// Requests the end. Returns true if it is agreed, as it is where all stages have ended.
+    /// Requests a stop. Returns true if it is agreed at once, which is the case if all stages have
+    /// ended.
     pub(crate) fn ask(&self) -> bool {
         let votes = self.lock();
         // Release: pairs with the Acquire in `is_asked`. Votes are under the lock.
@@ -62,7 +63,7 @@ impl Ballot {
         self.count(&votes)
     }
 
-    /// Takes the vote of `stage`. Returns true if that made the end agreed.
+    /// Records the vote of `stage`. Returns true if the stop is agreed with this vote.
     pub(crate) fn cast(&self, stage: StageId, vote: Vote) -> bool {
         let mut votes = self.lock();
         if let Some(place) = votes.get_mut(stage as usize) {
@@ -71,7 +72,7 @@ impl Ballot {
         !self.is_agreed() && self.is_asked() && self.count(&votes)
     }
 
-    /// Agrees to the end even if a stage objects.
+    /// Agrees to the stop, even if a stage vetoes.
     pub(crate) fn overrule(&self) {
         // Release, both: pair with the Acquires in `is_asked` and `is_agreed`.
         self.asked.store(true, Release);
@@ -84,14 +85,14 @@ impl Ballot {
         votes.get(stage as usize).cloned().unwrap_or(Vote::Missing)
     }
 
-    /// Returns true if the end was requested.
+    /// Returns true if a stop was requested.
     #[inline]
     pub(crate) fn is_asked(&self) -> bool {
         // Acquire: pairs with the Release in `ask` and `overrule`.
         self.asked.load(Acquire)
     }
 
-    /// Returns true if the end is agreed: the sources are to end.
+    /// Returns true if the stop is agreed, so that the sources must end.
     #[inline]
     pub(crate) fn is_agreed(&self) -> bool {
         // Acquire: pairs with the Release in `count` and `overrule`; what was done before the last

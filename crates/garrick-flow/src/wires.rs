@@ -1,9 +1,9 @@
-//! The graph of stages, with an edge from each sending stage to its receiving stage, and the cycles
-//! in it.
+//! The stages of a graph as a directed graph, with an edge from each sending stage to its receiving
+//! stage. Finds the cycles in it.
 //!
 //! Feedback channels are left out. The edges that are known at the start are searched once, in time
 //! proportional to the stages and channels ([Tarjan's components](Wires::components)). An edge that
-//! is discovered later is searched from its end on.
+//! is discovered later is checked by a search that begins at its receiving stage.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ pub(crate) struct Wires {
 }
 
 impl Wires {
-    /// Creates stages of these names, without a channel.
+    /// Creates the given stages, without any channel.
     pub(crate) fn new(names: Vec<String>) -> Self {
         let next = vec![Vec::new(); names.len()];
         Self { names, next }
@@ -33,7 +33,7 @@ impl Wires {
     }
 
     /// Returns a shortest path from one stage to another, including both. The path from a stage to
-    /// itself is that stage.
+    /// itself is only that stage.
     pub(crate) fn path(&self, from: StageId, to: StageId) -> Option<Vec<StageId>> {
         let mut before = vec![None; self.next.len()];
         *before.get_mut(from as usize)? = Some(from);
@@ -58,8 +58,8 @@ impl Wires {
         None
     }
 
-    /// Returns the stages of a cycle in order, with the first one repeated at the end, if there is
-    /// a cycle.
+    /// Returns the stages of a cycle in order, with the first one repeated at the end. Returns
+    /// `None` if there is no cycle.
     pub(crate) fn cycle(&self) -> Option<Vec<StageId>> {
         let components = self.components();
         for (from, next) in (0..).zip(&self.next) {
@@ -78,8 +78,8 @@ impl Wires {
         Some(std::iter::once(from).chain(back).collect())
     }
 
-    /// Returns the strongly connected component of each stage. Stages with equal numbers reach one
-    /// another.
+    /// Returns the number of each stage's strongly connected component. Two stages have equal
+    /// numbers if each can be reached from the other.
     pub(crate) fn components(&self) -> Vec<usize> {
         let mut search = Search::new(self.next.len());
         for stage in 0..self.next.len() {
@@ -98,17 +98,18 @@ impl Wires {
 /// Placeholder for a number that is not assigned yet.
 const NONE: usize = usize::MAX;
 
-/// Tarjan's search, without recursion: a graph may be a chain of any length.
+/// Tarjan's search, without recursion, since a graph may be a chain of any length.
 struct Search {
-    /// Time at which each stage was found, or [`NONE`].
+    /// Position of each stage in the order in which they were found, or [`NONE`].
     found: Vec<usize>,
-    /// The earliest stage on the stack that each stage is known to reach, by the time it was found.
+    /// Smallest position of a stage on the stack that each stage is known to reach.
     low: Vec<usize>,
     /// The result: the component of each stage, or [`NONE`].
     components: Vec<usize>,
-    /// Stages that were found, and are in no component yet.
+    /// Stages that were found, and are not in a component yet.
     stack: Vec<usize>,
-    /// Stages under way, each with the number of its channels that were followed.
+    /// Path from the first stage to the current one. Each entry is a stage, and the number of its
+    /// channels that were followed.
     path: Vec<(usize, usize)>,
     /// Number of stages that were found.
     count: usize,
@@ -155,7 +156,7 @@ impl Search {
         }
     }
 
-    /// Leaves `stage`, the last one of the path, after all its channels were followed.
+    /// Removes `stage` from the end of the path, after all its channels were followed.
     fn leave(&mut self, stage: usize) {
         self.path.pop();
         if let Some((before, _)) = self.path.last() {
@@ -172,8 +173,7 @@ impl Search {
     }
 }
 
-/// Returns the error message for a cycle of stages of these names, with the first one repeated at
-/// the end.
+/// Returns the error message for a cycle of these stages. The first stage is repeated at the end.
 pub(crate) fn refusal(cycle: &[String]) -> String {
     let quoted: Vec<_> = cycle.iter().map(|name| format!("\"{name}\"")).collect();
     let subject = if cycle.len() > 2 {

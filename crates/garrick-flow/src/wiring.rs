@@ -1,4 +1,4 @@
-//! Declaration of the stages' channel ends before they run.
+//! Declaration of the stages' channel ends before the stages run.
 
 use std::fmt;
 
@@ -11,12 +11,13 @@ use crate::channel::{
 pub struct Wiring {
     /// Number of the graph. A stage may also have ends of another graph's channels.
     graph: u64,
-    /// The channels that the stage has an end of, by number, each with the side of that end.
+    /// The channels of which the stage has an end. Each entry is a channel's number, and the side
+    /// of that end.
     pub(crate) ends: Vec<(u32, Side)>,
 }
 
-/// Channel ends and collections of them: an end, a bundle, a tuple of up to six, a vector, an
-/// option.
+/// Channel ends and collections of them. Implemented for an end, a bundle, a tuple of up to six
+/// elements, a vector, and an option.
 ///
 /// # Examples
 ///
@@ -51,8 +52,8 @@ impl Wiring {
         self
     }
 
-    /// Records that the stage has the end on `side` of this channel, if the channel is one of the
-    /// graph's.
+    /// Records that the stage has the end on `side` of this channel. Ignores channels of other
+    /// graphs.
     pub(crate) fn has_end(&mut self, line: &Line, side: Side) {
         if line.graph() == self.graph {
             self.ends.push((line.id, side));

@@ -1,4 +1,4 @@
-//! Errors that end a connection.
+//! Errors that close a connection.
 
 use std::fmt;
 use std::io;
@@ -34,7 +34,7 @@ pub enum Wait {
     Write,
 }
 
-/// A failed check of a connection. Data that failed a check has reached no actor.
+/// A failed check of a connection. Data that failed a check is never passed to an actor.
 ///
 /// # Examples
 /// ```
@@ -51,8 +51,8 @@ pub enum Error {
         /// Bytes received instead of `GRK` and the version.
         found: [u8; 4],
     },
-    /// Both sides connect, or both accept. The cause may also be that the side's own greeting came
-    /// back.
+    /// Both sides connect, or both accept. The greeting of this side may also have been sent back
+    /// to it.
     SameRole,
     /// The peer uses another suite.
     Suite {
@@ -94,7 +94,7 @@ pub enum Error {
         /// Number of the received kind.
         found: u8,
     },
-    /// The stream ended within a part.
+    /// The stream ended inside a part.
     Truncated {
         /// The incomplete part.
         part: Part,
@@ -103,8 +103,8 @@ pub enum Error {
         /// Number of bytes of the whole part.
         want: usize,
     },
-    /// The stream ended between two frames, but the peer had not announced the end. An attacker may
-    /// have cut the stream.
+    /// The stream ended between two frames, but the peer had not sent its last frame. An attacker
+    /// may have cut the stream.
     Unfinished,
     /// A wait took too long.
     TimedOut {

@@ -11,33 +11,34 @@ use crate::error::Error;
 use crate::writer::Writer;
 
 /// An event of a connection. Until the peer has proven that it has the key, the only possible event
-/// is the last one.
+/// is [`Closed`](Self::Closed).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// The peer has proven that it has the key. The writer sends payloads to it.
+    /// The peer has proven that it has the key. The writer sends payloads to the peer.
     Opened(Writer),
     /// A payload arrived.
     Frame(Frame),
-    /// The peer will send no more. Writing is still possible.
+    /// The peer will send no more payloads. Writing is still possible.
     Finished,
     /// The connection is closed: either both sides have finished, or a check has failed. No event
     /// follows.
     Closed(Result<(), Error>),
 }
 
-/// A payload, checked and decrypted. Until dropped, a frame occupies one of the places in
+/// A payload, checked and decrypted. Until it is dropped, a frame occupies one of the places in
 /// [`Options::window`](crate::Options::window).
 ///
-/// The payload lies in the receive buffer together with its neighbors. Copy data that is kept for
-/// long.
+/// The payload shares the memory of the receive buffer with neighboring payloads. If you keep data
+/// for long, copy it.
 pub struct Frame {
     payload: BytesMut,
-    /// Freed by being dropped, even if the turn that drops it is undone.
+    /// Freed by dropping it, even if the turn that drops it is undone.
     place: Reply<()>,
 }
 
-/// Receiver of a connection's events: an actor, with a conversion of events into its messages.
+/// Receiver of a connection's events. It consists of an actor, and a conversion of events into
+/// messages of that actor.
 ///
 /// # Examples
 /// ```
@@ -88,7 +89,7 @@ impl From<Address<Event>> for Listener {
     }
 }
 
-/// A listener with an unknown message type.
+/// A listener with any message type.
 trait Tell: Send + Sync {
     fn tell(&self, event: Event) -> bool;
     fn watch(&self, notice: Box<dyn FnOnce(Ended) + Send>) -> Watch;

@@ -1,4 +1,4 @@
-//! Frames: sealing and opening, without input or output.
+//! Sealing and opening of frames, without input or output.
 //!
 //! ```text
 //!   | length: u32, big-endian | body: `length` bytes, encrypted | tag: 32 bytes |
@@ -10,9 +10,9 @@
 //!
 //! The body is encrypted, then authenticated. The sequence number is not sent. Both sides count
 //! frames, so a frame that is repeated, early or missing leads to a wrong tag. The sequence number
-//! is hashed last. So if a frame fails, it is cheap to test whether its tag is right for another
-//! number, and thus to distinguish a replay from a forgery. A cipher key is used for one direction
-//! of one connection only, and each block of its counter only once.
+//! is hashed last. So if a frame fails, the opener can cheaply test whether its tag is right for
+//! another number. In this way it distinguishes a replay from a forgery. A cipher key is used for
+//! one direction of one connection only, and each block of its counter only once.
 
 use std::fmt;
 use std::sync::Arc;
@@ -33,11 +33,11 @@ pub const LENGTH_BYTES: usize = 4;
 /// Difference in bytes between the sizes of a frame and of its payload.
 pub const OVERHEAD_BYTES: usize = LENGTH_BYTES + 1 + TAG_BYTES;
 
-/// Number of payload bytes that are encrypted and authenticated at a time, while they are in the
-/// innermost cache.
+/// Number of payload bytes that are encrypted and then authenticated in one step. This many bytes
+/// fit into the innermost cache.
 const STEP_BYTES: usize = 8 * 1024;
 
-/// Maximum distance from the expected number at which other numbers are tried, to diagnose a failed
+/// Maximum distance from the expected number at which other numbers are tried to diagnose a failed
 /// frame.
 const NEIGHBOURS: u64 = 256;
 
@@ -46,7 +46,7 @@ const NEIGHBOURS: u64 = 256;
 pub enum Kind {
     /// A frame that carries a payload.
     Data,
-    /// The last frame: its sender will send no more.
+    /// The last frame, after which its sender sends no more.
     End,
 }
 
@@ -67,7 +67,8 @@ impl Kind {
     }
 }
 
-/// Keys of one direction, ready for use. All frames share them and differ in the sequence number.
+/// Keys of one direction, ready for use. All frames use the same keys, but different sequence
+/// numbers.
 pub(crate) struct Keys {
     cipher: Aes256,
     /// State after hashing only the key.
@@ -90,8 +91,8 @@ impl Keys {
         StreamCipherCoreWrapper::from_core(CtrCore::inner_iv_init(&self.cipher, &block.into()))
     }
 
-    /// Returns a tagger that has hashed the length. The body and the sequence number still have to
-    /// follow.
+    /// Returns a tagger that has hashed the length. The caller still has to add the body and the
+    /// sequence number.
     fn tagger(&self, length: u32) -> Tagger {
         let mut tagger = self.tagger.clone();
         tagger.update(&length.to_be_bytes());
@@ -217,7 +218,7 @@ impl Sealer {
     }
 }
 
-/// Opens incoming frames, one by one.
+/// Opens incoming frames, one after another.
 ///
 /// # Examples
 /// The documentation of [`Session`](crate::Session) contains an example.

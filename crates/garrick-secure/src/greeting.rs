@@ -12,8 +12,8 @@
 //!
 //! A proof covers all previous messages of the greeting, so an attacker cannot change the suite or
 //! a salt unnoticed. Each role has its own keys, so a message that is sent back to its sender is
-//! rejected. Each message has a fixed length and the sides take turns, so no buffer needs to hold
-//! more than one message.
+//! rejected. Each message has a fixed length, and the sides send alternately. So no buffer needs to
+//! hold more than one message.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ pub const HELLO_BYTES: usize = HEAD_BYTES + SALT_BYTES;
 /// Size of a proof in bytes.
 pub const PROOF_BYTES: usize = TAG_BYTES;
 
-/// Greeting of one side, before any message.
+/// State of one side of a greeting, before any message is sent or received.
 #[derive(Debug)]
 pub struct Greeting {
     key: PreSharedKey,
@@ -44,7 +44,7 @@ pub struct Greeting {
     hello: Hello,
 }
 
-/// Greeting of one side that has sent and received a hello, and waits for a proof.
+/// State of one side of a greeting that has sent and received a hello, and waits for a proof.
 pub struct Proving {
     session: Session,
     /// Proof that the peer must send.
@@ -176,7 +176,7 @@ impl Proving {
         &self.proof
     }
 
-    /// Ends the greeting with the proof of the peer.
+    /// Completes the greeting with the proof of the peer.
     ///
     /// # Errors
     /// Returns [`Error::WrongKey`] if the proof is wrong.

@@ -6,8 +6,9 @@
 //!   salt of the server    -------+                  +-- cipher, tag, proof of the server
 //! ```
 //!
-//! Both salts are fresh, so each connection has keys of its own, and so has each of its directions.
-//! A recording of one connection is useless in another connection and in the other direction.
+//! Both salts are new random bytes, so each connection has its own keys, and each direction too.
+//! Data recorded from one connection cannot be used in another connection, or in the other
+//! direction.
 
 use std::fmt;
 
@@ -20,11 +21,11 @@ use crate::tag::Suite;
 /// Size of a salt in bytes.
 pub(crate) const SALT_BYTES: usize = 32;
 
-/// Fresh random bytes: the contribution of one side to the keys of a connection.
+/// New random bytes that one side contributes to the keys of a connection.
 pub(crate) type Salt = [u8; SALT_BYTES];
 
 /// The key that both sides share: 32 random bytes. A password is not random enough. The key is
-/// erased when dropped, and never printed.
+/// erased from memory when it is dropped, and never printed.
 ///
 /// # Examples
 /// ```
@@ -94,7 +95,7 @@ impl Role {
     }
 }
 
-/// Keys for everything that one side sends in one connection. Erased when dropped.
+/// Keys for everything that one side sends in one connection. They are erased when dropped.
 pub(crate) struct Secrets {
     pub(crate) cipher: Zeroizing<[u8; 32]>,
     pub(crate) tag: Zeroizing<[u8; 32]>,

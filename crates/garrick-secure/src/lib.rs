@@ -1,12 +1,13 @@
 //! Authenticated and encrypted frames over a byte stream, read and written by actors.
 //!
 //! Two peers that share a 32-byte key exchange payloads. Each payload is encrypted, authenticated
-//! and counted. It reaches an actor only after all checks. A frame consists of a length, encrypted
-//! data and a tag. The reader takes these parts one after the other: it is an actor that changes
-//! its behavior for each part.
+//! and counted. It is passed to an actor only after all checks. A frame consists of a length,
+//! encrypted data and a tag. The reader is an actor that takes these parts one after the other. It
+//! changes its behavior for each part.
 //!
 //! - [`Greeting`], [`Sealer`] and [`Opener`] implement the protocol without input or output.
-//! - [`open`] creates a connection over a [`Transport`]: a small graph of actors that fails alone.
+//! - [`open`] creates a connection over a [`Transport`]. A connection is a small graph of actors.
+//!   Its failure does not affect other actors.
 //! - [`Event`] is a notification to the listening actor, [`Writer`] sends payloads, and [`Error`]
 //!   names the failed check.
 //!

@@ -31,18 +31,19 @@ pub struct Options {
     pub payload_bytes_max: u32,
     /// Time limit of the greeting.
     pub greeting_timeout: Duration,
-    /// Time limit of a frame, from its first byte to its last.
+    /// Time limit for a whole frame, from its first byte to its last.
     pub frame_timeout: Duration,
-    /// Time limit of the silence between two frames. `None` means no limit.
+    /// Time limit for the silence between two frames. `None` means no limit.
     pub silence_timeout: Option<Duration>,
-    /// Time that the transport may accept no data while data is waiting to be written.
+    /// Maximum time during which the transport may accept no data, although data is waiting to be
+    /// written.
     pub write_timeout: Duration,
-    /// Maximum number of frames that the listener holds or that are on the way to it. While the
-    /// maximum is reached, no frame is read.
+    /// Maximum number of frames that the listener holds or will receive. While the maximum is
+    /// reached, no frame is read.
     pub window: u32,
     /// Maximum number of payloads that wait to be written.
     pub queue: usize,
-    /// Maximum number of bytes read at once. A longer frame may exceed it.
+    /// Maximum number of bytes to read at once. A longer frame may exceed it.
     pub read_bytes_max: usize,
 }
 

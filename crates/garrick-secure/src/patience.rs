@@ -2,9 +2,9 @@
 //!
 //! The time of a frame counts from the moment when its first byte was present and further bytes
 //! were awaited. Silence counts from the beginning of the wait. At most one timer is current, and
-//! timers are never cancelled. When a timer expires, the reader checks whether the current wait is
-//! due. If not, the timer is set again. So a frame that arrives in time costs one reading of the
-//! clock if the reader has to wait for bytes, and no timer.
+//! timers are never cancelled. When a timer expires, the reader checks whether the time limit of
+//! the current wait has been reached. If not, the timer is set again. So no new timer is set for a
+//! frame that arrives in time. If the reader has to wait for bytes, it reads the clock once.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub(crate) struct Patience {
     /// Time at which the first byte of the incomplete frame was seen.
     began: Option<Nanos>,
     waiting: Option<Waiting>,
-    /// Time at which the current timer expires; `None` if it has expired.
+    /// Time at which the current timer expires. `None` if it has expired.
     rings: Option<Nanos>,
     /// Number of timers set so far.
     alarms: u64,
@@ -59,8 +59,8 @@ impl Patience {
         self.began = None;
     }
 
-    /// Begins to wait for bytes: for the rest of a frame if `has_begun`, else for the next frame.
-    /// Returns a timer to set.
+    /// Begins to wait for bytes: for the rest of a frame if `has_begun`, otherwise for the next
+    /// frame. Returns a timer to set.
     pub(crate) fn wait(&mut self, now: Nanos, has_begun: bool) -> Option<Alarm> {
         let (wait, since, limit) = if has_begun {
             (Wait::Frame, *self.began.get_or_insert(now), self.frame)
@@ -81,8 +81,8 @@ impl Patience {
         self.waiting = None;
     }
 
-    /// Handles an expired timer. Returns an error if the current wait is due, or else a timer to
-    /// set.
+    /// Handles an expired timer. Returns an error if the time limit of the current wait has been
+    /// reached. Otherwise returns a timer to set.
     pub(crate) fn ring(&mut self, number: u64, now: Nanos) -> Result<Option<Alarm>, Error> {
         if number != self.alarms {
             return Ok(None);

@@ -63,8 +63,8 @@ impl Tagger {
         }
     }
 
-    /// Returns true if the computed tag equals `tag`. The time does not depend on the position of a
-    /// difference.
+    /// Returns true if the computed tag equals `tag`. The comparison takes the same time for any
+    /// position of a difference.
     #[must_use]
     pub(crate) fn is(self, tag: &[u8]) -> bool {
         match self {

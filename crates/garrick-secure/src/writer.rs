@@ -13,16 +13,16 @@ pub(crate) enum Write {
         payload: Bytes,
         /// Freed when the payload is sealed.
         place: Place,
-        /// Answered when the transport has accepted the payload.
+        /// Sent when the transport has accepted the payload.
         written: Option<Reply<()>>,
     },
-    /// Announces the end. Only payloads that already have a place may follow.
+    /// Announces that the writer is finished. Only payloads that already have a place may follow.
     Finish,
 }
 
 /// Sender of payloads. Clones write to the same connection. When the last clone is dropped or
-/// [`Writer::finish`] is called, all payloads sent before are written. Then the peer is notified of
-/// the end.
+/// [`Writer::finish`] is called, all payloads sent before are written. Then the peer is notified
+/// that there are no more payloads.
 ///
 /// # Examples
 /// The documentation of [`open`](crate::open) contains an example.
@@ -35,11 +35,11 @@ struct Shared {
     address: Address<Write>,
     room: Arc<Room>,
     payload_bytes_max: u32,
-    /// Answering or dropping it announces the end to the connection.
+    /// Sending or dropping this reply notifies the connection that the writer is finished.
     open: Mutex<Option<Reply<()>>>,
 }
 
-/// Reason that a payload was not accepted, with the payload itself.
+/// Reason why a payload was not accepted, with the payload itself.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refused {
@@ -70,14 +70,13 @@ impl Writer {
         }
     }
 
-    /// Sends a payload as soon as the queue has room.
+    /// Sends a payload. Waits until the queue has room.
     ///
     /// # Errors
     /// Returns the payload if it is too long, or if the connection is closed.
     ///
     /// # Cancel safety
-    /// If the future is dropped before it is ready, nothing has been sent, and the payload is
-    /// dropped as well.
+    /// If the future is dropped before it is ready, nothing is sent, and the payload is dropped.
     pub async fn send(&self, payload: impl Into<Bytes>) -> Result<(), Refused> {
         let payload = self.shared.check(payload.into())?;
         let place = self.shared.room.take().await;
@@ -93,12 +92,13 @@ impl Writer {
         self.shared.try_send(payload.into(), None)
     }
 
-    /// Sends a payload like [`Writer::try_send`]. `written` is answered when the transport has
-    /// accepted the payload, and dropped if it never does. An actor that must not wait can thus
-    /// follow the pace of the writer: it sends the next payload when an earlier one is answered.
+    /// Sends a payload like [`Writer::try_send`], and requests a reply. `written` is sent when the
+    /// transport has accepted the payload, and dropped if that never happens. An actor that must
+    /// not wait can use the reply to limit its speed: it sends the next payload after the reply to
+    /// an earlier one.
     ///
     /// # Errors
-    /// Returns the payload in the cases of [`Writer::try_send`]. Then the reply is dropped.
+    /// Returns the payload in the same cases as [`Writer::try_send`]. The reply is dropped then.
     pub fn try_send_with(
         &self,
         payload: impl Into<Bytes>,
@@ -107,8 +107,8 @@ impl Writer {
         self.shared.try_send(payload.into(), Some(written))
     }
 
-    /// Announces the end. Payloads sent before are written. Payloads that a clone sends later are
-    /// returned.
+    /// Finishes the writer. Payloads sent before are written. Payloads that a clone sends later are
+    /// returned as [`Refused::Closed`].
     pub fn finish(&self) {
         let open = self.shared.take_open();
         if let Some(open) = open {
@@ -116,8 +116,8 @@ impl Writer {
         }
     }
 
-    /// Returns true if nothing can be written any more. A result of false may be outdated at once,
-    /// true never is.
+    /// Returns true if nothing can be written any more. Once this returns true, it always will. A
+    /// result of false may be outdated immediately.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.shared.is_finished() || self.shared.address.is_stopped()

@@ -1,4 +1,4 @@
-//! History of the last minutes: one point a second, in bounded memory.
+//! History of the last minutes with one point per second, in bounded memory.
 //!
 //! ```text
 //!   times     t0  t1  t2  t3  t4  ....  tn
@@ -6,8 +6,8 @@
 //!   series b              v   v   ....  v      began later: no earlier points
 //! ```
 //!
-//! All series end at the same moment. The series of things that no longer exist are dropped. Above
-//! the maximum number of series, new series are counted and left out.
+//! All series end with the newest point. If a thing no longer exists, its series are dropped. When
+//! the maximum number of series is reached, new series are not recorded, but counted.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -16,44 +16,45 @@ use serde::{Deserialize, Serialize};
 use crate::snapshot::Snapshot;
 use crate::window::Nanos;
 
-/// Maximum number of points: ten minutes, one point a second.
+/// Maximum number of points: ten minutes with one point per second.
 const POINTS_MAX: usize = 600;
 
-/// Maximum number of series. With four bytes a point they take at most 5 MB.
+/// Maximum number of series. With four bytes per point they take at most 5 MB.
 const SERIES_MAX: usize = 2048;
 
 /// Time between two points.
 const STEP: Nanos = 1_000_000_000;
 
-/// History of the last minutes. `/history.json` answers with this value.
+/// History of the last minutes. `/history.json` returns this value as JSON.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct HistoryReport {
     /// Times of the points: milliseconds since 1970-01-01, UTC.
     pub unix_ms: Vec<u64>,
     /// The series, in the order in which they began.
     pub series: Vec<Series>,
-    /// Number of series left out for lack of room.
+    /// Number of series that were not recorded, because the maximum number was reached.
     pub omitted: u64,
 }
 
 /// History of one value.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Series {
-    /// Identifier of the node, edge or sponsor; `process` for a value of the process.
+    /// Identifier of the node, edge or sponsor. `process` for a value of the process.
     pub id: String,
-    /// Name of the value. `rate` and `turn_rate` cover one step only. `fill` is a share of the
-    /// capacity.
+    /// Name of the value. `rate` and `turn_rate` are averages over one step. `fill` is a share of
+    /// the capacity.
     pub probe: String,
-    /// Values, one for each time. `null` if the value was unknown or the thing did not exist.
+    /// Values, one for each time. A value is `null` if it was unknown, or if the thing did not
+    /// exist.
     pub values: Vec<Option<f32>>,
 }
 
-/// A series with its bookkeeping.
+/// A series with the data needed to extend it.
 #[derive(Debug, Default)]
 struct Track {
     /// Index in the order of creation.
     order: u64,
-    /// The last points, ending with the last time. An unknown value is NaN.
+    /// The last values, up to the newest point. An unknown value is NaN.
     values: VecDeque<f32>,
     /// Count at the last point, for the rate over the step.
     count: Option<u64>,
@@ -72,7 +73,8 @@ pub(crate) struct History {
     last: Option<Nanos>,
     /// Number of series ever begun.
     begun: u64,
-    /// Number of series left out at the last point for lack of room.
+    /// Number of series that were not recorded at the last point, because the maximum number was
+    /// reached.
     omitted: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Exchange of snapshots between the sampler and their readers.
+//! Passes snapshots from the sampler to their readers.
 //!
 //! ```text
 //!   sampler --publish--> [ newest frame ] --watched by--> event streams
@@ -6,9 +6,9 @@
 //!                        [ 256 transitions ] --read by--> event streams
 //! ```
 //!
-//! The hub keeps one newest frame and no queue. A slow reader gets the newest frame when it is
-//! ready and misses the frames between. Each frame is rendered once for all readers, and only if a
-//! reader asks for it.
+//! The hub keeps only the newest frame, and has no queue. When a slow reader is ready, it receives
+//! the newest frame and misses earlier ones. Each frame is rendered once for all readers, and only
+//! if a reader requests it.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -50,7 +50,7 @@ impl Frame {
         self.json.get_or_init(render).clone()
     }
 
-    /// Returns the snapshot as a server-sent event, whose id is the snapshot's number.
+    /// Returns the snapshot as a server-sent event. The event's id is the number of the snapshot.
     pub(crate) fn event(&self) -> Bytes {
         let render = || {
             let mut event = format!("id: {}\ndata: ", self.snapshot.sequence).into_bytes();
@@ -62,8 +62,8 @@ impl Frame {
     }
 }
 
-/// Renders `value` as JSON. All values passed here have a JSON form. If a value had none, the
-/// result would be an empty object.
+/// Renders `value` as JSON. All values passed here can be rendered. For any other value, the result
+/// would be an empty object.
 pub(crate) fn to_json(value: &impl Serialize) -> Bytes {
     serde_json::to_vec(value).map_or(Bytes::from_static(b"{}"), Bytes::from)
 }
@@ -84,11 +84,11 @@ pub(crate) struct Counts {
     pub(crate) connections: AtomicU64,
     /// Number of open event streams.
     pub(crate) streams: AtomicU64,
-    /// Number of connections that were turned away.
+    /// Number of connections that were rejected.
     pub(crate) refused: AtomicU64,
 }
 
-/// Exchange of snapshots between the sampler and their readers.
+/// Passes snapshots from the sampler to their readers.
 #[derive(Debug)]
 pub(crate) struct Hub {
     /// The newest frame. Written by the sampler.
@@ -110,7 +110,7 @@ impl Hub {
         }
     }
 
-    /// Makes `snapshot` the newest, and wakes all waiting readers.
+    /// Replaces the newest snapshot by `snapshot`, and wakes all waiting readers.
     pub(crate) fn publish(&self, snapshot: Snapshot, transitions: &[Transition]) {
         self.log().add(transitions);
         self.newest.send_replace(Arc::new(Frame::new(snapshot)));
@@ -131,8 +131,8 @@ impl Hub {
         self.log().end()
     }
 
-    /// Returns the kept transitions from number `first` on, as events, and the number after the
-    /// last.
+    /// Returns the kept transitions from number `first` on as events, and the number of the next
+    /// transition.
     pub(crate) fn transitions_since(&self, first: u64) -> (Vec<Bytes>, u64) {
         let log = self.log();
         let skip = usize::try_from(first.saturating_sub(log.first)).unwrap_or(usize::MAX);
@@ -169,7 +169,7 @@ impl Log {
     }
 }
 
-/// Guard that keeps a counter incremented for as long as it lives.
+/// Guard that increments a counter, and decrements it when dropped.
 #[derive(Debug)]
 pub(crate) struct Counted {
     hub: Arc<Hub>,

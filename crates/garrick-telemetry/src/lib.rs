@@ -1,7 +1,7 @@
 //! Live telemetry of a process.
 //!
-//! A [`Snapshot`] describes the process at one moment. The server answers `/graph.json` with the
-//! newest snapshot, and each message of `/events` carries one.
+//! A [`Snapshot`] describes the process at one moment. The server returns the newest snapshot at
+//! `/graph.json`, and sends snapshots in the messages of `/events`.
 #![forbid(unsafe_code)]
 
 mod quiet;

@@ -1,7 +1,7 @@
 //! The table of all numbers that are exported to Prometheus and to OpenTelemetry.
 //!
-//! Names have base units. Counters are totals since the start. A number that the source does not
-//! know is left out.
+//! Names contain the unit, which is always a base unit, such as seconds or bytes. Counters are
+//! totals since the start. A number that the source does not know is omitted.
 
 use crate::alert::LONG_TURN_SECONDS;
 use crate::snapshot::{Edge, Level, Node, Snapshot, SponsorStatus, State};
@@ -142,7 +142,8 @@ impl Family {
 }
 
 /// Calls `found` with each turn that has held a worker for longer than [`LONG_TURN_SECONDS`].
-/// Shorter turns are not exported: they would need a number for each worker and type of actor.
+/// Shorter turns are not exported, since that would take a number for each worker and type of
+/// actor.
 fn long_turns(sponsor: &SponsorStatus, found: &mut impl FnMut(&Labels<'_>, f64)) {
     let turns = sponsor.held.iter();
     for held in turns.filter(|held| held.seconds > LONG_TURN_SECONDS) {
@@ -182,8 +183,8 @@ fn node_labels(node: &Node) -> Labels<'_> {
     ]
 }
 
-/// Returns the labels of a channel. The ends are given by name and not by number, so that graphs of
-/// several runs can be compared.
+/// Returns the labels of a channel. They contain the names of its sender and receiver, not their
+/// numbers, so that graphs of several runs can be compared.
 pub(crate) fn edge_labels<'a>(snapshot: &'a Snapshot, edge: &'a Edge) -> Labels<'a> {
     let name_of = |id: &Option<String>| {
         let mut nodes = snapshot.nodes.iter();

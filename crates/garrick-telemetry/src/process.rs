@@ -15,7 +15,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Creates a reader. The process is called `name`, or else after its executable.
+    /// Creates a reader. The name of the process is `name`, or that of its executable.
     pub(crate) fn new(name: Option<String>) -> Self {
         Self {
             name: name.unwrap_or_else(executable),

@@ -1,6 +1,6 @@
-//! Isolation from panics of foreign code: sources and observers, and their destructors.
+//! Catches panics of foreign code: sources and observers, and their destructors.
 //!
-//! The process's panic hook has already run when a panic arrives here. The caller continues.
+//! The process's panic hook has already run when a panic is caught here. The caller continues.
 
 use garrick_core::quiet;
 
@@ -9,7 +9,7 @@ pub(crate) fn call<R>(f: impl FnOnce() -> R) -> Option<R> {
     quiet::call(f).ok()
 }
 
-/// A value of a user. A panic of its destructor is caught.
+/// A value provided by the user. A panic of its destructor is caught.
 pub(crate) struct Foreign<T>(Option<T>);
 
 impl<T> Foreign<T> {

@@ -1,8 +1,8 @@
-//! Raw counts that a source reads. All of them count from the start.
+//! Raw counts that a source reads.
 //!
-//! A [`Source`] fills a [`Reading`] on request, about ten times a second. Rates and windows are not
-//! its concern: the [`Sampler`](crate::Sampler) derives them from two readings. So a source only
-//! loads counters, and the watched code only increments them.
+//! A [`Source`] fills a [`Reading`] on request, about ten times per second. All counts are totals
+//! since the start. The [`Sampler`](crate::Sampler) derives rates and windows from successive
+//! readings. So a source only loads counters, and the watched code only increments them.
 
 use crate::snapshot::State;
 
@@ -30,8 +30,8 @@ use crate::snapshot::State;
 pub trait Source: Send {
     /// Adds the current counts to `reading`, which is empty.
     ///
-    /// The sampler's thread calls this method. A call should take microseconds. A source that
-    /// panics is never read again.
+    /// The sampler's thread calls this method. A call should take only microseconds. If a source
+    /// panics, it is never read again.
     fn read(&mut self, reading: &mut Reading);
 }
 
@@ -57,8 +57,8 @@ pub struct Reading {
 /// A stage of a pipeline.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StageReading {
-    /// Identifier of the stage within its source, for as long as the source lives. No other stage,
-    /// channel, group or sponsor of the source has the same identifier.
+    /// Identifier of the stage, constant for the lifetime of the source. No other stage, channel,
+    /// group or sponsor of the source has the same identifier.
     pub id: String,
     /// Display name.
     pub name: String,
@@ -66,7 +66,7 @@ pub struct StageReading {
     pub place: String,
     /// State of the stage.
     pub state: State,
-    /// Number of messages taken. For a stage without an input: number of messages sent.
+    /// Number of messages taken. For a stage without an input, the number of messages sent.
     pub messages: u64,
     /// Number of steps.
     pub turns: u64,
@@ -76,7 +76,7 @@ pub struct StageReading {
     pub restarts: u64,
     /// Number of slow steps.
     pub slow: u64,
-    /// Note about the stage, for example the reason of its failure.
+    /// Note about the stage, for example the reason for its failure.
     pub note: Option<String>,
 }
 
@@ -99,11 +99,12 @@ pub struct ChannelReading {
     pub fill: u64,
     /// Number of messages taken.
     pub taken: u64,
-    /// Sizes of the sent batches: entry `k` counts those of `2^k` to `2^(k+1) - 1` messages.
+    /// Numbers of sent batches by size. Entry `k` counts the batches of `2^k` to `2^(k+1) - 1`
+    /// messages.
     pub batches: Vec<u64>,
-    /// Number of times the sender had to wait for room.
+    /// Number of times that the sender had to wait for room.
     pub sender_stalls: u64,
-    /// Number of times the receiver had to wait for messages.
+    /// Number of times that the receiver had to wait for messages.
     pub receiver_stalls: u64,
     /// True if the channel leads back to a stage that its messages have already passed.
     pub feedback: bool,
@@ -128,21 +129,21 @@ pub struct ActorsReading {
     pub turns: u64,
     /// Nanoseconds spent in turns, if known.
     pub busy_nanos: Option<u64>,
-    /// Average number of messages in the mailbox of an actor when its turn comes.
+    /// Average number of messages in the mailbox of an actor when its turn begins.
     pub depth: Option<u64>,
     /// Number of restarts.
     pub restarts: u64,
     /// Number of slow turns.
     pub slow: u64,
-    /// Nanoseconds that the longest turn under way has held its worker; 0 if no turn is under way.
+    /// Nanoseconds that the longest running turn has held its worker. 0 if no turn is running.
     pub held_nanos: Option<u64>,
-    /// Number of turns that block away from their worker.
+    /// Number of turns that block in `cx.blocking`, while their workers run other actors.
     pub away: Option<u64>,
-    /// Nanoseconds that the longest turn away has been away; 0 if no turn is away.
+    /// Nanoseconds that the longest of these turns has blocked. 0 if there are none.
     pub away_nanos: Option<u64>,
 }
 
-/// A worker of a sponsor that is in a turn.
+/// A worker of a sponsor that is running a turn.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HeldReading {
     /// Index among the workers of the sponsor, from 0.
@@ -151,7 +152,7 @@ pub struct HeldReading {
     pub actors: String,
     /// Short name of the actors' type.
     pub name: String,
-    /// Least number of nanoseconds that the turn has taken.
+    /// Minimum number of nanoseconds that the turn has taken so far.
     pub nanos: u64,
 }
 
@@ -164,22 +165,22 @@ pub struct SponsorReading {
     pub name: String,
     /// Number of worker threads.
     pub workers: u64,
-    /// Nanoseconds that the threads were parked, summed over all threads, if known.
+    /// Nanoseconds for which the threads were parked, summed over all threads, if known.
     pub idle_nanos: Option<u64>,
     /// Number of turns.
     pub turns: u64,
-    /// Number of cells that a thread offered to the others.
+    /// Number of cells that a thread has offered to other threads.
     pub published: u64,
-    /// Number of offered cells that another thread took.
+    /// Number of offered cells that another thread has taken.
     pub claimed: u64,
-    /// Number of times a thread parked.
+    /// Number of times that a thread parked.
     pub parks: u64,
-    /// Workers that are in a turn now, as far as known.
+    /// Workers that are running a turn now, as far as known.
     pub held: Vec<HeldReading>,
 }
 
 impl Reading {
-    /// Empties the reading and keeps its memory.
+    /// Clears the reading, but keeps its memory.
     pub(crate) fn clear(&mut self) {
         self.stages.clear();
         self.channels.clear();

@@ -9,16 +9,18 @@
 //!     alerts      values that are beyond a threshold now
 //! ```
 //!
-//! Totals count from the start of the thing that they count. Rates are per second. Rates and
-//! percentiles cover the last [`Snapshot::window`] seconds. The window is short at first, so rates
-//! are right from the first second on. A value that the source does not know is `null`.
+//! Totals count from the creation of the thing that they belong to. Rates are per second. Rates and
+//! percentiles cover the last [`Snapshot::window`] seconds. Right after the start they cover a
+//! shorter time, so rates are correct from the first second on. A value that the source does not
+//! know is `null`.
 
 use serde::{Deserialize, Serialize};
 
 /// The state of a process at one moment.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// Number of the snapshot within the process, from 0. A missed snapshot shows as a gap.
+    /// Number of the snapshot within the process, from 0. If snapshots are missed, there is a gap
+    /// in the numbers.
     pub sequence: u64,
     /// Time of the snapshot: milliseconds since 1970-01-01, UTC.
     pub unix_ms: u64,
@@ -47,7 +49,8 @@ pub struct Process {
     pub pid: u32,
     /// Resident memory in bytes.
     pub resident_bytes: Option<u64>,
-    /// Cores in use: CPU seconds per second. 1.5 is one and a half cores.
+    /// Number of cores in use, as CPU seconds per second. For example, 1.5 means one and a half
+    /// cores.
     pub cpu: Option<f64>,
     /// Number of threads.
     pub threads: Option<u64>,
@@ -71,9 +74,9 @@ pub enum State {
     /// Working or idle.
     #[default]
     Running,
-    /// Ended in the regular way.
+    /// Ended normally.
     Ended,
-    /// Ended in a failure.
+    /// Ended by a failure.
     Failed,
 }
 
@@ -107,7 +110,7 @@ pub struct Node {
     pub state: State,
     /// Severity of the worst of the node's values.
     pub level: Level,
-    /// Total number of messages taken. For a node without an input: number of messages sent.
+    /// Total number of messages taken. For a node without an input, the number of messages sent.
     pub messages: u64,
     /// Messages per second, counted like `messages`.
     pub rate: f64,
@@ -115,32 +118,31 @@ pub struct Node {
     pub turns: u64,
     /// Turns or steps per second.
     pub turn_rate: f64,
-    /// Share of one core that the node was busy. Between 0 and 1 for a stage. A group of actors can
-    /// exceed 1, because several actors can be busy at once.
+    /// Share of one core that the node used. It is between 0 and 1 for a stage. It can exceed 1 for
+    /// a group of actors, since several actors can run at the same time.
     pub busy: Option<f64>,
     /// Number of living actors.
     pub alive: Option<u64>,
-    /// Average number of messages in the mailbox of an actor when its turn comes.
+    /// Average number of messages in the mailbox of an actor when its turn begins.
     pub depth: Option<u64>,
     /// Number of restarts.
     pub restarts: u64,
     /// Number of slow turns or steps.
     pub slow: u64,
-    /// Seconds that the longest turn under way has held its worker; 0 if no turn is under way.
+    /// Seconds that the longest running turn has held its worker. 0 if no turn is running.
     pub held_seconds: Option<f64>,
-    /// Number of turns that block away from their worker, which runs other turns meanwhile.
+    /// Number of turns that block in `cx.blocking`, while their workers run other actors.
     pub away: Option<u64>,
-    /// Seconds that the longest turn away has been away; 0 if no turn is away.
+    /// Seconds that the longest of these turns has blocked. 0 if there are none.
     pub away_seconds: Option<f64>,
-    /// Note of the node: the reason of its failure, or of its veto against the end.
+    /// Note of the node: the reason for its failure, or for its veto against stopping the graph.
     pub note: Option<String>,
 }
 
-/// Sizes of a channel's batches, in powers of two.
+/// Sizes of a channel's batches, grouped by powers of two.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Batches {
-    /// Entry `k` counts the batches of `2^k` to `2^(k+1) - 1` messages. Trailing zeros are left
-    /// out.
+    /// Entry `k` counts the batches of `2^k` to `2^(k+1) - 1` messages. Trailing zeros are omitted.
     pub counts: Vec<u64>,
 }
 
@@ -171,9 +173,9 @@ pub struct Edge {
     pub total: u64,
     /// Sizes of the batches that the sender sent.
     pub batches: Batches,
-    /// Number of times the sender had to wait for room.
+    /// Number of times that the sender had to wait for room.
     pub sender_stalls: u64,
-    /// Number of times the receiver had to wait for messages.
+    /// Number of times that the receiver had to wait for messages.
     pub receiver_stalls: u64,
     /// Severity of the worst of the channel's values.
     pub level: Level,
@@ -193,24 +195,24 @@ pub struct SponsorStatus {
     pub name: String,
     /// Number of worker threads.
     pub workers: u64,
-    /// Share of the window that the threads were parked, 0 to 1.
+    /// Share of the window in which the threads were parked, 0 to 1.
     pub idle: Option<f64>,
-    /// Total number of turns that the threads took.
+    /// Total number of turns that the threads ran.
     pub turns: u64,
     /// Turns per second.
     pub turn_rate: f64,
-    /// Number of cells that a thread offered to the others.
+    /// Number of cells that a thread has offered to other threads.
     pub published: u64,
-    /// Number of offered cells that another thread took.
+    /// Number of offered cells that another thread has taken.
     pub claimed: u64,
-    /// Number of times a thread parked.
+    /// Number of times that a thread parked.
     pub parks: u64,
-    /// Workers that are in a turn now, as far as known.
+    /// Workers that are running a turn now, as far as known.
     #[serde(default)]
     pub held: Vec<Held>,
 }
 
-/// A worker of a sponsor that is in a turn.
+/// A worker of a sponsor that is running a turn.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Held {
     /// Index among the workers of the sponsor, from 0.
@@ -219,16 +221,16 @@ pub struct Held {
     pub node: String,
     /// Display name of the group of actors.
     pub name: String,
-    /// Least number of seconds that the turn has taken.
+    /// Minimum number of seconds that the turn has taken so far.
     pub seconds: f64,
 }
 
 /// A value that is beyond a threshold.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Alert {
-    /// Identifier of the node, edge or sponsor; `process` for a value of the process.
+    /// Identifier of the node, edge or sponsor. `process` for a value of the process.
     pub on: String,
-    /// Name of the value: the name of its field.
+    /// Name of the value, which is the name of its field.
     pub probe: String,
     /// Severity of the value.
     pub level: Level,

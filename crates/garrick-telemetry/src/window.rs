@@ -6,22 +6,22 @@
 //! ```
 //!
 //! A rate is the growth of a count since the oldest point, divided by the time since then. Two
-//! points suffice, so a rate is right long before the first window is over.
+//! points are enough, so a rate is correct long before the first window is over.
 //!
-//! Percentiles are computed exactly, from the points. A histogram (an HDR histogram, for example)
-//! takes less memory for millions of values. But values cannot be removed from a histogram, and a
-//! sliding window has to remove them. With a sample every 100 ms a window has about a hundred
-//! values, and sorting them takes a microsecond or two.
+//! Percentiles are computed exactly, from the points. A histogram, such as an HDR histogram, takes
+//! less memory for millions of values. But a sliding window has to remove values, and values cannot
+//! be removed from a histogram. With a sample every 100 ms, a window has about a hundred values.
+//! Sorting them takes a microsecond or two.
 
 use std::collections::VecDeque;
 
 /// Nanoseconds since the start of the telemetry.
 pub(crate) type Nanos = u64;
 
-/// Maximum number of points of a window. If samples come more densely, some are skipped.
+/// Maximum number of points in a window. If samples are taken more often, some of them are skipped.
 const POINTS_MAX: u64 = 1024;
 
-/// Length of the window and minimum distance of its points.
+/// Length of the window, and minimum distance of its points.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
     /// Length of the window.
@@ -56,7 +56,7 @@ impl<T> Default for Recent<T> {
 }
 
 impl<T: Copy> Recent<T> {
-    /// Adds a value, and drops the values that have left the window.
+    /// Adds a value, and drops the values that are too old for the window.
     pub(crate) fn push(&mut self, pace: Pace, now: Nanos, value: T) {
         let since = |point: &(Nanos, T)| now.saturating_sub(point.0);
         while self.points.get(1).is_some_and(|p| since(p) >= pace.window) {
@@ -70,8 +70,9 @@ impl<T: Copy> Recent<T> {
 }
 
 impl Recent<f64> {
-    /// Returns, for each of `shares`, the least value such that this share of all values is not
-    /// above it. Returns 0 if there are no values. `scratch` is overwritten.
+    /// Returns the percentile for each of `shares`. It is the smallest value for which at least
+    /// this share of all values is less or equal. Returns 0 if there are no values. `scratch` is
+    /// overwritten.
     pub(crate) fn percentiles<const N: usize>(
         &self,
         shares: [f64; N],
@@ -88,11 +89,11 @@ impl Recent<f64> {
     }
 }
 
-/// A count that only grows, and its rate.
+/// A count that only grows, and the rate of its growth.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Meter {
-    /// Highest count seen. A reader of several counters can be overtaken, but the shown count never
-    /// falls.
+    /// Highest count seen. Successive reads of several counters can add up to a smaller count than
+    /// before, but the reported count never falls.
     total: u64,
     recent: Recent<u64>,
     /// Growth per second over the window.
@@ -117,7 +118,7 @@ impl Meter {
         self.total
     }
 
-    /// Returns the growth per second; `None` before the second sample.
+    /// Returns the growth per second, or `None` before the second sample.
     pub(crate) fn rate(&self) -> Option<f64> {
         self.rate
     }

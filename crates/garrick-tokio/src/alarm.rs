@@ -1,9 +1,9 @@
-//! A timer that ends a worker's sleep in tokio's driver.
+//! A timer that wakes a worker from its sleep in tokio's driver.
 //!
-//! tokio's own timers count milliseconds, and so does the timeout of its sleep. Garrick's timers
-//! are a hundred times finer. On Linux a timer file descriptor ends the sleep. The driver waits for
-//! it like for a socket, and the kernel does not round its time. On other systems the timer is one
-//! of tokio's timers.
+//! tokio's own timers have a resolution of milliseconds, and so does the timeout of its sleep.
+//! Garrick's timers are a hundred times finer. On Linux, a timer file descriptor wakes the worker.
+//! The driver waits for the descriptor as it waits for a socket, and the kernel does not round the
+//! time. On other systems, one of tokio's timers is used.
 
 use std::io;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Blocking work whose result returns to the actor as a message.
 //!
 //! The effects of a turn take place when the turn commits. Therefore the turn spawns a small actor
-//! that begins the work: an undone turn spawns no actor.
+//! that starts the work. A turn that is undone does not spawn that actor.
 
 use garrick_core::quiet;
 use std::error::Error;
@@ -10,16 +10,16 @@ use std::fmt;
 use garrick_actor::{Actor, Context, Next};
 use tokio::runtime::Handle;
 
-/// Reason that blocking work has no result.
+/// Reason why blocking work has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BlockingError {
     /// The work panicked with this message.
     Panicked(String),
-    /// The actor runs outside of a tokio runtime: its system was not built with
+    /// The actor does not run in a tokio runtime, since its system was not built with
     /// [`Tokio`](crate::Tokio).
     NoRuntime,
-    /// The runtime ended before the work began.
+    /// The runtime was shut down before the work began.
     Ended,
 }
 
@@ -37,14 +37,15 @@ impl fmt::Display for BlockingError {
 
 impl Error for BlockingError {}
 
-/// Blocking work for actors, see [`SpawnBlocking::spawn_blocking`].
+/// Blocking work for actors. The method [`spawn_blocking`](SpawnBlocking::spawn_blocking) starts
+/// it.
 pub trait SpawnBlocking<M> {
-    /// Runs `work` on a separate thread once the turn commits. Then `convert` turns the result into
-    /// a message to this actor. The pending message keeps the actor alive until then. If the actor
-    /// has stopped, the message is dropped.
+    /// Runs `work` on a separate thread once the turn commits. Then `convert` converts the result
+    /// into a message to this actor. The pending message keeps the actor alive until then. If the
+    /// actor has stopped, the message is dropped.
     ///
-    /// Async actors do not need this method: there, `tokio::task::spawn_blocking(work).await`
-    /// works.
+    /// Async actors do not need this method. They can use
+    /// `tokio::task::spawn_blocking(work).await`.
     ///
     /// # Examples
     /// ```
@@ -90,7 +91,7 @@ pub trait SpawnBlocking<M> {
         C: FnOnce(Result<R, BlockingError>) -> M + Send + 'static;
 
     /// Runs `work` like [`spawn_blocking`](Self::spawn_blocking), but on the threads of `runtime`.
-    /// For actors of any system.
+    /// Use it for actors of a system that was not built with [`Tokio`](crate::Tokio).
     fn spawn_blocking_on<R, W, C>(&self, runtime: &Handle, work: W, convert: C)
     where
         R: 'static,
@@ -138,8 +139,8 @@ where
 
 type Give<R> = Box<dyn FnOnce(Result<R, BlockingError>) + Send>;
 
-/// Obligation to deliver a result. Dropping it delivers the error that there is none. Created when
-/// the work begins, so a turn that is undone delivers nothing.
+/// Obligation to deliver a result. If it is dropped, [`BlockingError::Ended`] is delivered instead.
+/// It is created when the work begins, so a turn that is undone delivers nothing.
 struct Promise<R>(Option<Give<R>>);
 
 impl<R> Promise<R> {
@@ -164,7 +165,7 @@ impl<R> Drop for Promise<R> {
     }
 }
 
-/// Actor that begins the work in a turn of its own.
+/// Actor that starts the work in its own turn.
 struct Errand<W, R> {
     /// Runtime whose threads run the work. `None` stands for the current runtime.
     runtime: Option<Handle>,

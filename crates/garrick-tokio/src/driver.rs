@@ -2,14 +2,14 @@
 //!
 //! The runtime never runs an actor. The worker polls an actor's future within the runtime's
 //! context, so that sockets and timers find the driver that they register with. Parking is a
-//! `block_on` of a future that ends with the worker's token or its next timer. Polling is one pass
-//! over the driver that does not wait. Tasks that actors have spawned with `tokio::spawn` run in
-//! both.
+//! `block_on` of a future that is ready when the worker's token is given or its next timer expires.
+//! Polling runs the driver once without waiting. Tasks that actors have spawned with `tokio::spawn`
+//! run while the worker parks or polls.
 //!
-//! A token is a permit of [`Notify`]. A permit that was given before the worker parks is found by
-//! the next park. A surplus permit makes a park return early. Code inside the driver that wakes an
-//! actor runs on the worker's own thread. Then tokio writes to no file descriptor, and the park
-//! ends when the available events have been dispatched.
+//! A token is a permit of [`Notify`]. A permit that was given before the worker parks makes the
+//! next park return. A surplus permit makes a park return early. If code inside the driver wakes an
+//! actor, it runs on the worker's own thread. Then tokio writes to no file descriptor, and the park
+//! returns when the available events have been dispatched.
 
 use std::cell::Cell;
 use std::io;
@@ -77,15 +77,15 @@ impl Tokio {
     }
 
     /// Sets the maximum number of threads that each worker may use for blocking work, including
-    /// file operations. The default is tokio's limit of 512. Threads start on demand, and end after
-    /// ten seconds without work.
+    /// file operations. The default is tokio's limit of 512. Threads start on demand, and exit
+    /// after ten seconds without work.
     #[must_use]
     pub fn blocking_threads_max(mut self, threads: usize) -> Self {
         self.blocking_threads_max = Some(threads);
         self
     }
 
-    /// Sets the time that the end of the system waits for running blocking work. By default it does
+    /// Sets how long the shutdown of the system waits for running blocking work. By default it does
     /// not wait.
     #[must_use]
     pub fn blocking_grace(mut self, grace: Duration) -> Self {
@@ -126,9 +126,9 @@ impl Wake for Token {
 #[derive(Debug)]
 struct TokioDriver {
     runtime: Inside,
-    /// Timer that ends a sleep with a timeout.
+    /// Timer that limits the sleep to the timeout of a park.
     alarm: Alarm,
-    /// Given by any thread, taken by the worker.
+    /// Given by any thread, and taken by the worker.
     token: Arc<Token>,
 }
 
@@ -187,14 +187,14 @@ impl Driver for TokioDriver {
     }
 }
 
-/// Runtime of a worker. Its end waits for blocking work for at most the grace period.
+/// Runtime of a worker. Its `Drop` waits for blocking work for at most the grace period.
 #[derive(Debug)]
 struct Inside {
     /// `None` once dropped.
     runtime: Option<Runtime>,
     grace: Duration,
-    /// True if a worker has run in the runtime. If not, there is no work to wait for, and the
-    /// present thread may be one that must not block.
+    /// True if a worker has run in the runtime. If false, there is no work to wait for, and the
+    /// thread that drops the runtime may be one that must not block.
     lived: Cell<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! End of a system without blocking a thread of tokio.
+//! Shutdown of a system without blocking a thread of tokio.
 
 use std::io;
 use std::sync::Arc;
@@ -7,15 +7,15 @@ use std::thread;
 use garrick_actor::System;
 use tokio::sync::oneshot;
 
-/// Ends a system in order like [`System::shutdown`], but without blocking. For use in a task of
+/// Shuts down a system in order like [`System::shutdown`], but without blocking. Use it in tasks of
 /// tokio.
 ///
 /// # Errors
-/// Returns an error if the operating system provides no thread that can wait. Then the system ends
-/// at once.
+/// Returns an error if the operating system cannot start a thread for the wait. In that case the
+/// system is shut down at once.
 ///
 /// # Cancel safety
-/// If the future is dropped, the end of the system still proceeds.
+/// If the future is dropped, the shutdown of the system still proceeds.
 ///
 /// # Examples
 /// ```
@@ -35,8 +35,8 @@ pub async fn shutdown(system: System) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns a receiver that is notified of the end of a system. The caller has already begun the
-/// end.
+/// Returns a receiver that is notified after a system has shut down. The caller has already begun
+/// the shutdown.
 pub(crate) fn waiting(system: &Arc<System>) -> io::Result<oneshot::Receiver<()>> {
     let (over, told) = oneshot::channel();
     let ending = system.clone();

@@ -1,9 +1,9 @@
 //! Integration of Garrick with tokio: actors that await sockets, timers and files, and addresses
 //! that tokio's tasks can use.
 //!
-//! The workers of a system that is built with [`Tokio`] sleep in tokio's driver, each in its own
-//! driver. The thread that runs an actor also wakes it when an awaited event arrives. There is no
-//! second thread pool, and no hop between threads.
+//! The workers of a system that is built with [`Tokio`] sleep in tokio's driver. Each worker has
+//! its own driver, so the thread that runs an actor also wakes it when an awaited event arrives.
+//! There is no second thread pool, and no event has to be passed to another thread.
 //!
 //! ```text
 //!   worker thread:  [ turns of actors ][ poll the driver ][ turns ] ... [ sleep in the driver ] ...

@@ -1,8 +1,8 @@
-//! End of a system when the process receives a stop signal.
+//! Shutdown of a system when the process receives a stop signal.
 //!
-//! The first SIGINT or SIGTERM begins an orderly end: the system handles every message already
-//! sent, and every message that results from these. The second signal ends the system after the
-//! turns under way, without waiting for them.
+//! The first SIGINT or SIGTERM begins an orderly shutdown: the system handles every message already
+//! sent, and every message that results from these. The second signal stops the system at once,
+//! without waiting for turns that are still running.
 
 use std::io;
 use std::sync::Arc;
@@ -23,10 +23,10 @@ pub enum StopSignal {
     Terminate,
 }
 
-/// Receiver of the signals that ask a process to end.
+/// Receiver of the signals that request a process to exit.
 ///
 /// # Examples
-/// A server that notifies its own actors before it ends:
+/// This server notifies its own actors before it shuts down:
 /// ```no_run
 /// use garrick_actor::{Next, Reply, behavior};
 /// use garrick_tokio::{Ending, Signals};
@@ -54,12 +54,12 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Starts to listen. From now on until the process ends, the signals no longer end the process
-    /// by themselves.
+    /// Starts to listen. From now on, the signals no longer terminate the process by themselves,
+    /// even after the returned value is dropped.
     ///
     /// # Errors
     /// Returns an error if the caller is not in the context of a tokio runtime, or if the operating
-    /// system refuses.
+    /// system rejects the signal handlers.
     ///
     /// # Panics
     /// Panics if I/O is not enabled in the tokio runtime.
@@ -86,11 +86,11 @@ impl Signals {
         }
     }
 
-    /// Ends a system in order, or at once if another signal arrives meanwhile.
+    /// Shuts down a system in order, or at once if another signal arrives meanwhile.
     ///
     /// # Errors
-    /// Returns an error if the operating system provides no thread that can wait. Then the system
-    /// ends at once.
+    /// Returns an error if the operating system cannot start a thread for the wait. In that case
+    /// the system is shut down at once.
     pub async fn shutdown(&mut self, system: System) -> io::Result<Ending> {
         let system = Arc::new(system);
         system.begin_shutdown();
@@ -110,8 +110,8 @@ const NO_RUNTIME: &str = "receiving signals needs a tokio runtime: call this in 
 const WITHIN_RUNTIME: &str =
     "`run_until_signal` would block a thread that runs tokio: await `shutdown_on_signal` instead";
 
-/// Runs a system until the process receives a stop signal, then ends the system. For tasks of
-/// tokio; [`run_until_signal`] serves other threads.
+/// Runs a system until the process receives a stop signal, then shuts it down. Use it in tasks of
+/// tokio, and [`run_until_signal`] on other threads.
 ///
 /// # Errors
 /// Returns an error if [`Signals::listen`] or [`Signals::shutdown`] fails.
@@ -132,7 +132,7 @@ pub async fn shutdown_on_signal(system: System) -> io::Result<Ending> {
     signals.shutdown(system).await
 }
 
-/// Runs a system until the process receives a stop signal, then ends the system. For threads
+/// Runs a system until the process receives a stop signal, then shuts it down. Use it on threads
 /// outside of tokio, such as the thread of a plain `main`.
 ///
 /// # Errors

@@ -1,5 +1,5 @@
-//! Options that give an actor more than a mailbox: a name, a stash, a receive timeout, a limit for
-//! its futures.
+//! Options of an actor besides its mailbox: a name, a stash, a receive timeout, and a limit for its
+//! futures.
 
 pub(crate) mod named;
 

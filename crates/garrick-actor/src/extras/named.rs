@@ -1,8 +1,8 @@
-//! Named actors, whose path appears in every report about them.
+//! Named actors. The path of a named actor appears in every report about it.
 //!
-//! The wrapper of an actor with options keeps the path, so only named actors pay for it. When a
-//! turn panics, the wrapper leaves the path in a thread-local variable during unwinding, for the
-//! report that follows.
+//! The path is stored in the wrapper of an actor with options, so it costs nothing for other
+//! actors. When a turn panics, the wrapper stores the path in a thread-local variable during
+//! unwinding. The code that reports the failure then reads the path from this variable.
 
 use std::cell::RefCell;
 
@@ -15,15 +15,15 @@ thread_local! {
     static FAILED: RefCell<Option<(&'static str, ActorPath)>> = const { RefCell::new(None) };
 }
 
-/// Returns the path of an actor of that type whose turn has just panicked on this thread, if it has
-/// a path.
+/// Takes the path of the actor whose turn has just panicked on this thread. Returns `None` if the
+/// actor has no path or is of another type than `task`.
 pub(crate) fn take_failed(task: &str) -> Option<ActorPath> {
     let failed = FAILED.take();
     // A path left behind by a destructor belongs to another actor.
     failed.and_then(|(name, path)| (name == task).then_some(path))
 }
 
-/// Leaves behind the path of an actor whose turn fails.
+/// Stores the path of an actor whose turn fails for [`take_failed`].
 #[cold]
 pub(crate) fn leave(name: &'static str, path: Option<&ActorPath>) {
     let failed = path.map(|path| (name, path.clone()));
@@ -31,8 +31,8 @@ pub(crate) fn leave(name: &'static str, path: Option<&ActorPath>) {
     let _ = FAILED.try_with(|last| last.replace(failed));
 }
 
-/// Leaves the path behind when it is dropped by a panic of the turn. A turn that ends normally
-/// forgets it.
+/// Stores the path for [`take_failed`] when it is dropped, which happens when the turn fails. After
+/// any other turn this guard is forgotten.
 pub(crate) struct Witness<'a> {
     name: &'static str,
     path: Option<&'a ActorPath>,
@@ -53,7 +53,8 @@ impl Drop for Witness<'_> {
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Returns the path of this actor. The path of an actor without a name has its type and its id.
+    /// Returns the path of this actor. For an actor without a name, the path consists of its type
+    /// and its id.
     #[must_use]
     pub fn path(&self) -> ActorPath {
         let turn = self.turn();

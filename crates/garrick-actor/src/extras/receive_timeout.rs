@@ -1,9 +1,10 @@
-//! A message to an actor that has received nothing for a while.
+//! Receive timeouts: messages to actors that have received no message for a certain time.
 //!
-//! The wrapper of an actor with options notifies a watchman of each message and of the time when
-//! the timeout will be over. The watchman is a small separate task with one timer. If a message has
-//! come when the timer fires, the timer is set again for the rest. So a message costs a look at the
-//! clock and a message to the watchman, not a timer. The timer ends with the actor.
+//! The watchman is a small separate task with one timer. The wrapper of an actor with options
+//! notifies the watchman of each message and of the new deadline. If the deadline has moved when
+//! the timer fires, the timer is set again for the new deadline. So each message costs a call of
+//! the clock and a message to the watchman, but no timer operation. The timer is cancelled when the
+//! actor stops.
 //!
 //! ```text
 //!   actor ---- a message has come; timeout if none before t -------> watchman <---+ Due
@@ -11,9 +12,9 @@
 //!     +----------------- the timeout's message, at t ------------------+   +------+ timing wheel
 //! ```
 //!
-//! The watchman keeps the actor alive while it is armed, that is until t at the latest. Its own
-//! message does not arm it again. So an actor that is not otherwise reachable gets the message
-//! once, and then ends.
+//! The watchman keeps the actor alive while the timeout is armed, that is, until t at the latest.
+//! The timeout's message does not arm the timeout again. So an actor that is not otherwise
+//! reachable receives this message once and is then dropped.
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,9 +30,10 @@ type Make<M> = Arc<dyn Fn() -> M + Send + Sync>;
 
 /// A message to a watchman.
 enum Word<M> {
-    /// A message has come. The timeout's message is due if no other message comes until then.
+    /// The actor has received a message. If it receives no other message, the timeout's message is
+    /// due at that time.
     Came(Nanos, Address<M>),
-    /// The timeout's message is due at that time, whatever came before.
+    /// The timeout was changed. The timeout's message is due at that time.
     Arm(Nanos, Address<M>),
     /// The timeout is cancelled.
     Disarm,
@@ -39,16 +41,16 @@ enum Word<M> {
     Due,
 }
 
-/// Sends an actor the timeout's message when nothing came.
+/// Sends the timeout's message to an actor that has received no message in time.
 struct Watchman<M> {
     make: Make<M>,
-    /// Time of the timeout, and the actor that it is for.
+    /// Deadline of the timeout, and the actor.
     armed: Option<(Nanos, Address<M>)>,
     timer: Timer,
     /// Time when the timer fires, if it is set.
     due: Option<Nanos>,
-    /// True if the actor was sent the timeout's message and has had no message since. The next
-    /// message is then the watchman's own.
+    /// True if the watchman has sent the timeout's message and has not been notified of a message
+    /// since. The next notification is then about the timeout's message.
     told: bool,
 }
 
@@ -112,8 +114,8 @@ impl<M: Send + 'static> Task for Watchman<M> {
 
     const RECOVERS: bool = true;
 
-    /// Continues after the message could not be made. This silence has no message, the next one
-    /// may.
+    /// Continues after the constructor of the message has panicked. No message is sent for this
+    /// timeout, but later timeouts are not affected.
     fn recover(&mut self, _: &str, _: &Turn<'_, Word<M>>) -> Flow {
         Flow::Continue
     }
@@ -123,7 +125,8 @@ impl<M: Send + 'static> Task for Watchman<M> {
 pub(crate) struct Timeout<M: 'static> {
     pub(crate) after: Duration,
     pub(crate) make: Make<M>,
-    /// Tells the watchman about a turn. Stored here, where the messages are known to be `Send`.
+    /// Notifies the watchman of a turn. Stored as a function pointer, because only the code that
+    /// creates it requires that messages be `Send`.
     tell: Tell<M>,
 }
 
@@ -165,7 +168,8 @@ impl<M: 'static> Silence<M> {
         })
     }
 
-    /// Records a turn that has ended well. `wish` is the change of the timeout that it requested.
+    /// Records a turn that has returned `Continue`. `wish` is the new timeout, if the turn has
+    /// requested one.
     pub(crate) fn broken(&mut self, wish: Option<Patience>, cx: &Context<'_, M>) {
         self.patience = wish.unwrap_or(self.patience);
         (self.timeout.tell)(self, wish, cx);
@@ -203,7 +207,7 @@ impl<M: Send + 'static> Silence<M> {
 }
 
 impl<M: 'static> Drop for Silence<M> {
-    /// Disarms the watchman: the actor has ended, or a supervisor replaces it.
+    /// Disarms the watchman, because the actor has stopped or its supervisor replaces it.
     fn drop(&mut self) {
         if let Some(watchman) = self.watchman.take() {
             // A watchman whose system has ended sends nothing.
@@ -212,7 +216,7 @@ impl<M: 'static> Drop for Silence<M> {
     }
 }
 
-/// The actor has no receive timeout to change.
+/// Error returned when an actor that has no receive timeout changes its receive timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NoReceiveTimeout;
 
@@ -227,7 +231,8 @@ impl fmt::Display for NoReceiveTimeout {
 impl std::error::Error for NoReceiveTimeout {}
 
 impl<M: 'static> Context<'_, M> {
-    /// Changes the receive timeout if this turn ends well. The new timeout counts from now on.
+    /// Changes the receive timeout if this turn commits. The new timeout starts at the end of the
+    /// turn.
     ///
     /// # Errors
     /// Returns [`NoReceiveTimeout`] if the actor was not spawned with
@@ -236,8 +241,8 @@ impl<M: 'static> Context<'_, M> {
         self.wish(Patience::For(nanos(timeout)))
     }
 
-    /// Cancels the receive timeout if this turn ends well, until [`Context::set_receive_timeout`].
-    /// A timeout message that is already on its way still arrives.
+    /// Cancels the receive timeout if this turn commits. [`Context::set_receive_timeout`] starts it
+    /// again. A timeout message that has already been sent still arrives.
     ///
     /// # Errors
     /// Returns the error of [`Context::set_receive_timeout`].

@@ -1,16 +1,18 @@
-//! Messages set aside for later.
+//! The stash: messages that an actor keeps for later.
 //!
-//! An actor's cell has no place for them, and most actors never need one. So a table finds the
-//! stash of an actor by its [`TaskId`], from its first stashed message on. Changes take effect when the turn
-//! commits, and are taken back when it is undone: the turn's end calls [`Changes`].
+//! Most actors have no stash, so an actor's cell has no field for it. Instead, a global table maps
+//! the [`TaskId`] of an actor to its stash. The entry is created when the actor stashes its first
+//! message. Changes to a stash take effect when the turn commits. They are reverted if the turn is
+//! undone. At the end of the turn, the scheduler calls [`Changes`] for both purposes.
 //!
 //! ```text
 //!   cx.stash ------> added --- commit ---> kept --- the actor ends ---> dead letters
 //!   cx.unstash_all --------------------> released --- commit ---> sent to the actor
 //! ```
 //!
-//! Unstashed messages go to the end of the mailbox. Messages that wait there already are handled
-//! first. They were accepted before, so a bounded mailbox takes them above its bound.
+//! Unstashed messages are added to the end of the mailbox, so messages that already wait there are
+//! handled first. A bounded mailbox accepts unstashed messages even if it is full, because it has
+//! accepted them once before.
 
 use std::any::Any;
 use std::fmt;
@@ -25,15 +27,15 @@ use crate::beside::Beside;
 use crate::beside::shelf::Shelf;
 use crate::model::context::Context;
 
-/// Maximum number of messages in a stash. [`Spawn::stash`](crate::spawn::Spawn::stash) sets another
-/// one.
+/// Default capacity of a stash, in messages. [`Spawn::stash`](crate::spawn::Spawn::stash) sets
+/// another capacity.
 const CAPACITY: usize = 1024;
-/// Number of tables, each with its own lock.
+/// Number of shards of the table, each with its own lock.
 const SHARDS: usize = 16;
 
-/// Drops a stash, whatever the type of its messages.
+/// A stash of messages of any type.
 trait Drops: Send + Sync {
-    /// Drops the messages as dead letters.
+    /// Drops all messages and counts them as dead letters.
     fn drop_all(&self);
 
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
@@ -54,8 +56,8 @@ fn shard(owner: TaskId) -> MutexGuard<'static, IndexMap<TaskId, Arc<dyn Drops>>>
     lock(&STASHES[hasher.finish() as usize % SHARDS])
 }
 
-/// Drops the stash of an actor that has ended or is to be replaced. Its messages become dead
-/// letters.
+/// Drops the stash of an actor that has stopped or is about to be replaced. The messages in the
+/// stash become dead letters.
 pub(crate) fn drop_of(owner: TaskId) {
     let stash = shard(owner).swap_remove(&owner);
     if let Some(stash) = stash {
@@ -63,16 +65,16 @@ pub(crate) fn drop_of(owner: TaskId) {
     }
 }
 
-/// The messages of an actor, and what is known of the turn under way.
+/// The stashed messages of an actor, and the state of the current turn.
 struct Inner<M> {
     shelf: Shelf<M>,
-    /// True if the turn under way has changed something.
+    /// True if the current turn has changed the stash.
     is_changed: bool,
-    /// True once the end of the actor is watched.
+    /// True once the actor is watched, so that the stash is dropped when the actor stops.
     is_watched: bool,
 }
 
-/// The stash of an actor. The turns of the actor change it, its end drops it.
+/// The stash of an actor. The actor changes it in its turns. It is dropped when the actor stops.
 struct Stash<M>(Mutex<Inner<M>>);
 
 impl<M: Send + 'static> Stash<M> {
@@ -82,7 +84,7 @@ impl<M: Send + 'static> Stash<M> {
         Self::known(stash)
     }
 
-    /// Returns the stash of an actor.
+    /// Returns the stash of an actor. Creates the stash if there is none.
     fn of_or_new(owner: TaskId, capacity: usize) -> Arc<Self> {
         let stash = shard(owner)
             .entry(owner)
@@ -121,7 +123,8 @@ struct Changes<M> {
 }
 
 impl<M: Send + 'static> Changes<M> {
-    /// Ends a turn. From the first one on, the end of the actor drops the stash.
+    /// Resets the state for the next turn. After the first turn, also arranges that the stash is
+    /// dropped when the actor stops.
     fn end(&self, mut inner: MutexGuard<'_, Inner<M>>) {
         inner.is_changed = false;
         let is_first = !mem::replace(&mut inner.is_watched, true);
@@ -154,16 +157,16 @@ impl<M: Send + 'static> AtEnd for Changes<M> {
 }
 
 impl<M: Send + 'static> Context<'_, M> {
-    /// Stashes a message if this turn ends well. The stash holds 1,024 messages, or as many as
-    /// [`Spawn::stash`](crate::spawn::Spawn::stash) allows.
+    /// Stashes a message if this turn commits. The capacity of a stash is 1,024 messages, unless
+    /// [`Spawn::stash`](crate::spawn::Spawn::stash) sets another capacity.
     ///
-    /// Messages that are still stashed when the actor ends, however it ends, become dead letters.
+    /// Messages that are still stashed when the actor stops, for any reason, become dead letters.
     ///
     /// # Errors
     /// Returns the message if the stash is full.
     ///
     /// # Examples
-    /// A door that makes callers wait until it is opened, as two behaviors:
+    /// A door with two behaviors. A closed door stashes the callers until it is opened:
     /// ```
     /// use garrick_actor::{Behavior, Local, Reply, behavior};
     ///
@@ -207,14 +210,15 @@ impl<M: Send + 'static> Context<'_, M> {
             .map_err(StashError)
     }
 
-    /// Unstashes all messages if this turn ends well, and returns their number. This actor receives
-    /// them again in the order in which they were stashed, after the messages that wait already.
+    /// Unstashes all messages if this turn commits, and returns the number of messages. The actor
+    /// receives the messages again in the order in which they were stashed, after the messages that
+    /// already wait in its mailbox.
     pub fn unstash_all(&self) -> usize {
         self.unstash(usize::MAX)
     }
 
-    /// Unstashes the oldest messages, at most `count` of them, and returns their number. See
-    /// [`Context::unstash_all`].
+    /// Unstashes at most `count` messages, oldest first, and returns the number of messages.
+    /// Otherwise this works like [`Context::unstash_all`].
     pub fn unstash(&self, count: usize) -> usize {
         let stash = Stash::of(self.address().id());
         stash.map_or(0, |stash| self.change(&stash, |shelf| shelf.release(count)))
@@ -227,7 +231,7 @@ impl<M: Send + 'static> Context<'_, M> {
         stash.map_or(0, |stash| lock(&stash.0).shelf.len())
     }
 
-    /// Changes the stash, and registers the change for the end of the turn.
+    /// Changes the stash. The change is committed or reverted at the end of the turn.
     fn change<R>(&self, stash: &Arc<Stash<M>>, change: impl FnOnce(&mut Shelf<M>) -> R) -> R {
         let mut inner = lock(&stash.0);
         let changed = change(&mut inner.shelf);
@@ -243,7 +247,7 @@ impl<M: Send + 'static> Context<'_, M> {
     }
 }
 
-/// The error for a message that finds the stash full. Contains the message.
+/// Error returned when a message cannot be stashed because the stash is full. Contains the message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct StashError<M>(pub M);
 

@@ -13,16 +13,17 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::model::outcome::Outcome;
 
-/// The options of an actor that is to be spawned, or of each actor that a supervisor creates.
+/// The options of an actor that is about to be spawned, or of all actors that a supervisor creates
+/// with one factory.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Options<M: 'static> {
-    /// Name, until the path is known.
+    /// Name of the actor, until the path is known.
     pub(crate) name: Option<String>,
     pub(crate) path: Option<ActorPath>,
     /// Maximum number of stashed messages, if it is set.
     pub(crate) stash: Option<usize>,
     pub(crate) receive_timeout: Option<Timeout<M>>,
-    /// Maximum number of the actor's futures that are polled at once.
+    /// Maximum number of the actor's futures that are polled concurrently.
     pub(crate) pipe_limit: Option<usize>,
 }
 
@@ -39,7 +40,7 @@ impl<M: 'static> Default for Options<M> {
 }
 
 impl<M: 'static> Options<M> {
-    /// Creates the state of one actor.
+    /// Creates the state for the options of one actor.
     fn beside(&self) -> Beside {
         let has_more =
             self.stash.is_some() || self.receive_timeout.is_some() || self.pipe_limit.is_some();
@@ -56,8 +57,8 @@ impl<M: 'static> Options<M> {
     }
 }
 
-/// An actor with options. `TIMED` is true if it may have a receive timeout: it then starts, to
-/// begin with the silence.
+/// An actor with options. `TIMED` is true if the actor may have a receive timeout. Such an actor
+/// always has a first turn, in which the timeout starts.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct With<A: Actor, const TIMED: bool> {
     actor: A,
@@ -104,7 +105,7 @@ impl<A: Actor, const TIMED: bool> With<A, TIMED> {
         next
     }
 
-    /// Ends a turn for the options other than a name.
+    /// Completes a turn of an actor that has options other than a name.
     #[inline(never)]
     fn end(&mut self, next: Next, cx: &Context<'_, A::Msg>) {
         if TIMED && let Some(silence) = &mut self.silence {
@@ -117,7 +118,8 @@ impl<A: Actor, const TIMED: bool> With<A, TIMED> {
 }
 
 impl More {
-    /// Discards the changes of a turn that panicked, if the actor has survived it.
+    /// Discards a change of the timeout that an earlier turn requested before it panicked. A
+    /// supervised actor can continue after such a turn.
     #[inline]
     fn begin(&self) {
         if let Some(patience) = &self.patience {

@@ -1,9 +1,9 @@
-//! The reason why an actor failed, and failing without a panic.
+//! Reasons of failures, and failures without a panic.
 //!
-//! A handler that cannot go on returns [`Next::Fail`](crate::Next::Fail).
-//! [`Context::fail`](crate::Context::fail) creates it from an error. The error does not fit into a
-//! `Next`, which every turn returns in a register. A thread-local variable holds it until the turn,
-//! which is about to end, has been evaluated.
+//! A handler that cannot continue returns [`Next::Fail`](crate::Next::Fail).
+//! [`Context::fail`](crate::Context::fail) creates this value from an error. Every turn returns a
+//! `Next` in a register, so the error itself does not fit into it. A thread-local variable stores
+//! the error until the code that called the handler has processed the result.
 
 use std::cell::RefCell;
 use std::error::Error;
@@ -13,27 +13,27 @@ use std::sync::Arc;
 
 use crate::quiet;
 
-/// Any error, on the heap.
+/// A boxed error of any type.
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 
 thread_local! {
-    /// Reason why the turn under way fails. Written by `Context::fail`, taken by the code that
-    /// handles `Next::Fail`.
+    /// Reason why the current turn fails. `Context::fail` writes it, and the code that handles
+    /// `Next::Fail` takes it.
     static WHY: RefCell<Option<BoxError>> = const { RefCell::new(None) };
 }
 
-/// Reason why a supervised actor is no longer up. A decider decides by it.
+/// The reason why a supervised actor has failed or stopped. The input of a decider.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Fault {
     /// A turn, the start or the factory of the actor panicked with this message.
     Panic(Arc<str>),
-    /// A turn failed with an error, which can be downcast.
+    /// A turn failed with this error, which can be downcast.
     Error(Arc<dyn Error + Send + Sync>),
     /// A supervisor gave up, with this message.
     Escalated(Arc<str>),
-    /// The actor stopped by itself. No decider is called: [`Restart`](crate::supervise::Restart)
-    /// governs this case.
+    /// The actor stopped by itself. No decider is called in this case.
+    /// [`Restart`](crate::supervise::Restart) determines what happens.
     Stopped,
 }
 
@@ -43,7 +43,7 @@ impl Fault {
         Self::Error(take_why().into())
     }
 
-    /// Returns the fault's text. Catches a panic of an error's `Display`.
+    /// Returns the text of the fault. Catches a panic of an error's `Display`.
     pub(crate) fn said(&self) -> String {
         said(self)
     }
@@ -66,7 +66,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Stores the reason for the `Next::Fail` that follows.
+/// Stores the reason for a `Next::Fail` that is about to be returned.
 pub(crate) fn set_why(why: BoxError) {
     // Drops the previous value only when nothing is borrowed any more: its destructor may come
     // here.
@@ -78,7 +78,7 @@ fn take_why() -> BoxError {
         .unwrap_or_else(|| "a turn ended in `Next::Fail` without a reason".into())
 }
 
-/// Ends the turn of an unsupervised actor as a panic would, without calling the panic hook.
+/// Fails the turn of an unsupervised actor with a panic, but without calling the panic hook.
 #[cold]
 pub(crate) fn fail_alone() -> ! {
     let why = take_why();

@@ -1,4 +1,4 @@
-//! Reports about an actor that failed.
+//! Reports of failures.
 
 pub(crate) mod fault;
 pub(crate) mod path;
@@ -7,15 +7,15 @@ use std::fmt;
 
 use path::ActorPath;
 
-/// A turn of an actor that ended in a panic.
+/// Report of a turn that panicked or failed with an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failure {
     /// Name of the actor's type.
     pub task: &'static str,
-    /// Name and place of the actor, if it was given a name.
+    /// Path of the actor, if the actor has a name.
     pub path: Option<ActorPath>,
-    /// Message of the panic or error.
+    /// Message of the panic or of the error.
     pub message: String,
 }
 

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use garrick_sched::TaskId;
 
-/// The place of an actor among the others, such as `/user/bank#1/teller#7`. It consists of the path
-/// of its parent, its own name, and a number that no other actor of the process has. The parent is
-/// the actor that spawned it, if that has a name, or its supervisor. The path of an actor without a
-/// name has its type and its id, as in `/user/Teller@7f3a51c0`. No two living actors have the same
-/// path.
+/// The path of an actor, such as `/user/bank#1/teller#7`. A path consists of the path of the
+/// parent, the actor's own name, and a number that is unique in the process. The parent is the
+/// supervisor of the actor, or the actor that spawned it if that actor has a name. The path of an
+/// actor without a name consists of its type and its id, as in `/user/Teller@7f3a51c0`. No two
+/// living actors have the same path.
 ///
 /// # Examples
 /// ```
@@ -42,10 +42,10 @@ pub struct ActorPath {
     text: Arc<str>,
 }
 
-/// Path of the parent if no actor spawned this one, or if the parent has no name.
+/// Path of the parent if the actor was spawned by no actor or by an actor without a name.
 const ROOT: &str = "/user";
 
-/// Number of the actor named last.
+/// Number of the most recent path.
 static LAST: Mutex<u64> = Mutex::new(0);
 
 impl ActorPath {
@@ -89,7 +89,7 @@ impl ActorPath {
     }
 }
 
-/// Returns the last part of a type's path, without type parameters.
+/// Returns the last segment of a type's path, without type parameters.
 pub(crate) fn short(type_name: &str) -> &str {
     let path = type_name.split('<').next().unwrap_or(type_name);
     path.rsplit("::").next().unwrap_or(path)

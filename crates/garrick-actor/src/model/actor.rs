@@ -7,7 +7,7 @@ use garrick_sched::{Flow, Task, Turn};
 use crate::model::context::Context;
 use crate::model::outcome::Outcome;
 
-/// State with a mailbox: it handles one message at a time, on one thread at a time.
+/// State with a mailbox. An actor handles one message at a time, on one thread at a time.
 ///
 /// # Examples
 /// ```
@@ -40,22 +40,24 @@ use crate::model::outcome::Outcome;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Actor: Sized + 'static {
-    /// The type of its messages. Messages of at most 24 bytes, aligned to at most 8, are sent
-    /// fastest. A message of more than about 4,000 bytes is boxed on its way. A message of more
-    /// than [`MESSAGE_BYTES_MAX`](crate::system::MESSAGE_BYTES_MAX), 16 KiB, does not compile: put
-    /// large data into a `Box`.
+    /// The type of the actor's messages. Messages with a size of at most 24 bytes and an alignment
+    /// of at most 8 are sent fastest. A message of more than about 4,000 bytes is boxed while it is
+    /// in the mailbox. Code that sends a message of more than
+    /// [`MESSAGE_BYTES_MAX`](crate::system::MESSAGE_BYTES_MAX) (16 KiB) does not compile. Put large
+    /// data into a `Box`.
     type Msg: 'static;
 
-    /// The type that the handlers return: `()` to go on, [`Next`](crate::Next) to choose the next
-    /// step, or a `Result` of either, whose error fails the actor. See [`Outcome`].
+    /// The type that the handlers return. `()` continues, [`Next`](crate::Next) chooses the next
+    /// step, and the error of a `Result` fails the actor. [`Outcome`] lists all cases.
     type Outcome: Outcome;
 
-    /// True if [`Actor::started`] is called. Set this to false for an actor that has no `started`
-    /// and is created by the million. Such an actor is not scheduled before its first message.
+    /// True if [`Actor::started`] is called. If this is false, the actor is not scheduled before
+    /// its first message. Set it to false for an actor that has no `started` method and is created
+    /// in very large numbers.
     const STARTS: bool = true;
 
-    /// Called once, before the first message, in a separate turn. Runs even if no message ever
-    /// comes.
+    /// Called once, before the first message, in a separate turn. This method is called even if the
+    /// actor never receives a message.
     fn started(&mut self, cx: &mut Context<'_, Self::Msg>) -> Self::Outcome {
         let _ = cx;
         Outcome::go_on()
@@ -64,18 +66,18 @@ pub trait Actor: Sized + 'static {
     /// Handles one message.
     fn receive(&mut self, msg: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Self::Outcome;
 
-    /// True if turns usually call [`Context::blocking`]. Such an actor waits, without a worker,
-    /// while [`Builder::blocking_threads`](crate::system::Builder::blocking_threads) turns block
-    /// already. Any other actor keeps its worker while it blocks beyond that limit.
+    /// True if turns usually call [`Context::blocking`]. This matters if as many turns block as
+    /// [`Builder::blocking_threads`](crate::system::Builder::blocking_threads) allows. Then an
+    /// actor with `BLOCKS` waits without occupying a worker. Any other actor blocks its worker.
     const BLOCKS: bool = false;
 
-    /// Returns the name under which the actor is reported.
+    /// Returns the name of the actor in reports. The default is the name of the type.
     fn name() -> &'static str {
         type_name::<Self>()
     }
 }
 
-/// Runs an actor as a task, at no cost.
+/// Adapts an actor to a task of the scheduler, at no cost.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Cell<A>(pub(crate) A);
 
@@ -104,9 +106,9 @@ impl<A: Actor> Task for Cell<A> {
     }
 }
 
-/// Runs an actor that serves many users and calls their code, such as the clone of an event or the
-/// conversion of an answer. A turn that panics is undone and reported, and the actor goes on. The
-/// actor's own fields must be consistent at each such call.
+/// Adapts an actor that calls code of its many users, such as the clone of an event or the
+/// conversion of an answer. A turn that panics is undone and reported, and the actor continues. The
+/// actor's own fields must be consistent whenever it calls such code.
 pub(crate) struct Steady<A>(pub(crate) A);
 
 impl<A: Actor> Task for Steady<A> {

@@ -1,10 +1,10 @@
-//! Actors written as closures, whose only state is the behavior that they become.
+//! Actors written as closures. Such an actor can replace its closure for the next message.
 //!
-//! A behavior is a function of one message. Becoming replaces it for the next message. A function
-//! that does not change its captured variables leaves no trace when its turn is undone: the turn
-//! happens completely or not at all. Changes to captured variables stay, as changes to an actor's
-//! fields do. The function owns the message, which is dropped with the turn however the turn ends.
-//! A [`Reply`](crate::Reply) in the message then answers
+//! A behavior is a function that handles one message. [`BehaviorContext::becomes`] replaces the
+//! behavior for the next message. If a function does not change its captured variables, a turn that
+//! is undone has no effect at all. Changes to captured variables remain, like changes to the fields
+//! of an actor. The function owns the message, so the message is dropped even if the turn fails. A
+//! [`Reply`](crate::Reply) that is dropped with the message answers
 //! [`NoReply::Dropped`](crate::NoReply::Dropped).
 
 use std::fmt;
@@ -19,15 +19,15 @@ use crate::quiet;
 
 type Function<M> = dyn FnMut(M, &mut BehaviorContext<'_, M>) -> Next + Send;
 
-/// An actor made of a closure by [`behavior`].
+/// An actor that consists of a closure. Created by [`behavior`].
 pub struct Behavior<M> {
     function: Box<Function<M>>,
 }
 
 /// Creates an actor from a closure.
 ///
-/// A closure that captures nothing is not allocated. The closure returns any [`Outcome`], and may
-/// change its captured variables:
+/// A closure that captures nothing needs no allocation. The closure can return any [`Outcome`] and
+/// may change its captured variables:
 /// ```
 /// use garrick_actor::{Local, behavior};
 ///
@@ -44,7 +44,7 @@ pub struct Behavior<M> {
 /// ```
 ///
 /// # Examples
-/// A flip-flop, in two behaviors that become each other:
+/// A flip-flop that consists of two behaviors, each of which becomes the other:
 /// ```
 /// use garrick_actor::{Behavior, Reply, System, behavior};
 ///
@@ -79,16 +79,16 @@ where
     }
 }
 
-/// A [`Context`] whose actor can become another.
+/// A [`Context`] for a closure. The closure can replace itself with another behavior.
 pub struct BehaviorContext<'a, M> {
     context: Context<'a, M>,
-    /// Behavior that the actor becomes if the turn ends in `Continue`.
+    /// The new behavior of the actor if the turn returns `Continue`.
     staged: Option<Behavior<M>>,
 }
 
 impl<M: 'static> BehaviorContext<'_, M> {
-    /// Replaces the behavior for the next message if this turn ends in [`Next::Continue`]. If
-    /// called more than once, the last call counts.
+    /// Replaces the behavior for the next message if this turn returns [`Next::Continue`]. If a
+    /// turn calls this more than once, the last call counts.
     pub fn becomes<F, O>(&mut self, function: F)
     where
         F: FnMut(M, &mut BehaviorContext<'_, M>) -> O + Send + 'static,
@@ -97,7 +97,7 @@ impl<M: 'static> BehaviorContext<'_, M> {
         self.becomes_behavior(behavior(function));
     }
 
-    /// Replaces the behavior, like [`BehaviorContext::becomes`], by one that exists already.
+    /// Replaces the behavior with `behavior`, like [`BehaviorContext::becomes`].
     pub fn becomes_behavior(&mut self, behavior: Behavior<M>) {
         self.staged = Some(behavior);
     }

@@ -6,14 +6,15 @@ use garrick_sched::{Address, BatchError, Ended, Nanos, SendError, Turn, Watch};
 
 use crate::beside::Beside;
 
-/// The turn under way, as seen by its actor. `M` is the message type of that actor.
+/// The current turn of an actor. `M` is the message type of the actor.
 ///
-/// Effects requested through it are staged. They take place when the turn ends in
-/// [`Next::Continue`](crate::Next::Continue) or [`Next::Stop`](crate::Next::Stop). They vanish if
-/// it ends in [`Next::Undo`](crate::Next::Undo) or a panic.
+/// Effects that are requested through a context are staged. If the turn returns
+/// [`Next::Continue`](crate::Next::Continue) or [`Next::Stop`](crate::Next::Stop), the turn
+/// *commits*: the effects take place. If the turn returns [`Next::Undo`](crate::Next::Undo) or
+/// [`Next::Fail`](crate::Next::Fail), or panics, the turn is *undone*: the effects are discarded.
 pub struct Context<'a, M> {
     turn: &'a Turn<'a, M>,
-    /// State beside the actor. Most actors have none.
+    /// State for the options of the actor. Most actors have none.
     beside: Option<&'a Beside>,
 }
 
@@ -23,7 +24,7 @@ impl<'a, M: 'static> Context<'a, M> {
         Self { turn, beside: None }
     }
 
-    /// Returns a context of the same turn with the state beside the actor.
+    /// Returns a context of the same turn that has the state `beside`.
     #[inline(always)]
     pub(crate) fn with<'b>(&self, beside: &'b Beside) -> Context<'b, M>
     where
@@ -41,7 +42,7 @@ impl<'a, M: 'static> Context<'a, M> {
         Self { ..*self }
     }
 
-    /// Returns the state beside the actor, if it was spawned with options.
+    /// Returns the state for the options of the actor, if the actor was spawned with options.
     #[inline]
     pub(crate) fn beside(&self) -> Option<&'a Beside> {
         self.beside
@@ -88,19 +89,19 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.send(to, msg)
     }
 
-    /// Returns the address of the actor whose turn this is.
+    /// Returns the address of this actor.
     #[inline]
     #[must_use]
     pub fn address(&self) -> Address<M> {
         self.turn.address()
     }
 
-    /// Notifies this actor when another actor ends. The notice is a message that `convert` creates
-    /// from the [`Ended`] value. It arrives once, after everything that the other actor has sent
-    /// before. If the other actor has ended already, the notice comes at once ([`Ended::Before`]).
-    /// A watch made in a turn that is undone has no effect.
+    /// Watches another actor. When `whom` stops for any reason, this actor receives one message,
+    /// which `convert` creates from an [`Ended`] value. The message arrives after all messages that
+    /// `whom` sent to this actor before. If `whom` has stopped already, the message is sent
+    /// immediately, with [`Ended::Before`]. If this turn is undone, the watch has no effect.
     ///
-    /// The watch keeps this actor alive until the notice is sent. It does not keep the other actor
+    /// The watch keeps this actor alive until the message is sent. The watch does not keep `whom`
     /// alive.
     ///
     /// # Examples
@@ -153,12 +154,12 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.watch(whom, convert)
     }
 
-    /// Sends all of `msgs` to `to`, in order, and returns their number. The accepted messages are
-    /// delivered when the turn commits, and not at all if it is undone.
+    /// Sends all of `msgs` to `to`, in order, and returns the number of messages. The accepted
+    /// messages are delivered when the turn commits. They are discarded if the turn is undone.
     ///
     /// # Errors
-    /// Returns [`BatchError`] with the messages that were not accepted if the receiver is known to
-    /// have stopped.
+    /// Returns a [`BatchError`] if the receiver is known to have stopped. The error contains the
+    /// messages that were not accepted.
     ///
     /// # Examples
     /// ```
@@ -187,23 +188,24 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.send_batch(to, msgs)
     }
 
-    /// Calls `f`, which may block the thread: for a file, a database, a lock or a long computation.
-    /// Meanwhile another thread runs the other actors of this worker, and messages to this actor
-    /// wait.
+    /// Calls `f`, which may block the thread, for example to read a file, query a database or
+    /// acquire a lock. `f` may also compute for a long time. Meanwhile another thread runs the
+    /// other actors of this worker. Messages to this actor wait until the turn is over.
     ///
-    /// `f` runs outside the turn. Messages that `f` sends are sent at once, before those of this
-    /// turn, and stay sent if the turn is undone. `f` cannot use the context, and so must be
-    /// `Send`. Messages that the turn sends, before `f` and after it, are delivered when it
-    /// commits, in the order of sending.
+    /// `f` runs outside the turn. Messages that `f` sends are delivered immediately, before the
+    /// messages of this turn, even if the turn is undone later. `f` must be `Send`, so it cannot
+    /// use the context. Messages that the turn sends before and after the call of `f` are delivered
+    /// in order when the turn commits.
     ///
     /// `garrick bench blocking` measures the cost of a call. At most
     /// [`Builder::blocking_threads`](crate::system::Builder::blocking_threads) turns of a system
-    /// can block this way at once. One more turn keeps its worker while it blocks. An actor with
-    /// [`Actor::BLOCKS`](crate::Actor::BLOCKS) waits without a worker instead. A turn also keeps
-    /// its worker if that worker is pinned or has a driver, and in a [`Local`](crate::Local).
+    /// can block this way at the same time. Any further turn blocks its worker. An actor with
+    /// [`Actor::BLOCKS`](crate::Actor::BLOCKS) waits without occupying a worker instead. A turn
+    /// always blocks its worker in a [`Local`](crate::Local), and on a worker that is pinned or has
+    /// a driver.
     ///
     /// # Panics
-    /// Panics if `f` panics. The turn is then undone, as by any other panic.
+    /// Panics if `f` panics. The turn is then undone, as after any other panic.
     ///
     /// # Examples
     /// ```
@@ -240,7 +242,8 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.blocking(f)
     }
 
-    /// Returns the time of the world that this actor runs in, in nanoseconds since the world began.
+    /// Returns the current time in nanoseconds, according to the clock of the actor's
+    /// [`World`](crate::system::World).
     #[must_use]
     pub fn now(&self) -> Nanos {
         self.turn.now()

@@ -1,4 +1,4 @@
-//! Actors that need their own address, or the address of an actor that needs theirs.
+//! Actors that need their own address when they are created.
 
 use std::fmt;
 use std::mem;
@@ -8,7 +8,7 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::model::outcome::Outcome;
 
-/// An actor that is created in its first turn, by [`cyclic`].
+/// An actor that is created in its first turn. Created by [`cyclic`].
 pub struct Cyclic<A, F> {
     state: State<A, F>,
 }
@@ -20,8 +20,9 @@ enum State<A, F> {
     Over,
 }
 
-/// Creates an actor by a function that gets the actor's own [`Context`], in its first turn. So two
-/// actors can know each other's addresses from the start.
+/// Creates an actor with a function that has access to the actor's own [`Context`]. The function is
+/// called in the actor's first turn. With it, two actors can each be created with the address of
+/// the other.
 ///
 /// # Examples
 /// ```

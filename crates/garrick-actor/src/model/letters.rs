@@ -1,7 +1,8 @@
 //! Messages that cannot be delivered.
 //!
-//! An actor that forwards messages may find that their receiver has stopped. The message that it
-//! holds would have been a dead letter had it come a moment earlier. So it is counted as one.
+//! An actor that forwards a message may find that the receiver has stopped. If the receiver had
+//! stopped a moment later, the message would have been a dead letter in the receiver's mailbox. So
+//! the message is counted as a dead letter in both cases.
 
 use garrick_sched::{Address, SendError, count_dead_letters};
 
@@ -9,8 +10,8 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 
 impl<M: 'static> Context<'_, M> {
-    /// Drops `msg` and counts it as a dead letter, however the turn ends. For actors that forward
-    /// messages and find the receiver stopped.
+    /// Drops `msg` and counts it as a dead letter, even if the turn is undone. Use this in actors
+    /// that forward messages, for a message whose receiver has stopped.
     ///
     /// # Examples
     /// ```
@@ -32,7 +33,8 @@ impl<M: 'static> Context<'_, M> {
     }
 
     /// Sends `msg` to `to`. If the receiver has stopped, counts `msg` as a dead letter and stops
-    /// this actor, which is of no use any more. Its senders then find it stopped.
+    /// this actor, which has no purpose without its receiver. Later sends to this actor then return
+    /// an error.
     #[inline]
     pub(crate) fn relay<N: 'static>(&self, to: &Address<N>, msg: N) -> Next {
         match self.send(to, msg) {

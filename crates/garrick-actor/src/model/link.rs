@@ -1,21 +1,22 @@
-//! Links: actors that fail together.
+//! Links between actors. If one of two linked actors fails, the other is stopped.
 
 use garrick_sched::{Address, Ended};
 
 use crate::model::context::Context;
 
 impl<M: 'static> Context<'_, M> {
-    /// Links this actor and another actor. When either ends in a failure, the other is stopped,
-    /// once it has handled the messages sent to it before. Nothing happens if the other actor has
-    /// failed already. An actor that stops does not stop its links. An actor that a
-    /// [`Supervisor`](crate::supervise::Supervisor) restarts has not ended.
+    /// Links this actor and another actor. When either fails, the other is stopped after it has
+    /// handled the messages that are already in its mailbox. An actor that stops without a failure
+    /// does not stop the actors that are linked to it. Neither does a failed actor that its
+    /// [`Supervisor`](crate::supervise::Supervisor) restarts. If `other` has stopped or failed
+    /// before this call, the link has no effect.
     ///
-    /// An actor that wants to survive and be notified uses [`Context::watch`] instead. Erlang calls
-    /// this trapping exits. A stop by a link is a stop, not a failure, so links do not propagate
-    /// further. To make many actors fail with one actor, link each of them to it. A link made in a
-    /// turn that is undone has no effect.
+    /// An actor that should be notified but not stopped uses [`Context::watch`] instead, which
+    /// corresponds to trapping exits in Erlang. An actor that is stopped by a link has not failed,
+    /// so it does not stop further actors. To stop many actors when one actor fails, link each of
+    /// them to that actor. If this turn is undone, the link has no effect.
     ///
-    /// A link keeps both actors alive until one of them ends.
+    /// A link keeps both actors alive until one of them stops.
     ///
     /// # Examples
     /// ```
@@ -62,7 +63,7 @@ impl<M: 'static> Context<'_, M> {
     }
 }
 
-/// Stops `other` if `one` fails.
+/// Stops `other` when `one` fails.
 fn stop_with<M, N>(one: &Address<M>, other: &Address<N>)
 where
     M: Send + 'static,

@@ -1,4 +1,4 @@
-//! The actor model: an actor, its context, and closures as actors.
+//! The actor model: actors, contexts, and actors written as closures.
 
 pub(crate) mod context;
 

@@ -8,17 +8,18 @@ use crate::failure::fault::fail_alone;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum Next {
-    /// Commits the turn's effects, and the actor goes on.
+    /// Commits the turn's effects. The actor continues.
     Continue,
-    /// Commits the turn's effects, and the actor is dropped. Messages still waiting become dead
-    /// letters.
+    /// Commits the turn's effects and drops the actor. Messages that still wait in its mailbox
+    /// become dead letters.
     Stop,
-    /// Discards the turn's effects, and the actor goes on. Fields that the actor changed itself
-    /// stay changed, and so do variables that a closure has captured.
+    /// Discards the turn's effects. The actor continues. Changes to the actor's own fields, or to
+    /// variables that a closure has captured, are not reverted.
     Undo,
-    /// Discards the turn's effects, and the actor fails, as if it had panicked. Its
-    /// [`Supervisor`](crate::supervise::Supervisor) decides what happens to it. Without a
-    /// supervisor it is dropped. [`Context::fail`](crate::Context::fail) adds the reason.
+    /// Discards the turn's effects and fails the actor, as if it had panicked. The actor's
+    /// [`Supervisor`](crate::supervise::Supervisor) decides what happens to the actor. Without a
+    /// supervisor the actor is dropped. [`Context::fail`](crate::Context::fail) creates this value
+    /// with a reason.
     Fail,
 }
 

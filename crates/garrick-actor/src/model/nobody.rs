@@ -1,4 +1,4 @@
-//! An actor that does nothing, for tests that need addresses.
+//! An actor that ignores its messages, for tests that need an address.
 
 use crate::model::actor::Actor;
 use crate::model::context::Context;

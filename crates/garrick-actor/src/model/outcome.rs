@@ -1,4 +1,4 @@
-//! The values that a handler may return.
+//! The values that a handler can return.
 
 use crate::failure::fault::{BoxError, set_why};
 use crate::model::context::Context;
@@ -8,10 +8,10 @@ use crate::model::next::Next;
 ///
 /// | a handler returns | the turn | the actor |
 /// | --- | --- | --- |
-/// | `()` | happens | goes on |
-/// | [`Next`] | as [`Next`] says | as [`Next`] says |
-/// | `Ok(..)` | as the value in it says | as the value in it says |
-/// | `Err(..)` | is undone | has failed, as by [`Context::fail`](crate::Context::fail) |
+/// | `()` | commits | continues |
+/// | [`Next`] | as documented for [`Next`] | as documented for [`Next`] |
+/// | `Ok(value)` | as for `value` | as for `value` |
+/// | `Err(..)` | is undone | fails, as with [`Context::fail`](crate::Context::fail) |
 ///
 /// # Examples
 /// ```
@@ -39,10 +39,11 @@ use crate::model::next::Next;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Outcome {
-    /// Returns the value with which an actor goes on.
+    /// Returns the value with which an actor continues.
     fn go_on() -> Self;
 
-    /// Returns the next step. An error is kept on this thread until the turn under way ends.
+    /// Converts this value into the next step. An error is stored in a thread-local variable until
+    /// the current turn is over.
     fn into_next(self) -> Next;
 }
 
@@ -84,9 +85,9 @@ impl<T: Outcome, E: Into<BoxError>> Outcome for Result<T, E> {
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Records the reason why the turn fails, and returns the value that the handler must return.
-    /// The turn is undone, and the actor's supervisor decides what happens to the actor. Without a
-    /// supervisor the actor stops, as after a panic.
+    /// Fails the actor with the reason `error`. The handler must return the result of this method.
+    /// The turn is then undone, and the actor's supervisor decides what happens to the actor.
+    /// Without a supervisor the actor stops, as after a panic.
     ///
     /// # Examples
     /// ```
@@ -115,8 +116,8 @@ fn failed(error: BoxError) -> Next {
     Next::Fail
 }
 
-/// Names the return type of a function. The type `!` is not stable by itself, so the code below
-/// names it this way.
+/// Names the return type of a function. The code below uses this to name the type `!`, which is
+/// unstable outside of return types.
 #[doc(hidden)]
 pub trait Returns {
     /// The type that the function returns.
@@ -127,7 +128,7 @@ impl<R> Returns for fn() -> R {
     type Value = R;
 }
 
-/// A handler that never returns, because it panics each time.
+/// The outcome of a handler that never returns because it always panics.
 impl Outcome for <fn() -> ! as Returns>::Value {
     fn go_on() -> Self {
         unreachable!("a handler that never returns has no value to go on by")

@@ -1,4 +1,4 @@
-//! A question to all routees. The first answer wins.
+//! A policy that asks all routees and returns the first answer.
 
 use std::fmt;
 
@@ -13,8 +13,8 @@ use crate::model::context::Context;
 /// Asks all routees, and sends the first answer to the asker. If no routee answers, the asker gets
 /// [`NoReply::Dropped`].
 ///
-/// For every question an actor gathers the answers, until all have come. Answers after the first
-/// are dropped. The asker decides how long to wait.
+/// For each question, a separate actor receives the answers until all routees have answered.
+/// Answers after the first one are dropped. The asker can limit the waiting time.
 ///
 /// # Examples
 /// ```
@@ -63,8 +63,8 @@ pub struct FirstCompleted<S> {
 }
 
 impl<S> FirstCompleted<S> {
-    /// Asks all routees. `split` takes a message apart into its reply and a function. The function
-    /// makes the message again with another reply.
+    /// Creates a policy that asks all routees. `split` separates a message into its reply and a
+    /// function that creates the same message with another reply.
     pub fn new<M, R: 'static, F>(split: S) -> Self
     where
         S: FnMut(M) -> (Reply<R>, F),

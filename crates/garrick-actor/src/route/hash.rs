@@ -1,10 +1,11 @@
-//! Routing by key: one routee for each key.
+//! Routing by key: messages with equal keys go to the same routee.
 //!
-//! Rendezvous hashing (Thaler and Ravishankar, "Using Name-Based Mappings to Increase Hit Rates",
-//! 1998): every routee draws a number for the key, and the highest wins. When a routee leaves, only
-//! the keys that it had won move, evenly to all others. When a routee comes, it wins its share from
-//! all others, and nothing else moves. There is no table to build and nothing to tune, unlike a
-//! ring of virtual nodes. A choice looks at every routee, for a few nanoseconds each.
+//! This module uses rendezvous hashing (Thaler and Ravishankar, "Using Name-Based Mappings to
+//! Increase Hit Rates", 1998). For each key, every routee gets a pseudorandom number, and the
+//! routee with the highest number is chosen. If a routee is removed, only its keys move, and they
+//! are distributed evenly over the other routees. If a routee is added, an equal share of the keys
+//! of each other routee moves to it, and no other key moves. Unlike a hash ring with virtual nodes,
+//! this needs no table and no tuning. A choice takes a few nanoseconds for each routee.
 
 use std::fmt;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
@@ -15,10 +16,10 @@ use super::routees::Routees;
 use super::router::RouterMsg;
 use crate::model::context::Context;
 
-/// Sends messages with equal keys to the same routee, for as long as it is there.
+/// Sends messages with equal keys to the same routee, as long as this routee is not removed.
 ///
-/// The choice follows from the key and from the order in which the routees were added. So it is the
-/// same in every run of a program.
+/// The choice depends only on the key and on the order in which the routees were added. So it is
+/// the same in every run of a program.
 ///
 /// # Examples
 /// ```
@@ -42,7 +43,7 @@ pub struct ConsistentHash<F> {
 }
 
 impl<F> ConsistentHash<F> {
-    /// Hashes the result of `key` for a message.
+    /// Creates a policy that calls `key` to get the key of each message.
     pub fn new<M, K: Hash>(key: F) -> Self
     where
         F: Fn(&M) -> K,
@@ -71,7 +72,7 @@ where
     }
 }
 
-/// Returns the index of the routee that wins `key`, among routees with these numbers.
+/// Returns the index of the routee for the hash `key`, given the numbers of all routees.
 fn winner(key: u64, numbers: impl Iterator<Item = u64>) -> Option<usize> {
     let draws = numbers.map(|number| mix(key ^ mix(number.wrapping_mul(GOLDEN))));
     draws

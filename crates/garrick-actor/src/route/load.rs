@@ -1,8 +1,9 @@
-//! The load of each routee.
+//! Measurement of the load of a routee.
 //!
-//! The router knows how many messages it has sent to a routee, and the routee how many it has
-//! handled. The difference is in flight. The routee's number has one writer, so counting costs a
-//! plain store and no message: see [`garrick_core::count`].
+//! The router counts the messages that it has sent to a routee. The routee counts the messages that
+//! it has handled. The difference is the number of messages in flight. The routee is the only
+//! writer of its counter, so counting costs a plain store and no message. [`garrick_core::count`]
+//! implements the counter.
 
 use std::fmt;
 
@@ -11,7 +12,7 @@ use garrick_core::count::{Counter, CounterReader};
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 
-/// An actor that counts the messages it has handled, however their turns ended.
+/// An actor that counts the messages it has handled, including those whose turns were undone.
 ///
 /// # Examples
 /// ```
@@ -39,7 +40,7 @@ use crate::model::context::Context;
 #[derive(Debug)]
 pub struct Measured<A> {
     actor: A,
-    /// Counter of handled messages. Written by the actor's turns, read through every [`Load`].
+    /// Counter of handled messages. The actor writes it, and each [`Load`] reads it.
     handled: Counter,
 }
 
@@ -73,7 +74,7 @@ impl Load {
     }
 }
 
-/// Counts a message when its turn is over, even by a panic.
+/// Counts a message when it is dropped, which happens even if the turn panics.
 struct Turn<'a>(&'a mut Counter);
 
 impl Drop for Turn<'_> {

@@ -1,4 +1,4 @@
-//! Many actors behind one address.
+//! Routers and pools: many actors behind one address.
 //!
 //! ```text
 //!                     policy                       RoundRobin      every routee in its turn
@@ -9,16 +9,20 @@
 //!   Pool<T, R> --> [ dispatcher ] <--> worker      FirstCompleted  all, and the first answer wins
 //! ```
 //!
-//! A [`Router`] sends each message to one of its routees, or to all, according to its [`Policy`].
-//! Routees come and go at run time. A routee that has stopped is removed when a message comes back
-//! from it, and the message goes to another routee. If no routee is left, the asker is notified,
-//! and the message is counted and posted as a dead letter. The router cannot send messages in a
-//! stopped routee's mailbox to another routee: they are dead letters of the system.
+//! A [`Router`] sends each message to one of its routees, or to all of them, according to its
+//! [`Policy`]. Routees can be added and removed at any time. If a routee has stopped, sending to it
+//! fails: the router then removes the routee and sends the message to another one. If no routee is
+//! left, the message is dropped, counted, and posted as a dead letter. If the message contained a
+//! [`Reply`](crate::Reply), the asker is notified. Messages that are already in the mailbox of a
+//! routee when it stops become dead letters of the system. The router cannot send them to another
+//! routee.
 //!
-//! A [`Pool`] has workers that take tasks one at a time, and a queue, bounded or not, for tasks
-//! that wait for a worker. Use it for short tasks with results: a task spawns nothing.
+//! A [`Pool`] has workers, each of which runs one task at a time, and a queue for tasks that wait
+//! for a worker. The queue can be bounded. Use a pool for short tasks with results. Running a task
+//! spawns no actor.
 //!
-//! Both are actors behind a handle, so operations on a handle inside a turn are staged.
+//! A [`Router`] or [`Pool`] is a handle of an actor. So operations on it are staged if they are
+//! called during a turn.
 
 mod load;
 mod pool;

@@ -6,10 +6,10 @@ use super::routees::Routees;
 use super::router::RouterMsg;
 use crate::model::context::Context;
 
-/// Chooses among the routees of a router.
+/// A policy that chooses a routee for each message of a router.
 ///
 /// # Examples
-/// A custom policy: the newest routee gets everything.
+/// A custom policy, which sends all messages to the newest routee.
 /// ```
 /// use garrick_actor::Context;
 /// use garrick_actor::route::{Policy, Routees, RouterMsg};
@@ -28,7 +28,7 @@ use crate::model::context::Context;
 /// }
 /// ```
 pub trait Policy<M: 'static>: Send + 'static {
-    /// Sends `msg` on, in the router's turn `cx`.
+    /// Forwards `msg` to one or more routees. `cx` is the context of the router's turn.
     ///
     /// # Errors
     /// Returns the message if no routee is left.
@@ -40,16 +40,16 @@ pub trait Policy<M: 'static>: Send + 'static {
     ) -> Result<(), M>;
 }
 
-/// Sends messages to one routee after the other, and begins again.
+/// Sends the messages to the routees round-robin.
 #[derive(Debug, Clone, Default)]
 pub struct RoundRobin {
-    /// Number of the routee that had the last turn. Numbers grow, so no routee is passed over when
-    /// others come or go.
+    /// Number of the routee that received the last message. Numbers increase and are never reused,
+    /// so no routee is skipped when other routees are added or removed.
     last: u64,
 }
 
 impl RoundRobin {
-    /// Creates a policy that begins with the first routee.
+    /// Creates a policy that starts with the first routee.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -71,20 +71,21 @@ impl<M: 'static> Policy<M> for RoundRobin {
     }
 }
 
-/// Sends each message to the routee that has the fewest to handle. Among equals, routees take
-/// turns.
+/// Sends each message to the routee that has the fewest messages to handle. Routees with equal load
+/// receive messages round-robin.
 ///
-/// It needs [`Measured`](super::Measured) routees. Any other routee counts as loaded with every
-/// message that it was ever sent here. Messages on their way from other senders are not known. They
-/// make the routee seem less loaded than it is until it has caught up.
+/// This policy requires [`Measured`](super::Measured) routees. For any other routee, all messages
+/// that the router has ever sent to it count as not yet handled. The policy does not know about
+/// waiting messages from other senders. Until a routee has handled these messages, its load is
+/// underestimated.
 #[derive(Debug, Clone, Default)]
 pub struct LeastLoaded {
-    /// Number of the routee that had the last turn, as in [`RoundRobin`].
+    /// Number of the routee that received the last message, as in [`RoundRobin`].
     last: u64,
 }
 
 impl LeastLoaded {
-    /// Creates a policy that begins with the first routee.
+    /// Creates a policy that starts with the first routee.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -114,7 +115,7 @@ impl<M: 'static> Policy<M> for LeastLoaded {
 /// Sends each message to all routees.
 #[derive(Debug, Clone, Default)]
 pub struct Broadcast<M> {
-    /// The messages must be `Clone`, which is required where the policy is created.
+    /// Marker for the message type. [`Broadcast::new`] requires it to be `Clone`.
     message: PhantomData<fn(M)>,
 }
 

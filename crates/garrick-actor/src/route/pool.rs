@@ -6,10 +6,11 @@
 //!                  idle: workers
 //! ```
 //!
-//! A worker has one task at a time, and tasks wait at the dispatcher. So a long task holds up no
-//! other while a worker is idle, and the dispatcher knows exactly how many wait. A worker that is
-//! done returns its address, as the answer to an ask of the dispatcher. So if the worker fails, the
-//! dispatcher is notified that there is no answer, and creates another worker.
+//! Each worker has one task at a time. All other tasks wait in the queue of the dispatcher. So a
+//! task never waits behind a long task while another worker is idle, and the dispatcher can limit
+//! the number of waiting tasks. To run a task, the dispatcher asks a worker. When the worker has
+//! finished the task, it answers with its own address. If the worker fails, the ask fails, and the
+//! dispatcher creates another worker.
 
 use std::any::type_name;
 use std::collections::VecDeque;
@@ -24,13 +25,13 @@ use crate::model::context::Context;
 use crate::quiet::{self, Several};
 use crate::system::handle::Handle;
 
-/// A pool of reused workers: running a task in it spawns nothing.
+/// A pool of reused workers. Running a task spawns no actor.
 ///
-/// A worker is a closure from a task to its result, created by a factory. It keeps its captured
-/// values from task to task. A task whose worker panics has failed. The worker is replaced, and the
-/// others go on. If the factory panics then, the pool ends, and all waiting tasks have failed.
-/// Tasks begin in the order in which they came. When the last handle is gone, the waiting tasks are
-/// still run.
+/// A worker is a closure that takes a task and returns the result. The workers are created by a
+/// factory. A worker keeps its captured values from one task to the next. If a worker panics, its
+/// task fails and the worker is replaced. Other tasks are not affected. If the factory panics while
+/// it replaces a worker, the pool stops and all waiting tasks fail. Tasks start in the order in
+/// which they were submitted. When the last handle is dropped, the waiting tasks are still run.
 ///
 /// # Examples
 /// ```
@@ -53,7 +54,7 @@ use crate::system::handle::Handle;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Closures as tasks of several kinds:
+/// Tasks can be closures of different types:
 /// ```
 /// # use garrick_actor::System;
 /// # use garrick_actor::route::Pool;
@@ -74,18 +75,18 @@ pub struct Pool<T: 'static, R: 'static> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PoolError<T> {
-    /// All workers are busy, and the maximum number of tasks waits. Returns the task.
+    /// All workers are busy, and the queue of waiting tasks is full.
     Full {
-        /// The task.
+        /// The task that was refused.
         task: T,
-        /// Maximum number of waiting tasks.
+        /// Capacity of the queue.
         waiting_max: usize,
     },
-    /// The worker failed, the pool has stopped, or the time was over.
+    /// The worker failed, the pool has stopped, or the time limit has passed.
     Failed(NoReply),
 }
 
-/// The reply for the result of a task.
+/// The reply that receives the result of a task.
 type Outcome<T, R> = Reply<Result<R, PoolError<T>>>;
 
 enum Msg<T: 'static, R: 'static> {
@@ -98,12 +99,12 @@ enum Msg<T: 'static, R: 'static> {
 struct Job<T: 'static, R: 'static> {
     task: T,
     outcome: Outcome<T, R>,
-    /// Reply for the worker's own address.
+    /// Reply that receives the worker's address after the task.
     done: Reply<Address<Self>>,
 }
 
 impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
-    /// Creates a pool of workers in which any number of tasks may wait.
+    /// Creates a pool with an unbounded queue for waiting tasks.
     ///
     /// # Errors
     /// Fails if the system is shutting down.
@@ -122,7 +123,7 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
         Self::bounded(on, workers, usize::MAX, factory)
     }
 
-    /// Creates a pool of workers in which at most `waiting_max` tasks wait for a worker.
+    /// Creates a pool with a queue for at most `waiting_max` waiting tasks.
     ///
     /// # Errors
     /// Fails if the system is shutting down.
@@ -172,13 +173,13 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
         Ok(Self { address })
     }
 
-    /// Runs a task.
+    /// Runs a task. The result can be awaited or waited for.
     pub fn run(&self, task: T) -> Request<R, PoolError<T>> {
         Request::new(self.address.ask(|outcome| Msg::Run(task, outcome)))
     }
 
-    /// Runs a task for an actor. The result arrives as the message that `convert` creates from it.
-    /// `convert` must not capture anything.
+    /// Runs a task for an actor. The actor receives the result as a message, which `convert`
+    /// creates. The captured values of `convert` must be `Copy`.
     ///
     /// # Examples
     /// ```
@@ -224,13 +225,13 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
     }
 }
 
-/// Gives tasks to workers.
+/// Distributes tasks to workers.
 struct Dispatcher<T: 'static, R: 'static, F> {
-    /// Creates a worker in place of a failed one.
+    /// Creates a worker that replaces a failed one.
     factory: F,
-    /// Workers without a task. The worker that finished last gets the next one.
+    /// Workers without a task. The worker that became idle last gets the next task.
     idle: Vec<Address<Job<T, R>>>,
-    /// Tasks without a worker, oldest first. Empty if a worker is idle.
+    /// Tasks that wait for a worker, oldest first. Empty if a worker is idle.
     waiting: Several<VecDeque<(T, Outcome<T, R>)>>,
     waiting_max: usize,
 }

@@ -1,10 +1,10 @@
-//! Random routing.
+//! Routing to random routees.
 //!
 //! The generator is SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number
-//! Generators", 2014). It has one word of state, which is enough to choose among routees. A choice
-//! below `n` is a multiplication (Lemire, "Fast Random Integer Generation in an Interval", 2019),
-//! without the rejection. For any number of routees that fits a machine, the bias is far below what
-//! could be measured.
+//! Generators", 2014). Its state is a single 64-bit word, which is sufficient for choosing routees.
+//! A number below `n` is computed with a multiplication (Lemire, "Fast Random Integer Generation in
+//! an Interval", 2019), but without the rejection step. For any realistic number of routees, the
+//! bias is too small to be measured.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ use crate::model::context::Context;
 /// Sends each message to a random routee. All routees are equally likely.
 ///
 /// # Examples
-/// Equal seeds make equal choices:
+/// Generators with equal seeds make equal choices:
 /// ```
 /// use garrick_actor::System;
 /// use garrick_actor::route::{Random, Router};
@@ -36,13 +36,13 @@ pub struct Random {
 }
 
 impl Random {
-    /// Creates a generator whose choices follow from `seed`.
+    /// Creates a policy whose choices are determined by `seed`.
     #[must_use]
     pub fn seeded(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    /// Creates a generator whose choices follow from the randomness of `world`.
+    /// Creates a policy with a seed from `world`.
     #[must_use]
     pub fn from_world(world: &dyn World) -> Self {
         Self::seeded(world.seed())
@@ -59,7 +59,7 @@ impl Random {
     }
 }
 
-/// 2^64 divided by the golden ratio, odd: SplitMix64's step.
+/// The increment of SplitMix64: 2^64 divided by the golden ratio, rounded to an odd number.
 pub(super) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// SplitMix64's finisher: every bit of the result depends on every bit of `word`.

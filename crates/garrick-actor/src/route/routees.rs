@@ -7,19 +7,20 @@ use garrick_sched::{Address, SendError};
 use super::load::Load;
 use crate::roll::Roll;
 
-/// The routees of a router, in the order in which they came.
+/// The routees of a router, in the order in which they were added.
 ///
-/// Each has a number, which is greater than those of all that came before, and never used again.
-/// With `n` routees, an operation on one of them takes O(log n) on average, and O(1) as long as
-/// none has left.
+/// Each routee has a number, which is greater than the numbers of all earlier routees and is never
+/// reused. With `n` routees, an operation on one of them takes O(log n) on average, or O(1) if no
+/// routee has been removed.
 pub struct Routees<M> {
     roll: Roll<Routee<M>>,
 }
 
 struct Routee<M> {
     address: Address<M>,
-    /// Number of messages given to it by the router. A routee that has handled more was sent some
-    /// by others, which are added here as soon as they are noticed.
+    /// Number of messages that the router has sent to this routee. If the routee has handled more
+    /// messages than this, it received some from other senders. The number is then raised to the
+    /// number of handled messages.
     handed: u64,
     load: Option<Load>,
 }
@@ -39,7 +40,7 @@ impl<M: 'static> Routees<M> {
         Self { roll: Roll::new() }
     }
 
-    /// Adds a routee, unless it is there already.
+    /// Adds a routee. Has no effect if the routee has been added already.
     pub(super) fn add(&mut self, address: Address<M>, load: Option<Load>) {
         let key = address.id();
         let mut routee = Routee {
@@ -70,7 +71,7 @@ impl<M: 'static> Routees<M> {
         self.roll.numbered().map(|(number, _)| number)
     }
 
-    /// Returns the [`Routees::in_flight`] of all routees, in order.
+    /// Returns the value of [`Routees::in_flight`] for all routees, in order.
     pub(super) fn all_in_flight(&self) -> impl Iterator<Item = u64> {
         self.roll.iter().map(Routee::in_flight)
     }
@@ -105,9 +106,9 @@ impl<M: 'static> Routees<M> {
         if index == self.len() { 0 } else { index }
     }
 
-    /// Returns the number of messages that the routee at `index` was sent and has not handled yet.
-    /// For a routee that is not [`Measured`](super::Measured), returns the number of all messages
-    /// that it was ever sent.
+    /// Returns the number of messages that the router has sent to the routee at `index` and that
+    /// the routee has not handled yet. For a routee that is not [`Measured`](super::Measured),
+    /// returns the number of all messages that the router has sent to it.
     ///
     /// # Panics
     /// Panics if there is no routee at `index`.
@@ -117,7 +118,7 @@ impl<M: 'static> Routees<M> {
         self.roll.get(index).in_flight()
     }
 
-    /// Sends `msg` to the routee at `index`, or removes the routee if it has stopped.
+    /// Sends `msg` to the routee at `index`. Removes the routee if it has stopped.
     ///
     /// # Errors
     /// Returns the message if the routee has stopped.
@@ -139,8 +140,8 @@ impl<M: 'static> Routees<M> {
         }
     }
 
-    /// Sends `msg` to the routee at the index that `choose` returns. Chooses again if that routee
-    /// has stopped.
+    /// Sends `msg` to the routee at the index that `choose` returns. If this routee has stopped,
+    /// removes it and calls `choose` again.
     ///
     /// # Errors
     /// Returns the message if no routee is left.
@@ -164,8 +165,8 @@ impl<M: 'static> Routees<M> {
         Err(msg)
     }
 
-    /// Sends the result of `make` to every routee, and removes those that have stopped. Returns the
-    /// number of routees that got it.
+    /// Sends a message to every routee. `make` is called for each message. Removes the routees that
+    /// have stopped, and returns the number of the others.
     pub fn send_to_all(&mut self, mut make: impl FnMut() -> M) -> usize {
         let mut index = 0;
         while index < self.len() {

@@ -1,4 +1,4 @@
-//! The router: an actor that sends messages on to others.
+//! The router: an actor that forwards messages to other actors.
 
 use std::fmt;
 
@@ -13,11 +13,11 @@ use crate::naming::front::front;
 use crate::naming::{DeadLetter, DeadLetters, Key, Listing, Receptionist};
 use crate::system::handle::Handle;
 
-/// Sends messages of type `M` to routees, according to a [`Policy`].
+/// Handle of a router, which forwards messages of type `M` to routees according to a [`Policy`].
 ///
-/// All operations of one sender through a router take effect in order: a routee that was added
-/// before a message was sent is there for the message. Messages of one sender to the same routee
-/// stay in order.
+/// All operations of one sender on a router take effect in order. For example, a message can be
+/// routed to a routee that was added before the message was sent. Messages from one sender to the
+/// same routee stay in order.
 ///
 /// # Examples
 /// ```
@@ -50,17 +50,17 @@ pub struct Router<M: 'static> {
 
 /// A message to a router.
 pub enum RouterMsg<M: 'static> {
-    /// Sends this to a routee.
+    /// Forwards the message to a routee.
     Route(M),
-    /// Adds a routee, unless it is there already.
+    /// Adds a routee. Has no effect if the routee has been added already.
     Add(Address<M>),
-    /// Adds a routee whose load is measured, unless it is there already.
+    /// Adds a routee whose load is measured. Has no effect if the routee has been added already.
     AddMeasured(Address<M>, Load),
     /// Removes a routee. It still handles the messages that it was sent before.
     Remove(Address<M>),
-    /// Follows the listing of a receptionist.
+    /// Applies a change in the listing of a receptionist to the routees.
     Follow(Listing<M>),
-    /// Posts undeliverable messages here.
+    /// Sets the topic to which undeliverable messages are posted.
     DeadLetters(DeadLetters),
     /// Returns the router's status.
     Status(Reply<Status<M>>),
@@ -69,9 +69,9 @@ pub enum RouterMsg<M: 'static> {
 /// The status of a router.
 #[non_exhaustive]
 pub struct Status<M> {
-    /// Routees that have not stopped, in the order in which they came.
+    /// Routees that have not stopped, in the order in which they were added.
     pub routees: Vec<Address<M>>,
-    /// Number of messages that came when no routee was left.
+    /// Number of messages that arrived when no routee was left.
     pub undelivered: u64,
 }
 
@@ -102,12 +102,13 @@ impl<M: Send + 'static> Router<M> {
         sent.map_err(|SendError(back)| SendError(back.into_message()))
     }
 
-    /// Asks a routee a question, like [`Address::ask`]. An actor asks through [`Router::address`].
+    /// Asks a routee a question, like [`Address::ask`]. An actor must ask through
+    /// [`Router::address`] instead.
     pub fn ask<R: Send + 'static>(&self, msg: impl FnOnce(Reply<R>) -> M) -> Ask<R> {
         self.address.ask(|reply| RouterMsg::Route(msg(reply)))
     }
 
-    /// Adds a routee. Adding it again has no effect.
+    /// Adds a routee. Has no effect if the routee has been added already.
     ///
     /// # Errors
     /// Fails if the router is known to have stopped.
@@ -123,7 +124,7 @@ impl<M: Send + 'static> Router<M> {
         self.order(RouterMsg::AddMeasured(routee.clone(), load))
     }
 
-    /// Spawns `count` actors, and adds them as measured routees.
+    /// Spawns `count` actors and adds them as measured routees.
     ///
     /// # Errors
     /// Returns the actor that could not be spawned because the system is shutting down.
@@ -172,9 +173,9 @@ impl<M: Send + 'static> Router<M> {
         self.order(RouterMsg::Remove(routee.clone()))
     }
 
-    /// Adds all actors that serve this protocol as routees, now and later. Returns the subscriber.
-    /// Until it is [unsubscribed](Receptionist::unsubscribe), the receptionist keeps the router
-    /// alive.
+    /// Adds all actors that serve the protocol `key` as routees, now and in the future. Returns the
+    /// address that is subscribed to the receptionist. The receptionist keeps the router alive
+    /// until this address is [unsubscribed](Receptionist::unsubscribe).
     ///
     /// # Errors
     /// Fails if the receptionist is known to have stopped.
@@ -223,9 +224,9 @@ impl<M: Send + 'static> Router<M> {
         self.address.ask(RouterMsg::Status)
     }
 
-    /// Returns an address that routes its messages, for senders that must not know that there is a
-    /// router. It costs no hop. Messages that one sender sends through it and through the router
-    /// stay in order.
+    /// Returns an address whose messages are routed. Use it for senders that should not know that
+    /// there is a router. The address adds no hop. Messages that one sender sends through this
+    /// address and through the router stay in order.
     ///
     /// # Examples
     /// ```
@@ -266,7 +267,7 @@ impl<M: Send + 'static> Router<M> {
 }
 
 impl<M: 'static> RouterMsg<M> {
-    /// Returns the message of a `Route` that came back.
+    /// Returns the message of a `Route` that could not be sent.
     fn into_message(self) -> M {
         match self {
             Self::Route(msg) => msg,
@@ -285,7 +286,7 @@ impl<M: 'static> RouterMsg<M> {
 struct RouterActor<M, P> {
     policy: P,
     routees: Routees<M>,
-    /// Number of messages that came when no routee was left.
+    /// Number of messages that arrived when no routee was left.
     undelivered: u64,
     dead_letters: Option<DeadLetters>,
 }

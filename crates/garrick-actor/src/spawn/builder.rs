@@ -1,4 +1,4 @@
-//! Spawning actors with options.
+//! Spawning of actors with options.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -18,12 +18,12 @@ use crate::system::handle::Handle;
 use crate::system::local::Local;
 use crate::system::pool::System;
 
-/// An actor that is to be spawned. Created by [`System::actor`], [`Handle::actor`],
-/// [`Local::actor`] and [`Context::actor`], and spawned by [`Spawn::spawn`].
+/// Builder of an actor. Created by [`System::actor`], [`Handle::actor`], [`Local::actor`] and
+/// [`Context::actor`]. [`Spawn::spawn`] spawns the actor.
 ///
-/// The type parameters are the [place](Place), the actor and its [kind](Spawnable), its options and
-/// its mailbox. The compiler infers them. An option that this kind of actor cannot have does not
-/// compile.
+/// The type parameters are the [place](Place), the actor, the [kind](Spawnable) of the actor, the
+/// options and the mailbox. The compiler infers them. Setting an option that this kind of actor
+/// does not support is a compile-time error.
 ///
 /// # Examples
 /// ```
@@ -40,7 +40,7 @@ use crate::system::pool::System;
 /// system.shutdown();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-/// An async actor has no stash:
+/// An async actor does not support a stash:
 /// ```compile_fail,E0277
 /// use garrick_actor::{Incoming, System};
 ///
@@ -89,14 +89,15 @@ where
     A: Spawnable<K>,
     X: More<A::Msg>,
 {
-    /// Names the actor. Reports of its failures have the name, in its [`ActorPath`]. The path
-    /// begins with that of the spawner or supervisor, if it has one.
+    /// Names the actor. The name is a part of the actor's [`ActorPath`], which appears in reports
+    /// of the actor's failures. The path begins with the path of the spawner or supervisor, if the
+    /// spawner or supervisor has a path.
     ///
     /// # Panics
     /// Panics if the name is empty, or contains `/`, `#` or a control character.
     ///
     /// # Examples
-    /// See [`ActorPath`].
+    /// [`ActorPath`] has an example.
     #[track_caller]
     pub fn named(self, name: impl Into<String>) -> Spawn<P, A, K, X::More, B> {
         let name = name.into();
@@ -104,8 +105,8 @@ where
         self.with(|options| options.set(|options| options.name = Some(name)))
     }
 
-    /// Spawns the actor on another system. An actor that is spawned from a turn lives on the turn's
-    /// own system if the other one has ended.
+    /// Selects another system to spawn the actor on. During a turn, if `system` has been shut down,
+    /// the actor is spawned on the system of the turn instead.
     ///
     /// # Examples
     /// ```
@@ -140,10 +141,11 @@ where
         }
     }
 
-    /// Gives the actor a mailbox other than an unbounded one in the order of arrival.
+    /// Sets the mailbox of the actor. The default mailbox is unbounded and delivers messages in the
+    /// order of arrival.
     ///
     /// # Examples
-    /// See [`Mailbox`].
+    /// [`Mailbox`] has an example.
     pub fn mailbox(self, mailbox: Mailbox<A::Msg>) -> Spawn<P, A, K, X, Mailbox<A::Msg>>
     where
         K: Handles,
@@ -157,7 +159,7 @@ where
         }
     }
 
-    /// Sets how many messages the actor can [stash](Context::stash) at once. 1,024 by default.
+    /// Sets the capacity of the actor's [stash](Context::stash), in messages. The default is 1,024.
     ///
     /// # Examples
     /// ```
@@ -181,11 +183,12 @@ where
         self.with(|options| options.set(|options| options.stash = Some(capacity)))
     }
 
-    /// Makes the actor receive the result of `make` when no message has come to it for `timeout`,
-    /// counted from its last message or from its start. Each silence yields one such message. The
-    /// message itself does not begin a new silence. Any other message does, and so does
-    /// [`Context::set_receive_timeout`]. A turn that is undone does not count. If `make` panics,
-    /// the panic is reported, and this silence has no message.
+    /// Sends a message to the actor if the actor receives no message for `timeout`. `make` creates
+    /// this message. The time is measured from the actor's last message, or from its start if there
+    /// was none. A message whose turn is undone does not count. After the timeout's message, no
+    /// further timeout starts until the actor receives another message or calls
+    /// [`Context::set_receive_timeout`]. If `make` panics, the panic is reported and no message is
+    /// sent for this timeout.
     ///
     /// # Examples
     /// ```
@@ -236,8 +239,8 @@ where
         self.with(|options| options.set_timed(|options| options.receive_timeout = Some(timeout)))
     }
 
-    /// Sets how many of the futures that the actor starts by [`Context::pipe`] are polled at once.
-    /// 64 by default. The others wait for a free place.
+    /// Sets the maximum number of futures started with [`Context::pipe`] that are polled
+    /// concurrently. The default is 64. Further futures wait until another one completes.
     ///
     /// # Examples
     /// ```
@@ -266,14 +269,14 @@ where
 }
 
 impl<P: Place, A, K, X, B> Spawn<P, A, K, X, B> {
-    /// Spawns the actor. [`Place`] has a table of the results.
+    /// Spawns the actor. [`Place`] lists the result types.
     ///
-    /// On a system, the actor runs on one of the workers: the caller's own if the caller is a
-    /// worker, else the next in rotation. In a turn that is undone, no message can have reached the
-    /// new actor, and it is dropped with its address.
+    /// On a system, the actor runs on the caller's worker if the caller is a worker of that system.
+    /// Otherwise the workers are chosen round-robin. If the actor is spawned from a turn that is
+    /// undone, the actor is dropped without having received a message.
     ///
     /// # Errors
-    /// On a system, returns the actor if the system is shutting down.
+    /// Returns the actor if the place is a system that is shutting down.
     pub fn spawn(mut self) -> P::Spawned<A::Msg, A>
     where
         A: SpawnAt<K, X, B, P>,
@@ -292,16 +295,16 @@ impl<P, A, K, X, B> fmt::Debug for Spawn<P, A, K, X, B> {
 }
 
 impl Handle {
-    /// Begins to spawn an actor on this system, with options.
+    /// Returns a builder that spawns an actor on this system, with options.
     ///
     /// # Examples
-    /// See [`Spawn`].
+    /// [`Spawn`] has an example.
     pub fn actor<K, A: Spawnable<K>>(&self, actor: A) -> Spawn<&Self, A, K> {
         Spawn::new(self, actor)
     }
 
-    /// Spawns an actor on one of the workers: the caller's own if the caller is a worker, else the
-    /// next in rotation.
+    /// Spawns an actor on this system. The actor runs on the caller's worker if the caller is a
+    /// worker of this system. Otherwise the workers are chosen round-robin.
     ///
     /// # Errors
     /// Returns the actor if the system is shutting down.
@@ -325,19 +328,20 @@ impl Handle {
 }
 
 impl System {
-    /// Begins to spawn an actor on this system, with options.
+    /// Returns a builder that spawns an actor on this system, with options.
     ///
     /// # Examples
-    /// See [`Spawn`].
+    /// [`Spawn`] has an example.
     pub fn actor<K, A: Spawnable<K>>(&self, actor: A) -> Spawn<&Handle, A, K> {
         self.as_handle().actor(actor)
     }
 
-    /// Spawns an actor on one of the workers: the caller's own if the caller is a worker, else the
-    /// next in rotation.
+    /// Spawns an actor on this system. The actor runs on the caller's worker if the caller is a
+    /// worker of this system. Otherwise the workers are chosen round-robin.
     ///
     /// # Errors
-    /// Returns the actor if the system is shutting down. Only an actor of the system can see this.
+    /// Returns the actor if the system is shutting down. Only code in an actor of this system can
+    /// observe this error.
     pub fn spawn<'s, K, A>(&'s self, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
     where
         A: SpawnAt<K, Plain, Own, &'s Handle>,
@@ -347,10 +351,10 @@ impl System {
 }
 
 impl Local {
-    /// Begins to spawn an actor on this thread, with options.
+    /// Returns a builder that spawns an actor on this thread, with options.
     ///
     /// # Examples
-    /// See [`Spawn`].
+    /// [`Spawn`] has an example.
     pub fn actor<K, A: Spawnable<K>>(&self, actor: A) -> Spawn<&Self, A, K> {
         Spawn::new(self, actor)
     }
@@ -365,16 +369,16 @@ impl Local {
 }
 
 impl<N: 'static> Context<'_, N> {
-    /// Begins to spawn an actor on this worker, with options.
+    /// Returns a builder that spawns an actor on this worker, with options.
     ///
     /// # Examples
-    /// See [`Spawn::on`].
+    /// [`Spawn::on`] has an example.
     pub fn actor<K, A: Spawnable<K>>(&self, actor: A) -> Spawn<InTurn<'_, N>, A, K> {
         Spawn::new(InTurn(self), actor)
     }
 
-    /// Spawns an actor on this worker. If the turn is undone, no message can have reached the new
-    /// actor, and it is dropped with its address.
+    /// Spawns an actor on this worker. If the turn is undone, the actor is dropped without having
+    /// received a message.
     ///
     /// # Examples
     /// ```

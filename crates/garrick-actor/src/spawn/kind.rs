@@ -19,16 +19,16 @@ pub struct OfActor;
 #[derive(Debug)]
 pub struct OfAsync;
 
-/// The kind of a function of an [`Incoming`] that returns a future.
+/// The kind of a function that takes an [`Incoming`] and returns a future.
 #[derive(Debug)]
 pub struct OfFunction<M, Fut>(PhantomData<fn(M, Fut)>);
 
-/// The kind of a closure that creates `A`, which is of kind `K`.
+/// The kind of a closure that creates an `A`, where `A` is of kind `K`.
 #[derive(Debug)]
 pub struct OfFactory<A, K>(PhantomData<fn(A, K)>);
 
-/// A kind of actors that handle their messages in [`Actor::receive`]. They can have a mailbox, a
-/// stash, a receive timeout and a limit for their futures.
+/// A kind of actor that handles its messages in [`Actor::receive`]. Such an actor supports all
+/// options: a mailbox, a stash, a receive timeout and a limit for its futures.
 #[diagnostic::on_unimplemented(
     message = "this kind of actor cannot have that: only an `Actor` can",
     note = "an async actor has a name, and can be supervised; it awaits what it needs otherwise"
@@ -38,14 +38,15 @@ pub trait Handles {}
 impl Handles for OfActor {}
 impl<A, K: Handles> Handles for OfFactory<A, K> {}
 
-/// A value that can be spawned as an actor. `K` is its kind, which the compiler infers.
+/// A value that can be spawned as an actor. `K` is the kind of the value, which the compiler
+/// infers.
 ///
 /// | value | actor |
 /// | --- | --- |
 /// | an [`Actor`], for example a [`behavior`](crate::behavior()) | the value |
 /// | an [`AsyncActor`] | the value |
-/// | a function of an [`Incoming`] that returns a future | the future |
-/// | a closure without parameters that returns one of these | the result; a supervisor calls the closure at each restart |
+/// | a function that takes an [`Incoming`] and returns a future | the future |
+/// | a closure without parameters that returns one of these | the result of the closure; a supervisor calls the closure at each restart |
 ///
 /// # Examples
 /// ```
@@ -102,7 +103,7 @@ where
     type Msg = A::Msg;
 }
 
-/// A value that can be spawned at a place, with options and a mailbox.
+/// A value that can be spawned at a certain place, with certain options and a certain mailbox.
 #[doc(hidden)]
 pub trait SpawnAt<K, X, B, P>: Spawnable<K> {
     /// Spawns the actor.

@@ -1,4 +1,4 @@
-//! Spawning actors: the one way, for all kinds of actors, at all places.
+//! Spawning of all kinds of actors, with or without options.
 //!
 //! ```text
 //!   system.spawn(actor)                                      an actor without options
@@ -12,7 +12,7 @@
 //! | [actor](Spawnable) | [`Actor`](crate::Actor), [`behavior`](crate::behavior()), [`AsyncActor`](crate::AsyncActor), an async function |
 //! | [option](Spawn) | `named`, `on`, `mailbox`, `stash`, `receive_timeout`, `pipe_limit`, `supervised_by` |
 //!
-//! An actor without options is a cell with nothing around it.
+//! An actor without options is not wrapped, so options cost nothing if they are not used.
 
 mod place;
 

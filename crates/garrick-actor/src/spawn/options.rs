@@ -1,4 +1,5 @@
-//! The options of an actor that is to be spawned, as types: an actor without any is not wrapped.
+//! Types for the options of an actor that is about to be spawned. An actor without options is not
+//! wrapped.
 
 use std::sync::Arc;
 
@@ -10,24 +11,24 @@ use crate::model::actor::Actor;
 #[derive(Debug)]
 pub struct Plain;
 
-/// Options. `TIMED` is true once there is a receive timeout among them.
+/// Options. `TIMED` is true if they include a receive timeout.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Set<M: 'static, const TIMED: bool>(pub(crate) Options<M>);
 
-/// The actor's own mailbox, without a bound.
+/// The default mailbox, which is unbounded and delivers messages in the order of arrival.
 #[derive(Debug)]
 pub struct Own;
 
-/// Options that can get more.
+/// Options to which another option can be added.
 #[doc(hidden)]
 pub trait More<M: 'static> {
-    /// The type of these options with another one.
+    /// The type of the options after an option has been added.
     type More: More<M>;
 
     /// Sets an option.
     fn set(self, set: impl FnOnce(&mut Options<M>)) -> Self::More;
 
-    /// Sets a receive timeout, and perhaps other options.
+    /// Sets a receive timeout.
     fn set_timed(self, set: impl FnOnce(&mut Options<M>)) -> Set<M, true>;
 }
 
@@ -96,10 +97,10 @@ impl<A: Actor, const TIMED: bool> Wrap<A> for Set<A::Msg, TIMED> {
     }
 }
 
-/// Options that may have a name, whose path is found when the spawner is known.
+/// Options that may include a name, from which the path is created once the spawner is known.
 #[doc(hidden)]
 pub trait Settle {
-    /// Creates the path of a named actor below that of its parent. Returns the name.
+    /// Creates the path of a named actor below the path of its parent. Returns the name.
     fn settle(&mut self, parent: Option<&ActorPath>) -> Option<Arc<str>>;
 }
 
@@ -118,7 +119,7 @@ impl<M: 'static, const TIMED: bool> Settle for Set<M, TIMED> {
     }
 }
 
-/// Options that may have a path.
+/// Options that may include a path.
 #[doc(hidden)]
 pub trait Path {
     /// Returns the path.

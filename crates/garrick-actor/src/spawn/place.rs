@@ -1,4 +1,4 @@
-//! Places where actors are spawned.
+//! Places where actors can be spawned.
 
 use garrick_sched::{Address, SpawnError, Spawns, Task};
 
@@ -8,26 +8,26 @@ use crate::model::context::Context;
 use crate::system::handle::Handle;
 use crate::system::local::Local;
 
-/// A place where actors are spawned.
+/// A place where actors can be spawned.
 ///
 /// | place | where the actor runs | [`Spawn::spawn`](crate::spawn::Spawn::spawn) returns |
 /// | --- | --- | --- |
-/// | a [`System`](crate::System) or [`Handle`] | on one of its workers | `Result<Address<M>, SpawnError<A>>` |
-/// | a [`Local`] | on its thread, and need not be `Send` | `Address<M>` |
-/// | the [`Context`] of a turn | on the same worker, if the turn ends well | `Address<M>` |
+/// | a [`System`](crate::System) or [`Handle`] | on a worker of the system | `Result<Address<M>, SpawnError<A>>` |
+/// | a [`Local`] | on the thread of the `Local`; the actor need not be `Send` | `Address<M>` |
+/// | the [`Context`] of a turn | on the same worker, if the turn commits | `Address<M>` |
 pub trait Place: Copy {
-    /// The result of spawning `A` with messages `M` here: the address, or a `Result` where
+    /// The result of spawning an actor `A` with messages `M`. This is the address, or a `Result` if
     /// spawning can fail.
     type Spawned<M, A>;
 
-    /// The place in which an actor for another system is spawned from here.
+    /// The place that spawns an actor on another system on behalf of this place.
     type On<'h>: Place;
 
-    /// Returns the place in which an actor for that system is spawned from here.
+    /// Returns the place that spawns an actor on the system `handle` on behalf of this place.
     #[doc(hidden)]
     fn on(self, handle: &Handle) -> Self::On<'_>;
 
-    /// Spawns a task that can be sent to another thread.
+    /// Spawns a task that is `Send`.
     ///
     /// # Errors
     /// Returns the task if the system is shutting down.
@@ -41,11 +41,12 @@ pub trait Place: Copy {
     #[doc(hidden)]
     fn sponsor(self) -> garrick_sched::Handle;
 
-    /// Returns the path of the spawner, if that is an actor with a name.
+    /// Returns the path of the spawner, if the spawner is an actor with a name.
     #[doc(hidden)]
     fn path(&self) -> Option<&ActorPath>;
 
-    /// Sends a message with the turn, if the place is a turn. Otherwise returns the message.
+    /// Sends a message as an effect of the turn if the place is a turn. Otherwise returns the
+    /// message.
     #[doc(hidden)]
     fn send_in_turn<N: 'static>(self, to: &Address<N>, msg: N) -> Result<(), N>;
 
@@ -54,7 +55,7 @@ pub trait Place: Copy {
     fn spawned<M, A>(result: Result<Address<M>, A>) -> Self::Spawned<M, A>;
 }
 
-/// A place that takes this kind of task. `T` is the actor as the scheduler sees it.
+/// A place that can spawn this type of task. `T` is the task that contains the actor.
 #[doc(hidden)]
 pub trait Takes<T: Task>: Place {
     /// Spawns a task.
@@ -130,11 +131,11 @@ impl Place for &Local {
     }
 }
 
-/// The turn under way as a place. `N` is the message type of the actor whose turn it is.
+/// The current turn as a place. `N` is the message type of the actor that spawns.
 #[derive(Debug)]
 pub struct InTurn<'c, N>(pub(crate) &'c Context<'c, N>);
 
-/// The turn under way as a place from which an actor is spawned on another system.
+/// The current turn as a place that spawns an actor on another system.
 #[derive(Debug)]
 pub struct InTurnOn<'c, 'h, N> {
     cx: &'c Context<'c, N>,
@@ -269,7 +270,7 @@ where
     }
 }
 
-/// A place as the ground of a mailbox.
+/// Adapter of a place for the spawning of actors with mailboxes.
 pub(super) struct At<P>(pub(super) P);
 
 impl<P: Place> Ground for At<P> {

@@ -1,4 +1,4 @@
-//! Spawning children of supervisors.
+//! Spawning of children of supervisors.
 
 use std::fmt;
 use std::future::Future;
@@ -21,14 +21,15 @@ use crate::supervise::{
     Backoff, Decision, Policy, Restart, Shutdown, SuperviseError, Tree, policy_setters,
 };
 
-/// A child of a supervisor that is to be spawned. Created by [`Spawn::supervised_by`].
+/// Builder of a child of a supervisor. Created by [`Spawn::supervised_by`].
 ///
-/// The address and the mailbox of the child are those of its place in the tree: they stay when a
-/// new actor takes the place.
+/// The address and the mailbox of the child stay the same when the child is restarted and a new
+/// actor replaces the old one.
 ///
-/// An async actor that returns counts as stopped by itself. After a panic or a failed handler its
-/// future cannot go on, so a decision to [`Resume`](Decision::Resume) restarts it. Its mailbox
-/// never closes.
+/// If the future of an async actor returns, the child has stopped by itself. A future cannot
+/// continue after a panic or a failed handler. So for an async actor, the decision
+/// [`Resume`](Decision::Resume) has the effect of a restart. The mailbox of a supervised async
+/// actor never closes.
 ///
 /// # Examples
 /// ```
@@ -77,11 +78,11 @@ pub struct Supervised<'t, P, A, K, X, B> {
 
 impl<P, A, K, X, B> Spawn<P, A, K, X, B> {
     /// Makes the actor a child of a supervisor. The actor must be given as a closure that creates
-    /// it, or as an async function. It is created in a separate turn, at the start and again at
-    /// each restart. A panic then is a failure of the child.
+    /// it, or as an async function. The closure or function is called in a separate turn, at the
+    /// start and at each restart. If it panics, the child has failed.
     ///
     /// # Examples
-    /// See [`Supervisor`](crate::supervise::Supervisor).
+    /// [`Supervisor`](crate::supervise::Supervisor) has an example.
     pub fn supervised_by(self, tree: &Tree) -> Supervised<'_, P, A, K, X, B> {
         Supervised {
             spawn: self,
@@ -96,13 +97,14 @@ impl<P, A, K, X, B> Supervised<'_, P, A, K, X, B> {
 }
 
 impl<P: Place, A, K, X, B> Supervised<'_, P, A, K, X, B> {
-    /// Spawns the child, after the children that were spawned before. Its address can be used at
-    /// once, and is valid until the child has ended for good. Messages wait while the child is
-    /// down. In a turn, this is staged like a send.
+    /// Spawns the child as the last child of its supervisor. The returned address can be used
+    /// immediately. It stays valid across restarts, until the child stops for good. While the child
+    /// is being restarted, its messages wait. During a turn, spawning a child is staged, like
+    /// sending a message.
     ///
-    /// On another system than the supervisor's, the child's handlers do not hold up the supervisor,
-    /// even if they block. If the child fails once that system has begun to shut down, the child
-    /// ends.
+    /// If the child is spawned on another system than the supervisor, the child cannot delay the
+    /// supervisor, even if the child's handlers block. If the child fails while that system is
+    /// shutting down, the child is not restarted.
     ///
     /// # Errors
     /// Returns a [`SuperviseError`] if the child cannot be spawned.
@@ -138,8 +140,8 @@ impl<P, A, K, X, B> fmt::Debug for Supervised<'_, P, A, K, X, B> {
     }
 }
 
-/// A value from which a supervisor can create actors with options `X`: a closure without parameters
-/// that returns an [`Actor`] or an [`AsyncActor`], or an async function.
+/// A value from which a supervisor can create actors with options `X`. This is either a closure
+/// without parameters that returns an [`Actor`] or an [`AsyncActor`], or an async function.
 #[diagnostic::on_unimplemented(
     message = "a supervisor cannot create `{Self}` again",
     label = "can be spawned only once",
@@ -150,11 +152,11 @@ pub trait Restartable<K, X>: Spawnable<K> {
     #[doc(hidden)]
     type Seat: Actor<Msg: Send> + Send;
 
-    /// Returns the function that creates the actors.
+    /// Converts the value into a function that creates the actors.
     #[doc(hidden)]
     fn factory(self, options: X) -> Box<dyn Fn() -> Self::Seat + Send>;
 
-    /// Returns the actor's address from that of its seat.
+    /// Converts the address of the seat into the address of the actor.
     #[doc(hidden)]
     fn address(seat: Address<<Self::Seat as Actor>::Msg>) -> Address<Self::Msg>;
 
@@ -162,7 +164,7 @@ pub trait Restartable<K, X>: Spawnable<K> {
     #[doc(hidden)]
     fn type_name() -> &'static str;
 
-    /// True if an actor can go on after a failure.
+    /// True if an actor can continue after a failure.
     #[doc(hidden)]
     const RESUMES: bool;
 }
@@ -243,7 +245,7 @@ where
 /// A mailbox that the seat of a supervised actor can have.
 #[doc(hidden)]
 pub trait SeatMailbox {
-    /// Returns the capacity and what happens on overflow, if the mailbox is bounded.
+    /// Returns the capacity and the overflow behavior if the mailbox is bounded.
     ///
     /// # Errors
     /// Returns [`SuperviseError::Mailbox`] if a seat cannot have this mailbox.

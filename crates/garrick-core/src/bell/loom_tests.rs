@@ -1,5 +1,5 @@
-//! Models of the bell: a poll that answers a wake sees what its waker did before, and no wake is
-//! lost.
+//! Models of the bell. A poll that handles a wake sees what the waker did before the wake, and no
+//! wake is lost.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{
@@ -11,8 +11,8 @@ use loom::thread;
 
 use super::{Bell, Call};
 
-/// Polls, and returns what the poll sees. A poll that has woken somebody inside of the future first
-/// answers once more.
+/// Polls, and returns the value that the poll reads. If `wakes_inside` is true, the poll calls
+/// [`Bell::answer`] before it reads.
 fn poll(bell: &Bell, data: &AtomicUsize, wakes_inside: bool) -> (usize, Call) {
     bell.begin();
     if wakes_inside {
@@ -37,7 +37,8 @@ fn a_wake_by_who_then_lets_go_of_the_bell_is_not_lost() {
     model(poll_alone);
 }
 
-/// A wake from another thread, which then lets go of the bell, and polls that answer it.
+/// Runs a model in which another thread wakes the bell and then drops it, and in which polls handle
+/// the wake.
 fn model(poll: impl Fn(&Arc<Bell>, &AtomicUsize) -> (usize, Call) + Sync + Send + 'static) {
     loom::model(move || {
         let bell = Arc::new(Bell::new());
@@ -62,7 +63,7 @@ fn model(poll: impl Fn(&Arc<Bell>, &AtomicUsize) -> (usize, Call) + Sync + Send 
     });
 }
 
-/// A poll that is begun and ended by plain stores, each if no other thread has the bell.
+/// Polls. Uses the plain stores to begin and to end the poll, each if no other thread has the bell.
 fn poll_alone(bell: &Arc<Bell>, data: &AtomicUsize) -> (usize, Call) {
     let is_alone = || {
         let is_alone = Arc::strong_count(bell) == 1;
@@ -83,8 +84,7 @@ fn poll_alone(bell: &Arc<Bell>, data: &AtomicUsize) -> (usize, Call) {
     (seen, call)
 }
 
-/// In every order of wakes and ends of polls, at most one ring is on its way: rings sent and not
-/// arrived are one at most.
+/// Checks that at most one ring is in flight, in every order of wakes and polls.
 #[test]
 fn one_ring_at_most_is_on_its_way() {
     loom::model(|| {

@@ -1,8 +1,9 @@
-//! Models of the group: a snapshot is of one publish, and no snapshot goes back in time.
+//! Models of the group. A snapshot has the values of one publish, and a later snapshot is never
+//! older.
 use super::*;
 use crate::prim::thread;
 
-/// Runs `model` through the schedules with at most three preemptions.
+/// Runs `model` in all schedules with at most three preemptions.
 fn check(model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = builder.preemption_bound.or(Some(3));

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::*;
 
-/// Number of publishes in a stress test: well under a second.
+/// Number of publishes in a stress test, which takes well under a second.
 const PUBLISHINGS: u64 = if cfg!(debug_assertions) {
     300_000
 } else {

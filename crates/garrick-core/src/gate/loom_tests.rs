@@ -1,9 +1,9 @@
-//! Models of the gate: no wake-up is lost, none is sent to the wrong waiter, and the work that the
-//! count stands for is done.
+//! Models of the gate. No wake-up is lost or sent to the wrong waiter, and a thread that reads the
+//! count sees the work that was counted.
 use super::*;
 use crate::prim::thread;
 
-/// Runs `model` through the schedules with at most three preemptions.
+/// Runs `model` in all schedules with at most three preemptions.
 fn check(model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = builder.preemption_bound.or(Some(3));

@@ -1,9 +1,10 @@
-//! Tests of the gate on one thread, and with two threads that hand a count to and fro.
+//! Tests of the gate on one thread, and with two threads that wake each other alternately.
 use std::thread;
 
 use super::*;
 
-/// Number of times that two threads wake one another in the stress test: well under a second.
+/// Number of times that two threads wake each other in the stress test, which takes well under a
+/// second.
 const ROUNDS: u64 = if cfg!(debug_assertions) {
     5_000
 } else {

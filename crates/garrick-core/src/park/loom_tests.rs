@@ -1,12 +1,13 @@
 //! Models of the parker. The published flags are relaxed: the token alone must order them.
-//! Otherwise the owner parks for ever, which loom reports as a deadlock.
+//! Otherwise the owner would park forever, which loom reports as a deadlock.
 
 use loom::thread;
 
 use super::*;
 use crate::prim::atomic::AtomicBool;
 
-/// Explores `model` with at most three preemptions: two publishers are too many for all schedules.
+/// Runs `model` in all schedules with at most three preemptions. With two publishers, a run of all
+/// schedules would take too long.
 fn check(model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(3);

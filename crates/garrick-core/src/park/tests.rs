@@ -51,7 +51,7 @@ fn handles_show_their_state() {
     assert_eq!(format!("{:?}", parker.unparker()), "Unparker(\"notified\")");
 }
 
-/// Two threads hand a number back and forth; a lost wake-up hangs the test.
+/// Two threads hand a number back and forth. A lost wake-up makes the test hang.
 #[test]
 fn ping_pong_loses_no_wake_up() {
     let rounds: u64 = if cfg!(debug_assertions) {
@@ -71,7 +71,8 @@ fn ping_pong_loses_no_wake_up() {
     assert_eq!(ball.load(Relaxed), 2 * rounds);
 }
 
-/// Plays the strokes of one parity. The ball is relaxed: the token alone must order it.
+/// Plays every second stroke, according to `parity`. The accesses to `ball` are relaxed, so the
+/// token alone must order them.
 fn play(ball: &AtomicU64, parity: u64, rounds: u64, parker: &mut Parker, other: &Unparker) {
     for round in 0..rounds {
         let mine = 2 * round + parity;

@@ -313,7 +313,7 @@ impl<T> Mutex<T> {
         self.0.lock()
     }
 
-    /// Locks unless another thread holds the lock. Counts a write in either case.
+    /// Locks unless another thread holds the lock, and counts a write.
     ///
     /// # Errors
     /// Returns an error if another thread holds the lock, or if the lock is poisoned.

@@ -1,12 +1,12 @@
-//! Models of the ring: no access to a slot races, and no value is lost, doubled or leaked.
+//! Models of the ring. No access to a slot races, and no value is lost, duplicated or leaked.
 //!
-//! Every access to a slot touches its cell in `Slots::claims`, so loom reports an access that is
-//! not ordered against the other half's accesses. Leaks and double drops show in values that are
-//! loom's `Arc`s, which loom counts at the end of a model.
+//! Every access to a slot also accesses its cell in `Slots::claims`. So loom reports an access that
+//! is not ordered with those of the other half. Some values are loom's `Arc`s, which loom counts at
+//! the end of a model. So it detects leaks and double drops.
 use super::*;
 use crate::prim::{Arc, thread};
 
-/// Runs `model` through the schedules with at most three preemptions, like the other models here.
+/// Runs `model` in all schedules with at most three preemptions.
 fn check(model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = builder.preemption_bound.or(Some(3));

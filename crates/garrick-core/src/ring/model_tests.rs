@@ -1,7 +1,7 @@
-//! Random steps on two rings, one mapped into the other, against two `VecDeque`s.
+//! Random steps on two rings, of which one is mapped into the other, compared with two `VecDeque`s.
 //!
-//! Each item records its drop in a ledger. After every step the ledger accounts for every item ever
-//! made: it is in a ring, was dropped once, or was leaked on purpose.
+//! Each item records its drop in a ledger. After each step, the test checks every item created so
+//! far. The item is in a ring, or was dropped once, or was leaked on purpose.
 use std::{
     cell::RefCell,
     collections::VecDeque,
@@ -14,7 +14,7 @@ use proptest::{collection::vec, prelude::*};
 
 use super::*;
 
-/// End of a [`Poke`].
+/// Fate of a [`Poke`].
 #[derive(Debug, Clone, Copy)]
 enum End {
     Commit,
@@ -22,7 +22,7 @@ enum End {
     Forget,
 }
 
-/// One step of a user. `panic_at` is the number of the call at which the closure panics.
+/// One step of a test run. `panic_at` is the number of the call at which the closure panics.
 #[derive(Debug, Clone)]
 enum Step {
     Push,
@@ -89,7 +89,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Number of drops of each item, by the item's number.
+/// Number of drops of each item, indexed by the number of the item.
 #[derive(Clone, Default)]
 struct Ledger(Rc<RefCell<Vec<u32>>>);
 
@@ -159,7 +159,7 @@ impl Trial {
         self.input.0.capacity() - self.in_input.len()
     }
 
-    /// Records that the items from number `first` on, `count` of them, went into the input ring.
+    /// Records that `count` items, from number `first` on, went into the input ring.
     fn entered(&mut self, first: usize, count: usize) {
         self.in_input.extend(first..first + count);
     }

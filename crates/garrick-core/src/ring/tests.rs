@@ -1,4 +1,4 @@
-//! Tests that one example shows better than a model: limits, drops that panic, two threads.
+//! Tests of single examples: limits, drops that panic, two threads.
 use std::{
     cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -7,7 +7,7 @@ use std::{
 
 use super::*;
 
-/// Number of values that a stress test sends: well under a second of work.
+/// Number of values that a stress test sends. It takes well under a second.
 const STRESS: u64 = if cfg!(debug_assertions) {
     300_000
 } else {
@@ -29,7 +29,7 @@ impl Drop for Fuse<'_> {
     }
 }
 
-/// Creates a wrapped ring of four fuses, of which the fuse at `blows` is live.
+/// Creates a wrapped ring of four fuses. The drop of fuse number `blows` panics.
 fn fuses(drops: &Cell<u32>, blows: usize) -> (Producer<Fuse<'_>>, Consumer<Fuse<'_>>) {
     let (mut producer, consumer) = halves(4, usize::MAX - 1).unwrap();
     producer.produce_batch(4, |index| Fuse {

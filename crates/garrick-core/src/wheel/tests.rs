@@ -117,7 +117,7 @@ fn a_periodic_entry_set_while_firing_keeps_its_rhythm() {
     assert_eq!(beats, [1, 2, 3, 4, 5]);
 }
 
-/// A wheel modelled as a sorted map: by tick, then by number of insertion.
+/// Model of a wheel: a map sorted by tick, and within a tick by the number of the insertion.
 #[derive(Default)]
 struct Oracle {
     present: u64,
@@ -147,16 +147,16 @@ impl Oracle {
 
 #[derive(Debug, Clone)]
 enum Step {
-    /// Inserts a deadline this far from now; negative is the past.
+    /// Inserts a deadline at this distance from the present. A negative distance is in the past.
     Insert(i64),
-    /// Cancels the n-th entry, counted modulo their number.
+    /// Cancels an entry. Its index is this number modulo the number of entries.
     Cancel(usize),
     Advance(u64),
     /// Advances to exactly the time that the wheel reports.
     AdvanceToNext,
 }
 
-/// Returns distances of every magnitude, so that each level takes part.
+/// Returns distances of all magnitudes, so that each level is used.
 fn distance() -> impl Strategy<Value = u64> {
     (0u32..58, any::<u64>()).prop_map(|(bits, noise)| noise & ((1 << bits) - 1))
 }

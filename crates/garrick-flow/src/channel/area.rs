@@ -1,12 +1,11 @@
 //! The number of slots that a channel's values cycle through when its ends are on different
 //! threads.
 //!
-//! A writer that returns to a cache line waits for the other core to give the line up, if that core
-//! still has it in its second-level cache. In an area larger than the second-level caches, both
-//! cores have evicted the line before
-//! ([`Producer::spread`](garrick_core::ring::Producer::spread)). The table shows the cost of a
-//! message by the size of the area, measured with two threads, messages of 8 bytes and 1 MiB of
-//! second-level cache:
+//! Before a writer can reuse a cache line, it waits for that line if the reader's core still has it
+//! in its second-level cache. In an area larger than the second-level caches, both cores have
+//! evicted the cache line by then ([`Producer::spread`](garrick_core::ring::Producer::spread)). The
+//! table shows the cost of a message for each size of the area. It was measured with two threads,
+//! messages of 8 bytes and 1 MiB of second-level cache:
 //!
 //! | capacity | no extra | 256 KiB | 1 MiB | 2 MiB | 4 MiB |
 //! | --- | --- | --- | --- | --- | --- |
@@ -17,17 +16,18 @@
 //! | 512 KiB | 0.9 ns | | 0.6 | 0.4 | 0.4 |
 //! | 1 MiB | | | 0.6 ns | 0.4 | 0.4 |
 //!
-//! So an area of twice the second-level cache is enough, and a channel that fits into the
-//! first-level cache should stay there. Between stages on one thread, a message costs up to 50 %
-//! more in the large area, so these channels keep to their capacity. (Medians of five runs of a
-//! bare loop over such a ring, AMD EPYC Zen 4, rustc 1.95, two shared cores.)
+//! So an area of twice the second-level cache is enough. A channel that fits into the first-level
+//! cache should stay there. Between stages on one thread, a message costs up to 50 % more in the
+//! large area, so these channels use no more slots than their capacity. The numbers are medians of
+//! five runs of a bare loop over such a ring, on two shared cores of an AMD EPYC Zen 4, with rustc
+//! 1.95.
 
 use crate::cache;
 
-/// Size of an area, in second-level caches.
+/// Size of an area, as a multiple of the second-level cache.
 const CACHES: usize = 2;
 /// Smallest capacity that gets a larger area, as a divisor of the second-level cache. Smaller
-/// channels do not gain everywhere, and their memory would grow too many times.
+/// channels do not always become faster, and their memory would grow by a large factor.
 const CACHE_PART: usize = 8;
 
 /// Returns the minimum number of slots of a channel for at least `capacity` values.

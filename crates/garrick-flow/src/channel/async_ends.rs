@@ -1,9 +1,9 @@
-//! Channel ends for plain futures, in any executor, and for callbacks.
+//! Channel ends for callbacks, and for futures in any executor.
 //!
-//! An end that is used outside the graph has no stage that could be woken. It leaves a waker with
-//! its channel and arms the gate as a stage does, under a number that no stage has ([`OUTSIDE`]).
-//! The stage at the other end calls the waker when its batch reaches the armed count. So nothing
-//! polls here either.
+//! An end that is used outside the graph has no stage that could be woken. It stores a waker in its
+//! channel, and registers with the gate under [`OUTSIDE`], a number that no stage has. The stage at
+//! the other end calls the waker when its batch reaches the registered count. So nothing polls here
+//! either.
 
 use std::error::Error;
 use std::fmt;
@@ -18,8 +18,8 @@ use futures_core::Stream;
 use super::line::{Line, Met, OUTSIDE, Side};
 use super::{Receiver, Sender};
 
-/// A [`Sender`] that can be awaited outside the graph. It derefs to the sender, and adds waiting
-/// for room.
+/// A [`Sender`] that can be awaited outside the graph. It derefs to the sender, and adds methods
+/// that wait for room.
 ///
 /// # Examples
 ///
@@ -46,7 +46,7 @@ pub struct AsyncSender<T> {
 }
 
 /// A [`Receiver`] that can be awaited outside the graph. It derefs to the receiver, and adds
-/// waiting for values. It is also a [`Stream`].
+/// methods that wait for values. It is also a [`Stream`].
 ///
 /// # Examples
 ///
@@ -74,11 +74,11 @@ pub struct AsyncReceiver<T> {
     receiver: Receiver<T>,
 }
 
-/// Error of a send to a receiver that is gone; gives the value back.
+/// Error of a send whose receiver is gone. Contains the value that was not sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<T>(pub T);
 
-/// A closure as a waker, called once.
+/// A waker that calls a closure once.
 struct Call<F>(Mutex<Option<F>>);
 
 impl<T> AsyncSender<T> {
@@ -90,8 +90,8 @@ impl<T> AsyncSender<T> {
     ///
     /// # Cancel safety
     ///
-    /// A future that is dropped before it is ready has sent nothing, and drops the value. To keep
-    /// the value, wait with [`ready`](Self::ready), then push.
+    /// If the future is dropped before it is ready, nothing is sent, and the value is dropped. To
+    /// keep the value, wait with [`ready`](Self::ready) first, then push it.
     pub async fn send(&mut self, value: T) -> Result<(), SendError<T>> {
         if !self.ready().await {
             return Err(SendError(value));
@@ -100,29 +100,29 @@ impl<T> AsyncSender<T> {
         pushed.map_err(|full| SendError(full.0))
     }
 
-    /// Waits until there is room, or the receiver is gone. Returns true if there is room.
+    /// Waits until there is room or the receiver is gone. Returns true if there is room.
     ///
     /// # Cancel safety
     ///
-    /// The future changes nothing, so dropping it does no harm.
+    /// The future changes nothing, so it can be dropped at any time.
     pub async fn ready(&mut self) -> bool {
         poll_fn(|cx| self.poll_ready(cx)).await
     }
 
-    /// Polls for room, like [`ready`](Self::ready), for futures written by hand.
+    /// Polls for room. This is [`ready`](Self::ready) for futures written by hand.
     pub fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         poll(self.sender.line(), Side::Sender, cx)
     }
 
-    /// Calls `call` once, when there is room, or when the receiver is gone.
+    /// Calls `call` once, when there is room or the receiver is gone.
     ///
-    /// The call happens at once, or on a thread of the graph, so it should be brief. A new callback
-    /// replaces an earlier one that has not been called yet. The call may come early: check whether
-    /// there is room, and register again if not. If `call` panics, the panic is caught, and the
-    /// stage that calls it goes on.
+    /// The closure is called immediately, or later on a thread of the graph, so it should return
+    /// quickly. A new callback replaces an earlier one that has not been called yet. The call may
+    /// come too early: check whether there is room, and register again if there is none. If `call`
+    /// panics, the panic is caught, and the stage that calls it goes on.
     ///
-    /// An actor sends to a graph in this way: it keeps the messages that find no room, and lets
-    /// `call` send a message to itself.
+    /// Use it to send from an actor to a graph. The actor keeps the messages for which there is no
+    /// room, and passes a `call` that sends a message to the actor.
     pub fn on_ready(&mut self, call: impl FnOnce() + Send + 'static) {
         call_when_ready(self.sender.line(), Side::Sender, call);
     }
@@ -134,38 +134,38 @@ impl<T> AsyncSender<T> {
 }
 
 impl<T> AsyncReceiver<T> {
-    /// Takes the oldest value once there is one. Returns `None` if the sender is gone and all
-    /// values were taken.
+    /// Takes the oldest value, and waits if there is none yet. Returns `None` if the sender is gone
+    /// and all values were taken.
     ///
     /// # Cancel safety
     ///
-    /// A future that is dropped before it is ready has taken nothing.
+    /// If the future is dropped before it is ready, no value was taken.
     pub async fn recv(&mut self) -> Option<T> {
         poll_fn(|cx| self.poll_recv(cx)).await
     }
 
-    /// Polls for a value, like [`recv`](Self::recv), for futures written by hand.
+    /// Polls for a value. This is [`recv`](Self::recv) for futures written by hand.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         self.poll_ready(cx).map(|_| self.receiver.try_pop())
     }
 
-    /// Waits until there is a value, or the sender is gone. Returns true if there is a value.
-    /// Useful for taking batches.
+    /// Waits until there is a value or the sender is gone. Returns true if there is a value. Use it
+    /// to take values in batches.
     ///
     /// # Cancel safety
     ///
-    /// The future changes nothing, so dropping it does no harm.
+    /// The future changes nothing, so it can be dropped at any time.
     pub async fn ready(&mut self) -> bool {
         poll_fn(|cx| self.poll_ready(cx)).await
     }
 
-    /// Polls for a value without taking it, like [`ready`](Self::ready), for futures written by
+    /// Polls for a value without taking it. This is [`ready`](Self::ready) for futures written by
     /// hand.
     pub fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         poll(self.receiver.line(), Side::Receiver, cx)
     }
 
-    /// Calls `call` once, when there is a value, or when the sender is gone. The rules of
+    /// Calls `call` once, when there is a value or the sender is gone. The rules of
     /// [`AsyncSender::on_ready`] apply.
     pub fn on_ready(&mut self, call: impl FnOnce() + Send + 'static) {
         call_when_ready(self.receiver.line(), Side::Receiver, call);
@@ -177,8 +177,8 @@ impl<T> AsyncReceiver<T> {
     }
 }
 
-/// Returns true once the end on `side` has a value or a free slot, and false if it never will
-/// again.
+/// Returns true once the end on `side` has a value or a free slot. Returns false if it will never
+/// have one again.
 fn look(line: &Line, side: Side) -> Poll<bool> {
     match line.look(side, 1) {
         Met::Yes => Poll::Ready(true),

@@ -1,10 +1,11 @@
 //! The default size of a batch.
 //!
-//! A batch shares the cost of one fence, one look at the other end and one step among its messages.
-//! It has to stay in the second-level cache until it is read, beside the writer's batch, the
-//! reader's batch, and their other data. The table shows the cost of a message by the bytes of a
-//! batch. It was measured with three stages and messages of 8 and 16 bytes, on a core with 32 KiB
-//! of first-level and 512 KiB of second-level cache:
+//! The messages of a batch share the cost of one fence, one read of the other end's position, and
+//! one step. A batch has to stay in the second-level cache until it is read. That cache also holds
+//! the batches that the writer and the reader work on, and their other data. The table shows the
+//! cost of a message for each size of a batch in bytes. It was measured with three stages and
+//! messages of 8 and 16 bytes, on a core with 32 KiB of first-level and 512 KiB of second-level
+//! cache:
 //!
 //! | | 4 KiB | 8 KiB | 16 KiB | 32 KiB | 64 KiB | 128 KiB | 256 KiB | 512 KiB |
 //! | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -13,26 +14,27 @@
 //! | three threads, 65,536 slots | 2.9 ns | 2.6 | 2.1 | 2.2 | 2.2 | 2.1 | 2.2 | 1.9 |
 //! | three threads, 1,048,576 slots | 3.1 ns | 2.8 | 2.0 | 1.9 | 1.7 | 2.2 | 2.2 | 2.8 |
 //!
-//! A batch of more than an eighth of the second-level cache gains nothing, and makes its first
-//! value wait longer for its last. A much smaller batch pays the fixed cost too often. (Medians of
-//! five runs in turns, rustc 1.95, two shared cores; differences under a quarter mean nothing.)
+//! A batch of more than an eighth of the second-level cache is not faster, and its first value
+//! waits longer for its last. With a much smaller batch, the fixed cost is paid too often. The
+//! numbers are medians of five alternating runs on two shared cores, with rustc 1.95. Differences
+//! of less than a quarter are not significant.
 
 use crate::cache;
 
 /// Size of a batch, as a divisor of the second-level cache.
 const CACHE_PART: usize = 8;
-/// Minimum bytes of a batch: a smaller batch never paid.
+/// Minimum size of a batch in bytes. No smaller batch was faster.
 const BATCH_BYTES_MIN: usize = 16 * 1024;
-/// Maximum bytes of a batch: a larger batch never paid either.
+/// Maximum size of a batch in bytes. No larger batch was faster.
 const BATCH_BYTES_MAX: usize = 256 * 1024;
 
-/// Returns the default batch: half of the channel, so that both ends have something to do, but no
-/// more than stays in the cache.
+/// Returns the default number of values in a batch. It is half of the channel, so that both ends
+/// can work, but not more than stays in the cache.
 pub(super) fn batch_for<T>(capacity: usize) -> usize {
     (capacity / 2).min(batch_bytes() / size_of::<T>().max(1))
 }
 
-/// Returns the maximum bytes of a batch on this machine.
+/// Returns the maximum size of a batch on this machine, in bytes.
 fn batch_bytes() -> usize {
     bytes_for(cache::second_level_bytes())
 }

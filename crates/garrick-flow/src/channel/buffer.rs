@@ -1,4 +1,4 @@
-//! Batches from one channel into the next through a buffer.
+//! Maps batches from one channel into the next through a buffer.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use garrick_core::copy;
 
 use super::{Receiver, Sender};
 
-/// A buffer that belongs to one stage, for [`map_batch`](Self::map_batch).
+/// A buffer for [`map_batch`](Self::map_batch), owned by one stage.
 ///
-/// The function [`map_batch`](crate::map_batch) works in place, and keeps a batch's slots at both
-/// ends until the batch is done. A `Buffer` takes the batch out first, so that the sender can
-/// refill its slots during the work. Use it for work that takes long. It costs one copy of each
-/// value taken. Results are written directly into the output channel.
+/// The function [`map_batch`](crate::map_batch) works in place, so a batch occupies its slots in
+/// both channels until the whole batch is mapped. A `Buffer` takes the batch out of its channel
+/// first, so that the sender can refill these slots during the work. Use it if the work takes long.
+/// Each value that is taken is copied once. Results are written directly into the output channel.
 ///
 /// # Examples
 ///
@@ -28,7 +28,7 @@ use super::{Receiver, Sender};
 /// # Ok::<(), garrick_flow::CapacityError>(())
 /// ```
 pub struct Buffer<T> {
-    /// The last batch that was taken.
+    /// Last batch that was taken.
     taken: Vec<T>,
     /// Number of values of the batch that were mapped and sent.
     done: usize,
@@ -43,16 +43,17 @@ impl<T: Copy> Buffer<T> {
         }
     }
 
-    /// Takes up to `max` values out of `receiver`, maps them, sends the results by `sender`, and
-    /// returns their number.
+    /// Takes up to `max` values from `receiver`, maps them, and sends the results by `sender`.
+    /// Returns the number of results.
     ///
-    /// The call takes as many values as are there and have room. Values [left](Self::left) of an
-    /// earlier batch come first, and nothing new is taken while any are left.
+    /// The number of values is also limited by the values that are there and by the free slots.
+    /// Values [left](Self::left) from an earlier batch are mapped first. No new values are taken
+    /// before all of these are sent.
     ///
     /// # Panics
     ///
-    /// Panics if `map` panics. The results made before the panic are sent. The value that `map`
-    /// panicked on and those behind it are left.
+    /// Panics if `map` panics. The results from before the panic are sent. The value for which
+    /// `map` panicked and the values behind it stay in the buffer.
     #[inline]
     pub fn map_batch<Out>(
         &mut self,
@@ -79,10 +80,11 @@ impl<T: Copy> Buffer<T> {
         sending.sender.moving().push_mapped(values, map)
     }
 
-    /// Returns the number of values that were taken and not sent.
+    /// Returns the number of values that were taken and not sent yet.
     ///
-    /// It is above 0 only after `map` has panicked, or if the same sender is used elsewhere as
-    /// well. A restarting stage keeps its buffer, and has not ended before this is 0.
+    /// The number is above 0 only after a panic of `map`, or if other code uses the same sender as
+    /// well. A restarting stage must keep its buffer, and must not return
+    /// [`Wait::done`](crate::Wait::done) before this number is 0.
     #[inline]
     pub fn left(&self) -> usize {
         self.taken.len() - self.done
@@ -104,10 +106,11 @@ impl<T> fmt::Debug for Buffer<T> {
     }
 }
 
-/// A batch that is being sent. Its `Drop` counts what was sent as done, also when a panic unwinds.
+/// A batch that is being sent. Its `Drop` counts the values that were sent as done, even during a
+/// panic.
 struct Sending<'a, Out> {
     sender: &'a mut Sender<Out>,
-    /// Number of values that the sender had sent before the batch.
+    /// Number of values that the sender had sent before this batch.
     before: u64,
     /// Number of values of the batch that were sent.
     done: &'a mut usize,

@@ -1,4 +1,4 @@
-//! Channels of one type, side by side.
+//! Bundles of channels of one type.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -82,17 +82,21 @@ macro_rules! bundle {
 }
 
 bundle! {
-    /// The writing ends of a bundle of channels; from [`Graph::bundle`](crate::Graph::bundle).
+    /// The writing ends of a bundle of channels. Created by
+    /// [`Graph::bundle`](crate::Graph::bundle).
     ///
-    /// One stage owns all of them and indexes them as a slice, or `into_iter` splits them for
-    /// several stages. Waits over a bundle rely on its original ends: do not swap other ends in.
+    /// One stage can own all of them and index them like a slice. To give them to several stages,
+    /// split them with `into_iter`. A wait on a bundle relies on the bundle's original ends, so do
+    /// not swap other ends in.
     Senders of Sender
 }
 
 bundle! {
-    /// The reading ends of a bundle of channels; from [`Graph::bundle`](crate::Graph::bundle).
+    /// The reading ends of a bundle of channels. Created by
+    /// [`Graph::bundle`](crate::Graph::bundle).
     ///
-    /// One stage owns all of them and indexes them as a slice, or `into_iter` splits them for
-    /// several stages. Waits over a bundle rely on its original ends: do not swap other ends in.
+    /// One stage can own all of them and index them like a slice. To give them to several stages,
+    /// split them with `into_iter`. A wait on a bundle relies on the bundle's original ends, so do
+    /// not swap other ends in.
     Receivers of Receiver
 }

@@ -1,4 +1,4 @@
-//! Batches in place: the ring's guards, which move the gate as well.
+//! Guards for reading and writing batches in place. They move the ring's position and the gate.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -7,10 +7,11 @@ use garrick_core::ring;
 
 use super::link::Link;
 
-/// The values of a channel that are there, open for reading in place; from
+/// The values that are in a channel, open for reading in place. Created by
 /// [`Receiver::peek`](crate::Receiver::peek).
 ///
-/// The guard derefs to [`ring::Peek`]. Values that are not advanced over stay in the channel.
+/// The guard derefs to [`ring::Peek`]. Values stay in the channel until [`advance`](Self::advance)
+/// passes them.
 pub struct Peek<'a, T> {
     /// The guard of the ring's half.
     pub(super) ring: ring::Peek<'a, T>,
@@ -19,14 +20,14 @@ pub struct Peek<'a, T> {
 }
 
 impl<T> Peek<'_, T> {
-    /// Drops the `count` oldest values in place and frees their slots. Wakes the sender if it waits
-    /// for them, so call it once per batch rather than once per value.
+    /// Drops the `count` oldest values in place and frees their slots. If the sender waits for
+    /// slots, it is woken. Call this once per batch rather than once per value.
     ///
     /// # Panics
     ///
     /// Panics if fewer than `count` values are open.
     ///
-    /// Panics if the `Drop` of a value panics. All `count` slots are free nevertheless, and the
+    /// Panics if the `Drop` of a value panics. Even then, all `count` slots are freed, and the
     /// sender is notified.
     #[inline]
     #[track_caller]
@@ -40,7 +41,7 @@ impl<T> Peek<'_, T> {
     }
 }
 
-/// An advance under way.
+/// A call of [`Peek::advance`] that is running.
 struct Advance<'g, 'a, T> {
     peek: &'g mut Peek<'a, T>,
     /// Number of values that were open before.
@@ -72,10 +73,12 @@ impl<T: fmt::Debug> fmt::Debug for Peek<'_, T> {
     }
 }
 
-/// Free slots of a channel, open for writing in order; from [`Sender::poke`](crate::Sender::poke).
+/// Free slots of a channel, open for writing in order. Created by
+/// [`Sender::poke`](crate::Sender::poke).
 ///
-/// The guard derefs to [`ring::Poke`]: write with `push`, `extend`, `fill_with` or `write_slice`. A
-/// guard that is dropped without [`commit`](Self::commit) takes back what was written.
+/// The guard derefs to [`ring::Poke`]: write with `push`, `extend`, `fill_with` or `write_slice`.
+/// If the guard is dropped without [`commit`](Self::commit), the values that were written are
+/// dropped and not sent.
 #[must_use = "what is written is sent by `commit` only"]
 pub struct Poke<'a, T> {
     /// The guard of the ring's half.
@@ -85,7 +88,8 @@ pub struct Poke<'a, T> {
 }
 
 impl<T> Poke<'_, T> {
-    /// Sends the written values, wakes the receiver if it waits for them, and returns their number.
+    /// Sends the written values, and returns their number. If the receiver waits for values, it is
+    /// woken.
     #[inline]
     pub fn commit(self) -> usize {
         let written = self.ring.commit();

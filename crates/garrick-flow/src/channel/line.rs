@@ -18,7 +18,8 @@ use crate::place::{self, LastPlace};
 use crate::post::{Post, StageId};
 use crate::quiet;
 
-/// Number that stands for no stage of the graph: the waker left with the line is woken instead.
+/// A number that belongs to no stage. It stands for the waker of an end that is used outside the
+/// graph.
 pub(super) const OUTSIDE: StageId = StageId::MAX;
 
 /// One of the two ends of a channel.
@@ -41,7 +42,7 @@ pub(crate) enum Met {
     Over,
 }
 
-/// A bell at an end of a channel. Ringing it makes the stage that has this end take a step.
+/// A bell at an end of a channel. Ringing it makes the stage that uses this end take a step.
 #[derive(Debug, Default)]
 struct Bell {
     /// True if the bell was rung and the stage has not answered yet.
@@ -59,12 +60,12 @@ impl Side {
     }
 }
 
-/// Number of counters for batch sizes: counter `k` counts batches of `2^k` to `2^(k+1) - 1` values,
-/// and the last one all larger batches.
+/// Number of counters for batch sizes. Counter `k` counts batches of `2^k` to `2^(k+1) - 1` values.
+/// The last counter also counts all larger batches.
 pub(super) const SIZES: usize = 32;
 
-/// The part of a channel that does not depend on the type of its values. In arrays of two, the
-/// sender's entry comes first.
+/// The part of a channel that does not depend on the type of its values. In arrays with two
+/// entries, the sender's entry comes first.
 pub(crate) struct Line {
     /// Number of the channel in its graph.
     pub(crate) id: u32,
@@ -79,7 +80,7 @@ pub(crate) struct Line {
     /// True if the channel is marked as feedback. Written before the start.
     feedback: AtomicBool,
     /// True once the graph has closed the channel, which happens to feedback channels only. Written
-    /// by the thread that finds the loop at its end, read by the users of both ends.
+    /// by the thread that detects that the loop is over, and read by the users of both ends.
     cut: AtomicBool,
     /// Number of values sent.
     pub(crate) sent: Watch,
@@ -87,20 +88,20 @@ pub(crate) struct Line {
     pub(crate) taken: Watch,
     /// Number of sent batches of each size. Written by the sender, read by monitors.
     batches: TallyReader<SIZES>,
-    /// Number of times the stages that use the ends rested because of this channel, the sending
-    /// stage first. Each entry is written by its stage alone, and read by monitors.
+    /// Number of times that the stages at the ends rested because of this channel, the sending
+    /// stage first. Each entry is written only by its stage, and read by monitors.
     stalls: [AtomicU64; 2],
-    /// The stages that were seen using the ends.
+    /// The stages that have used the ends so far.
     users: Mutex<[Option<StageId>; 2]>,
-    /// The threads that the ends were last seen on; 0 is none. Each entry is written by its own
-    /// end, and read by the other end.
+    /// The threads on which the ends were used last, or 0 for an end that was not used yet. Each
+    /// entry is written by its own end, and read by the other end.
     threads: [AtomicU32; 2],
-    /// The places where the stages that use the ends rested last.
+    /// The places where the stages at the ends rested last.
     rested: [LastPlace; 2],
-    /// The bells at the ends. Any thread may ring them; the stages that use the ends answer.
+    /// The bells at the ends. Any thread may ring them. The stages at the ends answer them.
     bells: [Mutex<Bell>; 2],
-    /// Wakers of ends that are used outside the graph, called in place of waking a stage. Left by
-    /// that end before it arms the gate, taken by the other end.
+    /// Wakers of ends that are used outside the graph. They are called in place of waking a stage.
+    /// An end stores its waker before it registers with the gate, and the other end takes it.
     outside: [Mutex<Option<Waker>>; 2],
     /// Sends wake-ups to the stages.
     post: Arc<Post>,
@@ -137,9 +138,9 @@ impl Line {
         }
     }
 
-    /// Returns the number of values that can be taken, by the gates. The rings are a little ahead
-    /// of the gates: a value can be taken before its sender has counted it, and its slot can be
-    /// filled again before its receiver has counted it.
+    /// Returns the number of values that can be taken, according to the gates. The rings are a
+    /// little ahead of the gates. A value can be taken before its sender has counted it, and its
+    /// slot can be refilled before its receiver has counted it.
     pub(crate) fn readable(&self) -> u64 {
         self.sent
             .count()
@@ -211,8 +212,8 @@ impl Line {
         self.post.graph()
     }
 
-    /// Registers `waiter`, which is on `side`, to be woken when `count` values can be taken, or
-    /// slots filled. The caller must look once more afterwards.
+    /// Registers `waiter`, which is on `side`, to be woken when `count` values can be taken or
+    /// `count` slots can be filled. The caller must check the condition once more afterwards.
     pub(crate) fn arm(&self, side: Side, count: u64, waiter: StageId) {
         let (moving, target) = match side {
             Side::Receiver => (&self.sent, self.taken.count() + count),
@@ -228,9 +229,9 @@ impl Line {
         moving.arm(if reached { CLOSE_ONLY } else { target }, waiter);
     }
 
-    /// Registers `waker`, for an end outside the graph, to be woken when one value can be taken, or
-    /// slot filled. Replaces a waker that was left before. The caller must look once more
-    /// afterwards.
+    /// Registers `waker`, for an end outside the graph, to be woken when one value can be taken or
+    /// one slot can be filled. Replaces the waker that was registered before. The caller must check
+    /// the condition once more afterwards.
     pub(super) fn arm_outside(&self, side: Side, waker: Waker) {
         // Drop the earlier waker only after the lock is released: it may be the last owner of
         // something.
@@ -239,8 +240,8 @@ impl Line {
         quiet::drop(before);
     }
 
-    /// Wakes `waiter`, which was armed on `side`. A panic of a waker must not reach the caller,
-    /// which may be unwinding.
+    /// Wakes `waiter`, which was registered on `side`. A panic of a waker is caught, since the
+    /// caller may be unwinding already.
     pub(super) fn wake(&self, side: Side, waiter: StageId) {
         if waiter != OUTSIDE {
             return self.post.wake(waiter);
@@ -254,7 +255,7 @@ impl Line {
         locked(&self.outside[side as usize])
     }
 
-    /// Makes the stage on `side` take a step: now, or after the step under way.
+    /// Makes the stage on `side` take a step, at once or after the step that it is in.
     pub(crate) fn ring(&self, side: Side) {
         let waiter = {
             let mut bell = locked(&self.bells[side as usize]);
@@ -266,18 +267,18 @@ impl Line {
         }
     }
 
-    /// Returns true if the bell on `side` was rung since it was last answered.
+    /// Returns true if the bell on `side` was rung and not answered since.
     pub(crate) fn is_rung(&self, side: Side) -> bool {
         locked(&self.bells[side as usize]).rung
     }
 
-    /// Answers the bell on `side`. A ring from now on is a new one.
+    /// Answers the bell on `side`. A later ring counts as a new one.
     pub(crate) fn answer(&self, side: Side) {
         *locked(&self.bells[side as usize]) = Bell::default();
     }
 
-    /// Registers `stage`, which is on `side`, to be woken at the next ring. The caller must look
-    /// once more afterwards.
+    /// Registers `stage`, which is on `side`, to be woken by the next ring. The caller must check
+    /// the bell once more afterwards.
     pub(crate) fn arm_bell(&self, side: Side, stage: StageId) {
         locked(&self.bells[side as usize]).waiter = Some(stage);
     }
@@ -292,7 +293,7 @@ impl Line {
         &self.post
     }
 
-    /// Records that `stage` uses the end on `side`. If this is new and closes a cycle, the stage is
+    /// Records that `stage` uses the end on `side`. If that is new and closes a cycle, the stage is
     /// refused.
     pub(super) fn is_used_by(&self, side: Side, stage: StageId) {
         let mut users = locked(&self.users);
@@ -310,8 +311,8 @@ impl Line {
         locked(&self.users)[side as usize] = Some(stage);
     }
 
-    /// Records that the end on `side` is used on the calling thread. Returns the thread that the
-    /// other end was seen on, if any.
+    /// Records that the end on `side` is used on the calling thread. Returns the thread on which
+    /// the other end was used last, if any.
     pub(super) fn meet(&self, side: Side) -> Option<u32> {
         // Relaxed, here and below: all that follows from it is in which memory the values lie.
         let (mine, here) = (&self.threads[side as usize], place::thread());
@@ -329,28 +330,28 @@ impl Line {
         stalls.store(stalls.load(Relaxed) + 1, Relaxed);
     }
 
-    /// Returns the number of times the stages that use the ends rested because of this channel, the
+    /// Returns the number of times that the stages at the ends rested because of this channel, the
     /// sending stage first.
     pub(crate) fn stalls(&self) -> [u64; 2] {
         [0, 1].map(|side: usize| self.stalls[side].load(Relaxed))
     }
 
-    /// Returns the number of sent batches of each size, without the zeros at the end.
+    /// Returns the number of sent batches of each size, without trailing zeros.
     pub(crate) fn batches(&self) -> Vec<u64> {
         let counts = self.batches.values();
         let used = counts.iter().rposition(|count| *count > 0);
         counts[..used.map_or(0, |last| last + 1)].to_vec()
     }
 
-    /// Returns the stages that were seen using the ends, the sending stage first.
+    /// Returns the stages that have used the ends so far, the sending stage first.
     pub(crate) fn users(&self) -> [Option<StageId>; 2] {
         *locked(&self.users)
     }
 }
 
 impl Drop for Line {
-    /// Drops the wakers that were never called. If the destructor of one panics, the other is
-    /// dropped nevertheless.
+    /// Drops the wakers that were never called. If the destructor of one waker panics, the other
+    /// waker is still dropped.
     fn drop(&mut self) {
         for side in [Side::Sender, Side::Receiver] {
             let waker = self.outside(side).take();
@@ -370,7 +371,7 @@ impl fmt::Debug for Line {
     }
 }
 
-/// Locks `mutex`, also if it is poisoned: what it holds is valid at any time.
+/// Locks `mutex`, even if it is poisoned. Its contents are valid at any time.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,7 +9,7 @@ use super::line::{Line, OUTSIDE, SIZES, Side};
 use crate::place::{self, Place};
 use crate::post::StageId;
 
-/// An end's side of the gates.
+/// The part of a channel end that works with the gates.
 pub(super) struct Link {
     /// The channel that the end belongs to.
     pub(super) line: Arc<Line>,
@@ -21,11 +21,12 @@ pub(super) struct Link {
     batches: Option<Tally<SIZES>>,
     /// Which of the two ends this is.
     pub(super) side: Side,
-    /// True once the stage that uses this end is recorded with the line.
+    /// True once the channel knows which stage uses this end.
     known: bool,
     /// True once the thread on which the other end is used is known.
     met: bool,
-    /// True while the other end was seen on another thread and the ring does not know yet.
+    /// True if the other end is used on another thread, and the ring has not been spread for that
+    /// yet.
     pub(super) spread_due: bool,
 }
 
@@ -48,8 +49,8 @@ impl Link {
         }
     }
 
-    /// Moves the gate to `position`, where the ring's half is now, and wakes a stage that waits for
-    /// it.
+    /// Moves the gate to `position`, the current position of the ring's half, and wakes a stage
+    /// that waits for the new position.
     #[inline]
     pub(super) fn move_to(&mut self, position: usize) {
         let by = position.wrapping_sub(self.seen);
@@ -58,7 +59,8 @@ impl Link {
         }
     }
 
-    /// Moves the gate by `by`, as the ring's half has moved, and wakes a stage that waits for it.
+    /// Moves the gate by `by`, as far as the ring's half has moved, and wakes a stage that waits
+    /// for the new position.
     #[inline]
     pub(super) fn move_by(&mut self, by: usize) {
         self.seen = self.seen.wrapping_add(by);
@@ -73,9 +75,9 @@ impl Link {
         }
     }
 
-    /// Wakes a stage at once if it can run beside this thread. A stage that rested on this very
-    /// core would only take this thread's place. It is woken when this thread has nothing more to
-    /// do.
+    /// Wakes a stage at once if it can run in parallel with this thread. A stage that rested on
+    /// this thread's core could run only in place of this thread. Such a stage is woken when this
+    /// thread has nothing more to do.
     #[cold]
     fn wake(&self, waiter: StageId) {
         let side = self.side.other();

@@ -1,20 +1,20 @@
-//! Batches directly from one channel into the next.
+//! Maps batches directly from one channel into the next.
 
 use garrick_core::ring;
 
 use super::{Receiver, Sender};
 
-/// Maps up to `max` values from `receiver` into `sender`, in place on both sides, and returns their
-/// number.
+/// Maps up to `max` values from `receiver` into `sender`, in place in both channels, and returns
+/// their number.
 ///
-/// The call takes as many values as are there and have room.
+/// The number of values is also limited by the values that are there and by the free slots.
 ///
 /// # Panics
 ///
-/// Panics if `map` panics. The results made before the panic are sent, and their inputs are
-/// dropped. The value that `map` panicked on stays, as the oldest. So each value was mapped and
-/// sent once, or is still there ([`ring::map_batch`]): a restarted stage
-/// ([`restarting`](crate::restarting)) goes on with it.
+/// Panics if `map` panics. The results from before the panic are sent, and their inputs are
+/// dropped. The value for which `map` panicked stays in the channel as the oldest value. So each
+/// value either was mapped and sent once, or is still in the channel ([`ring::map_batch`]). A
+/// [`restarting`](crate::restarting) stage goes on with that value.
 ///
 /// # Examples
 ///
@@ -41,13 +41,12 @@ pub fn map_batch<In, Out>(
     ring::map_batch(&mut input, &mut output, max, map)
 }
 
-/// Maps up to `max` values from `receiver` into `sender` and returns their number, like
-/// [`map_batch`], but passes each value to `map` by value. Use it for values that are moved on
-/// rather than read.
+/// Maps up to `max` values from `receiver` into `sender` by value, and returns their number. This
+/// is [`map_batch`] for a `map` that takes ownership of each value.
 ///
 /// # Panics
 ///
-/// Panics if `map` panics. The value that it panicked on is gone, since it was passed by value.
+/// Panics if `map` panics. The value for which it panicked is lost, since `map` owned it.
 ///
 /// # Examples
 ///

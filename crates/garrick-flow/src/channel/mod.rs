@@ -1,4 +1,4 @@
-//! Channels: a ring, and a gate at each end that counts how far the other end is.
+//! Channels. Each consists of a ring, and a gate at each end that counts how far the other end is.
 //!
 //! ```text
 //!   Sender   -- ring::Producer ==== slots ====> ring::Consumer --   Receiver
@@ -7,20 +7,21 @@
 //!      +-- watches the gate `taken` ------- moved by the receiver -----+
 //! ```
 //!
-//! The gates count what the rings publish, once per batch. They carry no type, so a stage that
-//! rests can look at any of its channels. They also serve as the channel's counters, and record if
-//! the channel is closed. An end closes its gate after its last batch, so an end that sees the
-//! close also sees the last batch.
+//! The gates count the values that the rings publish, once per batch. They do not depend on the
+//! type of the values, so a stage that rests can check any of its channels. They also serve as the
+//! channel's counters, and record that the channel is closed. An end closes its gate after its last
+//! batch, so the other end sees that batch no later than the close.
 //!
-//! If the ends of a channel are found on different threads, its values cycle through more memory
-//! than they need (`area.rs`).
+//! If the ends of a channel are used on different threads, the channel's values cycle through more
+//! memory than they need (`area.rs`).
 //!
-//! A waiting stage on another core is woken at once, and works beside the stage that woke it. A
-//! stage that rested on the same core would only displace the waking stage after each batch, and be
-//! displaced in turn. With small channels, thread switches would then take most of the time. So
-//! this wake-up is held back until the stage that owes it rests or ends; by then the channel is
-//! full or empty. It is also sent once that stage has taken a few more steps ([`Post::settle`]).
-//! The core is only a guess; a wrong guess delays a wake-up by these steps.
+//! A waiting stage on another core is woken at once, and runs in parallel with the stage that woke
+//! it. If it rested on the same core, the two stages would displace each other after each batch.
+//! With small channels, the thread switches would then take most of the time. So a wake-up on the
+//! same core is held back until the waking stage rests or ends. By then the channel is full or
+//! empty. The wake-up is also sent once the waking stage has taken a few more steps
+//! ([`Post::settle`]). The core of a resting stage is only a guess. A wrong guess delays a wake-up
+//! by these steps.
 
 mod area;
 mod batch;
@@ -70,8 +71,8 @@ pub(crate) struct Ends<T> {
     pub(crate) line: Arc<Line>,
 }
 
-/// Makes the halves of a ring as described by `slots`. Falls back to the plain area if there is no
-/// memory for the larger one.
+/// Creates the halves of a ring as described by `slots`. Falls back to the plain area if there is
+/// not enough memory for the larger one.
 fn halves<T>(slots: &Slots) -> Result<(ring::Producer<T>, ring::Consumer<T>), CapacityError> {
     let plain = || ring::try_channel(slots.capacity);
     if slots.compact {
@@ -81,7 +82,7 @@ fn halves<T>(slots: &Slots) -> Result<(ring::Producer<T>, ring::Consumer<T>), Ca
     ring::try_roomy_channel(slots.capacity, area).or_else(|_| plain())
 }
 
-/// Makes channel number `id` of a graph.
+/// Creates channel number `id` of a graph.
 pub(crate) fn new<T>(id: u32, slots: Slots, post: &Arc<Post>) -> Result<Ends<T>, CapacityError> {
     let (producer, consumer) = halves(&slots)?;
     let capacity = producer.capacity();
@@ -118,7 +119,7 @@ mod tests {
     use super::*;
     use crate::cache;
 
-    /// Makes the ends of a channel that fills a quarter of the second-level cache.
+    /// Creates the ends of a channel that fills a quarter of the second-level cache.
     fn ends(change: impl Fn(Slots) -> Slots) -> (Sender<u64>, Receiver<u64>) {
         let capacity = cache::second_level_bytes() / 4 / size_of::<u64>();
         let ends = new(0, change(Slots::of(capacity)), &Arc::new(Post::new()));
@@ -126,8 +127,8 @@ mod tests {
         (ends.sender, ends.receiver)
     }
 
-    /// Sends and takes values, taking on another thread if `apart`. Returns true if the ring then
-    /// cycles through all its slots.
+    /// Sends and takes values, taking on another thread if `apart`. Returns true if the ring cycles
+    /// through all its slots afterwards.
     fn spreads((mut sender, mut receiver): (Sender<u64>, Receiver<u64>), apart: bool) -> bool {
         let take = move || {
             assert_eq!(receiver.pop_each(2, |_| ()), 1);

@@ -1,4 +1,4 @@
-//! Keeping a gate in step with its ring, also across panics.
+//! Keeps the position of a gate equal to that of its ring, even if a panic unwinds.
 
 use std::ops::{Deref, DerefMut};
 
@@ -8,7 +8,7 @@ use super::link::Link;
 
 /// A half of a ring.
 pub(super) trait Half {
-    /// Returns the number of values that it has published or taken, wrapping.
+    /// Returns the number of values that this half has published or taken. The number wraps.
     fn position(&self) -> usize;
 }
 

@@ -10,10 +10,11 @@ use super::line::{Line, Side};
 use super::link::Link;
 use super::moving::Moving;
 
-/// The reading end of a channel; from [`Graph::channel`](crate::Graph::channel).
+/// The reading end of a channel. Created by [`Graph::channel`](crate::Graph::channel).
 ///
-/// Dropping it closes the channel: the sender sees [`is_closed`](crate::Sender::is_closed). Each
-/// method that takes values costs one fence, independent of the number of values, so take batches.
+/// Dropping the receiver closes the channel: [`Sender::is_closed`](crate::Sender::is_closed)
+/// returns true from then on. Each method that takes values costs one fence, independent of the
+/// number of values. So take values in batches.
 pub struct Receiver<T> {
     /// The ring's half.
     ring: ring::Consumer<T>,
@@ -32,8 +33,8 @@ impl<T> Receiver<T> {
         self.moving().try_pop()
     }
 
-    /// Copies the oldest values into the front of `values`, takes them from the channel, and
-    /// returns their number.
+    /// Moves the oldest values into the front of `values` by copying them, and returns their
+    /// number.
     #[inline]
     pub fn pop_slice(&mut self, values: &mut [T]) -> usize
     where
@@ -44,22 +45,24 @@ impl<T> Receiver<T> {
 
     /// Takes up to `max` values, oldest first, passes each to `each`, and returns their number.
     ///
-    /// If `each` panics, the values passed to it are gone and the rest stay.
+    /// If `each` panics, the values already passed to it are lost. The other values stay in the
+    /// channel.
     #[inline]
     pub fn pop_each(&mut self, max: usize, each: impl FnMut(T)) -> usize {
         self.moving().pop_each(max, each)
     }
 
-    /// Shows up to `max` values to `each`, oldest first, then drops them and returns their number.
+    /// Passes up to `max` values to `each` by reference, oldest first. Then drops them, and returns
+    /// their number.
     ///
-    /// The closure gets one slice, or two where the values wrap. If it panics, the slice that it
-    /// was given stays in the channel.
+    /// The closure is called with one slice, or with two if the values wrap around the end of the
+    /// ring. If it panics, the values of that slice stay in the channel.
     #[inline]
     pub fn consume_batch(&mut self, max: usize, each: impl FnMut(&[T])) -> usize {
         self.moving().consume_batch(max, each)
     }
 
-    /// Opens all values that are there for reading in place.
+    /// Opens all values that are in the channel for reading in place.
     ///
     /// # Examples
     ///
@@ -82,8 +85,8 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Returns the number of values that can be taken now. It can grow at any time, but shrinks
-    /// only when values are taken.
+    /// Returns the number of values that can be taken now. It can grow at any time. It shrinks only
+    /// when values are taken.
     #[inline]
     pub fn readable(&mut self) -> usize {
         self.ring.readable()
@@ -95,35 +98,35 @@ impl<T> Receiver<T> {
         self.ring.capacity()
     }
 
-    /// Returns the number of values in a batch. It is set by [`Slots::batch`](crate::Slots::batch).
-    /// The default is what stays in the cache, but at most half of the channel.
+    /// Returns the number of values in a batch. Set it with [`Slots::batch`](crate::Slots::batch).
+    /// By default, a batch is as large as the cache can hold, but at most half of the channel.
     #[inline]
     pub fn batch(&self) -> usize {
         self.link.line.batch
     }
 
-    /// Returns the number of values taken since the channel was made.
+    /// Returns the number of values taken since the channel was created.
     #[inline]
     pub fn taken(&self) -> u64 {
         self.link.mover.count()
     }
 
     /// Returns true if the sender is gone, or if the graph has closed a
-    /// [feedback](crate::Graph::feedback) channel. No values will come beyond those that are there
-    /// now.
+    /// [feedback](crate::Graph::feedback) channel. Values that are in the channel can still be
+    /// taken, but no more will be sent.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.link.line.is_over_for(Side::Receiver)
     }
 
-    /// Returns true if the sender is gone and everything it sent was taken. No values will come.
+    /// Returns true if the sender is gone and all its values were taken. No more values will come.
     #[inline]
     pub fn is_finished(&mut self) -> bool {
         // In this order: values seen before the close might not be the last ones.
         self.is_closed() && self.ring.readable() == 0
     }
 
-    /// Returns the ring's half, guarded so that the gate follows it.
+    /// Returns the ring's half in a guard that moves the gate along with it.
     #[inline]
     pub(super) fn moving(&mut self) -> Moving<'_, ring::Consumer<T>> {
         Moving::new(&mut self.ring, &mut self.link)

@@ -9,20 +9,20 @@ use std::task::{Wake, Waker};
 
 use super::line::{Line, Side};
 
-/// Waker for the futures in a stage: rings the bell at an end of a channel, and remembers that it
-/// did.
+/// Waker for the futures in a stage. It rings the bell at an end of a channel, and records that the
+/// future was woken.
 pub(crate) struct Ringer {
     /// The channel.
     line: Arc<Line>,
-    /// The end of the channel that the stage has.
+    /// The end of the channel that the stage uses.
     side: Side,
-    /// True while the future has something to do. Set by the thread that wakes it, taken by the
-    /// stage.
+    /// True if the future was woken and not polled since. Set by the thread that wakes it, and
+    /// reset by the stage.
     roused: AtomicBool,
 }
 
 impl Ringer {
-    /// Creates a ringer for a future that has not been polled yet, and its waker.
+    /// Creates a ringer for a future that has not been polled yet, and the waker for it.
     pub(crate) fn new(line: &Arc<Line>, side: Side) -> (Arc<Self>, Waker) {
         let ringer = Arc::new(Self {
             line: Arc::clone(line),
@@ -38,7 +38,7 @@ impl Ringer {
         self.roused.swap(false, Acquire)
     }
 
-    /// Marks the ringer for a new future, which has not been polled yet.
+    /// Marks the ringer as woken, for a new future that has not been polled yet.
     pub(crate) fn rouse(&self) {
         // Release: as in `wake_by_ref`.
         self.roused.store(true, Release);

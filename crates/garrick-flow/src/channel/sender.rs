@@ -10,11 +10,12 @@ use super::line::{Line, Side};
 use super::link::Link;
 use super::moving::Moving;
 
-/// The writing end of a channel; from [`Graph::channel`](crate::Graph::channel).
+/// The writing end of a channel. Created by [`Graph::channel`](crate::Graph::channel).
 ///
-/// Dropping it closes the channel: the receiver takes what was sent, and then sees
-/// [`is_finished`](crate::Receiver::is_finished). Each method that sends values costs one fence,
-/// independent of the number of values, so send batches.
+/// Dropping the sender closes the channel. The receiver can still take the values that were sent.
+/// After that, [`Receiver::is_finished`](crate::Receiver::is_finished) returns true. Each method
+/// that sends values costs one fence, independent of the number of values. So send values in
+/// batches.
 pub struct Sender<T> {
     /// The ring's half.
     ring: ring::Producer<T>,
@@ -29,8 +30,8 @@ impl<T> Sender<T> {
 
     /// Sends `value`.
     ///
-    /// A closed channel accepts values too, until it is full. Check [`is_closed`](Self::is_closed)
-    /// where that matters.
+    /// A closed channel accepts values until it is full. Check [`is_closed`](Self::is_closed) if
+    /// that matters.
     ///
     /// # Errors
     ///
@@ -40,7 +41,7 @@ impl<T> Sender<T> {
         self.moving().try_push(value)
     }
 
-    /// Copies values from the front of `values` as far as there is room, sends them, and returns
+    /// Copies values from the front of `values` until the channel is full, sends them, and returns
     /// their number.
     #[inline]
     pub fn push_slice(&mut self, values: &[T]) -> usize
@@ -53,17 +54,17 @@ impl<T> Sender<T> {
     /// Sends the values of an iterator until it ends or the channel is full, and returns their
     /// number.
     ///
-    /// The iterator is asked for a value only when there is a slot for it: pass `&mut iterator` to
-    /// keep the rest. If the iterator panics, the values that it yielded before are sent.
+    /// The next value is requested only if there is a slot for it. Pass `&mut iterator` to keep the
+    /// remaining values. If the iterator panics, the values that it yielded before are sent.
     #[inline]
     pub fn push_iter(&mut self, values: impl IntoIterator<Item = T>) -> usize {
         self.moving().push_iter(values)
     }
 
-    /// Sends `make(0)`, `make(1)`, ... as far as there is room, at most `max` values, and returns
-    /// their number.
+    /// Sends `make(0)`, `make(1)`, and so on until the channel is full, but at most `max` values.
+    /// Returns their number.
     ///
-    /// If `make` panics, the values that it made before are sent.
+    /// If `make` panics, the values that it returned before are sent.
     #[inline]
     pub fn produce_batch(&mut self, max: usize, make: impl FnMut(usize) -> T) -> usize {
         self.moving().produce_batch(max, make)
@@ -92,7 +93,7 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Returns the number of values that can be sent now. It can grow at any time, but shrinks only
+    /// Returns the number of values that can be sent now. It can grow at any time. It shrinks only
     /// when values are sent.
     #[inline]
     pub fn free(&mut self) -> usize {
@@ -105,14 +106,14 @@ impl<T> Sender<T> {
         self.ring.capacity()
     }
 
-    /// Returns the number of values in a batch. It is set by [`Slots::batch`](crate::Slots::batch).
-    /// The default is what stays in the cache, but at most half of the channel.
+    /// Returns the number of values in a batch. Set it with [`Slots::batch`](crate::Slots::batch).
+    /// By default, a batch is as large as the cache can hold, but at most half of the channel.
     #[inline]
     pub fn batch(&self) -> usize {
         self.link.line.batch
     }
 
-    /// Returns the number of values sent since the channel was made.
+    /// Returns the number of values sent since the channel was created.
     #[inline]
     pub fn sent(&self) -> u64 {
         self.link.mover.count()
@@ -125,14 +126,14 @@ impl<T> Sender<T> {
         self.link.line.is_over_for(Side::Sender)
     }
 
-    /// Returns the ring's half, guarded so that the gate follows it.
+    /// Returns the ring's half in a guard that moves the gate along with it.
     #[inline]
     pub(super) fn moving(&mut self) -> Moving<'_, ring::Producer<T>> {
         self.spread_if_due();
         Moving::new(&mut self.ring, &mut self.link)
     }
 
-    /// Spreads the values over all slots of the ring, once the ends were seen on different threads.
+    /// Spreads the values over all slots of the ring, once the ends were used on different threads.
     #[inline]
     fn spread_if_due(&mut self) {
         if self.link.spread_due {

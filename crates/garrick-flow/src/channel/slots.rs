@@ -1,4 +1,4 @@
-//! Description of a channel to be made.
+//! Description of a channel.
 
 /// Describes a channel: its capacity, and optionally its name and the size of its batches.
 ///
@@ -41,26 +41,27 @@ impl Slots {
         }
     }
 
-    /// Names the channel, for monitors and reports.
+    /// Sets the name of the channel, which monitors and reports show.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Sets the number of values in a batch: at least one, and at most what the channel holds.
+    /// Sets the number of values in a batch. It is at least one, and at most the capacity of the
+    /// channel.
     #[must_use]
     pub fn batch(mut self, values: usize) -> Self {
         self.batch = Some(values);
         self
     }
 
-    /// Limits the channel to the memory of its values.
+    /// Limits the channel to the memory that its values need.
     ///
-    /// By default, a channel whose values take at least an eighth of a core's second-level cache
-    /// can use more memory. Its values cycle through an area of at least twice that cache, as soon
-    /// as its ends were seen on different threads. That is up to twice as fast, but costs some MiB
-    /// per channel, which is too much for a graph with many such channels.
+    /// A channel is large if its values take at least an eighth of a core's second-level cache. By
+    /// default, the values of a large channel cycle through an area of at least twice that cache,
+    /// once the ends are used on different threads. That is up to twice as fast, but costs some MiB
+    /// per channel. Use `compact` in a graph with many large channels.
     #[must_use]
     pub fn compact(mut self) -> Self {
         self.compact = true;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::post::StageId;
 use crate::stage::Outcome;
 
-/// The stages that have ended, for threads that wait for the end.
+/// The stages that have ended. Threads can wait until all have ended.
 pub(super) struct Ended {
     state: Mutex<State>,
     /// Notified when the last stage has ended.
@@ -35,7 +35,7 @@ impl Ended {
         }
     }
 
-    /// Returns the closure that stage `id` calls at its end.
+    /// Returns a closure that stage `id` calls when it has ended.
     pub(super) fn listener(ended: &Arc<Self>, id: StageId) -> Box<dyn FnOnce(Outcome) + Send> {
         let ended = Arc::clone(ended);
         Box::new(move |outcome| {
@@ -93,7 +93,8 @@ impl Ended {
         }
     }
 
-    /// Sleeps until all stages have ended, but at most `timeout`. Returns true if they have ended.
+    /// Sleeps until all stages have ended, but for at most `timeout`. Returns true if they have
+    /// ended.
     pub(super) fn wait_timeout(&self, timeout: Duration) -> bool {
         let began = Instant::now();
         let mut state = self.lock();

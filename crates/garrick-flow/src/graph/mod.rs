@@ -1,4 +1,4 @@
-//! Graphs: built, then started.
+//! Graphs, which are built first and then started.
 
 mod ended;
 mod sample;
@@ -69,25 +69,25 @@ pub struct Graph {
     lines: Vec<Arc<Line>>,
     stages: Vec<Planned>,
     teams: Vec<Crew>,
-    /// Duration from which on a step counts as slow, if slow steps are counted.
+    /// Minimum duration of a slow step, if slow steps are counted.
     slow: Option<Duration>,
-    /// Time that a loop has left once the sources are told to end.
+    /// Time for which a loop may go on after the sources are stopped.
     grace: Duration,
 }
 
-/// Default grace of loops: long for messages that go round, short for a thread that waits for the
-/// end.
+/// Default grace of loops. It is long compared with the time that messages go round, and short for
+/// a thread that waits for the graph to stop.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// The reason a graph could not be started.
+/// Error returned by [`Graph::start`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
-    /// No thread could be started for a stage or team.
+    /// The thread of a stage or team could not be started.
     Thread {
         /// Name of the stage or team.
         name: String,
-        /// Reason the thread could not be started.
+        /// Reason why the thread could not be started.
         reason: garrick_sched::StartError,
     },
     /// Stages form a cycle, and none of its channels is marked as feedback.
@@ -118,12 +118,12 @@ impl Graph {
         }
     }
 
-    /// Makes a channel of at least the given number of values, rounded up to a power of two. Pass
-    /// [`Slots`] to set a name or the size of the batches as well.
+    /// Creates a channel for at least the given number of values, rounded up to a power of two.
+    /// Pass [`Slots`] to set a name or the size of the batches as well.
     ///
     /// # Errors
     ///
-    /// Returns [`CapacityError`] if the number is 0, or is more than memory can hold.
+    /// Returns [`CapacityError`] if the number is 0, or if the channel does not fit into memory.
     pub fn channel<T>(
         &mut self,
         slots: impl Into<Slots>,
@@ -134,8 +134,8 @@ impl Graph {
         Ok((ends.sender, ends.receiver))
     }
 
-    /// Makes `len` channels of one kind, for a stage that reads or writes several, indexed. If
-    /// `slots` has a name, each channel is named after it, followed by the channel's number.
+    /// Creates `len` channels of one type, for a stage that reads or writes several channels by
+    /// index. If `slots` has a name, each channel has that name, followed by its index.
     ///
     /// # Errors
     ///
@@ -169,27 +169,32 @@ impl Graph {
         Ok((Senders::new(senders), Receivers::new(receivers)))
     }
 
-    /// Marks the channels of these ends as feedback: they lead back to a stage that their messages
-    /// have already passed. [`start`](Self::start) refuses a cycle that has no marked channel.
+    /// Marks the channels of these ends as feedback. A feedback channel leads back to a stage that
+    /// its messages have already passed. [`start`](Self::start) refuses a cycle that has no marked
+    /// channel.
     ///
-    /// A feedback channel does not keep its reader open. The stages of its loop go on until all
+    /// A feedback channel does not keep the loop running. The stages of the loop go on until all
     /// other channels into the loop are closed and every message has left the loop. Then the graph
-    /// closes the loop's feedback channels. Both ends see that ([`Receiver::is_closed`],
-    /// [`Sender::is_closed`]), and the stages end in turn. A loop in which all stages rest because
-    /// all channels are full ends in the same way. The report then counts the messages left in it.
+    /// closes the loop's feedback channels. Both ends can check that ([`Receiver::is_closed`],
+    /// [`Sender::is_closed`]), and the stages end one after another. If all stages of a loop rest
+    /// because all channels are full, the loop is stopped in the same way. The report then counts
+    /// the messages left in it.
     ///
-    /// [`Running::stop`] does not wait for messages that never leave their loop. It closes the
-    /// feedback channels when the [grace](Self::grace) is over, with messages left in them. A stage
-    /// can check [`Cx::is_stopping`](crate::Cx::is_stopping) and let its messages out before that.
-    /// [`Running::overrule`] closes the feedback channels at once.
+    /// [`Running::stop`] does not wait for messages that never leave their loop. When the
+    /// [grace](Self::grace) is over, the graph closes the feedback channels, even if messages are
+    /// left in them. A stage can check [`Cx::is_stopping`](crate::Cx::is_stopping) and send its
+    /// messages out of the loop before that. [`Running::overrule`] closes the feedback channels at
+    /// once.
     ///
-    /// A loop can be so full that no stage in it has room. Give the feedback channel room for all
-    /// messages that can be under way, or let the stage that admits new messages hold back.
+    /// A loop can become so full that no stage in it can go on. Prevent that by a feedback channel
+    /// with room for all messages that can be in the loop at once. Alternatively, limit the number
+    /// of messages in the stage that admits new ones.
     ///
     /// The stages of the loop must declare their ends, as those of [`stages`](crate::stages) and
-    /// [`with_ends`](crate::with_ends) do. A stage that waits for time, for a future, or for room
-    /// in a channel that leads out keeps the loop going. A stage that waits for several messages,
-    /// by `wait_for`, receives fewer when the loop ends, and can send no more messages back.
+    /// [`with_ends`](crate::with_ends) do. While a stage waits for time, for a future, or for room
+    /// in a channel that leads out, the loop is not stopped. A stage that waits for several
+    /// messages with `wait_for` may receive fewer when the loop is stopped. It can send no more
+    /// messages back then.
     ///
     /// # Examples
     ///
@@ -235,10 +240,10 @@ impl Graph {
         }
     }
 
-    /// Sets how long loops may go on after all stages have agreed to a stop. The default is 10
-    /// seconds. After that, the graph closes their [feedback](Self::feedback) channels, with
-    /// messages left in them, and the stages end in turn. [`Duration::MAX`] waits until all
-    /// messages have left.
+    /// Sets how long loops may go on after all stages have agreed to stop. The default is 10
+    /// seconds. After that time, the graph closes the [feedback](Self::feedback) channels, even if
+    /// messages are left in them, and the stages end one after another. With [`Duration::MAX`],
+    /// loops go on until all messages have left them.
     ///
     /// # Examples
     ///
@@ -265,8 +270,8 @@ impl Graph {
         self.grace = grace;
     }
 
-    /// Counts the steps that take `from` or longer, in [`StageSample::slow_steps`]. Each step then
-    /// reads the clock, which costs tens of nanoseconds.
+    /// Counts the steps that take at least `from`, in [`StageSample::slow_steps`]. Each step then
+    /// reads the clock, which takes tens of nanoseconds.
     pub fn count_slow_steps(&mut self, from: Duration) {
         self.slow = Some(from);
     }
@@ -277,14 +282,14 @@ impl Graph {
         self.team(name.clone()).add(name, stage, false);
     }
 
-    /// Adds a source: a stage with its own thread that ends when the graph is stopped by
-    /// [`Running::stop`] or [`Cx::stop`](crate::Cx::stop).
+    /// Adds a source with its own thread. A source is a stage that ends when the graph is stopped
+    /// by [`Running::stop`] or [`Cx::stop`](crate::Cx::stop).
     pub fn source(&mut self, name: impl Into<String>, source: impl Stage) {
         let name = name.into();
         self.team(name.clone()).add(name, source, true);
     }
 
-    /// Adds a thread for several stages, which take turns.
+    /// Adds a thread that runs several stages, one step at a time.
     ///
     /// # Examples
     ///
@@ -313,9 +318,9 @@ impl Graph {
     ///
     /// - Stages form a cycle that is not marked by [`feedback`](Self::feedback).
     /// - A channel is marked as feedback, but the declared ends do not show that it leads back.
-    /// - A thread cannot be started, or the core that it is to be pinned to does not exist.
+    /// - A thread cannot be started, or cannot be pinned because its core does not exist.
     ///
-    /// No stage has run in any of these cases.
+    /// In all of these cases, no stage has run.
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! Watching a graph.
+//! Monitors, which read the state of a graph.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::channel::Line;
 use crate::stage::{LastPanic, Outcome, WorkReader};
 use crate::wait::Lines;
 
-/// The fixed facts and the counters of a stage.
+/// Constant properties and counters of a stage.
 pub(super) struct Member {
     pub(super) name: String,
     pub(super) team: String,
@@ -19,12 +19,12 @@ pub(super) struct Member {
     pub(super) last_panic: LastPanic,
 }
 
-/// Reads the state of a graph from any thread, at any time; from
+/// Reads the state of a graph from any thread, at any time. Created by
 /// [`Running::monitor`](crate::Running::monitor).
 ///
-/// Watching is pulled. Stages and channels only bump plain counters, a few instructions per batch,
-/// and the monitor reads them on demand. A monitor outlives its graph, and then shows how the graph
-/// ended.
+/// Stages and channels only increment counters, which takes a few instructions per batch. The
+/// monitor reads these counters on demand. It can be used after the graph has stopped, and then
+/// returns the final state.
 ///
 /// # Examples
 ///
@@ -73,8 +73,8 @@ impl Monitor {
         Self { view }
     }
 
-    /// Returns what was done so far. Each number is exact at some recent moment. No channel shows
-    /// more messages taken than sent.
+    /// Returns the state of all stages and channels. Each number was exact at some recent moment.
+    /// No channel has more messages taken than sent.
     pub fn sample(&self) -> Sample {
         let channels: Vec<_> = self.view.lines.iter().map(|line| look_at(line)).collect();
         let mut messages = vec![[0, 0]; self.view.members.len()];
@@ -126,7 +126,7 @@ impl Monitor {
         &self.view.lines
     }
 
-    /// Returns the report, now that all stages have ended.
+    /// Returns the report. All stages must have ended.
     pub(crate) fn report(&self) -> Report {
         let name_of = |stage| self.name_of(stage).to_owned();
         let failure = |(stage, message)| Failure {

@@ -1,4 +1,4 @@
-//! Starting a graph.
+//! Starts a graph.
 
 use std::sync::Arc;
 
@@ -24,15 +24,15 @@ pub(super) struct Planned {
     pub(super) stage: Box<dyn Startable>,
 }
 
-/// A stage of any type, before its start.
+/// A stage of any type, before it is started.
 pub(super) trait Startable: Send {
-    /// Declares which channel ends the stage has.
+    /// Declares the channel ends that the stage has.
     fn tell(&self, wiring: &mut Wiring);
 
-    /// Makes the stage's task, on a thread that has just been started.
+    /// Creates the stage's task, on a thread that has just been started.
     fn launch(self: Box<Self>, sponsor: &Handle, env: Env) -> Address<Wake>;
 
-    /// Turns it into a stage that the caller steps by hand.
+    /// Converts it into a stage that the caller steps by hand.
     fn by_hand(self: Box<Self>) -> AnyStage;
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct Opened {
     pub(crate) monitor: Monitor,
 }
 
-/// A stage with everything it needs to begin.
+/// A stage with everything it needs to start.
 struct Ready {
     team: usize,
     stage: Box<dyn Startable>,
@@ -103,7 +103,7 @@ struct Ready {
 }
 
 impl Opened {
-    /// Takes `graph` apart for stepping it by hand.
+    /// Takes `graph` apart, so that the caller can step its stages by hand.
     pub(crate) fn by_hand(graph: Graph) -> Result<(Self, Vec<(AnyStage, Env)>), StartError> {
         let shape = Shape::of(&graph)?;
         let (opened, stages) = Self::new(graph, shape);

@@ -1,4 +1,4 @@
-//! Results of a graph that has ended.
+//! Results of a graph that has stopped.
 
 use super::sample::{ChannelSample, Sample, StageSample};
 
@@ -11,11 +11,11 @@ pub struct Failure {
     pub message: String,
 }
 
-/// Results of a graph that has ended; from [`Running::join`](crate::Running::join) or
+/// Results of a graph that has stopped. Returned by [`Running::join`](crate::Running::join) and
 /// [`Running::abort`](crate::Running::abort).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// State and counters at the end.
+    /// Final state and counters.
     pub(super) totals: Sample,
     /// Stages that panicked.
     pub(super) failures: Vec<Failure>,
@@ -29,12 +29,12 @@ impl Report {
         &self.totals.stages
     }
 
-    /// Returns the first stage of that name.
+    /// Returns the first stage with that name.
     pub fn stage(&self, name: &str) -> Option<&StageSample> {
         self.totals.stages.iter().find(|stage| stage.name == name)
     }
 
-    /// Returns the channels in the order in which they were made.
+    /// Returns the channels in the order in which they were created.
     pub fn channels(&self) -> &[ChannelSample] {
         &self.totals.channels
     }
@@ -44,8 +44,8 @@ impl Report {
         &self.failures
     }
 
-    /// Returns the stages that were dropped before they had ended, by
-    /// [`Running::abort`](crate::Running::abort).
+    /// Returns the names of the stages that [`Running::abort`](crate::Running::abort) dropped
+    /// before they had ended.
     pub fn cut_short(&self) -> &[String] {
         &self.cut_short
     }

@@ -1,4 +1,4 @@
-//! A graph that runs.
+//! A graph that has been started.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::post::{Post, StageId, Wake};
 use crate::roll_call::{Answer, RollCall};
 use crate::vote::Vote;
 
-/// A running graph; from [`Graph::start`](crate::Graph::start). Dropping it ends the graph at once,
-/// like [`abort`](Self::abort).
+/// A running graph. Created by [`Graph::start`](crate::Graph::start). Dropping it stops the graph
+/// at once, like [`abort`](Self::abort).
 pub struct Running {
     /// The threads. Dropped first, since they use the fields below.
     sponsors: Vec<Sponsor>,
     /// Addresses and votes of the stages.
     post: Arc<Post>,
-    /// Asks the stages what they wait for.
+    /// Collects what the stages wait for.
     roll_call: Arc<RollCall>,
     /// The loops of the graph.
     loops: Loops,
@@ -30,14 +30,14 @@ pub struct Running {
     monitor: Monitor,
 }
 
-/// Stops a graph from any thread; from [`Running::stopper`].
+/// Stops a graph from any thread. Created by [`Running::stopper`].
 #[derive(Debug, Clone)]
 pub struct Stopper {
     post: Arc<Post>,
 }
 
 impl Stopper {
-    /// Ends the graph in order, once no stage objects; see [`Running::stop`].
+    /// Stops the graph in order, once no stage vetoes it. For details, see [`Running::stop`].
     pub fn stop(&self) {
         self.post.stop();
     }
@@ -60,15 +60,15 @@ impl Running {
         }
     }
 
-    /// Asks all stages if the graph may end. When all agree, the sources end, and then the rest of
-    /// the graph. Messages in flight are handled first.
+    /// Asks all stages to agree that the graph stops. When all have agreed, the sources end, and
+    /// then the other stages. Messages in flight are handled first.
     ///
     /// A stage agrees unless it calls [`Cx::veto`](crate::Cx::veto). Each stage is woken to take a
-    /// step and vote. While one stage objects, all go on, the sources too, and each later step is a
-    /// new vote.
+    /// step, and votes with that step. While a stage vetoes, all stages go on, including the
+    /// sources. With each later step, a stage votes again.
     ///
-    /// A loop ends when no message goes round in it any more, or when its
-    /// [grace](crate::Graph::grace) is over; see [`Graph::feedback`](crate::Graph::feedback).
+    /// A loop stops when there are no more messages in it, or when its [grace](crate::Graph::grace)
+    /// is over. For details, see [`Graph::feedback`](crate::Graph::feedback).
     ///
     /// # Examples
     ///
@@ -93,11 +93,11 @@ impl Running {
         self.post.stop();
     }
 
-    /// Ends the sources without a vote, even if a stage objects.
+    /// Stops the sources without asking the stages, even if a stage vetoes.
     ///
     /// Messages in flight are handled first, except in loops. The
-    /// [feedback](crate::Graph::feedback) channels of loops are closed at once, and a stage that
-    /// finds one closed may end with messages left.
+    /// [feedback](crate::Graph::feedback) channels of loops are closed at once. A stage that finds
+    /// such a channel closed may end while it has messages left.
     pub fn overrule(&self) {
         let lines = self.monitor.lines();
         for each in self.loops.iter() {
@@ -106,12 +106,12 @@ impl Running {
         self.post.overrule();
     }
 
-    /// Ends the graph at once. Each stage is dropped after the step under way, together with the
-    /// messages in its channels. The report lists the stages that were [cut
+    /// Stops the graph at once. Each stage is dropped when it has returned from its current step,
+    /// together with the messages in its channels. The report lists the stages that were [cut
     /// short](Report::cut_short), and counts the messages [left](crate::ChannelSample::left) in
     /// each channel.
     ///
-    /// A step that never ends cannot be ended from outside: then this method does not return.
+    /// A step cannot be interrupted. If a step never returns, neither does this method.
     ///
     /// # Examples
     ///
@@ -137,7 +137,7 @@ impl Running {
         self.monitor.report()
     }
 
-    /// Makes a handle that stops the graph from another thread.
+    /// Creates a handle that stops the graph from another thread.
     pub fn stopper(&self) -> Stopper {
         Stopper {
             post: Arc::clone(&self.post),
@@ -152,12 +152,13 @@ impl Running {
         self.monitor.report()
     }
 
-    /// Waits until all stages have ended, but at most `timeout`, and returns the report.
+    /// Waits until all stages have ended, but for at most `timeout`, and returns the report.
     ///
     /// # Errors
     ///
-    /// Returns [`Unended`] if the timeout is over. It gives the graph back, and lists the stages
-    /// that have not ended with the reason: a veto, or the channel that the stage waits for.
+    /// Returns [`Unended`] if the stages have not ended by then. The error contains the graph, and
+    /// lists the stages that have not ended. For each of them it names the reason: a veto, or the
+    /// channel that the stage waits for.
     ///
     /// # Examples
     ///
@@ -194,13 +195,14 @@ impl Running {
         })
     }
 
-    /// Waits until all stages have ended, but at most `timeout`. Returns true if they have ended.
+    /// Waits until all stages have ended, but for at most `timeout`. Returns true if they have
+    /// ended.
     pub fn wait_timeout(&self, timeout: Duration) -> bool {
         self.monitor.ended().wait_timeout(timeout)
     }
 
-    /// Asks all stages that have not ended for the reason. The call takes as long as the slowest
-    /// step under way, but at most a fifth of a second.
+    /// Returns the stages that have not ended, each with the reason. The call takes as long as the
+    /// slowest step that is running, but at most 200 milliseconds.
     pub fn stragglers(&self) -> Vec<Straggler> {
         let stages = self.monitor.stages();
         let answers = self
@@ -228,12 +230,13 @@ impl Running {
         }
     }
 
-    /// Makes a monitor: it reads the graph's state from any thread, also after the graph has ended.
+    /// Creates a monitor, which reads the graph's state from any thread, even after the graph has
+    /// stopped.
     pub fn monitor(&self) -> Monitor {
         self.monitor.clone()
     }
 
-    /// Returns what was done so far; see [`Monitor::sample`].
+    /// Returns the state of all stages and channels, like [`Monitor::sample`].
     pub fn totals(&self) -> Sample {
         self.monitor.sample()
     }

@@ -3,7 +3,7 @@
 /// The state of a stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StageState {
-    /// The stage is at work, or rests.
+    /// The stage works or rests.
     Running,
     /// The stage has ended normally, or was dropped with its graph.
     Ended,
@@ -22,28 +22,29 @@ pub struct StageSample {
     pub core: Option<usize>,
     /// State of the stage.
     pub state: StageState,
-    /// Number of steps that the stage took.
+    /// Number of steps that the stage has taken.
     pub steps: u64,
-    /// Number of times the stage went to rest, to be woken later.
+    /// Number of times that the stage has gone to rest, to be woken later.
     pub rests: u64,
-    /// Number of messages that the stage took, over all channels.
+    /// Number of messages that the stage has taken, over all channels.
     pub messages_in: u64,
-    /// Number of messages that the stage sent, over all channels.
+    /// Number of messages that the stage has sent, over all channels.
     pub messages_out: u64,
     /// Time that the stage was busy, in nanoseconds.
     ///
-    /// A stage with its own thread is busy from being woken until it rests. A stage of a team is
-    /// busy from the end of the previous step on its thread, of any stage, to the end of its own
-    /// step. This is wall-clock time: it includes time in which the system ran other threads on the
-    /// core. The value lags by about a millisecond, or by the step under way if that is longer.
+    /// A stage with its own thread is busy from the time it is woken until it rests. A stage of a
+    /// team is busy from the previous step on its thread, of any stage, until it has returned from
+    /// its own step. This is wall-clock time, so it includes time in which the system ran other
+    /// threads on the core. The value lags by about a millisecond, or by the current step if that
+    /// takes longer.
     pub busy_nanos: u64,
-    /// Number of slow steps, if they are counted; see
+    /// Number of slow steps, if they are counted by
     /// [`Graph::count_slow_steps`](crate::Graph::count_slow_steps).
     pub slow_steps: u64,
-    /// Number of times the stage was restarted after a failure.
+    /// Number of times that the stage was restarted after a panic.
     pub restarts: u64,
-    /// Message of the last panic after which the stage was restarted; see
-    /// [`restarting`](crate::restarting).
+    /// Message of the last panic after which the [`restarting`](crate::restarting) stage was
+    /// restarted.
     pub last_panic: Option<String>,
 }
 
@@ -52,29 +53,33 @@ pub struct StageSample {
 pub struct ChannelSample {
     /// Name of the channel, if it was set by [`Slots::named`](crate::Slots::named).
     pub name: Option<String>,
-    /// Type of the channel's messages, in the form of [`std::any::type_name`].
+    /// Type of the channel's messages, as returned by [`std::any::type_name`].
     pub message: &'static str,
     /// Number of the channel's slots.
     pub capacity: u64,
     /// Number of messages sent.
     pub sent: u64,
-    /// Number of messages taken; never more than `sent`.
+    /// Number of messages taken. Never more than `sent`.
     pub taken: u64,
-    /// The stage that sends, as an index into [`Sample::stages`].
+    /// Stage that sends, as an index into [`Sample::stages`].
     ///
-    /// Known from the start if the stage has [declared](crate::Stage::wiring) the end, else once it
-    /// has sent. `None` if the messages are sent from outside the graph.
+    /// If the stage has [declared](crate::Stage::wiring) the end, the index is known from the
+    /// start. Otherwise it is known once the stage has sent a message. `None` if the messages are
+    /// sent from outside the graph.
     pub from: Option<usize>,
-    /// The stage that takes, as an index into [`Sample::stages`]. Known from the start if the stage
-    /// has [declared](crate::Stage::wiring) the end, else once it has taken. `None` if the messages
-    /// are taken outside the graph.
+    /// Stage that receives, as an index into [`Sample::stages`].
+    ///
+    /// If the stage has [declared](crate::Stage::wiring) the end, the index is known from the
+    /// start. Otherwise it is known once the stage has taken a message. `None` if the messages are
+    /// taken outside the graph.
     pub to: Option<usize>,
-    /// Counts of sent batches by size: entry `k` counts those of `2^k` to `2^(k+1) - 1` messages.
-    /// Zeros at the end are left out.
+    /// Numbers of sent batches by size. Entry `k` counts the batches of `2^k` to `2^(k+1) - 1`
+    /// messages. Trailing zeros are omitted.
     pub batches: Vec<u64>,
-    /// Number of times the sending stage went to rest because there was too little room.
+    /// Number of times that the sending stage has gone to rest because there was too little room.
     pub sender_stalls: u64,
-    /// Number of times the receiving stage went to rest because there were too few messages.
+    /// Number of times that the receiving stage has gone to rest because there were too few
+    /// messages.
     pub receiver_stalls: u64,
     /// True if the channel is marked by [`Graph::feedback`](crate::Graph::feedback).
     pub feedback: bool,
@@ -83,17 +88,17 @@ pub struct ChannelSample {
 }
 
 impl ChannelSample {
-    /// Returns the number of messages sent and not taken.
+    /// Returns the number of messages that were sent and not taken.
     pub fn left(&self) -> u64 {
         self.sent - self.taken
     }
 }
 
-/// State and counters of a graph; from [`Monitor::sample`](crate::Monitor::sample).
+/// State and counters of a graph. Returned by [`Monitor::sample`](crate::Monitor::sample).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample {
     /// The stages in the order in which they were added.
     pub stages: Vec<StageSample>,
-    /// The channels in the order in which they were made.
+    /// The channels in the order in which they were created.
     pub channels: Vec<ChannelSample>,
 }

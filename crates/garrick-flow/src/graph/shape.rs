@@ -1,4 +1,4 @@
-//! The shape of a graph, from the ends that its stages declare: cycles, and intended loops.
+//! The shape of a graph, according to the ends that its stages declare: cycles, and intended loops.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) struct Shape {
     components: Vec<usize>,
     /// For each stage, true if it is a source.
     sources: Vec<bool>,
-    /// Time that a loop has left once the sources are told to end.
+    /// Time for which a loop may go on after the sources are stopped.
     grace: Nanos,
 }
 
@@ -74,7 +74,7 @@ impl Shape {
         })
     }
 
-    /// Passes the declared ends to the channels and the post, and makes the loops.
+    /// Passes the declared ends to the channels and the post, and creates the loops.
     pub(super) fn open(self, post: &Post, lines: &Lines) -> Looped {
         for (line, users) in lines.iter().zip(&self.users) {
             for (side, user) in [Side::Sender, Side::Receiver].into_iter().zip(users) {
@@ -122,7 +122,7 @@ impl Shape {
     }
 }
 
-/// The parts of a loop.
+/// The stages and channels of a loop.
 #[derive(Default)]
 struct Parts {
     members: Vec<Member>,
@@ -155,7 +155,7 @@ impl Parts {
     }
 }
 
-/// Asks the stages which ends they have.
+/// Collects the ends that the stages declare.
 fn users(graph: &Graph) -> Vec<[Option<StageId>; 2]> {
     let mut users = vec![[None; 2]; graph.lines.len()];
     for (stage, planned) in (0..).zip(&graph.stages) {

@@ -5,18 +5,18 @@ use std::fmt;
 
 use super::Running;
 
-/// The reason a stage has not ended.
+/// The reason why a stage has not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Because {
-    /// The stage votes against the end of the graph, with this reason.
+    /// The stage vetoes that the graph stops, for this reason.
     Vetoes(String),
     /// The stage waits for this.
     Waits(String),
     /// The stage has something to do.
     Works,
     /// The stage did not answer in time. Its own step, or the step of another stage on its thread,
-    /// takes long or never ends.
+    /// takes long or never returns.
     DoesNotAnswer,
 }
 
@@ -25,11 +25,11 @@ pub enum Because {
 pub struct Straggler {
     /// Name of the stage.
     pub stage: String,
-    /// Reason it has not ended.
+    /// Reason why it has not ended.
     pub because: Because,
 }
 
-/// Error of a graph that did not end in time; from
+/// Error of a graph that did not stop in time. Returned by
 /// [`Running::join_timeout`](crate::Running::join_timeout).
 #[derive(Debug)]
 pub struct Unended {

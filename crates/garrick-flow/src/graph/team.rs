@@ -1,4 +1,4 @@
-//! Threads, and the stages on them.
+//! Threads, and the stages that run on them.
 
 use garrick_sched::Sponsor;
 
@@ -42,7 +42,7 @@ impl Crew {
     }
 }
 
-/// A thread that several stages share; from [`Graph::team`].
+/// A thread that several stages share. Created by [`Graph::team`].
 #[derive(Debug)]
 pub struct Team<'a> {
     /// The graph, whose last crew is this team.
@@ -74,11 +74,11 @@ impl<'a> Team<'a> {
         self
     }
 
-    /// Sets the size of the thread's stack, 64 KiB to 1 GiB. With any other size, [`Graph::start`]
-    /// returns an error.
+    /// Sets the size of the thread's stack, from 64 KiB to 1 GiB. With any other size,
+    /// [`Graph::start`] returns an error.
     ///
-    /// The default is the standard library's: 2 MiB, or the value of the environment variable
-    /// `RUST_MIN_STACK`. Steps that recurse deeply need more.
+    /// The default is that of the standard library: 2 MiB, or the value of the environment variable
+    /// `RUST_MIN_STACK`. Use a larger stack for steps that recurse deeply.
     ///
     /// # Examples
     ///

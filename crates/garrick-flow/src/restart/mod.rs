@@ -1,8 +1,8 @@
-//! Stages that restart when they fail, with their channels as they were.
+//! Stages that restart when they panic, with their channels intact.
 //!
-//! A step works with two parts. The *state* is made by a closure. It is made anew after a panic,
-//! which may leave it in any shape. The *kept* part outlives the panic: the channel ends, and
-//! anything else that the next state needs.
+//! A step works with two parts. The *state* is created by a closure. It is created again after a
+//! panic, since the panic may have left the old state inconsistent. The *kept* part outlives the
+//! panic. It consists of the channel ends, and anything else that the next state needs.
 //!
 //! ```text
 //!             kept: Receiver, Sender, ...
@@ -17,12 +17,12 @@
 //! # What a panic loses
 //!
 //! A message is safe as long as it is in the channel. A message that was peeked at and not advanced
-//! over stays. A message that was poked and not committed is taken back. The guards do both while
-//! the panic unwinds. A message that was taken by value (`try_pop`, `pop_each`, `map_batch_owned`)
-//! belongs to the state, and is lost with it.
+//! over stays in the channel. A message that was poked and not committed is not sent. The guards
+//! ensure both while the panic unwinds. A message that was taken by value (`try_pop`, `pop_each`,
+//! `map_batch_owned`) is lost with the state that owns it.
 //!
 //! So a step loses nothing if it peeks, works, commits its output, and advances its input, in this
-//! order. It sends nothing twice if nothing can panic between the last two.
+//! order. It sends nothing twice if nothing can panic between commit and advance.
 //! [`map_batch`](crate::map_batch) does all four in one call.
 
 mod policy;
@@ -37,38 +37,40 @@ use crate::{Cx, Ends, Stage, Wait, Wiring};
 
 pub use policy::Restarts;
 
-/// A stage that restarts when it fails; from [`restarting`].
+/// A stage that restarts when it panics. Created by [`restarting`].
 pub struct Restarting<E, S, M, F> {
     /// The part that outlives a panic.
     kept: E,
-    /// Makes a state.
+    /// Creates a state.
     make: M,
     /// Takes a step with the state.
     step: F,
     /// Limit and delay of the restarts.
     policy: Restarts,
-    /// The state, and the time at which it was made; `None` before the first step and between a
+    /// The state, and the time at which it was created. `None` before the first step, and between a
     /// panic and the next start.
     up: Option<(S, Nanos)>,
-    /// Time at which the next state is to be made.
+    /// Time at which the next state is to be created.
     due: Nanos,
-    /// Declares the channel ends in the kept part, if it can.
+    /// Declares the channel ends in the kept part. Does nothing before [`Restarting::telling`] is
+    /// called.
     tell: fn(&E, &mut Wiring),
 }
 
-/// Makes a stage that restarts when it panics, with its channels intact.
+/// Creates a stage that restarts when it panics, with its channels intact.
 ///
 /// `kept` is the part that outlives a panic: channel ends, and anything else that the next state
-/// needs. `make` makes a state from it, before the first step and after each panic. `step` is a
-/// [`Stage::step`] that borrows both, and changes only these two.
+/// needs. `make` creates a state from it, before the first step and after each panic. `step` is a
+/// [`Stage::step`] that borrows both parts and changes nothing else.
 ///
-/// A panic in either closure counts as a failure. [`Restarting::policy`] limits the restarts.
-/// Beyond the limit the stage fails like any other: the panic ends it, and is listed in
+/// A panic in either closure counts as a failure. [`Restarting::policy`] limits the number of
+/// restarts. Beyond the limit the stage fails like any other: it ends, and is listed in
 /// [`Report::failures`](crate::Report::failures).
 ///
 /// # Examples
 ///
-/// A step that fails now and then, and loses nothing. The value it failed on is still there:
+/// This step fails now and then, and loses nothing. The value for which it failed is still in the
+/// channel:
 ///
 /// ```
 /// use garrick_flow::{Graph, Restarts, Wait, map_batch, restarting, stages};
@@ -109,8 +111,8 @@ pub struct Restarting<E, S, M, F> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A step written by hand. Between `commit` and `advance`, only the `Drop` of a value that is
-/// advanced over can panic, and by then the value has left the channel:
+/// This step works by hand. Between `commit` and `advance`, only the `Drop` of a value can panic,
+/// and by then `advance` has removed that value from the channel:
 ///
 /// ```
 /// use garrick_flow::{Cx, Receiver, Sender, Wait};
@@ -154,15 +156,15 @@ where
 }
 
 impl<E, S, M, F> Restarting<E, S, M, F> {
-    /// Sets how often the stage may be restarted, and when. The default is [`Restarts::default`].
+    /// Sets how often and when the stage is restarted. The default is [`Restarts::default`].
     #[must_use]
     pub fn policy(mut self, policy: Restarts) -> Self {
         self.policy = policy;
         self
     }
 
-    /// Makes the stage declare the channel ends in its kept part, see [`Stage::wiring`]. A stage in
-    /// a loop must do so, see [`Graph::feedback`](crate::Graph::feedback).
+    /// Makes the stage declare the channel ends in its kept part, as described in
+    /// [`Stage::wiring`]. A stage in a [feedback](crate::Graph::feedback) loop must do so.
     ///
     /// # Examples
     ///
@@ -189,7 +191,7 @@ impl<E, S, M, F> Restarting<E, S, M, F> {
         self
     }
 
-    /// Prepares the next start, or fails.
+    /// Prepares the next start, or panics if the policy allows no more restarts.
     #[cold]
     fn recover(&mut self, words: String, cx: &mut Cx<'_>) -> Wait {
         let now = cx.now();

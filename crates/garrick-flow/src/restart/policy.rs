@@ -7,10 +7,10 @@ use garrick_sched::Nanos;
 
 /// Default number of restarts that are allowed.
 const RESTARTS_MAX: usize = 3;
-/// Default time in which the restarts are counted.
+/// Default period in which the restarts are counted.
 const WITHIN: Duration = Duration::from_secs(5);
 
-/// Limit of a stage's restarts before it fails for good, and the delay of each.
+/// Limit of a stage's restarts, and the delay before each.
 ///
 /// The default is three restarts in five seconds, without a delay.
 ///
@@ -28,15 +28,15 @@ const WITHIN: Duration = Duration::from_secs(5);
 pub struct Restarts {
     /// Counts restarts; `None` if there is no limit.
     intensity: Option<Intensity>,
-    /// Delay of each restart.
+    /// Delay before each restart.
     backoff: Backoff,
-    /// Number of restarts since the stage was last up for long.
+    /// Number of restarts since the stage last ran for a long time.
     streak: u32,
 }
 
 impl Restarts {
-    /// Allows at most `count` restarts within any time of length `within`. The stage fails instead
-    /// of one restart more.
+    /// Allows at most `count` restarts within any period of length `within`. The next panic in that
+    /// period makes the stage fail.
     #[must_use]
     pub fn at_most(count: usize, within: Duration) -> Self {
         Self {
@@ -45,8 +45,8 @@ impl Restarts {
         }
     }
 
-    /// Allows any number of restarts. Add a delay with [`backoff`](Self::backoff): a stage that
-    /// always fails otherwise keeps a core busy.
+    /// Allows any number of restarts. Add a delay with [`backoff`](Self::backoff). Without one, a
+    /// stage that always panics keeps a core busy.
     #[must_use]
     pub fn unlimited() -> Self {
         Self {
@@ -63,8 +63,8 @@ impl Restarts {
         self
     }
 
-    /// Counts a restart at `now` of a stage that was up since `up_since`. Returns the delay of the
-    /// restart, or the reason that there must be none. `random` is any number.
+    /// Counts a restart at `now` of a stage that has run since `up_since`. Returns the delay of the
+    /// restart, or the reason why the stage must not be restarted. `random` is any number.
     pub(super) fn next(
         &mut self,
         now: Nanos,

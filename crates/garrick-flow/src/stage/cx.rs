@@ -10,7 +10,7 @@ use crate::post::{Post, Wake};
 /// Source of the time.
 #[derive(Clone, Copy)]
 pub(crate) enum Clock<'a> {
-    /// The world of the stage's sponsor.
+    /// The clock of the world that the stage's sponsor runs in.
     Turn(&'a Turn<'a, Wake>),
     /// A time set by a test.
     Fixed(Nanos),
@@ -25,7 +25,7 @@ impl Clock<'_> {
     }
 }
 
-/// The context of a step: the time, and the graph around the stage.
+/// The context of a step: the time, and access to the stage's graph.
 pub struct Cx<'a> {
     /// The time.
     clock: Clock<'a>,
@@ -45,24 +45,26 @@ impl<'a> Cx<'a> {
         self.clock.now()
     }
 
-    /// Asks all stages if the graph may end, like [`Running::stop`](crate::Running::stop). When all
-    /// agree, the sources end, and then the rest of the graph, in order.
+    /// Asks all stages to agree that the graph stops, like [`Running::stop`](crate::Running::stop).
+    /// When all have agreed, the sources end, and then the other stages in order.
     pub fn stop(&self) {
         self.post.stop();
     }
 
-    /// Returns true if the graph is to stop. Stages need not check this: a stage that does not
-    /// [`veto`](Self::veto) agrees to the end, and sources are ended.
+    /// Returns true if a stop of the graph was requested. Stages need not check this. A stage that
+    /// does not [`veto`](Self::veto) agrees to stop, and sources are stopped by the graph.
     pub fn is_stopping(&self) -> bool {
         self.post.is_stopping()
     }
 
-    /// Votes against the end of the graph, for this `reason`.
+    /// Votes against stopping the graph, for the given `reason`.
     ///
-    /// The vote holds until the next step, which has to repeat it, or else agrees. While no stop
-    /// was requested, this does nothing, and costs one look.
+    /// The vote is taken when a stop was requested, by [`Running::stop`](crate::Running::stop) for
+    /// example. The veto holds until the next step, which must repeat it, or else the stage agrees.
+    /// If no stop was requested, this method only reads a flag.
     ///
-    /// Make sure that there is a next step: the stage must wait for the event that ends the reason.
+    /// Make sure that there is a next step: the stage must wait for the event that removes the
+    /// reason.
     ///
     /// # Examples
     ///

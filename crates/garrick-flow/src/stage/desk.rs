@@ -1,4 +1,4 @@
-//! Records of a stage's steps: its vote and its restarts.
+//! Records of a stage's steps: its votes and its restarts.
 
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,32 +23,32 @@ impl LastPanic {
     }
 }
 
-/// Results of one stage's steps, besides their waits.
+/// Results of one stage's steps, apart from their waits.
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
     /// Number of the stage.
     pub(crate) id: StageId,
-    /// Vote of the step under way on the end of the graph.
+    /// Vote of the current step on stopping the graph.
     pub(crate) ballot: Paper,
-    /// True if the stage was restarted in the step under way, and the restart is not counted yet.
+    /// True if the stage was restarted in the current step, and the restart is not counted yet.
     is_new: bool,
     /// Message of the panic before the last restart. Written by the steps, read by monitors.
     last_panic: LastPanic,
-    /// Message with which the next step is to panic, set by a test.
+    /// Message of the panic that a test has requested for the next step.
     fault: Option<String>,
 }
 
-/// Vote of a step on the end of the graph.
+/// Vote of a step on stopping the graph.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) enum Paper {
-    /// The stage was not asked: its vote does not count.
+    /// The stage was not asked, so its vote does not count.
     #[default]
     NotAsked,
-    /// The stage agrees, as it has not said otherwise.
+    /// The stage agrees, since it has not vetoed.
     Agrees,
-    /// The stage objects, for this reason.
+    /// The stage vetoes, for this reason.
     Against(String),
-    /// The stage is not up, so it does not vote.
+    /// The stage does not vote, since it is waiting for its restart.
     Abstains,
 }
 
@@ -72,14 +72,14 @@ impl Desk {
         std::mem::take(&mut self.is_new)
     }
 
-    /// Votes against the end, if the end was requested.
+    /// Votes against stopping, if a stop was requested.
     pub(crate) fn veto(&mut self, reason: impl Display) {
         if self.ballot != Paper::NotAsked {
             self.ballot = Paper::Against(reason.to_string());
         }
     }
 
-    /// Withdraws the vote of a stage that is not up.
+    /// Withdraws the vote of a stage that is waiting for its restart.
     pub(crate) fn abstain(&mut self) {
         if self.ballot != Paper::NotAsked {
             self.ballot = Paper::Abstains;
@@ -92,7 +92,7 @@ impl Desk {
         self.is_new = true;
     }
 
-    /// Makes the next step panic with `words`, or cancels that.
+    /// Makes the next step panic with `words`. `None` cancels that.
     pub(crate) fn set_fault(&mut self, words: Option<String>) {
         self.fault = words;
     }

@@ -20,14 +20,14 @@ use crate::wiring::Wiring;
 
 /// A part of a pipeline: a state that owns channel ends, and a step.
 ///
-/// A step looks at its channels, does what can be done now, and returns what it waits for. It must
-/// not block, since the other stages of its team would wait with it. A step may come before its
-/// wait is over, so it must check its channels itself. A closure that returns a [`Wait`] is a
-/// stage.
+/// A step checks its channels, does what can be done now, and returns what it waits for. A step
+/// must not block, since it would block the other stages of its team as well. A step may be taken
+/// before its wait is over, so it must check its channels itself. Any closure that returns a
+/// [`Wait`] is a stage.
 ///
 /// # Examples
 ///
-/// A stage that adds up pairs of neighbours:
+/// This stage adds up pairs of neighbours:
 ///
 /// ```
 /// use garrick_flow::{Cx, Graph, Receiver, Sender, Stage, Wait, stages};
@@ -69,12 +69,13 @@ pub trait Stage: Send + 'static {
     /// Does what can be done now, and returns what to wait for.
     fn step(&mut self, cx: &mut Cx<'_>) -> Wait;
 
-    /// Declares which channel ends the stage has, before its first step; none by default.
+    /// Declares the channel ends that the stage has. The default declares none.
     ///
-    /// The declared ends show [`Graph::start`](crate::Graph::start) the shape of the graph, so that
-    /// it can refuse unintended cycles. The ends of a stage that declares none are seen when it
-    /// uses them. If the use of an end then closes such a cycle, the stage fails. A closure cannot
-    /// declare its ends; [`with_ends`](crate::with_ends) makes a stage of a closure that does.
+    /// The graph calls this before the first step. With the declared ends,
+    /// [`Graph::start`](crate::Graph::start) knows the shape of the graph, so that it can refuse
+    /// unintended cycles. An end that is not declared is detected when the stage uses it. If that
+    /// use closes a cycle, the stage fails. A closure cannot declare its ends. Use
+    /// [`with_ends`](crate::with_ends) to create a stage from a closure and declared ends.
     ///
     /// # Examples
     ///

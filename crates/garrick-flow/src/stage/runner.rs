@@ -1,5 +1,5 @@
-//! Runs a stage, and checks if its next step is due: shared by stages on threads and stages stepped
-//! by hand.
+//! Runs a stage, and checks if its next step is due. Used for stages on threads and for stages
+//! stepped by hand.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(crate) enum Outcome {
 pub(crate) struct Env {
     /// Number of the stage.
     pub(crate) id: StageId,
-    /// True if the stage ends when the graph is to stop.
+    /// True if the stage ends as soon as the graph is to stop.
     pub(crate) is_source: bool,
     /// The channels of the graph.
     pub(crate) lines: Lines,
@@ -41,26 +41,26 @@ pub(crate) struct Env {
     pub(crate) in_loop: Option<usize>,
     /// Addresses and votes of the stages.
     pub(crate) post: Arc<Post>,
-    /// Collects the answers to the question what stages wait for.
+    /// Collects what the stages wait for.
     pub(crate) roll_call: Arc<RollCall>,
     /// Vote and restart records of the stage.
     pub(crate) desk: Desk,
     /// Counters of the stage.
     pub(crate) work: Work,
-    /// Called once at the end, after the stage was dropped.
+    /// Called once, after the stage has ended and was dropped.
     pub(crate) on_end: Box<dyn FnOnce(Outcome) + Send>,
 }
 
 impl Env {
-    /// Passes the stage's state on to its loop, if there is one.
+    /// Reports the stage's state to its loop, if it is in one.
     fn pace(&self, pace: Pace) {
         if let Some(number) = self.in_loop {
             self.loops[number].set(self.id, pace);
         }
     }
 
-    /// Checks if a loop comes to its end with this stage, which may have been the last to send into
-    /// it.
+    /// Checks if a loop can stop now that this stage has ended. The stage may have been the last to
+    /// send into that loop.
     fn look_at_loops(&self) {
         for each in self.loops.iter() {
             each.look(&self.lines, &self.post);
@@ -70,17 +70,17 @@ impl Env {
 
 /// Steps a stage.
 pub(crate) struct Runner<S: Stage> {
-    /// The stage; `None` once it has ended.
+    /// The stage. `None` once it has ended.
     stage: Option<S>,
-    /// The stage's graph; `None` once the end was reported.
+    /// The stage's graph. `None` once it was notified that the stage has ended.
     env: Option<Env>,
     /// The wait that the last step returned.
     wait: Wait,
-    /// The vote that the stage cast last; not asked until the first vote.
+    /// The vote that the stage cast last. [`Paper::NotAsked`] before the first vote.
     vote: Paper,
     /// True while the stage's loop counts it as resting.
     rests: bool,
-    /// End of the grace of the stage's loop, once the grace has begun.
+    /// Time at which the grace of the stage's loop is over, once the grace has begun.
     grace: Cell<Option<Nanos>>,
     /// Outcome if the stage ends now.
     outcome: Outcome,
@@ -104,8 +104,8 @@ impl<S: Stage> Runner<S> {
         self.env.as_mut()
     }
 
-    /// Checks whether the next step is due: because the wait is over, or because the end of the
-    /// graph is put to the vote.
+    /// Checks whether the next step is due. It is due if the wait is over, or if the stage has to
+    /// vote on stopping the graph.
     pub(crate) fn look(&self, now: impl Fn() -> Nanos) -> Verdict {
         let Some(env) = &self.env else {
             return Verdict::Done;
@@ -121,8 +121,8 @@ impl<S: Stage> Runner<S> {
         }
     }
 
-    /// Returns the end of the grace of the stage's loop, if it is in one whose sources are told to
-    /// end. Closes the feedback channels when that time has come.
+    /// Returns the time at which the grace of the stage's loop is over, if the grace has begun.
+    /// Closes the feedback channels if that time has come.
     fn grace_left(&self, env: &Env, now: impl Fn() -> Nanos) -> Option<Nanos> {
         let its_loop = &env.loops[env.in_loop?];
         if !env.post.is_ending() || its_loop.grace() == Nanos::MAX || its_loop.is_cut() {
@@ -141,8 +141,7 @@ impl<S: Stage> Runner<S> {
         None
     }
 
-    /// Takes a step, due or not. Returns false if that was the last step, or there was none to
-    /// take.
+    /// Takes a step, even if none is due. Returns false if the stage has ended.
     #[inline]
     pub(crate) fn step(&mut self, clock: Clock<'_>) -> bool {
         let (Some(stage), Some(env)) = (&mut self.stage, &mut self.env) else {
@@ -221,7 +220,7 @@ impl<S: Stage> Runner<S> {
         self.outcome = Outcome::Done;
     }
 
-    /// Answers the question what the stage waits for.
+    /// Reports what the stage waits for to the [`RollCall`].
     pub(crate) fn tell(&self, now: impl Fn() -> Nanos) {
         let answer = match self.look(now) {
             Verdict::NotYet(_) => Answer::Rests(self.wait),
@@ -251,7 +250,7 @@ impl<S: Stage> Runner<S> {
 }
 
 impl<S: Stage> Drop for Runner<S> {
-    /// Ends the stage, for any reason: closes its channel ends first, then reports its end.
+    /// Ends the stage, for any reason. Closes its channel ends first, then notifies the graph.
     fn drop(&mut self) {
         let Some(env) = self.env.take() else { return };
         let stage = self.stage.take();

@@ -1,4 +1,4 @@
-//! A stage as a task of the scheduler: each message makes it look again.
+//! A stage as a task of the scheduler. Each message makes it check its wait again.
 
 use garrick_sched::{Flow, Nanos, Task, Turn};
 
@@ -12,9 +12,9 @@ use crate::wait::Verdict;
 pub(crate) struct StageTask<S: Stage> {
     /// The stage.
     runner: Runner<S>,
-    /// True while a [`Wake::Again`] is on its way: other messages then add nothing.
+    /// True while a [`Wake::Again`] is in flight. Other messages then have no effect.
     queued: bool,
-    /// Time of the earliest [`Wake::Timer`] that is on its way.
+    /// Time of the earliest [`Wake::Timer`] that is in flight.
     timer: Option<Nanos>,
 }
 
@@ -28,7 +28,7 @@ impl<S: Stage> StageTask<S> {
         }
     }
 
-    /// Takes a step if it is due, and makes sure that the next one comes.
+    /// Takes a step if one is due, and makes sure that the next step follows.
     fn go_on(&mut self, turn: &Turn<'_, Wake>) -> Flow {
         let is_due = self.runner.look(|| turn.now()) == Verdict::Due;
         if is_due && !self.runner.step(Clock::Turn(turn)) {
@@ -37,7 +37,7 @@ impl<S: Stage> StageTask<S> {
         self.rest_or_go_on(turn)
     }
 
-    /// Rests if the wait is not over, else sends itself a message to go on.
+    /// Rests if the wait is not over. Otherwise sends a [`Wake::Again`] to itself.
     fn rest_or_go_on(&mut self, turn: &Turn<'_, Wake>) -> Flow {
         let now = || turn.now();
         let mut verdict = self.runner.look(now);
@@ -69,7 +69,7 @@ impl<S: Stage> StageTask<S> {
         Flow::Continue
     }
 
-    /// Makes sure that a [`Wake::Timer`] comes at `deadline` or before.
+    /// Makes sure that a [`Wake::Timer`] arrives at `deadline` or before.
     fn set_timer(&mut self, deadline: Nanos, turn: &Turn<'_, Wake>) {
         if self.timer.is_none_or(|timer| timer > deadline) {
             self.timer = Some(deadline);

@@ -1,10 +1,10 @@
 //! Work of a stage, counted by its task and read by monitors.
 //!
-//! The busy time of a stage is booked, not measured. The clock is read when the stage is woken and
-//! when it goes to rest, and all the time between is the stage's. While a stage does not rest, its
-//! time is booked about once per [`BOOK_EVERY`], so a step does not read the clock unless it is
-//! long. Where several stages share a thread, their steps take turns, and each step reads the clock
-//! once, at its end:
+//! The busy time of a stage is added up between two events, not measured per step. The clock is
+//! read when the stage is woken and when it goes to rest. All the time between counts for the
+//! stage. While a stage does not rest, its time is added about once per [`BOOK_EVERY`], so a step
+//! reads the clock only if it takes long. If several stages share a thread, each step reads the
+//! clock once, when it returns:
 //!
 //! ```text
 //!   alone       wake |step|step|step|step| rest              wake |step| rest
@@ -28,14 +28,14 @@ const BUSY: usize = 2;
 const SLOW: usize = 3;
 const RESTARTS: usize = 4;
 
-/// Maximum lag of the busy time of a stage that does not rest: too small to matter to a reader once
-/// a second.
+/// Maximum lag of the busy time of a stage that does not rest. It does not matter to a monitor that
+/// reads the time once per second.
 const BOOK_EVERY: Duration = Duration::from_millis(1);
-/// Number of steps after which the time is booked in any case.
+/// Maximum number of steps after which the time is added.
 const STEPS_MAX: u32 = 256;
 
 thread_local! {
-    /// Time from which on this thread's time is not booked yet; `None` if the thread may have
+    /// Time up to which the time of this thread has been added. `None` if the thread may have
     /// rested since.
     static SINCE: Cell<Option<Nanos>> = const { Cell::new(None) };
 }
@@ -45,13 +45,13 @@ thread_local! {
 pub(crate) struct Work {
     /// Counters written by the stage's task, and read through [`WorkReader`].
     counts: Tally<5>,
-    /// True if other stages have the same thread.
+    /// True if the stage shares its thread with other stages.
     is_shared: bool,
-    /// Duration from which on a step is slow, if slow steps are counted.
+    /// Minimum duration of a slow step, if slow steps are counted.
     slow: Option<Nanos>,
-    /// Number of steps since the time was last booked.
+    /// Number of steps since time was last added.
     unbooked: u32,
-    /// Number of steps after which the time is booked.
+    /// Number of steps after which time is added.
     book_at: u32,
 }
 
@@ -70,8 +70,8 @@ pub(crate) struct Done {
 }
 
 impl Work {
-    /// Creates counters at zero. `slow` is the duration of a slow step, if slow steps are counted:
-    /// then each step reads the clock.
+    /// Creates counters at zero. `slow` is the minimum duration of a slow step, if slow steps are
+    /// counted. In that case each step reads the clock.
     pub(crate) fn new(is_shared: bool, slow: Option<Duration>) -> Self {
         Self {
             counts: Tally::new(),
@@ -96,7 +96,7 @@ impl Work {
         }
     }
 
-    /// Records that a step is over, and another one may follow.
+    /// Records that a step has returned, and that another step may follow.
     #[inline]
     pub(crate) fn stepped(&mut self, now: impl FnOnce() -> Nanos) {
         if self.is_shared || self.slow.is_some() || self.unbooked >= self.book_at {
@@ -115,13 +115,13 @@ impl Work {
         self.counts.add(RESTARTS, 1);
     }
 
-    /// Records that the stage rests or has ended now; its thread may rest as well.
+    /// Records that the stage rests or has ended now. Its thread may rest as well.
     pub(crate) fn left(&mut self, now: impl FnOnce() -> Nanos) {
         self.book(now);
         SINCE.set(None);
     }
 
-    /// Books the time since the last booking, if there was a step.
+    /// Adds the time since this was last called, if there was a step.
     fn book(&mut self, now: impl FnOnce() -> Nanos) {
         let (Some(since), steps @ 1..) = (SINCE.get(), self.unbooked) else {
             return;
@@ -157,7 +157,7 @@ impl WorkReader {
 mod tests {
     use super::*;
 
-    /// Clock that must not be read.
+    /// Clock that panics when it is read.
     fn unread() -> Nanos {
         unreachable!("the clock was read")
     }

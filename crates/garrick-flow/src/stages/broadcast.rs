@@ -1,23 +1,23 @@
-//! Fan-out to all.
+//! Fan-out of each value to all outputs.
 
 use std::fmt;
 
 use crate::channel::Poke;
 use crate::{Cx, Receiver, Senders, Stage, Wait, Wiring};
 
-/// A stage that sends each value to all of its outputs; from [`broadcast`].
+/// A stage that sends each value to all of its outputs. Created by [`broadcast`].
 pub struct Broadcast<T> {
     input: Receiver<T>,
     outputs: Senders<T>,
-    /// Number of values that are worth a wake-up.
+    /// Minimum number of values, and of free slots, to be woken for.
     wanted: usize,
 }
 
-/// Makes a stage that sends each value of `input` to all outputs, in order.
+/// Creates a stage that sends each value of `input` to all outputs, in order.
 ///
-/// The slowest output sets the pace: a full output holds up the others. An output whose receiver is
-/// gone does not count any more, and the stage ends when all receivers are gone. For `n` outputs a
-/// value is cloned `n - 1` times and moved once. To share large values, send `Arc`s.
+/// The slowest output sets the pace: while one output is full, no output receives values. An output
+/// whose receiver is gone is ignored. The stage ends when all receivers are gone. With `n` outputs,
+/// a value is cloned `n - 1` times and moved once. To share large values, send `Arc`s.
 ///
 /// # Examples
 ///
@@ -45,8 +45,8 @@ pub fn broadcast<T: Clone>(input: Receiver<T>, outputs: Senders<T>) -> Broadcast
 }
 
 impl<T: Clone> Broadcast<T> {
-    /// Sets the stage to rest until there are `count` values, and `count` free slots in each
-    /// output, once it has nothing to do.
+    /// Sets the number of values, and of free slots in each output, that the stage waits for when
+    /// it has nothing to do. The default is 1.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;

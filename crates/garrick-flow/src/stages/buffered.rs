@@ -4,14 +4,14 @@ use std::fmt;
 
 use crate::{Buffer, Cx, Receiver, Sender, Stage, Wait, Wiring};
 
-/// A stage that takes a batch out of one channel, maps it, and sends the results; from
+/// A stage that takes a batch from one channel, maps it, and sends the results. Created by
 /// [`Map::buffered`](super::Map::buffered).
 pub struct Buffered<In, Out, F> {
     pub(super) input: Receiver<In>,
     pub(super) output: Sender<Out>,
     pub(super) each: F,
     pub(super) buffer: Buffer<In>,
-    /// Number of values, and of free slots, that are worth a wake-up.
+    /// Minimum number of values, and of free slots, to be woken for.
     pub(super) wanted: usize,
 }
 

@@ -4,16 +4,16 @@ use std::fmt;
 
 use crate::{Cx, Receiver, Restarts, Stage, Wait, Wiring, restarting};
 
-/// A stage that passes its input to a closure, batch by batch; from [`consume`].
+/// A stage that passes its input to a closure, batch by batch. Created by [`consume`].
 pub struct Consume<T, F> {
     input: Receiver<T>,
     each: F,
-    /// Number of values that are worth a wake-up.
+    /// Minimum number of values to be woken for.
     wanted: usize,
 }
 
-/// Makes a stage that shows its input to `each`, batch by batch in place, and drops the values
-/// afterwards.
+/// Creates a stage that passes the values of `input` to `each`, batch by batch and in place. Each
+/// batch is dropped after the call.
 ///
 /// # Examples
 ///
@@ -45,27 +45,29 @@ where
 }
 
 impl<T, F> Consume<T, F> {
-    /// Sets the stage to rest until there are `count` values, once it has nothing to do.
+    /// Sets the number of values that the stage waits for when it has nothing to do. The default is
+    /// 1.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;
         self
     }
 
-    /// Sets the stage to rest until half a batch is there, once it has nothing to do: fewer
-    /// wake-ups for a steady flow. Fewer values wait for more, or for the end.
+    /// Makes the stage wait for half a batch when it has nothing to do. With a steady flow of
+    /// values, the stage is then woken less often. Fewer values stay in the channel until half a
+    /// batch is there, or the sender is gone.
     #[must_use]
     pub fn half_full(self) -> Self {
         let half = self.input.batch() / 2;
         self.wait_for(half)
     }
 
-    /// Makes the stage restart when the closure panics, with a clone of the closure in its present
-    /// state.
+    /// Makes the stage restart when the closure panics. Each restart uses a clone of the closure as
+    /// it is now.
     ///
-    /// The closure then gets the batch that it panicked on again, so part of its work on that batch
-    /// may be done twice. Counts inside the closure start again too. For counts that outlive a
-    /// panic use [`restarting`].
+    /// The closure is then called again with the batch for which it panicked, so part of its work
+    /// on that batch may be done twice. Variables that the closure owns start from their initial
+    /// values again. For state that outlives a panic, use [`restarting`].
     ///
     /// # Examples
     ///
@@ -101,7 +103,7 @@ impl<T, F> Consume<T, F> {
     }
 }
 
-/// Takes a step: shows a batch, if there is one.
+/// Takes a step: passes a batch to `each`, if there is one.
 #[inline]
 fn step<T>(input: &mut Receiver<T>, each: &mut impl FnMut(&[T]), wanted: usize) -> Wait {
     let count = input.consume_batch(input.batch(), each);

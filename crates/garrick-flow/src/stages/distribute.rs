@@ -1,24 +1,25 @@
-//! Fan-out in turns.
+//! Round-robin fan-out.
 
 use std::fmt;
 
 use crate::{Cx, Receiver, Senders, Stage, Wait, Wiring, map_batch_owned};
 
-/// A stage that deals values out, batch by batch; from [`distribute`].
+/// A stage that distributes its batches over several outputs, round-robin. Created by
+/// [`distribute`].
 pub struct Distribute<T> {
     input: Receiver<T>,
     outputs: Senders<T>,
-    /// Index of the output whose turn is next.
+    /// Index of the output that is tried first.
     next: usize,
-    /// Number of values that are worth a wake-up.
+    /// Minimum number of values, and of free slots, to be woken for.
     wanted: usize,
 }
 
-/// Makes a stage that sends each batch of `input` to one of the outputs, in turns. Use it to feed
-/// several stages that do equal work.
+/// Creates a stage that sends each batch of `input` to one of the outputs, round-robin. Use it to
+/// feed several stages that do equal work.
 ///
-/// A full output is skipped, so it holds up no other output that has room: a faster receiver gets
-/// more. An output whose receiver is gone is skipped for good, and the stage ends when all
+/// A full output is skipped, so it does not block outputs that have room, and a faster receiver
+/// gets more values. An output whose receiver is gone is always skipped. The stage ends when all
 /// receivers are gone. Values are moved from ring to ring.
 ///
 /// # Examples
@@ -51,8 +52,8 @@ pub fn distribute<T>(input: Receiver<T>, outputs: Senders<T>) -> Distribute<T> {
 }
 
 impl<T> Distribute<T> {
-    /// Sets the stage to rest until there are `count` values, and `count` free slots in an output,
-    /// once it has nothing to do.
+    /// Sets the number of values, and of free slots in any one output, that the stage waits for
+    /// when it has nothing to do. The default is 1.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;

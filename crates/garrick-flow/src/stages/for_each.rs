@@ -1,4 +1,4 @@
-//! A sink that makes a future of each value.
+//! A sink that creates a future from each value.
 
 use std::fmt;
 use std::pin::Pin;
@@ -8,17 +8,17 @@ use std::task::{Context, Waker};
 use crate::channel::{Ringer, Side};
 use crate::{Cx, Receiver, Stage, Wait, Wiring};
 
-/// A stage that makes a future of each value, and waits for it; from [`for_each_async`].
+/// A stage that creates a future from each value, and waits for it. Created by [`for_each_async`].
 pub struct ForEachAsync<T, F, Fut> {
     input: Receiver<T>,
     each: F,
-    /// Slots for the futures under way.
+    /// Slots for the pending futures.
     slots: Vec<Slot<Fut>>,
 }
 
-/// Slot for a future. It is allocated once, so that a value needs no allocation of its own.
+/// Slot for a future. It is allocated once, so that no value needs an allocation.
 struct Slot<Fut> {
-    /// The future under way, if there is one.
+    /// The pending future, if there is one.
     future: Pin<Box<Option<Fut>>>,
     /// Records that the future was woken.
     ringer: Arc<Ringer>,
@@ -26,13 +26,14 @@ struct Slot<Fut> {
     waker: Waker,
 }
 
-/// Makes a stage that calls `each` with every value, and waits for the returned future before it
-/// takes the next value. With [`at_once`](ForEachAsync::at_once), up to `n` futures run at once.
+/// Creates a stage that calls `each` with every value, and waits for the returned future before it
+/// takes the next value. With [`at_once`](ForEachAsync::at_once), several futures run at the same
+/// time.
 ///
-/// The futures are started in the order of the values. A pending future holds up the channel, and
-/// so the graph. A slow sink, or an actor with a full mailbox, slows its sources down in this way.
-/// A stage whose futures are pending rests. The values of the futures under way have been taken,
-/// and are lost if the stage fails.
+/// The futures are started in the order of the values. While a future is pending, values stay in
+/// the channel, so the graph does not run ahead of it. In this way a slow sink, or an actor with a
+/// full mailbox, slows its sources down. While all its futures are pending, the stage rests. The
+/// values of these futures have left the channel, and are lost if the stage fails.
 ///
 /// # Examples
 ///
@@ -67,8 +68,8 @@ where
 }
 
 impl<T, F, Fut> ForEachAsync<T, F, Fut> {
-    /// Sets the number of futures under way at a time to at most `count`, but at least one. They
-    /// end in any order.
+    /// Sets the maximum number of futures that run at the same time, at least one. They can finish
+    /// in any order.
     #[must_use]
     pub fn at_once(mut self, count: usize) -> Self {
         let slot = |_| Slot::new(&self.input);
@@ -76,8 +77,8 @@ impl<T, F, Fut> ForEachAsync<T, F, Fut> {
         self
     }
 
-    /// Fills the slots, polls the futures that can go on, and returns the number of values taken: a
-    /// batch at most.
+    /// Starts and polls futures as far as possible. Returns the number of values taken, at most a
+    /// batch.
     fn work(&mut self) -> usize
     where
         F: FnMut(T) -> Fut,
@@ -114,7 +115,7 @@ impl<Fut> Slot<Fut> {
 }
 
 impl<Fut: Future<Output = ()>> Slot<Fut> {
-    /// Polls the future if it was woken. Returns true if a future is still under way.
+    /// Polls the future if it was woken. Returns true if a future is still pending.
     fn is_busy(&mut self) -> bool {
         let Some(future) = self.future.as_mut().as_pin_mut() else {
             return false;

@@ -2,11 +2,11 @@
 
 use std::hash::{Hash, Hasher};
 
-/// An odd number whose bits look random: from the golden ratio.
+/// An odd number whose bits look random. It is derived from the golden ratio.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A multiplicative hash: a few instructions per word, with equal results in every run. It gives no
-/// protection against keys chosen to collide in one channel.
+/// A multiplicative hash. It takes a few instructions per word, and gives equal results in every
+/// run. It gives no protection against keys that are chosen to collide in one channel.
 #[derive(Default)]
 struct KeyHasher(u64);
 
@@ -59,7 +59,7 @@ impl Hasher for KeyHasher {
     }
 }
 
-/// Returns the index of the channel, of `channels`, that `key` belongs to.
+/// Returns the index, below `channels`, of the channel that `key` belongs to.
 #[inline]
 pub(super) fn channel_of(key: &impl Hash, channels: usize) -> usize {
     let mut hasher = KeyHasher::default();

@@ -5,16 +5,16 @@ use std::fmt;
 use super::Buffered;
 use crate::{Buffer, Cx, Receiver, Restarts, Sender, Stage, Wait, Wiring, map_batch, restarting};
 
-/// A stage that maps each value of one channel into another; from [`map`].
+/// A stage that maps each value of one channel into another. Created by [`map`].
 pub struct Map<In, Out, F> {
     input: Receiver<In>,
     output: Sender<Out>,
     each: F,
-    /// Number of values, and of free slots, that are worth a wake-up.
+    /// Minimum number of values, and of free slots, to be woken for.
     wanted: usize,
 }
 
-/// Makes a stage that maps each value of `input` into `output`, in place on both sides.
+/// Creates a stage that maps each value of `input` into `output`, in place in both channels.
 ///
 /// # Examples
 ///
@@ -45,24 +45,25 @@ where
 }
 
 impl<In, Out, F> Map<In, Out, F> {
-    /// Sets the stage to rest until there are `count` values and `count` free slots, once it has
-    /// nothing to do.
+    /// Sets the number of values, and of free slots, that the stage waits for when it has nothing
+    /// to do. The default is 1.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;
         self
     }
 
-    /// Sets the stage to rest until half a batch is there and has room, once it has nothing to do:
-    /// fewer wake-ups for a steady flow. Fewer values wait for more, or for the end.
+    /// Makes the stage wait for half a batch of values, and room for it, when it has nothing to do.
+    /// With a steady flow of values, the stage is then woken less often. Fewer values stay in the
+    /// channel until half a batch is there, or the sender is gone.
     #[must_use]
     pub fn half_full(self) -> Self {
         let half = self.input.batch().min(self.output.batch()) / 2;
         self.wait_for(half)
     }
 
-    /// Makes the stage take each batch out of its channel before it maps it, rather than work in
-    /// place; see [`Buffer`].
+    /// Makes the stage take each batch out of its channel before it maps it, instead of working in
+    /// place. [`Buffer`] describes when that is useful.
     ///
     /// # Examples
     ///
@@ -92,9 +93,9 @@ impl<In, Out, F> Map<In, Out, F> {
         }
     }
 
-    /// Makes the stage restart when the closure panics, with a clone of the closure in its present
-    /// state. No value is lost or sent twice: the value that the closure panicked on is mapped
-    /// again.
+    /// Makes the stage restart when the closure panics. Each restart uses a clone of the closure as
+    /// it is now. No value is lost or sent twice: the value for which the closure panicked is
+    /// mapped again.
     ///
     /// # Examples
     ///

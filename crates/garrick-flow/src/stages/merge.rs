@@ -1,25 +1,25 @@
-//! Fan-in.
+//! Fan-in of several channels.
 
 use std::fmt;
 
 use crate::{Cx, Receivers, Sender, Stage, Wait, Wiring, map_batch_owned};
 
-/// A stage that gathers values of several channels; from [`merge`].
+/// A stage that moves the values of several channels into one. Created by [`merge`].
 pub struct Merge<T> {
     inputs: Receivers<T>,
     output: Sender<T>,
-    /// Index of the input that comes first in the next step.
+    /// Index of the input that is read first in the next step.
     next: usize,
-    /// Number of values, and of free slots, that are worth a wake-up.
+    /// Minimum number of values, and of free slots, to be woken for.
     wanted: usize,
 }
 
-/// Makes a stage that moves the values of all `inputs` into `output`. The values of each input keep
-/// their order.
+/// Creates a stage that moves the values of all `inputs` into `output`. The values of each input
+/// keep their order.
 ///
-/// The inputs take turns, a batch each, and an empty input is skipped. So no input waits for more
-/// than a batch of each other input. A full output holds up all inputs. The stage ends when all
-/// inputs have ended.
+/// The inputs are read round-robin, one batch from each, and an empty input is skipped. So no input
+/// waits for more than one batch of each other input. While the output is full, all inputs wait.
+/// The stage ends when all inputs are finished.
 ///
 /// # Examples
 ///
@@ -47,16 +47,16 @@ pub fn merge<T>(inputs: Receivers<T>, output: Sender<T>) -> Merge<T> {
 }
 
 impl<T> Merge<T> {
-    /// Sets the stage to rest until there are `count` values in an input, and `count` free slots,
-    /// once it has nothing to do.
+    /// Sets the number of values in any one input, and of free slots, that the stage waits for when
+    /// it has nothing to do. The default is 1.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;
         self
     }
 
-    /// Moves a batch of each input, as far as there is room, and returns the number of values
-    /// moved.
+    /// Moves up to one batch from each input, as far as there is room, and returns the number of
+    /// values moved.
     fn gather(&mut self) -> usize {
         let (mut total, inputs) = (0, self.inputs.len());
         for _ in 0..inputs {

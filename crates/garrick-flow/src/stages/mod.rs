@@ -2,15 +2,15 @@
 //!
 //! | one to one | one to many | many to one |
 //! | --- | --- | --- |
-//! | [`produce`], [`map`], [`consume`] | [`partition`] by key, [`distribute`] in turns, [`broadcast`] to all | [`merge`] |
+//! | [`produce`], [`map`], [`consume`] | [`partition`] by key, [`distribute`] round-robin, [`broadcast`] to all | [`merge`] |
 //!
 //! [`from_stream`] and [`from_async`] are sources that wait for futures. [`for_each_async`] is a
 //! sink that waits for futures.
 //!
-//! Each stage works in batches of its channel's [`batch`](crate::Sender::batch). It is woken by the
-//! first value or slot, so that nothing is held up. `wait_for` reduces the number of wake-ups,
-//! `half_full` wakes once per half batch, and `restarting` restarts a stage after a panic. [`map`]
-//! works in place, from ring to ring, or with its own buffer if it is [`buffered`](Map::buffered).
+//! Each stage works in batches of its channel's [`batch`](crate::Sender::batch) size. By default it
+//! is woken by the first value or slot, so that no value is delayed. `wait_for` and `half_full`
+//! reduce the number of wake-ups. `restarting` makes a stage restart after a panic. [`map`] works
+//! in place, from ring to ring, unless it is [`buffered`](Map::buffered).
 
 mod key;
 
@@ -38,8 +38,8 @@ pub use stream::{FromAsync, FromStream, from_async, from_stream};
 
 use crate::Wait;
 
-/// Returns the wait after a step that moved `count` values. After a step that moved any, another
-/// batch may be ready, so the stage looks again before it rests.
+/// Returns the wait after a step that moved `count` values. If the step moved any, another batch
+/// may be ready, so the stage checks again before it rests.
 fn next(count: usize, rest: Wait) -> Wait {
     if count > 0 { Wait::again() } else { rest }
 }

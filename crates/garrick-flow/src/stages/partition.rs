@@ -7,26 +7,28 @@ use super::key::channel_of;
 use crate::channel::Poke;
 use crate::{Cx, Receiver, Senders, Stage, Wait, Wiring};
 
-/// A stage that distributes values by their keys; from [`partition`].
+/// A stage that distributes values by their keys. Created by [`partition`].
 pub struct Partition<T, F> {
     input: Receiver<T>,
     outputs: Senders<T>,
     key: F,
-    /// Channels of the values that are about to be moved, in order. Kept to reuse its memory.
+    /// Output channel of each value that is about to be moved, in order. A field so that its memory
+    /// is reused.
     plan: Vec<u32>,
-    /// Slots left in each channel after this plan. Kept to reuse its memory.
+    /// Free slots of each channel after this plan is carried out. A field so that its memory is
+    /// reused.
     room: Vec<usize>,
-    /// Number of free slots that are worth a wake-up.
+    /// Minimum number of free slots to be woken for.
     wanted: usize,
 }
 
-/// Makes a stage that sends each value of `input` to the channel that its key belongs to. Values
-/// with equal keys go to one channel, in their order, in every run. Keys are spread over the
-/// channels by a hash.
+/// Creates a stage that sends each value of `input` to the channel that its key belongs to.
 ///
-/// A full output holds up all outputs: the values behind the one that finds no room stay in the
-/// input, until there is room. If the keys are uneven, give the outputs more slots. If the receiver
-/// of an output is gone, the stage ends, since no other output takes its keys.
+/// Values with equal keys go to the same channel, in their order, in every run. Keys are spread
+/// over the channels by a hash. If one output is full, it blocks all outputs: the first value for
+/// the full output and all values behind it stay in the input. If the keys are unevenly
+/// distributed, give the outputs more slots. If the receiver of an output is gone, the stage ends,
+/// since no other output takes its keys.
 ///
 /// Values are moved from ring to ring, a batch at a time.
 ///
@@ -66,15 +68,16 @@ where
 }
 
 impl<T, F> Partition<T, F> {
-    /// Sets the stage to rest until `slots` slots are free in the channel that was full.
+    /// Sets the number of free slots that the stage waits for when an output is full. The default
+    /// is 1.
     #[must_use]
     pub fn wait_for(mut self, slots: usize) -> Self {
         self.wanted = slots;
         self
     }
 
-    /// Plans where the next values go, as far as there is room. Returns the channel that is full,
-    /// if the plan has less than a batch for that reason.
+    /// Plans where the next values go, as far as there is room. If the plan is smaller than a batch
+    /// because a channel is full, returns that channel.
     fn plan<K: Hash>(&mut self) -> Option<usize>
     where
         F: FnMut(&T) -> K,

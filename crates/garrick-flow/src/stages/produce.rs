@@ -5,20 +5,19 @@ use std::iter::Fuse;
 
 use crate::{Cx, Restarts, Sender, Stage, Wait, Wiring, restarting};
 
-/// A source that sends the values of an iterator; from [`produce`].
+/// A source that sends the values of an iterator. Created by [`produce`].
 pub struct Produce<I: Iterator> {
     output: Sender<I::Item>,
     values: Fuse<I>,
-    /// Number of free slots that are worth a wake-up.
+    /// Minimum number of free slots to be woken for.
     wanted: usize,
 }
 
-/// Makes a source that sends the values of an iterator, and ends with it.
+/// Creates a source that sends the values of an iterator, and ends when the iterator ends.
 ///
-/// The source sends one batch of the channel at a time. If the iterator blocks for a value, the
-/// values of the batch that it has already yielded are held back. For such an iterator, give the
-/// channel batches of one ([`Slots::batch`](crate::Slots::batch)), or use
-/// [`from_stream`](crate::stages::from_stream).
+/// The source sends one batch at a time. If the iterator blocks, the values that it has already
+/// yielded for that batch are delayed. For such an iterator, set the batch size of the channel to 1
+/// ([`Slots::batch`](crate::Slots::batch)), or use [`from_stream`](crate::stages::from_stream).
 ///
 /// # Examples
 ///
@@ -40,12 +39,12 @@ pub fn produce<I: IntoIterator>(output: Sender<I::Item>, values: I) -> Produce<I
     }
 }
 
-/// Makes a source that restarts when its iterator panics. `make` gets the number of values sent so
-/// far, and returns an iterator of the values that follow. The source ends when such an iterator
-/// ends.
+/// Creates a source that restarts when its iterator panics. `make` is called with the number of
+/// values sent so far, and returns an iterator of the values that follow. The source ends when such
+/// an iterator ends.
 ///
 /// The values that an iterator yielded before a panic are sent. So no value is lost or sent twice,
-/// if `make` starts at the right value.
+/// if the iterator from `make` starts with the right value.
 ///
 /// # Examples
 ///
@@ -81,7 +80,7 @@ where
     stage.policy(policy).telling()
 }
 
-/// Takes a step: sends a batch, as far as there is room.
+/// Takes a step: sends a batch, or as much of it as there is room for.
 #[inline]
 fn step<I: Iterator>(output: &mut Sender<I::Item>, values: &mut Fuse<I>) -> Wait {
     let room = output.free().min(output.batch());
@@ -95,15 +94,16 @@ fn step<I: Iterator>(output: &mut Sender<I::Item>, values: &mut Fuse<I>) -> Wait
 }
 
 impl<I: Iterator> Produce<I> {
-    /// Sets the stage to rest until `slots` slots are free, once the channel is full.
+    /// Sets the number of free slots that the stage waits for when the channel is full. The default
+    /// is 1.
     #[must_use]
     pub fn wait_for(mut self, slots: usize) -> Self {
         self.wanted = slots;
         self
     }
 
-    /// Sets the stage to rest until half a batch has room, once the channel is full: fewer wake-ups
-    /// for a steady flow.
+    /// Makes the stage wait for room for half a batch when the channel is full. With a steady flow
+    /// of values, the stage is then woken less often.
     #[must_use]
     pub fn half_full(self) -> Self {
         let half = self.output.batch() / 2;

@@ -10,24 +10,24 @@ use futures_core::Stream;
 use crate::channel::{Line, Ringer, Side};
 use crate::{AsyncSender, Cx, Sender, Stage, Wait, Wiring};
 
-/// A source that sends the values of a stream; from [`from_stream`].
+/// A source that sends the values of a stream. Created by [`from_stream`].
 pub struct FromStream<S: Stream> {
     output: Sender<S::Item>,
     stream: Pin<Box<S>>,
     /// Makes this stage take a step.
     waker: Waker,
-    /// Number of free slots that are worth a wake-up.
+    /// Minimum number of free slots to be woken for.
     wanted: usize,
 }
 
-/// Makes a source that sends the values of `stream`, and ends with it.
+/// Creates a source that sends the values of `stream`, and ends when the stream ends.
 ///
-/// The stage polls the stream, for at most a batch at a time, and not while the channel is full.
-/// While the stream is pending the stage rests, and the stream's waker wakes it.
+/// The stage polls the stream for at most a batch at a time, and does not poll it while the channel
+/// is full. While the stream is pending, the stage rests. The stream's waker wakes the stage.
 ///
 /// # Examples
 ///
-/// A channel of one graph as the source of another:
+/// The channel of one graph is the source of another graph:
 ///
 /// ```
 /// use garrick_flow::{AsyncReceiver, Graph, stages};
@@ -56,15 +56,17 @@ pub fn from_stream<S: Stream>(output: Sender<S::Item>, stream: S) -> FromStream<
 }
 
 impl<S: Stream> FromStream<S> {
-    /// Sets the stage to rest until `slots` slots are free, once the channel is full.
+    /// Sets the number of free slots that the stage waits for when the channel is full. The default
+    /// is 1.
     #[must_use]
     pub fn wait_for(mut self, slots: usize) -> Self {
         self.wanted = slots;
         self
     }
 
-    /// Sends the values that are ready, at most a batch. Returns their number, and the poll result:
-    /// ready with false at the end of the stream, pending if the stream must be waited for.
+    /// Sends the values that are ready, at most a batch. Returns their number and the result of the
+    /// last poll. `Ready(false)` means that the stream has ended, and `Pending` that the stage must
+    /// wait for it.
     fn send(&mut self) -> (usize, Poll<bool>) {
         let mut cx = Context::from_waker(&self.waker);
         let mut poke = self.output.poke(self.output.batch());
@@ -104,7 +106,7 @@ where
     }
 }
 
-/// A source that runs a future; from [`from_async`].
+/// A source that runs a future. Created by [`from_async`].
 pub struct FromAsync<F> {
     /// The future, which owns the sender.
     future: Pin<Box<F>>,
@@ -114,8 +116,9 @@ pub struct FromAsync<F> {
     waker: Waker,
 }
 
-/// Makes a source that runs the future which `source` makes of the sender. The future sends values
-/// and may await anything. The source ends when the future ends.
+/// Creates a source that runs a future. `source` is called once with the sender, and returns the
+/// future. The future sends values and may await anything. The source ends when the future is
+/// ready.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! Driving one stage by hand.
+//! A driver that steps one stage by hand.
 
 use std::fmt;
 
@@ -15,12 +15,12 @@ pub enum Seen {
     Ready,
     /// The next step must wait.
     Waits,
-    /// The stage has ended; its channel ends are closed.
+    /// The stage has ended, and its channel ends are closed.
     Done,
 }
 
 /// Drives one stage by hand, without threads. The test holds the other ends of the stage's
-/// channels, and its clock.
+/// channels, and sets its clock.
 ///
 /// # Examples
 ///
@@ -50,7 +50,7 @@ pub enum Seen {
 pub struct StageDriver<'a, S> {
     /// The graph that the stage's channels belong to.
     graph: &'a Graph,
-    /// The stage; `None` once it has ended.
+    /// The stage. `None` once it has ended.
     stage: Option<S>,
     /// The wait that the last step returned.
     wait: Wait,
@@ -72,8 +72,8 @@ impl<'a, S: Stage> StageDriver<'a, S> {
         }
     }
 
-    /// Takes a step, due or not, and returns the state after it. Never returns [`Seen::Waits`] if
-    /// the stage could go on.
+    /// Takes a step, even if none is due, and returns the state after it. Returns [`Seen::Waits`]
+    /// only if the stage cannot go on.
     pub fn step(&mut self) -> Seen {
         if let Some(stage) = &mut self.stage {
             let mut cx = Cx::new(Clock::Fixed(self.now), self.graph.post(), &mut self.desk);
@@ -83,7 +83,7 @@ impl<'a, S: Stage> StageDriver<'a, S> {
         self.look()
     }
 
-    /// Takes steps until the stage must wait or has ended, at most `max` of them.
+    /// Takes steps until the stage must wait or has ended, but at most `max` steps.
     pub fn run(&mut self, max: usize) -> Seen {
         let mut seen = self.look();
         for _ in 0..max {

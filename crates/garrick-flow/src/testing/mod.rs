@@ -1,9 +1,10 @@
-//! Testing stages and graphs without threads: one stage by hand, or a whole graph step by step.
+//! Tools to test stages and graphs without threads.
 //!
-//! A [`StageDriver`] steps one stage; the test holds the other ends of its channels. A [`Stepper`]
-//! holds a whole graph, and takes one step of one stage at a time, on the caller's thread. It picks
-//! stages in turns, in an order decided by a seed, or by name. Both have a clock that the test
-//! sets. So a test controls exactly what happens when, and a failure can be reproduced.
+//! A [`StageDriver`] steps one stage, and the test holds the other ends of its channels. A
+//! [`Stepper`] holds a whole graph. It takes one step of one stage at a time, on the caller's
+//! thread. The stage is chosen round-robin, at random from a seed, or by name. Both types have a
+//! clock that the test sets. So a test controls exactly what happens when, and a failure can be
+//! reproduced.
 
 mod driver;
 mod stepper;

@@ -1,4 +1,4 @@
-//! Running a graph step by step.
+//! Runs a graph step by step.
 
 use std::error::Error;
 use std::fmt;
@@ -17,7 +17,7 @@ pub const STEPS_MAX: u64 = 10_000_000;
 
 /// Runs a graph step by step on the calling thread, with a clock set by the test.
 ///
-/// Stages take turns in the order in which they were added, or in a random order
+/// Stages take steps round-robin in the order in which they were added, or in a random order
 /// ([`seeded`](Self::seeded)). Teams and cores have no effect here.
 ///
 /// # Examples
@@ -46,7 +46,7 @@ pub const STEPS_MAX: u64 = 10_000_000;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Stepper {
-    /// The stages by number, each until it has ended.
+    /// The stages by number. `None` for a stage that has ended.
     stages: Vec<Option<Runner<AnyStage>>>,
     /// State that the stages share.
     opened: Opened,
@@ -58,16 +58,16 @@ pub struct Stepper {
 
 /// The order in which the stages that can take a step do so.
 enum Order {
-    /// In turns: the first stage from this number on is next.
+    /// Round-robin. The next stage is the first one from this number on.
     Turns(usize),
-    /// At random, by the numbers generated from this state.
+    /// Random, by numbers generated from this state.
     Chance(u64),
 }
 
-/// Error of a name that no stage has, or only a stage that has ended.
+/// Error returned if no stage has a given name, or the stage of that name has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoSuchStage {
-    /// The name that was asked for.
+    /// The name that was passed.
     pub name: String,
     /// Names of the stages that have not ended.
     pub there_are: Vec<String>,
@@ -78,8 +78,8 @@ impl Stepper {
     ///
     /// # Panics
     ///
-    /// Panics if [`Graph::start`] would refuse the graph for its shape: for a cycle that is not
-    /// marked as feedback, or for feedback that does not lead back.
+    /// Panics if [`Graph::start`] would refuse the graph because of its shape. That is the case for
+    /// a cycle that is not marked as feedback, and for feedback that does not lead back.
     #[track_caller]
     pub fn new(graph: Graph) -> Self {
         let (opened, stages) = match Opened::by_hand(graph) {
@@ -98,14 +98,14 @@ impl Stepper {
         }
     }
 
-    /// Chooses the stage of each step at random. Equal seeds choose equally.
+    /// Chooses the stage of each step at random. With equal seeds, the choices are equal.
     #[must_use]
     pub fn seeded(mut self, seed: u64) -> Self {
         self.order = Order::Chance(seed);
         self
     }
 
-    /// Takes a step of a stage whose step is due, and returns the stage's name. Returns `None` if
+    /// Takes a step of one stage whose step is due, and returns the stage's name. Returns `None` if
     /// all stages rest or have ended.
     pub fn step(&mut self) -> Option<&str> {
         let mut due = self.due();
@@ -122,23 +122,23 @@ impl Stepper {
         Some(self.opened.monitor.name_of(stage))
     }
 
-    /// Takes a step of the stage of that name, due or not: any step may come before its wait is
-    /// over.
+    /// Takes a step of the stage with the given name, even if no step is due. Threads may also run
+    /// a step before its wait is over.
     ///
     /// # Errors
     ///
-    /// Returns [`NoSuchStage`] if no stage has the name, or the stage has ended.
+    /// Returns [`NoSuchStage`] if no stage has the name, or if the stage has ended.
     pub fn step_stage(&mut self, name: &str) -> Result<Seen, NoSuchStage> {
         let stage = self.find(name)?;
         Ok(self.step_number(stage))
     }
 
-    /// Takes steps until no stage has one to take, and returns their number.
+    /// Takes steps until no step is due, and returns their number.
     ///
     /// # Panics
     ///
-    /// Panics after [`STEPS_MAX`] steps: the graph has a source without end, or a stage that never
-    /// rests.
+    /// Panics after [`STEPS_MAX`] steps. The graph then has a source that never ends, or a stage
+    /// that never rests.
     #[track_caller]
     pub fn run_until_idle(&mut self) -> u64 {
         let steps = self.run(STEPS_MAX);
@@ -164,13 +164,13 @@ impl Stepper {
         self.now = self.now.saturating_add(by);
     }
 
-    /// Makes the next step of the stage of that name panic with `words`. A
-    /// [`restarting`](crate::restarting) stage panics before it does anything, any other stage
-    /// after its step.
+    /// Makes the next step of the stage with the given name panic with `words`. A
+    /// [`restarting`](crate::restarting) stage panics at the start of that step. Any other stage
+    /// panics after it.
     ///
     /// # Errors
     ///
-    /// Returns [`NoSuchStage`] if no stage has the name, or the stage has ended.
+    /// Returns [`NoSuchStage`] if no stage has the name, or if the stage has ended.
     pub fn inject_panic(&mut self, name: &str, words: &str) -> Result<(), NoSuchStage> {
         let stage = self.find(name)?;
         if let Some(runner) = &mut self.stages[stage]
@@ -181,12 +181,12 @@ impl Stepper {
         Ok(())
     }
 
-    /// Asks all stages if the graph may end, like [`Running::stop`](crate::Running::stop).
+    /// Asks all stages to agree that the graph stops, like [`Running::stop`](crate::Running::stop).
     pub fn stop(&mut self) {
         self.opened.post.stop();
     }
 
-    /// Ends the sources even if a stage objects, like
+    /// Stops the sources even if a stage vetoes, like
     /// [`Running::overrule`](crate::Running::overrule).
     pub fn overrule(&mut self) {
         let (lines, post) = (self.opened.monitor.lines(), &self.opened.post);
@@ -196,8 +196,8 @@ impl Stepper {
         post.overrule();
     }
 
-    /// Returns the number of messages in the channel with this number, counted from 0 in the order
-    /// of creation.
+    /// Returns the number of messages in a channel. Channels are numbered from 0 in the order of
+    /// their creation.
     ///
     /// # Panics
     ///
@@ -212,7 +212,7 @@ impl Stepper {
         self.stages.iter().all(Option::is_none)
     }
 
-    /// Returns what was done so far.
+    /// Returns the state of all stages and channels.
     pub fn totals(&self) -> Sample {
         self.opened.monitor.sample()
     }
@@ -231,7 +231,7 @@ impl Stepper {
             .collect()
     }
 
-    /// Returns the number of the stage of that name that has not ended.
+    /// Returns the number of the stage with the given name that has not ended.
     fn find(&self, name: &str) -> Result<usize, NoSuchStage> {
         let name_of = |number| self.opened.monitor.name_of(number);
         let numbers = 0..self.stages.len();
@@ -246,7 +246,7 @@ impl Stepper {
         })
     }
 
-    /// Chooses one of the stages that are `due`, if there are any.
+    /// Chooses one of the stages that are `due`. Returns `None` if there are none.
     fn choose(&mut self, due: &[usize]) -> Option<usize> {
         match &mut self.order {
             Order::Turns(next) => {
@@ -277,7 +277,7 @@ impl Stepper {
         seen
     }
 
-    /// Returns the state of a stage, and ends a stage that has no next step.
+    /// Returns the state of a stage. Drops the stage if it has no next step.
     fn look_at(&mut self, stage: usize) -> Seen {
         let Some(runner) = &mut self.stages[stage] else {
             return Seen::Done;

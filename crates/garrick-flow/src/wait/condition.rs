@@ -11,8 +11,8 @@ use crate::post::StageId;
 /// A single condition of a wait.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Condition {
-    /// At the ends on `side` of `need` of the `len` channels from number `first` on, `count` values
-    /// can be taken, or slots filled.
+    /// A condition on the ends on `side` of the `len` channels from number `first` on. At `need` of
+    /// these ends, `count` values can be taken, or `count` slots can be filled.
     Ends {
         side: Side,
         first: u32,
@@ -52,8 +52,8 @@ impl Condition {
         }
     }
 
-    /// Returns true if the condition concerns channels, is not met, and waits only for channels
-    /// inside.
+    /// Returns true if this is an unmet condition on channels, and it can be met only through
+    /// channels for which `is_inside` returns true.
     pub(super) fn is_up_to(&self, lines: &[Arc<Line>], is_inside: &dyn Fn(u32) -> bool) -> bool {
         let Self::Ends { side, count, .. } = *self else {
             return false;
@@ -63,7 +63,7 @@ impl Condition {
             && each.all(|line| is_inside(line.id) || line.look(side, count) != Met::No)
     }
 
-    /// Counts a rest of the stage at the channels that are not ready.
+    /// Counts a stall at each channel of the condition that is not ready.
     pub(super) fn count_stalls(&self, lines: &[Arc<Line>]) {
         if let Self::Ends { side, count, .. } = *self {
             let lines = self.lines(lines).iter();
@@ -73,8 +73,8 @@ impl Condition {
         }
     }
 
-    /// Returns the earlier of `earliest` and the time that the condition waits for, if it waits for
-    /// a time.
+    /// Returns the earlier of two times: `earliest`, and the time that the condition waits for, if
+    /// any.
     pub(super) fn sooner(&self, earliest: Option<Nanos>) -> Option<Nanos> {
         match *self {
             Self::Until(deadline) => Some(earliest.map_or(deadline, |time| time.min(deadline))),
@@ -91,7 +91,8 @@ impl Condition {
     }
 }
 
-/// Checks whether `need` of the lines are ready, or all lines that are not over.
+/// Checks whether `need` of the channels are ready. Channels that are over do not count. If fewer
+/// than `need` channels remain, all of these must be ready.
 #[inline]
 fn look_at_all(lines: &[Arc<Line>], side: Side, need: u32, count: u64) -> Met {
     let (mut ready, mut open) = (0, 0);

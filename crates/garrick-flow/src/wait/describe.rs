@@ -1,4 +1,4 @@
-//! A wait in words, for finding the reason of a standstill.
+//! Descriptions of waits, to find out why a graph does not go on.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::{Condition, Kind, Lines, Wait};
 use crate::channel::Side;
 
 impl Wait {
-    /// Describes the wait in words. `name_of` returns the names of the stages.
+    /// Describes the wait in words. `name_of` returns the name of a stage.
     pub(crate) fn describe(&self, lines: &Lines, name_of: &dyn Fn(u32) -> String) -> String {
         let terms = match &self.0 {
             Kind::Again => return "nothing".to_owned(),
@@ -51,8 +51,8 @@ impl Condition {
     }
 }
 
-/// Describes the count wanted at the end on `side` of a channel, and the user of the other end, if
-/// one was seen.
+/// Describes the count that the end on `side` of a channel waits for. Includes the user of the
+/// other end, if it is known.
 fn end(
     side: Side,
     channel: u32,

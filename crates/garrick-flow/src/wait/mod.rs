@@ -1,9 +1,9 @@
 //! Conditions that a stage waits for.
 //!
-//! A [`Wait`] is a plain value: a few conditions, each naming a channel by its number. The code
-//! that evaluates a wait passes the graph's channels in, so a wait needs neither borrows nor
-//! counted references. The channels of a bundle have consecutive numbers, so one condition names
-//! all of them.
+//! A [`Wait`] is a plain value that consists of a few conditions. Each condition refers to a
+//! channel by its number. The code that evaluates a wait passes the graph's channels in, so a wait
+//! needs neither borrows nor counted references. The channels of a bundle have consecutive numbers,
+//! so one condition can refer to all of them.
 
 mod condition;
 mod terms;
@@ -29,14 +29,15 @@ pub(crate) type Lines = Arc<[Arc<Line>]>;
 
 /// Condition that a stage waits for before its next step.
 ///
-/// A wait combines at most [`CONDITIONS_MAX`] conditions: on a channel, on a bundle, or on time. A
-/// condition on a bundle counts as one. `and` and `or` bind all of the wait on their left, as in
-/// `a.or(b).and(c)`, which is `(a or b) and c`.
+/// A wait combines at most [`CONDITIONS_MAX`] conditions on channels, on bundles, or on time. A
+/// condition on a bundle counts as one. `and` and `or` apply to the whole wait on their left:
+/// `a.or(b).and(c)` is `(a or b) and c`.
 ///
-/// A closed channel counts as ready: a receiver's when the sender is gone, with or without values
-/// left, and a sender's when the receiver is gone. If no value can be taken from a channel any
-/// more, or none sent to it, the whole wait is over, independent of its other conditions. The next
-/// step should end the stage, or at least leave that channel out of its waits.
+/// A closed channel counts as ready. For a receiver this is the case when the sender is gone, even
+/// if there are no values left. For a sender it is the case when the receiver is gone. If no more
+/// values can be taken from a channel, or sent to it, the whole wait is over, regardless of its
+/// other conditions. The next step should end the stage, or at least not wait for that channel any
+/// more.
 ///
 /// # Examples
 ///
@@ -60,7 +61,7 @@ enum Kind {
     Again,
     /// There is no next step.
     Done,
-    /// The next step follows when all conditions of one of the terms are met.
+    /// The next step follows when all conditions of any one term are met.
     For(Terms),
 }
 
@@ -69,30 +70,30 @@ enum Kind {
 pub(crate) enum Verdict {
     /// The next step is due.
     Due,
-    /// The next step is not due; the earliest time that the wait asks for, if any.
+    /// The next step is not due. Contains the earliest time that the wait depends on, if any.
     NotYet(Option<Nanos>),
     /// There is no next step.
     Done,
 }
 
 impl Wait {
-    /// Waits until `count` values can be taken, or the sender is gone. `count` is capped at the
+    /// Waits until `count` values can be taken, or the sender is gone. `count` is limited to the
     /// channel's capacity.
     pub fn readable<T>(receiver: &Receiver<T>, count: usize) -> Self {
         Self::end(Side::Receiver, receiver.line(), count)
     }
 
-    /// Waits until `count` slots are free, or the receiver is gone. `count` is capped at the
+    /// Waits until `count` slots are free, or the receiver is gone. `count` is limited to the
     /// channel's capacity.
     pub fn free<T>(sender: &Sender<T>, count: usize) -> Self {
         Self::end(Side::Sender, sender.line(), count)
     }
 
-    /// Waits until one of the bundle's channels is [`readable`](Self::readable).
+    /// Waits until any one of the bundle's channels is [`readable`](Self::readable).
     ///
-    /// Any wait over a bundle is one condition, independent of the number of channels. A channel
-    /// from which nothing can be taken, or to which nothing can be sent, does not count any more.
-    /// The wait is over when no channel counts any more.
+    /// A wait on a bundle is one condition, regardless of the number of channels. A channel is
+    /// ignored once no more values can be taken from it or sent to it. When all channels are
+    /// ignored, the wait is over.
     ///
     /// # Examples
     ///
@@ -119,13 +120,13 @@ impl Wait {
         Self::readable_of(receivers.len(), receivers, count)
     }
 
-    /// Waits until any `need` of the bundle's channels are [`readable`](Self::readable).
+    /// Waits until at least `need` of the bundle's channels are [`readable`](Self::readable).
     pub fn readable_of<T>(need: usize, receivers: &Receivers<T>, count: usize) -> Self {
         let line = receivers.first().map(Receiver::line);
         Self::ends(Side::Receiver, receivers.range(), need, line, count)
     }
 
-    /// Waits until one of the bundle's channels is [`free`](Self::free).
+    /// Waits until any one of the bundle's channels is [`free`](Self::free).
     pub fn any_free<T>(senders: &Senders<T>, count: usize) -> Self {
         Self::free_of(1, senders, count)
     }
@@ -135,7 +136,7 @@ impl Wait {
         Self::free_of(senders.len(), senders, count)
     }
 
-    /// Waits until any `need` of the bundle's channels are [`free`](Self::free).
+    /// Waits until at least `need` of the bundle's channels are [`free`](Self::free).
     pub fn free_of<T>(need: usize, senders: &Senders<T>, count: usize) -> Self {
         let line = senders.first().map(Sender::line);
         Self::ends(Side::Sender, senders.range(), need, line, count)
@@ -145,7 +146,8 @@ impl Wait {
         Self::ends(side, (line.id, 1), 1, Some(line), count)
     }
 
-    /// Waits for `need` of the `len` channels from number `first` on, which are all like `line`.
+    /// Waits for `need` of the `len` channels from number `first` on, which all have the properties
+    /// of `line`.
     fn ends(
         side: Side,
         (first, len): (u32, u32),
@@ -170,7 +172,7 @@ impl Wait {
         Self::of(Condition::Rung { side, channel })
     }
 
-    /// Waits for `delay`, counted from the end of the step.
+    /// Waits for `delay`, measured from the time when the step returns.
     pub fn timer(delay: Duration) -> Self {
         Self::of(Condition::After(delay))
     }
@@ -180,23 +182,23 @@ impl Wait {
         Self::of(Condition::Until(deadline))
     }
 
-    /// Waits for nothing. The other stages of the team, and the stages that wait for them, get
-    /// their turn, and then the next step follows.
+    /// Does not wait. The next step follows after the other stages of the team, and the stages that
+    /// wait for them, had a chance to run.
     pub fn again() -> Self {
         Self(Kind::Again)
     }
 
-    /// Ends the stage: it is dropped, and its channel ends with it.
+    /// Ends the stage: it is dropped together with its channel ends.
     pub fn done() -> Self {
         Self(Kind::Done)
     }
 
-    /// Waits until both are met.
+    /// Waits until both `self` and `other` are met.
     ///
     /// # Panics
     ///
-    /// Panics if the result has more than [`CONDITIONS_MAX`] conditions. A condition that is
-    /// combined with several others counts once for each.
+    /// Panics if the result has more than [`CONDITIONS_MAX`] conditions. If a condition is combined
+    /// with several others, it counts once for each of them.
     #[track_caller]
     pub fn and(self, other: Self) -> Self {
         match (self.0, other.0) {
@@ -214,7 +216,7 @@ impl Wait {
         }
     }
 
-    /// Waits until either is met.
+    /// Waits until `self` or `other` is met.
     ///
     /// # Panics
     ///
@@ -237,7 +239,7 @@ impl Wait {
         Self(Kind::For(terms))
     }
 
-    /// Starts the timers at `now()`, which is called only if there are any.
+    /// Starts the timers at `now()`, which is called only if there are timers.
     pub(crate) fn begin(&mut self, now: impl Fn() -> Nanos) {
         let Kind::For(terms) = &mut self.0 else {
             return;
@@ -277,7 +279,8 @@ impl Wait {
         Verdict::NotYet(earliest)
     }
 
-    /// Returns true if every term needs a channel that `is_inside` and is not ready.
+    /// Returns true if every term waits for a channel that is not ready and for which `is_inside`
+    /// returns true.
     pub(crate) fn is_stuck(&self, lines: &[Arc<Line>], is_inside: &dyn Fn(u32) -> bool) -> bool {
         let Kind::For(terms) = &self.0 else {
             return false;
@@ -287,8 +290,8 @@ impl Wait {
             && matches!(self.look(lines, || 0), Verdict::NotYet(_))
     }
 
-    /// Registers `stage` to be woken by all channels of the wait. The caller must look once more
-    /// afterwards.
+    /// Registers `stage` to be woken by all channels of the wait. The caller must check the wait
+    /// once more afterwards.
     pub(crate) fn arm(&self, lines: &[Arc<Line>], stage: StageId) {
         if let Kind::For(terms) = &self.0 {
             terms
@@ -298,7 +301,7 @@ impl Wait {
         }
     }
 
-    /// Counts a rest of the stage at each channel that keeps it waiting.
+    /// Counts a stall at each channel that keeps the stage waiting.
     pub(crate) fn count_stalls(&self, lines: &[Arc<Line>]) {
         if let Kind::For(terms) = &self.0 {
             let conditions = terms.used().iter();

@@ -1,12 +1,13 @@
-//! Conditions, combined.
+//! Combined conditions.
 
 use super::CONDITIONS_MAX;
 use super::condition::Condition;
 
-/// Terms of conditions: "or" between the terms, "and" inside.
+/// Combination of conditions. The terms are combined by "or", and the conditions of a term by
+/// "and".
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Terms {
-    /// The conditions, term after term; the first `len` count.
+    /// The conditions of all terms, one term after another. Only the first `len` are used.
     conditions: [Condition; CONDITIONS_MAX],
     /// Bit `i` is set if condition `i` is the first of its term.
     firsts: u8,

@@ -1,5 +1,5 @@
-//! The buffer: passes successive bytes to actors that request them, and has the source read more if
-//! needed.
+//! The buffer passes successive bytes to actors that request them. If it has too few bytes, it lets
+//! the source read more.
 //!
 //! ```text
 //!    [ held by others ][ bytes      ][ room ]      one allocation, unless more room is needed
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Bytes are passed on by splitting off the memory that they were read into. The memory is reused
-//! from the front once no reference to it is left. While the source reads, it owns the memory. So
-//! bytes are copied in one case only: if the rest of a frame needs more room than is left behind
+//! from the front once no references to it exist. While the source reads, it owns the memory. So
+//! bytes are copied in one case only: if the rest of a frame needs more room than there is behind
 //! its beginning.
 
 use std::collections::VecDeque;
@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::options::Options;
 use crate::patience::{Alarm, Patience};
 
-/// Initial room for bytes, and the minimum for a connection with little traffic.
+/// Initial room for bytes. Also the minimum, which is kept for a connection with little traffic.
 const ROOM_BYTES_MIN: usize = 2 * 1024;
 
 /// A message to the buffer.
@@ -42,7 +42,8 @@ pub(super) struct Get {
     /// Bytes that the requester already has. They are returned with the answer, because a behavior
     /// cannot own data that it will change.
     pub(super) held: BytesMut,
-    /// True if the requested bytes begin a frame, so the last frame is complete.
+    /// True if the requested bytes are the beginning of a frame. In that case the last frame is
+    /// complete.
     pub(super) begins: bool,
     pub(super) to: Address<Got>,
 }
@@ -53,7 +54,7 @@ pub(super) enum Got {
         held: BytesMut,
         bytes: BytesMut,
     },
-    /// The stream has ended, and only `have` bytes were left.
+    /// The stream has ended, and only `have` bytes were available.
     Ended {
         have: usize,
     },
@@ -164,7 +165,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// Doubles the room if the last read has filled it, and halves it if most of it was left.
+    /// Doubles the room if the last read has filled it. Halves the room if most of it was unused.
     fn fit_room(&mut self, read: usize, is_full: bool) {
         if is_full {
             self.room_bytes = (2 * self.room_bytes).min(self.options.read_bytes_max);
@@ -205,7 +206,7 @@ impl Actor for Buffer {
     }
 }
 
-/// Sets a timer, if any.
+/// Sets the timer, if there is one.
 fn set(alarm: Option<Alarm>, cx: &Context<'_, Msg>) {
     if let Some(alarm) = alarm {
         let _ = cx.send_after(alarm.delay, &cx.address(), Msg::Rung(alarm.number));

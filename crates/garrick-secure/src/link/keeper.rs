@@ -1,4 +1,4 @@
-//! The keeper: begins a connection, and ends it once.
+//! The keeper opens a connection, and closes it exactly once.
 
 use std::mem;
 use std::sync::Arc;
@@ -26,13 +26,13 @@ pub(super) enum Msg {
     Opened(Box<(Session, Sink)>),
     /// No more payloads will be written.
     Finish,
-    /// All payloads are written, and so is the end.
+    /// All payloads and the last frame are written.
     Said,
     /// The peer has announced that it will send no more.
     Heard,
     /// A check has failed.
     Failed(Error),
-    /// An actor of the connection has ended.
+    /// An actor of the connection has stopped.
     Ended(&'static str, Ended),
     /// The listener has stopped.
     Deserted,

@@ -14,12 +14,12 @@
 //! ```
 //!
 //! The buffer passes n successive bytes to the actor that requested them. The behavior of the
-//! reader encodes its position in a frame. Bytes are pulled: the source reads when the buffer has
-//! too few bytes. It reads into the buffer's own memory, which it borrows. The buffer begins no
-//! frame while the listener holds too many frames. The source and the scribe are async actors, the
+//! reader encodes its position in a frame. The source reads only when the buffer has too few bytes.
+//! It reads into the buffer's own memory, which it borrows. While the listener holds too many
+//! frames, the buffer does not begin another frame. The source and the scribe are async actors. The
 //! other three are plain actors.
 //!
-//! All errors go to the keeper. It reports the first error, and ends the other actors. Other
+//! All errors are sent to the keeper. It reports the first error, and stops the other actors. Other
 //! connections are not affected.
 
 mod timely;

@@ -1,4 +1,4 @@
-//! Opening a connection.
+//! Opens a connection.
 
 use std::fmt;
 
@@ -16,22 +16,22 @@ pub struct Connection {
     keeper: Address<Msg>,
 }
 
-/// Reason that a connection cannot be opened.
+/// Reason why a connection cannot be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenError {
     /// An option is out of bounds.
     Options(OptionsError),
-    /// The system is ending.
+    /// The system is shutting down.
     Ending,
 }
 
 /// Opens a connection over `transport`. Its actors run on the workers of `system`. `listener`
-/// receives all events of the connection. If the listener stops, the connection ends.
+/// receives all events of the connection. If the listener stops, the connection is closed.
 ///
 /// # Errors
-/// Returns an [`OpenError`] if the options are out of bounds or the system is ending. Errors of the
-/// connection itself are reported as its last event.
+/// Returns an [`OpenError`] if the options are out of bounds or the system is shutting down. Errors
+/// of the connection itself are reported as its last event.
 ///
 /// # Examples
 /// ```
@@ -94,15 +94,15 @@ pub fn open(
 
 impl Connection {
     /// Closes the connection at once, with [`Error::Closed`](crate::Error::Closed). Data that is
-    /// not yet written is lost, and the peer is not notified of the end. For an orderly end, call
+    /// not yet written is lost, and the peer is not notified. For an orderly shutdown, call
     /// [`Writer::finish`](crate::Writer::finish).
     pub fn close(&self) {
         // A closed connection needs no closing.
         let _ = self.keeper.send(Msg::Close);
     }
 
-    /// Returns true if the connection is closed. A result of false may be outdated at once, true
-    /// never is.
+    /// Returns true if the connection is closed. Once this returns true, it always will. A result
+    /// of false may be outdated immediately.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.keeper.is_stopped()

@@ -1,4 +1,4 @@
-//! The reader: takes length, body and tag in turn, with a behavior for each part.
+//! The reader takes length, body and tag one after another, with a behavior for each part.
 //!
 //! ```text
 //!    length(sequence) --- 4 bytes, checked ---> body(sequence) --- n bytes ---> tag(sequence)
@@ -6,8 +6,8 @@
 //!        +------------ sequence + 1 ---- 32 bytes, checked, body decrypted ---------+
 //! ```
 //!
-//! A behavior only stores the number of the expected frame. The body travels with the request for
-//! its tag.
+//! A behavior only stores the number of the expected frame. The body is part of the request for its
+//! tag, and returns with the answer.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(super) struct Known {
     pub(super) keeper: Address<keeper::Msg>,
 }
 
-/// The next behavior; `None` after the last frame.
+/// The next behavior. `None` after the last frame.
 type Step = Result<Option<Behavior<Got>>, Error>;
 
 /// Creates a reader that waits for the first length.
@@ -96,7 +96,8 @@ fn tag(known: Arc<Known>, sequence: u64) -> Behavior<Got> {
     })
 }
 
-/// Returns the held and the requested bytes. Returns an error if the stream has ended.
+/// Returns the bytes that the requester already had, and the requested bytes. Returns an error if
+/// the stream has ended.
 fn taken(got: Got, part: Part, want: usize) -> Result<(BytesMut, BytesMut), Error> {
     match got {
         Got::Bytes { held, bytes } => Ok((held, bytes)),

@@ -1,4 +1,4 @@
-//! The scribe: seals payloads and writes them. Waiting payloads are written together.
+//! The scribe seals payloads and writes them. Waiting payloads are written together.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -18,10 +18,10 @@ use crate::frame::{Kind, Sealer};
 use crate::options::Options;
 use crate::writer::Write;
 
-/// Number of sealed bytes from which on a batch is written.
+/// Minimum number of sealed bytes in a batch, unless no more payloads are waiting.
 const BATCH_BYTES: usize = 64 * 1024;
 
-/// Capacity for sealed bytes that may be kept while there is nothing to write.
+/// Maximum capacity for sealed bytes that is kept while there is nothing to write.
 const KEPT_BYTES_MAX: usize = 4 * 1024;
 
 /// Number of sealed bytes after which the scribe yields to other actors.
@@ -44,7 +44,7 @@ struct Scribe {
     cx: AsyncContext<Write>,
     /// Sealed bytes that are not yet written.
     out: BytesMut,
-    /// Replies to answer once `out` is written.
+    /// Replies that are sent once `out` is written.
     written: Vec<Reply<()>>,
     /// Number of bytes written in this turn.
     share: usize,
@@ -71,7 +71,7 @@ pub(super) async fn run(mut mailbox: Incoming<Write>, start: Start) {
 }
 
 impl Scribe {
-    /// Writes all payloads, then the end.
+    /// Writes all payloads, then the last frame.
     async fn write_all(
         &mut self,
         mailbox: &mut Incoming<Write>,
@@ -99,8 +99,8 @@ impl Scribe {
         timely(&self.cx, Wait::Write, limit, shut).await
     }
 
-    /// Writes the payloads that already had a place when the end was announced. Once the scribe
-    /// holds all places, no payload is left.
+    /// Writes the payloads that already had a place when the writer was finished. When the scribe
+    /// holds all places, all payloads have been written.
     async fn write_rest(
         &mut self,
         mailbox: &mut Incoming<Write>,
@@ -173,7 +173,7 @@ impl Scribe {
         timely(&self.cx, Wait::Write, limit, write).await
     }
 
-    /// Releases memory that is no longer needed, and yields the worker after a share of bytes.
+    /// Releases memory that is no longer needed. Yields to other actors after a share of bytes.
     async fn rest(&mut self) {
         self.share += self.out.len();
         self.out.clear();

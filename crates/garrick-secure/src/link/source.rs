@@ -1,4 +1,4 @@
-//! The source: the actor that reads from the transport. First it performs the greeting, then it
+//! The source is the actor that reads from the transport. First it performs the greeting, then it
 //! reads bytes on demand.
 
 use std::io;
@@ -111,7 +111,7 @@ async fn write(sink: &mut Sink, bytes: &[u8]) -> Result<(), Error> {
     sink.flush().await.map_err(failed)
 }
 
-/// Reads `N` bytes, which are this part of the greeting.
+/// Reads the `N` bytes of this part of the greeting.
 async fn read<const N: usize>(source: &mut Source, part: Part) -> Result<[u8; N], Error> {
     let mut bytes = [0; N];
     let mut have = 0;
@@ -132,7 +132,7 @@ async fn read<const N: usize>(source: &mut Source, part: Part) -> Result<[u8; N]
     Ok(bytes)
 }
 
-/// Reads until the buffer contains `until` bytes. Returns false if the stream ends before.
+/// Reads until the buffer contains `until` bytes. Returns false if the stream ends before that.
 async fn fill(source: &mut Source, buffer: &mut BytesMut, until: usize) -> Result<bool, Error> {
     while buffer.len() < until {
         match source.read_buf(buffer).await {

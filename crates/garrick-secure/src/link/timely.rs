@@ -9,8 +9,8 @@ use garrick_actor::AsyncContext;
 
 use crate::error::{Error, Wait};
 
-/// Returns the result of `future`, or an error if it is not ready within `limit`. A future that is
-/// ready at once costs no timer.
+/// Returns the result of `future`, or an error if it is not ready within `limit`. If the future is
+/// ready at once, no timer is set.
 pub(super) async fn timely<M: Send + 'static, R>(
     cx: &AsyncContext<M>,
     wait: Wait,

@@ -1,4 +1,4 @@
-//! Byte stream under a connection.
+//! The byte stream that a connection uses.
 
 use std::fmt;
 use std::pin::Pin;
@@ -8,9 +8,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 pub(super) type Source = Pin<Box<dyn AsyncRead + Send>>;
 pub(super) type Sink = Pin<Box<dyn AsyncWrite + Send>>;
 
-/// A byte stream in two halves: a TCP connection, a pipe, or any other type with tokio's traits.
-/// The workers that run the connection's actors poll the stream, regardless of where its own driver
-/// runs.
+/// A byte stream in two halves, such as a TCP connection, a pipe, or any other type that implements
+/// tokio's traits. The stream is polled by the workers that run the connection's actors. Its own
+/// driver may run elsewhere.
 ///
 /// # Examples
 /// ```
@@ -25,7 +25,7 @@ pub struct Transport {
 }
 
 impl Transport {
-    /// Creates a transport of two independent halves, such as the halves of tokio's
+    /// Creates a transport from two independent halves, such as the halves returned by tokio's
     /// `TcpStream::into_split`.
     pub fn new(
         read: impl AsyncRead + Send + 'static,
@@ -37,7 +37,7 @@ impl Transport {
         }
     }
 
-    /// Creates a transport by splitting a stream. Each access then takes a lock.
+    /// Creates a transport by splitting a stream. Each access then locks a mutex.
     pub fn of(stream: impl AsyncRead + AsyncWrite + Send + 'static) -> Self {
         let (read, write) = tokio::io::split(stream);
         Self::new(read, write)

@@ -1,7 +1,8 @@
-//! Every interleaving and every allowed stale read of small deques.
+//! Models of small deques, in all interleavings and with all allowed stale reads.
 //!
-//! A value is a [`Track`], whose leak loom reports. A slot is a loom cell, which fails when two
-//! threads access it unordered. Each model ends by accounting for every value exactly once.
+//! Each value is a [`Track`], so that loom reports leaks. Each slot is a loom cell, which fails if
+//! two threads access it without an order. At the end, each model checks that every value was taken
+//! exactly once.
 use std::iter;
 
 use garrick_core::fence::Asymmetric;
@@ -70,7 +71,7 @@ fn steal(stealer: &Stealer<Value>) -> Vec<u32> {
         .collect()
 }
 
-/// Steals half of the values through a worker of the thief's own.
+/// Steals half of the values into a deque of the thief.
 fn steal_half(stealer: &Stealer<Value>) -> Vec<u32> {
     let mut mine = bounded(4);
     let oldest = stealer
@@ -88,8 +89,8 @@ fn spawn(
     thread::spawn(move || f(&stealer))
 }
 
-/// Checks whether an owner that pops and a thief that steals the only value can both get it, or
-/// lose it.
+/// Returns true if the only value can be taken twice or get lost, when the owner pops it while a
+/// thief steals it.
 fn last_value_goes_astray(fence: Asymmetric) -> bool {
     // Not a panic in the model: loom cannot unwind through a model that is meant to fail.
     let astray = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
@@ -112,14 +113,14 @@ fn the_last_value_goes_to_one() {
     assert!(!last_value_goes_astray(FENCE));
 }
 
-/// Without its heavy side the pair of fences is worth nothing.
+/// Shows that the heavy side of the pair of fences is needed.
 #[test]
 fn the_last_value_goes_astray_without_the_heavy_side() {
     assert!(last_value_goes_astray(Asymmetric::heavy_missing()));
 }
 
-/// Without its light side the pair of fences is worth nothing. The light side is a hardware fence
-/// or, beside `membarrier(2)`, the compiler's.
+/// Shows that the light side of the pair of fences is needed. The light side is a hardware fence
+/// or, with `membarrier(2)`, a compiler fence.
 #[test]
 fn the_last_value_goes_astray_without_the_light_side() {
     assert!(last_value_goes_astray(Asymmetric::light_missing()));
@@ -149,7 +150,7 @@ fn two_thieves_and_an_owner_share_two() {
     });
 }
 
-/// The claim of two of three values shrinks where the owner pops faster.
+/// A thief claims two of three values. The claim shrinks if the owner pops faster.
 #[test]
 fn a_claim_shrinks() {
     model(|| {
@@ -161,9 +162,9 @@ fn a_claim_shrinks() {
     });
 }
 
-/// A thief sees the slots through the owner's publishing, by a push or by a pop, and not through
-/// the owner's fence. So the owner has no fence here. Both may then take value 1, which does not
-/// matter to this model.
+/// The owner's store of the tail, in a push or in a pop, makes the slots visible to a thief. The
+/// owner's fence is not needed for this, so the owner has no fence in this model. Both may then
+/// take value 1, which does not matter here.
 #[test]
 fn a_lowered_tail_publishes_the_slots_below() {
     model(|| {
@@ -177,7 +178,7 @@ fn a_lowered_tail_publishes_the_slots_below() {
     });
 }
 
-/// The value popped and the value pushed to the same slot afterwards are distinguished.
+/// The owner pops a value and pushes another value to the same slot. A thief never mixes them up.
 #[test]
 fn a_slot_is_filled_again_by_the_owner() {
     model(|| {
@@ -191,7 +192,7 @@ fn a_slot_is_filled_again_by_the_owner() {
     });
 }
 
-/// With one slot, a push must not overwrite what a thief is copying out.
+/// In a deque with one slot, a push must not overwrite a value that a thief is copying out.
 #[test]
 fn a_full_deque_waits_for_done() {
     model(|| {
@@ -205,7 +206,8 @@ fn a_full_deque_waits_for_done() {
     });
 }
 
-/// The owner moves to a larger buffer while a thief steals from the old one, or from the new one.
+/// The owner moves the values to a larger buffer while a thief steals from the old or the new
+/// buffer.
 #[test]
 fn growth_beside_a_thief() {
     model(|| {
@@ -249,7 +251,8 @@ fn the_owner_takes_the_oldest_beside_a_thief() {
     });
 }
 
-/// Two workers that steal from each other, both growing, must not wait for each other's locks.
+/// Two workers steal from each other while both deques grow. They must not wait for each other's
+/// locks.
 #[test]
 fn two_workers_steal_from_each_other() {
     model(|| {
@@ -273,7 +276,8 @@ fn two_workers_steal_from_each_other() {
     });
 }
 
-/// The last handle, wherever it is, drops what is left: loom counts the tracked values.
+/// The drop of the last handle, on any thread, drops the remaining values. Loom counts the tracked
+/// values.
 #[test]
 fn the_last_handle_drops_the_rest() {
     model(|| {

@@ -1,26 +1,26 @@
-//! A work-stealing deque whose owner pays no atomic read-modify-write and no hardware fence.
+//! A work-stealing deque whose owner needs no atomic read-modify-write and no hardware fence.
 //!
-//! The THE protocol of Cilk-5 (Frigo, Leiserson, Randall: *The Implementation of the Cilk-5
-//! Multithreaded Language*, 1998), with three changes. The thief's half of the fence is a
-//! `membarrier(2)` ([`garrick_core::fence`]). A thief claims up to half of the deque at a time. A
-//! third count, `done`, records how far the thieves have finished copying. `README.md` in this
-//! folder has the vocabulary, the steps, the race and the proof sketch.
+//! The algorithm is the THE protocol of Cilk-5 (Frigo, Leiserson, Randall: *The Implementation of
+//! the Cilk-5 Multithreaded Language*, 1998), with three changes. The thief's half of the fence is
+//! a `membarrier(2)` ([`garrick_core::fence`]). A thief claims up to half of the deque at a time. A
+//! third count, `done`, records up to which value the thieves have finished copying. The
+//! `README.md` in this folder explains the terms, the steps and the race, and sketches the proof.
 //!
 //! | operation | who | progress |
 //! | --- | --- | --- |
-//! | [`Worker::push`] | owner | wait-free; amortized, and waits for one thief, when a growing deque grows |
-//! | [`Worker::pop`] | owner | wait-free; waits for one thief when that thief's claim reaches the last values |
-//! | [`Worker::pop_oldest`] | owner | waits for one thief |
-//! | [`Stealer::steal`] and its kin | anyone | never waits: [`Steal::Busy`] while another thief is at work |
+//! | [`Worker::push`] | owner | wait-free; if the deque grows: amortized, and waits for at most one thief |
+//! | [`Worker::pop`] | owner | wait-free; waits for one thief if its claim includes the popped value |
+//! | [`Worker::pop_oldest`] | owner | waits for at most one thief |
+//! | [`Stealer::steal`] and its variants | any thread | never waits; returns [`Steal::Busy`] while another thief steals |
 //!
 //! ```text
 //!         done: thieves         head: thieves          tail: owner
 //!           |                     |                      |
 //!  ... free [ claimed by a thief ][ full ][ full ][ full ][ free ] ...
-//!             it is copying them    steal ->      <- pop   push ->
+//!             being copied          steal ->      <- pop   push ->
 //!
-//!      done <= head <= tail <= done + capacity; for a moment, head may stand too far right
-//!      (a claim not yet confirmed) and tail too far left (a pop not yet confirmed).
+//!      done <= head <= tail <= done + capacity. For a moment, head may be too far to the right
+//!      (a claim not yet confirmed), and tail too far to the left (a pop not yet confirmed).
 //! ```
 //!
 //! # Examples
@@ -56,10 +56,10 @@ mod stress_tests;
 pub use stealer::Stealer;
 pub use worker::Worker;
 
-/// Creates a deque of exactly `capacity` values, whose [`Worker::push`] returns the value when
-/// full.
+/// Creates a deque for exactly `capacity` values. If it is full, [`Worker::push`] returns the
+/// value.
 ///
-/// Values that a thief is still copying out count as present.
+/// Values that a thief is still copying out occupy their slots.
 ///
 /// # Examples
 ///
@@ -73,14 +73,14 @@ pub use worker::Worker;
 ///
 /// # Panics
 ///
-/// Panics if `capacity` is 0, or too large to allocate.
+/// Panics if `capacity` is 0, or if the memory cannot be allocated.
 #[track_caller]
 pub fn bounded<T>(capacity: usize) -> Worker<T> {
     bounded_with_fence(capacity, Asymmetric::detect())
 }
 
-/// Creates a [`bounded`] deque with a given pair of fences, to measure or to test a pair that this
-/// system would not choose.
+/// Creates a [`bounded`] deque that uses the pair `fence`. Use it to measure or test a pair that
+/// [`Asymmetric::detect`] does not return on this system.
 ///
 /// # Examples
 ///
@@ -94,17 +94,17 @@ pub fn bounded<T>(capacity: usize) -> Worker<T> {
 ///
 /// # Panics
 ///
-/// Panics if `capacity` is 0, or too large to allocate.
+/// Panics if `capacity` is 0, or if the memory cannot be allocated.
 #[track_caller]
 pub fn bounded_with_fence<T>(capacity: usize, fence: Asymmetric) -> Worker<T> {
     assert!(capacity > 0, "a deque must have room for one value");
     Worker::new(capacity, worker::Growth::Never, fence)
 }
 
-/// Creates a deque that grows: its [`Worker::push`] never fails.
+/// Creates a deque that grows when it is full, so that [`Worker::push`] never fails.
 ///
-/// The deque starts with room for `capacity_min` values, doubles when that does not suffice, and
-/// never shrinks.
+/// The deque starts with room for at least `capacity_min` values. It doubles its capacity when it
+/// is full, and never shrinks.
 ///
 /// # Examples
 ///
@@ -118,7 +118,7 @@ pub fn bounded_with_fence<T>(capacity: usize, fence: Asymmetric) -> Worker<T> {
 ///
 /// # Panics
 ///
-/// Panics if `capacity_min` is too large to allocate.
+/// Panics if the memory cannot be allocated.
 #[track_caller]
 pub fn growing<T>(capacity_min: usize) -> Worker<T> {
     growing_with_fence(capacity_min, Asymmetric::detect())
@@ -136,7 +136,8 @@ fn growing_with_fence<T>(capacity_min: usize, fence: Asymmetric) -> Worker<T> {
 pub enum Steal<T> {
     /// There was nothing to steal.
     Empty,
-    /// Another thief was at the deque, or the owner in its slow path. Another try may succeed.
+    /// Another thief, or the owner in a slow path, held the lock of the deque. Another try may
+    /// succeed.
     Busy,
     /// The stolen value or values.
     Success(T),
@@ -171,7 +172,7 @@ impl<T> Steal<T> {
     }
 }
 
-/// Error of a push: the deque was full. The value is returned.
+/// Error of a push into a full deque. Contains the value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Full<T>(pub T);
 

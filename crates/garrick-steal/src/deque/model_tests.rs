@@ -1,4 +1,4 @@
-//! One thread, every operation, against a `VecDeque` as the oracle; also counts the drops.
+//! All operations on one thread, compared with a `VecDeque`. The tests also count the drops.
 use std::{
     cell::Cell,
     collections::VecDeque,
@@ -40,7 +40,7 @@ fn step() -> impl Strategy<Value = Step> {
 struct Pair {
     worker: Worker<Counted>,
     oracle: VecDeque<u32>,
-    /// Capacity of the deque, or `None` where the deque grows.
+    /// Capacity of the deque, or `None` if the deque grows.
     capacity: Option<usize>,
     thief: Worker<Counted>,
     thief_oracle: VecDeque<u32>,
@@ -48,7 +48,7 @@ struct Pair {
     next: u32,
 }
 
-/// Room of the thief's deque: small enough that thefts fill it.
+/// Capacity of the thief's deque. It is so small that thefts fill the deque.
 const THIEF_CAPACITY: usize = 5;
 
 impl Pair {
@@ -237,7 +237,7 @@ fn what_is_left_is_dropped_although_a_drop_panics() {
     }
 }
 
-/// There is no room for one more value, even of size zero, and so a panic during the copies.
+/// If the closure of `take_oldest` panics, no value is dropped twice.
 #[test]
 fn a_panic_amid_the_oldest_doubles_no_value() {
     let drops = Cell::new(0);

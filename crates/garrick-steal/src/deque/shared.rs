@@ -1,4 +1,4 @@
-//! Words and slots that owner and thieves share, and the steal lock.
+//! State that the owner and the thieves share, and the steal lock.
 use std::{mem::MaybeUninit, ptr::NonNull};
 
 use crossbeam_utils::CachePadded;
@@ -12,23 +12,24 @@ use garrick_core::prim::{
     hint, thread,
 };
 
-/// Number of times that the owner checks a taken lock before it yields its core. A thief holds the
-/// lock for one `membarrier(2)`, from 2 µs. Much longer means that the thief was preempted.
+/// Number of times that the owner checks a locked lock before it yields its core. A thief holds the
+/// lock for about one `membarrier(2)`, which takes at least 2 µs. If it takes much longer, the
+/// thief was preempted.
 const SPINS_MAX: usize = if cfg!(garrick_loom) { 1 } else { 256 };
 
-/// State that both sides reach. The three parts have different readers and writers, so none shares
-/// a cache line with another.
+/// State that both sides access. The three parts have different readers and writers, so each has a
+/// cache line of its own.
 ///
-/// The counts do not wrap at the number of slots. They use wrapping arithmetic, and
-/// [`Buffer::read`] and [`Buffer::write`] mask them to an index.
+/// The counts wrap like a `usize`, not at the number of slots. [`Buffer::read`] and
+/// [`Buffer::write`] convert a count into an index by a mask.
 pub(super) struct Shared<T> {
     /// One past the newest value. Written by the owner, read by thieves. The owner lowers it before
-    /// it knows whether it may take the value there, so it may stand one below `head`.
+    /// it knows if it gets the value, so it may be one below `head` for a moment.
     pub(super) tail: CachePadded<AtomicUsize>,
 
     /// Oldest value that is not claimed. Written under the lock, read by the owner in each pop. A
-    /// thief raises it before it knows whether it may have the values, so it may stand above
-    /// `tail`.
+    /// thief raises it before it knows if it gets the values, so it may be above `tail` for a
+    /// moment.
     pub(super) head: CachePadded<AtomicUsize>,
 
     /// The lock and the state that it guards.
@@ -36,19 +37,19 @@ pub(super) struct Shared<T> {
 }
 
 struct StealSide<T> {
-    /// True while the lock is held. Taken by the one thief that steals, and by the owner in its
-    /// slow paths.
+    /// True while the lock is held, by a thief or by the owner in a slow path.
     locked: AtomicBool,
 
-    /// Count below which everything has been copied out, so that the owner may write there again.
-    /// Written under the lock, read by the owner at any time. Equal to `head` whenever the lock is
-    /// free; never too high.
+    /// Count below which all values have been copied out, so that the owner may write to their
+    /// slots again. Written under the lock, read by the owner at any time. Never too high. Equal to
+    /// `head` while the lock is free.
     done: AtomicUsize,
 
-    /// Slots. Written by the owner, read by thieves, both under the lock; the owner keeps a copy.
+    /// Slots. Replaced by the owner and read by thieves, both under the lock. The owner has its own
+    /// copy.
     buffer: UnsafeCell<Buffer<T>>,
 
-    /// Pair of fences. Never changes. Read by thieves; the owner keeps a copy.
+    /// Pair of fences. Never changes. Read by thieves. The owner has its own copy.
     fence: Asymmetric,
 }
 
@@ -77,15 +78,15 @@ impl<T> Shared<T> {
         self.steal.fence
     }
 
-    /// Returns the number of unclaimed values at some recent moment: a hint for all threads except
-    /// a lock holder that has passed the fence.
+    /// Returns the number of unclaimed values at some recent moment. This is only a hint, except
+    /// for a lock holder that has passed the fence.
     #[inline]
     pub(super) fn len(&self) -> usize {
         // Relaxed: a hint; a thread that acts on it looks again under the lock.
         distance(self.head.load(Relaxed), self.tail.load(Relaxed))
     }
 
-    /// Returns true if every value is gone, copied out by thieves or popped.
+    /// Returns true if all values have been copied out by thieves or popped.
     #[inline]
     pub(super) fn is_drained(&self) -> bool {
         let done = self.done();
@@ -94,7 +95,8 @@ impl<T> Shared<T> {
         distance(done, self.tail.load(Acquire)) == 0
     }
 
-    /// Returns how far thieves have finished, for the owner, which may write below that.
+    /// Returns the count below which thieves have copied all values out. The owner may reuse the
+    /// slots of these values.
     #[inline]
     pub(super) fn done(&self) -> usize {
         // Acquire: pairs with the Release in `Guard::set_done`; the thief has read every slot below
@@ -102,7 +104,7 @@ impl<T> Shared<T> {
         self.steal.done.load(Acquire)
     }
 
-    /// Takes the lock, if it is free.
+    /// Takes the lock if it is free.
     #[inline]
     pub(super) fn try_lock(&self) -> Option<Guard<'_, T>> {
         let locked = &self.steal.locked;
@@ -118,8 +120,7 @@ impl<T> Shared<T> {
         taken.then(|| Guard { shared: self })
     }
 
-    /// Takes the lock, waiting for at most the thieves ahead. For the owner alone: a thief never
-    /// waits.
+    /// Waits for the lock and takes it. Only the owner calls this, because a thief never waits.
     #[cold]
     pub(super) fn lock(&self) -> Guard<'_, T> {
         let mut spins = 0;
@@ -152,13 +153,13 @@ impl<T> Drop for Shared<T> {
     }
 }
 
-/// State that a deque's last handle leaves behind. Created by the drop of [`Shared`] alone, which
-/// owns all of it.
+/// Values and buffer of a deque whose last handle was dropped. Created only by the drop of
+/// [`Shared`], which owns them.
 struct Left<T> {
     buffer: Buffer<T>,
     /// Oldest value.
     head: usize,
-    /// Number of values left.
+    /// Number of remaining values.
     len: usize,
 }
 
@@ -186,7 +187,8 @@ impl<T> Drop for Left<T> {
     }
 }
 
-/// The steal lock, held. Its holder may move `head` and `done` and use the buffer.
+/// Guard of the steal lock. The thread that holds it may change `head` and `done`, and use the
+/// buffer.
 pub(super) struct Guard<'a, T> {
     shared: &'a Shared<T>,
 }
@@ -204,7 +206,7 @@ impl<T> Guard<'_, T> {
         self.shared.head.store(head, Relaxed);
     }
 
-    /// Publishes that every slot below `done` has been read.
+    /// Publishes that all slots below `done` have been read.
     #[inline]
     pub(super) fn set_done(&self, done: usize) {
         // Release: pairs with the Acquire in `Shared::done`; our reads of the slots are over.
@@ -238,7 +240,8 @@ impl<T> Drop for Guard<'_, T> {
 
 type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 
-/// A power of two of slots, by pointer. The protocol determines which of its copies may do what.
+/// Pointer to an array of slots, whose number is a power of two. The protocol determines which of
+/// the copies of this pointer may access which slots.
 pub(super) struct Buffer<T> {
     slots: NonNull<Slot<T>>,
     mask: usize,
@@ -252,7 +255,7 @@ impl<T> Clone for Buffer<T> {
 impl<T> Copy for Buffer<T> {}
 
 impl<T> Buffer<T> {
-    /// Allocates at least `capacity` slots, which [`Buffer::free`] frees.
+    /// Allocates at least `capacity` slots. [`Buffer::free`] frees them.
     #[track_caller]
     pub(super) fn new(capacity: usize) -> Self {
         let count = slot_count(capacity);
@@ -266,7 +269,7 @@ impl<T> Buffer<T> {
         }
     }
 
-    /// Frees the slots, not the values in them.
+    /// Frees the slots without dropping values.
     ///
     /// # Safety
     ///
@@ -279,11 +282,11 @@ impl<T> Buffer<T> {
         drop(unsafe { Box::from_raw(slots.as_ptr()) });
     }
 
-    /// Writes `value` to slot number `count`, wrapped to the buffer.
+    /// Writes `value` to slot number `count`, modulo the number of slots.
     ///
     /// # Safety
     ///
-    /// The buffer must be alive, and no other code may use this slot.
+    /// The buffer must not have been freed, and no other code may access this slot.
     #[inline(always)]
     pub(super) unsafe fn write(self, count: usize, value: T) {
         // SAFETY:
@@ -295,12 +298,12 @@ impl<T> Buffer<T> {
         }
     }
 
-    /// Moves the value out of slot number `count`, wrapped to the buffer.
+    /// Moves the value out of slot number `count`, modulo the number of slots.
     ///
     /// # Safety
     ///
-    /// The buffer must be alive, the slot initialized, no other code may be writing it, and the
-    /// value must not be used through any other copy.
+    /// The buffer must not have been freed, and the slot must be initialized. No other code may
+    /// write to the slot. The value must not be used through another copy.
     #[inline(always)]
     pub(super) unsafe fn read(self, count: usize) -> T {
         // SAFETY:
@@ -326,7 +329,8 @@ pub(super) fn slot_count(capacity: usize) -> usize {
     capacity.next_power_of_two()
 }
 
-/// Returns how far `to` is ahead of `from`, or 0 where it is behind: a claim or a pop in progress.
+/// Returns the distance from `from` to `to`, or 0 if `to` is behind `from`. It is behind for a
+/// moment while a claim or a pop is in progress.
 #[inline(always)]
 pub(super) fn distance(from: usize, to: usize) -> usize {
     (to.wrapping_sub(from) as isize).max(0) as usize

@@ -1,4 +1,4 @@
-//! The thieves' end: claim, fence, shrink, copy.
+//! The thieves' side of the deque: claim, fence, shrink, copy.
 use std::fmt;
 
 use garrick_core::prim::{
@@ -11,17 +11,19 @@ use super::{
     shared::{Buffer, Guard, Shared, distance},
 };
 
-/// Maximum number of values that one theft takes. Copying that many takes about as long as the
-/// barrier before it. Both happen under the lock that the owner may have to wait for.
+/// Maximum number of values that one theft takes. To copy so many values takes about as long as the
+/// barrier before the copy. Both happen under the lock, for which the owner may have to wait.
 const THEFT_MAX: usize = 1024;
 
-/// A thief's half of a deque: takes the oldest values. Clone it for each thief.
+/// A handle of a deque for a thief, which takes the oldest values. Each thief has its own clone.
 ///
-/// Each theft costs a `membarrier(2)`, which also interrupts the owner, or a fence. So a thief
-/// should take many values at once, and leave an owner alone that keeps few. A thief that finds
-/// nothing should back off and park. Its look is cheap but takes the owner's cache line, and a
-/// barrier for a value that the owner pops in the meantime is wasted. The look is no fence, so a
-/// parking thief needs its own handshake with the owner.
+/// Each theft costs a fence or a `membarrier(2)`, which also interrupts the owner. So a thief
+/// should take many values at a time, and should not steal from an owner that has only a few.
+///
+/// A thief that finds no value should back off, and then park. Checking for values is cheap, but it
+/// takes the owner's cache line. If the owner pops the last value in the meantime, the barrier of
+/// the theft is wasted. The check is not a fence, so a thief that parks needs its own handshake
+/// with the owner.
 pub struct Stealer<T> {
     shared: Arc<Shared<T>>,
 }
@@ -47,11 +49,11 @@ impl<T> Stealer<T> {
         self.claim(1).and_then(Claim::first)
     }
 
-    /// Steals half of the values, rounded up. Returns the oldest value, and pushes the rest, oldest
-    /// first, to `into`.
+    /// Steals half of the values, rounded up. Returns the oldest value and pushes the others to
+    /// `into`, oldest first.
     ///
-    /// Takes fewer values if `into` is bounded and has less room, and never more than 1024. If
-    /// `into` is the owner of this deque, it only takes the oldest value.
+    /// The number of values is limited to 1024, and by the room in `into` if `into` is bounded. If
+    /// `into` is the owner of this deque, only the oldest value is taken.
     ///
     /// # Examples
     ///
@@ -82,7 +84,7 @@ impl<T> Stealer<T> {
     }
 
     /// Steals half of the values, rounded up, but at most `count_max` and at most 1024. Appends
-    /// them, oldest first, to `into`. Returns the number of values stolen.
+    /// them to `into`, oldest first. Returns the number of values stolen.
     ///
     /// # Examples
     ///
@@ -121,17 +123,16 @@ impl<T> Stealer<T> {
         self.len() == 0
     }
 
-    /// Returns true if every value is gone, so that none is on its way to a thief's own deque
-    /// either.
+    /// Returns true if all values are gone. In particular, no thief is copying a value.
     ///
-    /// If true, all that was done before the last value was taken is visible. A value that the
-    /// owner or a thief is about to return counts as gone.
+    /// A value that the owner or a thief is about to return counts as gone. If this returns true,
+    /// all writes before the last value was taken are visible.
     #[inline]
     pub(crate) fn is_drained(&self) -> bool {
         self.shared.is_drained()
     }
 
-    /// Claims up to half of the values and at most `count_max`. The claim may turn out to be empty.
+    /// Claims up to half of the values, but at most `count_max`. The settled claim may be empty.
     fn claim(&self, count_max: usize) -> Steal<Claim<'_, T>> {
         let shared = &*self.shared;
         // No lock and no barrier for a deque that looks empty.
@@ -157,22 +158,22 @@ impl<T> Stealer<T> {
     }
 }
 
-/// Returns how many of `len` values one theft takes.
+/// Returns the number of values that one theft takes from `len` values.
 #[inline]
 fn half(len: usize) -> usize {
     len.div_ceil(2).min(THEFT_MAX)
 }
 
-/// Values that belong to this thief, oldest first. Values that it does not take are given back when
-/// the claim is dropped, also if the thief panics between two steps.
+/// Values that a thief has claimed, oldest first. Dropping the claim gives back the values that the
+/// thief has not taken, even if the thief panics between two steps.
 struct Claim<'a, T> {
-    /// Steal lock. Released last, after `Claim::drop`.
+    /// Guard of the steal lock. Released last, after `Claim::drop`.
     guard: Guard<'a, T>,
     /// Copy of the buffer, valid as long as this thief holds the lock.
     buffer: Buffer<T>,
     /// First value that has not been taken.
     next: usize,
-    /// One past the last value that is certain to belong to this thief.
+    /// One past the last value that has been settled to belong to this thief.
     end: usize,
 }
 
@@ -192,8 +193,8 @@ impl<'a, T> Claim<'a, T> {
         self.guard.set_head(self.next.wrapping_add(count));
     }
 
-    /// Keeps those of `count` values that are below `tail`, which was read after the fence. Gives
-    /// the rest back.
+    /// Settles a claim of `count` values. The thief keeps the values below `tail`, which was read
+    /// after the fence, and gives the others back.
     fn settle(&mut self, count: usize, tail: usize) {
         let left = distance(self.next, tail).min(count);
         self.end = self.next.wrapping_add(left);
@@ -204,7 +205,7 @@ impl<'a, T> Claim<'a, T> {
         }
     }
 
-    /// Takes the oldest value alone.
+    /// Takes only the oldest value.
     fn first(mut self) -> Steal<T> {
         self.next().map_or(Steal::Empty, Steal::Success)
     }
@@ -272,8 +273,8 @@ mod tests {
         claim
     }
 
-    /// A value that a settled claim does not keep is free before the thief has copied the rest. The
-    /// owner pops it while the thief still holds the lock.
+    /// The owner can pop a value that a settled claim does not keep, even while the thief still
+    /// holds the lock and copies the others.
     #[test]
     fn a_claim_is_shrunk_before_its_values_are_copied() {
         let (mut worker, shared) = four();
@@ -291,7 +292,7 @@ mod tests {
         assert_eq!(worker.pop(), None);
     }
 
-    /// A thief that ends between two steps, by a panic, leaves the values that it did not take.
+    /// If a thief panics between two steps, the values that it has not taken stay in the deque.
     #[test]
     fn a_claim_that_ends_early_gives_back() {
         for taken in 0..=2 {

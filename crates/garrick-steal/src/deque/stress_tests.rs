@@ -1,9 +1,9 @@
-//! Real threads, real fences: every value is seen exactly once.
+//! Tests with real threads and real fences: each value is seen exactly once.
 //!
-//! A run ends when enough values were stolen. Where the machine is too busy to let thieves run
-//! beside the owner, it ends at a number of values that takes about a second in release. The owner
-//! works near empty, where the race is: without the heavy side of the fence one in five stolen
-//! values is seen twice.
+//! A run stops when enough values were stolen. If the machine is too busy to run the thieves at the
+//! same time as the owner, the run stops after a maximum number of values. This takes about a
+//! second in a release build. The owner keeps the deque almost empty, because only then do owner
+//! and thieves race. Without the heavy side of the fence, one in five stolen values is seen twice.
 use std::{
     collections::HashSet,
     sync::{
@@ -20,13 +20,13 @@ const VALUES_MAX: u64 = if cfg!(debug_assertions) {
 } else {
     20_000_000
 };
-/// Number of stolen values after which a broken fence has shown itself hundreds of times.
+/// Number of stolen values after which a broken fence would have been detected hundreds of times.
 const STOLEN_ENOUGH: u64 = 50_000;
 const CAPACITY: usize = 64;
 /// Maximum number of values that the owner pushes before it pops about as many.
 const BURST_MAX: u64 = 4;
 
-/// Ways in which a thief can steal.
+/// Method by which a thief steals.
 #[derive(Clone, Copy)]
 enum Theft {
     One,
@@ -93,7 +93,7 @@ fn own(worker: &mut Worker<u64>, ledger: &Ledger) -> u64 {
     value
 }
 
-/// Steals until the end flag is set.
+/// Steals until `stop` is set.
 fn rob(stealer: &Stealer<u64>, theft: Theft, ledger: &Ledger, stop: &AtomicBool) {
     let mut mine = growing(1);
     let mut loot = Vec::new();
@@ -113,7 +113,7 @@ fn rob(stealer: &Stealer<u64>, theft: Theft, ledger: &Ledger, stop: &AtomicBool)
     }
 }
 
-/// Runs one owner against `thefts`.
+/// Runs one owner, and one thief for each of `thefts`.
 fn run(mut worker: Worker<u64>, thefts: &[Theft]) {
     let (ledger, stop) = (Ledger::new(), AtomicBool::new(false));
     let start = Barrier::new(thefts.len() + 1);
@@ -170,7 +170,8 @@ fn three_thieves_and_a_growing_deque() {
     }
 }
 
-/// The deque starts over at one slot again and again, so that growth meets thieves often.
+/// Each round starts a new deque with one slot, so that growth and thefts often happen at the same
+/// time.
 #[test]
 fn growth_beside_two_thieves() {
     const DEQUES: u64 = 100;
@@ -181,7 +182,8 @@ fn growth_beside_two_thieves() {
     }
 }
 
-/// Fills one growing deque beside two thieves. Returns how many different values were seen.
+/// Fills one growing deque while two thieves steal from it. Returns the number of different values
+/// seen.
 fn grow_once(fence: Asymmetric, count: u64) -> u64 {
     let mut worker = growing_with_fence(1, fence);
     let stop = AtomicBool::new(false);
@@ -211,7 +213,7 @@ fn grow_once(fence: Asymmetric, count: u64) -> u64 {
     all.len() as u64
 }
 
-/// Values that the handles leave behind are dropped once, by the last handle.
+/// The last handle drops each remaining value once.
 #[test]
 fn values_are_dropped_once() {
     let values: Vec<Arc<u64>> = (0..2000).map(Arc::new).collect();

@@ -1,4 +1,4 @@
-//! The owner's end: push and pop, and the slow paths in which it meets the thieves.
+//! The owner's side of the deque: push, pop, and the slow paths, which involve thieves.
 use std::{cell::Cell, fmt, marker::PhantomData};
 
 use garrick_core::fence::Asymmetric;
@@ -12,11 +12,12 @@ use super::{
     shared::{Buffer, Shared, distance},
 };
 
-/// The owner's half of a deque: pushes and pops the newest value, and creates [`Stealer`]s.
+/// The owner's handle of a deque. Pushes and pops the newest value, and creates [`Stealer`]s.
 ///
-/// Dropping it leaves the values to the stealers. The last handle drops the values that are left.
+/// After the worker was dropped, the stealers can still take its values. Dropping the last handle
+/// drops the remaining values.
 ///
-/// A worker may move to another thread but cannot be shared:
+/// A worker can be sent to another thread, but it cannot be shared between threads:
 ///
 /// ```compile_fail,E0277
 /// fn shared(_: impl Sync) {}
@@ -25,19 +26,20 @@ use super::{
 pub struct Worker<T> {
     /// State shared with the thieves.
     shared: Arc<Shared<T>>,
-    /// Local copy of `Shared::tail`, exact between calls.
+    /// The owner's copy of `Shared::tail`. Exact between calls.
     tail: usize,
-    /// Upper bound of `tail`: the last `done` seen, plus the capacity. The real bound may be ahead.
+    /// Upper bound of `tail`: the value of `done` when it was last read, plus the capacity. The
+    /// real bound may be ahead.
     full_at: usize,
-    /// Local copy of the buffer, always exact: only the owner replaces it.
+    /// The owner's copy of the buffer. Always exact, because only the owner replaces it.
     buffer: Buffer<T>,
-    /// Local copy of the shared fence, so that the fast path need not fetch it.
+    /// The owner's copy of the pair of fences, so that the fast path does not load the shared one.
     fence: Asymmetric,
-    /// Number of values that fit: at most the number of slots.
+    /// Maximum number of values. At most the number of slots.
     capacity: usize,
     /// Behaviour of a full deque.
     growth: Growth,
-    /// Makes the worker `Send` but not `Sync`: it has one owner.
+    /// Makes the worker `Send` but not `Sync`, because it has only one owner.
     not_sync: PhantomData<Cell<T>>,
 }
 
@@ -46,7 +48,7 @@ pub struct Worker<T> {
 pub(super) enum Growth {
     /// Refuses the value.
     Never,
-    /// Moves to twice as many slots.
+    /// Moves the values to a buffer with twice as many slots.
     Doubles,
 }
 
@@ -75,15 +77,16 @@ impl<T> Worker<T> {
         Stealer::new(self.shared.clone())
     }
 
-    /// Adds `value` as the newest.
+    /// Adds `value` as the newest value.
     ///
     /// # Errors
     ///
-    /// Returns the value in [`Full`] if a bounded deque is full. A growing deque never refuses.
+    /// Returns the value in [`Full`] if a bounded deque is full. A growing deque never refuses a
+    /// value.
     ///
     /// # Panics
     ///
-    /// Panics if a growing deque becomes too large to allocate.
+    /// Panics if a growing deque cannot allocate more memory.
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), Full<T>> {
         if self.tail == self.full_at && self.make_room(1) == 0 {
@@ -93,7 +96,7 @@ impl<T> Worker<T> {
         Ok(())
     }
 
-    /// Takes the newest value, if any.
+    /// Takes the newest value, if there is any.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         let buffer = self.buffer;
@@ -115,8 +118,8 @@ impl<T> Worker<T> {
         Some(unsafe { buffer.read(tail) })
     }
 
-    /// Takes the oldest value, if any, like a thief. It costs an atomic read-modify-write, but no
-    /// barrier.
+    /// Takes the oldest value, if there is any, as a thief does. This costs an atomic
+    /// read-modify-write, but no barrier.
     ///
     /// # Examples
     ///
@@ -132,9 +135,9 @@ impl<T> Worker<T> {
         oldest
     }
 
-    /// Moves the `count_max` oldest values, or as many as there are, to the end of `into`, oldest
-    /// first. Costs as much as one [`pop_oldest`](Self::pop_oldest). Returns the number of values
-    /// moved.
+    /// Moves up to `count_max` of the oldest values to the end of `into`, oldest first. Returns the
+    /// number of values moved. This has the synchronization cost of one
+    /// [`pop_oldest`](Self::pop_oldest).
     ///
     /// # Examples
     ///
@@ -152,8 +155,8 @@ impl<T> Worker<T> {
         self.take_oldest(count_max, |value| into.push(value))
     }
 
-    /// Calls `each` with the `count_max` oldest values, or as many as there are. Returns the number
-    /// of values taken. Waits for the thief at work, if any, and updates `full_at`.
+    /// Calls `each` with up to `count_max` of the oldest values. Returns the number of values
+    /// taken. Waits if a thief is stealing, and updates `full_at`.
     pub(super) fn take_oldest(&mut self, count_max: usize, mut each: impl FnMut(T)) -> usize {
         if self.shared.done() == self.tail {
             self.full_at = self.tail.wrapping_add(self.capacity);
@@ -177,20 +180,21 @@ impl<T> Worker<T> {
         count
     }
 
-    /// Returns how many values no thief has claimed. Thieves may take more at any time.
+    /// Returns the number of values that no thief has claimed. Thieves may claim more values at any
+    /// time.
     #[inline]
     pub fn len(&self) -> usize {
         // Relaxed: a hint, as documented.
         distance(self.shared.head.load(Relaxed), self.tail)
     }
 
-    /// Returns true if there are no values that thieves have not claimed.
+    /// Returns true if thieves have claimed all values, or if there are no values.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns how many values fit. For a growing deque this is the current capacity.
+    /// Returns the maximum number of values. For a growing deque, this is the current capacity.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.capacity
@@ -209,12 +213,13 @@ impl<T> Worker<T> {
         self.publish_tail(count);
     }
 
-    /// Returns true if `shared` is the state that this deque's handles share.
+    /// Returns true if `shared` is the shared state of this deque.
     pub(super) fn owns(&self, shared: &Arc<Shared<T>>) -> bool {
         Arc::ptr_eq(&self.shared, shared)
     }
 
-    /// Makes room for `count` values where possible. Returns how many values fit now.
+    /// Makes room for `count` more values if possible. Returns the number of values for which there
+    /// is room.
     pub(crate) fn make_room_for(&mut self, count: usize) -> usize {
         if self.room() < count {
             self.make_room(count);
@@ -222,7 +227,7 @@ impl<T> Worker<T> {
         self.room()
     }
 
-    /// Adds `value` as the newest. The caller has checked that there is room.
+    /// Adds `value` as the newest value. The caller must have checked that there is room.
     #[inline(always)]
     pub(super) fn push_into_room(&mut self, value: T) {
         debug_assert!(self.room() > 0, "room must be made before a push");
@@ -249,8 +254,8 @@ impl<T> Worker<T> {
         self.full_at.wrapping_sub(self.tail)
     }
 
-    /// Checks how far the thieves have come, and grows if that is not enough. Returns how many
-    /// values fit.
+    /// Reads up to which value thieves have finished, and grows the deque if there is still not
+    /// enough room. Returns the number of values for which there is room.
     #[cold]
     fn make_room(&mut self, count: usize) -> usize {
         self.full_at = self.shared.done().wrapping_add(self.capacity);
@@ -260,8 +265,8 @@ impl<T> Worker<T> {
         self.room()
     }
 
-    /// Moves all values to a buffer of at least `capacity_min` slots, and at least twice as many as
-    /// before.
+    /// Moves all values to a new buffer, which has at least `capacity_min` slots and at least twice
+    /// as many as the old buffer.
     #[cold]
     fn grow(&mut self, capacity_min: usize) {
         let capacity = super::shared::slot_count(capacity_min.max(2 * self.capacity));
@@ -286,7 +291,8 @@ impl<T> Worker<T> {
         self.full_at = head.wrapping_add(capacity);
     }
 
-    /// Finishes a pop that met a claim: `tail`, already published, is the value that we want.
+    /// Finishes the pop of value number `tail`, which a thief may have claimed. The lowered tail is
+    /// already published.
     #[cold]
     fn pop_contended(&mut self, tail: usize) -> Option<T> {
         let old_tail = tail.wrapping_add(1);
@@ -301,7 +307,7 @@ impl<T> Worker<T> {
         value
     }
 
-    /// Waits until no claim is open, and takes value number `tail` if no thief got it.
+    /// Waits until no claim is open, and takes value number `tail` if no thief has taken it.
     fn pop_under_lock(&self, tail: usize) -> Option<T> {
         let guard = self.shared.lock();
         let is_ours = guard.head() != tail.wrapping_add(1);

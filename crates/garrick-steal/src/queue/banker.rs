@@ -1,8 +1,8 @@
-//! A banker's queue: an unbounded stack that the receiver takes whole and reverses.
+//! A banker's queue: an unbounded stack. The receiver takes the whole stack and reverses it.
 //!
-//! The queue of two lists of Hood and Melville (1981), named and analysed by Okasaki, with the rear
-//! list a stack as in Treiber, "Systems Programming: Coping with Parallelism" (1986). The shared
-//! stack is never popped, only taken whole, so the stack's ABA problem does not arise.
+//! The algorithm is the queue of two lists by Hood and Melville (1981), which Okasaki named and
+//! analysed. The rear list is a stack as in Treiber, "Systems Programming: Coping with Parallelism"
+//! (1986). No single node is popped from the shared stack, so it has no ABA problem.
 //!
 //! ```text
 //!     shared, newest first                        the receiver's own, oldest first
@@ -12,15 +12,15 @@
 //!      push: one CAS                                         pop: no shared memory
 //!             \______ ready is empty: swap, reverse ______/
 //!
-//!     spare <-- emptied nodes, up to 64 at once, for senders to fill again
+//!     spare <-- empty nodes, up to 64 at a time, which senders reuse
 //! ```
 //!
-//! `head` has two values that are no nodes: DOZING (the stack is empty and the receiver waits for a
-//! ring) and CLOSED.
+//! `head` has two special values, which are not pointers to nodes: DOZING and CLOSED. DOZING means
+//! that the stack is empty and that the next sender must wake the receiver.
 //!
-//! `push` is lock-free. `try_pop` is wait-free, and costs an amortized O(1) per value. Any number
-//! of [`Producer`]s push. Each is owned by one thread at a time because it keeps nodes of its own.
-//! One [`Consumer`] pops.
+//! `push` is lock-free. `try_pop` is wait-free, and costs an amortized O(1) per value. There can be
+//! any number of [`Producer`]s. One thread at a time owns a producer, because the producer has its
+//! own empty nodes. There is one [`Consumer`].
 
 use std::{cell::Cell, fmt, mem::MaybeUninit, ptr, time::Duration};
 
@@ -36,11 +36,12 @@ use garrick_core::prim::{
 use super::wait::{Doorbell, Doze, Sleeper, Waiter};
 use super::{PopTimeoutError, Queue, Receiver, SendError, Sender};
 
-/// Maximum number of emptied nodes that the consumer keeps before it hands them back. Enough to
-/// make the two atomic operations of the hand-over cheap, few enough to waste little memory.
+/// Maximum number of empty nodes that the consumer collects before it passes them to the producers.
+/// A large number spreads the cost of the two atomic operations over many nodes. A small number
+/// wastes less memory.
 const SPENT_MAX: usize = if cfg!(garrick_loom) { 1 } else { 64 };
 
-/// Type that selects the banker's queue in code generic over [`Queue`].
+/// Type that selects the banker's queue in code that is generic over [`Queue`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Banker;
 
@@ -54,33 +55,35 @@ impl Queue for Banker {
 }
 
 struct Node<T> {
-    /// Node below in a chain. Written by the owner of the node, before publishing it.
+    /// Next node of the chain, which is older in the stack. Written by the owner of the node before
+    /// it is published.
     next: UnsafeCell<*mut Node<T>>,
 
-    /// Value of the node. Initialized in the stack and in `ready`; not in `free`, `spare` and
-    /// `spent`.
+    /// Value of the node. Initialized while the node is in the stack or in `ready`. Uninitialized
+    /// while it is in `free`, `spare` or `spent`.
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
 struct Shared<T> {
-    /// Newest node, or null, DOZING or CLOSED. Producers put nodes on it, the consumer takes all.
+    /// Newest node, or null, DOZING or CLOSED. Producers push nodes, and the consumer takes all
+    /// nodes at once.
     head: CachePadded<AtomicPtr<Node<T>>>,
 
-    /// Chain of emptied nodes, or null. The consumer puts a chain there if there is none; a
-    /// producer takes it whole.
+    /// Chain of empty nodes, or null. The consumer stores a chain here if there is none. A producer
+    /// takes the whole chain.
     spare: CachePadded<AtomicPtr<Node<T>>>,
 
     doorbell: Doorbell,
 }
 
-/// The pushing half; see [`channel`].
+/// The pushing half of a banker's queue. Created by [`channel`].
 pub struct Producer<T> {
     shared: Arc<Shared<T>>,
-    /// Chain of emptied nodes that this producer owns.
+    /// Chain of empty nodes that this producer owns.
     free: Cell<*mut Node<T>>,
 }
 
-/// The popping half; see [`channel`].
+/// The popping half of a banker's queue. Created by [`channel`].
 pub struct Consumer<T> {
     inbox: Inbox<T>,
     waiter: Waiter,
@@ -92,7 +95,7 @@ struct Inbox<T> {
     /// Nodes taken from the stack, oldest first.
     ready: *mut Node<T>,
     ready_len: usize,
-    /// Emptied nodes, to be handed back.
+    /// Empty nodes that the consumer has not yet passed to the producers.
     spent: *mut Node<T>,
     spent_len: usize,
 }
@@ -138,12 +141,12 @@ pub fn channel<T>() -> (Producer<T>, Consumer<T>) {
     (producer, Consumer { inbox, waiter })
 }
 
-/// Returns the head of an empty stack whose next pusher must ring.
+/// Returns the value of `head` for an empty stack whose next sender must wake the receiver.
 fn dozing<T>() -> *mut Node<T> {
     ptr::without_provenance_mut(1)
 }
 
-/// Returns the head of a closed stack, which takes no more nodes.
+/// Returns the value of `head` for a closed stack, to which no more nodes can be pushed.
 fn closed<T>() -> *mut Node<T> {
     ptr::without_provenance_mut(2)
 }
@@ -160,18 +163,18 @@ impl<T> Node<T> {
         }))
     }
 
-    /// Reads the node below.
+    /// Returns the next node of the chain.
     ///
     /// # Safety
     ///
-    /// `node` is alive, and no other code writes its `next` meanwhile.
+    /// `node` has not been freed, and no other code writes its `next` during the call.
     unsafe fn next(node: *mut Self) -> *mut Self {
         debug_assert!(is_node(node), "a mark has no next");
         // SAFETY: the caller's.
         unsafe { (*node).next.with(|next| *next) }
     }
 
-    /// Sets the node below.
+    /// Sets the next node of the chain.
     ///
     /// # Safety
     ///
@@ -194,11 +197,11 @@ impl<T> Node<T> {
         unsafe { (*node).value.with_mut(|place| (*place).write(value)) };
     }
 
-    /// Takes the value out of a node, which is empty after that.
+    /// Moves the value out of a node, which is then empty.
     ///
     /// # Safety
     ///
-    /// The caller owns `node`, and it is full.
+    /// The caller owns `node`, and `node` is full.
     unsafe fn take(node: *mut Self) -> T {
         debug_assert!(is_node(node), "a mark has no value");
         // SAFETY: the caller's.
@@ -223,13 +226,12 @@ impl<T> Node<T> {
 }
 
 impl<T> Producer<T> {
-    /// Puts a chain on the stack: `newest`, some more, `oldest`. Returns true if the queue was
-    /// open.
+    /// Pushes the chain from `newest` to `oldest` to the stack. Returns true if the queue was open.
     ///
     /// # Safety
     ///
-    /// The caller owns the chain, its nodes are full, and they are the stack's if this returns
-    /// true.
+    /// The caller owns the chain, and its nodes are full. If this returns true, the stack owns the
+    /// nodes.
     #[inline]
     unsafe fn publish(&self, newest: *mut Node<T>, oldest: *mut Node<T>) -> bool {
         debug_assert!(is_node(newest) && is_node(oldest), "a chain has two ends");
@@ -256,7 +258,8 @@ impl<T> Producer<T> {
         true
     }
 
-    /// Returns an empty node that this producer owns: a used node if there is one.
+    /// Returns an empty node that this producer owns. Reuses a node if there is one, otherwise
+    /// allocates it.
     #[inline]
     fn empty_node(&self) -> *mut Node<T> {
         let mut node = self.free.get();
@@ -358,7 +361,7 @@ impl<T: Send> Sender<T> for Producer<T> {
 }
 
 impl<T> Inbox<T> {
-    /// Takes the stack and reverses it. Returns true if there was anything.
+    /// Takes the whole stack and reverses it. Returns true if it had nodes.
     #[inline]
     fn refill(&mut self) -> bool {
         let head = &self.shared.head;
@@ -382,7 +385,7 @@ impl<T> Inbox<T> {
         true
     }
 
-    /// Keeps an emptied node for the producers, or frees it if they have enough.
+    /// Keeps an empty node for the producers, or frees it if there are enough such nodes.
     #[inline]
     fn recycle(&mut self, node: *mut Node<T>) {
         if self.spent_len == SPENT_MAX && !self.hand_back() {
@@ -411,7 +414,7 @@ impl<T> Inbox<T> {
         true
     }
 
-    /// Returns the number of nodes on the stack, at a cost of O(nodes).
+    /// Returns the number of nodes on the stack. Takes O(nodes).
     fn stack_len(&self) -> usize {
         // Acquire: pairs with the Release in `Producer::publish`; we follow the links.
         let mut node = self.shared.head.load(Acquire);
@@ -478,7 +481,7 @@ impl<T: Send> Receiver<T> for Consumer<T> {
         self.waiter.pop(&mut self.inbox, Some(timeout))
     }
 
-    /// Returns the exact number, at a cost of O(values pushed since the last refill).
+    /// Returns the exact number of values. Takes O(values pushed since the last refill).
     fn len(&self) -> usize {
         self.inbox.ready_len + self.inbox.stack_len()
     }
@@ -527,7 +530,7 @@ impl<T> Drop for Inbox<T> {
     }
 }
 
-/// State that a consumer leaves behind. Created by its drop alone, which owns all of it.
+/// Nodes of a consumer that was dropped. Created only by that drop, which owns them.
 struct Left<T> {
     /// Chains of full nodes.
     full: [*mut Node<T>; 2],

@@ -1,26 +1,26 @@
-//! Errors of a push or a pop. A value that was not sent is returned.
+//! Errors of a push or a pop. The error of a push contains the value that was not sent.
 
 use std::{error::Error, fmt};
 
-/// The queue is closed, or the receiver is gone. Contains what was not sent.
+/// Error of a send whose queue is closed or whose receiver was dropped. Contains what was not sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<T>(pub T);
 
-/// A value could not be sent at once. Contains the value.
+/// Error of a send that does not wait. Contains the value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum TrySendError<T> {
     /// The queue is full.
     Full(T),
-    /// The queue is closed, or the receiver is gone.
+    /// The queue is closed, or the receiver was dropped.
     Closed(T),
 }
 
-/// No value could be taken.
+/// Error of a receive with a timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PopTimeoutError {
-    /// Nothing came in time.
+    /// No value came before the timeout.
     Timeout,
-    /// The queue is empty, and closed or without senders.
+    /// The queue is empty, and it is closed or has no senders.
     Closed,
 }
 

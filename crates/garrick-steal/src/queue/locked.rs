@@ -1,6 +1,7 @@
-//! A locked queue: a ring under a mutex, bounded or not.
+//! A locked queue: a ring under a mutex, which can be bounded.
 //!
-//! The simplest queue, for bounds that make senders wait, and as a baseline for the other queues.
+//! This is the simplest queue. It supports bounds, at which senders wait, and serves as a baseline
+//! for the other queues.
 //!
 //! ```text
 //!     senders --lock--> [ VecDeque | who sleeps ] <--lock-- receiver
@@ -8,9 +9,9 @@
 //!        +----- not_full -----+        +------ not_empty ------+
 //! ```
 //!
-//! Every operation takes the lock, and no foreign code runs under it. Sleepers are counted under
-//! the lock, because notifying a condition variable is a system call even when no thread waits. Any
-//! number of [`Producer`]s push, from any thread; one [`Consumer`] pops.
+//! Every operation takes the lock, and no user code runs under it. Sleeping threads are counted
+//! under the lock, because to notify a condition variable is a system call even if no thread waits.
+//! There can be any number of [`Producer`]s, on any threads. There is one [`Consumer`].
 
 use std::{
     collections::VecDeque,
@@ -23,7 +24,7 @@ use garrick_core::prim::{Arc, Condvar, Mutex, MutexGuard};
 
 use super::{PopTimeoutError, Queue, Receiver, SendError, Sender, TrySendError};
 
-/// Type that selects the locked queue in code generic over [`Queue`].
+/// Type that selects the locked queue in code that is generic over [`Queue`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Locked;
 
@@ -43,29 +44,30 @@ struct State<T> {
     senders_asleep: usize,
     /// True while the receiver sleeps on `not_empty`.
     is_receiver_asleep: bool,
-    /// True once the receiver is gone.
+    /// True once the receiver was dropped.
     is_closed: bool,
 }
 
 struct Shared<T> {
     state: Mutex<State<T>>,
 
-    /// Condition variable on which the receiver waits for a value or for the last sender's drop.
+    /// Condition variable on which the receiver waits until there is a value or all senders were
+    /// dropped.
     not_empty: Condvar,
 
-    /// Condition variable on which senders wait for room or for the receiver's drop.
+    /// Condition variable on which senders wait until there is room or the receiver was dropped.
     not_full: Condvar,
 
-    /// Maximum number of values; fixed.
+    /// Maximum number of values. Never changes.
     capacity: usize,
 }
 
-/// The pushing half; see [`channel`] and [`bounded`].
+/// The pushing half of a locked queue. Created by [`channel`] or [`bounded`].
 pub struct Producer<T> {
     shared: Arc<Shared<T>>,
 }
 
-/// The popping half; see [`channel`] and [`bounded`].
+/// The popping half of a locked queue. Created by [`channel`] or [`bounded`].
 pub struct Consumer<T> {
     shared: Arc<Shared<T>>,
 }
@@ -87,7 +89,7 @@ pub fn channel<T>() -> (Producer<T>, Consumer<T>) {
     with_capacity(usize::MAX)
 }
 
-/// Creates a locked queue of at most `capacity` values, where `push` waits for room.
+/// Creates a locked queue of at most `capacity` values. If it is full, `push` waits for room.
 ///
 /// # Examples
 ///
@@ -135,7 +137,7 @@ impl<T> Shared<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for room. Returns at once if the queue is closed.
+    /// Waits until there is room or the queue is closed.
     fn wait_for_room<'a>(&self, mut state: MutexGuard<'a, State<T>>) -> MutexGuard<'a, State<T>> {
         while state.values.len() >= self.capacity && !state.is_closed {
             state.senders_asleep += 1;
@@ -165,7 +167,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Sleeps until values come or the senders are gone, at most `left`.
+    /// Sleeps until there is a value or all senders were dropped, but for at most `left`.
     fn sleep<'a>(
         &self,
         mut state: MutexGuard<'a, State<T>>,
@@ -209,7 +211,7 @@ impl<T> Producer<T> {
     ///
     /// # Errors
     ///
-    /// Returns the value if the queue is full or the receiver is gone.
+    /// Returns the value if the queue is full or the receiver was dropped.
     pub fn try_push(&self, value: T) -> Result<(), TrySendError<T>> {
         let mut state = self.shared.lock();
         if state.is_closed {

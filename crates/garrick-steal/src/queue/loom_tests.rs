@@ -1,5 +1,6 @@
-//! Models of the two lock-free queues, run through the traits. Chunks have one or two slots here
-//! and the banker hands back every node, so that a few pushes reach every path.
+//! Models of the two lock-free queues, through the traits. Under loom, a chunk has only one or two
+//! slots, and the banker's queue passes back each single node. So a few pushes reach all code
+//! paths.
 
 use garrick_core::prim::{
     Arc,
@@ -9,21 +10,23 @@ use loom::thread;
 
 use super::*;
 
-/// Explores `model` with at most three preemptions: more take minutes and found nothing else.
+/// Runs `model` in all schedules with at most three preemptions. More preemptions take minutes and
+/// have found no other errors.
 fn check(model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(3);
     builder.check(model);
 }
 
-/// Runs the threads just spawned first. loom keeps the last access of each atomic only. Where this
-/// thread looks before a pusher looks and then exchanges, loom would miss that the exchange could
-/// have come first. From a run in which the pusher was first, loom goes back to every other order.
+/// Lets the threads that were just spawned run first. loom remembers only the last access to each
+/// atomic. Suppose that this thread reads an atomic before a pusher reads and then exchanges it.
+/// loom would then not try the order in which the exchange comes first. If the pusher runs first,
+/// loom tries all other orders, too.
 fn let_pushers_begin() {
     thread::yield_now();
 }
 
-/// Counts its own drops. Boxed, so that reading a stale value would be seen.
+/// Counts its own drops. The value is boxed, so that the test detects a read of a stale value.
 struct Counted(Arc<AtomicUsize>);
 
 impl Drop for Counted {
@@ -97,7 +100,7 @@ fn batches<Q: Queue>() {
     });
 }
 
-/// Batches that race for the same chunks.
+/// Two batches race for the same chunks.
 fn two_batches<Q: Queue>() {
     check(|| {
         let (sender, mut receiver) = Q::channel();
@@ -111,8 +114,8 @@ fn two_batches<Q: Queue>() {
     });
 }
 
-/// After `pushed` pushes and `popped` pops, the next three pops empty some memory and hand it back.
-/// Meanwhile another thread pushes and may fill the memory again.
+/// After `pushed` pushes and `popped` pops, three more pops make some memory available for reuse.
+/// At the same time, another thread pushes and may reuse the memory.
 fn recycling<Q: Queue>(pushed: usize, popped: usize) {
     loom::model(move || {
         let (sender, mut receiver) = Q::channel();
@@ -139,7 +142,7 @@ fn chunks_are_recycled() {
     recycling::<Chunked>(5, 2);
 }
 
-/// Counting follows the links of nodes that are being pushed.
+/// `len` follows the links of nodes while they are pushed.
 fn counting<Q: Queue>() {
     loom::model(|| {
         let (sender, receiver) = Q::channel();
@@ -154,7 +157,8 @@ fn counting<Q: Queue>() {
     });
 }
 
-/// Pushes wake the receiver, not the drop of the other sender, because this thread holds a sender.
+/// Pushes wake the receiver. The drop of the other sender does not, because this thread keeps a
+/// sender.
 fn waiting<Q: Queue>() {
     check(|| {
         let (sender, mut receiver) = Q::channel();
@@ -171,7 +175,7 @@ fn waiting<Q: Queue>() {
     });
 }
 
-/// The drops of two senders race: the last drop must not hide the other sender's value.
+/// The drops of two senders race. The last drop must not hide the other sender's value.
 fn ending<Q: Queue>() {
     check(|| {
         let (sender, mut receiver) = Q::channel();

@@ -1,23 +1,24 @@
-//! Three queues with many senders and one receiver, behind one pair of traits.
+//! Three queues with many senders and one receiver, which implement the same pair of traits.
 //!
 //! | queue | algorithm | push | pop | best for |
 //! | --- | --- | --- | --- | --- |
-//! | [`Banker`] | stack taken whole and reversed | lock-free, one CAS | wait-free, mostly private | bursts, small mailboxes |
-//! | [`Chunked`] | linked arrays, slots claimed by one add | wait-free but at a chunk's end | wait-free | steady streams |
-//! | [`Locked`] | a ring under a mutex | blocks on the lock | blocks on the lock | bounds, and comparison |
+//! | [`Banker`] | stack that the receiver takes whole and reverses | lock-free, one CAS | wait-free, mostly private memory | bursts, small mailboxes |
+//! | [`Chunked`] | linked arrays, slots claimed by one add | wait-free, lock-free at the end of a chunk | wait-free | steady streams |
+//! | [`Locked`] | ring under a mutex | blocks on the lock | blocks on the lock | bounded queues, and comparison |
 //!
 //! ```text
 //!     Sender --push--+
-//!     Sender --push--+--> [ one of three ] --pop--> Receiver        each sender's values in its order
+//!     Sender --push--+--> [ one of three ] --pop--> Receiver        the values of a sender stay in order
 //!     Sender --push--+
 //! ```
 //!
-//! All queues are unbounded, except [`locked::bounded`]. Dropping the receiver closes the queue:
-//! pushes return the value, and the values that are left are dropped. After the last sender is
-//! dropped, the receiver can still empty the queue and then learns that it is closed. A waiting
-//! receiver is parked and uses no core.
+//! All queues are unbounded, except [`locked::bounded`]. Dropping the receiver closes the queue.
+//! The remaining values are dropped, and later pushes return their value as an error. After the
+//! last sender was dropped, the receiver can still take the remaining values. After that, it gets
+//! the error `Closed` or `None`. A waiting receiver is parked and uses no core.
 //!
-//! The traits are static: code generic over [`Queue`] compiles to the chosen queue.
+//! The traits use static dispatch. Code that is generic over [`Queue`] is compiled for each chosen
+//! queue.
 
 mod error;
 pub mod locked;
@@ -39,9 +40,9 @@ pub use chunked::Chunked;
 pub use error::{PopTimeoutError, SendError, TrySendError};
 pub use locked::Locked;
 
-/// A kind of queue, as a type to be generic over.
+/// A kind of queue, for generic code.
 ///
-/// Values are `'static`, so that handles can go to other threads.
+/// Values are `'static`, so that handles can be sent to other threads.
 ///
 /// # Examples
 ///
@@ -64,10 +65,10 @@ pub use locked::Locked;
 /// assert_eq!(relay::<Locked>(), [1, 2, 3]);
 /// ```
 pub trait Queue {
-    /// Handle that pushes.
+    /// The pushing half.
     type Sender<T: Send + 'static>: Sender<T> + 'static;
 
-    /// Handle that pops.
+    /// The popping half.
     type Receiver<T: Send + 'static>: Receiver<T> + 'static;
 
     /// Creates an empty unbounded queue.
@@ -76,32 +77,32 @@ pub trait Queue {
 
 /// The pushing side of a queue. Clones push into the same queue.
 pub trait Sender<T>: Clone + Send {
-    /// Appends a value. Does not wait, unless the queue is bounded and full.
+    /// Appends a value. Waits only if the queue is bounded and full.
     ///
     /// If the receiver is dropped during a push, the push may succeed. The value is then dropped
     /// with the queue.
     ///
     /// # Errors
     ///
-    /// Returns the value if the receiver is gone.
+    /// Returns the value if the receiver was dropped.
     fn push(&self, value: T) -> Result<(), SendError<T>>;
 
-    /// Appends all values in their order, at less cost each than [`push`](Self::push).
+    /// Appends all values in their order. This costs less per value than [`push`](Self::push).
     ///
-    /// The iterator is run to its end before the first value is pushed.
+    /// All items are taken from the iterator before the first value is pushed.
     ///
     /// # Errors
     ///
-    /// Returns the values that were not pushed if the receiver is gone.
+    /// Returns the values that were not pushed if the receiver was dropped.
     fn push_many(&self, values: impl IntoIterator<Item = T>) -> Result<(), SendError<Vec<T>>>;
 
-    /// Returns true if the receiver is gone.
+    /// Returns true if the receiver was dropped.
     fn is_closed(&self) -> bool;
 }
 
 /// The popping side of a queue.
 pub trait Receiver<T>: Send {
-    /// Takes the oldest value, if there is one.
+    /// Takes the oldest value, if there is any.
     fn try_pop(&mut self) -> Option<T>;
 
     /// Moves up to `count_max` values to the end of `into`. Returns the number of values moved.
@@ -111,26 +112,27 @@ pub trait Receiver<T>: Send {
         into.len() - len_before
     }
 
-    /// Takes the oldest value, parked until there is one. Returns `None` once the queue is empty
-    /// and no sender is left.
+    /// Waits until there is a value, and takes the oldest one. Returns `None` once the queue is
+    /// empty and all senders were dropped.
     fn blocking_pop(&mut self) -> Option<T>;
 
-    /// Takes the oldest value, parked for at most `timeout`.
+    /// Waits until there is a value, but for at most `timeout`, and takes the oldest one.
     ///
     /// # Errors
     ///
-    /// Returns [`Timeout`](PopTimeoutError::Timeout) if no value came in time, or
-    /// [`Closed`](PopTimeoutError::Closed) if no value can come any more.
+    /// Returns [`Timeout`](PopTimeoutError::Timeout) if no value came before the timeout. Returns
+    /// [`Closed`](PopTimeoutError::Closed) if the queue is empty and all senders were dropped.
     fn pop_timeout(&mut self, timeout: Duration) -> Result<T, PopTimeoutError>;
 
-    /// Returns roughly how many values wait. May count a value whose push is in progress.
+    /// Returns roughly the number of values in the queue. May count a value whose push is in
+    /// progress.
     fn len(&self) -> usize;
 
-    /// Returns true if no value seems to wait.
+    /// Returns true if the queue seems to be empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns true if no sender is left. Values may still wait.
+    /// Returns true if all senders were dropped. There may still be values in the queue.
     fn is_closed(&self) -> bool;
 }

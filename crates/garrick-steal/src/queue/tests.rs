@@ -167,8 +167,8 @@ fn timeouts<Q: Queue>() {
     late.join().unwrap().unwrap();
 }
 
-/// Request and reply: each side waits for the other, so that both really sleep. A lost wake-up
-/// hangs.
+/// Two threads exchange requests and replies. Each waits for the other, so both really sleep. A
+/// lost wake-up makes the test hang.
 fn waking<Q: Queue>() {
     let rounds = if cfg!(debug_assertions) {
         5_000
@@ -191,7 +191,8 @@ fn waking<Q: Queue>() {
     echo.join().unwrap();
 }
 
-/// Three senders, and one receiver that sleeps at times: nothing is lost, doubled or out of order.
+/// Three senders, and one receiver that sometimes sleeps: no value is lost, duplicated or out of
+/// order.
 fn stress<Q: Queue>() {
     const SENDERS: usize = 3;
     let count = if cfg!(debug_assertions) {
@@ -224,7 +225,7 @@ fn stress<Q: Queue>() {
     }
 }
 
-/// Sends the numbers below `count`, some one by one and some in batches.
+/// Sends the numbers below `count`, some of them singly and some in batches.
 fn send_mixed(sender: &impl Sender<(usize, Box<usize>)>, me: usize, count: usize) {
     let mut next = 0;
     while next < count {
@@ -240,7 +241,7 @@ fn send_mixed(sender: &impl Sender<(usize, Box<usize>)>, me: usize, count: usize
     }
 }
 
-/// The receiver is dropped during pushes: every value is dropped once or returned.
+/// The receiver is dropped during pushes. Each value is dropped once or returned.
 fn closing_under_load<Q: Queue>() {
     let rounds = if cfg!(debug_assertions) { 50 } else { 500 };
     for round in 0..rounds {
@@ -262,7 +263,7 @@ fn closing_under_load<Q: Queue>() {
     }
 }
 
-/// Returns how many values were created.
+/// Pushes values until the queue is closed. Returns the number of values created.
 fn push_until_closed(sender: &impl Sender<Counted>, drops: &Arc<AtomicUsize>) -> usize {
     for made in 1.. {
         if sender.push(Counted(drops.clone())).is_err() {

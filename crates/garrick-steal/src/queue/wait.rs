@@ -1,18 +1,19 @@
-//! Waiting of the receiver of a lock-free queue, and its wake-up by senders.
+//! Lets the receiver of a lock-free queue wait, and lets senders wake it.
 //!
-//! Ringing at each push would cost a read-modify-write. So the receiver *dozes* first: it leaves a
-//! mark in the word that a push must change anyway. Only the pushes that find the mark ring.
+//! To *ring* means to wake the receiver. A ring at each push would cost a read-modify-write. So the
+//! receiver *dozes* first: it sets a mark in the word that a push must change anyway. Only a push
+//! that finds the mark rings.
 //!
 //! ```text
 //!     receiver                                        sender
 //!     pop: nothing                                    push: change the word
-//!     doze: leave the mark, or see that a push came   was the mark there? then ring
+//!     doze: set the mark, or see that a push came     was the mark there? then ring
 //!     park                                            drop of the last sender: ring
 //! ```
 //!
-//! Both sides use a read-modify-write on one word, so one of them comes first. Either the receiver
-//! sees the push and does not park, or the push sees the mark and rings. A ring before the park is
-//! kept as the parker's token.
+//! Both sides use a read-modify-write on the same word, so one of them comes first. Either the
+//! receiver sees the push and does not park, or the push sees the mark and rings. A ring before the
+//! park is stored as the token of the parker.
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +28,7 @@ use garrick_core::prim::{
 
 use super::PopTimeoutError;
 
-/// Part of a queue's shared state by which senders reach the receiver.
+/// Part of a queue's shared state, by which senders wake the receiver.
 pub(super) struct Doorbell {
     /// Number of senders. Written by senders, read by the receiver.
     senders: AtomicUsize,
@@ -39,33 +40,33 @@ pub(super) struct Doorbell {
 /// Result of a receiver's attempt to doze.
 #[must_use]
 pub(super) enum Doze {
-    /// The mark is set: the next push rings.
+    /// The mark is set, and the next push rings.
     Marked,
-    /// A push has come or is under way.
+    /// A push has come or is in progress.
     Disturbed,
 }
 
-/// Operations that waiting requires of a queue's receiver.
+/// Operations of a queue's receiver that [`Waiter`] uses.
 pub(super) trait Sleeper<T> {
     fn try_pop(&mut self) -> Option<T>;
 
-    /// Sets the mark if nothing has come since the last pop.
+    /// Sets the mark if no value has come since the last pop.
     fn doze(&mut self) -> Doze;
 
-    /// Clears the mark, or leaves it. Called after each sleep; the mark may be set or not.
+    /// Called after each sleep, when the mark may still be set. May clear the mark.
     fn rise(&mut self);
 
     fn doorbell(&self) -> &Doorbell;
 }
 
-/// Parker and spinner of a waiting receiver.
+/// Parker and spin of a waiting receiver.
 pub(super) struct Waiter {
     parker: Parker,
     spin: Spin,
 }
 
 impl Doorbell {
-    /// Creates a doorbell with one sender, and the waiter that it wakes.
+    /// Creates a doorbell with one sender, and the waiter that the doorbell wakes.
     pub(super) fn new() -> (Self, Waiter) {
         let waiter = Waiter {
             parker: Parker::new(),
@@ -96,8 +97,8 @@ impl Doorbell {
         }
     }
 
-    /// Returns true if a sender is left. If it returns false, a later pop sees all values ever
-    /// pushed.
+    /// Returns true if there is a sender. If this returns false, a later pop sees all values that
+    /// were pushed.
     pub(super) fn has_senders(&self) -> bool {
         // Acquire: pairs with the Release in `remove_sender`, of all senders: they form one release
         // sequence.
@@ -106,7 +107,7 @@ impl Doorbell {
 }
 
 impl Waiter {
-    /// Pops, waiting for at most `timeout` if there is one.
+    /// Pops a value, and waits for it if necessary, for at most `timeout` if there is one.
     #[inline]
     pub(super) fn pop<T>(
         &mut self,

@@ -1,8 +1,7 @@
 //! The list of waiting receivers, and their wake-up.
 //!
-//! One word holds all that senders must know before and after each value. It changes only when a
-//! waiter joins or leaves the list, when a woken thread stops searching, or when the channel
-//! closes:
+//! Senders check a single word before and after each value. This word changes only when a waiter
+//! joins or leaves the list, when a woken thread stops searching, or when the channel closes:
 //!
 //! ```text
 //!      63      62        32 31         0
@@ -11,17 +10,17 @@
 //!     sender                                     receiver
 //!     publish the value                          enlist: waiting + 1
 //!     light fence                                heavy fence
-//!     waiting > 0, and searching == 0? wake      look at every place: anything? do not sleep
+//!     waiting > 0, and searching == 0? wake      look at every place: a value? do not sleep
 //! ```
 //!
-//! By the two fences (Dekker) the sender sees the waiting receiver, or the receiver sees the value.
-//! A woken receiver counts as *searching* until it has found something or goes to wait again. While
-//! a receiver is searching, no other receiver is woken. The last receiver to stop searching wakes
-//! the next one if there are more values. So there are never more wake-ups in progress than values,
-//! and a run of values wakes the workers one after the other.
+//! Because of the two fences (Dekker's pattern), either the sender sees the waiting receiver or the
+//! receiver sees the value. A woken receiver counts as *searching* until it has found a value or
+//! waits again. While a receiver is searching, no other receiver is woken. When the last receiver
+//! stops searching and there are more values, it wakes the next receiver. So there are never more
+//! wake-ups in progress than values, and a sequence of values wakes the workers one after another.
 //!
-//! A future that is woken is not counted as searching, because the time of its next poll is
-//! unknown. It too wakes the next receiver when it is done.
+//! A woken future does not count as searching, because nothing is known about the time of its next
+//! poll. But it also wakes the next receiver when it has finished.
 use std::{collections::VecDeque, fmt, sync::PoisonError, task::Waker};
 
 use garrick_core::park::Unparker;
@@ -34,25 +33,26 @@ use garrick_core::prim::{
     },
 };
 
-/// Added for each receiver that waits and has not been woken.
+/// Added to the word for each receiver that waits and has not been woken.
 const WAITING: u64 = 1;
 const WAITING_MASK: u64 = (1 << 32) - 1;
-/// Added for each thread that was woken and has not found anything yet.
+/// Added to the word for each thread that was woken and has not found a value yet.
 const SEARCHING: u64 = 1 << 32;
 const SEARCHING_MASK: u64 = CLOSED - SEARCHING;
-/// Bit that is set once the channel takes no more values.
+/// Bit that is set once the channel is closed.
 const CLOSED: u64 = 1 << 63;
 
 pub(super) struct Bell {
-    /// The word in the [module](self)'s diagram. `waiting` is changed under the lock only.
+    /// The word in the diagram of the [module](self). `waiting` changes only under the lock.
     word: AtomicU64,
 
-    /// Waiting sleepers, as many as the word counts. Accessed by waiting threads and wakers.
+    /// Waiting sleepers. Their number is `waiting` in the word. Accessed by threads that wait and
+    /// threads that wake.
     list: Mutex<List>,
 }
 
 struct List {
-    /// Sleepers in the order of their tickets. A sleeper that has withdrawn leaves a hole. Holes
+    /// Sleepers in the order of their tickets. A sleeper that is removed leaves a hole. The holes
     /// are removed when there are more holes than sleepers.
     waiting: VecDeque<(Ticket, Option<Sleeper>)>,
     /// Number of holes in the list.
@@ -61,7 +61,7 @@ struct List {
 }
 
 impl List {
-    /// Takes the sleeper that came first.
+    /// Removes and returns the sleeper that joined first.
     fn first(&mut self) -> Option<Sleeper> {
         while let Some((_, sleeper)) = self.waiting.pop_front() {
             if sleeper.is_some() {
@@ -72,7 +72,7 @@ impl List {
         None
     }
 
-    /// Takes the sleeper at `place`, in O(1) on average.
+    /// Removes and returns the sleeper at index `place`. Takes O(1) on average.
     fn take(&mut self, place: usize) -> Option<Sleeper> {
         let sleeper = self.waiting.get_mut(place)?.1.take();
         self.holes += 1;
@@ -84,7 +84,7 @@ impl List {
     }
 }
 
-/// A place in the list of waiting sleepers.
+/// Identifies a sleeper in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ticket(u64);
 
@@ -94,20 +94,22 @@ pub(super) enum Sleeper {
     Task(Waker),
 }
 
-/// Result of a wait.
+/// Result of a wait: the kind of the wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Call {
     /// No wake-up came.
     None,
-    /// A thread was woken for a value. It must pass the call on when it is done: [`Bell::answer`].
+    /// A thread was woken for a value. When it has finished, it must call [`Bell::answer`], which
+    /// may wake another sleeper.
     Thread,
-    /// A future was woken for a value. It must pass the call on when it is done: [`Bell::answer`].
+    /// A future was woken for a value. When it has finished, it must call [`Bell::answer`], which
+    /// may wake another sleeper.
     Task,
 }
 
 impl Sleeper {
-    /// Returns what the sleeper adds to the word when it is woken.
+    /// Returns the number to add to the word when the sleeper is woken.
     fn searching(&self) -> u64 {
         match self {
             Self::Thread(_) => SEARCHING,
@@ -141,8 +143,8 @@ impl Bell {
         self.word.load(Relaxed) & CLOSED != 0
     }
 
-    /// Returns true if nothing waits or searches, and the bell is open. A sender then has nothing
-    /// more to do.
+    /// Returns true if no receiver waits or searches, and the bell is open. A sender is then
+    /// finished.
     #[inline(always)]
     pub(super) fn is_quiet(&self) -> bool {
         // Relaxed: the caller's fence orders it.
@@ -162,7 +164,7 @@ impl Bell {
         (self.word.load(Relaxed) & WAITING_MASK) as usize
     }
 
-    /// Wakes one waiting sleeper, unless a thread is searching already.
+    /// Wakes one waiting sleeper, unless a thread is already searching.
     #[cold]
     pub(super) fn ring(&self) {
         // SeqCst: pairs with the one in `answer`: either it finds our value, or we see that it no
@@ -193,8 +195,8 @@ impl Bell {
         sleeper.wake();
     }
 
-    /// Adds a sleeper to the list, or adds it again after `call`. The caller then passes a heavy
-    /// fence and looks at every place once more before it sleeps.
+    /// Adds a sleeper to the list. `call` is the result of its previous wait. The caller must then
+    /// pass a heavy fence and look at every place again before it sleeps.
     pub(super) fn enlist(&self, sleeper: Sleeper, call: Call) -> Ticket {
         let mut list = self.lock();
         let ticket = list.next;
@@ -212,7 +214,8 @@ impl Bell {
         ticket
     }
 
-    /// Removes a sleeper from the list. Returns `woken` if the sleeper was woken in the meantime.
+    /// Removes a sleeper from the list. Returns `woken` if the sleeper was woken in the meantime,
+    /// and [`Call::None`] otherwise.
     pub(super) fn withdraw(&self, ticket: Ticket, woken: Call) -> Call {
         let mut list = self.lock();
         let found = (list.waiting).binary_search_by_key(&ticket, |(waiting, _)| *waiting);
@@ -229,8 +232,8 @@ impl Bell {
         Call::None
     }
 
-    /// Ends a call: a woken receiver or sender has found something, or gives up. Wakes the next
-    /// sleeper if no thread searches any more, a sleeper waits, and `has_work` returns true.
+    /// Finishes a call: a woken receiver or sender has found a value or room, or gives up. Wakes
+    /// the next sleeper if a sleeper waits, no thread is searching, and `has_work` returns true.
     pub(super) fn answer(&self, call: Call, has_work: impl FnOnce() -> bool) {
         let searching = match call {
             Call::None => return,
@@ -249,16 +252,17 @@ impl Bell {
         }
     }
 
-    /// Closes the bell. Returns true if it was open. [`wake_all`](Self::wake_all) wakes the waiting
-    /// sleepers.
+    /// Closes the bell. Returns true if it was open. The caller must then call
+    /// [`wake_all`](Self::wake_all).
     pub(super) fn close(&self) -> bool {
         // Relaxed: the caller's heavy fence orders it.
         self.word.fetch_or(CLOSED, Relaxed) & CLOSED == 0
     }
 
-    /// Wakes all waiting sleepers. A sleeper that joins later sees what the caller did before.
+    /// Wakes all waiting sleepers. A sleeper that joins later sees what the caller wrote before
+    /// this call.
     ///
-    /// A waker is foreign code: if one panics, the others are called all the same.
+    /// A waker is user code. Even if one waker panics, the others are called.
     pub(super) fn wake_all(&self) {
         let mut list = self.lock();
         let all = std::mem::take(&mut list.waiting);
@@ -276,7 +280,8 @@ impl Bell {
     }
 }
 
-/// Sleepers that were taken from the list and must be woken, also if one of their wakers panics.
+/// Guard of sleepers that were removed from the list and must be woken. Dropping it wakes them,
+/// even if one of their wakers panics.
 struct Woken(VecDeque<(Ticket, Option<Sleeper>)>);
 
 impl Woken {

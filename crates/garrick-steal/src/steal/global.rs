@@ -1,7 +1,9 @@
-//! The queue that all handles share, for overflow and for values from outside.
+//! The queue that all handles share. It has the overflow of the workers and the values from
+//! outside.
 //!
-//! A ring under a lock, because values go through it in batches: a lock for 128 values costs less
-//! than an atomic claim for each. Two counts beside it let other threads look without the lock.
+//! The queue is a ring under a lock, because values go through it in batches. One lock for 128
+//! values costs less than an atomic claim for each value. Two counts let other threads check the
+//! queue without the lock.
 //!
 //! ```text
 //!     overflow, outside senders --lock--> [ oldest ... newest ] --lock--> workers, outside receivers
@@ -23,19 +25,21 @@ use super::Capacity;
 pub(super) struct Global<T> {
     queue: Mutex<Queue<T>>,
 
-    /// Number of values pushed so far; wraps. Written under the lock, read by any thread.
+    /// Number of values pushed so far. Wraps like a `usize`. Written under the lock, read by any
+    /// thread.
     pushed: CachePadded<AtomicUsize>,
 
-    /// Number of values taken so far; wraps. Written under the lock, read by any thread.
+    /// Number of values taken so far. Wraps like a `usize`. Written under the lock, read by any
+    /// thread.
     taken: CachePadded<AtomicUsize>,
 
-    /// Maximum number of values; fixed.
+    /// Maximum number of values. Never changes.
     capacity: usize,
 }
 
 struct Queue<T> {
     values: VecDeque<T>,
-    /// Number of places promised to an overflow that is on its way.
+    /// Number of places that are reserved for an overflow in progress.
     reserved: usize,
     /// True once the channel is closed to outside senders.
     is_closed: bool,
@@ -67,8 +71,8 @@ impl<T> Global<T> {
         self.capacity != usize::MAX
     }
 
-    /// Returns the number of values pushed so far. A second look can compare it with the first to
-    /// detect every push in between.
+    /// Returns the number of values pushed so far. If a second call returns the same number, no
+    /// value was pushed in between.
     #[inline]
     pub(super) fn pushed(&self) -> usize {
         // Relaxed: it publishes nothing. A look that finds this count also finds the values, for it
@@ -76,8 +80,8 @@ impl<T> Global<T> {
         self.pushed.load(Relaxed)
     }
 
-    /// Returns the number of values here at some recent moment. If it is 0, all that was done
-    /// before the last value was taken is visible.
+    /// Returns the number of values in the queue at some recent moment. If it is 0, all writes
+    /// before the last value was taken are visible.
     #[inline]
     pub(super) fn len(&self) -> usize {
         // Acquire: pairs with the Release in `count_taken`; the thread that took the last values
@@ -94,8 +98,8 @@ impl<T> Global<T> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Promises up to `count` places to a worker that will [`push_reserved`](Self::push_reserved).
-    /// Returns the number of places granted.
+    /// Reserves up to `count` places for a worker, which must then call
+    /// [`push_reserved`](Self::push_reserved). Returns the number of places reserved.
     pub(super) fn reserve(&self, count: usize) -> usize {
         if !self.is_bounded() {
             return count;
@@ -106,7 +110,8 @@ impl<T> Global<T> {
         granted
     }
 
-    /// Appends `values`, for which `reserved` places were promised.
+    /// Appends `values` and gives up the `reserved` places. There are at most as many values as
+    /// reserved places.
     pub(super) fn push_reserved(&self, values: &mut Vec<T>, reserved: usize) {
         let mut queue = self.lock();
         if self.is_bounded() {
@@ -117,7 +122,7 @@ impl<T> Global<T> {
         self.count_pushed(count);
     }
 
-    /// Appends values from outside, as many as there is room for. The rest stays in `values`.
+    /// Appends values from outside until the queue is full. The remaining values stay in `values`.
     pub(super) fn push_outside(&self, values: &mut VecDeque<T>) -> Result<(), Refusal> {
         let mut queue = self.lock();
         if queue.is_closed {
@@ -133,7 +138,7 @@ impl<T> Global<T> {
         }
     }
 
-    /// Appends one value from outside, or returns it.
+    /// Appends one value from outside. Returns the value if it was refused.
     pub(super) fn push_one(&self, value: T) -> Result<(), (T, Refusal)> {
         let mut queue = self.lock();
         if queue.is_closed {
@@ -158,8 +163,8 @@ impl<T> Global<T> {
         Some(value)
     }
 
-    /// Moves a share of the values, oldest first, to the end of `into`. The share is the number of
-    /// values divided by `sharers`, rounded up, and at most `count_max`.
+    /// Moves a share of the values to the end of `into`, oldest first. The share is the number of
+    /// values divided by `sharers`, rounded up, but at most `count_max`.
     pub(super) fn pop_share(&self, sharers: usize, count_max: usize, into: &mut Vec<T>) {
         let mut queue = self.lock();
         let count = queue.values.len().div_ceil(sharers).min(count_max);
@@ -167,7 +172,7 @@ impl<T> Global<T> {
         self.count_taken(count);
     }
 
-    /// Refuses outside values from now on.
+    /// Makes the queue refuse values from outside from now on.
     pub(super) fn close(&self) {
         self.lock().is_closed = true;
     }

@@ -1,4 +1,4 @@
-//! A worker's state: its own deque, and its access to the other places.
+//! State of a worker: its own deque, and its access to the global queue and the other deques.
 use crossbeam_utils::CachePadded;
 use garrick_core::fence::Asymmetric;
 use garrick_core::prim::Arc;
@@ -11,12 +11,12 @@ use super::{
 use crate::deque::{self, Full, Steal};
 use crate::queue::TrySendError;
 
-/// Interval of fair receives. A fair receive takes what has waited longest, so that old values are
-/// received no matter how fast new values come. A power of two, for the test of the count is on the
-/// fast path.
+/// Number of receives of which one is fair. A fair receive takes an oldest value, so that old
+/// values are received even if new values come fast. The interval is a power of two, because the
+/// count is tested on the fast path.
 const FAIR_EVERY: u64 = if cfg!(garrick_loom) { 4 } else { 64 };
 
-/// Returns true if the receive after `received` others is fair.
+/// Returns true if the next receive after `received` receives is fair.
 #[inline(always)]
 fn is_fair(received: u64) -> bool {
     received % FAIR_EVERY == FAIR_EVERY - 1
@@ -26,22 +26,24 @@ pub(super) struct Hand<T> {
     /// Deque of this worker.
     deque: deque::Worker<T>,
     pub(super) shared: Arc<Shared<T>>,
-    /// Shows other threads when something comes to this worker's deque, and counts it. Written by
-    /// this worker.
+    /// Counts the values and batches that come to this worker's deque, so that other threads notice
+    /// them. Written by this worker.
     mark: Arc<CachePadded<Mark>>,
-    /// Local copy of the shared pair of fences.
+    /// Copy of the shared pair of fences.
     fence: Asymmetric,
-    /// True if the next fair receive takes from the far end of the worker's own deque, false if it
-    /// takes from the global queue.
+    /// True if the last fair receive tried the global queue. Fair receives try the global queue and
+    /// the old end of the worker's own deque alternately.
     is_far_end_next: bool,
     /// Number of this worker.
     pub(super) id: usize,
-    /// Place where the last theft succeeded, or this worker's own number.
+    /// Number of the worker from which the last theft succeeded. Initially this worker's own
+    /// number.
     victim: usize,
-    /// Half of the deque's capacity, at least 1: the number of values that move at a time.
+    /// Maximum number of values that move at a time: half of the capacity of the deque, but at
+    /// least 1.
     half: usize,
     tally: Tally,
-    /// Values between two places; empty between calls.
+    /// Values that move between two places. Empty between calls.
     batch: Vec<T>,
     /// Buffer for [`Shared::verdict`].
     marks: Vec<u64>,
@@ -79,8 +81,8 @@ impl<T> Hand<T> {
         }
     }
 
-    /// Completes a send after the value has come to this worker's deque: wakes a receiver, or takes
-    /// the value back if the channel is closed.
+    /// Completes a send after the value was pushed to this worker's deque. Wakes a receiver, or
+    /// takes the value back if the channel is closed.
     #[inline(always)]
     fn sent(&mut self) -> Result<(), TrySendError<T>> {
         self.mark.came();
@@ -120,7 +122,7 @@ impl<T> Hand<T> {
         }
     }
 
-    /// Takes the newest of this worker's own values, or the oldest value at a fair receive.
+    /// Takes the newest value of this worker's deque. A fair receive takes an oldest value instead.
     #[inline(always)]
     pub(super) fn pop(&mut self) -> Option<T> {
         let received = self.tally.received.get();
@@ -137,8 +139,8 @@ impl<T> Hand<T> {
         self.deque.len()
     }
 
-    /// Moves the older half of this worker's deque to the global queue, or as much as there is room
-    /// for there.
+    /// Moves the older half of this worker's deque to the global queue, or fewer values if the
+    /// global queue has less room.
     fn overflow(&mut self) {
         let mark = self.mark.begin();
         let reserved = self.shared.global.reserve(self.half);
@@ -153,7 +155,7 @@ impl<T> Hand<T> {
         }
     }
 
-    /// Ends the move that began with `mark`.
+    /// Finishes the move that began with `mark`.
     fn moved(&mut self, mark: u64) {
         self.tally.other_comings.add(1);
         self.mark.end(mark);
@@ -164,8 +166,8 @@ impl<T> Hand<T> {
         self.take_oldest().or_else(|| self.deque.pop())
     }
 
-    /// Takes the value that has waited longest: from the global queue and from the far end of this
-    /// worker's deque, by turns.
+    /// Takes an oldest value, alternately from the global queue and from the old end of this
+    /// worker's deque.
     fn take_oldest(&mut self) -> Option<T> {
         self.is_far_end_next = !self.is_far_end_next;
         if self.is_far_end_next {
@@ -179,7 +181,8 @@ impl<T> Hand<T> {
         }
     }
 
-    /// Takes this worker's share of the global queue: returns the oldest value, keeps the others.
+    /// Takes this worker's share of the global queue. Returns the oldest value and keeps the
+    /// others.
     fn take_share(&mut self) -> Option<T> {
         if self.shared.global.len() == 0 {
             return None;
@@ -197,7 +200,7 @@ impl<T> Hand<T> {
         oldest
     }
 
-    /// Steals from the other workers. Starts at the place where the last theft succeeded.
+    /// Steals from the other workers. Starts with the worker from which the last theft succeeded.
     fn steal(&mut self) -> Option<T> {
         let workers = self.shared.places.len();
         let first = self.victim;
@@ -225,9 +228,9 @@ impl<T> Hand<T> {
         self.keep(mark)
     }
 
-    /// Ends a move to this worker. Returns the oldest value of the batch and puts the others into
-    /// the worker's deque, such that the oldest are popped first. Wakes a waiting receiver if there
-    /// are others.
+    /// Finishes the move of a batch to this worker. Returns the oldest value and pushes the others
+    /// to the worker's deque, in such an order that the oldest are popped first. Wakes a waiting
+    /// receiver if values were pushed.
     fn keep(&mut self, mark: u64) -> Option<T> {
         let is_more = self.batch.len() > 1;
         let mut batch = self.batch.drain(..);

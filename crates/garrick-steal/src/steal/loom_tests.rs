@@ -1,7 +1,7 @@
-//! Every interleaving and every allowed stale read of small channels.
+//! Models of small channels, in all interleavings and with all allowed stale reads.
 //!
-//! Values are [`Track`]ed, so that loom reports a leak. A thread that waits for ever is a deadlock,
-//! which loom reports: that is how a lost wake-up shows.
+//! Each value is a [`Track`], so that loom reports leaks. A lost wake-up makes a thread wait
+//! forever, which loom reports as a deadlock.
 use std::{
     future::Future,
     iter,
@@ -33,11 +33,11 @@ fn model(preemptions_max: usize, f: impl Fn() + Sync + Send + 'static) {
 
 /// Runs both closures at the same time: `first` on this thread, or `second` if `is_swapped`.
 ///
-/// Loom runs this thread until it must wait, and tries other orders where two accesses collide. It
-/// knows the last access to each word only. Where the spawned thread reads a word before it writes
-/// it, loom forgets what this thread read there before, and never tries the orders in which this
-/// thread reads later. So a model of one thread that looks and one thread that counts is run both
-/// ways.
+/// Loom runs this thread until it must wait, and then tries other orders of conflicting accesses.
+/// It remembers only the last access to each word. If the spawned thread reads a word and then
+/// writes it, loom forgets an earlier read by this thread. It then never tries the orders in which
+/// this thread reads later. So a model in which one thread reads and another thread counts must be
+/// run in both ways.
 fn beside<A: 'static, B: 'static>(
     is_swapped: bool,
     first: impl FnOnce() -> A + 'static,
@@ -59,7 +59,7 @@ fn open(workers: usize, local_capacity: usize, global: Capacity) -> Channel<Valu
     channel_with_fence(workers, local_capacity, global, Asymmetric::symmetric())
 }
 
-/// Returns the workers alone.
+/// Creates a channel and returns only its workers.
 fn workers<const N: usize>(local_capacity: usize) -> [Worker<Value>; N] {
     let channel = open(N, local_capacity, Capacity::Unbounded);
     channel.workers.try_into().expect("there are N")
@@ -84,8 +84,8 @@ fn drain(worker: &mut Worker<Value>) -> Vec<u32> {
         .collect()
 }
 
-/// Owner and thief want the only value. The loser may report empty only because the other thread
-/// has the value.
+/// An owner and a thief try to take the only value. The loser may report that the channel is empty
+/// only because the other thread has the value.
 #[test]
 fn the_last_value_goes_to_one() {
     model(3, || {
@@ -98,8 +98,8 @@ fn the_last_value_goes_to_one() {
     });
 }
 
-/// A deque of one value overflows with the second value, while a thief takes from it or from the
-/// global queue.
+/// A deque for one value overflows when a second value comes. At the same time, a thief takes from
+/// the deque or from the global queue.
 #[test]
 fn overflow_beside_a_thief() {
     model(2, || {
@@ -113,7 +113,7 @@ fn overflow_beside_a_thief() {
     });
 }
 
-/// A bounded global queue: values that do not fit are returned, and are not lost.
+/// A bounded global queue returns the values for which it has no room. They are not lost.
 #[test]
 fn a_full_channel_gives_back() {
     model(2, || {
@@ -128,7 +128,8 @@ fn a_full_channel_gives_back() {
     });
 }
 
-/// Values that were sent are received by a drainer. Values that were not sent are returned.
+/// Values that were sent are received by a thread that drains the channel. Values that were not
+/// sent are returned.
 #[test]
 fn close_beside_a_send() {
     model(3, || {
@@ -144,9 +145,9 @@ fn close_beside_a_send() {
     });
 }
 
-/// Values that were sent are received where a third thread closes. The drainer knows of the close
-/// by its reads only. It is no worker, because a worker passes a fence whenever it looks at its own
-/// deque.
+/// Values that were sent are received although a third thread closes the channel. The draining
+/// thread notices the close only by its reads. It is not a worker, because a worker passes a fence
+/// whenever it looks at its own deque.
 #[test]
 fn close_by_a_third() {
     model(2, || {
@@ -162,7 +163,7 @@ fn close_by_a_third() {
     });
 }
 
-/// The last handle to leave closes the channel. The values that earlier handles have sent are
+/// Dropping the last handle closes the channel. The values that earlier handles have sent are
 /// drained.
 #[test]
 fn leaving_beside_a_send() {
@@ -179,7 +180,7 @@ fn leaving_beside_a_send() {
     });
 }
 
-/// An outside sender against a close.
+/// An outside sender sends while another thread closes the channel.
 #[test]
 fn close_beside_an_outside_send() {
     model(3, || {
@@ -216,7 +217,7 @@ fn who_parks_is_woken_by_an_outside_sender() {
     });
 }
 
-/// The last handle that could send is dropped: a waiting receiver learns it.
+/// Dropping the last handle that can send wakes a waiting receiver.
 #[test]
 fn who_parks_hears_of_the_close() {
     model(3, || {
@@ -228,8 +229,8 @@ fn who_parks_hears_of_the_close() {
     });
 }
 
-/// Two sleepers and two values. While a woken thread still searches, no other thread is woken, so
-/// it must pass the call on.
+/// Two sleepers and two values. While a woken thread is searching, no other thread is woken. So the
+/// woken thread must wake the next one.
 #[test]
 fn a_searcher_wakes_the_next() {
     model(1, || {
@@ -245,8 +246,8 @@ fn a_searcher_wakes_the_next() {
     });
 }
 
-/// Two sleepers and two values with the bell alone. Either the sender sees that no thread searches
-/// any more, or the thread that searched sees what was sent.
+/// Two sleepers and two values, with the bell alone. Either the sender sees that no thread is
+/// searching any more, or the thread that was searching sees the sent value.
 #[test]
 fn a_searcher_that_stops_misses_nothing() {
     model(3, || {
@@ -271,7 +272,8 @@ fn a_searcher_that_stops_misses_nothing() {
     });
 }
 
-/// A thief takes two values and keeps one: a sleeping thread must learn of that value.
+/// A thief takes two values and keeps one of them in its deque. It must wake a sleeping thread for
+/// that value.
 #[test]
 fn what_a_thief_keeps_is_announced() {
     model(2, || {
@@ -291,7 +293,7 @@ fn what_a_thief_keeps_is_announced() {
     });
 }
 
-/// A sender that waits for room is woken by the thread that makes room.
+/// A thread that makes room wakes a sender that waits for room.
 #[test]
 fn who_waits_for_room_is_woken() {
     model(2, || {
@@ -305,8 +307,8 @@ fn who_waits_for_room_is_woken() {
     });
 }
 
-/// The juggler puts a value into another place before it lets go of the value in one place. So the
-/// channel is never empty.
+/// A thread puts a new value into one place before it takes the old value out of another place. So
+/// the channel is never empty, and must not be reported as empty.
 #[test]
 fn empty_means_all_at_one_moment() {
     for is_swapped in [false, true] {
@@ -327,7 +329,7 @@ fn empty_means_all_at_one_moment() {
     }
 }
 
-/// A value comes to the global queue from outside before the value in a deque is let go: the
+/// A value is sent to the global queue from outside before the value in a deque is taken. So the
 /// channel is never empty.
 #[test]
 fn empty_is_not_said_while_a_value_comes_from_outside() {
@@ -350,9 +352,9 @@ fn empty_is_not_said_while_a_value_comes_from_outside() {
     }
 }
 
-/// Values move from the global queue to a worker's deque, all at once: the channel is never empty.
-/// The looking thread is no worker, and takes no lock where it sees nothing. Its view of the
-/// queue's count must reveal the move.
+/// All values move from the global queue to a worker's deque at once. The channel is never empty.
+/// The thread that checks it is not a worker, and takes no lock if it sees no value. So it must
+/// notice the move by the counts of the queue.
 #[test]
 fn empty_is_not_said_while_values_move() {
     for is_swapped in [false, true] {
@@ -374,8 +376,8 @@ fn empty_is_not_said_while_values_move() {
     }
 }
 
-/// Values that a thief moves are not missed: of three values it takes two and keeps one, which is
-/// in no place in the meantime.
+/// Values that a thief moves are not missed. The thief takes two of three values and keeps one of
+/// them in its deque. In between, this value is in no place.
 #[test]
 fn empty_is_not_said_during_a_theft() {
     for is_swapped in [false, true] {
@@ -422,7 +424,7 @@ fn a_future_is_woken() {
     });
 }
 
-/// A future that is dropped after it was woken passes the call on to the thread behind it.
+/// A future that is dropped after it was woken wakes the next waiting thread.
 #[test]
 fn a_future_that_gives_up_wakes_the_next() {
     model(2, || {

@@ -1,12 +1,12 @@
-//! A channel for threads that both send and receive: each worker prefers its own values, and steals
-//! when they run out.
+//! A channel for threads that both send and receive. Each worker prefers its own values, and steals
+//! from others if it has none.
 //!
-//! The design is that of `BeamDequeChannel` of the Zig library zig-beam: a bounded deque for each
-//! worker, a global queue for the overflow, and stealing. Its deque is [`crate::deque`], a THE
-//! deque (Frigo, Leiserson, Randall, 1998) whose owner pays no read-modify-write. Garrick adds the
-//! detection of emptiness, the wake-up of sleepers, and the fair receive that protects the oldest
-//! value from starvation. Three modules document the details: `shared` emptiness and the close,
-//! `bell` the wake-ups, `global` the queue.
+//! The design is that of `BeamDequeChannel` in the Zig library zig-beam: a bounded deque for each
+//! worker, a global queue for the overflow, and stealing. The deque is [`crate::deque`], a THE
+//! deque (Frigo, Leiserson, Randall, 1998) whose owner needs no read-modify-write. Garrick adds
+//! three features. A receiver can detect that the whole channel is empty. Sleeping receivers are
+//! woken. Fair receives protect old values from starvation. Three modules document the details:
+//! `shared` for emptiness and closing, `bell` for wake-ups, and `global` for the queue.
 //!
 //! ```text
 //!     Sender --+                                      +--> Receiver
@@ -19,30 +19,33 @@
 //!               oldest ................ half, stolen ......................^
 //! ```
 //!
-//! A worker receives the newest value of its own deque, else from the global queue, else it steals
-//! half of another deque, oldest first. Every 64th receive is *fair*: it takes the oldest value of
-//! the global queue or of its own deque, by turns. Values that different threads receive have no
-//! order, and code should not rely on an order in general.
+//! A worker receives the newest value of its own deque. If its deque is empty, it takes a share of
+//! the global queue. If that is empty too, it steals half of another deque, oldest first. Every
+//! 64th receive is *fair*: it takes the oldest value of the global queue and of its own deque
+//! alternately. There is no order between values that different threads receive. Code should not
+//! rely on any order.
 //!
 //! | operation | progress |
 //! | --- | --- |
 //! | [`Worker::try_send`], own deque not full | wait-free, no read-modify-write |
-//! | [`Worker::try_send`], own deque full | waits for one thief at most, and for the global queue's lock |
-//! | [`Worker::try_recv`], value in own deque | wait-free but for a thief's claim on it, no read-modify-write |
-//! | [`Worker::try_recv`], otherwise | looks again as long as values come or move meanwhile |
-//! | [`Sender::try_send`] | waits for the global queue's lock |
-//! | `send`, `recv`, `recv_timeout` | park when there is nothing to do |
+//! | [`Worker::try_send`], own deque full | waits for at most one thief, and for the lock of the global queue |
+//! | [`Worker::try_recv`], value in own deque | wait-free, unless a thief has claimed the value; no read-modify-write |
+//! | [`Worker::try_recv`], otherwise | retries as long as values come or move |
+//! | [`Sender::try_send`] | waits for the lock of the global queue |
+//! | `send`, `recv`, `recv_timeout` | park until there is room or a value |
 //!
-//! **Guarantees.** Each value is received once, or dropped once with the last handle. "Empty" and
-//! "closed" describe one moment at which every place was empty. A look that meets a move waits for
-//! the move to end. A value sent wakes one of the waiting receivers, unless one receiver is awake
-//! and searching already. That receiver wakes the next if there are more values. The others can
-//! steal the values that a dropped worker held. A send that runs beside a close either returns the
-//! value, or the value is received.
+//! **Guarantees.** Each value is received once, or dropped once with the last handle. The results
+//! "empty" and "closed" mean that all deques and the global queue were empty at one and the same
+//! moment. A receive that meets a move of values between two of them waits until the move has
+//! finished. Each sent value wakes one of the waiting receivers, unless a woken receiver is already
+//! searching. That receiver wakes the next one if there are more values. The values of a dropped
+//! worker can be stolen by the other handles. If a send and a close run at the same time, the value
+//! is either returned to the sender or received.
 //!
-//! A worker that finds nothing spins a little if there are cores to spare, yields its core twice,
-//! and parks. Between looks at places that are not all empty it backs off like the Zig library, for
-//! min(attempt, workers / 2) pauses, with more than two workers.
+//! A worker that finds no value spins for a short time if there are spare cores, yields its core
+//! twice, and then parks. A receive that finds no value although the channel is not empty retries.
+//! Before each retry it backs off like the Zig library: with more than two workers, for
+//! min(attempt, workers / 2) pauses.
 //!
 //! # Examples
 //!
@@ -113,8 +116,8 @@ use stats::Tally;
 /// Capacity of the global queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capacity {
-    /// At least one value, and at most this many. When the queue and a worker's deque are full,
-    /// that worker cannot send.
+    /// At most this number of values, which must not be 0. If the queue and a worker's deque are
+    /// full, that worker cannot send.
     Bounded(usize),
     /// No limit.
     Unbounded,
@@ -132,7 +135,7 @@ impl Capacity {
 /// Handles of a new channel.
 #[derive(Debug)]
 pub struct Channel<T> {
-    /// One handle for each thread that both sends and receives, or that only does one of the two.
+    /// One handle for each worker thread. A worker can send and receive.
     pub workers: Vec<Worker<T>>,
     /// Sender for threads that are not workers.
     pub sender: Sender<T>,
@@ -142,9 +145,8 @@ pub struct Channel<T> {
 
 /// Creates a channel with `workers` workers, each with a deque of `local_capacity` values.
 ///
-/// 256 is a good local capacity. Half of it moves at a time, and a value in the deque is received
-/// at once. With no workers this is a channel for any number of senders and receivers, by one
-/// locked queue.
+/// A local capacity of 256 is a good choice. Up to half of a deque moves at a time. Without
+/// workers, the channel is a single locked queue for any number of senders and receivers.
 ///
 /// # Examples
 ///
@@ -159,8 +161,8 @@ pub struct Channel<T> {
 ///
 /// # Panics
 ///
-/// Panics if `local_capacity` or the global queue's capacity is 0, or if a deque is too large to
-/// allocate.
+/// Panics if `local_capacity` or the global queue's capacity is 0, or if the memory of a deque
+/// cannot be allocated.
 #[track_caller]
 pub fn channel<T>(workers: usize, local_capacity: usize, global: Capacity) -> Channel<T> {
     channel_with_fence(workers, local_capacity, global, Asymmetric::detect())
@@ -198,12 +200,12 @@ fn channel_with_fence<T>(
     }
 }
 
-/// Error of a receive: there was no value to receive.
+/// Error of a receive that does not wait: there was no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TryRecvError {
-    /// There was no value anywhere at one moment.
+    /// There was no value in the whole channel at one moment.
     Empty,
-    /// There was no value anywhere at one moment, and the channel is closed.
+    /// There was no value in the whole channel at one moment, and the channel is closed.
     Closed,
 }
 

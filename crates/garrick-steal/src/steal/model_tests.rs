@@ -1,4 +1,5 @@
-//! One thread, every operation of every handle, against lists as the oracle; also counts the drops.
+//! All operations of all handles on one thread, compared with lists. The tests also count the
+//! drops.
 use std::{cell::Cell, collections::HashSet, rc::Rc, time::Duration};
 
 use proptest::prelude::*;
@@ -34,7 +35,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The channel under test and its expected values, wherever they are.
+/// The channel under test, and its expected values in any place.
 struct Pair {
     channel: Channel<Counted>,
     present: HashSet<u32>,
@@ -176,7 +177,7 @@ impl Pair {
         self.went_many(count, sent);
     }
 
-    /// Returns true if sending this many values might wait for ever.
+    /// Returns true if sending `count` values might wait forever.
     fn is_short_of(&self, count: u32) -> bool {
         self.bound
             .is_some_and(|bound| self.present.len() + count as usize > bound)

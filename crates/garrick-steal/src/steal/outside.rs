@@ -1,4 +1,4 @@
-//! Handles for threads that are not workers. They have no deque and use the global queue.
+//! Handles for threads that are not workers. They have no deque of their own.
 use std::{collections::VecDeque, fmt, time::Duration};
 
 use garrick_core::prim::Arc;
@@ -13,35 +13,35 @@ use super::{
 use crate::deque::Steal;
 use crate::queue::{PopTimeoutError, SendError, TrySendError};
 
-/// Maximum number of values that [`Sender::send_many`] puts into the global queue at a time.
+/// Maximum number of values that [`Sender::send_many`] moves to the global queue at a time.
 const BATCH_MAX: usize = 256;
 
-/// Sends to a work-stealing channel from outside, through its global queue. Clones send to the same
-/// channel.
+/// Sends to a work-stealing channel from a thread that is not a worker, through the global queue.
+/// Clones send to the same channel.
 pub struct Sender<T> {
     shared: Arc<Shared<T>>,
 }
 
-/// Receives from a work-stealing channel from outside, one value at a time. Clones receive from the
-/// same channel.
+/// Receives from a work-stealing channel on a thread that is not a worker, one value at a time.
+/// Clones receive from the same channel.
 ///
-/// A thread that only receives should be a [`Worker`](super::Worker), which takes many values at a
-/// time.
+/// Prefer a [`Worker`](super::Worker), which takes many values at a time, even for a thread that
+/// only receives.
 pub struct Receiver<T> {
     prowler: Prowler<T>,
     waiter: Waiter,
 }
 
-/// State of an outside receiver apart from its waiter.
+/// State of an outside receiver without its waiter.
 struct Prowler<T> {
     shared: Arc<Shared<T>>,
-    /// Place where the last theft succeeded.
+    /// Number of the worker from which the last theft succeeded.
     victim: usize,
     /// Buffer for [`Shared::verdict`].
     marks: Vec<u64>,
 }
 
-/// Sends with `try_send`, parked while there is no room.
+/// Sends with `try_send`. Parks while there is no room.
 #[cold]
 pub(super) fn send_waiting<T>(
     shared: &Shared<T>,
@@ -73,7 +73,7 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     ///
-    /// Returns the value if a bounded global queue is full, or the channel is closed.
+    /// Returns the value if the global queue is bounded and full, or if the channel is closed.
     #[inline]
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
         match self.shared.global.push_one(value) {
@@ -86,7 +86,7 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Sends `value` to the global queue, parked until there is room.
+    /// Waits until the global queue has room, and sends `value` to it.
     ///
     /// # Errors
     ///
@@ -118,13 +118,13 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Sends all values in their order, at less cost each than [`send`](Self::send).
+    /// Sends all values in their order. This costs less per value than [`send`](Self::send).
     ///
     /// Up to 256 values are taken from `values` before the first of them is sent.
     ///
     /// # Errors
     ///
-    /// Returns the values that were not sent if the channel is closed in the meantime.
+    /// Returns the values that were not sent if the channel is closed.
     pub fn send_many(&self, values: impl IntoIterator<Item = T>) -> Result<(), SendError<Vec<T>>> {
         let mut values = values.into_iter();
         // The iterator is foreign code, which must not run under the lock.
@@ -162,7 +162,7 @@ impl<T> Sender<T> {
         self.shared.bell.is_closed()
     }
 
-    /// Returns roughly how many values are in the whole channel.
+    /// Returns roughly the number of values in the whole channel.
     pub fn len(&self) -> usize {
         self.shared.len()
     }
@@ -172,7 +172,7 @@ impl<T> Sender<T> {
         self.len() == 0
     }
 
-    /// Returns the counts of each worker so far, by worker number.
+    /// Returns the counts of each worker so far, indexed by the number of the worker.
     pub fn stats(&self) -> Vec<Stats> {
         self.shared.stats()
     }
@@ -191,18 +191,18 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Receives a value if there is one: the oldest of the global queue, else the oldest that can
-    /// be stolen.
+    /// Receives a value if there is one. Takes the oldest value of the global queue. If that is
+    /// empty, steals the oldest value of a worker.
     ///
     /// # Errors
     ///
-    /// Returns [`Empty`](TryRecvError::Empty) if there was no value anywhere at one moment, or
-    /// [`Closed`](TryRecvError::Closed) if there was no value and none can come.
+    /// Returns [`Empty`](TryRecvError::Empty) if there was no value in the whole channel at one
+    /// moment. Returns [`Closed`](TryRecvError::Closed) if, in addition, the channel is closed.
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         self.prowler.try_take()
     }
 
-    /// Receives a value, parked until there is one. Returns `None` once the channel is closed and
+    /// Waits until there is a value, and receives it. Returns `None` once the channel is closed and
     /// empty.
     ///
     /// # Examples
@@ -221,21 +221,21 @@ impl<T> Receiver<T> {
         self.waiter.recv(&mut self.prowler, None).ok()
     }
 
-    /// Receives a value, parked for at most `timeout`.
+    /// Waits until there is a value, but for at most `timeout`, and receives it.
     ///
     /// # Errors
     ///
-    /// Returns [`Timeout`](PopTimeoutError::Timeout) if no value came in time, or
+    /// Returns [`Timeout`](PopTimeoutError::Timeout) if no value came before the timeout. Returns
     /// [`Closed`](PopTimeoutError::Closed) once the channel is closed and empty.
     pub fn recv_timeout(&mut self, timeout: Duration) -> Result<T, PopTimeoutError> {
         self.waiter.recv(&mut self.prowler, Some(timeout))
     }
 
-    /// Receives a value as a future that any executor can run.
+    /// Returns a future that receives a value. Any executor can run it.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future loses no value and no wake-up.
+    /// If the future is dropped, no value and no wake-up is lost.
     pub fn recv_async(&mut self) -> Recv<'_, T>
     where
         T: Send,
@@ -256,7 +256,7 @@ impl<T> Receiver<T> {
         self.prowler.shared.bell.is_closed()
     }
 
-    /// Returns roughly how many values are in the whole channel.
+    /// Returns roughly the number of values in the whole channel.
     pub fn len(&self) -> usize {
         self.prowler.shared.len()
     }
@@ -266,14 +266,14 @@ impl<T> Receiver<T> {
         self.len() == 0
     }
 
-    /// Returns the counts of each worker so far, by worker number.
+    /// Returns the counts of each worker so far, indexed by the number of the worker.
     pub fn stats(&self) -> Vec<Stats> {
         self.prowler.shared.stats()
     }
 }
 
 impl<T> Prowler<T> {
-    /// Steals one value. Starts at the place where the last theft succeeded.
+    /// Steals one value. Starts with the worker from which the last theft succeeded.
     fn steal(&mut self) -> Option<T> {
         let places = &self.shared.places;
         let first = self.victim;

@@ -1,29 +1,30 @@
-//! State that all handles share, and the check that every place is empty.
+//! State that all handles share, and the check that the whole channel is empty.
 //!
-//! A look at one place after the other proves nothing. During the look at the second place, a value
-//! may come to the first, and the second may lose its last value. So each place has a mark that
-//! changes with every value that comes:
+//! A *place* is the deque of a worker or the global queue. To look at one place after another does
+//! not prove that the channel is empty. While a thread looks at the second place, a value may come
+//! to the first place, and the second place may lose its last value. So each place has a mark,
+//! which changes with every value that comes:
 //!
 //! ```text
-//!     read all marks      m1  m2  m3        odd: something is on its way there, so the look is void
+//!     read all marks      m1  m2  m3        odd: a value is moving there, so the look is void
 //!     look at all places   0   0   0
-//!     read all marks      m1  m2  m3        the same? then nothing came anywhere in between, so that
-//!                                           what was empty stayed empty: all were, at the last look
+//!     read all marks      m1  m2  m3        unchanged? then no value came in between, so each
+//!                                           empty place stayed empty, and in the end all were empty
 //! ```
 //!
-//! That is the double collect of Afek and others, "Atomic Snapshots of Shared Memory" (1993), on
-//! places whose marks never repeat.
+//! This is the double collect of Afek and others, "Atomic Snapshots of Shared Memory" (1993). A
+//! mark never has the same value twice.
 //!
-//! A value that is *moved* is in no place for a while. So a worker's mark is odd from before the
-//! worker takes a batch out of one place until the batch is in the other. A value that is *sent*
-//! changes the mark once it is there. If a look falls between the two, the send has not returned,
-//! and counts as later than the look.
+//! A value that is *moved* between two places is in neither place for a while. So the mark of the
+//! worker that moves a batch is odd from before it takes the batch until the batch is in the new
+//! place. A value that is *sent* is pushed first, and changes the mark afterwards. If a look
+//! happens in between, the send has not returned yet. It counts as later than the look.
 //!
-//! **Close.** A send puts the value into the deque, passes a light fence and checks whether the
-//! channel is closed. A close marks the channel closed, passes a heavy fence and settles. So either
-//! every thread that sees the channel settled can see the value, or the sender sees the close. In
-//! the second case the sender takes the value back, unless a thief was faster: then the value is
-//! received.
+//! **Close.** A send pushes the value to the deque, passes a light fence, and checks if the channel
+//! is closed. A close marks the channel as closed, passes a heavy fence, and then marks it as
+//! *settled*. So either each thread that sees the channel settled also sees the value, or the
+//! sender sees the close. In the second case, the sender takes the value back. If a thief has
+//! already taken the value, it counts as received.
 use crossbeam_utils::CachePadded;
 use garrick_core::fence::Asymmetric;
 use garrick_core::prim::{
@@ -43,8 +44,8 @@ use super::{
 use crate::deque::Stealer;
 
 pub(super) struct Shared<T> {
-    /// Waiting receivers, and whether the channel is closed. Read by every send, so on a cache line
-    /// of its own that changes only when a receiver waits.
+    /// Waiting receivers, and the flag that the channel is closed. Every send reads it. So it has a
+    /// cache line of its own, which changes seldom.
     pub(super) bell: CachePadded<Bell>,
 
     /// Senders that wait for room in the global queue.
@@ -52,32 +53,32 @@ pub(super) struct Shared<T> {
 
     pub(super) global: Global<T>,
 
-    /// One place for each worker, in the order of their numbers. Fixed.
+    /// One place for each worker, in the order of their numbers. Never changes.
     pub(super) places: Box<[Place<T>]>,
 
-    /// Pair of fences. Fixed, and equal to that of the deques.
+    /// Pair of fences. Never changes, and is equal to that of the deques.
     pub(super) fence: Asymmetric,
 
-    /// True once the channel is closed and every send that did not see the close is visible. Read
+    /// True once the channel is closed and all sends that did not see the close are visible. Read
     /// by receivers.
     is_settled: AtomicBool,
 
-    /// Number of live workers and outside senders. At 0 the channel closes.
+    /// Number of workers and outside senders. When it becomes 0, the channel closes.
     senders: AtomicUsize,
 
-    /// Number of live workers and outside receivers. At 0 the channel closes.
+    /// Number of workers and outside receivers. When it becomes 0, the channel closes.
     receivers: AtomicUsize,
 }
 
-/// Part of a worker that other threads see.
+/// Part of a worker's state that other threads access.
 pub(super) struct Place<T> {
     pub(super) stealer: Stealer<T>,
     pub(super) mark: Arc<CachePadded<Mark>>,
     pub(super) stats: TallyReader,
 }
 
-/// A counter that changes with each value that comes to a worker's deque, and is odd while a batch
-/// is moved. Written by the worker, read by threads that check whether all places are empty.
+/// A counter that changes with each value that comes to a worker's deque. Odd while the worker
+/// moves a batch. Written by the worker, read by threads that check if all places are empty.
 pub(super) struct Mark(AtomicU64);
 
 /// Result of a look at all places.
@@ -88,7 +89,7 @@ pub(super) enum Verdict {
     Empty,
     /// All places were empty at one moment, and no value can come any more.
     Closed,
-    /// There was something, or it came during the look.
+    /// There was a value, or a value came or moved during the look.
     Unclear,
 }
 
@@ -97,14 +98,14 @@ impl Mark {
         Self(AtomicU64::new(0))
     }
 
-    /// Records that a value has come. Like all writing methods, for the owner alone.
+    /// Records that a value has come. Only the owner calls the methods that write.
     #[inline(always)]
     pub(super) fn came(&self) {
         // Relaxed: only the owner writes it.
         self.end(self.0.load(Relaxed));
     }
 
-    /// Marks values as on their way from now on. Returns the mark to pass to [`end`](Self::end).
+    /// Records that a move of values begins. Returns the mark to pass to [`end`](Self::end).
     pub(super) fn begin(&self) -> u64 {
         // Relaxed: only the owner writes it.
         let mark = self.0.load(Relaxed);
@@ -115,14 +116,14 @@ impl Mark {
         mark
     }
 
-    /// Records that the values have come.
+    /// Records that the move of values is finished.
     #[inline(always)]
     pub(super) fn end(&self, mark: u64) {
         // Release: pairs with the Acquire in `load`; a thread that sees this mark sees what came.
         self.0.store(mark.wrapping_add(2), Release);
     }
 
-    /// Returns how often something has come.
+    /// Returns the number of values and moves that have come.
     pub(super) fn count(&self) -> u64 {
         // Relaxed: a count.
         self.0.load(Relaxed) / 2
@@ -156,26 +157,27 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Returns the number of values in all places at about the same moment.
+    /// Returns roughly the number of values in all places.
     pub(super) fn len(&self) -> usize {
         let local = |place: &Place<T>| place.stealer.len();
         self.global.len() + self.places.iter().map(local).sum::<usize>()
     }
 
-    /// Returns true if a look at every place, one after the other, finds a value.
+    /// Looks at all places one after another. Returns true if a place has a value.
     ///
-    /// After a fence that pairs with a sender's fence, the look does not miss what that sender sent
-    /// before.
+    /// If the caller has passed a fence that pairs with the fence of a sender, it does not miss a
+    /// value that this sender sent before its fence.
     pub(super) fn has_work(&self) -> bool {
         self.global.len() > 0 || self.places.iter().any(|place| !place.stealer.is_empty())
     }
 
-    /// Returns true if waiting is pointless: there is a value, or no value can come any more.
+    /// Returns true if a receiver must not wait, because there is a value or no value can come any
+    /// more.
     pub(super) fn is_disturbed(&self) -> bool {
         self.is_settled() || self.has_work()
     }
 
-    /// Checks whether all places are empty at one moment. `marks` is scratch space.
+    /// Checks if all places are empty at one moment. Uses `marks` as a buffer.
     pub(super) fn verdict(&self, marks: &mut Vec<u64>) -> Verdict {
         // Read before the look. Otherwise a value could still come after the look and before the
         // close.
@@ -195,7 +197,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Wakes a waiting receiver after a value came. The caller has published the value.
+    /// Wakes a waiting receiver after a value has come. The caller must have published the value.
     #[inline(always)]
     pub(super) fn announce(&self) {
         // Pairs with the heavy fence before the last look of a receiver that goes to wait.
@@ -205,12 +207,12 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Wakes a waiting sender after room was made in the global queue. The caller has just made the
-    /// room, under the queue's lock.
+    /// Wakes a sender that waits for room in the global queue. The caller must have made room
+    /// before, under the lock of the queue.
     ///
-    /// No fence is needed here. A sender that goes to wait looks for room under that lock, after it
-    /// has joined the waiting senders. If its look came before our change we see it waiting, and if
-    /// we came first it sees the room.
+    /// No fence is needed here. A sender first joins the waiting senders, and then checks for room
+    /// under the same lock. If the sender checks before the caller makes room, the caller sees the
+    /// waiting sender. If it checks afterwards, it sees the room.
     #[inline]
     pub(super) fn announce_room(&self) {
         if self.global.is_bounded() && self.room.is_awaited() {
@@ -218,7 +220,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Closes the channel: it takes no more values. Returns true if the channel was open.
+    /// Closes the channel, which then accepts no more values. Returns true if the channel was open.
     pub(super) fn close(&self) -> bool {
         if !self.bell.close() {
             return false;

@@ -1,4 +1,4 @@
-//! Counts of each worker, written by that worker alone.
+//! Counts of a worker, which only this worker writes.
 use garrick_core::count::{Counter, CounterReader};
 
 /// Counts of one worker so far.
@@ -21,20 +21,21 @@ pub struct Stats {
     pub sent: u64,
     /// Number of values received.
     pub received: u64,
-    /// Number of values taken from other workers, received or not.
+    /// Number of values stolen from other workers, even if they are not received yet.
     pub stolen: u64,
     /// Number of values moved from the worker's own deque to the global queue.
     pub overflowed: u64,
 }
 
-/// The writing side, one for each worker. The number of values sent follows from the worker's mark,
-/// which counts all that came to its deque.
+/// Counters that a worker writes. The number of values sent is not among them. It follows from the
+/// worker's mark, which counts everything that has come to its deque.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) received: Counter,
     pub(super) stolen: Counter,
     pub(super) overflowed: Counter,
-    /// Number of mark changes other than a value sent: a move, or a value taken back.
+    /// Number to subtract from the count of the mark to get the values sent: the moves, and the
+    /// values that were taken back.
     pub(super) other_comings: Counter,
 }
 
@@ -59,7 +60,7 @@ impl Tally {
 }
 
 impl TallyReader {
-    /// Returns the counts of a worker to whose deque `came` things have come.
+    /// Returns the counts of a worker. `came` is the count of its mark.
     pub(super) fn get(&self, came: u64) -> Stats {
         Stats {
             // Other comings are counted before the mark shows them, so `sent` is never too high.

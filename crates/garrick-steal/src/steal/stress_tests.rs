@@ -1,9 +1,9 @@
-//! Real threads: every value is received exactly once, no thread sleeps while there is work, and
-//! "empty" is never reported where there is a value.
+//! Tests with real threads. Each value is received exactly once. No thread sleeps while there is
+//! work. "Empty" is never reported while there is a value.
 //!
-//! The counts are small enough for every run of the tests. `GARRICK_STEAL_STRESS` sets how many
-//! values the test of exact accounting sends instead: `GARRICK_STEAL_STRESS=500000000` makes 10^9
-//! operations.
+//! By default, the numbers of values are small, so that the tests are fast. `GARRICK_STEAL_STRESS`
+//! sets the number of values that the test of exact accounting sends. For example,
+//! `GARRICK_STEAL_STRESS=500000000` leads to 10^9 operations.
 use std::{
     env,
     sync::{
@@ -30,8 +30,8 @@ fn values() -> u64 {
     })
 }
 
-/// Received values: their number, their sum, and the sum of their squares, all wrapping. A value
-/// that came twice in place of a lost value would have to have all three the same.
+/// Received values: their number, their sum, and the sum of their squares, all wrapping. If a value
+/// was lost and another one came twice, at least one of these differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Account {
     count: u64,
@@ -54,7 +54,8 @@ impl Account {
     }
 }
 
-/// Sends the values of `worker`, in bursts of changing size, and receives about as many in between.
+/// Sends the values of `worker` in bursts of different sizes, and receives about as many values in
+/// between.
 fn work(worker: &mut Worker<u64>, each: u64) -> (Account, Account) {
     let (mut sent, mut received) = (Account::default(), Account::default());
     let mut number = 0;
@@ -116,8 +117,8 @@ fn every_value_is_received_once() {
     );
 }
 
-/// Producers that never receive, consumers that only wait, and a bound that makes producers wait. A
-/// sleeping thread must be woken, or this never ends.
+/// Producers that never receive, consumers that only wait, and a bound at which the producers wait.
+/// If a sleeping thread is not woken, the test hangs.
 #[test]
 fn those_who_wait_are_woken() {
     const EACH: u64 = if cfg!(debug_assertions) {
@@ -152,7 +153,7 @@ fn those_who_wait_are_woken() {
     }
 }
 
-/// One value goes round. Each worker that is woken for it must find it.
+/// One value goes from worker to worker. Each worker that is woken for it must find it.
 #[test]
 fn one_value_wakes_one_after_the_other() {
     const ROUNDS: u64 = if cfg!(debug_assertions) {
@@ -184,8 +185,8 @@ fn one_value_wakes_one_after_the_other() {
     assert_eq!(count, ROUNDS + 1);
 }
 
-/// A juggler always has a value in the channel before it takes one out, so no other thread may find
-/// it empty.
+/// A thread always sends a value before it takes one out. So no other thread may find the channel
+/// empty.
 #[test]
 fn empty_is_never_said_of_a_channel_that_is_not() {
     const ROUNDS: u64 = if cfg!(debug_assertions) {
@@ -223,7 +224,7 @@ fn empty_is_never_said_of_a_channel_that_is_not() {
     juggling.join().unwrap();
 }
 
-/// Values that the handles leave behind are dropped once, by the last handle.
+/// The last handle drops each remaining value once.
 #[test]
 fn values_are_dropped_once() {
     let values: Vec<Arc<u64>> = (0..3000).map(Arc::new).collect();

@@ -1,4 +1,4 @@
-//! Tests on one thread, each of one rule of the channel.
+//! Tests on one thread. Each checks one rule of the channel.
 use std::{
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -94,7 +94,7 @@ fn a_lone_value_is_found_wherever_it_is() {
     assert_eq!(channel.workers[0].try_recv(), Err(TryRecvError::Empty));
 }
 
-/// A worker that always has a newer value of its own reaches older values all the same.
+/// A worker that always has a newer value of its own still receives older values.
 #[test]
 fn the_oldest_does_not_starve() {
     let mut channel = unbounded(1, 8);
@@ -319,7 +319,7 @@ fn all_hear_of_the_close_although_a_waker_panics() {
     assert_eq!(polled, Poll::Ready(None));
 }
 
-/// Each value wakes one of the waiting receivers, and no more receivers are woken than there are
+/// Each value wakes one of the waiting receivers. No more receivers are woken than there are
 /// values.
 #[test]
 fn as_many_are_woken_as_there_are_values() {

@@ -1,4 +1,4 @@
-//! Waiting for a value or for room, as a thread or as a future.
+//! Waiting for a value or for room, by a thread or a future.
 use std::{
     future::Future,
     pin::Pin,
@@ -16,25 +16,25 @@ use super::{
 };
 use crate::queue::PopTimeoutError;
 
-/// Number of looks at places that were not all empty before a thread yields its core. The thread
-/// that keeps a place busy may have been preempted.
+/// Number of failed looks at a channel that is not empty before a thread yields its core. A thread
+/// that moves values may have been preempted.
 const LOOKS_MAX: usize = if cfg!(garrick_loom) { 0 } else { 64 };
 
-/// Number of times that a thread yields its core before it parks. Where cores are scarce, the
-/// awaited value often comes in the meantime, which saves a wake-up.
+/// Number of times that a thread yields its core before it parks. If there are few cores, the value
+/// often comes in the meantime, which saves a wake-up.
 const YIELDS_MAX: usize = if cfg!(garrick_loom) { 0 } else { 2 };
 
 /// A handle that searches for values.
 pub(super) trait Hunter<T> {
-    /// Looks at every place once, one after the other.
+    /// Looks at every place once, one after another. Takes a value if it finds one.
     fn look(&mut self) -> Option<T>;
 
-    /// Checks whether every place is empty at one moment.
+    /// Checks if all places are empty at one moment.
     fn verdict(&mut self) -> Verdict;
 
     fn shared(&self) -> &Shared<T>;
 
-    /// Looks until it finds a value, or until every place was empty at one moment.
+    /// Looks for a value until it finds one or all places were empty at one moment.
     #[cold]
     fn try_take(&mut self) -> Result<T, TryRecvError> {
         let mut attempt = 0;
@@ -52,15 +52,15 @@ pub(super) trait Hunter<T> {
     }
 }
 
-/// Parker and spinner of a handle.
+/// Parker and spin of a handle.
 pub(super) struct Waiter {
     parker: Parker,
     spin: Spin,
 }
 
-/// Spins between two looks for as long as zig-beam's `BeamDequeChannel` does. The spin grows with
-/// each attempt, up to a limit that grows with the number of workers. With two workers or fewer it
-/// does not spin.
+/// Spins between two looks, as long as `BeamDequeChannel` of zig-beam does. The duration grows with
+/// each attempt, up to a limit that depends on the number of workers. With at most two workers,
+/// there is no spinning.
 fn back_off(attempt: usize, workers: usize) {
     if !(0..LOOKS_MAX).contains(&attempt) {
         thread::yield_now();
@@ -79,7 +79,7 @@ impl Waiter {
         }
     }
 
-    /// Receives, waiting for at most `timeout` if there is one.
+    /// Waits until there is a value, for at most `timeout` if there is one, and receives it.
     #[cold]
     pub(super) fn recv<T>(
         &mut self,
@@ -95,9 +95,9 @@ impl Waiter {
         received
     }
 
-    /// Looks and sleeps by turns. A value that is on its way between two places is not seen, and
-    /// need not be: the thread that moves it wakes a waiting receiver. On return, `call` records
-    /// whether this thread was woken for a value.
+    /// Looks for a value and sleeps alternately. It may miss a value that moves between two places.
+    /// That does no harm, because the thread that moves the value wakes a waiting receiver. On
+    /// return, `call` records if this thread was woken for a value.
     fn search<T>(
         &mut self,
         hunter: &mut impl Hunter<T>,
@@ -126,7 +126,7 @@ impl Waiter {
         }
     }
 
-    /// Spins where there are cores to spare, and yields the core where there are not.
+    /// Looks for a value several times. Spins if there are spare cores, and then yields the core.
     fn look_a_while<T>(&mut self, hunter: &mut impl Hunter<T>) -> Option<T> {
         let awake = hunter
             .shared()
@@ -143,8 +143,9 @@ impl Waiter {
         })
     }
 
-    /// Sleeps until `bell` wakes this thread, at most `left`, unless `is_disturbed` returns true
-    /// after the thread was added to the list. Returns whether the thread was woken.
+    /// Sleeps until `bell` wakes this thread, for at most `left`. Does not sleep if `is_disturbed`
+    /// returns true after the thread was added to the list. The result records if the thread was
+    /// woken.
     pub(super) fn sleep<T>(
         &mut self,
         shared: &Shared<T>,
@@ -168,19 +169,19 @@ impl Waiter {
     }
 }
 
-/// Future of a received value; from `recv_async`. Resolves to `None` once the channel is closed and
-/// empty.
+/// Future that receives a value. Created by `recv_async`. Resolves to `None` once the channel is
+/// closed and empty.
 ///
 /// # Cancel safety
 ///
-/// No value is lost when the future is dropped. It takes a value only when it is polled to its end.
-/// If it was woken for a value that it does not take, it wakes another receiver. A future that is
-/// forgotten (`mem::forget`) keeps its place in the list of waiting receivers: a value sent later
-/// may wake it, and no other receiver.
+/// If the future is dropped, no value is lost. It takes a value only in the poll that returns
+/// `Ready`. If it was woken for a value that it does not take, its drop wakes another receiver. A
+/// future that is forgotten (`mem::forget`) stays in the list of waiting receivers. A value that is
+/// sent later may then wake this future instead of another receiver.
 #[must_use = "a future does nothing unless it is polled"]
 pub struct Recv<'a, T> {
     hunter: &'a mut (dyn Hunter<T> + Send + 'a),
-    /// Place in the list of waiting receivers.
+    /// Ticket of the future while it is in the list of waiting receivers.
     ticket: Option<Ticket>,
 }
 
@@ -192,7 +193,7 @@ impl<'a, T> Recv<'a, T> {
         }
     }
 
-    /// Leaves the list of waiting receivers. Returns whether the future was woken.
+    /// Leaves the list of waiting receivers. The result records if the future was woken.
     fn rise(&mut self) -> Call {
         let bell = &self.hunter.shared().bell;
         self.ticket
@@ -205,8 +206,8 @@ impl<'a, T> Recv<'a, T> {
         shared.bell.answer(call, || shared.has_work());
     }
 
-    /// Looks for a value, and joins the waiting receivers. On return, `call` records whether this
-    /// future was woken for a value.
+    /// Looks for a value, and joins the waiting receivers if there is none. On return, `call`
+    /// records if this future was woken for a value.
     fn search(&mut self, cx: &Context<'_>, call: &mut Call) -> Poll<Option<T>> {
         loop {
             if let Some(value) = self.hunter.look() {

@@ -1,4 +1,4 @@
-//! A worker's handle: sends to its own deque, and receives from there first.
+//! The handle of a worker, which sends to its own deque and receives from there first.
 use std::{cell::Cell, fmt, marker::PhantomData, time::Duration};
 
 use super::{
@@ -9,12 +9,12 @@ use super::{
 };
 use crate::queue::{PopTimeoutError, SendError, TrySendError};
 
-/// One thread's handle to a work-stealing channel: sends to its own deque, and receives from there
-/// first.
+/// A worker thread's handle of a work-stealing channel. Sends to its own deque, and receives from
+/// there first.
 ///
-/// Dropping it leaves its values to the other handles.
+/// After a worker was dropped, the other handles can still receive its values.
 ///
-/// A worker may move to another thread but cannot be shared:
+/// A worker can be sent to another thread, but it cannot be shared between threads:
 ///
 /// ```compile_fail,E0277
 /// fn shared(_: impl Sync) {}
@@ -24,7 +24,7 @@ use crate::queue::{PopTimeoutError, SendError, TrySendError};
 pub struct Worker<T> {
     hand: Hand<T>,
     waiter: Waiter,
-    /// Makes the worker `Send` but not `Sync`: it has one owner.
+    /// Makes the worker `Send` but not `Sync`, because it has only one owner.
     not_sync: PhantomData<Cell<T>>,
 }
 
@@ -37,15 +37,14 @@ impl<T> Worker<T> {
         }
     }
 
-    /// Sends `value` to the worker's own deque. If the deque is full, half of it goes to the global
-    /// queue.
+    /// Sends `value` to the worker's own deque. If the deque is full, half of its values first move
+    /// to the global queue.
     ///
-    /// Does not wait, except for a thief at work when the deque is full.
+    /// Does not wait, except that a full deque may have to wait for a thief.
     ///
     /// # Errors
     ///
-    /// Returns the value if the deque and a bounded global queue are full, or the channel is
-    /// closed.
+    /// Returns the value if the deque and the global queue are full, or if the channel is closed.
     ///
     /// # Examples
     ///
@@ -63,11 +62,11 @@ impl<T> Worker<T> {
         self.hand.try_send(value)
     }
 
-    /// Sends `value`, parked until there is room; see [`try_send`](Self::try_send).
+    /// Waits until there is room, and sends `value` as [`try_send`](Self::try_send) does.
     ///
-    /// If all workers only wait for room, no worker makes any. A worker of a bounded channel
-    /// without other receivers should receive when [`try_send`](Self::try_send) returns
-    /// [`Full`](TrySendError::Full).
+    /// If all receivers of a bounded channel wait for room, they wait forever. In a channel whose
+    /// workers are the only receivers, a worker should use [`try_send`](Self::try_send) instead. If
+    /// that returns [`Full`](TrySendError::Full), it should receive a value.
     ///
     /// # Errors
     ///
@@ -94,7 +93,7 @@ impl<T> Worker<T> {
     ///
     /// # Errors
     ///
-    /// Returns the values that were not sent if the channel is closed in the meantime.
+    /// Returns the values that were not sent if the channel is closed.
     ///
     /// # Examples
     ///
@@ -119,16 +118,17 @@ impl<T> Worker<T> {
         Ok(())
     }
 
-    /// Receives a value if there is one: the newest of the worker's own values, else the oldest of
-    /// the global queue, else the oldest that can be stolen.
+    /// Receives a value if there is one. Takes the newest value of the worker's own deque. If the
+    /// deque is empty, takes the oldest value of the global queue. If that is empty too, steals the
+    /// oldest value of another worker.
     ///
-    /// Every 64th receive takes the oldest value of the global queue or of the worker's own deque,
-    /// by turns.
+    /// Every 64th receive takes the oldest value of the global queue and of the worker's own deque
+    /// alternately.
     ///
     /// # Errors
     ///
-    /// Returns [`Empty`](TryRecvError::Empty) if there was no value anywhere at one moment, or
-    /// [`Closed`](TryRecvError::Closed) if there was no value and none can come.
+    /// Returns [`Empty`](TryRecvError::Empty) if there was no value in the whole channel at one
+    /// moment. Returns [`Closed`](TryRecvError::Closed) if, in addition, the channel is closed.
     #[inline]
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         match self.hand.pop() {
@@ -137,7 +137,7 @@ impl<T> Worker<T> {
         }
     }
 
-    /// Receives a value, parked until there is one. Returns `None` once the channel is closed and
+    /// Waits until there is a value, and receives it. Returns `None` once the channel is closed and
     /// empty.
     ///
     /// # Examples
@@ -159,11 +159,11 @@ impl<T> Worker<T> {
         }
     }
 
-    /// Receives a value, parked for at most `timeout`.
+    /// Waits until there is a value, but for at most `timeout`, and receives it.
     ///
     /// # Errors
     ///
-    /// Returns [`Timeout`](PopTimeoutError::Timeout) if no value came in time, or
+    /// Returns [`Timeout`](PopTimeoutError::Timeout) if no value came before the timeout. Returns
     /// [`Closed`](PopTimeoutError::Closed) once the channel is closed and empty.
     pub fn recv_timeout(&mut self, timeout: Duration) -> Result<T, PopTimeoutError> {
         match self.hand.pop() {
@@ -172,11 +172,11 @@ impl<T> Worker<T> {
         }
     }
 
-    /// Receives a value as a future that any executor can run.
+    /// Returns a future that receives a value. Any executor can run it.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future loses no value and no wake-up.
+    /// If the future is dropped, no value and no wake-up is lost.
     pub fn recv_async(&mut self) -> Recv<'_, T>
     where
         T: Send,
@@ -197,7 +197,7 @@ impl<T> Worker<T> {
         self.hand.shared.bell.is_closed()
     }
 
-    /// Returns roughly how many values are in the whole channel.
+    /// Returns roughly the number of values in the whole channel.
     pub fn len(&self) -> usize {
         self.hand.shared.len()
     }
@@ -207,12 +207,13 @@ impl<T> Worker<T> {
         self.len() == 0
     }
 
-    /// Returns roughly how many values are in the worker's own deque.
+    /// Returns roughly the number of values in the worker's own deque.
     pub fn local_len(&self) -> usize {
         self.hand.len()
     }
 
-    /// Returns the worker's number, from 0: the index of its counts in [`Receiver::stats`].
+    /// Returns the number of the worker, from 0. It is the index of the worker in
+    /// [`Receiver::stats`].
     pub fn id(&self) -> usize {
         self.hand.id
     }
@@ -222,13 +223,13 @@ impl<T> Worker<T> {
         self.hand.shared.places[self.hand.id].stats()
     }
 
-    /// Creates an outside sender.
+    /// Creates a sender for a thread that is not a worker.
     pub fn sender(&self) -> Sender<T> {
         self.hand.shared.add_sender();
         Sender::new(self.hand.shared.clone())
     }
 
-    /// Creates an outside receiver.
+    /// Creates a receiver for a thread that is not a worker.
     pub fn receiver(&self) -> Receiver<T> {
         self.hand.shared.add_receiver();
         Receiver::new(self.hand.shared.clone())

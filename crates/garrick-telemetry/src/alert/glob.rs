@@ -1,4 +1,4 @@
-//! Patterns for names: `*` matches any run of characters, `?` any single character.
+//! Patterns for names. `*` matches any sequence of characters, and `?` any single character.
 
 /// Returns true if `pattern` matches all of `name`. The time is at most proportional to the product
 /// of their lengths.

@@ -1,4 +1,4 @@
-//! Thresholds on values of a snapshot, and transitions when a value crosses one.
+//! Alerts for values of a snapshot that are beyond a threshold.
 //!
 //! ```text
 //!   value  ^                  critical  . . . . . . ./-\. . . . . . . .
@@ -12,7 +12,7 @@
 //!
 //! A value must stay beyond a threshold for a while before it raises an alert. The alert ends only
 //! after the value has come back a little further than the threshold. So a value that oscillates
-//! around a threshold causes one event instead of a hundred.
+//! around a threshold causes one event instead of many.
 
 mod glob;
 mod probe;

@@ -4,7 +4,7 @@ use crate::snapshot::{Edge, Level, Node, Snapshot, SponsorStatus, State};
 
 use super::Of;
 
-/// A value of nodes, edges, sponsors or the process.
+/// A value of a node, an edge, a sponsor or the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Probe {
@@ -14,15 +14,16 @@ pub enum Probe {
     FillP80,
     /// 95th percentile of the filled share of a channel over the window.
     FillP95,
-    /// Messages per second, of edges and nodes.
+    /// Messages per second of an edge or node.
     Rate,
-    /// Turns or steps per second, of nodes and sponsors.
+    /// Turns or steps per second of a node or sponsor.
     TurnRate,
-    /// Share of a core that a node is busy.
+    /// Share of a core that a node uses.
     Busy,
-    /// Share of the window that a sponsor's threads were parked, 0 to 1.
+    /// Share of the window in which a sponsor's threads were parked, 0 to 1.
     Idle,
-    /// Average number of messages in the mailbox of one of a group's actors when its turn comes.
+    /// Average number of messages in an actor's mailbox when the actor's turn begins, over a group
+    /// of actors.
     Depth,
     /// Number of actors of a group.
     Alive,
@@ -30,11 +31,12 @@ pub enum Probe {
     Restarts,
     /// Number of slow turns or steps of a node.
     Slow,
-    /// Seconds that a turn of a group of actors has held its worker.
+    /// Longest time in seconds that a running turn of a group of actors has held its worker.
     HeldSeconds,
-    /// Number of turns of a group of actors that block away from their worker.
+    /// Number of turns of a group of actors that block in `cx.blocking`, while their workers run
+    /// other actors.
     Away,
-    /// Seconds that the longest of a group's turns away has been away.
+    /// Longest time in seconds that a turn of a group of actors has blocked in `cx.blocking`.
     AwaySeconds,
     /// 1 for a failed node, 0 for any other node.
     Failed,
@@ -44,16 +46,17 @@ pub enum Probe {
     Cpu,
 }
 
-/// A value, and the thing that it belongs to.
+/// A value, and the thing (a node, an edge, a sponsor or the process) that it belongs to.
 pub(super) struct Found<'a> {
     pub(super) of: Of,
-    /// Identifier of the thing; `process` for the process.
+    /// Identifier of the thing, or `process` for the process.
     pub(super) id: &'a str,
     pub(super) name: Name<'a>,
     pub(super) value: f64,
 }
 
-/// Name of a thing. Most names are never shown, so the name of an edge is only composed on demand.
+/// Name of a thing. The name of an edge is composed only on demand, since most names are never
+/// shown.
 #[derive(Clone, Copy)]
 pub(super) enum Name<'a> {
     Is(&'a str),
@@ -78,7 +81,8 @@ impl Name<'_> {
 }
 
 impl Probe {
-    /// Returns the name of the probe in alerts: the name of the snapshot's field, if one exists.
+    /// Returns the name of the probe in alerts. If a field of the snapshot has the value, it is the
+    /// field's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fill => "fill",

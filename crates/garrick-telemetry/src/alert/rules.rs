@@ -1,4 +1,4 @@
-//! Comparison of successive snapshots with the thresholds.
+//! Compares successive snapshots with the thresholds.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -9,28 +9,30 @@ use crate::window::Nanos;
 use super::probe::{Found, Probe, mark};
 use super::{Threshold, Transition};
 
-/// The thresholds, and the values that are or were beyond them.
+/// The thresholds, and the values that are or recently were beyond them.
 #[derive(Debug)]
 pub(crate) struct Rules {
     thresholds: Vec<Threshold>,
-    /// Values that are beyond a threshold or about to count as such, by threshold and identifier.
-    /// Other values have no entry, so the map never has more entries than there are watched values.
+    /// Values that are beyond a threshold, or will be if they stay there, by threshold and
+    /// identifier. Other values have no entry, so the map never has more entries than there are
+    /// watched values.
     cases: HashMap<(usize, String), Case>,
 }
 
-/// A value that is beyond a threshold, or was a moment ago.
+/// A value that is beyond a threshold, or recently was.
 #[derive(Debug, Clone)]
 struct Case {
-    /// Worse level that the value has reached but not yet held for long enough, and since when.
+    /// Worse level that the value has reached but not yet held for long enough, and the time when
+    /// it reached that level.
     rising: Option<(Level, Nanos)>,
-    /// Alert with the level that counts at present.
+    /// Alert with the level that currently applies.
     alert: Alert,
     /// Number of the last snapshot that has the value.
     seen: u64,
 }
 
 impl Rules {
-    /// Creates rules of `thresholds`, without alerts.
+    /// Creates rules for `thresholds`, without alerts.
     pub(crate) fn new(thresholds: Vec<Threshold>) -> Self {
         Self {
             thresholds,
@@ -38,7 +40,8 @@ impl Rules {
         }
     }
 
-    /// Judges `snapshot`: sets its alerts and levels, and returns the transitions.
+    /// Compares `snapshot` with the thresholds. Sets its alerts and levels, and returns the
+    /// transitions.
     pub(crate) fn judge(&mut self, snapshot: &mut Snapshot, now: Nanos) -> Vec<Transition> {
         let mut transitions = Vec::new();
         let at = Moment {
@@ -90,7 +93,8 @@ impl Rules {
     }
 }
 
-/// Returns the sort key of an alert: the worst first, then the oldest.
+/// Returns the sort key of an alert. The worst alerts come first. Alerts of equal level are sorted
+/// by age, the oldest first.
 fn order_of(alert: &Alert) -> (Reverse<Level>, u64, &str, &str) {
     (
         Reverse(alert.level),
@@ -142,8 +146,8 @@ fn judge_one(
     })
 }
 
-/// Returns the level that counts if the value is at `level` now. A worse level counts only after it
-/// has lasted.
+/// Returns the level that applies if the value is at `level` now. A worse level applies only after
+/// the value has held it for long enough.
 fn held_level(case: &mut Case, level: Level, threshold: &Threshold, now: Nanos) -> Level {
     let was = case.alert.level;
     if level <= was {
@@ -209,7 +213,8 @@ mod tests {
         }
     }
 
-    /// Judges one edge with one fill per second, and returns the levels of the transitions.
+    /// Passes one edge with one fill per second to `rules`, and returns the levels of the
+    /// transitions.
     fn levels(rules: &mut Rules, fills: &[u64]) -> Vec<(usize, Level)> {
         let mut changes = Vec::new();
         for (second, &fill) in fills.iter().enumerate() {

@@ -16,10 +16,10 @@ const HELD: Duration = Duration::from_secs(2);
 /// Time after which a turn that holds a worker causes a warning and is exported as a metric.
 pub(crate) const LONG_TURN_SECONDS: f64 = 1.0;
 
-/// Kind of thing that a [`Threshold`] applies to.
+/// Kind of things that a [`Threshold`] applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Of {
-    /// Any thing that has such a value.
+    /// Everything that has such a value.
     Anything,
     /// Stages and groups of actors.
     Nodes,
@@ -85,7 +85,7 @@ impl Threshold {
         }
     }
 
-    /// Sets a second limit, further out than the first. Values beyond it are critical.
+    /// Sets a second limit, beyond the first one. Values beyond the second limit are critical.
     #[must_use]
     pub fn critical(self, limit: f64) -> Self {
         Self {
@@ -101,8 +101,8 @@ impl Threshold {
     }
 
     /// Restricts the threshold to things whose name or identifier matches `pattern`. In a pattern,
-    /// `*` matches any run of characters and `?` any single character. A channel without a name is
-    /// called `sender -> receiver`.
+    /// `*` matches any sequence of characters, and `?` any single character. A channel without a
+    /// name is called `sender -> receiver`.
     #[must_use]
     pub fn named(self, pattern: &str) -> Self {
         Self {
@@ -134,9 +134,9 @@ impl Threshold {
     /// worker.
     ///
     /// A channel that was more than 90 % full for a fifth of the window causes a warning, but never
-    /// a critical alert. In such a channel the receiver is slower than the sender, and every
-    /// pipeline at full speed has one. A turn that has held its worker for more than a second also
-    /// causes a warning.
+    /// a critical alert. In such a channel the receiver is slower than the sender. Every pipeline
+    /// at full speed has such a channel. A turn that has held its worker for more than a second
+    /// also causes a warning.
     pub fn defaults() -> Vec<Self> {
         vec![
             Self::above(Probe::FillP80, 0.9),
@@ -156,7 +156,7 @@ impl Threshold {
         self.held
     }
 
-    /// Returns the word for values beyond the threshold.
+    /// Returns the word that describes values beyond the threshold.
     pub(super) fn beyond(&self) -> &'static str {
         if self.below { "below" } else { "above" }
     }
@@ -167,7 +167,7 @@ impl Threshold {
             && (self.named == "*" || is_named(&found.name.text()) || is_named(found.id))
     }
 
-    /// Returns the level of `value`, given its previous level.
+    /// Returns the level of `value`, given the previous level of that value.
     pub(super) fn judge(&self, value: f64, was: Level) -> Level {
         let beyond = |limit: f64, level| self.is_beyond(value, limit, was >= level);
         if self
@@ -182,7 +182,8 @@ impl Threshold {
         }
     }
 
-    /// Returns true if `value` is beyond `limit`, or was and has not come back far enough.
+    /// Returns true if `value` is beyond `limit`. If it was beyond the limit before (`was`), it
+    /// must come back a little further.
     fn is_beyond(&self, value: f64, limit: f64, was: bool) -> bool {
         let slack = if was {
             limit.abs() * self.hysteresis

@@ -6,12 +6,12 @@ use opentelemetry::metrics::{AsyncInstrument, Meter};
 use crate::live::View;
 use crate::metrics::{FAMILIES, Family, Kind};
 
-/// Creates an instrument of `meter` for every number of `/metrics`: `garrick.channel.messages` for
-/// `garrick_channel_messages_total`, and so on.
+/// Creates an instrument of `meter` for every number of `/metrics`. For example,
+/// `garrick.channel.messages` is the instrument for `garrick_channel_messages_total`.
 ///
-/// The instruments read the newest snapshot whenever the meter's provider collects. The view is
-/// dropped together with the provider. After the telemetry has ended, the instruments keep
-/// reporting its last snapshot.
+/// The instruments read the newest snapshot each time the meter's provider collects. The view is
+/// dropped together with the provider. After the telemetry has stopped, the instruments keep
+/// reporting the last snapshot.
 ///
 /// # Examples
 ///

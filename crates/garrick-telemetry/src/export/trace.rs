@@ -5,14 +5,14 @@ use std::time::Duration;
 use crate::alert::Transition;
 use crate::snapshot::{Level, Snapshot};
 
-/// The target of all events.
+/// Target of all events.
 const TARGET: &str = "garrick::telemetry";
 
-/// Creates an observer that reports to `tracing`. It reports every alert that begins or ends. Every
-/// `interval` it reports a summary at level `INFO`, and each node and channel at level `DEBUG`.
+/// Creates an observer that reports to `tracing`, with the target `garrick::telemetry`.
 ///
-/// Alerts are reported at level `WARN`, or `ERROR` if critical, and at `INFO` when they end. The
-/// target is `garrick::telemetry`.
+/// Alerts are reported when they begin and when they end: at level `WARN`, or `ERROR` if critical,
+/// and at `INFO` when they end. Every `interval`, the observer reports a summary at level `INFO`,
+/// and each node and channel at level `DEBUG`.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! Search for a free port to listen at.
+//! Finds a free port and listens on it.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
@@ -8,7 +8,7 @@ use super::StartError;
 /// Maximum number of ports tried, including the first.
 pub(super) const PORTS_MAX: u16 = 100;
 
-/// Listens at `address`, or at one of the following `ports - 1` ports.
+/// Listens on `address`, or on one of the following `ports - 1` ports.
 pub(super) fn bind(address: SocketAddr, ports: u16) -> Result<TcpListener, StartError> {
     // For port 0 the system chooses a free port, so no port follows. Port 65535 is the last.
     let after = if address.port() == 0 {

@@ -1,4 +1,4 @@
-//! Configuration and start of telemetry.
+//! Configures and starts telemetry.
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -30,7 +30,7 @@ const IDLE: Duration = Duration::from_secs(10);
 /// limit of 1024 open files per process.
 const CONNECTIONS_MAX: u32 = 640;
 
-/// Callback that receives every snapshot with its transitions of alerts.
+/// Callback that receives every snapshot with the transitions of its alerts.
 pub type Observer = Box<dyn FnMut(&Snapshot, &[Transition]) + Send>;
 
 /// Builder of telemetry. Created by [`Telemetry::builder`].
@@ -71,31 +71,31 @@ impl Builder {
         self
     }
 
-    /// Sets whether to try the following ports, up to a hundred in all, if the first port is in
-    /// use.
+    /// Sets whether the server tries up to 99 following ports if the first port is in use.
     ///
-    /// By default, the following ports are tried only if no address is set.
+    /// By default, it does so only if no address was set.
     #[must_use]
     pub fn next_free_port(mut self, next: bool) -> Self {
         self.next_free_port = Some(next);
         self
     }
 
-    /// Answers only clients that know `token`: 1 to 256 letters, digits and `-._~`.
+    /// Sets a token that clients must send with each request. It consists of 1 to 256 letters,
+    /// digits and `-._~`.
     #[must_use]
     pub fn token(mut self, token: &str) -> Self {
         self.token = Some(token.to_owned());
         self
     }
 
-    /// Takes a sample every `interval`, see [`Settings::interval`].
+    /// Sets the time between two samples, see [`Settings::interval`].
     #[must_use]
     pub fn interval(mut self, interval: Duration) -> Self {
         self.settings.interval = interval;
         self
     }
 
-    /// Computes rates and percentiles over `window`, see [`Settings::window`].
+    /// Sets the window for rates and percentiles, see [`Settings::window`].
     #[must_use]
     pub fn window(mut self, window: Duration) -> Self {
         self.settings.window = window;
@@ -109,7 +109,7 @@ impl Builder {
         self
     }
 
-    /// Adds a threshold to the present thresholds, which are initially [`Threshold::defaults`].
+    /// Adds a threshold to the existing thresholds, which are initially [`Threshold::defaults`].
     #[must_use]
     pub fn threshold(mut self, threshold: Threshold) -> Self {
         self.settings.thresholds.push(threshold);
@@ -124,38 +124,38 @@ impl Builder {
     }
 
     /// Sets the maximum number of simultaneous connections. The default is 640. The server rejects
-    /// further clients and asks them to retry later.
+    /// further clients, with the request to retry later.
     #[must_use]
     pub fn connections_max(mut self, max: u32) -> Self {
         self.connections_max = max;
         self
     }
 
-    /// Closes the connection of a client that leaves sent data unread for `timeout`. The default is
-    /// 30 s.
+    /// Sets how long a client may leave sent data unread. After that, its connection is closed. The
+    /// default is 30 s.
     #[must_use]
     pub fn write_timeout(mut self, timeout: Duration) -> Self {
         self.write_timeout = timeout;
         self
     }
 
-    /// Closes the connection of a client that takes longer than `timeout` to send a request,
-    /// counted from its connection or the last answer. The default is 10 s.
+    /// Sets how long a client may take to send a request. After that, its connection is closed. The
+    /// time counts from the start of the connection or from the last response. The default is 10 s.
     #[must_use]
     pub fn head_timeout(mut self, timeout: Duration) -> Self {
         self.head_timeout = timeout;
         self
     }
 
-    /// Sets the maximum time that an event stream is silent. The default is 15 s.
+    /// Sets the maximum time that an event stream sends nothing. The default is 15 s.
     #[must_use]
     pub fn heartbeat(mut self, heartbeat: Duration) -> Self {
         self.heartbeat = heartbeat;
         self
     }
 
-    /// Calls `observer` on the sampling thread with every snapshot and its transitions of alerts.
-    /// An observer that panics is never called again.
+    /// Adds an observer. It is called on the sampling thread with every snapshot and the
+    /// transitions of its alerts. If an observer panics, it is never called again.
     #[must_use]
     pub fn observe(
         mut self,
@@ -168,9 +168,11 @@ impl Builder {
     /// Starts the telemetry.
     ///
     /// # Errors
+    /// Returns an error in these cases:
     ///
-    /// Returns an error if a setting is out of range, if the port is in use or not allowed, or if
-    /// the system lacks a resource.
+    /// - A setting is out of range.
+    /// - The port is in use or not allowed.
+    /// - The system cannot provide a resource.
     pub fn start(self) -> Result<Telemetry, StartError> {
         let sampler = Sampler::new(self.settings.clone())?;
         let token = self.token.as_deref().map(Token::new).transpose()?;
@@ -219,7 +221,7 @@ impl Telemetry {
     }
 }
 
-/// Warns that any client can read the telemetry.
+/// Logs a warning that any client can read the telemetry.
 fn warn(address: SocketAddr) {
     let text = format!("any client that can reach {address} can read the telemetry: set a token");
     #[cfg(feature = "tracing")]
@@ -238,7 +240,7 @@ struct Sampling {
 }
 
 impl Sampling {
-    /// Takes the first sample, so that a newest snapshot always exists.
+    /// Takes the first sample, so that there always is a newest snapshot.
     fn begin(mut sampler: Sampler, observers: Vec<Observer>) -> (Self, Arc<Hub>) {
         let began = Instant::now();
         let (snapshot, _) = sampler.tick(moment(began));
@@ -253,7 +255,7 @@ impl Sampling {
         (sampling, hub)
     }
 
-    /// Takes a sample whenever one is due or requested, until the thread has to stop.
+    /// Takes samples when they are due or requested, until the thread has to stop.
     fn run(mut self) {
         let mut due = Instant::now();
         while let Some(taken) = self.orders.wait_until(due) {
@@ -278,8 +280,9 @@ impl Sampling {
         self.hub.publish(snapshot, &transitions);
     }
 
-    /// Returns the time of the next sample: one interval after the last due time, so that delays do
-    /// not accumulate. If that time has passed, the interval counts from now.
+    /// Returns the time of the next sample. It is one interval after the last due time, so that
+    /// delays do not accumulate. If that time has passed already, it is one interval after the
+    /// current time.
     fn next_after(&self, due: Instant) -> Instant {
         let now = Instant::now();
         if self.sampler.watched() == 0 {

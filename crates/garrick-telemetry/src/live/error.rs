@@ -1,4 +1,4 @@
-//! Errors of the start of telemetry.
+//! Errors of starting telemetry.
 
 use std::fmt;
 use std::io;
@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use crate::sampler::SettingsError;
 use crate::server::TokenError;
 
-/// An error that prevents the start of telemetry.
+/// Error returned if telemetry cannot be started.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
@@ -15,14 +15,14 @@ pub enum StartError {
     Settings(SettingsError),
     /// The token has a forbidden length or character.
     Token(TokenError),
-    /// Another program uses the port, and all following ports that were tried.
+    /// The port, and all following ports that were tried, are in use by other programs.
     PortInUse {
         /// First address that was tried.
         address: SocketAddr,
         /// Number of ports tried.
         tried: u16,
     },
-    /// The system does not allow listening at the address.
+    /// The system does not allow listening on the address.
     Bind {
         /// Address that was tried.
         address: SocketAddr,

@@ -5,8 +5,8 @@
 //!                                        sleeps between two samples             sleeps until a request arrives
 //! ```
 //!
-//! The sampling thread sleeps between two samples, and sleeps longer when nothing is watched. The
-//! serving thread only wakes for its clients.
+//! The sampling thread sleeps between two samples. It sleeps longer when nothing is watched. The
+//! serving thread is woken only by its clients.
 
 mod error;
 
@@ -35,7 +35,7 @@ use crate::snapshot::Snapshot;
 use crate::sources::IntoSource;
 use orders::{Order, Orders};
 
-/// Running telemetry. Dropping it ends the telemetry: it closes all streams and frees the port.
+/// Running telemetry. Dropping it stops the telemetry, closes all streams and frees the port.
 ///
 /// # Examples
 ///
@@ -63,14 +63,14 @@ pub struct Telemetry {
     orders: Arc<Orders>,
     /// Number of identifiers assigned to sources. Written by the callers of `watch`.
     numbered: AtomicU64,
-    /// True once the server has to end.
+    /// True once the server has to stop.
     ending: watch::Sender<bool>,
-    /// The threads. Empty once they have ended.
+    /// The threads. Empty once they have been joined.
     threads: Vec<JoinHandle<()>>,
 }
 
-/// A view of the newest snapshot and the history. Created by [`Telemetry::view`], and valid even
-/// after the telemetry has ended.
+/// A view of the newest snapshot and the history. Created by [`Telemetry::view`]. It can still be
+/// used after the telemetry has stopped.
 #[derive(Debug, Clone)]
 pub struct View {
     hub: Arc<Hub>,
@@ -82,7 +82,7 @@ impl View {
         Arc::clone(&self.hub.newest().snapshot)
     }
 
-    /// Returns the history of the last minutes, one point a second.
+    /// Returns the history of the last minutes, with one point per second.
     pub fn history(&self) -> HistoryReport {
         self.hub.history()
     }
@@ -94,11 +94,12 @@ impl Telemetry {
         Builder::default()
     }
 
-    /// Starts telemetry with the default settings, at 127.0.0.1:9900 or the next free port.
+    /// Starts telemetry with the default settings, on 127.0.0.1:9900 or the next free port.
     ///
     /// # Errors
     ///
-    /// Returns an error if none of the tried ports is free, or if the system lacks a resource.
+    /// Returns an error if none of the tried ports is free, or if the system cannot provide a
+    /// resource.
     pub fn start() -> Result<Self, StartError> {
         Self::builder().start()
     }
@@ -113,8 +114,8 @@ impl Telemetry {
         format!("http://{}/", self.address)
     }
 
-    /// Watches `source` from now on: a pipeline's monitor, the handle of a system of actors, or any
-    /// other [`Source`](crate::Source).
+    /// Watches `source` from now on. A source is a pipeline's monitor, the handle of a system of
+    /// actors, or any other [`Source`](crate::Source).
     pub fn watch(&self, source: impl IntoSource) -> SourceId {
         let id = SourceId(self.numbered.fetch_add(1, Relaxed));
         let source = Foreign::new(Box::new(source.into_source()) as Box<dyn Source>);
@@ -129,7 +130,7 @@ impl Telemetry {
 
     /// Takes a snapshot now, and waits until it is published.
     ///
-    /// A source or an observer must not call this method: it would wait for itself.
+    /// A source or an observer must not call this method, since it would wait for itself forever.
     pub fn look(&self) {
         self.orders.look();
     }
@@ -139,7 +140,7 @@ impl Telemetry {
         self.view.latest()
     }
 
-    /// Returns the history of the last minutes, one point a second.
+    /// Returns the history of the last minutes, with one point per second.
     pub fn history(&self) -> HistoryReport {
         self.view.history()
     }

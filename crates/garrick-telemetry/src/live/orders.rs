@@ -1,4 +1,4 @@
-//! Orders for the sampling thread, and the condition variable that it waits at.
+//! Orders for the sampling thread, and the condition variable on which it waits.
 
 use std::mem::take;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -22,11 +22,11 @@ struct State {
     orders: Vec<Order>,
     /// Number of requested samples.
     asked: u64,
-    /// Value of `asked` at the beginning of the last finished sample.
+    /// Value of `asked` when the last finished sample began.
     answered: u64,
-    /// True once the thread has to end.
+    /// True once the thread has to stop.
     stop: bool,
-    /// True once the thread has ended.
+    /// True once the thread has stopped.
     ended: bool,
 }
 
@@ -34,7 +34,7 @@ struct State {
 #[derive(Default)]
 pub(super) struct Orders {
     state: Mutex<State>,
-    /// Notified when the thread has work.
+    /// Notified when there is work for the thread.
     given: Condvar,
     /// Notified when a sample is finished.
     done: Condvar,
@@ -72,13 +72,13 @@ impl Orders {
         }
     }
 
-    /// Ends the thread after the current sample.
+    /// Stops the thread after the current sample.
     pub(super) fn stop(&self) {
         self.lock().stop = true;
         self.given.notify_one();
     }
 
-    /// Sleeps until `due`, or until there is work. Returns `None` if the thread has to end.
+    /// Sleeps until `due`, or until there is work. Returns `None` if the thread has to stop.
     pub(super) fn wait_until(&self, due: Instant) -> Option<Taken> {
         let mut state = self.lock();
         loop {
@@ -98,13 +98,13 @@ impl Orders {
         }
     }
 
-    /// Records that a sample is finished. `asked` is the number of requests at its beginning.
+    /// Records that a sample is finished. `asked` is the number of requests when that sample began.
     pub(super) fn answer(&self, asked: u64) {
         self.lock().answered = asked;
         self.done.notify_all();
     }
 
-    /// Records that the thread ends, and wakes all waiting threads.
+    /// Records that the thread stops, and wakes all threads that wait for it.
     pub(super) fn end(&self) {
         self.lock().ended = true;
         self.done.notify_all();

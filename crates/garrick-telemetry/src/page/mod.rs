@@ -1,4 +1,4 @@
-//! The page at `/`: plain files, embedded unchanged.
+//! The page at `/`. It consists of plain files, which are embedded unchanged.
 //!
 //! ```text
 //!   index.html -- theme.js                  light or dark, before the first paint
@@ -10,9 +10,9 @@
 //!                        \- details.js      each of these: dom.js, format.js, spark.js
 //! ```
 //!
-//! There is no build step, and no content from other servers. Each file has its own address, so the
+//! There is no build step, and no content from other servers. Each file has its own path, so the
 //! content security policy can restrict the browser to content from this server.
-//! `docs/dashboard.md` is the page's guide.
+//! `docs/dashboard.md` is the guide to the page.
 
 /// A file of the page.
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,8 @@
 //! A snapshot as a graph in the language of Graphviz.
 //!
 //! The color of an edge shows how full its channel was. Its width grows with the number of digits
-//! of its rate. A node with an alert has a frame in the alert's color, and an edge with an alert is
-//! drawn in it. A feedback channel is dashed.
+//! of its rate. A node with an alert has a frame in the alert's color. An edge with an alert is
+//! drawn in that color. A feedback channel is dashed.
 
 use std::fmt::Write as _;
 
@@ -104,8 +104,8 @@ fn color(edge: &Edge) -> &'static str {
     }
 }
 
-/// Returns the pen width of an edge: 1 for no messages, and 1 more for each power of ten above one
-/// message per second.
+/// Returns the pen width of an edge. It is 1 if there are no messages. It grows by 1 for each power
+/// of ten above one message per second.
 fn width(rate: f64) -> f64 {
     1.0 + rate.max(1.0).log10()
 }
@@ -136,14 +136,15 @@ fn grouped(count: u64) -> String {
     text
 }
 
-/// Formats an identifier as a quoted string. Only the quote is special, and NUL is not allowed.
+/// Formats an identifier as a quoted string. Quotes are escaped, backslashes are doubled, and NUL
+/// characters are replaced.
 fn quoted(id: &str) -> String {
     // A backslash before the closing quote would escape it, so every backslash is doubled.
     let id = id.replace('\0', "\u{fffd}").replace('\\', "\\\\");
     format!("\"{}\"", id.replace('"', "\\\""))
 }
 
-/// Formats lines as a quoted label. In labels the backslash is special, too.
+/// Formats lines as a quoted label. Quotes and backslashes are escaped.
 fn label(lines: &[String]) -> String {
     let mut text = String::from("\"");
     for (index, line) in lines.iter().enumerate() {

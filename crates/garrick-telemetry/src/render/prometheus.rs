@@ -1,7 +1,7 @@
 //! A snapshot in the text format 0.0.4 of Prometheus, or in OpenMetrics 1.0.0.
 //!
-//! The formats differ in three points: the position of `_total`, the content type, and the mark at
-//! the end.
+//! The formats differ in three points: the position of `_total`, the content type, and the marker
+//! at the end.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::snapshot::{Edge, Snapshot};
 /// Name of the histogram of batch sizes, which only these formats have.
 const BATCHES: &str = "garrick_channel_batch_messages";
 
-/// Text format of an answer.
+/// Text format of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     /// Prometheus text format 0.0.4.
@@ -21,7 +21,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Returns the format that the `Accept` header prefers; the text format if there is no
+    /// Returns the format that the `Accept` header prefers, or the text format if there is no
     /// preference.
     pub(crate) fn of(accept: &str) -> Self {
         let (mut text, mut open) = (0.0f32, 0.0f32);
@@ -124,7 +124,8 @@ fn add_bucket(text: &mut String, labels: &Labels<'_>, most: &str, count: u64) {
     let _ = writeln!(text, " {count}");
 }
 
-/// Writes `{a="x",b="y"}`, with `le` at the end if given. Writes nothing if there are no labels.
+/// Writes `{a="x",b="y"}`, with `le` as the last label if it is given. Writes nothing if there are
+/// no labels.
 fn add_labels(text: &mut String, labels: &Labels<'_>, le: Option<&str>) {
     let labels = labels.iter().copied().chain(le.map(|most| ("le", most)));
     let mut before = '{';

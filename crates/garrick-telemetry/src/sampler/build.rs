@@ -1,7 +1,7 @@
-//! Conversion of the reading of one source into its part of a snapshot.
+//! Converts the reading of one source into its part of a snapshot.
 //!
-//! Every identifier gets the source's number as a prefix, so that identifiers of two sources never
-//! collide.
+//! Every identifier gets the source's number as a prefix, so that identifiers of different sources
+//! are never equal.
 
 use std::mem::take;
 
@@ -57,7 +57,7 @@ fn id_of(source: u64, id: &str) -> String {
     format!("{source}.{id}")
 }
 
-/// Records the counts that have rates.
+/// Records the counts for which rates are computed.
 fn push(track: &mut Track, at: At, messages: u64, turns: u64, nanos: Option<u64>) {
     track.messages.push(at.pace, at.now, messages);
     track.turns.push(at.pace, at.now, turns);
@@ -119,7 +119,7 @@ fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
 
-/// Returns the share of the time: nanoseconds per nanosecond.
+/// Returns the share of the time that was used, as nanoseconds per nanosecond.
 fn share(track: &Track) -> Option<f64> {
     track.nanos.rate().map(|nanos| nanos / 1e9)
 }

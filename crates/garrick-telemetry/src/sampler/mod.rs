@@ -1,4 +1,4 @@
-//! Sampler: creates snapshots from the readings of sources.
+//! The sampler, which creates snapshots from the readings of sources.
 //!
 //! ```text
 //!   sources --read--> Reading --tracks--> Snapshot --rules--> Snapshot with alerts
@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The sampler has no clock and no thread. Its owner calls it and passes the time.
-//! [`Telemetry`](crate::Telemetry) does so from a thread of its own, tests do so by hand.
+//! [`Telemetry`](crate::Telemetry) calls it on a dedicated thread. Tests call it directly.
 
 mod settings;
 mod track;
@@ -68,19 +68,19 @@ pub struct Sampler {
     settings: Settings,
     pace: Pace,
     sources: Vec<Watched>,
-    /// Number of sources ever watched.
+    /// Number of sources that have been watched so far.
     numbered: u64,
-    /// Number of snapshots made.
+    /// Number of snapshots created so far.
     sequence: u64,
     process: process::Reader,
     rules: Rules,
-    /// History, shared with readers that ask for it while a source is being read.
+    /// History, shared with readers that request it while a source is being read.
     history: Arc<Mutex<History>>,
     /// Number of sources that panicked.
     failed: u64,
 }
 
-/// A source, and the past of its counts.
+/// A source, and its past counts.
 struct Watched {
     id: SourceId,
     source: Foreign<Box<dyn Source>>,
@@ -92,7 +92,7 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// Returns an error if an interval or window of `settings` is out of range.
+    /// Returns an error if an interval or window in `settings` is out of range.
     pub fn new(settings: Settings) -> Result<Self, SettingsError> {
         settings.check()?;
         Ok(Self {
@@ -182,7 +182,7 @@ impl Sampler {
         self.failed += (before - self.sources.len()) as u64;
     }
 
-    /// Returns the history of the last minutes, one point a second.
+    /// Returns the history of the last minutes, with one point per second.
     pub fn history(&self) -> HistoryReport {
         lock(&self.history).report()
     }

@@ -14,10 +14,10 @@ const WINDOWS: (Duration, Duration) = (Duration::from_millis(100), Duration::fro
 /// Configuration of a sampler.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Time between two samples, 10 ms to 10 s. The default is 100 ms.
+    /// Time between two samples, from 10 ms to 10 s. The default is 100 ms.
     pub interval: Duration,
-    /// Length of the window of rates and percentiles: 100 ms to 10 min, and no less than the
-    /// interval. The default is 10 s.
+    /// Length of the window for rates and percentiles. It is from 100 ms to 10 min, and at least
+    /// the interval. The default is 10 s.
     pub window: Duration,
     /// Name of the process. The default is the name of its executable.
     pub name: Option<String>,

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use crate::window::{Meter, Recent};
 
-/// Past of the counts of one stage, channel, group or sponsor.
+/// Past counts of one stage, channel, group or sponsor.
 #[derive(Debug, Default)]
 pub(super) struct Track {
     /// Messages.
     pub(super) messages: Meter,
     /// Turns or steps.
     pub(super) turns: Meter,
-    /// Nanoseconds of work; nanoseconds parked for a sponsor.
+    /// Nanoseconds of work. For a sponsor, nanoseconds for which its threads were parked.
     pub(super) nanos: Meter,
     /// Filled share of a channel.
     pub(super) fills: Recent<f64>,
@@ -21,7 +21,7 @@ pub(super) struct Track {
     seen: u64,
 }
 
-/// Past of all readings of one source, by identifier.
+/// Past counts of all things of one source, by identifier.
 #[derive(Debug, Default)]
 pub(super) struct Tracks {
     tracks: HashMap<String, Track>,
@@ -30,7 +30,8 @@ pub(super) struct Tracks {
 }
 
 impl Track {
-    /// Returns the highest value so far of the count number `index` among those without a rate.
+    /// Returns the maximum of `count` and all earlier values of that count. `index` selects one of
+    /// the counts without a rate.
     pub(super) fn high(&mut self, index: usize, count: u64) -> u64 {
         self.highs[index] = self.highs[index].max(count);
         self.highs[index]
@@ -43,14 +44,14 @@ impl Tracks {
         self.looks += 1;
     }
 
-    /// Returns the past of `id`, and marks it as seen in this sample.
+    /// Returns the past counts of `id`, and marks them as seen in this sample.
     pub(super) fn of(&mut self, id: &str) -> &mut Track {
         let track = self.tracks.entry(id.to_owned()).or_default();
         track.seen = self.looks;
         track
     }
 
-    /// Ends a sample: drops the past of things that the sample does not contain.
+    /// Finishes a sample. Drops the past counts of things that the sample does not contain.
     pub(super) fn end(&mut self) {
         let looks = self.looks;
         self.tracks.retain(|_, track| track.seen == looks);

@@ -1,4 +1,4 @@
-//! Service of one connection.
+//! Serves one connection.
 
 use std::sync::Arc;
 
@@ -13,13 +13,14 @@ use crate::hub::Counted;
 use super::Site;
 use super::patient::Patient;
 
-/// Maximum size of the buffers for a client: for a request's head, and for unread answers.
+/// Maximum size of the buffers for a client: one for the head of a request, and one for unread
+/// responses.
 const BUFFER_BYTES_MAX: usize = 16 * 1024;
 
 /// Maximum number of headers of a request.
 const HEADERS_MAX: usize = 64;
 
-/// Answers the requests of one client until it disconnects, is too slow, or the server ends.
+/// Responds to the requests of one client until it disconnects, is too slow, or the server stops.
 pub(super) async fn serve(stream: TcpStream, routes: Router, site: Arc<Site>, counted: Counted) {
     // Without this option, small events would wait for more data.
     let _ = stream.set_nodelay(true);

@@ -7,9 +7,9 @@
 //!   :                                 after a while without data
 //! ```
 //!
-//! A stream has no queue. It waits for its interval, then sends the newest snapshot and skips the
-//! snapshots between. With many streams the interval of each stream grows, so that all streams
-//! together send at most a few hundred messages a second.
+//! A stream has no queue. It waits for its interval, then sends the newest snapshot and skips
+//! earlier ones. With many streams the interval of each stream grows. So all streams together send
+//! at most a few hundred messages per second.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -54,21 +54,21 @@ struct Events {
     every: Duration,
     /// Time at which the last snapshot was sent.
     sent: Option<Instant>,
-    /// Pieces to send before anything else. At most as many as the hub keeps transitions, and a
-    /// snapshot.
+    /// Messages to send before anything else. There are at most as many as the hub keeps
+    /// transitions, plus a snapshot.
     ready: VecDeque<Bytes>,
-    /// Counts this stream for as long as it lives.
+    /// Counts this stream until it is dropped.
     _counted: Counted,
 }
 
-/// Reason that a stream wakes.
+/// Reason why a stream is woken.
 enum Woken {
     Ending,
     Silence,
     News,
 }
 
-/// Answers with a stream that sends a snapshot every `every`.
+/// Returns a response that sends a snapshot every `every`.
 pub(super) fn respond(site: &Arc<Site>, every: Duration) -> Response {
     let events = Events {
         newest: site.hub.subscribe(),
@@ -93,7 +93,7 @@ impl Events {
         })
     }
 
-    /// Returns the next piece of the stream; `None` at its end.
+    /// Returns the next part of the stream, or `None` at its end.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(bytes) = self.ready.pop_front() {
@@ -107,8 +107,8 @@ impl Events {
         }
     }
 
-    /// Waits until the server ends, the heartbeat is due, or there is news and the interval is
-    /// over.
+    /// Waits until the server stops, the heartbeat is due, or there is a new snapshot and the
+    /// interval is over.
     async fn wait(&mut self) -> Woken {
         let Some(sent) = self.sent else {
             return Woken::News;
@@ -128,7 +128,7 @@ impl Events {
         }
     }
 
-    /// Returns the minimum time between two snapshots for the present number of streams.
+    /// Returns the minimum time between two snapshots for the current number of streams.
     fn pace(&self) -> Duration {
         let streams = self.site.hub.counts.streams.load(Relaxed);
         let fair = Duration::from_millis(streams * 1000 / EVENTS_PER_SECOND_MAX);

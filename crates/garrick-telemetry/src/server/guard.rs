@@ -1,4 +1,4 @@
-//! Middleware of all routes: access checks, and headers of every answer.
+//! Middleware of all routes: access checks, and headers of every response.
 
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 
 use super::Site;
 
-/// Headers of every answer. The page may only use content from this server.
+/// Headers of every response. The page may only use content from this server.
 const HEADERS: &[(&str, &str)] = &[
     (
         "content-security-policy",
@@ -26,7 +26,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("cross-origin-resource-policy", "same-origin"),
 ];
 
-/// Adds the security headers to every answer.
+/// Adds the security headers to every response.
 pub(super) async fn headers(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     for (name, value) in HEADERS {
@@ -39,7 +39,7 @@ pub(super) async fn headers(request: Request, next: Next) -> Response {
     response
 }
 
-/// Converts a panic of a handler into an answer.
+/// Converts a panic of a handler into a response.
 pub(super) async fn panics(request: Request, next: Next) -> Response {
     let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     answer.unwrap_or_else(|_| {
@@ -48,12 +48,12 @@ pub(super) async fn panics(request: Request, next: Next) -> Response {
     })
 }
 
-/// Rejects requests that name another host.
+/// Rejects requests for another host.
 ///
-/// By DNS rebinding, a page from another site can make its own name resolve to this machine. Then
-/// it could read everything that a browser on this machine can reach. But its requests name its own
-/// host. So if there is no token and only this machine can connect, the host must be an address or
-/// `localhost`.
+/// By DNS rebinding, a page from another site can make its own host name resolve to this machine.
+/// Then it could read everything that a browser on this machine can reach. However, its requests
+/// still contain the name of its own host. So if there is no token and only this machine can
+/// connect, the requested host must be an IP address or `localhost`.
 pub(super) async fn host(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
     if site.options.is_local && site.options.token.is_none() && !names_this_machine(&request) {
         let text = "the Host header must be an IP address or localhost\n";
@@ -88,7 +88,7 @@ fn is_here(host: &str) -> bool {
     is_local || name.parse::<IpAddr>().is_ok()
 }
 
-/// Passes on requests that carry the token, and rejects all others.
+/// Passes on requests that contain the token, and rejects all others.
 pub(super) async fn token(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
     let knows = match &site.options.token {
         None => true,
@@ -112,7 +112,7 @@ fn given_token(request: &Request) -> Option<&str> {
     parameter(request.uri().query()?, "token")
 }
 
-/// Returns the value of `name` in a query. The values used here never need to be escaped.
+/// Returns the value of `name` in a query. The values used here need no escaping.
 pub(super) fn parameter<'a>(query: &'a str, name: &str) -> Option<&'a str> {
     let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     pairs

@@ -1,13 +1,13 @@
-//! The web server: one thread for all connections. No client can block it.
+//! The web server, with one thread for all connections. No client can block it.
 //!
 //! ```text
 //!   accept -- room? -- yes --> connection task -- guard -- routes --> pages, texts, event streams
 //!                  \-- no ---> 503, or nothing at all
 //! ```
 //!
-//! Every resource of a client is limited: the number of connections, the size and duration of a
-//! request's head, the time that sent data may stay unread, and the size of the buffer for it.
-//! Bodies of requests are never read.
+//! The resources of each client are limited. There are limits for the number of connections, and
+//! for the size and duration of a request's head. There are also limits for the time that sent data
+//! may stay unread, and for the size of its buffer. Bodies of requests are never read.
 
 mod events;
 mod guard;
@@ -31,28 +31,29 @@ use crate::hub::{Counted, Hub};
 pub(crate) use token::Token;
 pub use token::TokenError;
 
-/// Number of connections above the limit that get an answer. Further connections are closed without
-/// an answer.
+/// Number of connections above the limit that get a response. Further connections are closed
+/// without a response.
 const TOLD_MAX: u64 = 64;
 
-/// Time to wait when the system has no socket left for another connection.
+/// Time to wait if the system has no socket available for another connection.
 const NO_SOCKETS: Duration = Duration::from_millis(100);
 
-/// Time that clients get to receive their current answers when the server ends.
+/// Time for which clients can still receive their current responses when the server stops.
 const END: Duration = Duration::from_millis(500);
 
 /// Configuration of the server.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
-    /// Token that a client has to know, if any.
+    /// Token that a client has to send, if any.
     pub(crate) token: Option<Token>,
     /// Maximum number of connections.
     pub(crate) connections_max: u64,
-    /// Maximum time that a client may take to send the head of a request, from when it could.
+    /// Maximum time that a client may take to send the head of a request. It begins when the client
+    /// can send.
     pub(crate) head_timeout: Duration,
     /// Maximum time that a client may leave sent data unread.
     pub(crate) write_timeout: Duration,
-    /// Maximum time that a stream is silent.
+    /// Maximum time that an event stream sends nothing.
     pub(crate) heartbeat: Duration,
     /// True if only programs on this machine can reach the server.
     pub(crate) is_local: bool,
@@ -63,12 +64,12 @@ pub(crate) struct Options {
 pub(crate) struct Site {
     pub(crate) hub: Arc<Hub>,
     pub(crate) options: Options,
-    /// True once the server has to end.
+    /// True once the server has to stop.
     pub(crate) ending: watch::Receiver<bool>,
 }
 
 impl Site {
-    /// Waits until the server ends.
+    /// Waits until the server has to stop.
     async fn ended(&self) {
         let mut ending = self.ending.clone();
         // A dropped sender also means the end.
@@ -76,11 +77,11 @@ impl Site {
     }
 }
 
-/// Creates a server of `listener`.
+/// Creates a server for `listener`.
 ///
 /// # Errors
 ///
-/// Returns an error if the system lacks a resource.
+/// Returns an error if the system cannot provide a resource.
 pub(crate) fn prepare(listener: TcpListener) -> io::Result<Prepared> {
     listener.set_nonblocking(true)?;
     let runtime = runtime::Builder::new_current_thread()
@@ -102,7 +103,7 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Serves on the calling thread until `site.ending` turns true.
+    /// Serves on the calling thread until `site.ending` becomes true.
     pub(crate) fn run(self, site: Site) {
         let site = Arc::new(site);
         self.runtime.block_on(accept_all(&self.listener, &site));

@@ -19,7 +19,7 @@ pub(super) struct Patient {
     patience: Duration,
     /// Timer that expires when a write has waited too long.
     alarm: Pin<Box<Sleep>>,
-    /// True while a write is waiting, so that the timer counts.
+    /// True while a write is waiting. The timer is checked only then.
     waits: bool,
 }
 

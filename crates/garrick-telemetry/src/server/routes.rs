@@ -22,10 +22,10 @@ const JSON: &str = "application/json";
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// Answer to requests for unknown paths.
+/// Response to requests for unknown paths.
 const NOT_FOUND: &str = "there is nothing here; there is / /graph.json /graph.dot /history.json /metrics /events /health\n";
 
-/// Returns all routes with all guards.
+/// Returns all routes with all middleware.
 pub(super) fn routes(site: &Arc<Site>) -> Router {
     guarded(data(site).merge(open(site)), site)
 }

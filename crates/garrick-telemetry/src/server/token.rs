@@ -1,15 +1,15 @@
-//! Token for the access to the server.
+//! Token for access to the server.
 
 use std::fmt;
 use std::hint::black_box;
 
-/// Maximum length. Longer tokens are no safer.
+/// Maximum length. Longer tokens would be no safer.
 const LENGTH_MAX: usize = 256;
 
-/// A token that a client has to know.
+/// A token that a client has to send.
 ///
-/// Consists of letters, digits, `-`, `.`, `_` and `~`. None of them needs escaping in a URL or in a
-/// header.
+/// A token consists of letters, digits, `-`, `.`, `_` and `~`. None of them needs escaping in a URL
+/// or in a header.
 #[derive(Clone)]
 pub(crate) struct Token(String);
 
@@ -34,7 +34,8 @@ impl Token {
         }
     }
 
-    /// Returns true if the token is `word`. The time depends on the lengths only.
+    /// Returns true if the token is `word`. The comparison takes a time that depends on the lengths
+    /// only.
     pub(crate) fn is(&self, word: &str) -> bool {
         if self.0.len() != word.len() {
             return false;

@@ -9,9 +9,9 @@ pub use sponsor::SponsorSource;
 
 use crate::reading::Source;
 
-/// A [`Source`], or a value that can be converted into one:
+/// A [`Source`], or a value that can be converted into one. Implemented for:
 ///
-/// - a pipeline's [`Monitor`](garrick_flow::Monitor);
+/// - a pipeline's [`Monitor`](garrick_flow::Monitor),
 /// - the handle of a system of actors, or of a sponsor. The types of its actors are shown if it was
 ///   built with `probes(true)`.
 pub trait IntoSource {

@@ -1,7 +1,7 @@
 //! Shortened names of types.
 
-/// Removes the modules from every path in the name of a type: `Option<Box<dyn Any>>` for
-/// `core::option::Option<alloc::boxed::Box<dyn core::any::Any>>`.
+/// Removes the modules from all paths in the name of a type. For example, returns `Option<Box<dyn
+/// Any>>` for `core::option::Option<alloc::boxed::Box<dyn core::any::Any>>`.
 pub(super) fn short(name: &str) -> String {
     let mut text = String::new();
     let mut rest = name;

@@ -1,8 +1,8 @@
 //! A sponsor as a source: its workers, and its actors by type.
 //!
-//! The counts of a turn are only added at its end, so they do not show a long turn while it runs.
-//! Therefore each worker publishes the kind of the actor that it runs, and its sample contains the
-//! duration of the turn.
+//! The counts of a turn are added only when the turn returns, so they do not show a long turn while
+//! it runs. Therefore each worker publishes the kind of the actor that it runs. A sample of the
+//! worker also contains the duration of the turn so far.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,14 +13,14 @@ use crate::reading::{ActorsReading, HeldReading, Reading, Source, SponsorReading
 
 use super::names::short;
 
-/// Duration from which a turn under way counts as slow.
+/// Minimum duration of a running turn that counts as slow.
 const SLOW: Nanos = 100_000_000;
 
 /// Source that watches a sponsor or a system of actors. Created by
 /// [`IntoSource`](crate::IntoSource).
 pub struct SponsorSource {
     sample: Box<dyn FnMut() -> Sample + Send>,
-    /// For each worker, the activation that was last counted as slow.
+    /// For each worker, the last activation that was counted as slow.
     slow: Vec<Option<u64>>,
     /// State of each kind, by its name.
     kinds: HashMap<&'static str, Kind>,
@@ -31,16 +31,17 @@ pub struct SponsorSource {
 struct Kind {
     /// Number of slow turns.
     slow: u64,
-    /// Time that turns under way have taken so far: the sum and the maximum.
+    /// Time that running turns have taken so far: the sum and the maximum.
     under_way: Nanos,
     held: Nanos,
-    /// Number of turns away, and the time of the longest.
+    /// Number of turns that block in `cx.blocking`, and the longest time that one of them has
+    /// blocked.
     away: u64,
     away_longest: Nanos,
-    /// Number of mailbox lookups, and the messages found in them, at the last sample.
+    /// Number of mailbox lookups up to the last sample, and number of messages found in them.
     looks: u64,
     waiting: u64,
-    /// Average number of waiting messages between the last two samples with a mailbox lookup.
+    /// Average number of waiting messages, at the last sample with a new mailbox lookup.
     depth: Option<u64>,
 }
 
@@ -54,7 +55,7 @@ impl SponsorSource {
         }
     }
 
-    /// Records the turns that the workers run.
+    /// Records the turns that are running on the workers.
     fn watch_workers(&mut self, workers: &[WorkerSample]) {
         self.slow.resize(workers.len(), None);
         for (slow, worker) in self.slow.iter_mut().zip(workers) {
@@ -72,7 +73,7 @@ impl SponsorSource {
         }
     }
 
-    /// Records the turns that are away.
+    /// Records the turns that block in `cx.blocking`.
     fn watch_away(&mut self, away: &[AwaySample]) {
         for away in away {
             let kind = self.kinds.entry(away.name).or_default();
@@ -99,7 +100,7 @@ impl Source for SponsorSource {
 }
 
 impl Kind {
-    /// Resets the values that hold for one moment only.
+    /// Resets the values that apply to one moment only.
     fn begin(&mut self) {
         (self.under_way, self.held) = (0, 0);
         (self.away, self.away_longest) = (0, 0);

@@ -1,4 +1,4 @@
-//! An array of slots, each with its own `ready` flag.
+//! An array of slots, each of which has its own `ready` flag.
 
 use std::{mem::MaybeUninit, ptr};
 
@@ -10,8 +10,9 @@ use garrick_core::prim::{
     },
 };
 
-/// Lengths by class: small queues stay small, and busy queues reach few chunk changes. Tiny under
-/// loom, so that models change chunks.
+/// Length of the chunks of each class. The first chunks are short, so that a small queue needs
+/// little memory. The later ones are long, so that a busy queue seldom changes chunks. Under loom
+/// all are tiny, so that models change chunks.
 const LENS: [usize; 3] = if cfg!(garrick_loom) {
     [1, 1, 2]
 } else {
@@ -47,19 +48,19 @@ impl Class {
 }
 
 struct Slot<T> {
-    /// True while the value is there. Set by the producer that claimed the slot, cleared by the
+    /// True while the slot has a value. Set by the producer that claimed the slot, cleared by the
     /// consumer.
     is_ready: AtomicBool,
 
-    /// Value of the slot. Written by that producer before it sets `is_ready`, read by the consumer
-    /// after.
+    /// Value of the slot. The producer writes it before it sets `is_ready`. The consumer reads it
+    /// after it has seen `is_ready`.
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-/// A chunk of slots. Aligned so that the low six bits of its address are free for marks.
+/// A chunk of slots. Its alignment makes the low six bits of its address available for marks.
 #[repr(align(64))]
 pub(super) struct Chunk<T> {
-    /// Next chunk. Set once, by the producer that replaced this chunk in the tail; read by the
+    /// Next chunk. Set once by the producer that replaced this chunk in the tail. Read by the
     /// consumer.
     next: AtomicPtr<Chunk<T>>,
 
@@ -90,12 +91,12 @@ impl<T> Chunk<T> {
         self.class
     }
 
-    /// Fills a slot. Takes a pointer because the chunk may be freed when this returns, or even
-    /// before.
+    /// Fills a slot. Takes a pointer instead of a reference, because the chunk may be freed before
+    /// this returns.
     ///
     /// # Safety
     ///
-    /// The caller has claimed the slot in this chunk, and fills it once.
+    /// The caller has claimed the slot in this chunk and fills it only once.
     #[inline]
     pub(super) unsafe fn write(chunk: *mut Self, index: usize, value: T) {
         // SAFETY: the chunk lives until the slot is ready.
@@ -113,7 +114,7 @@ impl<T> Chunk<T> {
         }
     }
 
-    /// Empties a slot if it is ready.
+    /// Takes the value out of a slot if it is ready.
     ///
     /// # Safety
     ///
@@ -136,13 +137,13 @@ impl<T> Chunk<T> {
         Some(value)
     }
 
-    /// Returns the next chunk, or null as long as there is none.
+    /// Returns the next chunk, or null if there is none yet.
     pub(super) fn next(&self) -> *mut Self {
         // Acquire: pairs with the Release in `link`; the next chunk is initialized.
         self.next.load(Acquire)
     }
 
-    /// Sets the next chunk. Takes a pointer for the reason given at [`write`](Self::write).
+    /// Sets the next chunk. Takes a pointer for the same reason as [`write`](Self::write).
     ///
     /// # Safety
     ///
@@ -154,7 +155,7 @@ impl<T> Chunk<T> {
         unsafe { (*chunk).next.store(next, Release) };
     }
 
-    /// Prepares an emptied chunk for another use. Returns its class.
+    /// Prepares an empty chunk for reuse. Returns its class.
     pub(super) fn reset(&self) -> Class {
         debug_assert!(
             // Relaxed: as below.

@@ -1,8 +1,9 @@
 //! A chunked queue: linked arrays of 128, 256, 512, 512, ... slots.
 //!
-//! A descendant of the array-linked queues of Gidenstam, Sundell and Tsigas (2010) and of
-//! crossbeam's `SegQueue`, with one difference. The address of the newest chunk, the next index in
-//! it and two marks stand in *one* word. So one atomic add claims a slot and identifies its chunk.
+//! The algorithm is a variant of the array-linked queues of Gidenstam, Sundell and Tsigas (2010)
+//! and of crossbeam's `SegQueue`. In contrast to these, *one* word contains the address of the
+//! newest chunk, the next index in it, and two marks. So one atomic add claims a slot and
+//! identifies its chunk.
 //!
 //! ```text
 //!     tail:  [ index, 16 bits ][ address of the newest chunk, 48 bits, of which the low 6 are marks ]
@@ -13,17 +14,18 @@
 //!           consumer's index                                    tail's index           x claimed
 //! ```
 //!
-//! **Reclamation** needs no counts. A producer touches a chunk only between claiming a slot in it
-//! and setting that slot's `ready`, or between replacing the chunk in `tail` and setting its
-//! `next`. The consumer leaves a chunk once it has seen all `ready`s and the `next`, so no producer
-//! is in there. A producer that finds no slot left learns so from the word alone (the chunk's size
-//! is in the marks), and touches nothing. A chunk may be freed and come back at the same address.
-//! That does no harm: the word always describes its *current* chunk.
+//! **Reclamation** needs no reference counts. A producer accesses a chunk only in two cases. After
+//! it has claimed a slot, it writes the value and sets the slot's `ready`. After it has replaced
+//! the chunk in `tail`, it sets the `next` of the chunk. The consumer leaves a chunk once it has
+//! seen all `ready` flags and the `next`, so no producer accesses the chunk any more. If all slots
+//! are claimed, a producer sees this in the word alone, since the marks include the size of the
+//! chunk. It then accesses no chunk. A new chunk may have the address of a freed chunk. That does
+//! no harm, because the word always describes its *current* chunk.
 //!
-//! `push` is wait-free, but at the end of a chunk lock-free: a producer that finds no slot left
-//! tries to install a chunk. `try_pop` is wait-free. It returns `None` when the oldest value is
-//! claimed but not ready yet. Any number of [`Producer`]s push, from any thread; one [`Consumer`]
-//! pops.
+//! `push` is wait-free, except that it is only lock-free at the end of a chunk. A producer that
+//! finds no free slot then tries to install a new chunk. `try_pop` is wait-free. It returns `None`
+//! if the slot of the oldest value is claimed but not ready yet. There can be any number of
+//! [`Producer`]s, on any threads. There is one [`Consumer`].
 
 mod chunk;
 mod tail;
@@ -44,7 +46,7 @@ use super::{PopTimeoutError, Queue, Receiver, SendError, Sender};
 use chunk::{Chunk, Class};
 use tail::Tail;
 
-/// Type that selects the chunked queue in code generic over [`Queue`].
+/// Type that selects the chunked queue in code that is generic over [`Queue`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Chunked;
 
@@ -58,26 +60,27 @@ impl Queue for Chunked {
 }
 
 struct Shared<T> {
-    /// A [`Tail`] word. Producers claim slots and install chunks, the consumer sets the marks.
+    /// A [`Tail`] word. Producers change it to claim slots and to install chunks. The consumer sets
+    /// its marks.
     tail: CachePadded<AtomicU64>,
 
-    /// Emptied chunk of the largest class, or null. The consumer puts a chunk there if there is
-    /// none; a producer takes it.
+    /// Empty chunk of the largest class, or null. The consumer stores a chunk here if there is
+    /// none, and a producer takes it.
     spare: CachePadded<AtomicPtr<Chunk<T>>>,
 
-    /// Oldest chunk once the consumer is gone. Written by the consumer's drop, read by the drop of
-    /// `Shared`.
+    /// Oldest chunk after the consumer was dropped. Written by the drop of the consumer, read by
+    /// the drop of `Shared`.
     left_at: AtomicPtr<Chunk<T>>,
 
     doorbell: Doorbell,
 }
 
-/// The pushing half; see [`channel`].
+/// The pushing half of a chunked queue. Created by [`channel`].
 pub struct Producer<T> {
     shared: Arc<Shared<T>>,
 }
 
-/// The popping half; see [`channel`].
+/// The popping half of a chunked queue. Created by [`channel`].
 pub struct Consumer<T> {
     reader: Reader<T>,
     waiter: Waiter,
@@ -86,9 +89,9 @@ pub struct Consumer<T> {
 /// The consumer without its waiter.
 struct Reader<T> {
     shared: Arc<Shared<T>>,
-    /// Oldest chunk, alive until the reader leaves it.
+    /// Oldest chunk. It is not freed until the reader leaves it.
     chunk: *mut Chunk<T>,
-    /// Next slot to read in `chunk`, or the length of `chunk`.
+    /// Next slot to read in `chunk`. Equal to the length of `chunk` if all slots have been read.
     index: usize,
 }
 
@@ -102,8 +105,8 @@ unsafe impl<T: Send> Send for Reader<T> {}
 
 /// Creates an unbounded chunked queue.
 ///
-/// Aborts the process if more than 32,000 threads are in the middle of a push at one time, all at
-/// the end of one chunk.
+/// The process is aborted if more than 32,000 threads push at the same time, all at the end of the
+/// same chunk.
 ///
 /// # Examples
 ///
@@ -163,7 +166,7 @@ impl<T> Producer<T> {
         }
     }
 
-    /// Rings if the consumer dozed when the slots were claimed. The slots are ready now.
+    /// Wakes the consumer if it was dozing when the slots were claimed. The slots must be ready.
     #[inline]
     fn announce(&self, claimed: Tail) {
         if claimed.is_dozing() {
@@ -218,7 +221,8 @@ impl<T: Send> Sender<T> for Producer<T> {
 }
 
 impl<T> Shared<T> {
-    /// Installs a chunk after a full chunk, unless another thread does or the queue is closed.
+    /// Installs a new chunk after a full chunk. Does nothing if another thread installs one or if
+    /// the queue is closed.
     #[cold]
     fn grow(&self) {
         // Relaxed: the exchange below acquires.
@@ -266,11 +270,11 @@ impl<T> Shared<T> {
         Chunk::alloc(class)
     }
 
-    /// Keeps an emptied chunk for reuse, or frees it.
+    /// Keeps an empty chunk for reuse, or frees it.
     ///
     /// # Safety
     ///
-    /// The caller owns the chunk alone, and no slot is ready.
+    /// The caller is the only owner of the chunk, and no slot is ready.
     unsafe fn retire(&self, chunk: *mut Chunk<T>) {
         // SAFETY: the caller's.
         let class = unsafe { (*chunk).reset() };
@@ -292,7 +296,8 @@ impl<T> Reader<T> {
         unsafe { &*self.chunk }
     }
 
-    /// Leaves a chunk that was read to its end. Returns true if there was a next chunk.
+    /// Moves to the next chunk after all slots of the current chunk were read. Returns true if
+    /// there is a next chunk.
     #[cold]
     fn turn_over(&mut self) -> bool {
         let next = self.chunk().next();
@@ -306,7 +311,8 @@ impl<T> Reader<T> {
         true
     }
 
-    /// Returns the word that `tail` has while no slot beyond those read is claimed.
+    /// Returns the value of `tail` if no slots are claimed except those that the reader has already
+    /// read.
     fn tail_if_idle(&self) -> Tail {
         Tail::new(self.chunk, self.chunk().class(), self.index)
     }
@@ -359,7 +365,7 @@ impl<T: Send> Receiver<T> for Consumer<T> {
         self.waiter.pop(&mut self.reader, Some(timeout))
     }
 
-    /// Returns the number of claimed slots, at a cost of O(chunks).
+    /// Returns the number of claimed slots. Takes O(chunks).
     fn len(&self) -> usize {
         // Relaxed: a hint; the chunks are reached by their `next`.
         let tail = Tail(self.reader.shared.tail.load(Relaxed));

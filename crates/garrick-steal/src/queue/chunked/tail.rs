@@ -1,15 +1,14 @@
-//! Tail word of a chunked queue, to which producers add.
+//! Tail word of a chunked queue. Producers claim slots by adding to it.
 //!
 //! ```text
 //!      63        48 47                           6  5 4   3        2      1   0
 //!     [   index    |   address of the chunk       | 0 0 | CLOSED | DOZING | class ]
 //! ```
 //!
-//! The index may overshoot the chunk's length, by one for each thread that found no slot left. If
-//! it wrapped to 0, a slot would be given out twice. The process is aborted long before that
-//! ([`is_overrun`](Tail::is_overrun)). A carry out of the index is lost, as in any addition, and
-//! does not affect the bits below. That happens only once the queue is closed, when the index means
-//! nothing.
+//! The index may exceed the length of the chunk, by one for each thread that found no free slot. If
+//! it wrapped to 0, a slot would be claimed twice. The process is aborted long before that
+//! ([`is_overrun`](Tail::is_overrun)). After the queue is closed, the index has no meaning and may
+//! wrap. The carry is then lost, and does not affect the other bits.
 
 use std::{fmt, ptr};
 
@@ -29,10 +28,10 @@ impl Tail {
     /// Added to the word to claim one slot.
     pub(super) const ONE: u64 = 1 << INDEX_SHIFT;
 
-    /// Mark: the consumer saw no claimed slot and waits for a ring.
+    /// Mark: the consumer saw no claimed slot, and the next producer must wake it.
     pub(super) const DOZING: u64 = 1 << 2;
 
-    /// Mark: the consumer is gone. The index means nothing from then on.
+    /// Mark: the consumer was dropped. The index then has no meaning.
     pub(super) const CLOSED: u64 = 1 << 3;
 
     const MARKS: u64 = Self::DOZING | Self::CLOSED;
@@ -41,8 +40,8 @@ impl Tail {
     ///
     /// # Panics
     ///
-    /// Panics if the chunk's address has more than 48 bits, which no allocator returns unless
-    /// requested.
+    /// Panics if the address of the chunk has more than 48 bits. No allocator returns such an
+    /// address unless it is requested.
     #[inline]
     pub(super) fn new<T>(chunk: *mut Chunk<T>, class: Class, index: usize) -> Self {
         let address = chunk.expose_provenance() as u64;
@@ -75,7 +74,7 @@ impl Tail {
         self.0 & Self::DOZING != 0
     }
 
-    /// Returns true if no slot is left to claim.
+    /// Returns true if all slots of the chunk are claimed.
     #[inline]
     pub(super) fn is_full(self) -> bool {
         self.index() >= self.class().len()
@@ -85,19 +84,19 @@ impl Tail {
         self.is_full() && !self.is_closed()
     }
 
-    /// Returns true if so many threads are at the end of one chunk at a time that the index could
-    /// wrap. Each thread checks this before it adds again, so half of the index range is left for
-    /// threads that have not checked yet.
+    /// Returns true if so many threads have found no free slot in the chunk that the index might
+    /// wrap. Each thread checks this before it adds again. So the other half of the index range
+    /// remains for threads that have not checked yet.
     pub(super) fn is_overrun(self) -> bool {
         self.index() > INDEX_MAX
     }
 
-    /// Returns how many slots are claimed.
+    /// Returns the number of claimed slots.
     pub(super) fn claimed(self) -> usize {
         self.index().min(self.class().len())
     }
 
-    /// Returns how many slots are left to claim.
+    /// Returns the number of slots that are not claimed.
     pub(super) fn free(self) -> usize {
         self.class().len() - self.claimed()
     }
