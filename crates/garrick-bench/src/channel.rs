@@ -4,7 +4,7 @@ use std::sync::mpsc;
 
 use garrick_steal::queue::{Queue, Receiver, Sender};
 
-/// A queue of numbers, with push and pop that do not wait.
+/// A queue of numbers whose push and pop never wait.
 ///
 /// # Examples
 /// ```
@@ -26,7 +26,7 @@ pub trait Channel: 'static {
 
     /// Creates an empty queue.
     fn open() -> (Self::Sender, Self::Receiver);
-    /// Appends a value. The receiver exists.
+    /// Appends a value. The receiver must not have been dropped.
     fn push(sender: &Self::Sender, value: u64);
     /// Takes the oldest value, if there is one.
     fn try_pop(receiver: &mut Self::Receiver) -> Option<u64>;
@@ -34,7 +34,7 @@ pub trait Channel: 'static {
 
 /// A queue whose receiver can sleep.
 pub trait Parked: Channel {
-    /// Takes the oldest value. Parks until there is one, or returns `None` if none can come.
+    /// Takes the oldest value. Parks until there is one. Returns `None` if no more values can come.
     fn wait_pop(receiver: &mut Self::Receiver) -> Option<u64>;
 }
 

@@ -6,9 +6,9 @@ use garrick_measure::{Measured, Result};
 use crate::scenarios::flood_memory::{self, When};
 use crate::scenarios::{fork_bomb, idle_cpu, idle_memory, rest_memory};
 
-/// A hidden subcommand: work that a scenario asks its own program to do in a fresh process. A
-/// program that measures [`SCENARIOS`] has it among its commands, and prints the result of [`run`]
-/// as JSON.
+/// A hidden subcommand for work that a scenario must run in a new process of its own program. A
+/// program that measures [`SCENARIOS`] must have it among its commands, and must print the result
+/// of [`run`] as JSON.
 ///
 /// [`SCENARIOS`]: crate::SCENARIOS
 /// [`run`]: Self::run
@@ -23,7 +23,7 @@ pub enum Child {
     /// The part of the idle-cpu scenario that needs its own process.
     #[command(name = idle_cpu::CHILD, hide = true)]
     IdleCpu {
-        /// Number of seconds to watch.
+        /// Number of seconds to measure.
         seconds: u64,
     },
     /// The part of the flood-memory scenario that measures the peak in its own process.
@@ -32,7 +32,7 @@ pub enum Child {
         /// Number of messages to send.
         messages: u64,
     },
-    /// The part of the flood-memory scenario that measures the rest in its own process.
+    /// The part of the flood-memory scenario that measures the remaining memory in its own process.
     #[command(name = flood_memory::CHILD_REST, hide = true)]
     FloodRest {
         /// Number of messages to send.
@@ -43,7 +43,7 @@ pub enum Child {
     TimerMemory {
         /// Number of timers to start and cancel.
         timers: u64,
-        /// Number of timers that exist at once.
+        /// Number of timers that exist at the same time.
         #[arg(value_parser = clap::value_parser!(u64).range(1..))]
         at_once: u64,
     },
@@ -63,10 +63,11 @@ pub enum Child {
 }
 
 impl Child {
-    /// Does the work in this process.
+    /// Performs the work in this process.
     ///
     /// # Errors
-    /// Fails if the thread can run no actors, or if the system does not report the figure.
+    /// Fails if actors cannot run on this thread, or if the system does not report the measured
+    /// value.
     pub fn run(self) -> Result<Measured> {
         match self {
             Self::IdleMemory { actors } => idle_memory::in_this_process(actors),

@@ -1,10 +1,11 @@
-//! Scenarios, suites and soak of Garrick, behind `garrick bench`, `garrick suite` and `garrick
+//! Scenarios, suites and soak of Garrick, used by `garrick bench`, `garrick suite` and `garrick
 //! soak`.
 //!
 //! `garrick_measure` measures [`SCENARIOS`], [`SAVINA`] and [`SWEPT`], one by one or as [`SUITES`].
-//! A program that measures others beside them takes the [`contenders`] of a scenario. [`Soak`] does
-//! work of all kinds at once and checks it. [`pipeline`] is the demonstration, which a scenario
-//! measures too. Everything but the pipeline needs the feature `scenarios`, which is on by default.
+//! A program that compares other libraries with Garrick uses the [`contenders`] of a scenario.
+//! [`Soak`] performs work of all kinds at once and checks it. [`pipeline`] is the demonstration,
+//! which a scenario measures too. Everything except the pipeline needs the feature `scenarios`,
+//! which is enabled by default.
 //!
 //! # Examples
 //! ```

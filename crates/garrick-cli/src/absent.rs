@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use garrick_measure::commands::Ended;
 
-/// Arguments of a command that is not there.
+/// Arguments of a command that this build does not have.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
@@ -32,7 +32,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Refuses the command, and names the one that builds and runs it.
+    /// Refuses the command. The reason contains the command that builds and runs it.
     pub(crate) fn refuse(self) -> Ended {
         let (name, command, arguments) = match self {
             #[cfg(not(feature = "bench"))]

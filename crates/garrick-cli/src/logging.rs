@@ -1,4 +1,4 @@
-//! Log on standard error, filtered by `RUST_LOG`.
+//! Logs to standard error, filtered by `RUST_LOG`.
 
 use std::env;
 
@@ -11,12 +11,12 @@ use tracing_subscriber::util::SubscriberInitExt;
 /// Environment variable that selects what is logged.
 const VARIABLE: &str = "RUST_LOG";
 
-/// Starts logging to standard error, filtered by `RUST_LOG`. Logs warnings and errors if the
-/// variable is empty. Returns true if it is not empty.
+/// Starts logging to standard error, filtered by `RUST_LOG`. If the variable is empty, logs
+/// warnings and errors, and returns false. Otherwise returns true.
 ///
 /// # Errors
 ///
-/// Returns a description of the error in the variable.
+/// Returns a description of the mistake in the variable.
 pub(crate) fn start() -> Result<bool, String> {
     let wanted = match env::var(VARIABLE) {
         Ok(wanted) => wanted,
@@ -30,8 +30,8 @@ pub(crate) fn start() -> Result<bool, String> {
     Ok(!wanted.is_empty())
 }
 
-/// Returns the filter for `wanted`. Spans and their fields cannot be selected: the code that
-/// matches them takes longer to build than the rest of logging.
+/// Returns the filter for `wanted`. Spans and their fields cannot be selected, because the code
+/// that matches them takes longer to build than the rest of logging.
 fn filter(wanted: &str) -> Result<Targets, String> {
     if wanted.is_empty() {
         return Ok(Targets::new().with_default(LevelFilter::WARN));

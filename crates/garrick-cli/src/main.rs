@@ -30,16 +30,16 @@ use garrick_measure::commands::{bench, suite, told};
 #[derive(Debug, Parser)]
 #[command(name = "garrick", version = version())]
 struct Arguments {
-    /// The pipeline, with its defaults, if there is none.
+    /// The command. If there is none, the pipeline is run with its defaults.
     #[command(subcommand)]
     command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run the pipeline: a generator, a worker with its heartbeat, and a logger.
+    /// Run the demonstration pipeline: a generator, a worker with its heartbeat, and a logger.
     Pipeline(pipeline::Arguments),
-    /// Measure scenarios, each beside an atomic addition and other ways to do the same.
+    /// Measure scenarios, and compare them with an atomic addition and other ways to do the same.
     #[cfg(feature = "bench")]
     Bench(bench::Arguments),
     #[cfg(feature = "bench")]
@@ -93,7 +93,7 @@ impl Command {
     }
 }
 
-/// Returns the grammar of the command line, with the names of scenarios and suites in the help.
+/// Returns the parser of the command line. Its help contains the names of scenarios and suites.
 #[cfg(feature = "bench")]
 fn grammar() -> clap::Command {
     let bench_help = bench::scenarios_help("garrick bench", OFFER);
@@ -103,7 +103,7 @@ fn grammar() -> clap::Command {
         .mut_subcommand(suite::NAME, |suite| suite.after_help(suites_help))
 }
 
-/// Returns the grammar of the command line.
+/// Returns the parser of the command line.
 #[cfg(not(feature = "bench"))]
 fn grammar() -> clap::Command {
     Arguments::command()

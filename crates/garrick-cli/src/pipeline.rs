@@ -1,4 +1,4 @@
-//! Subcommand `garrick pipeline`, also the default command of `garrick`.
+//! Subcommand `garrick pipeline`, which is also the default command of `garrick`.
 
 use std::fmt::Write;
 use std::process;
@@ -15,31 +15,31 @@ use crate::{logging, telemetry};
 
 mod traffic;
 
-/// Longest interval of the heartbeat: a day.
+/// Maximum interval of the heartbeat: a day.
 const RATE_MS_MAX: u64 = 24 * 60 * 60 * 1000;
 
-/// Maximum number of beats. More beats of a millisecond would take 30 years.
+/// Maximum number of beats. More beats would take 30 years, even at one per millisecond.
 const BEATS_MAX: u64 = 1_000_000_000_000;
 
-/// Largest capacity of a channel: 128 MiB of numbers and 256 MiB of messages.
+/// Maximum capacity of a channel. It takes 128 MiB for numbers and 256 MiB for messages.
 const CAPACITY_MAX: usize = 1 << 24;
 
 /// Maximum number of seconds: a year.
 const SECONDS_MAX: f64 = 366.0 * 24.0 * 60.0 * 60.0;
 
-/// Exit code of a process that Ctrl-C has ended.
+/// Exit code of a process that was terminated by Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
-/// True once the pipeline is to end. Set by Ctrl-C, read by the pipeline.
+/// True once the pipeline has to stop. Set by Ctrl-C, and read by the pipeline.
 static STOP: AtomicBool = AtomicBool::new(false);
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Arguments {
-    /// Milliseconds from one beat of the heartbeat to the next.
+    /// Milliseconds between two beats of the heartbeat.
     #[arg(long, value_name = "MS", default_value_t = 2, value_parser = value_parser!(u64).range(1..=RATE_MS_MAX))]
     rate: u64,
 
-    /// End the pipeline after this number of beats.
+    /// Stop the pipeline after this number of beats.
     #[arg(long, value_name = "N", default_value_t = 30_000, value_parser = value_parser!(u64).range(1..=BEATS_MAX))]
     beats: u64,
 
@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1 << 16, value_parser = capacity)]
     capacity: usize,
 
-    /// End the pipeline after this number of seconds, if that is before the last beat.
+    /// Stop the pipeline after this number of seconds, if that is before the last beat.
     #[arg(long, value_name = "S", value_parser = seconds)]
     seconds: Option<f64>,
 
@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
     telemetry: telemetry::Flags,
 }
 
-/// A [`Mode`], as it is typed on the command line.
+/// A [`Mode`], as the user types it on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ModeName {
     /// From ring to ring, in place at both ends.
@@ -68,7 +68,7 @@ enum ModeName {
     DoubleBuffer,
 }
 
-/// Defaults, as if no argument had been typed.
+/// Default values, used if there are no arguments.
 impl Default for Arguments {
     fn default() -> Self {
         Self {
@@ -122,7 +122,7 @@ fn seconds(text: &str) -> std::result::Result<f64, String> {
     }
 }
 
-/// Runs the pipeline and shows its progress, then its totals.
+/// Runs the pipeline. Shows its progress and then its totals.
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let tells_events = match logging::start() {
         Ok(tells_events) => tells_events,
@@ -162,8 +162,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     }
 }
 
-/// Handles Ctrl-C: the first one ends the pipeline in order, the second one ends the process at
-/// once.
+/// Handles Ctrl-C. The first one stops the pipeline in order. The second one terminates the process
+/// at once.
 fn interrupt() {
     // Relaxed: no other read depends on it.
     if STOP.swap(true, Relaxed) {
@@ -171,22 +171,23 @@ fn interrupt() {
     }
 }
 
-/// Progress of the pipeline: a bar on a terminal, and a line from time to time everywhere.
+/// Progress of the pipeline. A bar is shown on a terminal, and lines are printed at intervals in
+/// any case.
 struct Progress {
-    /// Bar on standard error. Nothing is drawn if that is not a terminal.
+    /// Bar on standard error. Nothing is drawn if standard error is not a terminal.
     bar: ProgressBar,
-    /// Time from one line to the next.
+    /// Time between two lines.
     interval: Duration,
-    /// Snapshot of the last line.
+    /// Snapshot for the last line that was printed.
     told: Snapshot,
 }
 
 impl Progress {
     /// Number of lines in a run of medium length.
     const LINES: u32 = 12;
-    /// Shortest time between two lines.
+    /// Minimum time between two lines.
     const INTERVAL_MIN: Duration = Duration::from_secs(1);
-    /// Longest time between two lines.
+    /// Maximum time between two lines.
     const INTERVAL_MAX: Duration = Duration::from_secs(10);
 
     fn new(duration: Duration) -> Self {

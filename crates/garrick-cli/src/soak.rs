@@ -7,8 +7,8 @@ use garrick_bench::Soak;
 use garrick_measure::commands::{Ended, print};
 use garrick_measure::{Result, Stop, provenance, resident_bytes, units};
 
-/// Minutes after which every pool has its final size. Later resident memory is compared with this
-/// minute's.
+/// Minutes after which all pools have reached their final size. Later values of resident memory are
+/// compared with the value at that time.
 const SETTLED_MIN: u64 = 2;
 
 /// Maximum number of minutes: a month.
@@ -24,15 +24,15 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Minutes until the end: at least 3, because memory is compared with that after 2 minutes.
+    /// Minutes to run: at least 3, because memory is compared with that after 2 minutes.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u64).range(SETTLED_MIN + 1..=MINUTES_MAX))]
     minutes: u64,
 
-    /// End after this number of rounds of all kinds of work instead, and compare no memory.
+    /// Stop after this number of rounds of all kinds of work instead, and compare no memory.
     #[arg(long, value_name = "N", conflicts_with = "minutes", value_parser = value_parser!(u64).range(1..=ROUNDS_MAX))]
     rounds: Option<u64>,
 
-    /// Workers of the system; by default one for each core.
+    /// Workers of the system. The default is one for each core.
     #[arg(long, value_name = "N", value_parser = workers)]
     workers: Option<usize>,
 }
@@ -44,7 +44,7 @@ fn workers(text: &str) -> std::result::Result<usize, String> {
     }
 }
 
-/// Soaks a system, prints its state each minute, and prints a summary at the end.
+/// Runs all kinds of work in a system. Prints its state each minute, and a summary at the end.
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let stop = Stop::on_ctrl_c()?;
     let mut soak = Soak::start(arguments.workers)?;
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     })
 }
 
-/// Returns the line for the process after `minute` minutes.
+/// Returns the line about the process after `minute` minutes.
 fn line(minute: u64, resident: u64, soak: &Soak) -> String {
     let operations = soak.operations().map(|(_, operations)| operations).sum();
     format!(
@@ -106,7 +106,7 @@ fn summary(soak: &Soak) -> String {
     lines.join("\n")
 }
 
-/// Resident memory when it had settled, and at the last look.
+/// Resident memory after it had settled, and its latest value. Each comes with its minute.
 #[derive(Debug, Default)]
 struct Memory {
     settled: Option<(u64, u64)>,

@@ -21,8 +21,8 @@ const SUMMARY_EVERY: Duration = Duration::from_secs(10);
 /// Flags of a command that can be watched.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Flags {
-    /// Serve telemetry at IP:PORT, :PORT or IP. Without this flag, at 127.0.0.1:9900 or the next
-    /// free port.
+    /// Serve telemetry at IP:PORT, :PORT or IP. The default is 127.0.0.1:9900 or the next free
+    /// port.
     #[arg(long = "telemetry", value_name = "ADDR", value_parser = address)]
     address: Option<SocketAddr>,
 
@@ -30,13 +30,13 @@ pub(crate) struct Flags {
     #[arg(long = "no-telemetry", conflicts_with_all = ["address", "token"])]
     is_off: bool,
 
-    /// Require this token of viewers: up to 256 letters, digits and -._~.
+    /// Require this token from viewers: up to 256 letters, digits and -._~.
     #[arg(long = "telemetry-token", value_name = "TOKEN", value_parser = token::parse)]
     token: Option<String>,
 }
 
-/// Parses an address to listen at. A name could have several addresses, so only the name of this
-/// machine is accepted.
+/// Parses an address to listen on. Only IP addresses and the name of this machine are accepted,
+/// since other names could have several addresses.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let text = text
         .strip_prefix("localhost")
@@ -58,13 +58,14 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 impl Flags {
-    /// Starts telemetry for the process, called `name`, and prints its address. Returns `None` if
-    /// it is disabled. If `tells_events` is true, alerts and regular summaries go to the log.
+    /// Starts telemetry for the process with the name `name`, and prints its address. Returns
+    /// `None` if telemetry is disabled. If `tells_events` is true, alerts and regular summaries are
+    /// logged.
     ///
     /// # Errors
     ///
-    /// Returns an error if telemetry cannot start although an address or a token was given.
-    /// Otherwise the failure is printed and the process goes on.
+    /// Returns an error if telemetry cannot start although an address or a token was given. Without
+    /// these flags, the error is printed and the process continues.
     pub(crate) fn start(
         &self,
         name: &str,
@@ -111,8 +112,8 @@ impl Flags {
     }
 }
 
-/// Returns the end of a command whose telemetry cannot start: a usage error, or a failure of the
-/// system.
+/// Returns the outcome of a command whose telemetry cannot start. It is a usage error, or an error
+/// of the system.
 pub(crate) fn explain(error: StartError) -> garrick_measure::Result<Ended> {
     match error {
         StartError::System(_) => Err(error.into()),

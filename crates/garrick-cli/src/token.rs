@@ -1,6 +1,6 @@
-//! Tokens of telemetry on the command line.
+//! Parses telemetry tokens on the command line.
 
-/// Parses a token that fits into a header.
+/// Parses a token, which must be valid in an HTTP header.
 pub(crate) fn parse(text: &str) -> std::result::Result<String, String> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()) {
         Ok(text.to_owned())

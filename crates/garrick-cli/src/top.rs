@@ -10,10 +10,10 @@ use garrick_top::{Client, Target};
 
 use crate::token;
 
-/// Shortest time between two snapshots, in seconds. No reader is faster.
+/// Minimum time between two snapshots, in seconds. No human reads faster.
 const INTERVAL_MIN: f64 = 0.1;
 
-/// Longest time between two snapshots. No process waits longer.
+/// Maximum time between two snapshots, in seconds.
 const INTERVAL_MAX: f64 = 60.0;
 
 #[derive(Debug, Args)]
@@ -22,8 +22,8 @@ pub(crate) struct Arguments {
     #[arg(value_name = "ADDRESS", default_value_t = Target::default())]
     address: Target,
 
-    /// Token that the process requires. The environment variable keeps it out of the list of
-    /// processes.
+    /// Token that the process requires. Set it by the environment variable to hide it from the list
+    /// of processes.
     #[arg(long, value_name = "TOKEN", env = "GARRICK_TOKEN", hide_env_values = true, value_parser = token::parse)]
     token: Option<String>,
 
@@ -31,11 +31,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = interval)]
     interval: f64,
 
-    /// Print one snapshot as plain text, and end. No terminal is needed.
+    /// Print one snapshot as plain text, and exit. No terminal is needed.
     #[arg(long)]
     once: bool,
 
-    /// Print one snapshot as JSON, and end.
+    /// Print one snapshot as JSON, and exit.
     #[arg(long)]
     json: bool,
 }

@@ -1,8 +1,8 @@
-//! CPU time and wall time, side by side.
+//! Measures CPU time and wall time together.
 //!
-//! On a shared machine wall time includes what else ran. CPU time is the cost of the work itself,
-//! and figures are compared by it. Wall time beside it shows waiting, and the gain from a second
-//! core.
+//! On a shared machine, wall time includes the time of other programs. CPU time is the cost of the
+//! work itself, so figures are compared by CPU time. Wall time additionally shows waiting, and the
+//! gain from a second core.
 
 use std::ops::AddAssign;
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ pub struct Span {
     pub wall: Duration,
 }
 
-/// Adds up spans that are measured in pieces, with other work between them.
+/// Adds up spans that are measured separately, with other work between them.
 impl AddAssign for Span {
     fn add_assign(&mut self, piece: Self) {
         self.cpu += piece.cpu;

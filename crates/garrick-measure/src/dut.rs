@@ -1,7 +1,7 @@
-//! Things under test: a function to measure, and the threads that call it.
+//! Devices under test (DUTs): a function to measure, and the threads that call it.
 //!
-//! The timed code is a loop of direct calls, which the compiler makes for each function. Measuring
-//! adds only the loop itself and two readings of the clocks.
+//! The timed code is a loop of direct calls, compiled for each function separately. Measuring adds
+//! only the loop itself and two reads of the clocks.
 
 use std::fmt;
 use std::hint::black_box;
@@ -13,7 +13,8 @@ use crate::clock::{Clock, Stopwatch};
 use crate::point::Point;
 use crate::scenario::{Contender, Measured, Result};
 
-/// A thing under test: created anew at each point of a sweep, then called often.
+/// A function or contender to measure. It is created at each point of a sweep, and then called many
+/// times.
 ///
 /// # Examples
 /// ```
@@ -36,9 +37,9 @@ pub struct Dut {
 type Make = Box<dyn Fn(&Point) -> Result<Contender>>;
 
 impl Dut {
-    /// Measures the function that `make` creates, called on the measuring thread. The time does not
-    /// include `make`. The function's return value is used, so that the compiler cannot remove the
-    /// call.
+    /// Measures the function that `make` creates. It is called on the measuring thread. The time
+    /// does not include `make`. The function's return value is used, so that the compiler cannot
+    /// remove the call.
     pub fn new<F, R>(name: &'static str, make: impl Fn(&Point) -> F + 'static) -> Self
     where
         F: FnMut() -> R + 'static,
@@ -53,9 +54,10 @@ impl Dut {
         })
     }
 
-    /// Measures the function that `make` creates, called by as many actors at once as a system of
-    /// its own has `workers`. Wall time is the time until the last actor is done, divided by all
-    /// calls. CPU time is that of the whole process.
+    /// Measures the function that `make` creates, called by several actors at once. The actors run
+    /// in a separate system with the given number of `workers`, one actor for each worker. Wall
+    /// time is the time until the last actor has finished, divided by the number of all calls. CPU
+    /// time is that of the whole process.
     pub fn on_pool<F, R>(
         name: &'static str,
         workers: usize,
@@ -72,7 +74,7 @@ impl Dut {
         })
     }
 
-    /// Measures a contender that times itself, made at each point of a sweep.
+    /// Measures a contender that measures its own time. It is created at each point of a sweep.
     pub fn contender(
         name: &'static str,
         make: impl Fn(&Point) -> Result<Contender> + 'static,
@@ -88,10 +90,10 @@ impl Dut {
         self.name
     }
 
-    /// Returns the contender at a point, with the point among its parameters.
+    /// Creates the contender for a point, and adds the point's values to its parameters.
     ///
     /// # Errors
-    /// Fails if the system gives no threads for it.
+    /// Fails if the system cannot start the threads for it.
     pub fn at(&self, point: &Point) -> Result<Contender> {
         let contender = (self.make)(point)?;
         let parameters = point.parameters();
@@ -109,7 +111,8 @@ impl fmt::Debug for Dut {
     }
 }
 
-/// Calls the function in a loop. Not inlined: the loop is compiled in the same way for every use.
+/// Calls the function in a loop. This is not inlined, so that the loop is compiled in the same way
+/// for every use.
 #[inline(never)]
 fn call<R>(mut function: impl FnMut() -> R, ops: u64) {
     for _ in 0..ops {
@@ -117,19 +120,19 @@ fn call<R>(mut function: impl FnMut() -> R, ops: u64) {
     }
 }
 
-/// Actors that call one function at once, one for each worker.
+/// Actors that call one function at the same time, one for each worker.
 struct Crew {
     callers: Vec<Address<Call>>,
     _system: System,
 }
 
-/// Request to call the function a number of times and to report the end.
+/// Request to call the function a number of times and to report when that is done.
 struct Call {
     ops: u64,
     done: mpsc::Sender<()>,
 }
 
-/// Calls a function as often as a message asks for.
+/// Actor that calls a function as often as a message requests.
 struct Caller<F>(Arc<F>);
 
 impl<F, R> Actor for Caller<F>
@@ -184,7 +187,7 @@ impl Crew {
     }
 }
 
-/// Error for a function that panics: the panic ends the actor that calls it.
+/// Error for a function that panics. The panic stops the actor that calls the function.
 const GONE: &str = "the function that is measured panicked";
 
 #[cfg(test)]

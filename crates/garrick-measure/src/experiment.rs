@@ -1,4 +1,4 @@
-//! Experiments: things under test, and parameters to sweep.
+//! Experiments, which consist of things to measure and parameters to sweep.
 
 use std::fmt;
 
@@ -9,7 +9,8 @@ use crate::report::Report;
 use crate::scenario::{ROUNDS_MAX, Result};
 use crate::stop::Stop;
 
-/// Most parameters that a picture has room for: one along its axis, one more told apart by lines.
+/// Maximum number of parameters that a picture can show. The first is its axis, and the second
+/// distinguishes its lines.
 const AXES_MAX: usize = 2;
 
 /// Default number of measurements of each thing at each point.
@@ -18,7 +19,7 @@ const ROUNDS: usize = 15;
 /// Default time for all measurements of a thing at a point, in seconds.
 const SECONDS_PER_ROW: f64 = 0.5;
 
-/// Things to measure side by side, over one or two parameters or none.
+/// Things to measure side by side, optionally over one or two parameters.
 ///
 /// # Examples
 /// ```
@@ -51,7 +52,7 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Creates an experiment that has nothing to measure yet. `operation` describes one call.
+    /// Creates an experiment without anything to measure. `operation` describes one call.
     pub fn new(name: &str, operation: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -67,8 +68,8 @@ impl Experiment {
         }
     }
 
-    /// Measures at each of these values of a parameter, and at each pair of values if there are two
-    /// such parameters.
+    /// Measures at each of these values of a parameter. If there are two such parameters, measures
+    /// at each pair of values.
     #[must_use]
     pub fn sweep(mut self, parameter: &str, values: impl IntoIterator<Item = u64>) -> Self {
         self.axes.push(Axis {
@@ -78,36 +79,37 @@ impl Experiment {
         self
     }
 
-    /// Adds a thing under test. Things take turns at each point.
+    /// Adds a thing to measure. At each point, all things are measured alternately.
     #[must_use]
     pub fn dut(mut self, dut: Dut) -> Self {
         self.duts.push(dut);
         self
     }
 
-    /// Normalizes times to those of the thing of this name.
+    /// Normalizes times to those of the thing with this name.
     #[must_use]
     pub fn reference(mut self, name: &str) -> Self {
         self.reference = Some(name.to_owned());
         self
     }
 
-    /// Sets the approximate time of each thing at each point, in seconds. Default: half a second.
+    /// Sets the approximate time for each thing at each point, in seconds. The default is half a
+    /// second.
     #[must_use]
     pub fn seconds_per_row(mut self, seconds: f64) -> Self {
         self.pace.seconds_per_row = seconds;
         self
     }
 
-    /// Sets the number of measurements of each thing at each point. Default: fifteen. A median with
-    /// 95 % certainty needs at least six.
+    /// Sets the number of measurements of each thing at each point. The default is 15. The 95 %
+    /// confidence interval of a median needs at least 6.
     #[must_use]
     pub fn rounds(mut self, rounds: usize) -> Self {
         self.pace.rounds = rounds;
         self
     }
 
-    /// Ends early when `stop` requests it, with the measurements made until then.
+    /// Stops early when `stop` requests it, and keeps the measurements made so far.
     #[must_use]
     pub fn stop(mut self, stop: &Stop) -> Self {
         self.stop = stop.clone();
@@ -127,9 +129,9 @@ impl Experiment {
     /// Measures everything.
     ///
     /// # Errors
-    /// Fails if there is nothing to measure, if there are more than two parameters, or if one has
-    /// no values. Fails if the reference does not exist, or if the number of rounds or seconds is
-    /// invalid. Passes on the errors of a thing under test.
+    /// Fails if there is nothing to measure, if there are more than two parameters, or if a
+    /// parameter has no values. Fails if the reference does not exist, or if the number of rounds
+    /// or seconds is invalid. Also returns the errors of the measured things.
     pub fn run(self) -> Result<Report> {
         self.run_with(&mut |_| {})
     }
@@ -157,7 +159,7 @@ impl Experiment {
         }
     }
 
-    /// Checks the experiment and describes what is wrong with it, if anything.
+    /// Checks the experiment. Returns a description of the mistake if there is one.
     pub(crate) fn check(&self) -> std::result::Result<(), String> {
         let Self { name, pace, .. } = self;
         if self.duts.is_empty() {

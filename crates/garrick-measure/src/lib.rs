@@ -1,13 +1,13 @@
-//! Measures anything: functions, contenders of a scenario, suites of published experiments.
+//! Measures functions, contenders of a scenario, and suites of published experiments.
 //!
 //! An [`Experiment`] measures functions, optionally over parameters, and [`experiment`] turns it
 //! into a command. [`measure`] turns a list of scenarios into a command such as `garrick bench`.
-//! All go through one engine of actors, with the same flags, tables, pictures and JSON. Contenders
-//! take turns, with an atomic addition between them. Each figure is shown with its machine,
-//! compiler and commit. The guide is `docs/measuring.md`.
+//! All use the same engine of actors, and have the same flags, tables, pictures and JSON.
+//! Contenders are measured alternately, with an atomic addition between them. Each figure is
+//! reported with its machine, compiler and commit. The guide is `docs/measuring.md`.
 //!
 //! # Examples
-//! Measuring a function:
+//! Measure a function:
 //!
 //! ```
 //! use garrick_measure::{Dut, Experiment};
@@ -25,7 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A scenario with two contenders that measure their own time:
+//! Measure a scenario with two contenders that measure their own time:
 //!
 //! ```
 //! use std::hint::black_box;

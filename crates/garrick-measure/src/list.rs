@@ -1,12 +1,12 @@
-//! Lists of scenarios: finds scenarios by name.
+//! Finds scenarios by name in a list.
 //!
-//! A name is that of a scenario or of a family: `mailbox` stands for `mailbox-offer` and
-//! `mailbox-take` if no scenario is called `mailbox` itself.
+//! A name is that of a scenario or of a family. For example, `mailbox` stands for `mailbox-offer`
+//! and `mailbox-take` if no scenario is called `mailbox` itself.
 
 use crate::scenario::Scenario;
 
-/// Returns the scenarios of these names in the list's order, or all if there are no names. Fails
-/// with the first name that is not in the list.
+/// Returns the scenarios with these names in the order of the list, or all scenarios if there are
+/// no names. Fails with the first name that is not in the list.
 pub(crate) fn choose<'a>(
     list: &[&'static Scenario],
     names: &'a [String],
@@ -23,7 +23,7 @@ pub(crate) fn choose<'a>(
     Ok(chosen.collect())
 }
 
-/// Returns true if `name` asks for `scenario`, one of `list`.
+/// Returns true if `name` stands for `scenario`, one of `list`.
 fn is_meant(list: &[&Scenario], name: &str, scenario: &Scenario) -> bool {
     if list.iter().any(|other| other.name == name) {
         return scenario.name == name;

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::scenario::Result;
 
-/// Commit that the command was built from. Ends in `-dirty` if files had changed since; `unknown`
-/// outside of git.
+/// Commit that the command was built from. It has the suffix `-dirty` if files had changed since
+/// that commit. It is `unknown` outside of git.
 pub(crate) const COMMIT: &str = env!("GARRICK_COMMIT");
 
 /// The machine that runs the command, and the compiler that built the command.
@@ -23,8 +23,7 @@ pub(crate) struct Machine {
     pub(crate) system: String,
     /// `rustc --version` at build time.
     pub(crate) compiler: String,
-    /// Cargo profile of the build: `measure`, or else figures cannot be compared with those of
-    /// others.
+    /// Cargo profile of the build. Figures can be compared with others only if it is `measure`.
     pub(crate) profile: String,
 }
 
@@ -66,13 +65,13 @@ pub fn provenance() -> String {
     format!("{}; commit {COMMIT}", Machine::this())
 }
 
-/// Returns the bytes of memory available without swapping, if the system reports them.
+/// Returns the number of bytes of memory available without swapping, if the system reports it.
 pub(crate) fn available_bytes() -> Option<u64> {
     let meminfo = fs::read_to_string("/proc/meminfo").ok()?;
     available(&meminfo)
 }
 
-/// Returns the available bytes from the text of `/proc/meminfo`.
+/// Returns the number of available bytes from the text of `/proc/meminfo`.
 fn available(meminfo: &str) -> Option<u64> {
     let mut lines = meminfo.lines();
     let rest = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -80,7 +79,7 @@ fn available(meminfo: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// Returns the resident memory of this process in bytes.
+/// Returns the size of the resident memory of this process in bytes.
 ///
 /// # Errors
 /// Fails if the system does not report it.

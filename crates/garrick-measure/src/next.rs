@@ -1,9 +1,9 @@
-//! Decisions of handlers after a send.
+//! Decision of a handler after a send.
 
 use garrick_actor::Next;
 
-/// Returns how a handler goes on after a send: it stops when its partner is gone. A caller that
-/// waits for a result then finds it missing.
+/// Returns how a handler continues after a send. It stops if the receiver has stopped. A caller
+/// that waits for a result is then notified that there is none.
 #[inline]
 pub fn sent<E>(result: &Result<(), E>) -> Next {
     if result.is_ok() {

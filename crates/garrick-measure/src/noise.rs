@@ -1,9 +1,10 @@
-//! Noise: what else the machine did during a measurement, and if figures are reliable.
+//! Noise, which is the activity of the machine besides the measurement. It shows whether figures
+//! are reliable.
 //!
-//! There are two sources. `/proc/stat` counts what all programs used and what the host took away.
-//! Less the use of this process and its children, that is the part of others. The yardstick runs on
-//! one thread and waits for nothing. So where its wall time exceeds its CPU time, the thread was
-//! held up.
+//! There are two sources. `/proc/stat` counts the time of all programs, and the time that the host
+//! took away. The time of other programs is this count without the time of this process and its
+//! children. The second source is the yardstick, which runs on one thread and waits for nothing. So
+//! if its wall time exceeds its CPU time, its thread was interrupted.
 
 use std::fs;
 
@@ -11,22 +12,22 @@ use crate::clock::Span;
 use crate::statistics::Summary;
 use crate::units;
 
-/// Fewest clock ticks that give a meaningful result. A tick is 10 ms.
+/// Minimum number of clock ticks for a meaningful result. A tick is 10 ms.
 const TICKS_MIN: u64 = 20;
 
-/// Greatest share of all cores that other programs may use.
+/// Maximum share of all cores that other programs may use.
 const OTHERS_MAX: f64 = 0.25;
 
-/// Greatest share of all cores that the host may take away.
+/// Maximum share of all cores that the host may take away.
 const STOLEN_MAX: f64 = 0.05;
 
-/// Greatest ratio of wall time to CPU time of the yardstick.
+/// Maximum ratio of wall time to CPU time of the yardstick.
 const HELD_UP_MAX: f64 = 1.25;
 
-/// Greatest factor by which the yardstick may change while a scenario is measured.
+/// Maximum factor by which the yardstick may change while a scenario is measured.
 const PACE_CHANGE_MAX: f64 = 1.5;
 
-/// Greatest width of an interval, as a part of the median.
+/// Maximum width of an interval, relative to the median.
 const SPREAD_MAX: f64 = 0.3;
 
 /// Ticks of all cores since the machine was started.
@@ -36,7 +37,7 @@ struct Ticks {
     busy: u64,
     /// Ticks that the host took away.
     stolen: u64,
-    /// Ticks in which there was nothing to do.
+    /// Idle ticks.
     idle: u64,
 }
 
@@ -59,8 +60,8 @@ impl Ticks {
     }
 }
 
-/// Returns the ticks of a process and its children from `/proc/self/stat`. They are fields 14 to
-/// 17. The second field is a name in parentheses that may contain anything.
+/// Returns the ticks of a process and its children from the text of `/proc/self/stat`. They are the
+/// fields 14 to 17. The second field is a name in parentheses, which may contain any characters.
 fn own_ticks(stat: &str) -> Option<u64> {
     let (_, fields) = stat.rsplit_once(") ")?;
     let fields = fields.split(' ').skip(11).take(4);
@@ -73,11 +74,11 @@ fn own_ticks(stat: &str) -> Option<u64> {
 pub(crate) struct Moment {
     /// Ticks of all programs.
     ticks: Option<Ticks>,
-    /// Ticks of this process and of those of its children that have ended.
+    /// Ticks of this process and of those of its children that have exited.
     own: Option<u64>,
 }
 
-/// Activity between two moments, as parts of all cores.
+/// Activity between two moments, as shares of all cores.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Noise {
     /// Share that other programs used.
@@ -87,7 +88,7 @@ pub(crate) struct Noise {
 }
 
 impl Moment {
-    /// Takes the current state of the machine.
+    /// Reads the current state of the machine.
     pub(crate) fn now() -> Self {
         let read = |file| fs::read_to_string(file).unwrap_or_default();
         Self {
@@ -96,7 +97,7 @@ impl Moment {
         }
     }
 
-    /// Returns the activity from this moment to `end`, if the time was long enough.
+    /// Returns the activity from this moment to `end`, or `None` if the time was too short.
     pub(crate) fn until(&self, end: &Self) -> Option<Noise> {
         let (before, after) = (self.ticks?, end.ticks?);
         let busy = after.busy.saturating_sub(before.busy);
@@ -110,9 +111,9 @@ impl Moment {
     }
 }
 
-/// Returns the doubts about a scenario's figures, in words: the kind, a colon, and the amount.
-/// Empty if the machine was quiet. `yardsticks` are all yardstick trials of that time, as time and
-/// additions.
+/// Returns the doubts about a scenario's figures in words. Each consists of a kind, a colon, and an
+/// amount. Returns no doubts if the machine was quiet. `yardsticks` are all yardstick trials of
+/// that time, as time and number of additions.
 pub(crate) fn doubts(noise: Option<Noise>, yardsticks: &[(Span, u64)]) -> Vec<String> {
     let mut doubts = Vec::new();
     let percent = |part: f64| (100.0 * part).round();
@@ -151,7 +152,7 @@ pub(crate) fn doubts(noise: Option<Noise>, yardsticks: &[(Span, u64)]) -> Vec<St
     doubts
 }
 
-/// Returns the doubt about a row's own figures.
+/// Returns the doubt about a row's own figures, if there is one.
 pub(crate) fn spread(cpu: &Summary) -> Option<String> {
     let interval = cpu.interval?;
     let wide = interval.high - interval.low > SPREAD_MAX * cpu.median;

@@ -1,9 +1,9 @@
-//! Parameters, and the values that a sweep gives them.
+//! Parameters, and their values in a sweep.
 
 use std::ops::Index;
 use std::str::FromStr;
 
-/// Greatest number of values of one parameter. More are a mistake.
+/// Maximum number of values of one parameter. A larger number is a mistake.
 const VALUES_MAX: usize = 256;
 
 /// Values of the parameters at one point of a sweep.
@@ -42,7 +42,7 @@ impl Point {
 /// Returns the value of a parameter that is swept.
 ///
 /// # Panics
-/// Panics if there is no parameter of this name. [`Point::get`] does not panic.
+/// Panics if there is no parameter with this name. [`Point::get`] does not panic.
 impl Index<&str> for Point {
     type Output = u64;
 
@@ -64,8 +64,8 @@ pub(crate) struct Axis {
     pub(crate) values: Vec<u64>,
 }
 
-/// Returns every combination of values, the last axis changing fastest. Returns one point without
-/// parameters if there are no axes.
+/// Returns every combination of values. The last axis changes fastest. If there are no axes,
+/// returns one point without parameters.
 pub(crate) fn grid(axes: &[Axis]) -> Vec<Point> {
     let mut points = vec![Point::default()];
     for axis in axes {
@@ -78,8 +78,8 @@ pub(crate) fn grid(axes: &[Axis]) -> Vec<Point> {
     points
 }
 
-/// Parses an axis: `depth=5..24` is every number from 5 to 24, `n=0..1000+100` every hundredth,
-/// `n=1..4096*2` doubles, and `n=1,10,500` lists the values.
+/// Parses an axis. `depth=5..24` is every number from 5 to 24, and `n=0..1000+100` is every
+/// hundredth number. `n=1..4096*2` doubles the value each time, and `n=1,10,500` lists the values.
 impl FromStr for Axis {
     type Err = String;
 

@@ -1,4 +1,4 @@
-//! One line of a result.
+//! One row of a result.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ pub struct Row {
     pub scenario: String,
     /// Name of the contender.
     pub contender: String,
-    /// Parameters that distinguish the contender from others of its name.
+    /// Parameters that distinguish the contender from others with the same name.
     pub params: Map<String, Value>,
     /// Unit of `cpu` and `wall`: always `ns`.
     pub unit: String,
@@ -56,7 +56,8 @@ pub struct Relative {
 }
 
 impl Row {
-    /// Returns the contender with the parameters that distinguish it from others of its name.
+    /// Returns the contender's name with the parameters that distinguish it from others with the
+    /// same name.
     pub fn label(&self) -> String {
         labelled(&self.contender, &self.params, "")
     }
@@ -75,7 +76,7 @@ impl Row {
     }
 }
 
-/// Writes a parameter's value. Whole numbers stand in groups of three digits.
+/// Formats a parameter's value. The digits of whole numbers are grouped by three.
 pub(crate) fn value(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -97,8 +98,8 @@ fn labelled(name: &str, params: &Map<String, Value>, but: &str) -> String {
 pub(crate) mod tests {
     use super::*;
 
-    /// Creates a row in which each round took one of `cpu` nanoseconds, ten times as many as an
-    /// atomic addition.
+    /// Creates a row with one round for each time in `cpu`, in nanoseconds. Each time is ten times
+    /// that of an atomic addition.
     pub(crate) fn row(scenario: &str, contender: &str, cpu: &[f64]) -> Row {
         let of = |factor: f64| Summary::of(cpu.iter().map(|ns| factor * ns));
         Row {

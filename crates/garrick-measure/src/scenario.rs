@@ -1,4 +1,4 @@
-//! Scenarios: an operation to do many times, and the contenders that do it.
+//! Scenarios, which consist of an operation to repeat, and the contenders that perform it.
 
 use std::error::Error;
 use std::fmt;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::clock::Span;
 use crate::point::Point;
 
-/// Result of a scenario. The error is a thread or a process that the system does not give.
+/// Result of a scenario. The error means that the system could not start a thread or a process.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// An operation that is measured.
@@ -24,14 +24,14 @@ pub struct Scenario {
     pub contenders: fn(&Effort) -> Vec<Contender>,
 }
 
-/// A subcommand that measures in its own way and prints its own tables.
+/// A subcommand that has its own way of measuring and prints its own tables.
 pub struct Study {
     /// Name on the command line.
     pub name: &'static str,
-    /// Line about the study in the help.
+    /// Description of the study in the help.
     pub about: &'static str,
     /// Sections, in the order in which they are shown. If there are several, the user can choose
-    /// some.
+    /// among them.
     pub sections: &'static [Section],
 }
 
@@ -39,7 +39,7 @@ pub struct Study {
 pub struct Section {
     /// Name on the command line.
     pub name: &'static str,
-    /// Measures, in a few seconds if `quick`, and returns the results as text.
+    /// Measures, and returns the results as text. If `quick`, takes a few seconds only.
     pub run: fn(quick: bool) -> Result<String>,
 }
 
@@ -67,11 +67,11 @@ impl fmt::Debug for Scenario {
     }
 }
 
-/// A scenario that can also be measured at other parameters.
+/// A scenario that can also be measured with other parameters.
 pub struct Swept {
     /// Name of the scenario.
     pub scenario: &'static str,
-    /// Parameters that can be swept: their names, and the least and greatest value of each.
+    /// Parameters that can be swept: their names, and the minimum and maximum value of each.
     pub parameters: &'static [(&'static str, RangeInclusive<u64>)],
     /// Creates the contenders at a point, in the order in which they are shown.
     pub contenders: fn(&Effort, &Point) -> Vec<Contender>,
@@ -92,30 +92,30 @@ const ROUNDS_FULL: usize = 15;
 /// Number of measurements of each contender in a quick run.
 const ROUNDS_QUICK: usize = 7;
 
-/// Greatest number of measurements of each contender, however long the run takes.
+/// Maximum number of measurements of each contender, even in a long run.
 pub(crate) const ROUNDS_MAX: usize = 1000;
 
 /// Approximate upper limit of one measurement, in seconds. A run can be stopped between two
 /// measurements.
 const SLICE_S_MAX: f64 = 0.5;
 
-/// Amount of work that a run puts in.
+/// Amount of work of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effort {
-    /// True if inherently large work is to be made smaller.
+    /// True if large work is to be made smaller.
     pub quick: bool,
     /// Approximate time for each row, in seconds, without its preparations.
     pub seconds_per_row: f64,
 }
 
 impl Effort {
-    /// Returns `quick` in a quick run, else `full`.
+    /// Returns `quick` in a quick run, and `full` otherwise.
     pub fn pick<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
     }
 
-    /// Returns the number of measurements of each contender, unless its work is of a given size.
-    /// More time makes more measurements, not longer ones.
+    /// Returns the number of measurements of each contender that has no fixed amount of work. With
+    /// more time per row, there are more measurements, not longer ones.
     pub(crate) fn rounds(&self) -> usize {
         let for_time = (self.seconds_per_row / SLICE_S_MAX).ceil() as usize;
         for_time.clamp(self.pick(ROUNDS_FULL, ROUNDS_QUICK), ROUNDS_MAX)
@@ -132,7 +132,7 @@ impl Effort {
 pub(crate) enum Size {
     /// Number of operations that fills the time, up to a limit.
     Fitted {
-        /// Upper limit that memory, or the patience of a reader, sets.
+        /// Upper limit, set by memory or by the time that a user is willing to wait.
         ops_max: u64,
     },
     /// Number of operations that the scenario sets.
@@ -185,20 +185,20 @@ impl Measured {
     }
 }
 
-/// A participant that does what a scenario asks for.
+/// A participant that performs the operation of a scenario.
 pub struct Contender {
-    /// Name: `garrick`, or the library it is compared with.
+    /// Name of the contender: `garrick`, or the library that it is compared with.
     pub name: &'static str,
-    /// Parameters that distinguish the contender from others of its name.
+    /// Parameters that distinguish the contender from others with the same name.
     pub params: Map<String, Value>,
     /// Amount of work in one repetition.
     pub(crate) size: Size,
-    /// Does about the given number of operations and returns the time they took.
+    /// Performs about the given number of operations and returns the time they took.
     pub measure: Box<dyn FnMut(u64) -> Result<Measured>>,
 }
 
 impl Contender {
-    /// Creates a contender that does as many operations as fill the time.
+    /// Creates a contender that performs as many operations as fit into the time.
     pub fn fitted(
         name: &'static str,
         measure: impl FnMut(u64) -> Result<Measured> + 'static,
@@ -212,7 +212,7 @@ impl Contender {
         }
     }
 
-    /// Creates a contender whose work is of a given size.
+    /// Creates a contender whose amount of work is fixed.
     pub fn fixed(
         name: &'static str,
         mut measure: impl FnMut() -> Result<Measured> + 'static,

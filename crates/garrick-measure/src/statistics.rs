@@ -1,21 +1,22 @@
 //! Median, minimum, maximum, confidence interval of the median, and outliers.
 //!
-//! The interval comes from order statistics, which assume nothing about the distribution of the
-//! values. Of `n` values the number below the true median is distributed as the number of heads in
-//! `n` tosses of a coin. So the k-th value from below and the k-th from above enclose the median
-//! with a certainty that only `n` and `k` decide. At least six values are needed for 95 %. (H. A.
-//! David, H. N. Nagaraja: Order Statistics, 2003, section 7.1.)
+//! The interval is computed with order statistics, which assume nothing about the distribution of
+//! the values. Of `n` values, the number below the true median is distributed like the number of
+//! heads in `n` tosses of a coin. So the median lies between the k-th smallest and the k-th largest
+//! value with a certainty that depends only on `n` and `k`. At least six values are needed for 95
+//! %. (H. A. David, H. N. Nagaraja: Order Statistics, 2003, section 7.1.)
 
 use serde::{Deserialize, Serialize};
 
-/// The chance that an interval misses the median on one side.
+/// Maximum probability that an interval misses the median on one side.
 const MISSED: f64 = 0.025;
 
-/// Number of median absolute deviations beyond which a value is an outlier: three standard
-/// deviations of a normal distribution.
+/// Number of median absolute deviations beyond which a value is an outlier. It corresponds to three
+/// standard deviations of a normal distribution.
 const DEVIATIONS_MAX: f64 = 3.0 * 1.4826;
 
-/// Smallest deviation of an outlier, as a part of the median, however alike the other values are.
+/// Minimum deviation of an outlier, relative to the median. It applies even if all other values are
+/// equal.
 const DEVIATION_MIN: f64 = 0.01;
 
 /// Summary of several measurements of one quantity.
@@ -63,7 +64,7 @@ impl Summary {
         }
     }
 
-    /// Returns the interval, or else minimum and maximum.
+    /// Returns the interval, or minimum and maximum if there is no interval.
     pub fn bounds(&self) -> Interval {
         self.interval.unwrap_or(Interval {
             low: self.min,
@@ -72,8 +73,8 @@ impl Summary {
     }
 }
 
-/// Returns the number of outliers among `values`: those further from the median than three times
-/// the scaled median deviation.
+/// Returns the number of outliers among `values`. An outlier is further from the median than three
+/// times the scaled median deviation.
 pub(crate) fn outliers(values: &[f64]) -> usize {
     if values.is_empty() {
         return 0;
@@ -85,7 +86,8 @@ pub(crate) fn outliers(values: &[f64]) -> usize {
     deviations.iter().filter(|off| **off > allowed).count()
 }
 
-/// Returns `of` divided by `one`, or zero if `one` is zero: a time of zero compares with nothing.
+/// Returns `of` divided by `one`, or zero if `one` is zero, since nothing can be compared with a
+/// time of zero.
 pub(crate) fn ratio(of: f64, one: f64) -> f64 {
     if one > 0.0 { of / one } else { 0.0 }
 }
@@ -155,7 +157,7 @@ mod tests {
         assert_eq!(summary.interval, None);
     }
 
-    /// Compares the ranks with those that tables of the sign test give for 95 %.
+    /// Compares the ranks with those in tables of the sign test for 95 %.
     #[test]
     fn intervals_are_those_of_the_tables() {
         let ranks = [(5, None), (6, Some(0)), (9, Some(1)), (15, Some(3))];

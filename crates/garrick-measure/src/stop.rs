@@ -1,4 +1,4 @@
-//! Requests to end a run early.
+//! Requests to stop a run early.
 
 use std::process;
 use std::sync::Arc;
@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::scenario::Result;
 
-/// Exit code of a process that is interrupted twice: the code a shell reports after SIGINT.
+/// Exit code of a process that is interrupted twice. A shell reports the same code after SIGINT.
 const INTERRUPTED: i32 = 130;
 
-/// A request, made from any thread, that a run end early. Clones share it.
+/// A request to stop a run early, which can be made from any thread. Clones refer to the same
+/// request.
 ///
 /// # Examples
 /// ```
@@ -24,12 +25,13 @@ const INTERRUPTED: i32 = 130;
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Creates a request that is not made yet.
+    /// Creates a request that has not been made yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Creates a request that Ctrl-C makes. A second Ctrl-C ends the process at once.
+    /// Creates a request that is made when the user presses Ctrl-C. A second Ctrl-C terminates the
+    /// process at once.
     ///
     /// # Errors
     /// Fails if another part of the process already handles Ctrl-C.
@@ -45,13 +47,13 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Asks the run to end after the trial in progress.
+    /// Requests that the run stops after the current trial.
     pub fn wish(&self) {
         // The flag publishes nothing else.
         self.0.store(true, Relaxed);
     }
 
-    /// Returns true if an early end was requested.
+    /// Returns true if the stop was requested.
     pub fn is_wanted(&self) -> bool {
         self.0.load(Relaxed)
     }

@@ -1,10 +1,11 @@
-//! Suggestions for names that are not known.
+//! Suggestions for unknown names.
 
-/// Least likeness of a suggested name, from 0 to 1. The one that the parser of the command line
-/// uses.
+/// Minimum similarity of a suggested name, from 0 to 1. The command line parser uses the same
+/// value.
 const LIKENESS_MIN: f64 = 0.7;
 
-/// Returns a question with the known name that is most like `unknown`, or nothing if none is.
+/// Returns the question whether the known name most similar to `unknown` was meant. Returns an
+/// empty text if no name is similar.
 pub(crate) fn did_you_mean<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let likeness = |name: &'a str| (strsim::jaro_winkler(unknown, name), name);
     let nearest = known

@@ -1,6 +1,6 @@
-//! Figures in human-readable form.
+//! Formats figures for readers.
 
-/// Writes a time given in nanoseconds, with three significant digits and a unit.
+/// Formats a time given in nanoseconds, with three significant digits and a unit.
 pub fn time(ns: f64) -> String {
     let (value, unit) = match ns {
         ns if ns < 1e3 => (ns, "ns"),
@@ -11,12 +11,12 @@ pub fn time(ns: f64) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
-/// Writes a range of times.
+/// Formats a range of times.
 pub fn times(from: f64, to: f64) -> String {
     format!("{} .. {}", time(from), time(to))
 }
 
-/// Writes a rate with three significant digits and a letter for the power of a thousand.
+/// Formats a rate with three significant digits and a letter for the power of a thousand.
 pub fn rate(per_second: f64) -> String {
     let (value, letter) = match per_second {
         rate if rate < 1e3 => (rate, ""),
@@ -27,7 +27,7 @@ pub fn rate(per_second: f64) -> String {
     format!("{}{letter}", three_digits(value))
 }
 
-/// Writes a size in bytes, in binary units (powers of 1024).
+/// Formats a size in bytes, in binary units (powers of 1024).
 pub fn bytes(bytes: u64) -> String {
     let (value, unit) = match bytes as f64 {
         bytes if bytes < 1024.0 => return format!("{bytes} B"),
@@ -38,7 +38,7 @@ pub fn bytes(bytes: u64) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
-/// Writes a whole number in groups of three digits.
+/// Formats a whole number with its digits grouped by three.
 pub fn whole(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
@@ -51,7 +51,7 @@ pub fn whole(number: u64) -> String {
     grouped
 }
 
-/// Writes a figure with three significant digits.
+/// Formats a figure with three significant digits.
 pub fn three_digits(value: f64) -> String {
     let decimals = match value {
         value if value < 9.995 => 2,

@@ -1,7 +1,7 @@
 //! The yardstick: one atomic addition that no other thread interferes with.
 //!
-//! Every message that is sent, run and dropped the usual way costs about ten of these additions. So
-//! figures in units of the yardstick carry over from one machine to the next.
+//! A message that is sent, run and dropped normally costs about ten of these additions, on any
+//! machine. So figures in units of the yardstick can be transferred from one machine to another.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::clock::{Clock, Stopwatch};
 use crate::scenario::Measured;
 
-/// Does the given number of additions and returns the time they took.
+/// Performs the given number of additions and returns the time they took.
 pub fn measure(additions: u64) -> Measured {
     let sum = AtomicU64::new(0);
     let watch = Stopwatch::start(Clock::Thread);

@@ -1,52 +1,55 @@
-//! Drivers: the reactor (I/O, timers) that a worker sleeps in instead of parking its thread.
+//! Drivers: a driver is a reactor (I/O, timers) in which a worker sleeps instead of parking its
+//! thread.
 //!
-//! A [`Driver`] belongs to one worker. It surrounds everything that the worker runs, and the worker
-//! sleeps in it. While the worker is busy, the driver is polled at short intervals. So sockets,
-//! timers and other operating-system events wake tasks on the same thread that runs them.
+//! A [`Driver`] belongs to one worker. All code that the worker runs is called inside of the
+//! driver, and the worker sleeps in the driver. While the worker is busy, it polls the driver at
+//! short intervals. So sockets, timers and other events of the operating system wake tasks on the
+//! thread that runs them.
 //!
 //! ```text
 //!   worker:   surround( run .. run .. poll .. run .. run .. park .......... run .. )
 //!                                                            ^
-//!   others:   a task made ready ------------- Driver::waker -+
+//!   others:   a task becomes ready ---------- Driver::waker -+
 //! ```
 //!
-//! **Waking.** Before it parks, a worker marks on its ready stack that it sleeps, and looks for
-//! work once more. A thread that makes work clears that mark and calls the waker, once. A wake that
-//! comes before `park` must make `park` return at once: the waker leaves a token, as
-//! [`std::thread::Thread::unpark`] does. An extra wake does no harm; the worker looks for work and
-//! parks again.
+//! **Waking.** Before a worker parks, it marks on its ready stack that it sleeps, and checks once
+//! more for work. A thread that makes a task ready clears this mark and calls the waker once. If
+//! the waker is called before `park`, `park` must return immediately. So the waker must store a
+//! token, as [`std::thread::Thread::unpark`] does. A redundant wake does no harm: the worker checks
+//! for work and parks again.
 //!
-//! **Outside.** While the thread parks or polls, it is not a worker: what foreign code sends from
-//! there belongs to no turn. Such a message is sent at once, by the path that other threads use,
-//! which also ends the sleep.
+//! **Outside of turns.** While the thread parks or polls, it is not a worker. A message that code
+//! in the driver sends belongs to no turn. It is sent immediately, as from another thread, and so
+//! wakes the worker.
 
 use std::io;
 use std::task::Waker;
 use std::time::Duration;
 
-/// The reactor that one worker waits in. Made by [`Drivers`].
+/// The reactor in which one worker waits. Created by [`Drivers`].
 pub trait Driver: Send {
-    /// Returns a waker that ends the worker's `park`, or the next `park` if the worker is not
-    /// parked. Any thread may call the waker at any time, even after the worker has ended.
+    /// Returns a waker that makes the current `park` of the worker return, or the next one if the
+    /// worker is not parked. Any thread may call the waker at any time, even after the worker has
+    /// stopped.
     fn waker(&self) -> Waker;
 
-    /// Calls `life` once, on the worker's thread, inside the context that tasks are to find there.
-    /// All methods but `waker` are called inside `life`.
+    /// Calls `life` once on the worker's thread. Use it to set up the context that the tasks need.
+    /// All other methods except `waker` are called inside of `life`.
     fn surround(&self, life: &mut dyn FnMut());
 
-    /// Waits until the waker is called, for `timeout` at most. It may return early, but must do the
-    /// work of [`Driver::poll`] first.
+    /// Waits until the waker is called, but for at most `timeout`. Must also process pending
+    /// events, as [`Driver::poll`] does. May return early.
     fn park(&self, timeout: Option<Duration>);
 
-    /// Processes pending events without waiting. Called about every 100 microseconds while the
-    /// worker is busy.
+    /// Processes pending events without waiting. It is called about every 100 microseconds while
+    /// the worker is busy.
     fn poll(&self);
 }
 
-/// Makes the drivers of a sponsor. Passed to [`Builder::driver`](crate::Builder::driver).
+/// Creates the drivers of a sponsor. Pass it to [`Builder::driver`](crate::Builder::driver).
 ///
 /// # Examples
-/// A driver that only parks the thread:
+/// This driver only parks the thread:
 /// ```
 /// use std::sync::{Arc, OnceLock};
 /// use std::task::{Wake, Waker};
@@ -111,11 +114,11 @@ pub trait Driver: Send {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Drivers {
-    /// Makes the driver of worker number `worker`, counted from 0. Called on the thread that starts
-    /// the sponsor.
+    /// Creates the driver of worker number `worker`, counted from 0. It is called on the thread
+    /// that starts the sponsor.
     ///
     /// # Errors
-    /// An error if there is no driver; the sponsor is not started then.
+    /// Return an error if the driver cannot be created. The sponsor is then not started.
     fn driver(&self, worker: usize) -> io::Result<Box<dyn Driver>>;
 }
 

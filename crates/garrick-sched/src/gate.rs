@@ -1,22 +1,23 @@
-//! The gate of a sponsor that refuses messages from strangers once it ends.
+//! The gate of a sponsor. It refuses messages from strangers after the sponsor has begun to shut
+//! down.
 //!
-//! A stranger is a thread that works for another sponsor, or for none. A message that a stranger
-//! sends outside of a turn goes through the gate:
+//! A stranger is a thread that is not a worker of this sponsor. A message that a stranger sends
+//! outside of a turn goes through the gate:
 //!
-//! | a stranger sends | the sponsor begins to end |
+//! | a stranger sends | the sponsor begins to shut down |
 //! | --- | --- |
-//! | G1. read lock; refused if the gate is closed | E1. write lock: closes the gate |
-//! | G2. pushes the message, with the token if that is its own | E2. raises DRAIN |
-//! | G3. unlocks | E3. the workers look for the end |
+//! | G1. takes the read lock; refused if the gate is closed | E1. takes the write lock and closes the gate |
+//! | G2. pushes the message, and the token if it has got it | E2. sets DRAIN |
+//! | G3. unlocks | E3. the workers check if all is handled |
 //!
-//! If E1 comes before G1, the message goes back to its sender. If E1 comes after G3, E3 sees what
+//! If E1 comes before G1, the message is returned to its sender. If E1 comes after G3, E3 sees what
 //! G2 has pushed, and the message is handled. So every accepted message is handled, and no message
-//! is accepted once the end has begun. The price is two read-modify-writes of a shared word for
-//! each message, for sponsors that asked for a gate. Other sponsors pay one load of a word that
-//! nobody writes.
+//! is accepted after the shutdown has begun. For a sponsor with a gate, each such message costs two
+//! read-modify-writes of a shared word. For other sponsors, it costs one load of a word that no
+//! thread writes.
 //!
-//! A cell stands behind the gate of its home. Cells in the shared queue have no worker: their home
-//! is the number of the gate.
+//! The gate of a cell is the gate of its home. A cell in the shared queue has no worker, so its
+//! home is then the number of the gate.
 
 use std::sync::PoisonError;
 
@@ -25,8 +26,8 @@ use garrick_core::prim::{
     unmodelled::{AtomicPtr, AtomicUsize, Relaxed},
 };
 
-/// Number of gates in this process. Not modelled: a stranger gets the address of a task behind a
-/// gate from a thread that knew the gate.
+/// Number of gates in this process. Not modelled, because a stranger gets the address of a task
+/// with a gate from a thread that already knew the gate.
 #[cfg(not(garrick_loom))]
 static GATES: AtomicUsize = AtomicUsize::new(0);
 
@@ -47,47 +48,48 @@ fn with_gates<R>(f: impl FnOnce(&AtomicUsize) -> R) -> R {
     GATES.with(f)
 }
 
-/// A gate, closed at first. Lies in a [`Remote`](crate::remote::Remote) whose number no worker has,
-/// and is never freed.
+/// A gate, which is closed at first. It is part of a [`Remote`](crate::remote::Remote) whose number
+/// no worker has. It is never freed.
 #[derive(Default)]
 pub(crate) struct Gate {
     is_open: RwLock<bool>,
-    /// Address of the sponsor, used for comparison only.
+    /// Address of the sponsor. Used only for comparison.
     sponsor: AtomicPtr<()>,
 }
 
-/// The right to push a message through a gate, until dropped. No foreign code may be called
-/// meanwhile.
+/// Guard that allows its owner to push a message through a gate. No foreign code may be called
+/// while the guard exists.
 #[must_use]
 pub(crate) struct Pass {
     _open: RwLockReadGuard<'static, bool>,
 }
 
 impl Gate {
-    /// Returns true if this process has any gate that the caller can know of.
+    /// Returns true if this process has a gate. It may miss only gates that the caller cannot know
+    /// of.
     #[inline]
     pub(crate) fn are_any() -> bool {
         with_gates(|gates| gates.load(Relaxed) != 0)
     }
 
-    /// Counts this gate as in use, for a sponsor that is being built.
+    /// Counts this gate as in use. Called for a sponsor that is being started.
     pub(crate) fn begin(&self) {
         with_gates(|gates| gates.fetch_add(1, Relaxed));
     }
 
-    /// Closes the gate and no longer counts it, because its sponsor is gone.
+    /// Closes the gate and no longer counts it as in use. Called after the sponsor has stopped.
     pub(crate) fn end(&self) {
         self.close();
         with_gates(|gates| gates.fetch_sub(1, Relaxed));
     }
 
-    /// Opens the gate for the sponsor at that address.
+    /// Opens the gate for the sponsor at address `sponsor`.
     pub(crate) fn open(&self, sponsor: *const ()) {
         self.sponsor.store(sponsor.cast_mut(), Relaxed);
         self.set_open(true);
     }
 
-    /// Closes the gate for good (E1).
+    /// Closes the gate permanently (E1).
     pub(crate) fn close(&self) {
         self.set_open(false);
     }

@@ -1,14 +1,15 @@
 //! Orders: instructions that a task follows before it handles its waiting messages.
 //!
-//! A message waits behind earlier messages. An order is seen by the task's next turn, whatever that
-//! turn is for: a flag shows that there is an order, and the task reads the flag with each message.
-//! The nudge that goes with an order wakes a task that gets no message.
+//! A message waits behind earlier messages. An order does not: the task finds it at the beginning
+//! of its next turn of any kind. For this, the task reads a flag with each message, which shows
+//! that there is an order. Each order is sent together with a nudge, which wakes a task that has no
+//! messages.
 //!
 //! ```text
 //!   the giver of an order               the task
-//!   1. the order into the list          with each message, one relaxed load: is there any?
-//!   2. the flag                         if so, or nudged: the oldest order out of the list
-//!   3. a nudge, staged
+//!   1. append the order to the list     with each message, one relaxed load: is there an order?
+//!   2. set the flag                     if so, or after a nudge: take the oldest order
+//!   3. stage a nudge
 //! ```
 
 use std::collections::VecDeque;
@@ -43,15 +44,16 @@ impl<T> Orders<T> {
         self.are_any.store(!list.is_empty(), Relaxed);
     }
 
-    /// Returns true if there is an order. A false may be out of date; then a nudge is on its way.
+    /// Returns true if there is an order. A false result may be outdated, but then a nudge will
+    /// follow.
     #[inline]
     pub fn are_any(&self) -> bool {
         // Relaxed: see `note`.
         self.are_any.load(Relaxed)
     }
 
-    /// Gives `order` to the task that owns these orders, and nudges the task. The order is given at
-    /// once, and stays given if the turn is undone. The nudge is staged.
+    /// Gives `order` to the task that owns these orders, and nudges the task. The order is added
+    /// immediately, and stays even if the turn is undone. The nudge is staged.
     pub fn give<M: 'static, N: 'static>(&self, turn: &Turn<'_, M>, task: &Address<N>, order: T) {
         let mut list = self.list();
         list.push_back(order);

@@ -1,4 +1,4 @@
-//! Messages in envelopes: their places, and the operations that put them in and take them out.
+//! Messages in envelopes: their positions, and the operations that store them and take them out.
 
 use std::mem::{align_of, size_of};
 
@@ -6,15 +6,15 @@ use crate::cell::{Envelope, Kind};
 use crate::pool::{self, Pool};
 use crate::quiet;
 
-/// Largest size of a message, or of an answer, in bytes: 16 KiB. Put larger values into a `Box`.
+/// Maximum size of a message or of an answer, in bytes: 16 KiB. Put larger values into a `Box`.
 ///
-/// A message is moved from the sender's stack to the place where it waits, and from there to the
-/// receiver's stack. A message of more than about 4,000 bytes waits in a box, but is still passed
-/// by value, in dozens of copies in unoptimized code. A test that sends messages of this size needs
-/// 1.0 to 1.3 MB of stack there, and a message of 64 KiB overflows the 2 MiB of a thread (rustc
-/// 1.95, x86-64, `crates/garrick-actor/tests/large.rs`). So a task or a door with larger messages
-/// does not compile. Wrappers of a message count: an async actor, a receive timeout or a standard
-/// actor adds some bytes.
+/// A message is moved from the sender's stack to its envelope, and from there to the receiver's
+/// stack. A message of more than about 4,000 bytes is stored in a box, but it is still passed by
+/// value. In unoptimized code, this makes dozens of copies. A test that sends messages of 16 KiB
+/// then needs 1.0 to 1.3 MB of stack, and a message of 64 KiB overflows the 2 MiB of a thread.
+/// (These are values for rustc 1.95 on x86-64, from `crates/garrick-actor/tests/large.rs`.) So a
+/// task or a door with larger messages does not compile. Wrappers of a message are included: an
+/// async actor, a receive timeout or a standard actor adds some bytes.
 ///
 /// # Examples
 /// ```compile_fail,E0080
@@ -33,7 +33,7 @@ use crate::quiet;
 ///
 /// Sponsor::builder().start().unwrap().handle().spawn(Reader).unwrap();
 /// ```
-/// A box of it works:
+/// A box of the same array compiles:
 /// ```
 /// use garrick_sched::{Flow, MESSAGE_BYTES_MAX, Sponsor, Task, Turn};
 ///
@@ -61,14 +61,14 @@ pub(crate) const fn check_size<M>() {
     );
 }
 
-/// Returns true if a message of type `M` travels as a pointer to a box, because an envelope has no
-/// room for it.
+/// Returns true if a message of type `M` is stored as a pointer to a box, because an envelope has
+/// no room for it.
 const fn is_boxed<M>() -> bool {
     size_of::<M>() > pool::envelope_room(pool::ENVELOPE_STEP_MAX)
         || align_of::<M>() > align_of::<Envelope>()
 }
 
-/// Returns the number of bytes from one message to the next.
+/// Returns the distance between two messages in an envelope, in bytes.
 const fn stride<M>() -> usize {
     if is_boxed::<M>() {
         size_of::<*mut M>()
@@ -79,7 +79,7 @@ const fn stride<M>() -> usize {
     }
 }
 
-/// Returns how many messages of type `M` fit into an envelope of `step`.
+/// Returns the number of messages of type `M` that fit into an envelope of size step `step`.
 const fn capacity<M>(step: u8) -> u16 {
     let count = pool::envelope_room(step) / stride::<M>();
     if count > u16::MAX as usize {
@@ -89,9 +89,9 @@ const fn capacity<M>(step: u8) -> u16 {
     }
 }
 
-/// Returns an empty envelope for messages of type `M`. The envelope is larger than the previous
-/// one, whose step is `before`. The previous one may be a note, which is small whatever the
-/// messages are.
+/// Returns an empty envelope for messages of type `M`. It is larger than the previous envelope,
+/// whose size step is `before`. The previous envelope may be a note, which is small even if
+/// messages are large.
 #[inline]
 pub(crate) fn envelope<M>(pool: &Pool, before: Option<u8>) -> *mut Envelope {
     let least = const { pool::envelope_step(stride::<M>()) };
@@ -102,7 +102,7 @@ pub(crate) fn envelope<M>(pool: &Pool, before: Option<u8>) -> *mut Envelope {
     pool.take_envelope(Kind::Messages, step, capacity::<M>(step))
 }
 
-/// Returns an envelope with that message.
+/// Returns an envelope that contains only `message`.
 #[inline]
 pub(crate) fn alone<M>(pool: &Pool, message: M) -> *mut Envelope {
     let envelope = self::envelope::<M>(pool, None);
@@ -112,8 +112,8 @@ pub(crate) fn alone<M>(pool: &Pool, message: M) -> *mut Envelope {
     envelope
 }
 
-/// Returns an envelope of a special kind with one content, and no room for more: later messages go
-/// into another envelope.
+/// Returns a note: an envelope of a special kind with one value. It has no room for more, so later
+/// messages are stored in another envelope.
 pub(crate) fn note<N>(pool: &Pool, kind: Kind, content: N) -> *mut Envelope {
     let step = const { pool::envelope_step(stride::<N>()) };
     let envelope = pool.take_envelope(kind, step, 1);
@@ -123,10 +123,10 @@ pub(crate) fn note<N>(pool: &Pool, kind: Kind, content: N) -> *mut Envelope {
     envelope
 }
 
-/// Returns the place of the message in a slot, or the end of the slots.
+/// Returns a pointer to the message in `slot`, or to the end of the slots.
 ///
 /// # Safety
-/// The contract of [`put`]; the slot is at most the capacity.
+/// As for [`put`]. In addition, `slot` is at most the capacity.
 #[inline]
 pub(crate) unsafe fn place<M>(envelope: *mut Envelope, slot: u32) -> *mut u8 {
     // SAFETY: by contract, so the place is inside the block, or its end.
@@ -141,20 +141,20 @@ pub(crate) unsafe fn place<M>(envelope: *mut Envelope, slot: u32) -> *mut u8 {
     }
 }
 
-/// Returns the place of the message after the message at `place`.
+/// Returns a pointer to the message after the message at `place`.
 ///
 /// # Safety
-/// Both are in the same envelope, made for messages of type `M`.
+/// Both messages are in the same envelope, which was created for messages of type `M`.
 #[inline]
 pub(crate) unsafe fn after<M>(place: *const u8) -> *const u8 {
     // SAFETY: by contract. Slots fill from the highest down.
     unsafe { place.sub(stride::<M>()) }
 }
 
-/// Appends a message, or gives it back if there is no room.
+/// Appends a message. Returns the message if there is no room.
 ///
 /// # Safety
-/// The envelope is the caller's, and was made for messages of type `M`.
+/// The caller owns the envelope, which was created for messages of type `M`.
 #[inline]
 pub(crate) unsafe fn put<M>(envelope: *mut Envelope, message: M) -> Result<(), M> {
     // SAFETY:
@@ -178,10 +178,10 @@ pub(crate) unsafe fn put<M>(envelope: *mut Envelope, message: M) -> Result<(), M
     Ok(())
 }
 
-/// Moves the message at a place out of it. Messages that travel as a pointer lie in envelopes only.
+/// Moves the message out of `place`. A boxed message is only found in an envelope.
 ///
 /// # Safety
-/// The place is the caller's, and holds a message of type `M`, which is not read again.
+/// The caller owns the place. It contains a message of type `M`, which is not read again.
 #[inline]
 pub(crate) unsafe fn read_at<M>(place: *const u8) -> M {
     // SAFETY: by contract; see `put` for the form.
@@ -194,20 +194,20 @@ pub(crate) unsafe fn read_at<M>(place: *const u8) -> M {
     }
 }
 
-/// Moves the message in a slot out.
+/// Moves the message out of `slot`.
 ///
 /// # Safety
-/// The contract of [`put`]; the message is there, and is not read again.
+/// As for [`put`]. In addition, the slot contains a message, which is not read again.
 #[inline]
 unsafe fn read<M>(envelope: *mut Envelope, slot: u32) -> M {
     // SAFETY: by contract.
     unsafe { read_at(place::<M>(envelope, slot)) }
 }
 
-/// Removes and returns the oldest message.
+/// Removes and returns the oldest message, if there is one.
 ///
 /// # Safety
-/// The contract of [`put`].
+/// As for [`put`].
 #[inline]
 pub(crate) unsafe fn get<M>(envelope: *mut Envelope) -> Option<M> {
     // SAFETY: by contract; a slot between free and read holds a message, and read moves below it.
@@ -221,10 +221,10 @@ pub(crate) unsafe fn get<M>(envelope: *mut Envelope) -> Option<M> {
     }
 }
 
-/// Returns the place of the only message of an envelope, which counts as read from here on.
+/// Returns a pointer to the only message of an envelope, and marks the message as read.
 ///
 /// # Safety
-/// The contract of [`put`]; there is one.
+/// As for [`put`]. In addition, the envelope has an unread message.
 #[inline]
 pub(crate) unsafe fn open<M>(envelope: *mut Envelope) -> *const u8 {
     // SAFETY: by contract.
@@ -239,8 +239,8 @@ pub(crate) unsafe fn open<M>(envelope: *mut Envelope) -> *const u8 {
 /// Returns a reference to the oldest message.
 ///
 /// # Safety
-/// The contract of [`put`]; there is one, it is not boxed, and it stays where it is for as long as
-/// it is looked at.
+/// As for [`put`]. In addition, the envelope has an unread message, which is not boxed. The message
+/// is not moved or removed during `'a`.
 pub(crate) unsafe fn peek<'a, M>(envelope: *mut Envelope) -> &'a M {
     const { assert!(!is_boxed::<M>(), "a box is not looked into") };
     // SAFETY: by contract.
@@ -249,10 +249,10 @@ pub(crate) unsafe fn peek<'a, M>(envelope: *mut Envelope) -> &'a M {
     unsafe { &*place::<M>(envelope, u32::from((*envelope).read()) - 1).cast() }
 }
 
-/// Removes and returns the newest message.
+/// Removes and returns the newest message, if there is one.
 ///
 /// # Safety
-/// The contract of [`put`].
+/// As for [`put`].
 pub(crate) unsafe fn take_back<M>(envelope: *mut Envelope) -> Option<M> {
     // SAFETY: by contract; a slot between free and read holds a message, and free moves above it.
     unsafe {
@@ -268,7 +268,7 @@ pub(crate) unsafe fn take_back<M>(envelope: *mut Envelope) -> Option<M> {
 /// Moves the `count` newest messages to a separate envelope.
 ///
 /// # Safety
-/// The contract of [`put`]; it has `count` unread messages.
+/// As for [`put`]. In addition, the envelope has at least `count` unread messages.
 pub(crate) unsafe fn split_newest<M>(
     pool: &Pool,
     envelope: *mut Envelope,
@@ -296,7 +296,7 @@ pub(crate) unsafe fn split_newest<M>(
 /// Drops the unread messages. Returns the number of letters among them.
 ///
 /// # Safety
-/// The contract of [`put`].
+/// As for [`put`].
 pub(crate) unsafe fn drop_unread<M>(envelope: *mut Envelope, is_letter: fn(&M) -> bool) -> u64 {
     let mut dropped = 0;
     // SAFETY: by contract.

@@ -1,4 +1,4 @@
-//! The part of a worker that other threads may access, found by its home number.
+//! The part of a worker that other threads may access. It is found by the number of the worker.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError};
@@ -13,44 +13,47 @@ use garrick_core::prim::{
 use crate::cell::{Envelope, Home, Notice, Ready};
 use crate::gate::Gate;
 
-/// Largest number of workers that may exist at once in one process.
+/// Maximum number of workers in a process at a time.
 pub const WORKERS_MAX: usize = if cfg!(garrick_loom) { 4 } else { 4095 };
 
-/// The state of a worker that other threads access. Never freed; reused by the next worker with
-/// this number.
+/// State of a worker that other threads access. Never freed. Reused by the next worker with the
+/// same number.
 #[derive(Default)]
 pub(crate) struct Remote {
-    /// Cells whose token was taken by other threads, and whether a thread sits on the seat.
+    /// Cells whose tokens other threads have taken, and the record that a thread sits on the seat.
     pub(crate) ready: CachePadded<Ready>,
-    /// The seat that this remote belongs to. Written when a sponsor takes the number, and when it
-    /// gives the number back.
+    /// The seat to which this remote belongs. Written when a sponsor claims the number and when it
+    /// releases the number.
     place: Mutex<Option<Place>>,
-    /// Address of the crew that serves the seat, and number of the seat. Not modelled: a reader
-    /// holds a token for this home, or has the seat, hence sees what was written before the home
-    /// had any cell.
+    /// Address of the crew that serves the seat. `seat` is the number of the seat. Not modelled: a
+    /// reader has a token for this home, or has the seat. So it sees what was written before the
+    /// home had any cell.
     crew: AtomicPtr<()>,
     seat: AtomicUsize,
-    /// True if guests (threads that are not hands) may sit on the seat.
+    /// True if guests may sit on the seat. A guest is a thread that does not belong to the crew.
     has_guests: AtomicBool,
-    /// True if a push that finds a sitter here calls the watch.
+    /// True if a push must call the watch even though a thread sits on the seat.
     is_unwatched: AtomicBool,
-    /// Number of questions left before the next one whose asker may sit on the seat.
+    /// Number of questions that must still be sent before the asker of a question may sit on the
+    /// seat again.
     spared: AtomicUsize,
-    /// The gate that the cells of this worker stand behind; null if there is none.
+    /// The gate of this worker's cells, or null if there is none.
     gate: AtomicPtr<Gate>,
-    /// The gate with this number, if this remote is used as a gate.
+    /// Gate that this remote contains, for use as a gate instead of a worker.
     own_gate: Gate,
 }
 
-/// A group of threads that serves seats: a crew, which lives in a layer above.
+/// A group of threads that serves seats. Implemented by the crew, whose type belongs to a layer
+/// above. The threads of a crew are called its hands.
 pub(crate) trait Serve: Send + Sync {
-    /// Hands a seat to an idle hand. The caller owns the seat, and does not sit on it.
+    /// Gives a seat to an idle hand. The caller owns the seat, and does not sit on it.
     fn hand_over(&self, seat: usize);
 
-    /// Wakes a hand that visits the work a seat has lent. Hands that are awake look by themselves.
+    /// Wakes a hand, which then visits the work that a seat has lent. Hands that are awake check
+    /// for such work by themselves.
     fn wake_visitor(&self);
 
-    /// Wakes an idle hand to look for stuck seats.
+    /// Wakes an idle hand, which then checks for stuck seats.
     fn call_watch(&self);
 
     /// Returns true if the calling thread is the only thread of the crew.
@@ -63,18 +66,18 @@ struct Place {
     seat: usize,
 }
 
-/// The thread that a push has to wake. Call it once the caller holds no lock: waking a hand may
+/// A thread that must be woken after a push. Wake it only while no lock is held, because waking may
 /// call foreign code.
 #[must_use]
 pub(crate) struct Wake(Whom);
 
 enum Whom {
     Nobody,
-    /// The caller owns this seat and hands it over.
+    /// The caller owns this seat and must hand it over.
     Sitter(&'static Remote),
-    /// A hand that visits the work which that seat has lent.
+    /// A hand, which then visits the work that this seat has lent.
     Visitor(&'static Remote),
-    /// A hand that checks whether that seat is stuck.
+    /// A hand, which then checks if this seat is stuck.
     Watch(&'static Remote),
 }
 
@@ -91,8 +94,8 @@ impl Wake {
         }
     }
 
-    /// Returns the seat that the caller now owns, to hand over or to sit on. Returns the wake
-    /// itself if there is none.
+    /// Returns the seat that the caller now owns. The caller must sit down on it or hand it over.
+    /// Returns the `Wake` itself if there is no such seat.
     pub(crate) fn seat(self) -> Result<&'static Remote, Self> {
         match self.0 {
             Whom::Sitter(remote) => Ok(remote),
@@ -100,7 +103,7 @@ impl Wake {
         }
     }
 
-    /// Keeps the seat for the caller, which sits there itself. Returns true if there is a seat.
+    /// Returns true if the caller now owns a seat. The caller must then sit down on it.
     pub(crate) fn keep(&self) -> bool {
         matches!(self.0, Whom::Sitter(_))
     }
@@ -111,13 +114,13 @@ impl Wake {
 static REMOTES: [AtomicPtr<Remote>; WORKERS_MAX + 1] =
     [const { AtomicPtr::new(std::ptr::null_mut()) }; WORKERS_MAX + 1];
 
-/// The free list of numbers, and the first number that was never used.
+/// Free numbers, and the first number that was never used.
 #[cfg(not(garrick_loom))]
 static NUMBERS: std::sync::Mutex<Numbers> = std::sync::Mutex::new((Vec::new(), 1));
 
 type Numbers = (Vec<u16>, u16);
 
-/// Calls `f` with the table entry of that number.
+/// Calls `f` with the table entry of `number`.
 #[cfg(not(garrick_loom))]
 #[inline(always)]
 fn with_place<R>(number: u16, f: impl FnOnce(&AtomicPtr<Remote>) -> R) -> R {
@@ -130,8 +133,8 @@ fn with_numbers<R>(f: impl FnOnce(&mut Numbers) -> R) -> R {
     f(&mut NUMBERS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The table of each model, which runs on its own system thread. The table itself is not modelled:
-/// see `Remote::of`.
+/// Table for a model, which runs on its own system thread. The table itself is not modelled, for
+/// the reason given in `Remote::of`.
 #[cfg(garrick_loom)]
 mod model {
     use std::cell::RefCell;
@@ -153,7 +156,7 @@ mod model {
         NUMBERS.with_borrow_mut(f)
     }
 
-    /// Starts a run: no worker has a number.
+    /// Starts a run of a model, in which no worker has a number yet.
     pub(crate) fn reset() {
         NUMBERS.set((Vec::new(), 1));
         REMOTES.with(|remotes| {
@@ -174,7 +177,7 @@ pub(crate) use model::reset as reset_model;
 use model::{with_numbers, with_place};
 
 impl Remote {
-    /// Takes a free number. Returns `None` if [`WORKERS_MAX`] workers exist.
+    /// Claims a free number. Returns `None` if there are already [`WORKERS_MAX`] workers.
     pub(crate) fn claim() -> Option<Home> {
         let number = with_numbers(|(free, next)| {
             if let Some(number) = free.pop() {
@@ -193,14 +196,14 @@ impl Remote {
         Some(Home::new(number.0))
     }
 
-    /// Gives a number back. No cell may have it as its home any more.
+    /// Releases a number, which must no longer be the home of any cell.
     pub(crate) fn release(home: Home) {
         let remote = Self::of(home);
         *remote.place() = None;
         with_numbers(|(free, _)| free.push(home.number()));
     }
 
-    /// Returns the remote of the worker with that number.
+    /// Returns the remote of the worker with the home `home`.
     #[inline]
     pub(crate) fn of(home: Home) -> &'static Self {
         // Acquire: pairs with the Release in `claim`. It is not modelled, because loom's atomics
@@ -213,7 +216,7 @@ impl Remote {
         unsafe { &*remote }
     }
 
-    /// Sets the crew and the seat that this remote belongs to.
+    /// Sets the crew and the seat to which this remote belongs.
     pub(crate) fn set_place<C: Serve + 'static>(
         &self,
         crew: &Arc<C>,
@@ -232,20 +235,21 @@ impl Remote {
         *self.place() = Some(Place { crew, seat });
     }
 
-    /// Turns this remote into a gate, and returns the gate: no thread ever sits here.
+    /// Turns this remote into a gate, and returns the gate. No thread sits on the seat of such a
+    /// remote.
     pub(crate) fn become_gate(&'static self) -> &'static Gate {
         self.has_guests.store(false, Relaxed);
         self.set_gate(&self.own_gate);
         &self.own_gate
     }
 
-    /// Sets the gate that this worker's cells stand behind.
+    /// Sets the gate of this worker's cells.
     pub(crate) fn set_gate(&self, gate: &'static Gate) {
         self.gate
             .store(std::ptr::from_ref(gate).cast_mut(), Relaxed);
     }
 
-    /// Returns the gate that this worker's cells stand behind, if there is one.
+    /// Returns the gate of this worker's cells, if there is one.
     pub(crate) fn gate(&self) -> Option<&'static Gate> {
         // SAFETY: set by `set_gate`, and never freed.
         unsafe { self.gate.load(Relaxed).as_ref() }
@@ -261,14 +265,13 @@ impl Remote {
         (self.crew.load(Relaxed), self.seat.load(Relaxed))
     }
 
-    /// Returns true if threads that ask may sit here. The value does not change while the caller
-    /// has the seat.
+    /// Returns true if threads that ask may sit on this seat. The value does not change while the
+    /// caller has the seat.
     pub(crate) fn has_guests(&self) -> bool {
         self.has_guests.load(Relaxed)
     }
 
-    /// Returns true if a thread that asks may probably sit here now. Counts down the spared
-    /// questions.
+    /// Returns true if a thread that asks may probably sit on this seat now. Counts down `spared`.
     pub(crate) fn welcomes_guests(&self) -> bool {
         if !self.has_guests() {
             return false;
@@ -281,22 +284,23 @@ impl Remote {
         spared == 0
     }
 
-    /// Sends the next `questions` questions by the ordinary path, without a guest.
+    /// Makes the next `questions` questions use the ordinary path, so that no asker sits on the
+    /// seat.
     pub(crate) fn spare(&self, questions: usize) {
         self.spared.store(questions, Relaxed);
     }
 
-    /// Returns true if the calling thread is the only one that runs this worker's tasks.
+    /// Returns true if the calling thread is the only thread that runs this worker's tasks.
     pub(crate) fn is_this_thread(&self) -> bool {
         let crew = self.place().as_ref().map(|place| place.crew.clone());
         crew.is_some_and(|crew| crew.is_this_thread())
     }
 
-    /// Puts the carrier of a token on the ready stack. The caller may own the seat afterwards: a
-    /// caller that `keeps` it sits there.
+    /// Pushes the carrier of a token to the ready stack. The caller may then own the seat. If
+    /// `keeps` is true, it will sit down on it.
     ///
     /// # Safety
-    /// The contract of [`Ready::push`].
+    /// As for [`Ready::push`].
     #[inline]
     pub(crate) unsafe fn notify(&'static self, carrier: *mut Envelope, keeps: bool) -> Wake {
         // SAFETY: by contract.
@@ -310,7 +314,8 @@ impl Remote {
         }
     }
 
-    /// Sets `is_unwatched`: whether a push that finds a sitter here calls the watch.
+    /// Sets `is_unwatched`. If it is true, a push calls the watch even though a thread sits on the
+    /// seat.
     pub(crate) fn set_unwatched(&self, is_unwatched: bool) {
         self.is_unwatched.store(is_unwatched, Relaxed);
     }
@@ -324,7 +329,7 @@ impl Remote {
         }
     }
 
-    /// Hands the seat to an idle hand if nobody sits on it. Returns true if so.
+    /// Hands the seat to an idle hand if no thread sits on it, and then returns true.
     fn wake(&self) -> bool {
         let was_free = self.ready.sit();
         if was_free {
@@ -333,7 +338,7 @@ impl Remote {
         was_free
     }
 
-    /// Hands up to `wanted` of these seats, where nobody sits, to idle hands.
+    /// Hands up to `wanted` of the seats on which no thread sits to idle hands.
     pub(crate) fn wake_some(remotes: impl Iterator<Item = &'static Self>, wanted: usize) {
         // SeqCst: pairs with the fence in `Hand::stays`; either the hand that leaves a seat sees
         // what was written before this call, or this thread sees that nobody sits there.

@@ -1,16 +1,17 @@
-//! A worker's private run queue: a ring of entries that only its worker changes.
+//! The run queue of a worker: a ring of entries, which only this worker changes.
 //!
-//! An entry names a cell and may hold the first message for it. So a cell with one message to
-//! handle, the common case, needs no mailbox at all. A message too large for an entry lies in an
-//! envelope, and the entry holds its address. The first push of a turn, which is identified by its
-//! number, leaves a mark. To undo the turn, the ring is cut back to the mark. Beside the ring there
-//! is a [`Handoff`], with room for the one cell that was woken first.
+//! An entry has the address of a cell, and may contain the first message for this cell. So a cell
+//! with one message, which is the common case, needs no mailbox. A message that is too large for an
+//! entry is in an envelope, whose address is in the entry. Each turn has a number. The first push
+//! of a turn records the end of the ring as a mark. To undo the turn, the ring is cut back to the
+//! mark. In addition to the ring, there is a [`Handoff`], with room for the one cell that was woken
+//! first.
 //!
-//! Only the worker writes. While it is in a long turn, others *look* at the entries that stood
-//! there before that turn (`runtime/sponsor/README.md`, rescue). The words are atomics for them,
-//! and are not modelled. An entry is written before the word that announces it (release). A look
-//! reads that word first (acquire), then the others. The result of a look counts only if the turn
-//! of the worker is the same before and after.
+//! Only the worker writes. During a long turn of the worker, other threads may *look* at the
+//! entries that were in the ring before this turn (`runtime/sponsor/README.md`, rescue). For this
+//! purpose the words are atomics, which are not modelled. An entry is written before the word that
+//! announces it (release). A look reads that word first (acquire), and then the others. Its result
+//! is valid only if the worker is in the same turn before and after.
 
 use std::alloc::{self, Layout};
 use std::cell::{Cell, UnsafeCell};
@@ -25,9 +26,9 @@ use garrick_core::prim::unmodelled::{
 
 use crate::cell::{CellPtr, Header, Slot};
 
-/// Initial number of entries in a ring; it doubles when full.
+/// Initial number of entries in a ring. The number doubles when the ring is full.
 const CAPACITY_FIRST: usize = 256;
-/// Largest capacity that is kept. A larger ring is given back when it is empty.
+/// Largest capacity that is kept. A larger ring is freed when it is empty.
 const CAPACITY_KEPT: usize = 1 << 16;
 
 /// Returns true if messages of type `M` fit in an entry.
@@ -35,11 +36,11 @@ pub(crate) const fn fits_slot<M>() -> bool {
     size_of::<M>() <= size_of::<Slot>() && align_of::<M>() <= align_of::<Slot>()
 }
 
-/// A cell to run.
+/// Entry of a run queue: a cell to run.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Entry {
-    /// The cell, with bit 0 set if the slot holds a message.
+    /// Address of the cell. Bit 0 is set if the slot contains a message.
     tagged: *mut Header,
     slot: Slot,
 }
@@ -57,10 +58,11 @@ impl Entry {
         }
     }
 
-    /// Creates an entry with the message in a slot, which is moved out; null for none.
+    /// Creates an entry, and moves the message in `slot` to it. If `slot` is null, there is no
+    /// message.
     ///
     /// # Safety
-    /// The slot holds a message for the cell, which is not used again.
+    /// If `slot` is not null, it contains a message for the cell, which is not used again.
     pub(crate) unsafe fn with_slot(cell: CellPtr, slot: *const Slot) -> Self {
         if slot.is_null() {
             return Self::of(cell);
@@ -80,7 +82,7 @@ impl Entry {
         CellPtr(unsafe { ptr::NonNull::new_unchecked(cell) })
     }
 
-    /// Returns the place of the message, or null if there is none.
+    /// Returns a pointer to the message, or null if there is none.
     #[inline]
     pub(crate) fn message(&self) -> *const Slot {
         if self.tagged.addr() & 1 == 1 {
@@ -91,27 +93,26 @@ impl Entry {
     }
 }
 
-/// The ring of one worker.
+/// Ring of one worker.
 pub(crate) struct RunQueue {
     entries: AtomicPtr<Entry>,
-    /// Capacity minus one; the capacity is a power of two.
+    /// Capacity minus one. The capacity is a power of two.
     mask: AtomicUsize,
-    /// Number of the oldest entry. Counts, never wraps to an index.
+    /// Number of the oldest entry. A mask converts the numbers into indices.
     head: AtomicUsize,
     /// Number of the next entry to push.
     tail: AtomicUsize,
-    /// `head + capacity` at the last check: below it there is certainly room.
+    /// `head + capacity` at the last check. There is certainly room below this number.
     room_end: Cell<usize>,
-    /// The last turn that pushed.
+    /// Last turn that pushed an entry.
     turn: AtomicU64,
     /// `tail` before the first push of that turn.
     mark: AtomicUsize,
-    /// Held while the ring is replaced, and while others read entries.
+    /// Lock that is held while the ring is replaced, and while other threads read entries.
     ring: Mutex<()>,
 }
 
-/// Entries of a ring that stood there before the current turn: from the oldest up to the number of
-/// the end.
+/// Entries that were in a ring before the current turn, as a range of numbers.
 #[derive(Clone, Copy)]
 pub(crate) struct Stood {
     pub(crate) next: usize,
@@ -119,7 +120,7 @@ pub(crate) struct Stood {
 }
 
 impl Stood {
-    /// Returns the number of entries that are left.
+    /// Returns the number of remaining entries.
     pub(crate) fn len(self) -> usize {
         self.end.wrapping_sub(self.next)
     }
@@ -188,7 +189,7 @@ impl RunQueue {
         unsafe { self.entries.load(Relaxed).add(number & self.mask()) }
     }
 
-    /// Pushes an entry that `write` writes, in the turn of that number.
+    /// Pushes an entry in turn number `turn`. `write` writes the entry.
     #[inline]
     fn push(&self, turn: u64, write: impl FnOnce(*mut Entry)) {
         if self.tail() == self.room_end.get() {
@@ -197,7 +198,7 @@ impl RunQueue {
         self.push_where_there_is_room(turn, write);
     }
 
-    /// Pushes an entry that `write` writes, when there is certainly room.
+    /// Pushes an entry like `push`, if there is certainly room.
     #[inline]
     fn push_where_there_is_room(&self, turn: u64, write: impl FnOnce(*mut Entry)) {
         let tail = self.tail();
@@ -210,8 +211,7 @@ impl RunQueue {
         self.tail.store(tail.wrapping_add(1), Release);
     }
 
-    /// Appends `cell` with `message`, which must fit (see [`fits_slot`]), in the turn of that
-    /// number.
+    /// Appends `cell` with `message` in turn number `turn`. The message must fit ([`fits_slot`]).
     #[inline]
     pub(crate) fn push_message<M>(&self, turn: u64, cell: CellPtr, message: M) {
         debug_assert!(fits_slot::<M>(), "checked by the caller");
@@ -228,7 +228,8 @@ impl RunQueue {
         });
     }
 
-    /// Makes room and pushes again. A tail call, so that the caller need not save any registers.
+    /// Makes room and pushes again. This is a tail call, so that the caller need not save
+    /// registers.
     #[cold]
     #[inline(never)]
     fn push_message_without_room<M>(&self, turn: u64, cell: CellPtr, message: M) {
@@ -252,8 +253,7 @@ impl RunQueue {
         self.push(turn, |free| unsafe { free.write(entry) });
     }
 
-    /// Puts an entry before all others, to be taken next: an entry that was taken, and goes back to
-    /// its place.
+    /// Puts back an entry that was taken as the oldest entry, so that it is taken next.
     pub(crate) fn push_oldest(&self, entry: Entry) {
         if self.len() > self.mask() {
             self.grow();
@@ -265,7 +265,7 @@ impl RunQueue {
         unsafe { self.at(head).write(entry) };
     }
 
-    /// Takes the oldest entry; it can be read until the next push.
+    /// Takes the oldest entry. The reference is valid until the next push.
     #[inline]
     pub(crate) fn pop_oldest(&self) -> Option<&Entry> {
         let head = self.head();
@@ -278,7 +278,7 @@ impl RunQueue {
         Some(unsafe { &*self.at(head) })
     }
 
-    /// Takes the newest entry; it can be read until the next push.
+    /// Takes the newest entry. The reference is valid until the next push.
     #[inline]
     pub(crate) fn pop_newest(&self) -> Option<&Entry> {
         let tail = self.tail();
@@ -291,7 +291,7 @@ impl RunQueue {
         Some(unsafe { &*self.at(newest) })
     }
 
-    /// Takes the newest entry if that turn pushed it, for undoing the turn.
+    /// Takes the newest entry if turn number `turn` has pushed it. Used to undo the turn.
     pub(crate) fn pop_of_turn(&self, turn: u64) -> Option<Entry> {
         if self.turn.load(Relaxed) == turn && self.tail() != self.mark.load(Relaxed) {
             self.pop_newest().copied()
@@ -300,9 +300,9 @@ impl RunQueue {
         }
     }
 
-    /// Returns the entries that stood there before the current turn, whose number `turn` reads. For
-    /// threads other than the worker, while the worker is in a turn. If the turn ends meanwhile, no
-    /// entries are returned.
+    /// Returns the entries that were in the ring before the current turn. `turn` reads the number
+    /// of this turn. Called by other threads while the worker is in a turn. Returns no entries if
+    /// the turn ends during the call.
     pub(crate) fn stood_before(&self, turn: impl Fn() -> u64) -> Stood {
         let now = turn();
         // Acquire: pairs with the Release in `push`. An entry of this turn is seen with the number
@@ -322,8 +322,8 @@ impl RunQueue {
         Stood { next: head, end }
     }
 
-    /// Reads the next entry of `stood`, for threads other than the worker, which does not take it
-    /// meanwhile. The entry of the running cell is the end.
+    /// Reads the next entry of `stood`. Stops at the entry of the running cell `runs`. Called by
+    /// other threads. The worker must not take the entry during the call.
     pub(crate) fn read_stood(&self, stood: &mut Stood, runs: *const Header) -> Option<Entry> {
         if stood.len() == 0 {
             return None;
@@ -341,8 +341,8 @@ impl RunQueue {
         Some(entry)
     }
 
-    /// Forgets the entries up to that number, which others have taken. The worker may have taken
-    /// one entry since they looked.
+    /// Removes the entries below number `next`, which other threads have taken. The worker may have
+    /// taken one entry since the other threads looked.
     pub(crate) fn skip_to(&self, next: usize) {
         let (head, tail) = (self.head(), self.tail());
         let taken = next.wrapping_sub(head);
@@ -361,7 +361,7 @@ impl RunQueue {
         self.room_end.set(self.head().wrapping_add(self.mask() + 1));
     }
 
-    /// Frees the memory of a flood of ready cells, now that none is left.
+    /// Frees the memory of a large ring that is now empty.
     pub(crate) fn shrink(&self) {
         let capacity = self.mask() + 1;
         if capacity <= CAPACITY_KEPT || !self.is_empty() {
@@ -407,13 +407,13 @@ impl Drop for RunQueue {
     }
 }
 
-/// Room for one cell with a message: the first cell that was woken while the room was empty. It is
-/// run next, while cell and message are warm in the cache, and costs none of the ring's index
-/// arithmetic.
+/// Room for one cell with a message: the first cell that was woken while the room was empty. This
+/// cell runs next, while it and its message are in the cache. It also saves the index arithmetic of
+/// the ring.
 pub(crate) struct Handoff {
     /// The cell, or null.
     cell: AtomicPtr<Header>,
-    /// The turn that put the cell there.
+    /// Turn that put the cell here.
     turn: AtomicU64,
     slot: UnsafeCell<Slot>,
 }
@@ -432,8 +432,7 @@ impl Handoff {
         self.cell.load(Relaxed).is_null()
     }
 
-    /// Puts `cell` there with `message`, which must fit (see [`fits_slot`]), in the turn of that
-    /// number.
+    /// Stores `cell` with `message` in turn number `turn`. The message must fit ([`fits_slot`]).
     #[inline]
     pub(crate) fn put<M>(&self, turn: u64, cell: CellPtr, message: M) {
         debug_assert!(fits_slot::<M>() && self.is_empty(), "checked by the caller");
@@ -445,7 +444,7 @@ impl Handoff {
         self.cell.store(cell.0.as_ptr(), Release);
     }
 
-    /// Takes the cell; its message can be read until the next [`Handoff::put`].
+    /// Takes the cell. The pointer to its message is valid until the next [`Handoff::put`].
     #[inline]
     pub(crate) fn take(&self) -> Option<(CellPtr, *const Slot)> {
         let cell = ptr::NonNull::new(self.cell.load(Relaxed))?;
@@ -460,8 +459,8 @@ impl Handoff {
         Some(unsafe { Entry::with_slot(cell, slot) })
     }
 
-    /// Returns the cell and its message, if they stood there before the current turn, whose number
-    /// `turn` reads. For threads other than the worker, like [`RunQueue::stood_before`].
+    /// Returns the cell and its message if they were here before the current turn. `turn` reads the
+    /// number of this turn. Called by other threads, like [`RunQueue::stood_before`].
     pub(crate) fn stood_before(&self, turn: impl Fn() -> u64) -> Option<Entry> {
         let now = turn();
         // Acquire: pairs with the Release in `put`.
@@ -475,19 +474,20 @@ impl Handoff {
         Some(unsafe { Entry::with_slot(CellPtr(cell), self.slot.get()) })
     }
 
-    /// Forgets the cell, which others have taken, if it stands there.
+    /// Removes `cell` if it is here, because another thread has taken it.
     pub(crate) fn forget(&self, cell: CellPtr) {
         if self.cell.load(Relaxed) == cell.0.as_ptr() {
             self.cell.store(ptr::null_mut(), Relaxed);
         }
     }
 
-    /// Returns the last turn that put a cell there.
+    /// Returns the last turn that put a cell here.
     pub(crate) fn last_turn(&self) -> u64 {
         self.turn.load(Relaxed)
     }
 
-    /// Takes the cell and its message if that turn put it there, for undoing the turn.
+    /// Takes the cell and its message if turn number `turn` has put them here. Used to undo the
+    /// turn.
     pub(crate) fn take_of_turn(&self, turn: u64) -> Option<Entry> {
         if self.turn.load(Relaxed) == turn {
             self.take_entry()

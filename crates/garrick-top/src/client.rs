@@ -12,23 +12,23 @@ use crate::events::Events;
 use crate::target::Target;
 use crate::text;
 
-/// Time limit for a process to accept a connection, and again to begin its answer.
+/// Time limit for a process to accept a connection, and the same limit to begin its response.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
 /// Time limit for a process to send a whole snapshot.
 const SNAPSHOT_MAX: Duration = Duration::from_secs(20);
 
-/// Silence after which a stream of events counts as dead. A live process sends signs of life more
-/// often.
+/// Duration of silence after which a stream of events counts as dead. A live process sends
+/// heartbeats more often.
 const SILENCE_MAX: Duration = Duration::from_secs(40);
 
-/// Largest snapshot, in bytes.
+/// Maximum size of a snapshot, in bytes.
 const BYTES_MAX: u64 = 32 << 20;
 
-/// Longest explanation of a failure, in bytes.
+/// Maximum length of the explanation of a failure, in bytes.
 const SAID_MAX: u64 = 2000;
 
-/// Size of the network read buffer, in bytes. A snapshot of a hundred rows fits.
+/// Size of the network read buffer, in bytes. A snapshot with a hundred rows fits.
 const BUFFER: usize = 64 * 1024;
 
 /// Client for the telemetry of one process.
@@ -40,7 +40,7 @@ pub struct Client {
     token: Option<String>,
 }
 
-/// Reason for a missing answer.
+/// Reason why there is no response.
 #[derive(Debug)]
 pub struct Fault {
     /// Address of the process.
@@ -54,15 +54,15 @@ enum Why {
     Host,
     /// No process listens at the address.
     Refused,
-    /// No answer came in time.
+    /// No response came in time.
     Silent,
-    /// The process requires a token, and either none or a wrong one was given.
+    /// The process requires a token, but no token or a wrong one was sent.
     Token { given: bool },
-    /// The process answered with an error status and a message.
+    /// The process responded with an error status and a message.
     Status(StatusCode, String),
-    /// The answer is not HTTP.
+    /// The response is not HTTP.
     NotHttp(String),
-    /// The answer is not in Garrick's format.
+    /// The response is not in Garrick's format.
     NotGarrick(String),
     /// The stream has ended.
     Ended,
@@ -132,7 +132,7 @@ impl Client {
             .map_err(|error| self.fault(Why::NotGarrick(text::safe(&error.to_string()))))
     }
 
-    /// Returns the fault for the end of a stream, with or without an error.
+    /// Returns the fault for a stream that has ended, with or without an error.
     pub(crate) fn end(&self, error: Option<io::Error>) -> Fault {
         self.fault(error.map_or(Why::Ended, |error| why_not(error.into())))
     }
@@ -161,7 +161,7 @@ impl Client {
     }
 }
 
-/// Returns the first line of a plain-text answer.
+/// Returns the first line of a plain-text response.
 fn said(mut answer: Response<Body>) -> String {
     let kind = answer.headers().get("content-type");
     if !kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain")) {
@@ -197,7 +197,7 @@ fn why_not(error: ureq::Error) -> Why {
 }
 
 impl Fault {
-    /// Returns the reason of the fault, without the address.
+    /// Returns the reason for the fault, without the address.
     pub(crate) fn why(&self) -> String {
         match &self.why {
             Why::Host => "there is no such host".to_owned(),

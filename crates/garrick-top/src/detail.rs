@@ -1,4 +1,4 @@
-//! Details of the row with the cursor.
+//! Details of the selected row.
 
 use garrick_measure::units;
 use garrick_telemetry::{Edge, Node, NodeKind, Snapshot, SponsorStatus};
@@ -14,9 +14,9 @@ const TURNS_MAX: usize = 4;
 pub(crate) struct Detail {
     /// Name of the row.
     pub(crate) title: String,
-    /// Facts without a figure, or without a column on a narrow screen.
+    /// Values without a number, or without a column on a narrow screen.
     pub(crate) facts: String,
-    /// Name of a share, the share, and the text beside it.
+    /// Name of a share, the share, and the text next to it.
     pub(crate) gauge: Option<(&'static str, f64, String)>,
     /// Messages or turns per second.
     pub(crate) rate: Option<f64>,
@@ -121,7 +121,7 @@ fn sponsor(sponsor: &SponsorStatus) -> Detail {
     }
 }
 
-/// Returns the list of held workers, longest first.
+/// Returns the list of running turns, longest first.
 fn turns(sponsor: &SponsorStatus) -> String {
     let mut words = String::new();
     for turn in longest(sponsor).take(TURNS_MAX) {

@@ -1,13 +1,13 @@
-//! Server-sent events, parsed from a stream of bytes.
+//! Parses server-sent events from a stream of bytes.
 //!
 //! The format is that of the HTML standard. An event is a group of lines of the form `field:
-//! value`, followed by an empty line. Lines that begin with a colon are signs of life. A line ends
-//! in LF, CR or both.
+//! value`, followed by an empty line. Lines that begin with a colon are heartbeats. A line ends in
+//! LF, CR or both.
 
 use std::io::{self, BufRead};
 
-/// Largest event, in bytes. A snapshot has about 300 bytes per row, so this allows a hundred
-/// thousand rows.
+/// Maximum size of an event, in bytes. A snapshot has about 300 bytes per row, so this allows a
+/// hundred thousand rows.
 const BYTES_MAX: usize = 32 << 20;
 
 /// An event.
@@ -23,7 +23,7 @@ pub(crate) struct Event {
 #[derive(Debug)]
 pub(crate) struct Events<R> {
     bytes: R,
-    /// True if the last line ended in CR. An LF that follows belongs to it.
+    /// True if the last line ended in CR. An LF that follows is part of the same line ending.
     after_cr: bool,
     /// Bytes of the current line.
     line: Vec<u8>,
@@ -63,8 +63,8 @@ impl<R: BufRead> Events<R> {
         Ok(None)
     }
 
-    /// Reads a line of at most `max` bytes, without its line ending. Returns false if there is
-    /// none.
+    /// Reads a line of at most `max` bytes, without its line ending. Returns false if there is no
+    /// line.
     fn read_line(&mut self, max: usize) -> io::Result<bool> {
         self.line.clear();
         loop {

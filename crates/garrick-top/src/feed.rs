@@ -1,4 +1,4 @@
-//! Stream of snapshots of a process, across lost connections.
+//! Reads snapshots from a process, and reconnects when the connection is lost.
 
 use std::thread;
 use std::time::Duration;
@@ -8,28 +8,28 @@ use garrick_telemetry::Snapshot;
 use crate::client::{Client, Fault};
 use crate::text;
 
-/// Wait before the first new attempt. Each further attempt waits twice as long.
+/// Wait before the first attempt to reconnect. Each further attempt waits twice as long.
 const WAIT_MIN: Duration = Duration::from_millis(500);
 
-/// Longest wait between two attempts.
+/// Maximum wait between two attempts.
 const WAIT_MAX: Duration = Duration::from_secs(8);
 
-/// News of a connection.
+/// A notification about a connection.
 #[derive(Debug)]
 pub(crate) enum Word {
     /// A new snapshot.
     Snapshot(Box<Snapshot>),
     /// The connection is lost.
     Lost {
-        /// Reason of the loss.
+        /// Reason for the loss.
         why: String,
         /// Time until the next attempt.
         wait: Duration,
     },
 }
 
-/// Reports a snapshot of a process every `interval`, and every loss of the connection, until `tell`
-/// returns false. Blocks on the network and between attempts.
+/// Passes a snapshot of a process to `tell` every `interval`, and every loss of the connection.
+/// Stops when `tell` returns false. Blocks on the network and between attempts.
 pub(crate) fn run(client: &Client, interval: Duration, mut tell: impl FnMut(Word) -> bool) {
     let mut wait = WAIT_MIN;
     loop {
@@ -50,7 +50,7 @@ pub(crate) fn run(client: &Client, interval: Duration, mut tell: impl FnMut(Word
     }
 }
 
-/// Reports the snapshots of one connection until the receiver is gone.
+/// Reports the snapshots of one connection until the receiver is dropped.
 fn follow(
     client: &Client,
     interval: Duration,
@@ -75,7 +75,7 @@ fn follow(
     Ok(())
 }
 
-/// Progress of the reports of one connection.
+/// State of reporting the snapshots of one connection.
 #[derive(Debug, Default)]
 struct Told {
     /// Number of reported snapshots.
@@ -85,8 +85,8 @@ struct Told {
 }
 
 impl Told {
-    /// Reports `snapshot`, made safe to show, unless it was reported before. Returns false if the
-    /// receiver is gone.
+    /// Makes `snapshot` safe to show and reports it, unless it was reported before. Returns false
+    /// if the receiver is dropped.
     fn tell(&mut self, mut snapshot: Snapshot, tell: &mut impl FnMut(Snapshot) -> bool) -> bool {
         if self.count > 0 && snapshot.sequence <= self.sequence {
             return true;

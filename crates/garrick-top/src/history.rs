@@ -1,13 +1,13 @@
-//! Recent rates, for the line of a row.
+//! Recent rates, for the graph of a row.
 
 use std::collections::{HashMap, VecDeque};
 
 use garrick_telemetry::Snapshot;
 
-/// Maximum number of rates kept per row: one for each column of the widest screen.
+/// Maximum number of rates kept per row, which is one for each column of the widest screen.
 const RATES_MAX: usize = 256;
 
-/// Maximum number of rows whose rates are kept: 20 MB at most.
+/// Maximum number of rows whose rates are kept. They take at most 20 MB.
 const ROWS_MAX: usize = 20_000;
 
 /// Recent rates by id.
@@ -17,7 +17,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Adds the rates of `snapshot`, and forgets all ids that are not in it.
+    /// Adds the rates of `snapshot`, and removes all ids that are not in it.
     pub(crate) fn push(&mut self, snapshot: &Snapshot) {
         let mut old = std::mem::take(&mut self.rates);
         for (id, rate) in rates(snapshot).take(ROWS_MAX) {

@@ -1,4 +1,4 @@
-//! Keys and their actions.
+//! Maps keys to actions.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -9,7 +9,7 @@ use crate::tables::Tab;
 pub(crate) enum Mode {
     #[default]
     Browse,
-    /// Letters go into the filter.
+    /// Letters are added to the filter.
     Filter,
     /// The help is open.
     Help,
@@ -19,12 +19,12 @@ pub(crate) enum Mode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     Quit,
-    /// Closes the filter or the help. Ends the program if neither is open.
+    /// Closes the filter or the help. If neither is open, exits the program.
     Back,
     Help,
     Pause,
     Tab(Tab),
-    /// Moves by this number of tables.
+    /// Moves forward by this number of tables.
     NextTab(isize),
     /// Moves down by this number of rows.
     Move(isize),
@@ -32,12 +32,12 @@ pub(crate) enum Action {
     Page(isize),
     First,
     Last,
-    /// Sorts by the column that is this number of columns further.
+    /// Sorts by the column that is this number of columns to the right.
     Sort(isize),
     Reverse,
     /// Starts to edit the filter.
     Edit,
-    /// Keeps the filter as typed.
+    /// Stops editing and keeps the filter.
     Keep,
     /// Removes the filter.
     Clear,
@@ -46,7 +46,7 @@ pub(crate) enum Action {
     Type(char),
 }
 
-/// Keys as the help shows them.
+/// Keys as shown in the help.
 pub(crate) const HELP: &[(&str, &str)] = &[
     ("Tab, Shift-Tab, 1 to 4", "another table"),
     ("Up, Down, k, j", "another row"),
@@ -111,7 +111,7 @@ fn filter(code: KeyCode) -> Option<Action> {
     })
 }
 
-/// Returns the action of a key while the help is open. Any key that opens the help closes it.
+/// Returns the action of a key while the help is open. The keys that open the help also close it.
 fn help(code: KeyCode) -> Option<Action> {
     match code {
         KeyCode::Char('q') => Some(Action::Quit),

@@ -12,9 +12,9 @@
 //!                          terminal  (a thread: waits on the keyboard)
 //! ```
 //!
-//! No thread polls: each one sleeps until there is news. `state` and `draw` use neither clock nor
-//! terminal nor network, so tests see the same screens as users. Text from the process is made safe
-//! to print as soon as it arrives, in `text`.
+//! No thread polls. Each thread sleeps until there is news. `state` and `draw` do not use a clock,
+//! a terminal or a network, so tests see the same screens as users. Text from the process is made
+//! safe to print in `text` as soon as it arrives.
 #![forbid(unsafe_code)]
 
 mod text;
@@ -54,7 +54,7 @@ use garrick_measure::Result;
 pub use client::Client;
 pub use target::Target;
 
-/// Returns one snapshot of a process, as plain text.
+/// Returns one snapshot of a process as plain text.
 ///
 /// # Errors
 ///
@@ -65,7 +65,7 @@ pub fn page(client: &Client) -> Result<String> {
     Ok(plain::page(&snapshot))
 }
 
-/// Returns one snapshot of a process, as JSON in one line.
+/// Returns one snapshot of a process as JSON in one line.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Terminal, and the threads that wait for it and for the process.
+//! The terminal, and the threads that wait for input and for the process.
 
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::time::Duration;
@@ -15,7 +15,8 @@ use crate::state::{Next, State};
 use crate::theme::Theme;
 use crate::{draw, text};
 
-/// Number of news that may wait while the screen is drawn. A sender with more news blocks.
+/// Maximum number of news that wait while the screen is drawn. If there are more, the sender
+/// blocks.
 const NEWS_MAX: usize = 16;
 
 /// News for the screen.
@@ -26,13 +27,14 @@ enum News {
     Key(KeyEvent),
     /// The size of the terminal has changed.
     Resized,
-    /// A signal requests the end.
+    /// A signal requests to exit.
     Ended,
-    /// A required thread has ended, for this reason.
+    /// A required thread has stopped, for this reason.
     Broken(String),
 }
 
-/// Terminal in raw mode, restored on drop. A panic also restores it, before it prints its message.
+/// Terminal in raw mode. It is restored on drop. After a panic it is restored before the message is
+/// printed.
 struct Screen(DefaultTerminal);
 
 impl Screen {
@@ -49,7 +51,7 @@ impl Drop for Screen {
     }
 }
 
-/// Shows the process that `client` asks until the user quits.
+/// Shows the process that `client` is connected to, until the user quits.
 pub(crate) fn run(client: Client, interval: Duration) -> Result<()> {
     let mut state = State::new(text::safe(&client.target().to_string()));
     let (told, news) = mpsc::sync_channel(NEWS_MAX);
@@ -66,7 +68,8 @@ pub(crate) fn run(client: Client, interval: Duration) -> Result<()> {
     show(&mut screen.0, &mut state, &news, Theme::wanted())
 }
 
-/// Starts a thread that sends news until it fails, and then sends the reason.
+/// Starts a thread that runs `run` to send news. When `run` returns or panics, the thread sends the
+/// reason.
 fn start(
     name: &'static str,
     told: SyncSender<News>,
@@ -83,7 +86,7 @@ fn start(
     thread.spawn(body).map(drop)
 }
 
-/// Reports the end of a thread when dropped, even after a panic.
+/// Reports that a thread has stopped when it is dropped, even after a panic.
 struct End {
     told: SyncSender<News>,
     why: String,
@@ -96,7 +99,7 @@ impl Drop for End {
     }
 }
 
-/// Sends all input from the terminal, and returns the reason when the input ends.
+/// Sends all input from the terminal. When there is no more input, returns the reason.
 fn tell_keys(told: &SyncSender<News>) -> String {
     loop {
         let news = match event::read() {
@@ -111,7 +114,7 @@ fn tell_keys(told: &SyncSender<News>) -> String {
     }
 }
 
-/// Draws the screen and waits for news, in turns.
+/// Draws the screen and waits for news, in a loop.
 fn show(
     terminal: &mut DefaultTerminal,
     state: &mut State,

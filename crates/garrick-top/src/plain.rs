@@ -1,4 +1,5 @@
-//! Snapshot of a process as plain text: no terminal, no colours, every digit.
+//! Formats a snapshot of a process as plain text, without a terminal, without colours, and with all
+//! digits.
 
 use garrick_measure::units;
 use garrick_telemetry::{Process, Snapshot};
@@ -39,8 +40,8 @@ fn head(snapshot: &Snapshot) -> String {
     )
 }
 
-/// Returns rows under their titles, each column as wide as its widest cell. The last column is the
-/// mark of the row.
+/// Returns rows below their titles, with each column as wide as its widest cell. The last column is
+/// the mark of the row.
 fn table(tab: Tab, rows: &[Row]) -> String {
     let columns = tab.columns();
     let titles = columns.iter().map(|column| column.title.to_owned());

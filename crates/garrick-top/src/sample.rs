@@ -4,7 +4,7 @@ use garrick_telemetry::{
     Alert, Batches, Edge, Held, Level, Node, NodeKind, Process, Snapshot, SponsorStatus, State,
 };
 
-/// The FizzBuzz pipeline with a group of actors beside it.
+/// The FizzBuzz pipeline, and a group of actors.
 pub(crate) fn snapshot() -> Snapshot {
     Snapshot {
         sequence: 7,

@@ -1,4 +1,4 @@
-//! State of the screen, and its changes by keys and news. Uses no terminal, clock or network.
+//! State of the screen, which is changed by keys and news. Uses no terminal, clock or network.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::history::History;
 use crate::keys::{Action, Mode};
 use crate::tables::{Column, Row, Tab};
 
-/// Length of the longest filter.
+/// Maximum length of the filter.
 const FILTER_MAX: usize = 60;
 
 /// Current snapshot and recent rates.
@@ -25,7 +25,7 @@ pub(crate) enum Link {
     Live,
     Lost {
         why: String,
-        /// Time until the next attempt, counted from the loss.
+        /// Time between the loss and the next attempt.
         wait: Duration,
     },
 }
@@ -33,21 +33,21 @@ pub(crate) enum Link {
 /// View of one table.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct View {
-    /// Column that the rows are sorted by, and true if the largest comes first. `None` for the
-    /// order of creation.
+    /// Index of the column by which the rows are sorted. The flag is true if the largest value
+    /// comes first. `None` for the order of creation.
     pub(crate) sort: Option<(usize, bool)>,
-    /// Index of the row with the cursor, among the rows shown.
+    /// Index of the selected row among the rows that are shown.
     pub(crate) cursor: usize,
-    /// Id of the row with the cursor. The cursor stays with this row.
+    /// Id of the selected row. The cursor stays on this row.
     cursor_id: String,
     /// Index of the first row on the screen.
     pub(crate) first: usize,
 }
 
-/// Next step after a key or news.
+/// What to do after a key or news was handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Next {
-    /// No change, so no need to draw.
+    /// Nothing has changed, so the screen is not drawn.
     Rest,
     Draw,
     Quit,
@@ -64,7 +64,7 @@ pub(crate) struct State {
     pub(crate) filter: String,
     /// Current rows of the table, filtered and sorted.
     pub(crate) rows: Vec<Row>,
-    /// Number of rows that fit on the screen, as of the last drawing. Never 0.
+    /// Number of rows that fitted on the screen when it was last drawn. Never 0.
     pub(crate) page: usize,
     /// Number of snapshots that arrived since the pause.
     pub(crate) unseen: u64,
@@ -104,7 +104,7 @@ impl State {
         &self.views[self.tab as usize]
     }
 
-    /// Returns the row with the cursor.
+    /// Returns the selected row.
     pub(crate) fn chosen(&self) -> Option<&Row> {
         self.rows.get(self.view().cursor)
     }
@@ -132,7 +132,7 @@ impl State {
         Next::Draw
     }
 
-    /// Handles the action of a key.
+    /// Executes the action of a key.
     pub(crate) fn act(&mut self, action: Action) -> Next {
         match action {
             Action::Quit => return Next::Quit,
@@ -171,7 +171,7 @@ impl State {
         Next::Draw
     }
 
-    /// Closes the filter or the help. Ends the program if neither is open.
+    /// Closes the filter or the help. If neither is open, exits the program.
     fn back(&mut self) -> Next {
         match self.mode {
             Mode::Browse => return Next::Quit,
@@ -199,8 +199,8 @@ impl State {
         id.clone_into(&mut view.cursor_id);
     }
 
-    /// Sorts by the column that is `step` further. The order of creation precedes the first column
-    /// and follows the last.
+    /// Sorts by the column that is `step` columns to the right. The order of creation is the
+    /// position before the first column and after the last column.
     fn sort(&mut self, step: isize) {
         let columns = self.tab.columns();
         let view = &mut self.views[self.tab as usize];
@@ -212,7 +212,7 @@ impl State {
             .map(|column| (column, columns[column].is_figure));
     }
 
-    /// Rebuilds the rows, and puts the cursor back on its row.
+    /// Rebuilds the rows, and moves the cursor back to its row.
     fn arrange(&mut self) {
         let words = self.filter.to_lowercase();
         let mut rows = self.tab.rows(&self.scene().snapshot);
@@ -235,8 +235,8 @@ impl State {
         self.move_to(found.unwrap_or(*cursor));
     }
 
-    /// Records that `page` rows fit, and returns the index of the first of them. The cursor is
-    /// always among them.
+    /// Records that `page` rows fit, and returns the index of the first of them. The selected row
+    /// is always among them.
     pub(crate) fn scroll(&mut self, page: usize) -> usize {
         self.page = page.max(1);
         let (page, rows) = (self.page, self.rows.len());
@@ -248,7 +248,7 @@ impl State {
         view.first
     }
 
-    /// Returns the title of a column, with a sign if the rows are sorted by it.
+    /// Returns the title of a column, with a sign if the rows are sorted by that column.
     pub(crate) fn heading(&self, index: usize, column: &Column) -> String {
         match self.view().sort {
             Some((sorted, true)) if sorted == index => format!("{}▼", column.title),

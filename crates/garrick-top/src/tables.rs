@@ -71,12 +71,13 @@ impl Tab {
 #[derive(Debug)]
 pub(crate) struct Column {
     pub(crate) title: &'static str,
-    /// Width on a screen. The first column has this as its least width, and takes the rest of the
-    /// line.
+    /// Width on a screen. For the first column this is the minimum width, since it gets the
+    /// remaining width of the line.
     pub(crate) width: usize,
     /// True if the column contains figures, which are aligned to the right.
     pub(crate) is_figure: bool,
-    /// Rank of the column. On a narrow screen, columns of higher rank are dropped first.
+    /// Rank of the column. If the screen is narrow, the columns with the highest ranks are dropped
+    /// first.
     pub(crate) rank: u8,
 }
 
@@ -215,8 +216,7 @@ static SPONSORS: &[Column] = &[
     text_column("OF", 16, 3),
 ];
 
-/// Returns the turns that hold a worker, longest first. Skips turns that only the last look has
-/// seen.
+/// Returns the turns that hold a worker, longest first. Skips turns that have just begun.
 pub(crate) fn longest(sponsor: &SponsorStatus) -> impl Iterator<Item = &Held> {
     let turns = sponsor.held.iter().filter(|held| held.seconds > 0.0);
     let mut turns: Vec<_> = turns.collect();
@@ -273,7 +273,7 @@ fn alert(alert: &Alert, names: &Names<'_>, now_ms: u64) -> Row {
 /// A row of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
-    /// Id of the row, stable from snapshot to snapshot.
+    /// Id of the row, the same in every snapshot.
     pub(crate) id: String,
     /// Mark of the row.
     pub(crate) mark: Mark,
@@ -282,7 +282,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Returns true if a text of the row contains `words`, which are in lower case.
+    /// Returns true if a text of the row contains `words`, which must be in lower case.
     pub(crate) fn matches(&self, words: &str) -> bool {
         words.is_empty()
             || self.mark.word() == words
@@ -322,7 +322,7 @@ impl<'a> Names<'a> {
             .unwrap_or_else(|| text::safe(id))
     }
 
-    /// Returns the channel's name, or the names of its two ends if it has none.
+    /// Returns the channel's name. If it has none, returns the names of its sender and receiver.
     fn channel(&self, edge: &Edge) -> String {
         let end = |id: &Option<String>| id.as_deref().and_then(|id| self.nodes.get(id).copied());
         edge.name.clone().unwrap_or_else(|| {

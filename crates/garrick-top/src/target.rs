@@ -19,12 +19,12 @@ pub struct Target {
     port: u16,
 }
 
-/// Reason why a text is no address.
+/// Reason why a text is not a valid address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadTarget(String);
 
 impl Target {
-    /// Returns the address of the page at `path`, which begins with a slash.
+    /// Returns the URL of the page at `path`, which begins with a slash.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("{self}{path}")
     }
@@ -91,7 +91,7 @@ fn parse_port(text: &str) -> Result<u16, BadTarget> {
     }
 }
 
-/// Parses the host before a port. An empty host is this machine.
+/// Parses the host before a port. An empty host stands for this machine.
 fn parse_host(text: &str) -> Result<String, BadTarget> {
     let in_brackets = text
         .strip_prefix('[')

@@ -1,18 +1,19 @@
-//! Foreign text, made safe to print and measured as terminals do.
+//! Makes text from other processes safe to print, and measures its width like terminals do.
 //!
-//! Names come from another process. A terminal must not receive characters that act on it (control
-//! characters, escape sequences), change the direction of the text, or take no room at all. Such
-//! characters are shown as escapes, for example `\u{1b}`. Width is that of the Unicode standard:
-//! two columns for most East Asian characters and emoji, none for combining marks.
+//! Names come from another process. Some characters must not reach a terminal. Control characters
+//! and escape sequences control the terminal, some characters change the direction of the text, and
+//! some have no width. Such characters are shown as escapes, for example `\u{1b}`. Width is that of
+//! the Unicode standard: two columns for most East Asian characters and emoji, and none for
+//! combining marks.
 
 use garrick_telemetry::Snapshot;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Maximum number of characters shown of a text. No screen has room for a longer name.
+/// Maximum number of characters of a text that are shown. No screen has room for a longer name.
 const CHARS_MAX: usize = 300;
 
-/// Maximum number of marks on one character. Text needs two or three. Hundreds of them are an
-/// attack on the layout.
+/// Maximum number of combining marks on one character. Text needs two or three. Hundreds of them
+/// are an attempt to break the layout.
 const MARKS_MAX: usize = 3;
 
 /// Placeholder for an unknown figure.
@@ -21,7 +22,7 @@ pub(crate) const UNKNOWN: &str = "?";
 /// Sign at the place where text was cut off.
 const ELLIPSIS: char = '\u{2026}';
 
-/// Returns `text` in one line, without anything that acts on a terminal.
+/// Returns `text` in one line, without characters that could control a terminal.
 pub(crate) fn safe(text: &str) -> String {
     let mut safe = String::with_capacity(text.len().min(CHARS_MAX));
     // A mark at the beginning would combine with the character printed before.
@@ -47,7 +48,7 @@ pub(crate) fn safe(text: &str) -> String {
     safe
 }
 
-/// Returns true if a character does something other than being shown.
+/// Returns true if a character has any other effect than being shown.
 pub(crate) fn acts(char: char) -> bool {
     char.is_control()
         || matches!(char,
@@ -58,8 +59,8 @@ pub(crate) fn acts(char: char) -> bool {
             | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Makes every shown text in `snapshot` safe. The ids stay as they are, because they are compared
-/// but not shown.
+/// Makes every text that is shown from `snapshot` safe. The ids are not changed, because they are
+/// compared but not shown.
 pub(crate) fn clean(snapshot: &mut Snapshot) {
     let clean = |text: &mut String| *text = safe(text);
     clean(&mut snapshot.process.name);
@@ -85,8 +86,8 @@ pub(crate) fn clean(snapshot: &mut Snapshot) {
     }
 }
 
-/// Escapes every character of `json` that acts on a terminal. JSON has such characters in strings
-/// only.
+/// Escapes every character of `json` that could control a terminal. In JSON, such characters are
+/// only allowed in strings.
 pub(crate) fn safe_json(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     let mut units = [0; 2];
@@ -107,7 +108,7 @@ pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// Returns the part of `text` that fits into `columns`, with an ellipsis if something is missing.
+/// Returns the part of `text` that fits into `columns`. Adds an ellipsis if something is cut off.
 pub(crate) fn fit(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();

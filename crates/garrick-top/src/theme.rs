@@ -1,5 +1,4 @@
-//! Colours, unless they are disabled. Everything that a colour shows is also shown by a sign or a
-//! word.
+//! Colours, unless they are disabled. All information in colours is also shown by a sign or a word.
 
 use std::env;
 
@@ -17,7 +16,8 @@ impl Theme {
     pub(crate) const COLORS: Self = Self { has_colors: true };
     pub(crate) const PLAIN: Self = Self { has_colors: false };
 
-    /// Returns the theme that the user wants: <https://no-color.org>.
+    /// Returns the theme that the user has chosen by the environment, as described in
+    /// <https://no-color.org>.
     pub(crate) fn wanted() -> Self {
         match env::var_os("NO_COLOR") {
             Some(value) if !value.is_empty() => Self::PLAIN,
@@ -64,7 +64,7 @@ impl Theme {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    /// Returns the style of the current selection: a table's name, the row with the cursor.
+    /// Returns the style of the current selection, such as a table's name or the selected row.
     pub(crate) fn chosen(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }

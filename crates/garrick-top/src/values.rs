@@ -1,4 +1,4 @@
-//! Values of cells: figures that can be compared, and shown short or in full.
+//! Values of cells. They can be compared, and formatted briefly or in full.
 
 use std::cmp::Ordering;
 
@@ -18,13 +18,13 @@ pub(crate) enum Value {
     Count(u64),
     /// Events per second.
     Rate(f64),
-    /// Share of a whole, 0 to 1 or more.
+    /// Share of a whole, from 0 to 1 or more.
     Share(f64),
-    /// Share, shown with a bar.
+    /// Share that is shown with a bar.
     Bar(f64),
     /// Any other number.
     Number(f64),
-    /// Seconds, shown as a clock does.
+    /// Seconds that are shown like a clock.
     Span(f64),
     /// Seconds, or a fraction of a second.
     Time(f64),
@@ -57,7 +57,7 @@ impl Value {
         }
     }
 
-    /// Formats the value for a page: every digit of a count, and no bars.
+    /// Formats the value for a page, with all digits of a count, and without bars.
     pub(crate) fn full(&self) -> String {
         match self {
             Self::None => "-".to_owned(),
@@ -71,7 +71,7 @@ impl Value {
         }
     }
 
-    /// Compares two values, the smaller first. Compares texts by letters. Unknown values come
+    /// Compares two values, the smaller first. Texts are compared by letters. Unknown values come
     /// first.
     pub(crate) fn compare(&self, other: &Self) -> Ordering {
         match (self, other) {
@@ -103,7 +103,7 @@ pub(crate) const BAR_WIDTH: usize = BAR_COLUMNS + 5;
 /// Partial blocks, by eighths of a column.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/// Returns a bar of width `columns`, of which `share` is full.
+/// Returns a bar with a width of `columns`, of which `share` is filled.
 pub(crate) fn bar(share: f64, columns: usize) -> String {
     // NaN becomes 0.
     let eighths = (share.clamp(0.0, 1.0) * columns as f64 * 8.0).round() as usize;
@@ -117,7 +117,7 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:3.0}%", share * 100.0)
 }
 
-/// Formats seconds as a clock shows them.
+/// Formats seconds like a clock.
 pub(crate) fn span(seconds: f64) -> String {
     let seconds = seconds.max(0.0) as u64;
     let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
@@ -129,8 +129,8 @@ pub(crate) fn span(seconds: f64) -> String {
     }
 }
 
-/// Mark of a row, the worst last. Each mark has a distinct sign, so that nothing depends on colour
-/// alone.
+/// Mark of a row, ordered from the best to the worst. Each mark has a different sign, so that
+/// nothing is shown by colour alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mark {
     Ended,

@@ -1,4 +1,4 @@
-//! Asks of several actors, whose answers arrive together.
+//! Asks of several actors whose answers arrive in one message.
 
 use std::time::Duration;
 
@@ -10,19 +10,19 @@ use crate::quiet::Several;
 
 /// A message to a gatherer.
 enum Heard<R> {
-    /// An answer, with the place of its question.
+    /// An answer, with the index of its question.
     Answer(usize, Result<R, NoReply>),
-    /// The time is over.
+    /// The time limit has passed.
     TimeOver,
 }
 
-/// Gathers answers.
+/// Collects answers and sends them to the asker.
 struct Gatherer<R, F> {
-    /// Answers in the order of the questions. `None` for those that have not come.
+    /// Answers in the order of the questions. `None` for answers that have not arrived.
     answers: Several<Vec<Option<Result<R, NoReply>>>>,
-    /// Number of answers that have not come.
+    /// Number of answers that have not arrived.
     missing: usize,
-    /// Sends the answers to the asker. `None` once it has.
+    /// Sends the answers to the asker. `None` once the answers have been sent.
     give: Option<F>,
     /// Timer that sends `TimeOver`, if the time is limited.
     timer: Option<Timer>,
@@ -56,7 +56,7 @@ impl<R, F> Gatherer<R, F>
 where
     F: FnOnce(Vec<Result<R, NoReply>>),
 {
-    /// Gives the answers if none is waited for any more.
+    /// Sends the answers to the asker and stops, if no answer is missing.
     fn step(&mut self) -> Flow {
         if self.missing > 0 {
             return Flow::Continue;
@@ -83,13 +83,13 @@ impl<R, F> Drop for Gatherer<R, F> {
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Asks several actors at once. The answers arrive together, in the order of the actors, as the
-    /// message that `convert` creates from them. `msg` creates each question. A missing answer is
-    /// an error in its place, as in [`Context::ask`].
+    /// Asks several actors concurrently. `msg` creates each question. This actor receives a single
+    /// message, which `convert` creates from all answers, in the order of the actors. An actor that
+    /// does not answer yields an error at its position, as with [`Context::ask`].
     ///
-    /// The message arrives when all answers are there, so an actor that neither answers nor drops
-    /// its reply keeps it from arriving: see [`Context::ask_all_within`]. For no actors, the
-    /// message arrives at once.
+    /// The message is sent when all answers have arrived. If an actor neither answers nor drops its
+    /// reply, the message never arrives. Use [`Context::ask_all_within`] to set a time limit. If
+    /// `to` is empty, the message is sent immediately.
     ///
     /// # Examples
     /// ```
@@ -140,8 +140,8 @@ impl<M: 'static> Context<'_, M> {
         self.gather(None, to, msg, convert);
     }
 
-    /// Asks several actors at once, like [`Context::ask_all`], and waits at most `timeout` for the
-    /// answers. An answer that has not come by then is [`NoReply::TimedOut`] in its place.
+    /// Asks several actors concurrently, like [`Context::ask_all`], and waits at most `timeout` for
+    /// the answers. An answer that has not arrived by then is replaced by [`NoReply::TimedOut`].
     pub fn ask_all_within<'n, N, R, W, F>(
         &self,
         timeout: Duration,

@@ -1,8 +1,8 @@
-//! Later results as messages to the same actor: an answer, or the argument of a callback.
+//! Answers and callbacks that send a message to an actor.
 //!
-//! A [`Reply`] that leads to an actor is a callback. Answering it sends a message. Dropping it
-//! sends a message with [`NoReply::Dropped`]. A small task waits for an [`Ask`] that is under way
-//! already. The task's waker wakes it with a message.
+//! A [`Reply`] that leads to an actor is a callback. Answering the reply sends a message to the
+//! actor. Dropping it sends a message with [`NoReply::Dropped`]. For a pending [`Ask`], a small
+//! task polls the ask. The waker of this task sends a message to the task.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -15,8 +15,7 @@ use garrick_sched::{Address, Ask, Flow, NoReply, Reply, SendError, Task, Turn};
 use crate::ask::within::AskWithin;
 use crate::model::context::Context;
 
-/// An answer under way, to a question asked by [`Address::ask`] or
-/// [`Handle::ask_within`](crate::Handle::ask_within).
+/// A pending ask, created by [`Address::ask`] or [`Handle::ask_within`](crate::Handle::ask_within).
 pub trait Pending<R>: sealed::Pending<R> {}
 
 impl<R, A: sealed::Pending<R>> Pending<R> for A {}
@@ -24,24 +23,26 @@ impl<R, A: sealed::Pending<R>> Pending<R> for A {}
 mod sealed {
     use super::{Ask, AskWithin, Future, NoReply};
 
-    /// Restricts the futures that are accepted: a task that waits for a future is not an executor.
+    /// Restricts the futures that are accepted. The task that polls the future is no general
+    /// executor.
     pub trait Pending<R>: Future<Output = Result<R, NoReply>> + Unpin + Send + 'static {}
 
     impl<R: Send + 'static> Pending<R> for Ask<R> {}
     impl<R: Send + 'static> Pending<R> for AskWithin<R> {}
 }
 
-/// Waits for an answer, and gives it to an actor.
+/// Waits for an answer and sends it to an actor.
 struct Pipe<R, A, G> {
     ask: A,
-    /// Taken when the answer has arrived. The pipe need not stop then, because it is no longer
-    /// reachable.
+    /// Sends the answer. `None` once the answer has arrived. The pipe need not stop itself then,
+    /// because it is no longer reachable.
     give: Option<G>,
     answer: PhantomData<fn(R)>,
 }
 
-/// Wakes a pipe. If it is sent in a turn that is undone, it is dropped with the turn's other
-/// messages. But the answer is there, so its destructor sends it once more.
+/// A message that wakes a pipe. If the turn that sends it is undone, the message is dropped.
+/// However, the answer has arrived even so. Therefore the destructor of the message sends the
+/// message again.
 struct Knock(Option<Address<Self>>);
 
 impl Knock {
@@ -114,13 +115,13 @@ where
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Returns a [`Reply`] that leads to this actor. Answering it, from anywhere, sends this actor
-    /// the message that `convert` creates from the answer. Dropping it without an answer sends the
-    /// message that `convert` creates from [`NoReply::Dropped`]. So any code that takes a callback
-    /// can answer an actor.
+    /// Returns a [`Reply`] that leads to this actor. Use it to receive the result of an API that
+    /// takes a callback. When any code answers the reply, this actor receives the message that
+    /// `convert` creates from the answer. When the reply is dropped without an answer, `convert`
+    /// gets [`NoReply::Dropped`].
     ///
-    /// The conversion runs where the answer is given. It must not capture anything, which the
-    /// compiler checks.
+    /// `convert` is called by the code that answers. It must not capture any values. The compiler
+    /// checks this.
     ///
     /// # Examples
     /// ```
@@ -170,13 +171,13 @@ impl<M: 'static> Context<'_, M> {
         Reply::to_task(self.address(), convert)
     }
 
-    /// Delivers the answer of an ask that is under way to this actor, as the message that `convert`
-    /// creates from it. If the turn is undone, the ask is dropped too, and no message arrives.
+    /// Waits for the answer to a pending ask. This actor receives the answer as a message, which
+    /// `convert` creates. If the turn is undone, the ask is dropped and no message arrives.
     ///
-    /// An actor that asks by itself should use [`Context::ask`] or [`Context::ask_within`]. This
-    /// method is for asks that other code has made, such as the typed handles of
-    /// `#[garrick::actor]`. It is cheaper than [`Context::pipe`], which takes any future, and does
-    /// not count for the pipe limit.
+    /// Use this method for asks that are created by other code, such as the typed handles of
+    /// `#[garrick::actor]`. An actor that creates the ask itself should use [`Context::ask`] or
+    /// [`Context::ask_within`]. This method is cheaper than [`Context::pipe`], which accepts any
+    /// future, and it does not count towards the limit on piped futures.
     ///
     /// # Examples
     /// ```

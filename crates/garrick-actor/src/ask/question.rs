@@ -1,4 +1,4 @@
-//! Asks of actors by actors.
+//! Asks between actors.
 
 use std::any::type_name;
 use std::marker::PhantomData;
@@ -8,16 +8,17 @@ use garrick_sched::{Address, Flow, NoReply, Reply, Task, Turn};
 use crate::model::context::Context;
 
 impl<M: 'static> Context<'_, M> {
-    /// Asks another actor. Sends it the message that `msg` creates from the [`Reply`]. The answer
-    /// arrives at this actor as the message that `convert` creates from it.
+    /// Asks another actor. `msg` creates the question from a [`Reply`]. This actor receives the
+    /// answer as a message, which `convert` creates.
     ///
     /// The answer is [`NoReply::Dropped`] if the other actor has stopped, if it fails before it
-    /// answers, or if this very turn is undone.
+    /// answers, or if the current turn is undone.
     ///
-    /// An ask costs two ordinary sends if `convert` captures nothing, like a variant of an enum. It
-    /// then runs in the other actor. If it captures values, which must be `Copy`, it runs in a
-    /// small actor beside this one, which costs one more spawn and send. It may capture any values
-    /// in [`Context::ask_once`].
+    /// If `convert` captures no values (for example, because it is a variant of an enum), it is
+    /// called in the turn of the other actor. The ask then costs two ordinary sends. If `convert`
+    /// captures values, which must be `Copy`, it is called in a small helper actor. This costs an
+    /// additional spawn and an additional send. Use [`Context::ask_once`] to capture values that
+    /// are not `Copy`.
     ///
     /// # Examples
     /// ```
@@ -77,12 +78,12 @@ impl<M: 'static> Context<'_, M> {
         let _ = self.send(to, msg(reply));
     }
 
-    /// Asks another actor, like [`Context::ask`], with a conversion that may capture any values,
-    /// for example the [`Reply`] to a question that waits for this answer. It costs one more spawn
-    /// and send.
+    /// Asks another actor, like [`Context::ask`], with a conversion that may capture any values.
+    /// For example, it can capture the [`Reply`] to a question that cannot be answered without this
+    /// answer. This costs an additional spawn and an additional send.
     ///
     /// # Examples
-    /// A question that is passed on:
+    /// An actor that answers a question with the help of another actor:
     /// ```
     /// use garrick_actor::{Actor, Address, Context, Local, NoReply, Reply, behavior};
     ///
@@ -131,8 +132,8 @@ impl<M: 'static> Context<'_, M> {
     }
 }
 
-/// A function that converts an answer `R` into a message `M`, for [`Context::ask`]. A closure can
-/// be one if it captures only values that are `Copy`.
+/// A function that converts an answer `R` into a message `M`, for [`Context::ask`]. A closure
+/// implements this trait if all captured values are `Copy`.
 #[diagnostic::on_unimplemented(
     message = "this conversion of an answer must be `Copy`",
     label = "captures a value that is not `Copy`, or is no function of the answer",
@@ -143,7 +144,7 @@ pub trait Conversion<R, M>: FnOnce(Result<R, NoReply>) -> M + Copy + Send + 'sta
 impl<R, M, F> Conversion<R, M> for F where F: FnOnce(Result<R, NoReply>) -> M + Copy + Send + 'static
 {}
 
-/// Returns a reply whose answer is converted in a separate actor.
+/// Returns a reply whose answer is converted in a helper actor.
 #[inline(never)]
 pub(super) fn reply_through<T, M, R, F>(turn: &Turn<'_, T>, to: Address<M>, convert: F) -> Reply<R>
 where
@@ -159,12 +160,12 @@ where
     Reply::to_task(converter, Answer)
 }
 
-/// The answer to a question, or the notice that there will be none.
+/// The answer to a question, or an error if there is no answer.
 struct Answer<R>(Result<R, NoReply>);
 
-/// Converts the answer for the asker.
+/// Helper actor that converts an answer and sends it to the asker.
 struct Converter<M: 'static, R, F> {
-    /// Asker and conversion. `None` once the answer has come.
+    /// Asker and conversion. `None` once the answer has arrived.
     convert: Option<(Address<M>, F)>,
     answer: PhantomData<fn(R)>,
 }

@@ -1,4 +1,4 @@
-//! Questions whose answers may be application errors.
+//! Asks whose answers are `Result`s.
 
 use std::fmt;
 use std::future::Future;
@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use garrick_sched::{Ask, NoReply};
 
-/// A question under way: an [`Ask`] whose answer is `T` or an error `E`. A missing answer is
-/// converted into `E`, so that a single `?` is enough.
+/// A pending [`Ask`] whose answer is a `Result<T, E>`. If there is no answer, the [`NoReply`] is
+/// converted into an `E`, so that a single `?` suffices.
 ///
 /// # Cancel safety
-/// Same as [`Ask`].
+/// A request is as cancel safe as an [`Ask`].
 #[must_use = "a request that nobody waits for has no result"]
 pub struct Request<T: 'static, E: 'static> {
     ask: Ask<Result<T, E>>,
@@ -23,7 +23,7 @@ impl<T: 'static, E: From<NoReply> + 'static> Request<T, E> {
         Self { ask }
     }
 
-    /// Waits for the answer. Parks the thread.
+    /// Blocks the thread until the answer arrives.
     ///
     /// # Errors
     /// Returns the error of the answer, or the error converted from [`NoReply`].
@@ -31,17 +31,17 @@ impl<T: 'static, E: From<NoReply> + 'static> Request<T, E> {
         flatten(self.ask.wait())
     }
 
-    /// Waits for the answer for at most `timeout`. Parks the thread.
+    /// Blocks the thread until the answer arrives, for at most `timeout`.
     ///
     /// # Errors
-    /// Returns the errors of [`Request::wait`]. [`NoReply::TimedOut`] is one of the converted
-    /// errors.
+    /// Returns the errors of [`Request::wait`]. After `timeout`, returns the error converted from
+    /// [`NoReply::TimedOut`].
     pub fn wait_timeout(self, timeout: Duration) -> Result<T, E> {
         flatten(self.ask.wait_timeout(timeout))
     }
 }
 
-/// Flattens two errors into one.
+/// Flattens a nested result, with the outer error converted into the inner one.
 pub(crate) fn flatten<T, E: From<NoReply>>(answer: Result<Result<T, E>, NoReply>) -> Result<T, E> {
     answer.unwrap_or_else(|none| Err(none.into()))
 }

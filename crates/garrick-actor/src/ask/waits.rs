@@ -1,5 +1,5 @@
-//! The wait-for graph: the questions with a timeout that are under way. A question that is not
-//! answered in time uses it to find out if the asked actors wait for each other.
+//! The wait-for graph, which contains all pending questions with a timeout. When a question is not
+//! answered in time, the graph is used to find out if the asked actors wait for each other.
 //!
 //! ```text
 //!   WAITS   shard by asker:  { asker -> first }   a hash table
@@ -10,10 +10,10 @@
 //!        ^____|
 //! ```
 //!
-//! An entry lasts as long as its [`Wait`], which is dropped with the deadline of the question, also
-//! if the turn that asked is undone. Entering and removing an entry takes a lock with little
-//! contention, and allocates nothing once the table has its size. Only a question whose time is
-//! over searches for circles.
+//! An entry exists as long as its [`Wait`]. The `Wait` is dropped together with the deadline of the
+//! question, even if the turn that asked is undone. Adding or removing an entry takes a lock with
+//! little contention. It needs no allocation once the table is large enough. The graph is searched
+//! for circles only when a timeout has passed.
 
 use std::hash::BuildHasher;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -26,29 +26,29 @@ const SHARDS: usize = 16;
 /// Maximum number of questions visited by one search.
 const STEPS_MAX: usize = 256;
 
-/// A question under way, in the ring of its asker's questions, or a free place.
+/// A pending question, or a free place. The questions of an asker form a circular list.
 struct Entry {
     /// The asker's type.
     name: &'static str,
     asked: TaskId,
-    /// Place of the previous question. That of the newest if this is the oldest.
+    /// Place of the previous question. For the oldest question, place of the newest.
     before: usize,
-    /// Place of the next question, that of the oldest if this is the newest. In a free place, the
-    /// next free place.
+    /// Place of the next question. For the newest question, place of the oldest. In a free place,
+    /// the next free place.
     after: usize,
 }
 
-/// The questions of some of the askers.
+/// The questions of all askers that belong to this shard.
 struct Shard {
-    /// Askers, each with the place of its oldest question.
+    /// Askers, with the place of their oldest question.
     askers: HashTable<(TaskId, usize)>,
     entries: Vec<Entry>,
-    /// Place that became free last. The length of `entries` if no place is free.
+    /// Place that became free most recently. The length of `entries` if no place is free.
     free: usize,
 }
 
 impl Shard {
-    /// Puts an entry into a free place, alone in its ring.
+    /// Stores an entry in a free place, as a circular list of its own.
     fn place(&mut self, name: &'static str, asked: TaskId) -> usize {
         let place = self.free;
         let entry = Entry {
@@ -67,7 +67,8 @@ impl Shard {
         place
     }
 
-    /// Links the entry at `place` before the entry at `first`, which makes it the newest.
+    /// Links the entry at `place` before the oldest entry, which is at `first`. So the entry
+    /// becomes the newest one.
     fn link(&mut self, place: usize, first: usize) {
         let last = self.entries[first].before;
         (self.entries[place].before, self.entries[place].after) = (last, first);
@@ -75,7 +76,7 @@ impl Shard {
         self.entries[first].before = place;
     }
 
-    /// Frees a place. Returns the place of the next question.
+    /// Removes an entry and frees its place. Returns the place of the next question.
     fn unlink(&mut self, place: usize) -> usize {
         let Entry { before, after, .. } = self.entries[place];
         self.entries[before].after = after;
@@ -100,16 +101,17 @@ fn hash(asker: TaskId) -> u64 {
     HASHER.hash_one(asker)
 }
 
-/// Locks the shard for that hash. The table uses other bits of the hash.
+/// Locks the shard for a hash. The hash table uses other bits of the hash.
 fn shard(hash: u64) -> MutexGuard<'static, Shard> {
     let shard = &WAITS[(hash >> 20) as usize % SHARDS];
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An actor's wait for another's answer. Lasts until it is dropped.
+/// Entry in the graph for an actor that waits for the answer of another actor. Dropping it removes
+/// the entry.
 pub(crate) struct Wait {
     asker: TaskId,
-    /// Place of its entry.
+    /// Place of the entry.
     place: usize,
 }
 
@@ -131,7 +133,7 @@ impl Wait {
         Self { asker: id, place }
     }
 
-    /// Returns the circle that the asker waits for, if there is one.
+    /// Returns a circle that can be reached from the asker, if there is one.
     pub(crate) fn circle(&self) -> Option<Circle> {
         circle_from(self.asker)
     }
@@ -157,8 +159,7 @@ impl Drop for Wait {
     }
 }
 
-/// Returns a circle that can be reached from `start` along the questions under way, if there is
-/// one.
+/// Returns a circle that can be reached from `start` in the graph, if there is one.
 pub(crate) fn circle_from(start: TaskId) -> Option<Circle> {
     let mut search = Search {
         path: Vec::new(),
@@ -169,9 +170,9 @@ pub(crate) fn circle_from(start: TaskId) -> Option<Circle> {
     Circle::of(&names)
 }
 
-/// A depth-first search (Tarjan 1972, for one circle only).
+/// A depth-first search (Tarjan 1972) that stops at the first circle.
 struct Search {
-    /// Path from the start to the current actor, with the types of the askers.
+    /// Path from the start to the current actor, with the type of each asker.
     path: Vec<(TaskId, &'static str)>,
     /// Actors from which no circle can be reached.
     done: Vec<TaskId>,
@@ -179,7 +180,8 @@ struct Search {
 }
 
 impl Search {
-    /// Returns the types of the actors in a circle that can be reached from `task`.
+    /// Returns the types of the actors in a circle that can be reached from `task`, if there is
+    /// one.
     fn visit(&mut self, task: TaskId) -> Option<Vec<&'static str>> {
         if let Some(first) = self.path.iter().position(|(id, _)| *id == task) {
             return Some(self.path[first..].iter().map(|(_, name)| *name).collect());
@@ -203,7 +205,8 @@ impl Search {
     }
 }
 
-/// Returns the actors that a task waits for, in the order of asking, each with the task's own type.
+/// Returns the actors that a task waits for, in the order of asking. Each is paired with the type
+/// of the asker.
 fn questions_of(task: TaskId) -> Vec<(&'static str, TaskId)> {
     let hash = hash(task);
     let shard = shard(hash);

@@ -1,8 +1,9 @@
-//! Asks whose answer comes in time, or not at all.
+//! Asks with a time limit.
 //!
-//! A deadline, which is a small separate task, stands between the asker and the asked actor. The
-//! question's [`Reply`] leads to it, and so does a message from its worker's timing wheel. The
-//! first of the two becomes the answer. The later one is dropped. So exactly one answer arrives.
+//! Each ask has a deadline, a small separate task between the asker and the asked actor. The
+//! [`Reply`] in the question leads to the deadline. The timing wheel of the worker also sends a
+//! message to the deadline when the time limit has passed. The deadline passes the first of these
+//! two messages to the asker and drops the second one. So the asker receives exactly one answer.
 //!
 //! ```text
 //!            question, with a Reply that leads to the deadline
@@ -14,8 +15,9 @@
 //!                              |  time is over, from the timing wheel
 //! ```
 //!
-//! The deadline lives in a pooled block, as the question and the answer do. It ends when the answer
-//! has arrived, or when the time is over and the [`Reply`] is gone.
+//! The deadline is allocated in a pooled block of memory, like the question and the answer. It is
+//! dropped when the answer has arrived, or when the time limit has passed and the [`Reply`] has
+//! been dropped.
 
 use std::fmt;
 use std::future::Future;
@@ -32,17 +34,18 @@ use crate::system::handle::Handle;
 
 /// A message to a deadline.
 enum Heard<R> {
-    /// The answer, or the notice that there will be none.
+    /// The answer, or an error if there is no answer.
     Answer(Result<R, NoReply>),
-    /// The time is over.
+    /// The time limit has passed.
     TimeOver,
 }
 
-/// The deadline of an actor's question `N`. Passes on the first result.
+/// The deadline of a question of type `N` from an actor.
 struct Deadline<N, R, G> {
-    /// Gives the answer to the waiting asker. `None` once the answer was given.
+    /// Sends the answer to the asker. `None` once the answer has been sent.
     give: Option<(G, Wait)>,
-    /// Timer that sends `TimeOver`. `None` once a turn that did not panic has cancelled it.
+    /// Timer that sends `TimeOver`. `None` once the timer has been cancelled by a turn that did not
+    /// panic.
     timer: Option<Timer>,
     types: PhantomData<fn(N, R)>,
 }
@@ -86,21 +89,22 @@ impl<N, R, G> Drop for Deadline<N, R, G> {
     }
 }
 
-/// A message to the deadline of a question from outside.
+/// A message to the deadline of a question that does not come from an actor.
 enum HeardOutside<R: 'static> {
-    /// The asker to answer. Arrives before anything else.
+    /// The reply that leads to the asker. This message arrives first.
     Asker(Reply<Result<R, NoReply>>),
     /// The answer, like [`Heard::Answer`].
     Answer(Result<R, NoReply>),
-    /// The time is over, like [`Heard::TimeOver`].
+    /// The time limit has passed, like [`Heard::TimeOver`].
     TimeOver,
 }
 
-/// The deadline of a question from outside. It cannot set a timer before its first turn.
+/// The deadline of a question that does not come from an actor. The timer can only be set in the
+/// first turn of the deadline.
 struct DeadlineOutside<R: 'static> {
     timeout: Duration,
     asked: TaskId,
-    /// `None` before the question, and once it was answered.
+    /// Reply that leads to the asker. `None` before the first message and after the answer.
     asker: Option<Reply<Result<R, NoReply>>>,
     timer: Option<Timer>,
 }
@@ -128,22 +132,24 @@ impl<R: Send + 'static> Task for DeadlineOutside<R> {
     }
 }
 
-/// Returns the reason why there was no answer in time.
+/// Returns the error for a question that was not answered in time.
 fn no_reply(circle: Option<Circle>) -> NoReply {
     circle.map_or(NoReply::TimedOut, NoReply::Circle)
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Asks another actor, like [`Context::ask`], and waits at most `timeout` for the answer.
-    /// Exactly one message arrives: the answer, or [`NoReply::TimedOut`], or [`NoReply::Dropped`]
-    /// in the cases of [`Context::ask`]. An answer that comes after the timeout is dropped.
+    /// Asks another actor, like [`Context::ask`], and waits at most `timeout` for the answer. This
+    /// actor receives exactly one message. It is created from the answer, from
+    /// [`NoReply::TimedOut`], or from [`NoReply::Dropped`] in the cases listed for
+    /// [`Context::ask`]. An answer that arrives after the timeout is dropped.
     ///
-    /// Actors that ask each other in a circle, and each hold their answer back for the other's,
-    /// wait forever with [`Context::ask`]. With timeouts, the circle ends at the actor with the
-    /// earliest deadline. This actor gets [`NoReply::Circle`], which names all actors in the circle
-    /// that asked with a timeout. The others then get their answers in turn.
+    /// If actors ask each other in a circle, and each delays its own answer until it has received
+    /// the other's, they wait forever with [`Context::ask`]. With timeouts, the circle is broken at
+    /// the earliest deadline. The actor with this deadline receives [`NoReply::Circle`], which
+    /// lists the actors in the circle that asked with a timeout. If that actor then answers, the
+    /// other actors receive their answers one after another.
     ///
-    /// The conversion runs on this actor's side, so it may capture values.
+    /// `convert` is called on the side of this actor, so it may capture any values.
     ///
     /// # Examples
     /// ```
@@ -229,12 +235,12 @@ impl<M: 'static> Context<'_, M> {
 }
 
 impl Handle {
-    /// Asks an actor, and waits at most `timeout` for the answer. A worker of this system keeps the
-    /// time, so the answer can be awaited in any executor. A plain thread can also wait for it.
+    /// Asks an actor with a time limit. The result can be awaited in any async runtime, because a
+    /// worker of this system provides the timer. A plain thread can block until the answer arrives.
     ///
-    /// The answer is [`NoReply::TimedOut`] once the time is over, or [`NoReply::Circle`] if the
-    /// asked actors wait for each other. It is [`NoReply::Dropped`] if the actor has stopped, if it
-    /// fails before it answers, or if the system ends.
+    /// After `timeout`, the answer is [`NoReply::TimedOut`], or [`NoReply::Circle`] if the asked
+    /// actors wait for each other. The answer is [`NoReply::Dropped`] if the actor has stopped, if
+    /// it fails before it answers, or if the system shuts down.
     ///
     /// # Examples
     /// ```
@@ -278,27 +284,28 @@ impl Handle {
     }
 }
 
-/// A question with a timeout under way, created by [`Handle::ask_within`]. Await its answer, or
-/// wait for it on a plain thread.
+/// A pending question with a time limit. Created by [`Handle::ask_within`]. Await it, or call
+/// [`AskWithin::wait`] on a plain thread.
 ///
-/// It can be dropped at any time.
+/// An ask can be dropped at any time.
 ///
 /// # Cancel safety
-/// An ask that is polled again later loses nothing. An ask that is dropped loses only its answer.
+/// This future is cancel safe: polling it later loses no answer. If it is dropped, only the answer
+/// is lost.
 #[must_use = "an ask that nobody waits for is a plain send"]
 pub struct AskWithin<R: 'static> {
-    /// The deadline's answer. `None` if the system had ended, so that there will be no answer.
+    /// The answer of the deadline. `None` if the system has shut down, so that there is no answer.
     ask: Option<Ask<Result<R, NoReply>>>,
 }
 
 impl<R: 'static> AskWithin<R> {
-    /// Waits for the answer. Parks the thread.
+    /// Blocks the thread until the answer arrives.
     ///
     /// # Errors
     /// - [`NoReply::TimedOut`] or [`NoReply::Circle`] if the answer did not arrive in time.
     /// - [`NoReply::Dropped`] if there is no answer.
-    /// - [`NoReply::OnWorker`] at once if called by an actor, whose worker might have to run the
-    ///   answer.
+    /// - [`NoReply::OnWorker`] immediately if called by an actor, because the actor's worker may
+    ///   have to run the actor that answers.
     pub fn wait(self) -> Result<R, NoReply> {
         match self.ask {
             Some(ask) => ask.wait().flatten(),

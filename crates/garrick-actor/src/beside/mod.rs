@@ -1,4 +1,4 @@
-//! State beside an actor, for those that were spawned with options.
+//! State that is stored next to an actor that was spawned with options.
 
 pub(crate) mod pipes;
 pub(crate) mod shelf;
@@ -9,23 +9,23 @@ use std::sync::Arc;
 use crate::failure::path::ActorPath;
 use pipes::Pipes;
 
-/// The state that [`With`](crate::extras::with::With) lends to the turns of its actor. An actor
-/// without options has none, and pays nothing for it.
+/// The state that [`With`](crate::extras::with::With) stores next to its actor and passes to the
+/// context of each turn. An actor without options has no such state.
 pub(crate) struct Beside {
     /// Path of the actor.
     pub(crate) path: Option<ActorPath>,
-    /// The state for options other than a name.
+    /// The state for all options except the name.
     pub(crate) more: Option<Box<More>>,
 }
 
-/// The state for options other than a name.
+/// The state for all options except the name.
 pub(crate) struct More {
     /// Maximum number of stashed messages, if it was set.
     pub(crate) stash: Option<usize>,
-    /// Change of the receive timeout by this turn. The context writes, the wrapper reads. `None`
-    /// for an actor without a receive timeout.
+    /// Change of the receive timeout that this turn has requested. The context writes it, and the
+    /// wrapper reads it. `None` for an actor without a receive timeout.
     pub(crate) patience: Option<Cell<Option<Patience>>>,
-    /// Futures under way, if the actor has its own limit. The context enters more.
+    /// Running futures and streams, if the actor has its own limit. The context adds new ones.
     pub(crate) pipes: Option<Arc<Pipes>>,
 }
 
@@ -35,19 +35,20 @@ impl Beside {
         self.more.as_ref()?.stash
     }
 
-    /// Returns the change of the receive timeout by this turn, if the actor has a receive timeout.
+    /// Returns the change of the receive timeout that this turn has requested. `None` for an actor
+    /// without a receive timeout.
     pub(crate) fn patience(&self) -> Option<&Cell<Option<Patience>>> {
         self.more.as_ref()?.patience.as_ref()
     }
 
-    /// Returns the actor's own futures under way, if it has its own limit.
+    /// Returns the running futures and streams, if the actor has its own limit.
     pub(crate) fn pipes(&self) -> Option<&Arc<Pipes>> {
         self.more.as_ref()?.pipes.as_ref()
     }
 }
 
 impl Drop for More {
-    /// Ends the futures that the actor leaves behind.
+    /// Cancels the futures and streams that still run when the actor is dropped.
     fn drop(&mut self) {
         if let Some(pipes) = &self.pipes {
             pipes.cancel();
@@ -55,11 +56,11 @@ impl Drop for More {
     }
 }
 
-/// The time that an actor waits for a message before it gets the timeout's message.
+/// The duration of a receive timeout.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Patience {
-    /// A number of nanoseconds, from this turn on.
+    /// A number of nanoseconds, counted from the current turn.
     For(u64),
-    /// No limit.
+    /// No timeout.
     Endless,
 }

@@ -1,4 +1,4 @@
-//! Work under way beside an actor: futures piped to it, and streams attached to it.
+//! Futures and streams that run concurrently with an actor and send their results to it.
 //!
 //! ```text
 //!   cx.pipe(future) --> a separate cell --- enter --> Pipes [ room: the limit  | under way ]
@@ -7,11 +7,12 @@
 //!                          '-- result, as a message --> actor --- its end, a restart
 //! ```
 //!
-//! An actor's cell has no place for them, and most actors never need one. So a table finds the
-//! [`Pipes`] of an actor by its [`TaskId`] while anything is under way. Every future keeps the
-//! pipes alive, and the last one removes the entry. An actor with its own limit brings its own
-//! pipes, which need no table. Cancelled pipes stay cancelled. After a restart the actor gets new
-//! ones, so work from before cannot enter there.
+//! Most actors have no such futures, so an actor's cell has no field for them. Instead, a global
+//! table maps the [`TaskId`] of an actor to its [`Pipes`] while any future or stream of the actor
+//! is running. Each future and stream keeps the [`Pipes`] alive, and the last one removes the
+//! entry. An actor with its own limit stores its [`Pipes`] itself, without the table. Once
+//! cancelled, [`Pipes`] accept no further futures. After a restart, the actor gets new [`Pipes`],
+//! so futures from before the restart cannot be added to them.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -20,39 +21,40 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 use garrick_sched::{Address, Room, TaskId, Watch};
 use indexmap::IndexMap;
 
-/// Default limit on the futures of one actor that are polled at once.
+/// Default maximum number of futures of one actor that are polled concurrently.
 pub(crate) const PIPES_MAX: usize = 64;
-/// Number of tables, each with its own lock.
+/// Number of shards of the table, each with its own lock.
 const SHARDS: usize = 16;
 
-/// A future or stream under way.
+/// A running future or stream.
 pub(crate) trait Cancel: Send + Sync {
-    /// Ends it.
+    /// Cancels the future or stream.
     fn cancel(&self);
 }
 
-/// The futures and streams under way.
+/// The running futures and streams.
 #[derive(Default)]
 struct Members {
-    /// Members by number, so in the order in which they came. Each enters itself and leaves.
+    /// Members, sorted by number and thus in the order in which they were added. Each member adds
+    /// and removes itself.
     cells: BTreeMap<u64, Arc<dyn Cancel>>,
-    /// Number of the last member.
+    /// Number of the member that was added last.
     last: u64,
-    /// Watch for the actor's end, once there is one.
+    /// Watch of the actor.
     watch: Option<Watch>,
-    /// True once a member has set up the watch.
+    /// True once a member has begun to set up the watch.
     is_watching: bool,
-    /// True once no more may enter.
+    /// True once no more members may be added.
     is_cancelled: bool,
 }
 
-/// The futures and streams that an actor has under way.
+/// The running futures and streams of an actor.
 pub(crate) struct Pipes {
-    /// Key in the table. `None` if the actor brought these pipes.
+    /// Key in the table. `None` if the actor has its own limit.
     owner: Option<TaskId>,
-    /// Places for the futures that are polled.
+    /// Places for futures. Only futures that have a place are polled.
     room: Arc<Room>,
-    /// Locked for moments only.
+    /// Members. The lock is only held for short periods.
     members: Mutex<Members>,
 }
 
@@ -81,12 +83,12 @@ impl Pipes {
         })
     }
 
-    /// Creates the pipes of an actor with its own limit.
+    /// Creates the `Pipes` of an actor with its own limit.
     pub(crate) fn limited(limit: usize) -> Arc<Self> {
         Self::new(None, limit)
     }
 
-    /// Returns the pipes of an actor without its own limit.
+    /// Returns the `Pipes` of an actor without its own limit.
     pub(crate) fn of(owner: TaskId) -> Arc<Self> {
         let mut shard = shard(owner);
         if let Some(pipes) = shard.get(&owner).and_then(Weak::upgrade) {
@@ -97,7 +99,7 @@ impl Pipes {
         pipes
     }
 
-    /// Ends everything that an actor has under way, because it has ended or is to be replaced.
+    /// Cancels all futures and streams of an actor that has stopped or is about to be replaced.
     pub(crate) fn cancel_of(owner: TaskId) {
         let pipes = shard(owner).swap_remove(&owner);
         if let Some(pipes) = pipes.and_then(|pipes| pipes.upgrade()) {
@@ -105,7 +107,7 @@ impl Pipes {
         }
     }
 
-    /// Ends everything under way, for good.
+    /// Cancels all futures and streams. No more can be added afterwards.
     pub(crate) fn cancel(&self) {
         let mut members = lock(&self.members);
         members.is_cancelled = true;
@@ -117,14 +119,14 @@ impl Pipes {
         }
     }
 
-    /// Returns true if the pipes were cancelled.
+    /// Returns true after [`Pipes::cancel`].
     pub(crate) fn is_cancelled(&self) -> bool {
         lock(&self.members).is_cancelled
     }
 
-    /// Enters a cell as under way. Returns `None` if no more may enter. If the second value is
-    /// true, the caller must commit the turn under way at once: the end of the actor is watched
-    /// from then on.
+    /// Adds a cell. Returns `None` if no more cells may be added. If the second value is true, this
+    /// call has set up the watch of the actor, and the caller must commit the current turn
+    /// immediately so that the watch takes effect.
     pub(crate) fn enter<M: Send + 'static>(
         self: &Arc<Self>,
         cell: Arc<dyn Cancel>,
@@ -149,7 +151,7 @@ impl Pipes {
         Some((entered, is_first))
     }
 
-    /// Watches the actor, whose end is the end of everything under way.
+    /// Watches the actor, so that all futures and streams are cancelled when it stops.
     fn watch<M: Send + 'static>(self: &Arc<Self>, actor: &Address<M>) {
         // The notice keeps nothing alive: the last cell under way is to end the pipes.
         let pipes = Arc::downgrade(self);
@@ -161,7 +163,7 @@ impl Pipes {
         lock(&self.members).watch = Some(watch);
     }
 
-    /// Returns the places for the futures that are polled.
+    /// Returns the places for futures that are polled.
     pub(crate) fn room(&self) -> &Arc<Room> {
         &self.room
     }
@@ -185,7 +187,7 @@ impl Drop for Pipes {
     }
 }
 
-/// A registration of a cell under way. Ends when it is dropped.
+/// Registration of a running cell. Dropping it removes the cell.
 pub(crate) struct Entered {
     pipes: Arc<Pipes>,
     number: u64,

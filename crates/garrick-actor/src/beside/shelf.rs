@@ -1,4 +1,4 @@
-//! Messages that an actor has stashed, and the changes that the turn under way makes to them.
+//! The stashed messages of an actor, and the changes that the current turn makes to them.
 //!
 //! ```text
 //!    kept:  [ oldest ............................ newest ]
@@ -12,18 +12,18 @@ use std::{fmt, mem};
 
 use crate::quiet::Several;
 
-/// The stash of an actor. Only the turns of that actor touch it.
+/// The stash of an actor. Only turns of this actor access it.
 pub(crate) struct Shelf<M> {
     kept: Several<VecDeque<M>>,
     capacity: usize,
-    /// Number of the newest messages that the turn under way has stashed.
+    /// Number of messages that the current turn has stashed. They are the newest ones.
     added: usize,
-    /// Number of the oldest messages that the turn under way has unstashed.
+    /// Number of messages that the current turn has unstashed. They are the oldest ones.
     released: usize,
 }
 
 impl<M> Shelf<M> {
-    /// Creates an empty shelf. Nothing is allocated yet.
+    /// Creates an empty shelf without an allocation.
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
             kept: Several::default(),
@@ -33,7 +33,8 @@ impl<M> Shelf<M> {
         }
     }
 
-    /// Returns the number of messages, without the unstashed ones.
+    /// Returns the number of stashed messages, not including those that the current turn has
+    /// unstashed.
     pub(crate) fn len(&self) -> usize {
         self.kept.len() - self.released
     }
@@ -48,7 +49,8 @@ impl<M> Shelf<M> {
         Ok(())
     }
 
-    /// Unstashes up to `count` of the oldest messages when the turn ends. Returns their number.
+    /// Unstashes at most `count` messages, oldest first, if the turn commits. Returns the number of
+    /// messages.
     pub(crate) fn release(&mut self, count: usize) -> usize {
         let count = count.min(self.len());
         self.released += count;
@@ -73,7 +75,7 @@ impl<M> Shelf<M> {
         self.kept.split_off(before).into()
     }
 
-    /// Takes all messages, also those that the turn under way has stashed.
+    /// Takes all messages, including those that the current turn has stashed.
     pub(crate) fn take_all(&mut self) -> Several<VecDeque<M>> {
         (self.added, self.released) = (0, 0);
         mem::take(&mut self.kept)

@@ -1,12 +1,13 @@
-//! The common part of actors behind a mailbox, for every kind of mailbox.
+//! The common part of all mailboxes that are implemented by a door in front of the actor.
 //!
 //! ```text
 //!   Address<M> --> door: Entrance --- Arrival ---> Behind [ Way | actor ]
 //!                     pass: admits and converts          arrive: picks the next message
 //! ```
 //!
-//! Every sender uses an [`Entrance`], on the sender's thread. A [`Way`] belongs to the actor. A
-//! message is handled under the address of the door, so the actor does not notice the mailbox.
+//! The senders share an [`Entrance`], which runs on the sender's thread. The [`Way`] belongs to the
+//! actor and runs in its turns. While the actor handles a message, [`Context::address`] returns the
+//! address of the door. So the actor does not notice the mailbox.
 
 use std::sync::{Arc, OnceLock};
 
@@ -20,7 +21,7 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::model::outcome::Outcome;
 
-/// The actor behind a door, once it is spawned.
+/// The address of the actor behind a door. It is set when the actor has been spawned.
 pub(super) struct Actual<N>(OnceLock<Address<N>>);
 
 impl<N: 'static> Actual<N> {
@@ -28,24 +29,24 @@ impl<N: 'static> Actual<N> {
         Self(OnceLock::new())
     }
 
-    /// Returns the actor's address. Waits for it if necessary: the actor itself has the door's
-    /// address when it starts, and can be a moment early.
+    /// Returns the actor's address. Blocks until the address is set, because the actor may use the
+    /// door just after its start, before the code that spawned it has set the address.
     pub(super) fn wait(&self) -> &Address<N> {
         self.0.wait()
     }
 }
 
-/// The front of an actor, shared by its senders.
+/// The senders' side of a mailbox.
 pub(super) trait Entrance: Send + Sync + 'static {
     /// Type of the messages that are sent.
     type Message: Send + 'static;
-    /// Type that the actor receives for a message.
+    /// Type into which a message is converted for the actor.
     type Arrival: Send + 'static;
 
-    /// Returns the actor.
+    /// Returns the address of the actor.
     fn actual(&self) -> &Actual<Self::Arrival>;
 
-    /// Sends a message, or returns it. `here` is the door's address.
+    /// Sends a message, or returns it if it cannot be sent. `here` is the door's address.
     fn pass(
         &self,
         message: Self::Message,
@@ -88,40 +89,42 @@ impl<E: Entrance> Door for Gate<E> {
         self.0.gauged()
     }
 
-    /// The gate keeps the actor alive, so that no other task gets the id. What is kept for an actor
-    /// by its id is found from all addresses, and not for the next gate in the same place.
+    /// Returns the id of the actor, so that state that is stored under this id, such as a stash, is
+    /// found through every address. The gate keeps the actor alive, so no other task can have the
+    /// same id. In contrast, the id of the gate could be reused by another gate.
     fn stands_for(&self) -> Option<TaskId> {
         Some(self.0.actual().wait().id())
     }
 }
 
-/// The result of an arrival.
+/// The action after an arrival.
 pub(super) enum Arrived<M> {
-    /// Handle this message, under that address.
+    /// Handle this message. The address is that of the door.
     Handle(M, Address<M>),
-    /// Handle no message now.
+    /// Handle no message in this turn.
     Done(Next),
 }
 
-/// Converts arrivals into the message that is handled next.
+/// The actor's side of a mailbox. Stores arrivals and chooses the message that is handled next.
 pub(super) trait Way<M: 'static>: Send + 'static {
     /// Type of the arrivals.
     type Arrival: Send + 'static;
 
-    /// Takes an arrival.
+    /// Processes an arrival.
     fn arrive(&mut self, arrival: Self::Arrival, cx: &mut Context<'_, Self::Arrival>)
     -> Arrived<M>;
 
-    /// Returns how many of the messages kept here are not counted yet, when the actor has ended.
-    /// Every arrival still to come is counted already, as a message that is not handled.
+    /// Returns the number of stored messages that must be counted as dead letters. Called when the
+    /// actor has stopped. A message with a pending arrival is not included, because the arrival
+    /// itself is counted.
     fn left(&mut self) -> usize {
         0
     }
 }
 
-/// The actor as the scheduler sees it.
+/// The actor together with its side of the mailbox. This is the actor that is actually spawned.
 struct Behind<A: Actor, W: Way<A::Msg>> {
-    /// `None` if the actor could not be spawned, and was returned.
+    /// `None` if the actor could not be spawned and was returned to the caller.
     actor: Option<A>,
     way: W,
     /// Address of the door, until the actor has started.
@@ -165,7 +168,7 @@ impl<A: Actor, W: Way<A::Msg>> Drop for Behind<A, W> {
     }
 }
 
-/// Spawns an actor behind an entrance, and creates the door.
+/// Spawns an actor behind an entrance, and returns the address of the door.
 pub(super) fn spawn<A, E, W>(
     ground: &impl Ground,
     entrance: &Arc<E>,

@@ -1,11 +1,12 @@
-//! A mailbox that keeps the newest messages.
+//! A bounded mailbox that drops the oldest message when it is full.
 //!
-//! Messages wait in a queue that senders and the actor share. So the sender of a message that
-//! exceeds the capacity can remove the oldest message. A plain thread queues its message at once,
-//! and sends the actor an order to look if none is under way. A turn's messages are staged, so the
-//! actor's own mailbox carries them, and they are queued when they arrive. For every message in the
-//! queue the actor sends itself an order to handle one. If that order's turn is undone, no other
-//! message is affected.
+//! Messages wait in a queue that the senders and the actor share. So a sender whose message exceeds
+//! the capacity can remove the oldest message. A plain thread adds its message to the queue
+//! immediately. It then sends the order `Look` to the actor, if no such order is pending. A message
+//! that is sent during a turn is staged. So it is sent through the actor's own mailbox and added to
+//! the queue when it arrives. For every message in the queue, the actor sends itself an order to
+//! handle one message. So each message is handled in a separate turn, and undoing a turn affects no
+//! other message.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -20,14 +21,15 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::quiet::{self, Several};
 
-/// Minimum capacity of the room for messages that turns have sent, until they are queued.
+/// Minimum capacity for messages in transit, which were sent during a turn and have not been added
+/// to the queue yet.
 const CARRIED_MIN: usize = 1024;
 
-/// A message to the actor behind the door, with the address of the door.
+/// A message to the actor behind the door. Each order contains the address of the door.
 pub(super) enum Order<M> {
-    /// A message that a turn has sent.
+    /// A message that was sent during a turn.
     Carried(M, Permit, Address<M>),
-    /// Look: there is something in the queue.
+    /// Notifies the actor that the queue is not empty.
     Look(Address<M>),
     /// Handle the oldest message in the queue.
     Handle(Address<M>),
@@ -35,16 +37,16 @@ pub(super) enum Order<M> {
 
 struct Waiting<M> {
     queue: VecDeque<(u64, M)>,
-    /// Number of the newest message. The sender that queues a message increments it.
+    /// Number of the newest message. The code that adds a message increments it.
     last: u64,
-    /// True once the actor has ended. No code reads the queue any more.
+    /// True once the actor has stopped. From then on, the queue is not read.
     is_over: bool,
-    /// True while an order to look is under way.
+    /// True while an order `Look` is pending.
     told: bool,
 }
 
-/// Senders' side of the mailbox. The actor does not share it: its address in here would keep it
-/// alive.
+/// Senders' side of the mailbox. The actor must not own this struct, because it contains the
+/// actor's address and would keep the actor alive.
 pub(super) struct Front<M> {
     actual: Actual<Order<M>>,
     shared: Arc<Shared<M>>,
@@ -55,7 +57,7 @@ struct Shared<M> {
     waiting: Mutex<Waiting<M>>,
     /// Maximum number of queued messages.
     capacity: usize,
-    /// Room for messages that turns have sent, until they are queued. Also counts dropped messages.
+    /// Room for messages in transit. Also counts dropped messages.
     carried: Arc<Room>,
 }
 
@@ -65,11 +67,11 @@ impl<M: Send + 'static> Shared<M> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a message. Returns true if an order to look is already under way, and records that
-    /// one is. Also returns the message's number.
+    /// Adds a message to the queue and records that an order `Look` is pending. Returns true if one
+    /// was pending already, and the number of the message.
     ///
     /// # Errors
-    /// Returns the message if the actor has ended.
+    /// Returns the message if the actor has stopped.
     fn put(&self, message: M) -> Result<(bool, u64), SendError<M>> {
         let mut waiting = self.lock();
         if waiting.is_over {
@@ -159,12 +161,12 @@ impl<M: Send + 'static> Entrance for Front<M> {
 /// The actor's side of the queue.
 struct Oldest<M> {
     shared: Arc<Shared<M>>,
-    /// Number of orders to handle a message that are under way.
+    /// Number of pending orders to handle a message.
     orders: usize,
 }
 
 impl<M: Send + 'static> Oldest<M> {
-    /// Ensures that there is an order for every message in the queue.
+    /// Sends orders so that there is one for every message in the queue.
     fn order(&mut self, front: &Address<M>, cx: &Context<'_, Order<M>>) -> Next {
         let waiting = {
             let mut waiting = self.shared.lock();

@@ -1,10 +1,12 @@
-//! Mailboxes: how many messages may wait for an actor, what happens on overflow, and which message
-//! comes next.
+//! Mailboxes. A mailbox determines how many messages may wait for an actor, what happens when it is
+//! full, and which message is handled next.
 //!
-//! An actor's own mailbox is unbounded. It is a chain of arrays that grow, so that a flood costs
-//! one store per message. A bound is part of the actor's cell: senders count the messages that they
-//! send, the actor those that it takes. Actors without a bound pay nothing. A door in front of the
-//! actor implements another order, and dropping the oldest message.
+//! By default, the mailbox of an actor is unbounded. It is a linked list of arrays of increasing
+//! size, so even a large number of messages costs one store per message. A bounded mailbox also has
+//! counters in the actor's cell: senders count the messages that they send, and the actor counts
+//! the messages that it takes. Unbounded mailboxes have no such cost. Mailboxes that order messages
+//! by rank or drop the oldest message are implemented by a [`door`](crate::door) in front of the
+//! actor.
 //!
 //! ```text
 //!              Address<M>
@@ -34,24 +36,26 @@ pub use sink::{AddressSink, SinkError};
 /// Capacity of the default mailbox of an I/O-bound actor.
 const IO_BOUND_CAPACITY: usize = 10_000;
 
-/// The policy for a message for which there is no room.
+/// The policy for a message that is sent to a full mailbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OnFull {
-    /// The sender waits: [`Address::send_async`] as a future, [`Address::send`] on a plain thread
-    /// by blocking it. A turn must not wait, so its message comes back as with [`OnFull::Fail`].
+    /// The sender waits until there is room. [`Address::send_async`] waits as a future, and
+    /// [`Address::send`] blocks the thread. A turn must not wait, so it gets the message back, as
+    /// with [`OnFull::Fail`].
     Wait,
     /// The message is returned to the sender.
     Fail,
-    /// The new message is dropped, and counted by [`Address::dropped`].
+    /// The new message is dropped. [`Address::dropped`] counts it.
     DropNewest,
-    /// The message that has waited longest is dropped instead, and counted. Messages sent in turns
-    /// are queued when the actor gets to them. Until then as many messages as the capacity, or
-    /// 1,024 if that is more, may be on their way. Beyond that the newest is dropped.
+    /// The oldest waiting message is dropped to make room for the new one. [`Address::dropped`]
+    /// counts it. A message that is sent during a turn is in transit until the actor adds it to the
+    /// queue. The number of messages in transit is limited to the capacity or to 1,024, whichever
+    /// is larger. Beyond this limit, new messages are dropped.
     DropOldest,
 }
 
-/// The error for a mailbox of capacity zero.
+/// Error returned when a mailbox with a capacity of zero is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CapacityError;
 
@@ -66,7 +70,7 @@ impl std::error::Error for CapacityError {}
 type Rank<M> = Arc<dyn Fn(&M) -> i64 + Send + Sync>;
 
 enum Kind<M> {
-    /// The mailbox that suits the workload of the sponsor.
+    /// The mailbox for the workload of the system or [`Local`](crate::Local) that runs the actor.
     Suited,
     Unbounded,
     Bounded {
@@ -76,7 +80,7 @@ enum Kind<M> {
     Priority(Rank<M>),
 }
 
-/// A kind of mailbox, to spawn an actor with.
+/// The mailbox of an actor that is about to be spawned.
 ///
 /// # Examples
 /// ```
@@ -103,7 +107,8 @@ pub struct Mailbox<M> {
 }
 
 impl<M> Mailbox<M> {
-    /// Creates an unbounded mailbox in the order of arrival, as actors have it by default.
+    /// Creates an unbounded mailbox that delivers messages in the order of arrival. Actors have
+    /// this mailbox by default.
     #[must_use]
     pub fn unbounded() -> Self {
         Self {
@@ -111,8 +116,8 @@ impl<M> Mailbox<M> {
         }
     }
 
-    /// Creates a mailbox in which at most `capacity` messages wait. Messages of turns that have not
-    /// committed yet are included.
+    /// Creates a mailbox for at most `capacity` messages, in the order of arrival. Messages that
+    /// are sent during a turn count even before the turn commits.
     ///
     /// # Errors
     /// Returns [`CapacityError`] if the capacity is zero.
@@ -125,9 +130,9 @@ impl<M> Mailbox<M> {
         })
     }
 
-    /// Creates an unbounded mailbox ordered by rank. The message of the highest rank is next. Among
-    /// messages of the same rank the first to arrive is next. A message costs two turns: one of
-    /// them sorts it in.
+    /// Creates an unbounded priority mailbox. The message with the highest rank is handled next.
+    /// Messages with the same rank are handled in the order of arrival. Each message costs two
+    /// turns: one to insert it into a heap and one to handle it.
     ///
     /// # Examples
     /// ```
@@ -157,7 +162,7 @@ impl<M> Mailbox<M> {
         }
     }
 
-    /// Creates the mailbox that suits a workload.
+    /// Creates the default mailbox for a workload.
     #[must_use]
     pub fn for_workload(workload: Workload) -> Self {
         match workload {
@@ -185,8 +190,8 @@ impl<M> fmt::Debug for Mailbox<M> {
     }
 }
 
-/// The mailbox that suits the workload of the sponsor that runs the actor. See
-/// [`Builder::workload`](crate::system::Builder::workload).
+/// Creates the default mailbox for the workload of the system that runs the actor.
+/// [`Builder::workload`](crate::system::Builder::workload) sets this workload.
 ///
 /// # Examples
 /// ```
@@ -218,7 +223,7 @@ fn workload(sponsor: &garrick_sched::Handle) -> Workload {
     sponsor.attachment().copied().unwrap_or(Workload::Mixed)
 }
 
-/// The bound of a mailbox in the order of arrival.
+/// The bound of a mailbox that delivers messages in the order of arrival.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Bound {
     pub(crate) capacity: usize,
@@ -241,10 +246,10 @@ impl Bound {
 }
 
 impl<M> Mailbox<M> {
-    /// Returns the bound of this mailbox, if it has one, for an actor on that sponsor.
+    /// Returns the bound of this mailbox, if it has one, for an actor on `sponsor`.
     ///
     /// # Errors
-    /// Fails for a mailbox that is not in the order of arrival, or drops the oldest message.
+    /// Fails for a mailbox that is ordered by rank or drops the oldest message.
     pub(crate) fn into_bound(self, sponsor: &garrick_sched::Handle) -> Result<Option<Bound>, ()> {
         match self.kind {
             Kind::Suited => Self::for_workload(workload(sponsor)).into_bound(sponsor),
@@ -257,10 +262,10 @@ impl<M> Mailbox<M> {
     }
 }
 
-/// Spawns an actor behind a mailbox.
+/// Spawns an actor with a mailbox.
 ///
 /// # Errors
-/// Returns the actor if the sponsor is ending.
+/// Returns the actor if the system is shutting down.
 pub(crate) fn spawn_at<A>(
     ground: &impl Ground,
     mailbox: Mailbox<A::Msg>,

@@ -1,8 +1,8 @@
-//! A mailbox ordered by rank.
+//! A priority mailbox, which is ordered by rank.
 //!
-//! Arriving messages are put into a heap. For each of them the actor sends itself a `Go`, which
-//! comes behind all messages that have arrived already. So when the actor takes the highest message
-//! out of the heap, all messages to compare it with are in the heap.
+//! When a message arrives, the actor inserts it into a heap and sends itself a `Go`. The `Go` waits
+//! behind all messages that have arrived before. So when the actor handles a `Go` and takes the
+//! message with the highest rank out of the heap, all of these messages are in the heap.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -19,9 +19,9 @@ use crate::quiet::Several;
 
 /// A message to the actor behind the door.
 enum Ranked<M> {
-    /// A message to be put into the heap, with the address of the door.
+    /// Insert the message into the heap. The address is that of the door.
     Put(M, Address<M>),
-    /// Handle the highest message.
+    /// Handle the message with the highest rank.
     Go,
 }
 
@@ -47,7 +47,7 @@ impl<M: Send + 'static> Entrance for Front<M> {
 /// A message in the heap.
 struct Entry<M> {
     rank: i64,
-    /// Number of messages that came before.
+    /// Number of messages that arrived before this one.
     number: u64,
     message: M,
     front: Address<M>,
@@ -79,11 +79,11 @@ impl<M> Ord for Entry<M> {
     }
 }
 
-/// The waiting messages.
+/// The actor's side of the mailbox, with the waiting messages.
 struct Highest<M> {
     rank: Rank<M>,
     heap: Several<BinaryHeap<Entry<M>>>,
-    /// Number of messages that have come so far.
+    /// Number of messages that have arrived so far.
     count: u64,
 }
 

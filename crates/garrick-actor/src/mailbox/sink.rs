@@ -1,4 +1,4 @@
-//! An address as a sink.
+//! Adapter from an address to a `Sink`.
 
 use std::fmt;
 use std::future::Future;
@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use futures_sink::Sink;
 use garrick_sched::{Address, Place as Permit, Room};
 
-/// The actor behind a sink has stopped.
+/// Error returned when the actor behind a sink has stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SinkError;
 
@@ -21,8 +21,9 @@ impl fmt::Display for SinkError {
 
 impl std::error::Error for SinkError {}
 
-/// An [`Address`] as a [`Sink`], with the back-pressure of its mailbox: it is not ready while the
-/// mailbox is full. Sent items need no flushing. An item is dropped if the actor has stopped.
+/// A [`Sink`] that sends its items to an [`Address`]. The sink applies the back-pressure of the
+/// mailbox: it is not ready while the mailbox is full. Items need no flushing. If the actor has
+/// stopped, items are dropped.
 ///
 /// # Examples
 /// ```
@@ -42,14 +43,14 @@ impl std::error::Error for SinkError {}
 pub struct AddressSink<M> {
     address: Address<M>,
     room: Option<Arc<Room>>,
-    /// The place for the next message.
+    /// The reserved place for the next message.
     place: Option<Permit>,
-    /// Future that waits for a place. Created when there is none for the first time.
+    /// Future that waits for a place. Created when no place is free.
     waiting: Option<Pin<Box<dyn Future<Output = Option<Permit>> + Send>>>,
 }
 
 impl<M: Send + 'static> AddressSink<M> {
-    /// Creates a sink into the mailbox of that address.
+    /// Creates a sink that sends to `address`.
     #[must_use]
     pub fn new(address: &Address<M>) -> Self {
         Self {

@@ -1,6 +1,6 @@
 //! The subscribers of a topic.
 
-use garrick_sched::Address;
+use garrick_sched::{Address, count_dead_letters};
 
 use super::sweep::Sweep;
 use crate::quiet;
@@ -50,8 +50,9 @@ impl<M: 'static> Subscribers<M> {
         self.roll.is_empty()
     }
 
-    /// Sends `message` to all subscribers, and removes those that have stopped. If its clone
-    /// panics, all stay.
+    /// Sends `message` to all subscribers, and removes those that have stopped. A subscriber whose
+    /// bounded mailbox is full misses the message, which counts as a dead letter. If the clone of
+    /// the message panics, all subscribers stay.
     pub(super) fn publish(&mut self, message: M)
     where
         M: Clone,
@@ -71,7 +72,10 @@ impl<M: 'static> Subscribers<M> {
                     // A panic of a refused message's destructor must not keep the others from
                     // getting theirs.
                     quiet::drop(refused);
-                    false
+                    // One whose bounded mailbox is full misses this message alone.
+                    let is_full = address.capacity().is_some() && !address.is_stopped();
+                    count_dead_letters(u64::from(is_full));
+                    is_full
                 }
             }
         });
@@ -98,5 +102,24 @@ mod tests {
             assert!(subscribers.roll.len() <= 64);
         }
         assert_eq!(subscribers.count(), 1);
+    }
+
+    #[test]
+    fn one_whose_mailbox_is_full_misses_a_message_and_stays() {
+        let local = Local::new().unwrap();
+        let mailbox = crate::mailbox::Mailbox::bounded(1, crate::mailbox::OnFull::Fail);
+        let narrow = local.actor(Nobody).mailbox(mailbox.unwrap()).spawn();
+        let mut subscribers = Subscribers::new();
+        subscribers.add(narrow.clone());
+        subscribers.publish(());
+        subscribers.publish(());
+        assert_eq!((subscribers.count(), narrow.waiting()), (1, Some(1)));
+        local.run();
+        subscribers.publish(());
+        assert_eq!(narrow.waiting(), Some(1));
+        narrow.stop();
+        local.run();
+        subscribers.publish(());
+        assert_eq!(subscribers.count(), 0);
     }
 }

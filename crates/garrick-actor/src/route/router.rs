@@ -56,7 +56,7 @@ pub enum RouterMsg<M: 'static> {
     Add(Address<M>),
     /// Adds a routee whose load is measured. Has no effect if the routee has been added already.
     AddMeasured(Address<M>, Load),
-    /// Removes a routee. It still handles the messages that it was sent before.
+    /// Removes a routee. The routee still handles the messages that were sent to it before.
     Remove(Address<M>),
     /// Applies a change in the listing of a receptionist to the routees.
     Follow(Listing<M>),
@@ -165,7 +165,7 @@ impl<M: Send + 'static> Router<M> {
         Ok(())
     }
 
-    /// Removes a routee. It still handles the messages that it was sent before.
+    /// Removes a routee. The routee still handles the messages that were sent to it before.
     ///
     /// # Errors
     /// Fails if the router is known to have stopped.

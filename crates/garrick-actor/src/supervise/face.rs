@@ -1,4 +1,4 @@
-//! The visible state of a tree, and how it is printed.
+//! The visible state of a tree and its printed form.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,13 +11,13 @@ use super::policy::Strategy;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ChildState {
-    /// The child is down: it waits for its start, or for its restart.
+    /// The child waits for its start or restart.
     Down,
     /// The child is being created and started.
     Starting,
     /// The child handles messages.
     Up,
-    /// The child has failed. Its actor is dropped as soon as its turn has come.
+    /// The child has failed. Its actor has not been dropped yet.
     Failed,
     /// The child is being stopped.
     Stopping,
@@ -35,20 +35,20 @@ impl fmt::Display for ChildState {
     }
 }
 
-/// The visible state of a child. Written by its supervisor, read by snapshots.
+/// The visible state of a child. The supervisor writes it, and snapshots read it.
 pub(super) struct ChildFace {
     pub(super) name: Arc<str>,
     pub(super) state: ChildState,
     pub(super) restarts: u64,
-    /// Visible state of the tree below, if the child is a supervisor.
+    /// Visible state of the child's own tree, if the child is a supervisor.
     pub(super) tree: Option<Arc<Mutex<Face>>>,
 }
 
-/// The visible state of a supervisor. Written by it, read by snapshots.
+/// The visible state of a supervisor. The supervisor writes it, and snapshots read it.
 pub(super) struct Face {
     pub(super) name: String,
     pub(super) strategy: Strategy,
-    /// Children by their numbers.
+    /// Children, with their numbers as keys.
     pub(super) children: BTreeMap<Id, ChildFace>,
 }
 
@@ -82,7 +82,7 @@ pub(super) fn look(face: &Arc<Mutex<Face>>) -> Snapshot {
     lock(face).snapshot()
 }
 
-/// The state of a tree at some moment. Prints as a tree.
+/// The state of a tree at a certain time. The `Display` implementation prints it as a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Snapshot {
@@ -94,7 +94,7 @@ pub struct Snapshot {
     pub children: Vec<SnapshotOf>,
 }
 
-/// The state of a child at some moment.
+/// The state of a child at a certain time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SnapshotOf {
@@ -102,7 +102,7 @@ pub struct SnapshotOf {
     pub name: String,
     /// State of the child.
     pub state: ChildState,
-    /// Number of restarts after a failure of the child, or after it stopped by itself.
+    /// Number of restarts because the child failed or stopped by itself.
     pub restarts: u64,
     /// Tree below the child, if it is a supervisor.
     pub tree: Option<Snapshot>,

@@ -1,4 +1,4 @@
-//! A child as its supervisor holds it, whatever its type.
+//! Children of any type, as stored by their supervisor.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,15 +8,15 @@ use super::face::Face;
 use super::note::{Id, Job, Note};
 use crate::model::actor::Actor;
 
-/// A child, as its supervisor sees it.
+/// A child of any type, as stored by its supervisor.
 pub(super) trait Member: Send {
-    /// Gives the child a job. The child reports the result.
+    /// Sends a job to the child. The child reports the result.
     fn job(&self, job: Job, turn: &Turn<'_, Note>);
 
-    /// Notifies the supervisor when the child has ended for good.
+    /// Watches the child, so that the supervisor is notified when the child has stopped for good.
     fn watch(&self, id: Id, turn: &Turn<'_, Note>) -> Watch;
 
-    /// Returns the visible state of the tree below the child, if it is a supervisor.
+    /// Returns the visible state of the child's own tree, if the child is a supervisor.
     fn tree(&self) -> Option<Arc<Mutex<Face>>>;
 }
 
@@ -24,7 +24,7 @@ pub(super) trait Member: Send {
 pub(super) struct Leaf<A: Actor> {
     pub(super) orders: Arc<Orders<Job>>,
     pub(super) front: Address<A::Msg>,
-    /// System on which it was started, if that is not its supervisor's.
+    /// System on which the child was spawned, if it differs from the system of the supervisor.
     pub(super) sponsor: Option<Handle>,
 }
 
@@ -73,7 +73,8 @@ impl Member for Branch {
 }
 
 impl<A: Actor> Drop for Leaf<A> {
-    /// Stops the front: no supervisor is left to drain held messages or to start the actor again.
+    /// Stops the front, because no supervisor is left that could drain held messages or restart the
+    /// actor.
     fn drop(&mut self) {
         self.front.stop();
     }

@@ -1,9 +1,11 @@
-//! Supervision: restarting actors that have failed.
+//! Supervision: supervisors restart actors that have failed.
 //!
-//! Modelled on Erlang/OTP's supervisors, with typed addresses that outlive restarts. A child keeps
-//! one cell for good, its `seat`. The actors that its factory makes sit there one after the
-//! other. The supervisor is an actor (`root`), whose `crew` keeps the order of stops and
-//! starts. It never waits, and no actor waits for it with a lock.
+//! This module is modelled on the supervisors of Erlang/OTP. In contrast to Erlang, addresses are
+//! typed and stay valid when an actor is restarted. Each child has one permanent cell, its `seat`.
+//! The factory of the child creates actors, and each new actor takes the seat of the previous one.
+//! The supervisor is an actor (`root`). Its `crew` determines the order in which children are
+//! stopped and started. The supervisor never blocks, and no actor waits for a lock of the
+//! supervisor.
 //!
 //! ```text
 //!   Tree --add, remove, stop--> root --order: begin, drain, halt--> front [ seat: actor ] <-- Address
@@ -11,11 +13,13 @@
 //!                                 '------ report: up, down, fault ----'
 //! ```
 //!
-//! - A child handles nothing from its failure to its restart. Messages are held back, in order.
-//! - An actor is dropped before the next one is created. A supervisor's children are stopped one by
-//!   one, latest first, before any of them is started again, in order.
-//! - The effects of a failed turn are undone before its supervisor decides. The message is dropped
-//!   with the turn.
+//! - From its failure to its restart, a child handles no messages. The messages are held back, in
+//!   order.
+//! - An actor is dropped before the next one is created. If a supervisor restarts several children,
+//!   it first stops all of them, one by one, in reverse order of starting. Then it starts them in
+//!   order.
+//! - The effects of a failed turn are undone before the supervisor decides. The message of the turn
+//!   is dropped.
 
 mod policy;
 

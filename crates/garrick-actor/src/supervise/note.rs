@@ -1,9 +1,10 @@
-//! Messages to a supervisor, and the desk for reports from turns that are undone.
+//! Messages to a supervisor, and the shared memory for reports from turns that are undone.
 //!
-//! A turn that fails without a panic is undone, and with it whatever it sends. But a question that
-//! such a turn answers is still answered, with [`NoReply::Dropped`](crate::NoReply::Dropped). So
-//! the report lies in a [`Desk`] that both know. An answer, given or refused, makes the supervisor
-//! look there.
+//! A turn that fails without a panic is undone, so the messages that it sends are discarded.
+//! However, a [`Reply`] that the turn answers still sends a message:
+//! [`NoReply::Dropped`](crate::NoReply::Dropped) instead of the answer. So the child stores its
+//! report in a [`Desk`] that it shares with its supervisor, and answers a reply that leads to the
+//! supervisor. With or without the answer, the supervisor is notified and reads the report.
 
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,68 +18,70 @@ use crate::failure::fault::Fault;
 /// The number of a child, in the order of starting.
 pub(super) type Id = u64;
 
-/// A job for a child, done in a separate turn.
+/// A job for a child. The child executes it in a separate turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Job {
     /// Create the actor and start it.
     Begin,
-    /// Handle the held messages, then let messages through.
+    /// Handle the held messages, then new messages.
     Drain,
-    /// Handle the held messages after a failure, then let messages through.
+    /// Handle the held messages after a failure, then new messages.
     Resume,
     /// Drop the actor, and hold messages back.
     Halt,
-    /// Drop the actor, at the end of its turn if it is running, and let no more messages through.
+    /// Drop the actor, after its current turn if it is running, and refuse further messages.
     Abandon,
-    /// End for good, behind the messages sent before.
+    /// Stop for good, after the messages that were sent before this job.
     End,
 }
 
-/// The result of a job, or an event at the child.
+/// The result of a job, or an event in the child.
 #[derive(Debug)]
 pub(super) enum Report {
-    /// The actor of that incarnation has started.
+    /// The actor of this incarnation has started.
     Up(u32),
-    /// The actor is dropped, or will be without the supervisor waiting for it.
+    /// The actor has been dropped, or will be dropped later without another report. The supervisor
+    /// need not wait for it.
     Down,
-    /// A turn that handled a held message was undone. The next message is to be handled.
+    /// A turn that handled a held message was undone. The supervisor must send another drain job.
     Undone,
-    /// The actor must not handle anything until the supervisor has decided. Carries the number of
-    /// the failed incarnation: this report and the report that the actor is dropped may come from
-    /// two workers, in any order.
+    /// The actor has failed or stopped, and handles no message until the supervisor has decided.
+    /// The number identifies the incarnation. It is necessary because different workers may send
+    /// this report and the report that the actor has been dropped, so the two may arrive in any
+    /// order.
     Fault(u32, Fault),
 }
 
 /// A message to a supervisor.
 pub(super) enum Note {
-    /// A report from the child of that number.
+    /// A report from the child with this number.
     Report(Id, Report),
-    /// A report lies on the desk.
+    /// A report has been stored on the desk.
     Look,
     /// Add a child.
     Add(Id, Policy, Box<dyn Member>),
-    /// Stop the first child of that name for good. The answer comes when that is done. It is true
-    /// if there was such a child.
+    /// Stop the first child with this name for good. The answer is sent after the child has
+    /// stopped. It is true if there was such a child.
     Remove(String, Reply<bool>),
-    /// The wait is over after which the plan of that number goes on.
+    /// The wait of the plan with this number is over.
     Due(u64),
-    /// The child of that number should have ended by now.
+    /// The time limit for the child with this number to stop has passed.
     Overdue(Id),
-    /// The child of that number has ended for good.
+    /// The child with this number has stopped for good.
     Ended(Id),
     /// A job from the parent.
     Parent(Job),
-    /// End the tree. The answer comes when it has ended.
+    /// Stop the tree. The answer is sent after the tree has stopped.
     Stop(Option<Reply<()>>),
 }
 
 /// State shared by a supervisor and its children.
 #[derive(Default)]
 struct Papers {
-    /// Reports of turns that were undone, oldest first. Written by children, taken by the
-    /// supervisor.
+    /// Reports of turns that were undone, oldest first. Children add reports, and the supervisor
+    /// takes them.
     reports: Vec<(Id, Report)>,
-    /// Number of the next child. Counted up by the code that adds one.
+    /// Number of the child that was added last. The code that adds a child increments it.
     next: Id,
 }
 
@@ -105,7 +108,7 @@ impl Desk {
     }
 }
 
-/// A child's line to its supervisor.
+/// A child's connection to its supervisor.
 #[derive(Clone)]
 pub(super) struct Line {
     pub(super) id: Id,
@@ -114,13 +117,13 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Reports from a turn that will commit, with the turn's other messages.
+    /// Sends a report in a turn that will commit, together with the turn's other messages.
     pub(super) fn report<M: 'static>(&self, turn: &Turn<'_, M>, report: Report) {
         // The send fails if the supervisor has ended. It does not need the report then.
         let _ = turn.send(&self.supervisor, Note::Report(self.id, report));
     }
 
-    /// Reports from a turn that will be undone.
+    /// Sends a report in a turn that will be undone.
     pub(super) fn report_all_the_same(&self, report: Report) {
         self.desk.papers().reports.push((self.id, report));
         Reply::<()>::to_task(self.supervisor.clone(), |_| Note::Look).send(());

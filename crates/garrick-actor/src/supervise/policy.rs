@@ -1,4 +1,5 @@
-//! Policies for children: which are restarted, when, and how they are stopped.
+//! Policies for children. A policy determines whether and when a child is restarted, and how it is
+//! stopped.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,67 +10,71 @@ use garrick_core::backoff::Backoff;
 use crate::failure::fault::Fault;
 use crate::quiet;
 
-/// Default time limit for a child that is stopped for good to handle the messages in its mailbox.
+/// Default time limit for a child to handle the messages in its mailbox when it is stopped for
+/// good.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// The set of children that are restarted when one child is to be restarted.
+/// The set of children that are restarted together with a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Strategy {
     /// Only the child.
     OneForOne,
     /// All children.
     OneForAll,
-    /// The child, and the children that were started after it.
+    /// The child and all children that were started after it.
     RestForOne,
 }
 
-/// The kinds of a child's end that lead to its restart.
+/// The cases in which a child is restarted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Restart {
-    /// Every end, also when the child stops by itself.
+    /// The child is restarted when it fails and when it stops by itself.
     #[default]
     Permanent,
-    /// A failure. A child that stops by itself has done its work, and is removed.
+    /// The child is restarted only when it fails. If it stops by itself, it is removed.
     Transient,
-    /// No end. The child is removed when it has ended, and also when a sibling's failure takes it
-    /// down.
+    /// The child is never restarted. It is removed when it fails, when it stops by itself, or when
+    /// it is stopped because a sibling is restarted.
     Temporary,
 }
 
 /// The reaction to a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Decision {
-    /// A new actor takes the failed actor's place, behind the same address. Messages in the mailbox
-    /// are kept for it. Counts against the supervisor's intensity.
+    /// A new actor replaces the failed actor, behind the same address. The new actor receives the
+    /// messages that wait in the mailbox. This decision counts as a restart for
+    /// [`Supervisor::intensity`](crate::supervise::Supervisor::intensity).
     Restart,
-    /// The actor goes on with its fields as the failure left them. A supervisor that gave up begins
-    /// again.
+    /// The failed actor continues. Its fields are not restored. If the child is a supervisor that
+    /// gave up, it starts its children again.
     Resume,
-    /// The child is dropped and removed. Messages that wait are dropped with it.
+    /// The child is dropped and removed. The messages that wait in its mailbox are dropped too.
     Stop,
     /// The supervisor stops all children and fails itself.
     Escalate,
 }
 
-/// The way in which a child is stopped for good: when it is removed, or with the tree.
+/// The way in which a child is stopped for good, either because it is removed or because the tree
+/// is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shutdown {
-    /// The child first handles the messages sent to it before, for at most this long.
+    /// The child first handles the messages that are already in its mailbox, for at most this
+    /// duration.
     Drain(Duration),
-    /// The child ends after the turn under way. Messages that wait are dropped.
+    /// The child stops after its current turn. The messages that wait in its mailbox are dropped.
     Now,
-    /// The child first handles the messages sent to it before, however long that takes.
+    /// The child first handles the messages that are already in its mailbox, without a time limit.
     DrainAll,
 }
 
 impl Default for Shutdown {
-    /// Returns a drain of five seconds.
+    /// Returns [`Shutdown::Drain`] with a limit of five seconds.
     fn default() -> Self {
         Self::Drain(DRAIN)
     }
 }
 
-/// A function that decides about a fault.
+/// A function that chooses the reaction to a fault.
 pub(crate) type Decider = Box<dyn Fn(&Fault) -> Decision + Send>;
 
 /// The supervisor's settings for a child, apart from its factory.
@@ -78,7 +83,7 @@ pub(crate) struct Policy {
     pub(crate) restart: Restart,
     pub(crate) shutdown: Shutdown,
     pub(crate) backoff: Backoff,
-    /// Decider. `None` restarts after every fault.
+    /// Decider. If this is `None`, the child is restarted after every fault.
     pub(crate) decider: Option<Decider>,
 }
 
@@ -93,7 +98,8 @@ impl Policy {
         }
     }
 
-    /// Turns a decision to resume into a restart, for an actor that cannot go on after a failure.
+    /// Converts each decision to resume into a decision to restart. Used for actors that cannot
+    /// continue after a failure.
     pub(crate) fn restart_instead_of_resuming(&mut self) {
         let decider = self.decider.take();
         self.decider = decider.map(|decider| -> Decider {
@@ -104,7 +110,7 @@ impl Policy {
         });
     }
 
-    /// Returns the decision about a fault.
+    /// Returns the reaction to a fault.
     pub(super) fn decide(&self, fault: &Fault) -> Decision {
         let decision = match (fault, &self.decider) {
             (Fault::Stopped, _) if self.restart == Restart::Permanent => Decision::Restart,
@@ -119,7 +125,7 @@ impl Policy {
         }
     }
 
-    /// Returns a restart, or a stop if the child is never restarted.
+    /// Returns `Restart`, or `Stop` if the child is never restarted.
     pub(super) fn restart(&self) -> Decision {
         match self.restart {
             Restart::Temporary => Decision::Stop,
@@ -139,29 +145,30 @@ impl fmt::Debug for Policy {
     }
 }
 
-/// Defines the setters of a policy for any type that has one.
+/// Defines setters for the fields of a policy, for a type that contains a policy.
 macro_rules! policy_setters {
     () => {
-        /// Sets which ends lead to a restart. [`Restart::Permanent`] by default.
+        /// Sets the cases in which the child is restarted. The default is [`Restart::Permanent`].
         pub fn restart(mut self, restart: Restart) -> Self {
             self.policy.restart = restart;
             self
         }
 
-        /// Sets how it is stopped for good. See [`Shutdown`] for the default.
+        /// Sets the way in which the child is stopped for good. An actor has the default of
+        /// [`Shutdown`]. A supervisor has [`Shutdown::DrainAll`] by default.
         pub fn shutdown(mut self, shutdown: Shutdown) -> Self {
             self.policy.shutdown = shutdown;
             self
         }
 
-        /// Sets the wait before a restart. No wait by default.
+        /// Sets the wait before a restart. By default, there is no wait.
         pub fn backoff(mut self, backoff: Backoff) -> Self {
             self.policy.backoff = backoff;
             self
         }
 
-        /// Sets the decider for failures. [`Decision::Restart`] by default. A decider that panics
-        /// decides to escalate.
+        /// Sets the function that chooses the reaction to a failure. The default reaction is
+        /// [`Decision::Restart`]. If the function panics, the reaction is [`Decision::Escalate`].
         pub fn decide(mut self, decider: impl Fn(&Fault) -> Decision + Send + 'static) -> Self {
             self.policy.decider = Some(Box::new(decider));
             self

@@ -1,4 +1,5 @@
-//! The supervisor: an actor that receives its children's reports and decides.
+//! The supervisor: an actor that receives the reports of its children and decides what happens to
+//! them.
 
 use std::mem;
 use std::panic::resume_unwind;
@@ -19,17 +20,17 @@ use crate::quiet;
 enum After {
     /// Fails with this reason.
     Escalate(String),
-    /// Reports to its parent, which has halted it.
+    /// Reports to its parent that it is down.
     Halted,
-    /// Ends.
+    /// Stops for good.
     Over,
 }
 
 /// The goal of a supervisor.
 enum Mode {
-    /// Keeps its children up.
+    /// Keeps its children running.
     Running,
-    /// Keeps its children down, until its parent begins it.
+    /// Keeps its children down until its parent starts it.
     Idle,
     /// Stops its children.
     Ending(After),
@@ -42,16 +43,16 @@ pub(super) struct Root {
     name: Arc<str>,
     intensity: Intensity,
     mode: Mode,
-    /// Line to the parent. `None` for the root of a tree.
+    /// Connection to the parent. `None` for the root of a tree.
     parent: Option<Line>,
-    /// Number of times that the parent has begun it.
+    /// Number of times that the parent has started this supervisor.
     incarnation: u32,
-    /// True while the parent expects a report when all children are up.
+    /// True if the supervisor must report to its parent when all children are up.
     owes_up: bool,
-    /// True if it is to end as soon as no child is being started. Messages sent to a child before
-    /// are then handled first.
+    /// True if the supervisor must stop as soon as no child is being started. So messages that were
+    /// sent to a child before the stop are handled first.
     is_stop_wanted: bool,
-    /// Replies to send when it has ended.
+    /// Replies to send when the supervisor has stopped.
     stoppers: Vec<Reply<()>>,
 }
 
@@ -150,7 +151,7 @@ impl Root {
         }
     }
 
-    /// Handles the fault of a child that is no longer up.
+    /// Handles the fault of a child that has failed or stopped.
     fn fault(&mut self, id: Id, fault: &Fault, turn: &Turn<'_, Note>) {
         // A supervisor that stops its children, for whatever reason, starts none of them.
         let is_to_be_stopped =
@@ -202,7 +203,7 @@ impl Root {
         self.crew.plan_end(id, starts);
     }
 
-    /// Stops for good the children that were waiting for starts to be over.
+    /// Stops the children whose stop for good was delayed by starts that are now over.
     fn see_off(&mut self) {
         let leaving = self.crew.take_leaving();
         leaving.into_iter().for_each(|id| self.doom(id));
@@ -223,7 +224,7 @@ impl Root {
         }
     }
 
-    /// Stops all children, to be started again later.
+    /// Stops all children so that they can be started again later.
     fn stop_all(&mut self) {
         self.owes_up = false;
         let all = self.crew.ids();
@@ -236,7 +237,7 @@ impl Root {
         self.crew.plan_end_of_all();
     }
 
-    /// Does a job for the parent.
+    /// Executes a job from the parent.
     fn obey(&mut self, job: Job, turn: &Turn<'_, Note>) {
         match job {
             // The supervisor ends for good. Its parent gets the notice of that, and waiting
@@ -271,7 +272,7 @@ impl Root {
         }
     }
 
-    /// Takes all steps that are possible now.
+    /// Executes all steps that are possible now.
     fn go_on(&mut self, turn: &Turn<'_, Note>) -> Flow {
         self.crew.go_on(turn);
         if self.is_stop_wanted || self.crew.is_leaving_any() {
@@ -292,7 +293,7 @@ impl Root {
         Flow::Continue
     }
 
-    /// Takes the next step after all children are stopped.
+    /// Executes the step that follows after all children have stopped.
     fn end(&mut self, after: After, turn: &Turn<'_, Note>) -> Flow {
         match after {
             After::Escalate(why) if self.parent.is_none() => resume_unwind(Box::new(why)),
@@ -318,8 +319,8 @@ impl Task for Root {
         self.go_on(turn)
     }
 
-    /// Returns false. Users send no notes, so notes left unread at a sudden end are no loss to
-    /// them.
+    /// Returns false. Users do not send notes, so notes that are not handled do not count as dead
+    /// letters.
     fn is_letter(_: &Note) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Creating supervisors, and operations on a running tree.
+//! Creation of supervisors, and operations on a running tree.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,20 +21,20 @@ use crate::mailbox::Bound;
 use crate::model::actor::Actor;
 use crate::system::handle::Handle;
 
-/// Default number of restarts within [`WITHIN`] that a supervisor allows.
+/// Default number of restarts that a supervisor allows within [`WITHIN`].
 const RESTARTS_MAX: usize = 3;
 /// Default period for [`RESTARTS_MAX`].
 const WITHIN: Duration = Duration::from_secs(5);
 
-/// The reason why no child or supervisor could be started.
+/// Error returned when a child or supervisor cannot be started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SuperviseError {
-    /// The system is shutting down, and takes no new actors.
+    /// The system is shutting down and accepts no new actors.
     SystemEnding,
-    /// The supervisor has ended.
+    /// The supervisor has stopped.
     SupervisorEnded,
-    /// The mailbox is one that only an unsupervised actor can have: it is ordered by rank, or drops
+    /// The mailbox is not supported for supervised actors, because it is ordered by rank or drops
     /// the oldest message.
     Mailbox,
 }
@@ -53,11 +53,12 @@ impl fmt::Display for SuperviseError {
 
 impl std::error::Error for SuperviseError {}
 
-/// Configures a supervisor: which children it restarts when one fails, and when it gives up.
+/// Builder of a supervisor. Configures which children are restarted when one of them fails, and
+/// when the supervisor gives up.
 ///
 /// The setters [`restart`](Supervisor::restart), [`shutdown`](Supervisor::shutdown),
-/// [`backoff`](Supervisor::backoff) and [`decide`](Supervisor::decide) configure how its parent
-/// treats it, if it is a child itself.
+/// [`backoff`](Supervisor::backoff) and [`decide`](Supervisor::decide) apply to a supervisor that
+/// is a child of another supervisor. They configure how the parent restarts and stops it.
 ///
 /// # Examples
 /// ```
@@ -114,8 +115,8 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// Creates a supervisor that gives up when it would have to restart for the fourth time within
-    /// 5 seconds.
+    /// Creates a builder. By default, the supervisor allows 3 restarts within 5 seconds, and gives
+    /// up instead of a fourth one.
     ///
     /// # Panics
     /// Panics if the name is empty, or contains `/`, `#` or a control character.
@@ -130,8 +131,8 @@ impl Supervisor {
         }
     }
 
-    /// Sets how many restarts it allows within a period. At one more it gives up: it stops its
-    /// children and fails.
+    /// Sets the number of restarts that the supervisor allows within a period. Instead of one more
+    /// restart, the supervisor gives up: it stops its children and fails.
     pub fn intensity(mut self, restarts_max: usize, within: Duration) -> Self {
         self.intensity = Intensity::new(restarts_max, within);
         self
@@ -139,8 +140,8 @@ impl Supervisor {
 
     policy_setters!();
 
-    /// Starts the supervisor as the root of a tree. It runs until it is stopped, gives up, or the
-    /// system ends. If it gives up, it fails like an unsupervised actor.
+    /// Starts the supervisor as the root of a tree. The supervisor runs until it is stopped, gives
+    /// up, or the system shuts down. If it gives up, it fails like an unsupervised actor.
     ///
     /// # Errors
     /// Returns [`SuperviseError::SystemEnding`] if the system is shutting down.
@@ -148,7 +149,8 @@ impl Supervisor {
         self.spawn_below(handle, None)
     }
 
-    /// Starts the supervisor as another child of `tree`. It is restarted with all of its children.
+    /// Starts the supervisor as a child of `tree`. When the supervisor is restarted, all of its
+    /// children are restarted too.
     ///
     /// # Errors
     /// Returns a [`SuperviseError`] if the supervisor cannot be started.
@@ -200,9 +202,10 @@ impl Supervisor {
     }
 }
 
-/// A running supervisor, with its children and the trees below them. Prints as a tree.
+/// Handle of a running supervisor. The `Display` implementation prints the supervisor and all
+/// children below it as a tree.
 ///
-/// The supervisor keeps running when this is dropped.
+/// Dropping the handle does not stop the supervisor.
 #[derive(Clone)]
 pub struct Tree {
     address: Address<Note>,
@@ -232,7 +235,7 @@ impl Tree {
         &self.path
     }
 
-    /// Creates the seat of another child, on that system.
+    /// Creates the seat of another child on the system `sponsor`.
     ///
     /// # Errors
     /// Returns a [`SuperviseError`] if the child cannot be spawned.
@@ -272,32 +275,34 @@ impl Tree {
         sent.map_err(|_| SuperviseError::SupervisorEnded)
     }
 
-    /// Stops the first child of that name for good, and removes it. The answer comes when that is
-    /// done. It is true if there was such a child.
+    /// Stops the first child with this name for good and removes it. The answer arrives after the
+    /// child has stopped. The answer is true if there was such a child.
     pub fn remove(&self, name: impl Into<String>) -> Ask<bool> {
         let name = name.into();
         self.address.ask(|reply| Note::Remove(name, reply))
     }
 
-    /// Stops all children for good, in reverse order of starting and each according to its
-    /// [`Shutdown`], then the supervisor itself. The answer comes when that is done. It is
-    /// [`NoReply::Dropped`](crate::NoReply::Dropped) if the supervisor had ended before.
+    /// Stops the supervisor. First, all children are stopped for good in reverse order of starting,
+    /// each according to its [`Shutdown`]. The answer arrives after the supervisor has stopped. The
+    /// answer is [`NoReply::Dropped`](crate::NoReply::Dropped) if the supervisor had stopped before
+    /// this call.
     pub fn stop(&self) -> Ask<()> {
         self.address.ask(|reply| Note::Stop(Some(reply)))
     }
 
-    /// Calls `notice` when the supervisor has ended, like [`Address::watch`].
+    /// Calls `notice` when the supervisor has stopped, like [`Address::watch`].
     pub fn watch(&self, notice: impl FnOnce(Ended) + Send + 'static) -> Watch {
         self.address.watch(notice)
     }
 
-    /// Returns true if the supervisor has ended. False may be out of date at once, true never is.
+    /// Returns true if the supervisor has stopped. Once this returns true, it always will. A false
+    /// result may be outdated immediately.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.address.is_stopped()
     }
 
-    /// Returns the state of the tree at this moment.
+    /// Returns the current state of the tree.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         face::look(&self.face)

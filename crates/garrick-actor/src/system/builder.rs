@@ -61,36 +61,37 @@ impl Builder {
         }
     }
 
-    /// Sets the system's name, which is also the beginning of its threads' names. `system` by
-    /// default.
+    /// Sets the name of the system. The names of its threads begin with this name. The default is
+    /// `system`.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Sets the number of threads that run actors. One for every core by default.
+    /// Sets the number of workers, each of which runs actors on a thread. The default is one for
+    /// each core.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
         self
     }
 
-    /// Pins the workers to these cores in rotation. Has no effect where the operating system cannot
-    /// pin.
+    /// Pins the workers to these cores. If there are more workers than cores, the cores are
+    /// assigned round-robin. Has no effect if the operating system does not support pinning.
     #[must_use]
     pub fn pin_to(mut self, cores: impl IntoIterator<Item = usize>) -> Self {
         self.cores = cores.into_iter().collect();
         self
     }
 
-    /// Sets the size of each worker's stack in bytes, from
+    /// Sets the stack size of each worker in bytes, from
     /// [`STACK_BYTES_MIN`](crate::system::STACK_BYTES_MIN) to
     /// [`STACK_BYTES_MAX`](crate::system::STACK_BYTES_MAX).
     ///
-    /// The default is that of the standard library's threads: 2 MiB, or the value of the
-    /// environment variable `RUST_MIN_STACK`. Handlers that recurse deeply need more. A stack
-    /// overflow ends the process. The operating system allocates the memory as it is touched. A
+    /// The default is that of the standard library: 2 MiB, or the value of the environment variable
+    /// `RUST_MIN_STACK`. Handlers with deep recursion need a larger stack. A stack overflow aborts
+    /// the process. The operating system allocates the memory on first access. A
     /// [`Local`](crate::Local) uses the stack of its thread.
     ///
     /// # Examples
@@ -118,16 +119,17 @@ impl Builder {
         self
     }
 
-    /// Allows a thread that waits in a [`Call`](crate::Call) to run the called actor if no worker
-    /// is awake to do so. True by default. A short call then wakes no thread, which makes it
-    /// several times as fast.
+    /// Sets whether a thread that waits in a [`Call`](crate::Call) may run the called actor itself
+    /// while no worker is awake. A short call then need not wake another thread, which makes it
+    /// several times as fast. The default is true.
     ///
-    /// The actor's handler then runs on the caller's thread, with that thread's name, stack,
-    /// thread-local values and, in an async runtime, its context. The caller's timeouts do not fire
-    /// meanwhile. After a visit of more than 20 us the next 64 calls to that worker go to its own
-    /// threads. After short visits up to 7 in a row are not timed. All calls go to the worker's own
-    /// threads if workers are [pinned](Builder::pin_to), have a [driver](Builder::driver), or have
-    /// a [configured stack size](Builder::stack_size).
+    /// In this case, the actor's handler runs on the caller's thread. It has the name, the stack
+    /// and the thread-local values of this thread, and the context of the async runtime if there is
+    /// one. While the handler runs, timeouts of the caller do not fire. The duration of such calls
+    /// is measured, except for up to 7 consecutive calls after short ones. If a call takes more
+    /// than 20 us, the next 64 calls to the same worker run on the worker's own threads. Calls
+    /// always run on the worker's own threads if the workers are [pinned](Builder::pin_to), have a
+    /// [driver](Builder::driver), or have a [configured stack size](Builder::stack_size).
     ///
     /// # Examples
     /// ```
@@ -141,10 +143,12 @@ impl Builder {
         self
     }
 
-    /// Sets how many turns can be in [`Context::blocking`](crate::Context::blocking) at once
-    /// without keeping a worker from other actors. 64 by default, at most
-    /// [`BLOCKING_THREADS_MAX`](crate::system::BLOCKING_THREADS_MAX). For each of these turns a
-    /// spare thread runs other actors. It is started when it is needed, and ends with the system.
+    /// Sets the maximum number of turns that can call
+    /// [`Context::blocking`](crate::Context::blocking) concurrently without blocking their workers.
+    /// The default is 64, and the maximum is
+    /// [`BLOCKING_THREADS_MAX`](crate::system::BLOCKING_THREADS_MAX). For each of these turns, a
+    /// spare thread runs the other actors of the worker. Spare threads are started on demand and
+    /// run until the system shuts down.
     ///
     /// # Examples
     /// ```
@@ -158,20 +162,22 @@ impl Builder {
         self
     }
 
-    /// Sets whether strangers are refused once the system has begun to shut down, in order or at
-    /// once. False by default.
+    /// Sets whether the system refuses messages from strangers once it has begun to shut down. The
+    /// default is false.
     ///
-    /// A stranger is a thread that runs no actors of this system: a thread of the application, of
-    /// another system or of an async runtime. Once [`System::shutdown`](crate::System::shutdown) or
-    /// another shutdown has begun, messages from strangers are refused with an error, as by an
-    /// actor that has stopped. Their asks get no answer. Messages accepted before are handled,
-    /// unless the system ends at once. The system's own actors can still send to each other, and
-    /// still get answers to their asks from strangers. So a shutdown in order ends soon, however
-    /// much strangers send. Without this setting, strangers can delay it for as long as they send.
+    /// A stranger is a thread that runs no actors of this system. It can be a thread of the
+    /// application, of another system or of an async runtime. Once
+    /// [`System::shutdown`](crate::System::shutdown) or any other shutdown has begun, messages from
+    /// strangers are refused with an error, as if the receiver had stopped. Asks from strangers get
+    /// no answer. Messages that were accepted before are still handled, unless the system is shut
+    /// down by [`System::shutdown_now`](crate::System::shutdown_now). Actors of the system can
+    /// still send messages to each other, and still receive answers from strangers. So a shutdown
+    /// completes soon, even if strangers keep sending. Without this setting, strangers can delay a
+    /// shutdown as long as they send messages.
     ///
-    /// With this setting, each message from outside a turn takes a lock for reading. Messages that
-    /// a turn of another system's actor staged before the shutdown began may still arrive, or
-    /// become dead letters.
+    /// With this setting, each message that is sent outside of a turn acquires a read lock. A
+    /// message that an actor of another system staged before the shutdown may still arrive, or may
+    /// become a dead letter.
     ///
     /// # Examples
     /// ```
@@ -190,48 +196,50 @@ impl Builder {
         self
     }
 
-    /// Sets the world in which the system lives. The real world by default.
+    /// Sets the [`World`](crate::system::World) of the system, which provides its clock, randomness
+    /// and threads. The default is [`RealWorld`](crate::system::RealWorld).
     #[must_use]
     pub fn world(mut self, world: Arc<dyn World>) -> Self {
         self.world = Some(world);
         self
     }
 
-    /// Enables counters for each type of actor, for [`Handle::sample`](crate::Handle::sample). Off
-    /// by default. The counters cost a few nanoseconds for each run of messages that an actor
-    /// handles without a break.
+    /// Sets whether the system has counters for each type of actor, which
+    /// [`Handle::sample`](crate::Handle::sample) returns. The default is false. The counters cost a
+    /// few nanoseconds for each batch of messages that an actor handles without interruption.
     #[must_use]
     pub fn probes(mut self, probes: bool) -> Self {
         self.probes = probes;
         self
     }
 
-    /// Sets the typical work of the actors. Mixed by default.
-    /// [`Mailbox::default`](crate::mailbox::Mailbox) chooses a mailbox by it.
+    /// Sets the typical workload of the actors, which determines the mailbox that
+    /// [`Mailbox::default`](crate::mailbox::Mailbox) creates. The default is [`Workload::Mixed`].
     #[must_use]
     pub fn workload(mut self, workload: Workload) -> Self {
         self.workload = workload;
         self
     }
 
-    /// Sets the driver in which workers sleep. By default they park their threads. `garrick-tokio`
-    /// has a driver, so that actors can wait for tokio's events.
+    /// Sets the driver that idle workers wait in. By default, idle workers park their threads. With
+    /// the driver in `garrick-tokio`, actors can wait for tokio's timers and I/O.
     #[must_use]
     pub fn driver(mut self, drivers: impl Drivers + Send + 'static) -> Self {
         self.drivers = Some(Box::new(drivers));
         self
     }
 
-    /// Calls `reporter`, on the worker's thread, for every actor that ends in a panic, or by an
-    /// error that no supervisor took. The default prints a line to standard error. It names the
-    /// actor, by its path if it was given a name, and has the place and the message of the failure.
+    /// Sets the function that reports failures. It is called on the worker's thread when an actor
+    /// panics, or fails with an error and has no supervisor. By default, a line is printed to
+    /// standard error, with the name of the system, the type and path of the actor, and the message
+    /// of the failure.
     #[must_use]
     pub fn on_failure(mut self, reporter: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
         self.reporter = Some(Box::new(reporter));
         self
     }
 
-    /// Converts this into a builder of the scheduler.
+    /// Converts this builder into a builder of the scheduler.
     pub(crate) fn sponsor(self) -> garrick_sched::Builder {
         let reporter = self
             .reporter

@@ -1,4 +1,4 @@
-//! Spawning from anywhere.
+//! Handles for spawning from any thread or actor.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use garrick_sched::{Address, Sample, SendError, SpawnError, Task};
 
 use crate::model::context::Context;
 
-/// Spawns actors on a [`System`](crate::System) or a [`Local`](crate::Local), from anywhere. A
-/// handle does not keep the system running.
+/// Handle of a [`System`](crate::System) or a [`Local`](crate::Local). Spawns actors from any
+/// thread or actor. A handle does not keep the system running.
 #[derive(Clone)]
 pub struct Handle {
     handle: garrick_sched::Handle,
@@ -23,7 +23,7 @@ impl Handle {
         self.handle.clone()
     }
 
-    /// Spawns a task that is not an actor, for the modules above.
+    /// Spawns a task that is not an actor, for other modules of this crate.
     pub(crate) fn spawn_task<T>(&self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
     where
         T: Task + Send,
@@ -44,10 +44,10 @@ impl Handle {
         self.handle.workers()
     }
 
-    /// Returns the counters of the system: of its workers and, if it has
-    /// [`probes`](crate::system::Builder::probes), of its actors' types. The types of actors that
-    /// hold a worker now or block away from their workers are included. Sampling does not disturb
-    /// the workers.
+    /// Returns the counters of the system's workers. If [`probes`](crate::system::Builder::probes)
+    /// are enabled, also returns the counters of each type of actor. The sample also contains the
+    /// type of each actor that currently runs on a worker or is in [`Context::blocking`]. Sampling
+    /// does not disturb the workers.
     ///
     /// # Examples
     /// ```
@@ -75,7 +75,8 @@ impl Handle {
         self.handle.dead_letters()
     }
 
-    /// Returns the number of actors that ended in a panic, or by an error that no supervisor took.
+    /// Returns the number of failures so far: panics of actors, and errors of actors without a
+    /// supervisor.
     #[must_use]
     pub fn failures(&self) -> usize {
         self.handle.failures()
@@ -83,16 +84,18 @@ impl Handle {
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Returns the sponsor of this actor: a handle of the system that runs it.
+    /// Returns a handle of the sponsor, which is the system or [`Local`](crate::Local) that runs
+    /// this actor.
     #[must_use]
     pub fn sponsor(&self) -> Handle {
         Handle::new(self.turn().sponsor())
     }
 
-    /// Sends `msg` to `to`, which handles it on that sponsor and stays there. Messages sent to it
-    /// before are handled where it was. An actor that was spawned by
-    /// [`Local::spawn`](crate::Local::spawn) may not be `Send`, so it stays where it is. So does an
-    /// actor whose new sponsor has ended. Both still handle the message.
+    /// Moves the actor `to` to another sponsor and sends `msg` to it. The actor handles `msg` and
+    /// all later messages on `sponsor`. Messages that were sent before are handled by the old
+    /// sponsor. An actor that was spawned by [`Local::spawn`](crate::Local::spawn) is never moved,
+    /// because it may not be `Send`. An actor is not moved either if `sponsor` has shut down. In
+    /// both cases, the actor still handles `msg`.
     ///
     /// # Errors
     /// Returns the message if the actor is known to have stopped.

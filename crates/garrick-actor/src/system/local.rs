@@ -1,4 +1,4 @@
-//! The caller's thread as a system.
+//! A system that runs actors on the caller's thread.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use garrick_sched::{Address, Here, StartError, Task};
 use crate::system::builder::Builder;
 use crate::system::handle::Handle;
 
-/// Runs actors on the thread that created it, while that thread is in [`Local::run`]. The actors
-/// need not be `Send`. Dropping a `Local` ends it: actors are dropped, and messages still waiting
-/// become dead letters.
+/// A system that runs actors on the thread that created it, whenever this thread calls
+/// [`Local::run`]. The actors need not be `Send`. When a `Local` is dropped, its actors are
+/// dropped, and the messages that still wait become dead letters.
 ///
 /// # Examples
 /// ```
@@ -41,7 +41,7 @@ pub struct Local {
 }
 
 impl Local {
-    /// Creates a system on the calling thread. [`Builder::local`] creates a configured one.
+    /// Creates a system on the calling thread. Use [`Builder::local`] to configure it.
     ///
     /// # Errors
     /// Returns [`StartError::TooManyWorkers`] if there are too many workers.
@@ -49,18 +49,18 @@ impl Local {
         Builder::new().name("local").local()
     }
 
-    /// Spawns a task that is not an actor, for the modules above.
+    /// Spawns a task that is not an actor, for other modules of this crate.
     pub(crate) fn spawn_task<T: Task>(&self, task: T) -> Address<T::Message> {
         self.here.spawn(task)
     }
 
-    /// Returns a handle for spawning on this system from elsewhere.
+    /// Returns a handle for spawning on this system from any thread or actor.
     #[must_use]
     pub fn handle(&self) -> Handle {
         Handle::new(self.here.handle())
     }
 
-    /// Runs its actors until none of them has anything to handle.
+    /// Runs the actors until none of them has a message to handle.
     ///
     /// # Panics
     /// Panics if called by an actor.
@@ -69,9 +69,9 @@ impl Local {
         self.here.run();
     }
 
-    /// Runs the actors until `done` returns true. The thread sleeps while no actor has anything to
-    /// handle. The code that makes `done` true must send to one of the actors afterwards, or run in
-    /// an actor.
+    /// Runs the actors until `done` returns true. The thread sleeps while no actor has a message to
+    /// handle. The code that changes the result of `done` to true must run in one of the actors, or
+    /// must send a message to one of them afterwards.
     ///
     /// # Panics
     /// Panics if called by an actor.
@@ -80,10 +80,10 @@ impl Local {
         self.here.run_until(done);
     }
 
-    /// Runs the actors until `future` is ready. The thread sleeps while no actor has anything to
-    /// handle. Use this on the thread that runs the actors to wait for their answers.
-    /// [`Ask::wait`](crate::Ask::wait) would keep the actors from running, and returns an error
-    /// there.
+    /// Runs the actors until `future` completes. The thread sleeps while no actor has a message to
+    /// handle. Use this method to wait for answers on the thread that runs the actors.
+    /// [`Ask::wait`](crate::Ask::wait) would block the actors, so it returns an error on this
+    /// thread.
     ///
     /// # Panics
     /// Panics if called by an actor.

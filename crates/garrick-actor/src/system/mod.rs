@@ -1,4 +1,4 @@
-//! Systems, their builder, and handles to them.
+//! Systems, their builder, and their handles.
 
 pub(crate) mod workload;
 

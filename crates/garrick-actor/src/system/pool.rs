@@ -1,4 +1,4 @@
-//! A pool of threads as a system.
+//! A system that runs actors on a pool of threads.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,7 +8,8 @@ use garrick_sched::{Ending, Sponsor, StartError};
 use crate::system::builder::Builder;
 use crate::system::handle::Handle;
 
-/// Runs actors on its own threads. Dropping it calls [`System::shutdown_now`].
+/// A system that runs actors on its own threads. Dropping the system shuts it down, like
+/// [`System::shutdown_now`].
 ///
 /// # Examples
 /// ```
@@ -29,7 +30,7 @@ pub struct System {
 }
 
 impl System {
-    /// Creates a system with a worker for every core.
+    /// Creates a system with one worker for each core.
     ///
     /// # Errors
     /// Returns a [`StartError`] if the system cannot start.
@@ -37,7 +38,7 @@ impl System {
         Self::builder().start()
     }
 
-    /// Returns a builder for a configured system.
+    /// Returns a builder, which configures and creates a system.
     pub fn builder() -> Builder {
         Builder::new()
     }
@@ -46,8 +47,8 @@ impl System {
         &self.handle
     }
 
-    /// Returns a handle for spawning on this system from elsewhere. The handle does not keep the
-    /// system running.
+    /// Returns a handle for spawning on this system from any thread or actor. The handle does not
+    /// keep the system running.
     #[must_use]
     pub fn handle(&self) -> Handle {
         self.handle.clone()
@@ -59,37 +60,39 @@ impl System {
         self.handle.dead_letters()
     }
 
-    /// Returns the number of actors that ended in a panic, or by an error that no supervisor took.
+    /// Returns the number of failures so far: panics of actors, and errors of actors without a
+    /// supervisor.
     #[must_use]
     pub fn failures(&self) -> usize {
         self.handle.failures()
     }
 
-    /// Shuts the system down in order. Every message that was sent is handled, and every message
-    /// that results from it. Then all actors are dropped. Returns when the system's threads have
-    /// ended.
+    /// Shuts the system down gracefully. All messages that were sent are handled, including
+    /// messages that the actors send meanwhile. Then all actors are dropped. Returns when the
+    /// system's threads have exited.
     ///
-    /// Threads that run no actors of the system, and actors of other systems, can delay the end for
-    /// as long as they send, unless
-    /// [`Builder::refuse_strangers`](crate::system::Builder::refuse_strangers) was set.
+    /// Other threads and actors of other systems can delay the shutdown as long as they send
+    /// messages. [`Builder::refuse_strangers`](crate::system::Builder::refuse_strangers) prevents
+    /// this.
     ///
-    /// If called by an actor of this system, returns at once, and the system ends later.
+    /// If called by an actor of this system, returns immediately, and the system shuts down later.
     pub fn shutdown(self) {
         self.sponsor.shutdown();
     }
 
-    /// Shuts the system down after the turns under way. Messages not handled by then become dead
-    /// letters. Returns when the system's threads have ended, or at once if called by an actor of
-    /// this system.
+    /// Shuts the system down after the current turns. Messages that have not been handled become
+    /// dead letters. Returns when the system's threads have exited, or immediately if called by an
+    /// actor of this system.
     pub fn shutdown_now(self) {
         self.sponsor.shutdown_now();
     }
 
-    /// Shuts the system down in order, like [`System::shutdown`], for at most `limit`. Then shuts
-    /// it down after the turns under way, like [`System::shutdown_now`]. Returns when the system's
-    /// threads have ended.
+    /// Shuts the system down gracefully with a time limit. Starts like [`System::shutdown`]. If the
+    /// shutdown takes longer than `limit`, continues like [`System::shutdown_now`]. Returns when
+    /// the system's threads have exited.
     ///
-    /// If called by an actor of this system, returns None at once, and the system ends later.
+    /// If called by an actor of this system, returns `None` immediately, and the system shuts down
+    /// later.
     ///
     /// # Examples
     /// ```
@@ -111,11 +114,11 @@ impl System {
         self.sponsor.shutdown_within(limit)
     }
 
-    /// Begins a [`System::shutdown`], and returns at once. Dropping the system then waits for its
-    /// end.
+    /// Begins a shutdown like [`System::shutdown`], but returns immediately. If the system is
+    /// dropped afterwards, the drop waits until the shutdown is complete.
     ///
     /// # Examples
-    /// A shutdown in order, with a limit:
+    /// A graceful shutdown with a time limit:
     /// ```
     /// use std::{sync::Arc, thread};
     /// use garrick_actor::System;
@@ -133,13 +136,14 @@ impl System {
         self.sponsor.begin_shutdown();
     }
 
-    /// Begins a [`System::shutdown_now`], also during a shutdown in order, and returns at once.
+    /// Begins a shutdown like [`System::shutdown_now`], but returns immediately. Can also be called
+    /// while a graceful shutdown is in progress.
     pub fn begin_shutdown_now(&self) {
         self.sponsor.begin_shutdown_now();
     }
 
-    /// Waits for the end of the system, which another thread may begin. Returns at once if called
-    /// by an actor of this system.
+    /// Waits until the system has shut down. Another thread can begin the shutdown. Returns
+    /// immediately if called by an actor of this system.
     pub fn wait(&self) {
         self.sponsor.wait();
     }

@@ -1,13 +1,14 @@
-//! The typical work of actors, as far as it matters for their mailboxes.
+//! Workloads of actors, which determine their default mailboxes.
 
-/// The typical work of an actor. Chooses the default mailbox.
+/// The typical workload of an actor. Determines the actor's default mailbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Workload {
-    /// The actor waits for others. Its mailbox is bounded at 10,000, and senders wait.
+    /// The actor mostly waits for other actors or for I/O. Its mailbox has a capacity of 10,000
+    /// messages, and senders wait when it is full.
     IoBound,
-    /// The actor computes. Its mailbox is unbounded and chunked.
+    /// The actor mostly computes. Its mailbox is unbounded.
     CpuBound,
-    /// Neither. The mailbox is unbounded by default.
+    /// The actor does both. Its mailbox is unbounded.
     Mixed,
 }

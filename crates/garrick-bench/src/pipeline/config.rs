@@ -8,12 +8,13 @@ use garrick_flow::{CapacityError, ChannelSample, Failure, StartError};
 
 use super::Counts;
 
-/// Method by which the worker handles a batch.
+/// Method that the worker uses for a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Works from ring to ring, in place on both sides.
+    /// Maps directly from ring to ring, in place in both rings.
     ZeroCopy,
-    /// Copies out of the ring into a private buffer, and from there into the next ring.
+    /// Copies a batch from the ring into a private buffer, and maps it from there into the next
+    /// ring.
     DoubleBuffer,
 }
 
@@ -22,45 +23,45 @@ pub enum Mode {
 pub struct Config<'a> {
     /// Time between beats, in milliseconds.
     pub rate_ms: u64,
-    /// Number of beats that the run lasts.
+    /// Number of beats after which the run stops.
     pub beats: u64,
     /// Method of the worker.
     pub mode: Mode,
     /// Number of slots of each channel.
     pub capacity: usize,
-    /// Time limit in seconds, if the run is to end before the last beat.
+    /// Time limit in seconds, if the run is to stop before the last beat.
     pub seconds: Option<f64>,
     /// True if all stages share one thread.
     pub one_core: bool,
-    /// Ends the run in order when it becomes true.
+    /// Stops the run in order when it becomes true.
     pub stop: &'a AtomicBool,
 }
 
-/// Counts of a run in progress.
+/// Counts of a running pipeline.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// Time since the start.
     pub elapsed: Duration,
-    /// Numbers that the generator sent.
+    /// Count of numbers that the generator has sent.
     pub generated: u64,
-    /// Beats that the worker received.
+    /// Count of beats that the worker has received.
     pub heartbeats: u64,
     /// Counts of the logger.
     pub counts: Counts,
 }
 
-/// Counts of a run that has ended. In a run that ends in order, all counts of messages are equal.
+/// Counts of a run that has stopped. If the run stopped in order, all counts of messages are equal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Time from the start to the end of the last stage.
+    /// Time from the start until the last stage has ended.
     pub elapsed: Duration,
-    /// Numbers that the generator sent.
+    /// Count of numbers that the generator has sent.
     pub generated: u64,
-    /// Beats that the worker received.
+    /// Count of beats that the worker has received.
     pub heartbeats: u64,
-    /// Numbers that the worker took.
+    /// Count of numbers that the worker has taken.
     pub values: u64,
-    /// Messages that the worker sent.
+    /// Count of messages that the worker has sent.
     pub messages: u64,
     /// Counts of the logger.
     pub counts: Counts,
@@ -87,12 +88,12 @@ impl Config<'_> {
 }
 
 impl Totals {
-    /// Returns true if each stage counted the same.
+    /// Returns true if all stages counted the same number of messages.
     pub fn agree(&self) -> bool {
         [self.values, self.messages, self.counts.total()] == [self.generated; 3]
     }
 
-    /// Returns the messages per second through the whole pipeline.
+    /// Returns the number of messages per second through the whole pipeline.
     pub fn rate(&self) -> f64 {
         self.counts.total() as f64 / self.elapsed.as_secs_f64()
     }
@@ -129,12 +130,12 @@ impl Traffic {
     }
 }
 
-/// Reason why the pipeline did not run to its end.
+/// Reason why the pipeline did not complete.
 #[derive(Debug)]
 pub enum Error {
-    /// The capacity is impossible.
+    /// The capacity is not possible.
     Capacity(CapacityError),
-    /// The system gave no thread for a stage.
+    /// The system could not start a thread for a stage.
     Start(StartError),
     /// A stage failed.
     Stage(Failure),

@@ -1,4 +1,4 @@
-//! The work of the pipeline: names of numbers, and counts of the names.
+//! The work of the pipeline: it names numbers, and counts the names.
 
 /// Name of a number, in 16 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,13 +22,13 @@ enum Kind {
     Value,
 }
 
-/// Length of the cycle after which the names repeat.
+/// Length of the cycle in which the names repeat.
 const CYCLE: u64 = 15;
 
 /// `(2^64 - 1) / 15`, which is an integer.
 const FIFTEENTH: u64 = u64::MAX / CYCLE;
 
-/// Names of the numbers of a cycle, and of the first number of the next.
+/// Names of the numbers of a cycle, and of the first number of the next cycle.
 const KINDS: [Kind; 16] = {
     let mut kinds = [Kind::Value; 16];
     let mut number = 0;
@@ -45,14 +45,14 @@ const KINDS: [Kind; 16] = {
 };
 
 impl Message {
-    /// Returns the name of `number`, with a multiplication and a table lookup. Valid for numbers
-    /// below 2^60, which a count of a billion per second reaches in 36 years. A larger number may
-    /// get a wrong name.
+    /// Returns the name of `number`, with a multiplication and a table lookup. The result is
+    /// correct for numbers below 2^60, which a count of a billion per second reaches in 36 years.
+    /// For larger numbers it may be wrong.
     ///
-    /// The product of `15 q + r` and `FIFTEENTH` is, modulo 2^64, `r 2^60 + (r 2^60 - number) /
-    /// 15`. Below 2^60 the four upper bits of that are `r`, or 15 for multiples of 15 except 0.
-    /// Correct names for all numbers would take three more instructions, to a total of eleven, and
-    /// a sixth of a pipeline's time.
+    /// Modulo 2^64, the product of `15 q + r` and `FIFTEENTH` is `r 2^60 + (r 2^60 - number) / 15`.
+    /// If `number` is below 2^60, the four upper bits of that product are `r`, or 15 for multiples
+    /// of 15 except 0. Correct names for all numbers would take three more instructions, for a
+    /// total of eleven. A pipeline would take a sixth longer.
     #[inline(always)]
     pub fn of(number: u64) -> Self {
         debug_assert!(number < 1 << 60, "{number} is too large to be named");
@@ -79,7 +79,7 @@ impl Message {
 
 /// Number of bits of a field in a sum of all kinds.
 const FIELD_BITS: u32 = 16;
-/// Greatest number of messages with which no field overflows.
+/// Maximum number of messages for which no field overflows.
 const RUN_MAX: usize = u16::MAX as usize;
 
 /// Number of messages of each kind.
@@ -115,10 +115,11 @@ impl Counts {
     }
 }
 
-/// Returns the sum of the fields of all messages, without branches, and without overflow in a run.
+/// Returns the sum of the fields of all messages, without branches. No field overflows for up to
+/// [`RUN_MAX`] messages.
 ///
-/// The loop is unrolled by four by hand: with one message at a time each takes twice as long. Not
-/// inlined, so that the compiler assigns the same registers for every caller.
+/// The loop is unrolled by four by hand, since a loop over single messages takes twice as long. The
+/// function is not inlined, so that the compiler assigns the same registers for every caller.
 #[inline(never)]
 fn sum_of_fields(run: &[Message]) -> u64 {
     let (fours, rest) = run.as_chunks::<4>();

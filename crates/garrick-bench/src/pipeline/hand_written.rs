@@ -1,4 +1,5 @@
-//! Plain loops that do the pipeline's work over the same rings, as a comparison for the stages.
+//! Plain loops that perform the pipeline's work over the same rings, to compare them with the
+//! stages.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -7,17 +8,18 @@ use garrick_core::ring::{self, Consumer, Producer};
 
 use super::{Config, Counts, Message, Mode, Totals};
 
-/// Greatest size of a batch in the cache: the graph's choice for 512 KiB of second-level cache.
+/// Maximum size of a batch in bytes. A graph uses the same size for 512 KiB of second-level cache.
 const BATCH_BYTES_MAX: usize = 64 * 1024;
-/// Rounds between two readings of the clock.
+/// Number of rounds between two reads of the clock.
 const ROUNDS: u32 = 16;
 
-/// Does the pipeline's work in one loop, or in two on two threads: the first generates and names
-/// numbers, the second counts. The clock gives the number of beats.
+/// Performs the pipeline's work in one loop, or in two loops on two threads. The first loop
+/// generates and names numbers, and the second one counts. The number of beats is computed from the
+/// clock.
 ///
 /// # Panics
 ///
-/// Panics if the capacity is impossible.
+/// Panics if the capacity is not possible.
 pub fn hand_written(config: &Config<'_>) -> Totals {
     let (values_out, values) = ring::channel(config.capacity);
     let (messages_out, messages) = ring::channel(config.capacity);
@@ -81,7 +83,7 @@ impl Front {
         }
     }
 
-    /// Generates a batch. Then names as many numbers as there are and as have room.
+    /// Generates a batch. Then names as many numbers as are there and have room.
     #[inline]
     fn round(&mut self) -> usize {
         let next = self.generated;
@@ -112,7 +114,7 @@ impl Front {
             .push_iter(buffer[..count].iter().map(call))
     }
 
-    /// Names the remaining numbers, and returns how many were generated in total.
+    /// Names the remaining numbers, and returns the total number of generated numbers.
     fn finish(mut self) -> u64 {
         while self.values.readable() > 0 {
             if self.call() == 0 {
@@ -141,7 +143,7 @@ fn one_loop(
     (front.generated, counts)
 }
 
-/// Number of checks of an unready ring before the thread yields its core.
+/// Number of checks of a ring that is not ready before the thread yields its core.
 const SPINS_MAX: u32 = 1 << 10;
 
 /// Counts until the ring is finished. The loop waits for a whole batch. Otherwise the two threads

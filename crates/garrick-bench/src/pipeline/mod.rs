@@ -6,19 +6,19 @@
 //!   heartbeat --- beats -----+
 //! ```
 //!
-//! The generator sends 0, 1, 2, ... as fast as there is room. The worker gives each number its name
-//! ([`Message`]) and the logger counts the names. The heartbeat sends a beat every `rate_ms` and
-//! stops the graph after `beats` of them. Then the generator ends, the messages in flight drain,
-//! and the totals of all stages are equal.
+//! The generator sends 0, 1, 2, ... as fast as there is room. The worker converts each number into
+//! its name ([`Message`]), and the logger counts the names. The heartbeat sends a beat every
+//! `rate_ms`, and stops the graph after `beats` beats. Then the generator ends and the messages in
+//! flight are handled, so the totals of all stages are equal.
 //!
-//! In the original of this pipeline, each beat makes the worker take about a full channel, twice
-//! half of it. So the beats both pace and end the run: 30,000 beats of 2 ms are one minute, with
-//! 9.65 thousand million messages. Here the beats only measure the time, `beats * rate_ms` of it,
-//! and are counted. The worker works whenever there are numbers, so the figure is the throughput of
-//! the stages.
+//! In the original of this pipeline, each beat makes the worker take about the contents of a full
+//! channel, in two halves. So the beats determine the speed and the duration of the run. For
+//! example, 30,000 beats of 2 ms are one minute, with 9.65 thousand million messages. Here the
+//! beats are counted, and only limit the duration to `beats * rate_ms`. The worker works whenever
+//! there are numbers, so the result is the throughput of the stages.
 //!
-//! [`hand_written`] does the same work in plain loops over the same rings, with the same functions
-//! and batches. The difference between the two is the price of the stages.
+//! [`hand_written`] performs the same work in plain loops over the same rings, with the same
+//! functions and batches. The difference between the two is the cost of the stages.
 
 mod fizz_buzz;
 

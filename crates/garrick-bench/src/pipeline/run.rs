@@ -10,7 +10,7 @@ use super::{Config, Counts, Error, Mode, Snapshot, Totals, Traffic};
 
 /// Time between two progress reports, and between two checks for a stop.
 const TICK: Duration = Duration::from_millis(100);
-/// Greatest number of beats that may wait for the worker.
+/// Maximum number of beats that may wait for the worker.
 const BEATS_WAITING_MAX: usize = 1024;
 /// Indices of the channels, in the order of their creation.
 const VALUES: usize = 0;
@@ -19,7 +19,7 @@ const MESSAGES: usize = 2;
 /// Number of channels.
 const CHANNELS: usize = 3;
 
-/// Results of a pipeline that has ended.
+/// Results of a pipeline that has stopped.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// Totals of the stages.
@@ -28,8 +28,8 @@ pub struct Outcome {
     pub traffic: Vec<Traffic>,
 }
 
-/// Runs the pipeline to its end. Once it runs, passes its monitor to `watch`. Reports the progress
-/// to `progress` at regular intervals.
+/// Runs the pipeline until it stops. Passes its monitor to `watch` once it has started. Reports the
+/// progress to `progress` at regular intervals.
 ///
 /// # Errors
 ///
@@ -112,7 +112,7 @@ impl Fills {
 }
 
 /// Builds the graph, on one thread or on two. The logger has about as much work as all others
-/// together, so a third thread would only cost wake-ups.
+/// together, so a third thread would only add wake-ups.
 fn build(config: &Config<'_>) -> Result<(Graph, GroupReader<4>), Error> {
     let mut graph = Graph::new();
     let (output, values) = graph.channel(Slots::of(config.capacity).named("numbers"))?;

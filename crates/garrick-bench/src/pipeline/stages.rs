@@ -5,9 +5,10 @@ use garrick_flow::{Buffer, Cx, Receiver, Sender, Stage, Wait, Wiring, map_batch}
 
 use super::{Counts, Message};
 
-/// Part of its output that must be free before a stage with a full output resumes. This saves
-/// wake-ups, and makes longer runs between them. A stage without input is woken by the first batch.
-/// It is close behind then, and its sleep is so short that its thread need not leave the core.
+/// Divisor of the capacity: a stage with a full output waits until this part of the slots is free.
+/// So the stage is woken less often, and works longer each time. A stage with an empty input is
+/// woken by the first batch. It is close behind its sender then, and sleeps so briefly that its
+/// thread does not leave the core.
 const FREE_PART: usize = 4;
 
 /// Sends 0, 1, 2, ...
@@ -72,7 +73,7 @@ impl Stage for Heartbeat {
     }
 }
 
-/// Gives numbers their names.
+/// Converts numbers into their names.
 #[derive(Debug)]
 pub(super) struct Worker {
     pub(super) values: Receiver<u64>,
@@ -122,7 +123,7 @@ impl Stage for Worker {
     }
 }
 
-/// Counters of a [`Logger`], as a group: fizz, buzz, both, neither.
+/// Counters of a [`Logger`] as a group: fizz, buzz, both, neither.
 pub(super) type Log = Group<4>;
 
 /// Counts the names.

@@ -1,4 +1,4 @@
-//! The names of numbers, and whole runs whose totals agree.
+//! Tests of the names of numbers, and of whole runs, whose totals must be equal.
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::*;
@@ -17,7 +17,7 @@ fn config() -> Config<'static> {
     }
 }
 
-/// Counts the names of the first `total` numbers in the slow way.
+/// Counts the names of the first `total` numbers with a simple loop.
 fn counts_of(total: u64) -> Counts {
     let multiples = |of: u64| total.div_ceil(of);
     let fizz_buzz = multiples(15);
@@ -40,7 +40,7 @@ fn check(totals: &Totals) {
     assert_eq!(totals.counts, counts_of(totals.generated), "{totals:?}");
 }
 
-/// The largest number that has a name.
+/// Largest number that has a correct name.
 const LARGEST: u64 = (1 << 60) - 1;
 
 #[test]

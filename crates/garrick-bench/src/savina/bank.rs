@@ -1,4 +1,4 @@
-//! Bank transaction: a teller moves money between accounts. An account waits for the answer of the
+//! Bank transaction: a teller moves money between accounts. An account waits for the reply of the
 //! other account before it handles its next message.
 //!
 //! ```text
@@ -6,17 +6,17 @@
 //!           <-- done -------------             <-- done -------------
 //! ```
 //!
-//! The teller draws all transactions in one turn: i from the lower eight tenths, j above it, and an
-//! amount. Accounts cannot wait for one another in a circle, because each waits only for a higher
-//! one. An account is an [`AsyncActor`], whose messages wait while its handler awaits. The original
-//! blocks a thread or stashes.
+//! The teller draws all transactions in one turn. A transaction consists of i from the lower eight
+//! tenths of the accounts, j above i, and an amount. Accounts cannot wait for one another in a
+//! circle, because each account waits only for a higher one. An account is an [`AsyncActor`], whose
+//! messages wait while its handler awaits. The original blocks a thread or stashes messages.
 //!
-//! An amount is a thousand divided by a random number, as in the original, but here in whole
+//! An amount is a thousand divided by a random number, as in the original. Here amounts are whole
 //! millionths. The original's accounts start with such a large floating-point balance that no
 //! transaction changes it.
 //!
-//! Correct if each account ends with the balance that a plain loop over the generator gives it, and
-//! the sum of all balances is unchanged.
+//! The run is correct if each account has the same balance at the end as in a plain loop over the
+//! generator. The sum of all balances must be unchanged.
 
 use std::mem;
 
@@ -50,10 +50,10 @@ const QUICK: Size = Size {
     ..STANDARD
 };
 
-/// Initial balance of an account, in millionths: more than all transactions can take.
+/// Initial balance of an account, in millionths. It is larger than the sum of all transactions.
 const BALANCE: u64 = 1_000_000_000_000_000;
 
-/// Largest amount, in millionths.
+/// Maximum amount, in millionths.
 const AMOUNT_MAX: u64 = 1_000_000_000;
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
@@ -90,11 +90,11 @@ fn transactions(size: Size) -> impl FnMut() -> Transaction {
 /// Number of an account, and its balance.
 type Balance = (usize, u64);
 
-/// Orders the transactions.
+/// Requests the transactions.
 struct Teller {
     size: Size,
     accounts: Vec<Address<ToAccount>>,
-    /// Transactions that are done.
+    /// Number of transactions that are done.
     done: u64,
     /// Balances of the closed accounts.
     balances: Vec<Balance>,
@@ -105,13 +105,13 @@ struct Teller {
 enum ToTeller {
     /// Starts all transactions.
     Start,
-    /// Reports the end of a transaction.
+    /// Reports that a transaction is done.
     Done(std::result::Result<(), NoReply>),
     /// Reports the balance of a closed account.
     Closed(std::result::Result<Balance, NoReply>),
 }
 
-/// An account, whose handler awaits the other account.
+/// An account. Its handler awaits the other account.
 struct Account {
     id: usize,
     balance: u64,
@@ -119,11 +119,11 @@ struct Account {
 
 /// Messages of an [`Account`].
 enum ToAccount {
-    /// Takes this amount from the account, and deposits it in another.
+    /// Takes this amount from the account, and deposits it in the given account.
     Move(u64, Address<ToAccount>, Reply<()>),
     /// Adds this amount to the account.
     Deposit(u64, Reply<()>),
-    /// Asks for the balance, and ends the account.
+    /// Requests the balance, and stops the account.
     Close(Reply<Balance>),
 }
 

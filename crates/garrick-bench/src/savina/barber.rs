@@ -1,5 +1,5 @@
 //! Sleeping barber: customers wait in a room with a number of chairs. If all chairs are taken, a
-//! customer leaves and comes again.
+//! customer leaves and returns later.
 //!
 //! ```text
 //!   Factory: makes customers   -- Enter --> Room -- Enter --> Barber -- Start, Done --> Customer -- Done --> Factory
@@ -7,13 +7,13 @@
 //!        +-- Returned --- Customer <- Full -+  +---- Next ------+
 //! ```
 //!
-//! Creating a customer takes 10 to 1,009 random numbers, and so does cutting its hair. The
-//! original's factory creates all of them while it handles one message. In Garrick the messages of
-//! a turn are sent when the turn ends. So this factory creates one customer per turn and then sends
-//! itself a message, and the barber starts with the first customer.
+//! Creating a customer takes 10 to 1,009 random numbers, and so does a haircut. The original's
+//! factory creates all customers while it handles one message. In Garrick, the messages of a turn
+//! are sent after the turn. So this factory creates one customer per turn and then sends itself a
+//! message. In this way the barber can begin with the first customer at once.
 //!
-//! Correct if the barber has cut the hair of all customers and each customer has reported its end.
-//! The number of visits must be that of customers plus returns.
+//! The run is correct if the barber has cut the hair of all customers, and each customer has
+//! reported that it is done. The number of visits must be the sum of customers and returns.
 
 use std::collections::VecDeque;
 
@@ -34,12 +34,11 @@ pub(super) const BARBER: Scenario = Scenario {
 #[derive(Clone, Copy)]
 struct Size {
     customers: u64,
-    /// Number of customers that can wait at once.
+    /// Number of customers that can wait at the same time.
     chairs: usize,
-    /// Range of the random numbers that it takes to create a customer. The least number, 10, is
-    /// added.
+    /// Range of the random numbers that it takes to create a customer. The minimum, 10, is added.
     make_cost: u32,
-    /// Range of the random numbers that a haircut takes. The least number, 10, is added.
+    /// Range of the random numbers that a haircut takes. The minimum, 10, is added.
     cut_cost: u32,
 }
 
@@ -56,7 +55,7 @@ const QUICK: Size = Size {
     ..STANDARD
 };
 
-/// Least number of random numbers for a customer or a haircut.
+/// Minimum number of random numbers for a customer or a haircut.
 const COST_MIN: u32 = 10;
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
@@ -70,12 +69,12 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&BARBER, size, &params, barber)
 }
 
-/// Counts at the end of the run.
+/// Counts after the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Day {
     /// Number of haircuts.
     cuts: u64,
-    /// Number of customers that have reported their end.
+    /// Number of customers that have reported that they are done.
     done: u64,
     /// Number of times that a customer found no chair.
     returns: u64,
@@ -83,7 +82,7 @@ struct Day {
     visits: u64,
 }
 
-/// Creates customers, and sends those that found no chair in again.
+/// Creates customers. Customers that found no chair are sent to the room again.
 struct Factory {
     size: Size,
     room: Address<ToRoom>,
@@ -99,11 +98,11 @@ enum ToFactory {
     Make,
     /// Reports that this customer found no chair.
     Returned(Address<ToCustomer>),
-    /// Reports that a customer is served.
+    /// Reports that a customer is done.
     Done,
 }
 
-/// Comes to the barber for a haircut.
+/// A customer that wants a haircut.
 struct Customer {
     factory: Address<ToFactory>,
 }
@@ -114,9 +113,9 @@ enum ToCustomer {
     Full,
     /// Reports that there is a chair.
     Wait,
-    /// Reports the start of the haircut.
+    /// Reports that the haircut has begun.
     Start,
-    /// Reports the end of the haircut.
+    /// Reports that the haircut is done.
     Done,
 }
 
@@ -135,7 +134,7 @@ enum ToRoom {
     Enter(Address<ToCustomer>),
     /// Reports that the barber is free.
     Next,
-    /// Reports that all customers are served.
+    /// Reports that all customers are done.
     Exit(Day),
 }
 
@@ -149,9 +148,9 @@ struct Barber {
 
 /// Messages of a [`Barber`].
 enum ToBarber {
-    /// Asks for a haircut of this customer. The barber reports its end to the room.
+    /// Requests a haircut for this customer. When it is done, the barber notifies the room.
     Enter(Address<ToCustomer>, Address<ToRoom>),
-    /// Reports that no customer waits.
+    /// Reports that no customer is waiting.
     Sleep,
     Exit(Day),
 }

@@ -6,11 +6,11 @@
 //!            <-- Pong(81) -                  which sends the end to everybody when it has heard of all
 //! ```
 //!
-//! Each actor draws the target of a ping, sometimes itself, from its own generator with its number
-//! as the seed.
+//! Each actor draws the target of a ping from its own generator, which has the actor's number as
+//! its seed. The target may be the actor itself.
 //!
-//! Correct if each actor has sent its pings, and each pong came from the last target. Each actor
-//! must have answered as many pings as a plain loop over all generators draws it.
+//! The run is correct if each actor has sent its pings, and each pong came from the last target.
+//! Each actor must have answered as many pings as a plain loop over all generators draws for it.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(super) const BIG: Scenario = Scenario {
 /// Amount of work.
 #[derive(Clone, Copy)]
 struct Size {
-    /// Pings that each actor sends.
+    /// Number of pings that each actor sends.
     pings: u64,
     /// Number of actors.
     actors: u32,
@@ -60,11 +60,11 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 struct Tally {
     /// Number of the actor.
     id: u32,
-    /// Pings that the actor has sent.
+    /// Number of pings that the actor has sent.
     pings: u64,
-    /// Pings that the actor has answered.
+    /// Number of pings that the actor has answered.
     answered: u64,
-    /// Pongs that did not come from the last target.
+    /// Number of pongs that did not come from the last target.
     strays: u64,
 }
 
@@ -79,7 +79,7 @@ struct Pinger {
     random: Random,
     /// Target of the last ping.
     expected: Option<u32>,
-    /// All actors, including this one. Empty until the message with the neighbors.
+    /// All actors, including this one. Empty before the message with the neighbors.
     neighbors: Neighbors,
     sink: Address<ToSink>,
     reports: Reports<Tally>,
@@ -91,9 +91,9 @@ enum Message {
     Neighbors(Neighbors),
     /// Starts the first ping.
     Begin,
-    /// Asks for a pong to the actor of this number.
+    /// Requests a pong for the actor with this number.
     Ping(u32),
-    /// Reports that the actor of this number has answered.
+    /// Reports that the actor with this number has answered.
     Pong(u32),
     /// Reports that all actors are done.
     Exit,
@@ -101,7 +101,7 @@ enum Message {
 
 /// Waits until all actors are done.
 struct Sink {
-    /// Number of actors that are not done.
+    /// Number of actors that are not done yet.
     left: u32,
     neighbors: Neighbors,
 }
@@ -234,7 +234,7 @@ fn check(size: Size, tallies: &[Tally]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the number of pings that all generators draw for each actor.
+/// Returns, for each actor, how often the generators draw it as the target.
 fn drawn(size: Size) -> Vec<u64> {
     let mut drawn = vec![0; size.actors as usize];
     for id in 0..size.actors {

@@ -1,19 +1,19 @@
-//! Bounded buffer: producers and consumers, with an actor between them that is the buffer.
+//! Bounded buffer: producers and consumers, with an actor between them as the buffer.
 //!
 //! ```text
 //!   Producer 0 .. 39  -- Item --> Manager -- Item ----> Consumer 0 .. 39
 //!                     <- Produce -        <- Available -
 //! ```
 //!
-//! A producer makes an item on request. The next request comes as soon as the manager has room. The
-//! manager keeps fewer items than its size less one for each producer, because each producer may be
-//! at work on an item. A consumer that is done with an item reports that it is available.
+//! A producer produces an item on request. The next request comes as soon as the manager has room.
+//! Each producer may be producing an item, so the manager keeps fewer items than its size minus the
+//! number of producers. A consumer that has consumed an item reports that it is available.
 //!
-//! The work of making or consuming an item is a computation: [`worked_on`], which is 2,500 random
-//! numbers and logarithms at the standard cost of 25. That is nearly all of the time.
+//! Producing or consuming an item is a computation: [`worked_on`], which is 2,500 random numbers
+//! and logarithms at the standard cost of 25. It takes nearly all of the time.
 //!
-//! Correct if the producers have made what a plain loop makes, to the last bit, and the consumers
-//! have received exactly that.
+//! The run is correct if the producers have produced the same items as a plain loop, to the last
+//! bit, and the consumers have received exactly these items.
 
 use std::collections::VecDeque;
 
@@ -33,11 +33,11 @@ pub(super) const BOUNDED_BUFFER: Scenario = Scenario {
 /// Amount of work.
 #[derive(Clone, Copy)]
 struct Size {
-    /// Items that the buffer and the producers hold at once.
+    /// Number of items that the buffer and the producers hold at the same time.
     buffer: usize,
     producers: usize,
     consumers: usize,
-    /// Items of each producer.
+    /// Number of items of each producer.
     items: u64,
     /// Cost of producing an item.
     produce_cost: u32,
@@ -75,7 +75,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Share {
     items: u64,
-    /// Sum of the bits of all items: the same for every order of the items.
+    /// Sum of the bits of all items. It does not depend on the order of the items.
     bits: u64,
 }
 
@@ -93,7 +93,7 @@ impl Share {
     }
 }
 
-/// Report of an actor at its end.
+/// Report of an actor that is done.
 #[derive(Clone, Copy)]
 enum Report {
     Produced(Share),
@@ -103,13 +103,13 @@ enum Report {
 /// The buffer between producers and consumers.
 struct Manager {
     size: Size,
-    /// Items that no consumer has asked for yet.
+    /// Items that no consumer has requested yet.
     items: VecDeque<f64>,
     /// Producers that wait for room.
     producers: VecDeque<Address<Produce>>,
     /// Consumers that wait for an item.
     consumers: VecDeque<Address<Consume>>,
-    /// Producers that have ended.
+    /// Number of producers that are done.
     ended: usize,
     reports: Reports<Report>,
 }
@@ -118,16 +118,16 @@ struct Manager {
 enum ToManager {
     /// Passes an item and its producer.
     Item(f64, Address<Produce>),
-    /// Reports that this consumer is done with its item.
+    /// Reports that this consumer has consumed its item.
     Available(Address<Consume>),
-    /// Reports that a producer has made all of its items.
+    /// Reports that a producer has produced all of its items.
     ProducerEnded,
 }
 
-/// Makes items.
+/// Produces items.
 struct Producer {
     manager: Address<ToManager>,
-    /// Items still to be made.
+    /// Number of items still to be produced.
     left: u64,
     /// Last item.
     item: f64,
@@ -136,7 +136,7 @@ struct Producer {
     reports: Reports<Report>,
 }
 
-/// Asks for an item.
+/// Requests an item.
 struct Produce;
 
 /// Consumes items.
@@ -157,7 +157,8 @@ enum Consume {
 }
 
 impl Manager {
-    /// Takes an item and passes it to a waiting consumer. Its producer goes on if there is room.
+    /// Takes an item and passes it to a waiting consumer. If there is room, requests another item
+    /// from the producer.
     fn take(&mut self, item: f64, producer: Address<Produce>, cx: &Context<'_, ToManager>) -> Next {
         let passed_on = match self.consumers.pop_front() {
             Some(consumer) => cx.send(&consumer, Consume::Item(item)).is_ok(),
@@ -174,7 +175,8 @@ impl Manager {
         go_on(passed_on)
     }
 
-    /// Gives an item to a consumer that wants one. A waiting producer goes on.
+    /// Passes an item to a consumer that requests one. Then requests an item from a waiting
+    /// producer.
     fn give(&mut self, consumer: Address<Consume>, cx: &Context<'_, ToManager>) -> Next {
         let Some(item) = self.items.pop_front() else {
             self.consumers.push_back(consumer);
@@ -309,7 +311,7 @@ fn check(size: Size, reports: &[Report]) -> Result<()> {
     agree("bits of the items consumed", consumed.bits, produced.bits)
 }
 
-/// Returns the expected items of a producer: all producers make the same.
+/// Returns the expected items of a producer. All producers produce the same items.
 fn made_by_one(size: Size) -> Share {
     let mut share = Share::default();
     let mut item = 0.0;

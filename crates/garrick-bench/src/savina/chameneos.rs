@@ -1,4 +1,4 @@
-//! Chameneos: creatures that meet in pairs, in a mall with one place that all contend for.
+//! Chameneos: creatures that meet in pairs, in a mall with one place for which all compete.
 //!
 //! ```text
 //!   Creature A -- Meet(color, A) --> Mall: A waits
@@ -7,10 +7,10 @@
 //!   both go to the mall again, until it has seen enough meetings and sends everybody home
 //! ```
 //!
-//! Two creatures of the same color keep it. Two of different colors take the third color. A
-//! creature that is sent home fades, and reports the number of its meetings to the mall.
+//! Two creatures of the same color keep it. Two creatures of different colors take the third color.
+//! A creature that is sent home reports the number of its meetings to the mall.
 //!
-//! Correct if the creatures' meetings sum up to twice the number of meetings.
+//! The run is correct if the sum of the creatures' meetings is twice the number of meetings.
 
 use garrick::{Actor, Address, Context, Next};
 use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
@@ -62,7 +62,7 @@ enum Color {
 }
 
 impl Color {
-    /// Initial colors of the creatures, in turn.
+    /// Initial colors of the creatures, which are assigned round-robin.
     const FIRST: [Self; 3] = [Self::Red, Self::Yellow, Self::Blue];
 
     /// Returns the color of both creatures after a meeting.
@@ -80,22 +80,22 @@ impl Color {
 /// Place where creatures meet.
 struct Mall {
     size: Size,
-    /// Meetings still to come.
+    /// Number of meetings still to come.
     left: u64,
     /// Creature that waits for another one.
     waiting: Option<Address<ToCreature>>,
-    /// Number of creatures that went home.
+    /// Number of creatures that have gone home.
     faded: u64,
-    /// Number of meetings of the creatures that went home.
+    /// Number of meetings of the creatures that have gone home.
     met: u64,
     reports: Reports<u64>,
 }
 
 /// Messages of a [`Mall`].
 enum ToMall {
-    /// Reports that this creature wants to meet another.
+    /// Reports that this creature wants to meet another one.
     Meet(Color, Address<ToCreature>),
-    /// Reports that a creature went home, with the number of its meetings.
+    /// Reports that a creature has gone home, with the number of its meetings.
     Faded(u64),
 }
 
@@ -109,7 +109,7 @@ struct Creature {
 
 /// Messages of a [`Creature`].
 enum ToCreature {
-    /// Asks the creature to meet another, and to report the new color to it.
+    /// Requests the creature to meet another one, and to report the new color to it.
     Meet(Color, Address<ToCreature>),
     /// Reports the new color after a meeting.
     Changed(Color),
@@ -163,7 +163,7 @@ impl Actor for Mall {
 }
 
 impl Creature {
-    /// Records a meeting, and goes to the mall again.
+    /// Records a meeting, and sends the creature to the mall again.
     fn again(&mut self, color: Color, cx: &Context<'_, ToCreature>) -> Next {
         self.color = color;
         self.met += 1;

@@ -6,7 +6,7 @@
 //!             <---------------------------- the count -----
 //! ```
 //!
-//! Correct if the count is the number of increments.
+//! The run is correct if the count equals the number of increments.
 
 use garrick::{Actor, Address, Context, Next, NoReply, Reply};
 use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
@@ -41,7 +41,7 @@ struct Counter(u64);
 enum Count {
     /// Increments the count.
     Increment,
-    /// Asks for the count, and ends the counter.
+    /// Requests the count, and stops the counter.
     Retrieve(Reply<u64>),
 }
 

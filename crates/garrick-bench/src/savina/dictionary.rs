@@ -1,17 +1,17 @@
-//! Concurrent dictionary: many readers and a few writers of one map, which an actor keeps.
+//! Concurrent dictionary: many readers and a few writers of one map, which an actor owns.
 //!
 //! ```text
 //!   Worker 0 .. Worker 19  -- Read(key) or Write(key, value) -->  Dictionary     one open at a time for each worker
 //!                          <------------------------- value ----
 //! ```
 //!
-//! The map has a value for each number below 524,287 before the time begins. Each worker draws its
-//! requests from its own generator: a number below 100 selects read or write, then come key and
-//! value.
+//! The map has a value for each number below 524,287 before the measured time begins. Each worker
+//! draws its requests from its own generator. A number below 100 selects read or write, followed by
+//! key and value.
 //!
-//! Correct if each write was answered by the written value, and the workers have written as often
-//! as their generators require. Each value in the map at the end must be a written one, or the
-//! initial value if the key was never written.
+//! The run is correct if each write was answered with the written value. The number of writes must
+//! be the number that the workers' generators draw. Each value in the map at the end must be a
+//! value that was written, or the initial value if the key was never written.
 
 use std::collections::HashMap;
 use std::mem;
@@ -31,13 +31,13 @@ pub(super) const DICTIONARY: Scenario = Scenario {
 /// Amount of work.
 #[derive(Clone, Copy)]
 struct Size {
-    /// Number of workers that ask.
+    /// Number of workers that send requests.
     askers: u32,
-    /// Questions of each worker.
+    /// Number of requests of each worker.
     messages: u32,
-    /// Percentage of questions that write.
+    /// Percentage of requests that write.
     write_percent: u32,
-    /// Entries of the map.
+    /// Number of entries of the map.
     entries: u32,
 }
 
@@ -95,32 +95,32 @@ fn requests(size: Size, id: u32) -> impl FnMut() -> Request {
 struct Tally {
     reads: u64,
     writes: u64,
-    /// Writes that were not answered by the written value.
+    /// Number of writes that were not answered with the written value.
     wrong: u64,
 }
 
-/// Creates the workers, and waits for their ends.
+/// Creates the workers, and waits until they are done.
 struct Master {
     size: Size,
     dictionary: Address<ToDictionary>,
-    /// Workers that have ended.
+    /// Number of workers that are done.
     ended: u32,
-    /// Counts of the workers that have ended.
+    /// Counts of the workers that are done.
     tally: Tally,
 }
 
-/// Reports the end of a worker.
+/// Reports that a worker is done.
 struct Ended(Tally);
 
 /// Sends requests to the dictionary.
 struct Worker<F> {
     master: Address<Ended>,
     dictionary: Address<ToDictionary>,
-    /// Questions still to be asked.
+    /// Number of requests still to be sent.
     left: u32,
     /// Generator of the next request.
     next: F,
-    /// Value of the last write, if the last question was one.
+    /// Value of the last write, if the last request was a write.
     written: Option<u32>,
     tally: Tally,
 }
@@ -133,7 +133,7 @@ enum Work {
     Answer(std::result::Result<u32, NoReply>),
 }
 
-/// Keeps the map.
+/// Owns the map.
 struct Dictionary {
     map: Map,
     reports: Reports<(Tally, Map)>,
@@ -143,7 +143,7 @@ struct Dictionary {
 enum ToDictionary {
     Read(u32, Reply<u32>),
     Write(u32, u32, Reply<u32>),
-    /// Reports that all workers have ended, with their counts.
+    /// Reports that all workers are done, with their counts.
     End(Tally),
 }
 
@@ -181,7 +181,7 @@ impl Actor for Master {
 }
 
 impl<F: FnMut() -> Request> Worker<F> {
-    /// Sends the next request, or ends.
+    /// Sends the next request, or stops if there is none.
     fn go(&mut self, cx: &Context<'_, Work>) -> Next {
         if self.left == 0 {
             return end(cx.send(&self.master, Ended(self.tally)).is_ok());
@@ -288,7 +288,7 @@ fn check(size: Size, tally: Tally, map: &Map) -> Result<()> {
     Ok(())
 }
 
-/// Returns the values written for each key, by any worker.
+/// Returns the values that any worker writes, for each key.
 fn written(size: Size) -> HashMap<u32, Vec<u32>> {
     let mut written: HashMap<u32, Vec<u32>> = HashMap::new();
     for id in 0..size.askers {

@@ -1,4 +1,4 @@
-//! Fork-join, creation: many actors that each live for one message.
+//! Fork-join, creation: many actors that each handle one message.
 //!
 //! ```text
 //!   main  -- spawn, send -->  Worker: sin(37.2) squared, one off the latch, stop
@@ -6,11 +6,12 @@
 //!           ..
 //! ```
 //!
-//! The main thread creates the actors and sends, while the pool, if there is one, already works.
-//! The suite's harness waits on a latch that every actor counts down when it ends. This harness
-//! does the same.
+//! The main thread creates the actors and sends to them. If there is a pool, it already works
+//! meanwhile. The suite's harness waits on a latch that every actor counts down before it stops.
+//! This harness does the same.
 //!
-//! Correct if the latch has reached zero and each worker has computed the result of a plain call.
+//! The run is correct if the latch has reached zero, and each worker has computed the result of a
+//! plain call.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -44,14 +45,14 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     )
 }
 
-/// Counts down the workers, and reports when none is left.
+/// Counts down the workers, and reports when all are done.
 struct Latch {
-    /// Workers that are not done. Every worker subtracts itself at its end.
+    /// Number of workers that are not done. Every worker subtracts itself when it is done.
     left: AtomicU64,
-    /// Workers whose result was as expected. Every such worker adds itself, and the last worker
-    /// reads it.
+    /// Number of workers whose result was as expected. Every such worker adds itself. The last
+    /// worker reads the number.
     right: AtomicU64,
-    /// Channel that reports the number of right results. The last worker sends it.
+    /// Channel to which the last worker sends the number of right results.
     reports: Reports<u64>,
 }
 

@@ -4,9 +4,9 @@
 //!   main  -- one to each, in turn, 10,000 times -->  Worker 0 .. Worker 59: sin(37.2) squared for each message
 //! ```
 //!
-//! The main thread sends, while the pool, if there is one, already works.
+//! The main thread sends. If there is a pool, it already works meanwhile.
 //!
-//! Correct if each worker's sum of its results is that of a plain loop.
+//! The run is correct if the sum of each worker's results equals that of a plain loop.
 
 use garrick::{Actor, Context, Next};
 use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
@@ -23,7 +23,7 @@ pub(super) const FORK_JOIN_THROUGHPUT: Scenario = Scenario {
 /// Amount of work.
 #[derive(Clone, Copy)]
 struct Size {
-    /// Messages to each actor.
+    /// Number of messages to each actor.
     messages: u64,
     /// Number of actors.
     actors: u64,
@@ -50,7 +50,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 
 /// Computes once for each message.
 struct Worker {
-    /// Messages still to come.
+    /// Number of messages still to come.
     left: u64,
     /// Sum of the results.
     sum: f64,

@@ -1,18 +1,19 @@
-//! Logistic map: series of x' = r x (1 - x). The actor that holds x asks another for the next term,
-//! and waits.
+//! Logistic map: series of x' = r x (1 - x). The actor that owns x asks another actor for the next
+//! term, and waits for it.
 //!
 //! ```text
 //!   Master  -- Next, 25,000 times, then Tell -->  Series 0 .. 9  -- Compute(x) -->  Computer of its own rate
 //!           <------------------------- x -------                 <-- r x (1 - x) -
 //! ```
 //!
-//! The master sends all requests at once. So most messages of a series wait while it waits for an
-//! answer, and it must not start with the next one. The original blocks a thread or stashes. This
-//! one is an [`AsyncActor`], whose messages wait while its handler awaits.
+//! The master sends all requests at once. So most messages of a series wait while the series waits
+//! for a reply, and it must not begin with the next message. The original blocks a thread or
+//! stashes messages. Here a series is an [`AsyncActor`], whose messages wait while its handler
+//! awaits.
 //!
 //! Series i starts at 0.0025 i and has the rate 3.46 + 0.0025 i.
 //!
-//! Correct if each series ends with the last term of a plain loop, to the last bit.
+//! The run is correct if the last term of each series equals that of a plain loop, to the last bit.
 
 use std::mem;
 
@@ -31,7 +32,7 @@ pub(super) const LOGISTIC_MAP: Scenario = Scenario {
 /// Amount of work.
 #[derive(Clone, Copy)]
 struct Size {
-    /// Terms of each series.
+    /// Number of terms of each series.
     terms: u64,
     series: usize,
     /// Rate of the first series.
@@ -80,7 +81,7 @@ fn next_term(term: f64, rate: f64) -> f64 {
 /// Number of a series, and its last term.
 type Last = (usize, f64);
 
-/// Orders the computation of all series.
+/// Requests the terms of all series.
 struct Master {
     size: Size,
     series: Vec<Address<ToSeries>>,
@@ -97,7 +98,7 @@ enum ToMaster {
     Term(usize, f64),
 }
 
-/// A series, whose terms a computer computes.
+/// A series whose terms are computed by another actor.
 struct Series {
     id: usize,
     term: f64,
@@ -107,18 +108,18 @@ struct Series {
 
 /// Messages of a [`Series`].
 enum ToSeries {
-    /// Asks for the next term to be computed.
+    /// Requests the computation of the next term.
     Next,
-    /// Asks for the last term, and ends the series.
+    /// Requests the last term, and stops the series.
     Tell,
 }
 
-/// Computes terms of one rate.
+/// Computes terms with one rate.
 struct Computer {
     rate: f64,
 }
 
-/// Asks for the term after this one.
+/// Requests the term after this one.
 struct Compute(f64, Reply<f64>);
 
 impl Actor for Master {

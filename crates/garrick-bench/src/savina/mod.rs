@@ -1,9 +1,10 @@
-//! Savina: the micro and concurrency benchmarks of a suite for actor libraries, one file for each.
+//! Savina: the micro and concurrency benchmarks of a suite for actor libraries, with one file for
+//! each benchmark.
 //!
-//! Shams Imam and Vivek Sarkar, "Savina - An Actor Benchmark Suite", AGERE 2014. The parameters,
-//! the creation of actors and the flow of messages follow the sources of the suite for the JVM. The
-//! code is written as users of `garrick` would write it. Each page describes the computation
-//! besides sending, and the differences from the original.
+//! The source is Shams Imam and Vivek Sarkar, "Savina - An Actor Benchmark Suite", AGERE 2014. The
+//! parameters, the creation of actors and the flow of messages follow the sources of the suite for
+//! the JVM. The code is written as users of `garrick` would write it. Each page describes the
+//! computations, and the differences from the original.
 //!
 //! ```text
 //!   contenders -- size, workers --> run: Local or System -- makes, sends --> actors
@@ -11,12 +12,13 @@
 //!                 time, if right  <- check <---------------- reports ----------+
 //! ```
 //!
-//! Common to all benchmarks: one repetition is one whole run at the stated size. Its time begins
-//! before the first actor is created, and wall time ends with the last report. The original's time
-//! also includes the start and the end of the actor system. The original's actors must each stop
-//! themselves, so it sends a message for that to every actor at the end. Here the actors end with
-//! their system, and only actors that have to report get such a message. A wrong result is an
-//! error, and there is no figure.
+//! All benchmarks have some rules in common. One repetition is one whole run of the given size. Its
+//! time begins before the first actor is created, and wall time ends with the last report. The
+//! original's time also includes the start and the shutdown of the actor system.
+//!
+//! The original's actors must each stop themselves, so the original sends a message for that to
+//! every actor at the end. Here the actors stop with their system, and only actors that have to
+//! report receive such a message. A wrong result is an error, and no time is reported.
 
 mod run;
 mod work;
@@ -39,7 +41,7 @@ mod thread_ring;
 
 use garrick_measure::Scenario;
 
-/// All benchmarks: first those of a single mechanism, then those where many actors contend for
+/// All benchmarks. The first ones use a single mechanism. In the others, many actors compete for
 /// something.
 pub static SCENARIOS: &[Scenario] = &[
     ping_pong::PING_PONG,

@@ -1,4 +1,4 @@
-//! Dining philosophers, with an arbitrator that keeps the forks.
+//! Dining philosophers, with an arbitrator that manages the forks.
 //!
 //! ```text
 //!   Philosopher 0 .. 19  -- Hungry(number, own address) -->  Arbitrator: both forks free?
@@ -7,12 +7,12 @@
 //! ```
 //!
 //! A philosopher that is denied the forks asks again at once. A philosopher that has eaten returns
-//! the forks and sends itself a message to go on, for a number of rounds. The number of denials
-//! depends on the order of messages, and is part of the time.
+//! the forks and sends itself a message to continue, for a number of rounds. The number of denials
+//! depends on the order of messages. The time for denials is included.
 //!
-//! Correct if each philosopher has eaten once per round, and all forks lie on the table at the end.
-//! The arbitrator guarantees that two philosophers never share a fork: it fails if a fork is
-//! returned twice.
+//! The run is correct if each philosopher has eaten once per round, and all forks are on the table
+//! at the end. The arbitrator ensures that two philosophers never share a fork: it fails if a fork
+//! is returned twice.
 
 use std::mem;
 
@@ -33,7 +33,7 @@ pub(super) const PHILOSOPHERS: Scenario = Scenario {
 struct Size {
     /// Number of philosophers, and of forks.
     philosophers: u32,
-    /// Meals of each philosopher.
+    /// Number of meals of each philosopher.
     rounds: u64,
 }
 
@@ -56,33 +56,33 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&PHILOSOPHERS, size, &params, philosophers)
 }
 
-/// Counts at the end of the run.
+/// Counts after the run.
 #[derive(Debug, Clone, PartialEq)]
 struct Table {
-    /// Meals of each philosopher.
+    /// Number of meals of each philosopher.
     meals: Vec<u64>,
-    /// Forks that are not on the table.
+    /// Number of forks that are not on the table.
     taken: usize,
 }
 
-/// Keeps the forks, and grants or denies them.
+/// Manages the forks, and grants or denies them.
 struct Arbitrator {
-    /// True for each fork that is taken. Philosopher i uses fork i and the one behind it.
+    /// For each fork, true if it is taken. Philosopher i uses fork i and the next one.
     taken: Vec<bool>,
-    /// Meals of the philosophers that have ended.
+    /// Numbers of meals of the philosophers that are done.
     meals: Vec<u64>,
-    /// Number of philosophers that have not ended.
+    /// Number of philosophers that are not done.
     left: u32,
     reports: Reports<Table>,
 }
 
 /// Messages of an [`Arbitrator`].
 enum ToArbitrator {
-    /// Reports that the philosopher of this number wants to eat.
+    /// Reports that the philosopher with this number wants to eat.
     Hungry(u32, Address<ToPhilosopher>),
-    /// Reports that the philosopher of this number has eaten.
+    /// Reports that the philosopher with this number has eaten.
     Done(u32),
-    /// Reports that the philosopher of this number ends, with its number of meals.
+    /// Reports that the philosopher with this number is done, with its number of meals.
     Left(u32, u64),
 }
 
@@ -92,7 +92,7 @@ struct Philosopher {
     arbitrator: Address<ToArbitrator>,
     /// Total number of meals to eat.
     rounds: u64,
-    /// Meals so far.
+    /// Number of meals so far.
     meals: u64,
 }
 
@@ -107,12 +107,12 @@ enum ToPhilosopher {
 }
 
 impl Arbitrator {
-    /// Returns the forks of a philosopher.
+    /// Returns the numbers of a philosopher's forks.
     fn forks(&self, id: u32) -> [usize; 2] {
         [id as usize, (id as usize + 1) % self.taken.len()]
     }
 
-    /// Gives a philosopher both forks or none. Returns true if it got them.
+    /// Grants a philosopher both forks or none. Returns true if both were granted.
     fn give(&mut self, id: u32) -> bool {
         let forks = self.forks(id);
         let free = forks.iter().all(|fork| !self.taken[*fork]);

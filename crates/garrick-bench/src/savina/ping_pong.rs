@@ -6,7 +6,7 @@
 //!     |_| Next, to itself, before each ping but the first, which main asks for
 //! ```
 //!
-//! Correct if the pinger has received all pongs, and the ponger all pings.
+//! The run is correct if the pinger has received all pongs, and the ponger all pings.
 
 use garrick::{Actor, Address, Context, Next};
 use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
@@ -37,9 +37,9 @@ type Count = (&'static str, u64);
 struct Pinger {
     /// Actor that answers.
     ponger: Address<ToPonger>,
-    /// Pings still to be sent.
+    /// Number of pings still to be sent.
     left: u64,
-    /// Pongs so far.
+    /// Number of pongs received so far.
     pongs: u64,
     reports: Reports<Count>,
 }
@@ -54,14 +54,14 @@ enum ToPinger {
 
 /// Answers pings.
 struct Ponger {
-    /// Pings so far.
+    /// Number of pings received so far.
     pings: u64,
     reports: Reports<Count>,
 }
 
 /// Messages of a [`Ponger`].
 enum ToPonger {
-    /// Asks for a pong to this actor.
+    /// Requests a pong for this actor.
     Ping(Address<ToPinger>),
     /// Reports that no more pings will come.
     Stop,

@@ -1,12 +1,14 @@
-//! Runs a benchmark of the suite on one worker or on several, measures its time, and collects the
+//! Runs a benchmark of the suite on one or several workers, measures its time, and collects the
 //! reports of its actors.
 //!
-//! One worker is a [`Local`]: the thread that creates the actors also runs them, and its CPU time
-//! counts. Several workers are a [`System`]: the actors run on their own threads while the main
-//! thread still creates and sends, and the CPU time of the whole process counts. The time does not
-//! include the start of those threads. It includes the creation of the actors. Wall time ends with
-//! the last report, CPU time with the threads: for a thread that still runs, the operating system
-//! reports a value some milliseconds old, and the shortest of the benchmarks takes no longer.
+//! One worker is a [`Local`]. The thread that creates the actors also runs them, and its CPU time
+//! is measured. Several workers are a [`System`]. The actors run on their own threads while the
+//! main thread still creates and sends, and the CPU time of the whole process is measured.
+//!
+//! The time does not include the start of those threads. It includes the creation of the actors.
+//! Wall time ends with the last report. CPU time ends when the threads have exited. For a thread
+//! that still runs, the operating system reports a value that is some milliseconds old. The
+//! shortest of the benchmarks takes no longer than that.
 
 use std::fmt::Display;
 use std::sync::mpsc;
@@ -16,14 +18,15 @@ use garrick::{Handle, Local, Next, System};
 use garrick_measure::{Clock, Contender, Measured, Result, Scenario, Span, Stopwatch};
 use serde_json::Value;
 
-/// Numbers of workers that each benchmark is measured with.
+/// Numbers of workers for which each benchmark is measured.
 const WORKERS: [usize; 2] = [1, 2];
 
-/// Time without a report after which a benchmark counts as stuck. The longest takes some seconds.
+/// Time without a report after which a benchmark counts as stuck. The longest benchmark takes some
+/// seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Channel for the reports of actors, apart from all messages. The measuring thread reads them
-/// afterwards.
+/// Channel for the reports of actors, separate from all messages. The measuring thread reads the
+/// reports afterwards.
 pub(super) struct Reports<R>(mpsc::Sender<R>);
 
 impl<R> Reports<R> {
@@ -40,8 +43,8 @@ impl<R> Clone for Reports<R> {
     }
 }
 
-/// Returns the contenders for `scenario`: `run` at this size with one worker and with two. `params`
-/// are shown beside their figures, and an error contains the scenario's name.
+/// Returns the contenders for `scenario`, which run `run` at this size with one worker and with
+/// two. `params` are shown next to their figures. Errors contain the name of the scenario.
 pub(super) fn ours<S: Copy + 'static>(
     scenario: &Scenario,
     size: S,
@@ -62,11 +65,11 @@ pub(super) fn ours<S: Copy + 'static>(
     WORKERS.map(with).into()
 }
 
-/// Runs `begin`, which creates and starts the actors, and waits until they have reported `count`
-/// times. Returns the reports, and the time since the first actor was created.
+/// Runs `begin`, which creates and starts the actors. Waits until they have sent `count` reports.
+/// Returns the reports, and the time since the first actor was created.
 ///
 /// # Errors
-/// Passes on the error of `begin`. Fails if a report is missing, an actor failed or a message was
+/// Returns the error of `begin`. Fails if a report is missing, an actor failed, or a message was
 /// not handled.
 pub(super) fn run<R>(
     workers: usize,
@@ -126,7 +129,7 @@ fn on_a_pool<R>(
     Ok((came, Span { cpu, wall }))
 }
 
-/// Fails if an actor failed or a message was left.
+/// Fails if an actor failed or a message was not handled.
 fn all_well(on: &Handle) -> Result<()> {
     agree("actors that failed", on.failures(), 0)?;
     agree("messages that nobody handled", on.dead_letters(), 0)
@@ -135,7 +138,7 @@ fn all_well(on: &Handle) -> Result<()> {
 /// Compares a result with its expected value.
 ///
 /// # Errors
-/// Fails if they differ. The error names both values.
+/// Fails if they differ. The error contains both values.
 pub(super) fn agree<T: Copy + PartialEq + Display>(
     what: impl Display,
     found: T,
@@ -147,13 +150,14 @@ pub(super) fn agree<T: Copy + PartialEq + Display>(
     Err(format!("{what}: {found}, not {expected}").into())
 }
 
-/// Returns how an actor goes on after its sends: it continues if they went `well`. An actor whose
-/// partner is gone fails, which the run then reports.
+/// Returns how an actor continues after its sends. It continues if the sends went `well`. Otherwise
+/// the receiver has stopped, so the actor fails, and the run reports that.
 pub(super) fn go_on(well: bool) -> Next {
     if well { Next::Continue } else { Next::Fail }
 }
 
-/// Returns how an actor ends after its sends: it stops if they went `well`, else it fails.
+/// Returns how an actor finishes after its sends. It stops if the sends went `well`, and fails
+/// otherwise.
 pub(super) fn end(well: bool) -> Next {
     if well { Next::Stop } else { Next::Fail }
 }
@@ -170,7 +174,7 @@ pub(super) mod tests {
         checked.expect_err("it is wrong").to_string()
     }
 
-    /// Runs with no reports but those of `begin`. The run must fail.
+    /// Runs `begin`, and expects one report. The run must fail.
     #[track_caller]
     fn wrong(workers: usize, begin: fn(&Handle, &Reports<u32>) -> Result<()>) -> String {
         refused(run(workers, 1, begin).map(|_| ()))

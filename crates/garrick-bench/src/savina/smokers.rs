@@ -1,5 +1,5 @@
-//! Cigarette smokers: an arbiter lets one smoker after the other start, and does not wait for the
-//! end.
+//! Cigarette smokers: an arbiter lets the smokers start one after another, and does not wait until
+//! they have finished.
 //!
 //! ```text
 //!   Arbiter  -- StartSmoking(random numbers) -->  one of Smoker 0 .. 199, drawn
@@ -7,11 +7,12 @@
 //!                                                 Smoke, to itself: 10 to 1,009 random numbers
 //! ```
 //!
-//! The original's smoker reports its start, and then smokes within the same message. In Garrick the
-//! messages of a turn are sent when the turn ends. So this smoker smokes in a separate turn, and
-//! the arbiter goes on meanwhile.
+//! The original's smoker reports that it starts, and then smokes within the same message. In
+//! Garrick, the messages of a turn are sent after the turn. So this smoker smokes in a separate
+//! turn, and the arbiter continues meanwhile.
 //!
-//! Correct if every smoker has smoked as often, and as much, as the arbiter's generator draws it.
+//! The run is correct if every smoker has smoked as often, and as much, as the arbiter's generator
+//! draws for it.
 
 use garrick::{Actor, Address, Context, Next};
 use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
@@ -73,13 +74,13 @@ impl Smoked {
     }
 }
 
-/// Starts one smoker after the other.
+/// Starts the smokers one after another.
 struct Arbiter<F> {
     size: Size,
     /// Generator of the next smoker and its number of random numbers.
     next: F,
     smokers: Vec<Address<ToSmoker>>,
-    /// Rounds so far.
+    /// Number of rounds so far.
     rounds: u64,
     reports: Reports<(usize, Smoked)>,
 }
@@ -96,7 +97,7 @@ enum ToArbiter {
 struct Smoker {
     id: usize,
     arbiter: Address<ToArbiter>,
-    /// Cigarettes that are started and not finished.
+    /// Number of cigarettes that were started and are not finished.
     lit: u64,
     smoked: Smoked,
     reports: Reports<(usize, Smoked)>,
@@ -104,7 +105,7 @@ struct Smoker {
 
 /// Messages of a [`Smoker`].
 enum ToSmoker {
-    /// Starts a cigarette of this many random numbers.
+    /// Starts a cigarette that takes this many random numbers.
     StartSmoking(u32),
     /// Smokes the cigarette that was started.
     Smoke(u32),

@@ -1,18 +1,19 @@
-//! Concurrent sorted list: many workers search, some insert and a few ask for the length of one
-//! linked list, which an actor keeps.
+//! Concurrent sorted list: an actor owns one linked list. Many workers search it, some insert, and
+//! a few request its length.
 //!
 //! ```text
 //!   Worker 0 .. Worker 19  -- Contains(value), Insert(value) or Len -->  List    one open at a time for each worker
 //!                          <-------------------------------- answer --
 //! ```
 //!
-//! Each worker draws its requests from its own generator: a number below 100 selects the kind, then
-//! comes the value. The list is singly linked and is walked from its head for each question. At the
-//! end it holds all inserts, about 16,000, so the walks are nearly all of the time. A search stops
-//! at the first larger value, where the original's goes on.
+//! Each worker draws its requests from its own generator. A number below 100 selects the kind,
+//! followed by the value. The list is singly linked, and each request traverses it from its head.
+//! After the last insert it contains about 16,000 values, so traversing it takes nearly all of the
+//! time. A search stops at the first larger value, while the original's continues.
 //!
-//! Correct if the list at the end holds all inserted values, sorted. Each worker must have asked as
-//! often as its generator requires, and no worker may see a smaller length than before.
+//! The run is correct if the list finally contains all inserted values, sorted. Each worker must
+//! have sent as many requests as its generator draws, and no worker may receive a smaller length
+//! than before.
 
 use std::mem;
 
@@ -32,13 +33,13 @@ pub(super) const SORTED_LIST: Scenario = Scenario {
 /// Amount of work.
 #[derive(Clone, Copy)]
 struct Size {
-    /// Number of workers that ask.
+    /// Number of workers that send requests.
     askers: u32,
-    /// Questions of each worker.
+    /// Number of requests of each worker.
     messages: u32,
-    /// Percentage of questions that insert.
+    /// Percentage of requests that insert.
     write_percent: u32,
-    /// Percentage of questions for the length.
+    /// Percentage of requests for the length.
     len_percent: u32,
 }
 
@@ -138,28 +139,28 @@ struct Tally {
     searches: u64,
     inserts: u64,
     lengths: u64,
-    /// Lengths that were smaller than an earlier one.
+    /// Number of lengths that were smaller than an earlier one.
     shrunk: u64,
 }
 
-/// Creates the workers, and waits for their ends.
+/// Creates the workers, and waits until they are done.
 struct Master {
     size: Size,
     list: Address<ToList>,
-    /// Workers that have ended.
+    /// Number of workers that are done.
     ended: u32,
-    /// Counts of the workers that have ended.
+    /// Counts of the workers that are done.
     tally: Tally,
 }
 
-/// Reports the end of a worker.
+/// Reports that a worker is done.
 struct Ended(Tally);
 
 /// Sends requests to the list.
 struct Worker<F> {
     master: Address<Ended>,
     list: Address<ToList>,
-    /// Questions still to be asked.
+    /// Number of requests still to be sent.
     left: u32,
     /// Generator of the next request.
     next: F,
@@ -172,13 +173,13 @@ struct Worker<F> {
 enum Work {
     /// Starts the first request.
     Begin,
-    /// Reports the end of a search or an insert.
+    /// Reports that a search or an insert is done.
     Done(std::result::Result<bool, NoReply>),
     /// Passes the length of the list.
     Len(std::result::Result<u64, NoReply>),
 }
 
-/// Keeps the list.
+/// Owns the list.
 struct Keeper {
     list: Linked,
     reports: Reports<(Tally, Linked)>,
@@ -186,13 +187,13 @@ struct Keeper {
 
 /// Messages of a [`Keeper`].
 enum ToList {
-    /// Asks for a search of this value.
+    /// Requests a search for this value.
     Contains(u32, Reply<bool>),
-    /// Asks for an insert of this value.
+    /// Requests an insert of this value.
     Insert(u32, Reply<bool>),
-    /// Asks for the length.
+    /// Requests the length.
     Len(Reply<u64>),
-    /// Reports that all workers have ended, with their counts.
+    /// Reports that all workers are done, with their counts.
     End(Tally),
 }
 
@@ -230,7 +231,7 @@ impl Actor for Master {
 }
 
 impl<F: FnMut() -> Request> Worker<F> {
-    /// Sends the next request, or ends.
+    /// Sends the next request, or stops if there is none.
     fn go(&mut self, cx: &Context<'_, Work>) -> Next {
         if self.left == 0 {
             return end(cx.send(&self.master, Ended(self.tally)).is_ok());
@@ -331,7 +332,7 @@ fn check(size: Size, tally: Tally, list: &Linked) -> Result<()> {
     Ok(())
 }
 
-/// Returns the expected counts of all workers together, and the values that they insert.
+/// Returns the expected sum of all workers' counts, and the values that they insert.
 fn model(size: Size) -> (Tally, Vec<u32>) {
     let mut tally = Tally::default();
     let mut inserted = Vec::new();

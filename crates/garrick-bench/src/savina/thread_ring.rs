@@ -1,15 +1,14 @@
-//! Thread ring: one token that goes round among many actors, traditionally called a ring of
-//! threads.
+//! Thread ring: one token that goes round among many actors. The actors are traditionally threads.
 //!
 //! ```text
 //!   Member 0  -- Token(99,999) -->  Member 1  -- Token(99,998) -->  ..  Member 99  -->  Member 0  -->  ..
 //! ```
 //!
-//! The member that gets the token at zero sends the end instead, which goes round once and stops
-//! all members.
+//! The member that receives the token with zero hops left sends a stop message instead. That
+//! message goes round once and stops all members.
 //!
-//! Correct if all members together have had the token once for each hop and once from the main
-//! thread.
+//! The run is correct if all members together have received the token once for each hop, and once
+//! from the main thread.
 
 use garrick::{Actor, Address, Context, Next};
 use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
@@ -47,11 +46,11 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&THREAD_RING, size, &params, thread_ring)
 }
 
-/// Sends the token on.
+/// Passes the token on.
 struct Member {
-    /// Next member of the ring. `None` until the message with its address.
+    /// Next member of the ring. `None` before the message with its address.
     next: Option<Address<Message>>,
-    /// Tokens so far.
+    /// Number of tokens received so far.
     tokens: u64,
     /// Number of members of the ring.
     members: u64,
@@ -64,11 +63,11 @@ enum Message {
     Next(Address<Message>),
     /// Token with the number of hops left.
     Token(u64),
-    /// Ends the ring.
+    /// Stops the ring.
     End {
-        /// Number of members that the end reaches after this one.
+        /// Number of members that this message reaches after this one.
         left: u64,
-        /// Tokens that the earlier members have had.
+        /// Number of tokens that the earlier members have received.
         tokens: u64,
     },
 }

@@ -1,9 +1,10 @@
 //! The small computations of the suite: random numbers, busy waiting, and two pieces of
 //! floating-point work.
 //!
-//! The suite has its own generator, so that different languages draw the same numbers: a linear
-//! congruence on 16 bits, x' = (1309 x + 13849) mod 65536. Where its Java sources use the
-//! generators of the Java library, this code uses the suite's generator, too.
+//! The suite has its own generator, so that different languages draw the same numbers. It is a
+//! linear congruence on 16 bits, x' = (1309 x + 13849) mod 65536. The Java sources of the suite
+//! sometimes use the generators of the Java library. This code uses the suite's generator there,
+//! too.
 
 use std::hint::black_box;
 
@@ -12,10 +13,10 @@ use std::hint::black_box;
 pub(super) struct Random(u32);
 
 impl Random {
-    /// Seed of the benchmarks that have no seed of their own.
+    /// Seed of the benchmarks without their own seed.
     pub(super) const SEED: u64 = 74_755;
 
-    /// Creates a generator that starts with `seed`, of which the low 16 bits count.
+    /// Creates a generator that starts with `seed`. Only the low 16 bits of the seed are used.
     pub(super) fn new(seed: u64) -> Self {
         Self((seed & 0xffff) as u32)
     }
@@ -26,8 +27,8 @@ impl Random {
         self.0
     }
 
-    /// Returns the next number below `end`, which is at most 65,536. It is a remainder, as in the
-    /// suite, and not quite uniform.
+    /// Returns the next number below `end`, which is at most 65,536. The number is a remainder, as
+    /// in the suite, so the distribution is not quite uniform.
     pub(super) fn below(&mut self, end: u32) -> u32 {
         self.next() % end
     }
@@ -38,7 +39,7 @@ impl Random {
     }
 }
 
-/// Waits by drawing `count` random numbers.
+/// Keeps the thread busy by drawing `count` random numbers.
 pub(super) fn busy_wait(count: u32) {
     let mut random = Random::new(Random::SEED);
     for _ in 0..count {
@@ -49,7 +50,7 @@ pub(super) fn busy_wait(count: u32) {
 /// Argument of the fork-join benchmarks' computation.
 pub(super) const THETA: f64 = 37.2;
 
-/// Returns the square of the sine, computed anew each time.
+/// Returns the square of the sine, computed again for each call.
 pub(super) fn square_sine(theta: f64) -> f64 {
     let sine = black_box(theta).sin();
     sine * sine
@@ -58,7 +59,7 @@ pub(super) fn square_sine(theta: f64) -> f64 {
 /// Number of logarithms per unit of cost.
 const LOGARITHMS_PER_COST: u32 = 100;
 
-/// Returns the result of work on an item: the sum of the item and of 100 logarithms of random
+/// Returns the result of work on an item. It is the sum of the item and of 100 logarithms of random
 /// numbers for each unit of `cost`. A cost of zero counts as one.
 pub(super) fn worked_on(item: f64, cost: u32) -> f64 {
     let mut random = Random::new(u64::from(cost));

@@ -8,11 +8,11 @@ use garrick_measure::{Clock, Measured, Result, Stopwatch};
 
 pub(crate) use garrick_measure::sent;
 
-/// Messages that a sender sends in one turn, unless a scenario sets another number.
+/// Number of messages that a sender sends in one turn, unless a scenario uses another number.
 pub(crate) const BURST: u64 = 256;
 
 /// Runs the actors that `prepare` creates on this thread until no work is left, and measures `ops`
-/// operations. The time does not include the creation and the drop of the actors.
+/// operations. The time does not include creating and dropping the actors.
 pub(crate) fn measure_here(ops: u64, prepare: impl FnOnce(&Local)) -> Result<Measured> {
     let local = Local::new()?;
     prepare(&local);
@@ -28,18 +28,18 @@ pub(crate) fn worker(name: &str) -> Result<System> {
     Ok(System::builder().name(name).workers(1).start()?)
 }
 
-/// Counts messages, and reports the last expected message.
+/// Counts messages, and reports when the last expected message has arrived.
 #[derive(Clone)]
 pub(crate) struct Counter {
-    /// Messages still to come.
+    /// Number of messages still to come.
     left: u64,
-    /// Channel that reports the last message.
+    /// Channel that is notified of the last message.
     done: mpsc::Sender<()>,
 }
 
 impl Counter {
-    /// Creates a counter that expects `count` messages. Returns it with the channel that reports
-    /// the last one.
+    /// Creates a counter that expects `count` messages. Returns it with the channel that is
+    /// notified of the last message.
     pub(crate) fn new(count: u64) -> (Self, mpsc::Receiver<()>) {
         let (done, waiting) = mpsc::channel();
         (Self { left: count, done }, waiting)
@@ -68,11 +68,11 @@ impl Actor for Counter {
     }
 }
 
-/// Passes a number on, one less each time, until it is 0.
+/// Passes a number on, decremented by one each time, until it is 0.
 pub(crate) struct Relay {
-    /// Next relay. `None` until the message with its address.
+    /// Next relay. `None` before the message with its address.
     next: Option<Address<Pass>>,
-    /// Channel that reports that 0 was reached.
+    /// Channel that is notified when 0 is reached.
     done: mpsc::Sender<()>,
 }
 
@@ -85,7 +85,8 @@ pub(crate) enum Pass {
 }
 
 impl Relay {
-    /// Creates a relay that passes on to `next`, or to the address of a later message.
+    /// Creates a relay that passes the number on to `next`, or to an address that a later message
+    /// contains.
     pub(crate) fn new(next: Option<Address<Pass>>, done: mpsc::Sender<()>) -> Self {
         Self { next, done }
     }
@@ -129,7 +130,7 @@ pub(crate) fn ring_of(
 /// Sends the message that starts a scenario.
 ///
 /// # Panics
-/// Panics if the actor is gone. No scenario's actor is gone before its first message.
+/// Panics if the actor has stopped. No actor of a scenario stops before its first message.
 #[track_caller]
 pub(crate) fn send_in<M: 'static>(to: &Address<M>, message: M) {
     assert!(

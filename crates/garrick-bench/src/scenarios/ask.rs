@@ -1,4 +1,4 @@
-//! Questions to an actor and their answers.
+//! Actors and threads that ask an actor questions.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -34,14 +34,14 @@ pub(super) const ASK_ALL: Scenario = Scenario {
     contenders: |_: &Effort| vec![Contender::fitted("garrick", ask_all)],
 };
 
-/// Ways to ask: [`Context::ask`].
+/// Asks with [`Context::ask`].
 const PLAIN: u8 = 0;
-/// [`Context::ask_within`] an hour.
+/// Asks with [`Context::ask_within`] and a time limit of an hour.
 pub(super) const WITHIN: u8 = 1;
-/// [`Context::ask_once`].
+/// Asks with [`Context::ask_once`].
 const ONCE: u8 = 2;
 
-/// Number of questions that are asked at once.
+/// Number of questions that are asked at the same time.
 const ALL: u64 = 16;
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -87,18 +87,19 @@ impl Actor for Answerer {
     }
 }
 
-/// Asks again after every answer, in that way.
+/// Asks again after every answer, in the way selected by `WAY`.
 pub(super) struct Asker<const WAY: u8> {
     /// Actor that answers.
     answerer: Address<Question>,
     /// Answer after which the asker stops.
     last: u64,
-    /// Channel that reports the end.
+    /// Channel that is notified when the asker stops.
     done: mpsc::Sender<()>,
 }
 
 impl<const WAY: u8> Asker<WAY> {
-    /// Returns an asker that asks this often, starting at its first message, which is `Ok(0)`.
+    /// Returns an asker that asks `asks` questions. It starts with its first message, which is
+    /// `Ok(0)`.
     pub(super) fn new(answerer: Address<Question>, asks: u64, done: mpsc::Sender<()>) -> Self {
         Self {
             answerer,
@@ -148,13 +149,13 @@ fn ask<const WAY: u8>(ops: u64) -> Result<Measured> {
     measured
 }
 
-/// Asks [`ALL`] questions at once, again after every answer.
+/// Asks [`ALL`] questions at the same time, and again after all answers.
 struct AsksAll {
-    /// Actor that answers, as often as there are questions.
+    /// Actors that answer. There are as many entries as questions.
     answerers: Vec<Address<Question>>,
-    /// Number of rounds that are left.
+    /// Number of remaining rounds.
     left: u64,
-    /// Channel that reports the end.
+    /// Channel that is notified when the asker stops.
     done: mpsc::Sender<()>,
 }
 
@@ -196,7 +197,7 @@ fn ask_all(ops: u64) -> Result<Measured> {
     measured
 }
 
-/// Makes a plain thread ask this many questions, one after the other.
+/// Asks this many questions from a plain thread, one after another.
 fn outside(
     ops: u64,
     ask: impl Fn(&Address<Question>, u64) -> std::result::Result<u64, NoReply>,

@@ -1,4 +1,4 @@
-//! Questions that tokio tasks ask.
+//! Questions from tokio tasks.
 
 use std::future::Future;
 
@@ -25,10 +25,10 @@ pub(super) const SWEPT: Swept = Swept {
     contenders: at,
 };
 
-/// Numbers of tasks for a point that sets none.
+/// Numbers of tasks if the point sets no number.
 const TASKS: [u64; 3] = [1, 64, 4_096];
 
-/// Numbers of workers for a point that sets none.
+/// Numbers of workers if the point sets no number.
 const WORKERS: [u64; 2] = [1, 2];
 
 fn at(_: &Effort, point: &Point) -> Vec<Contender> {
@@ -45,7 +45,7 @@ fn at(_: &Effort, point: &Point) -> Vec<Contender> {
 /// Tokio tasks that ask actors repeatedly, each with one ask at a time.
 ///
 /// # Examples
-/// Asking something else than an actor, a function that returns at once:
+/// Ask a function that returns at once instead of an actor:
 /// ```
 /// use garrick_bench::Askers;
 /// use garrick_measure::Point;
@@ -64,7 +64,8 @@ fn at(_: &Effort, point: &Point) -> Vec<Contender> {
 pub struct Askers {
     /// Number of tasks.
     tasks: u64,
-    /// Number of threads that run the tasks. The actors get as many if they run on other threads.
+    /// Number of threads that run the tasks. If the actors run on other threads, they have the same
+    /// number of threads.
     workers: usize,
 }
 
@@ -72,7 +73,7 @@ impl Askers {
     /// Number of actors that are asked.
     pub const ASKED: usize = 16;
 
-    /// Fewest questions of each task.
+    /// Minimum number of questions of each task.
     const EACH_MIN: u64 = 16;
 
     /// Returns the askers to measure at a point. There are several if the point does not set the
@@ -111,21 +112,21 @@ impl Askers {
     /// Starts a runtime for the tasks.
     ///
     /// # Errors
-    /// Fails if there are no threads for it.
+    /// Fails if its threads cannot be started.
     pub fn runtime(&self) -> Result<Runtime> {
         let mut builder = Builder::new_multi_thread();
         Ok(builder.worker_threads(self.workers).build()?)
     }
 
-    /// Makes the tasks ask `asks` questions together on `runtime`, and measures the whole process
-    /// until the last answer.
+    /// Runs the tasks on `runtime` until they have asked `asks` questions together. Measures the
+    /// whole process until the last answer.
     ///
-    /// `asker` creates a task from the number of its actor and the number of its questions. Each
-    /// answer is one more than the question: a task starts with 0, sends every answer as the next
+    /// `asker` creates a task from the index of its actor and the number of its questions. Each
+    /// answer is one more than its question. A task starts with 0, sends every answer as the next
     /// question, and returns the last answer.
     ///
     /// # Errors
-    /// Fails if a task panicked, or did not get the required number of answers.
+    /// Fails if a task panicked, or did not receive the required number of answers.
     pub async fn ask<F>(
         self,
         runtime: &Handle,
@@ -202,7 +203,7 @@ fn of_tasks(askers: Askers, asks: u64) -> Result<Measured> {
 /// A number, and a channel for its answer.
 type Asked = (u64, oneshot::Sender<u64>);
 
-/// Starts a task that answers. The task ends with its last sender.
+/// Starts a task that answers. The task stops when its last sender is dropped.
 fn answerer(runtime: &Runtime) -> mpsc::UnboundedSender<Asked> {
     let (sender, mut questions) = mpsc::unbounded_channel::<Asked>();
     runtime.spawn(async move {

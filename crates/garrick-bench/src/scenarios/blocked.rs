@@ -22,7 +22,7 @@ const ACTORS: usize = 1000;
 
 const WORKERS: usize = 2;
 
-/// Time that the blocking actor blocks.
+/// Time for which the blocking actor blocks.
 const BLOCK: Duration = Duration::from_millis(200);
 
 /// Position of the blocking actor in the order of sending.
@@ -45,9 +45,9 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 struct Ready {
     /// True for the actor that blocks.
     blocks: bool,
-    /// Number of the other actors that are not done yet. Every one of them subtracts itself.
+    /// Number of the other actors that are not done yet. Each of them subtracts itself.
     left: Arc<AtomicUsize>,
-    /// Channel on which the last of the other actors reports.
+    /// Channel that the last of the other actors notifies.
     done: mpsc::Sender<()>,
 }
 
@@ -76,7 +76,8 @@ struct Starter {
     ready: Vec<Address<()>>,
     /// Index of the actor that blocks.
     place: usize,
-    /// Channel on which the last of the other actors reports, and the starter after its first turn.
+    /// Channel that is notified by the starter after its first turn, and by the last of the other
+    /// actors.
     done: mpsc::Sender<()>,
 }
 

@@ -25,7 +25,7 @@ pub(super) const BLOCKING: Scenario = Scenario {
 
 /// Blocks in each turn, and sends itself the next message.
 struct Blocker {
-    /// Channel that reports the last turn.
+    /// Channel that is notified of the last turn.
     done: mpsc::Sender<()>,
 }
 

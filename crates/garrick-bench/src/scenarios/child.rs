@@ -1,11 +1,11 @@
-//! Measurements in a fresh process, where no earlier scenario has left memory to reuse.
+//! Measurements in a new process, where no earlier scenario has left memory that could be reused.
 
 use std::env;
 use std::process::Command;
 
 use garrick_measure::{Measured, Result};
 
-/// Runs this program again with a hidden subcommand and numbers, and reads the measurement.
+/// Runs this program again with a hidden subcommand and its numbers, and reads the measurement.
 pub(super) fn measured(word: &str, numbers: &[u64]) -> Result<Measured> {
     let output = Command::new(env::current_exe()?)
         .arg(word)

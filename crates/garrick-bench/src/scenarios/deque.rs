@@ -1,4 +1,4 @@
-//! The work-stealing deque's owner, against a deque that no thread can steal from.
+//! The owner of the work-stealing deque, compared with a deque from which no thread can steal.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -18,7 +18,7 @@ pub(super) const DEQUE: Scenario = Scenario {
 /// Numbers of values below the one that is pushed and popped.
 const DEPTHS: [u64; 2] = [0, 64];
 
-/// Slots of the deque, a power of two above the depths.
+/// Number of slots of the deque, a power of two above the depths.
 const CAPACITY: usize = 256;
 
 pub(super) const SWEPT: Swept = Swept {
@@ -66,7 +66,7 @@ fn plain(ops: u64, depth: u64) -> Result<Measured> {
     ))
 }
 
-/// Pushes and pops `ops` times above `depth` values.
+/// Pushes and pops `ops` times, with `depth` values below.
 #[inline]
 fn pairs<D>(
     ops: u64,

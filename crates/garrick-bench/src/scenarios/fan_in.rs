@@ -22,7 +22,7 @@ pub(super) const FAN_IN: Scenario = Scenario {
 /// Number of senders.
 const SENDERS: u64 = 4;
 
-/// Greatest number of messages in a repetition: all of them may wait at once.
+/// Maximum number of messages in a repetition, since all of them may wait at the same time.
 const FLOOD_MAX: u64 = 1 << 18;
 
 fn fan_in(ops: u64) -> Result<Measured> {

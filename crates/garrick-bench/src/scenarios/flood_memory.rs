@@ -1,4 +1,4 @@
-//! Memory use of a flood of messages, and the part that remains afterwards.
+//! Memory use of a flood of messages, and the memory that remains in use afterwards.
 
 use std::sync::mpsc;
 
@@ -18,10 +18,10 @@ pub(crate) const FLOOD_MEMORY: Scenario = Scenario {
     contenders,
 };
 
-/// Messages of a full run.
+/// Number of messages of a full run.
 const MESSAGES: u64 = 5_000_000;
 
-/// Messages of a quick run.
+/// Number of messages of a quick run.
 const MESSAGES_QUICK: u64 = 500_000;
 
 /// Hidden subcommands of the child processes.
@@ -51,7 +51,7 @@ pub(crate) enum When {
 /// message.
 ///
 /// # Errors
-/// Fails if there is no thread for the system, or if the operating system does not report the
+/// Fails if the system cannot start its thread, or if the operating system does not report the
 /// resident memory.
 pub(crate) fn in_this_process(messages: u64, when: When) -> Result<Measured> {
     let system = System::builder().workers(1).start()?;

@@ -26,7 +26,7 @@ const ACTORS: u64 = 1_000_000;
 
 const WORKERS: usize = 2;
 
-/// Time of watching, in seconds.
+/// Duration of the measurement, in seconds.
 const SECONDS: u64 = 5;
 
 const SECONDS_QUICK: u64 = 1;
@@ -45,10 +45,10 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ]
 }
 
-/// Measures this many seconds in this process.
+/// Measures for this number of seconds in this process.
 ///
 /// # Errors
-/// Fails if there are no threads for the system.
+/// Fails if the system cannot start its threads.
 pub(crate) fn in_this_process(seconds: u64) -> Result<Measured> {
     let system = System::builder().workers(WORKERS).start()?;
     let (done, waiting) = mpsc::channel();

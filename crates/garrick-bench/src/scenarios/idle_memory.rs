@@ -1,9 +1,9 @@
 //! Memory use of an idle actor.
 //!
-//! Each actor's state is 8 bytes: the address of the actor created before it. So nothing else keeps
+//! Each actor's state is 8 bytes, the address of the actor created before it. So nothing else keeps
 //! the actors alive, and no list of addresses has to be subtracted. The growth of the process is
-//! that of the actors alone. It is measured in a fresh process, where no earlier scenario has left
-//! memory to reuse.
+//! that of the actors alone. It is measured in a new process, where no earlier scenario has left
+//! memory that could be reused.
 
 use std::sync::mpsc;
 
@@ -24,13 +24,13 @@ pub(crate) const IDLE_MEMORY: Scenario = Scenario {
     contenders,
 };
 
-/// Actors of a full run.
+/// Number of actors of a full run.
 const ACTORS: u64 = 33_000_000;
 
-/// Actors of a quick run.
+/// Number of actors of a quick run.
 const ACTORS_QUICK: u64 = 1_000_000;
 
-/// Actors that are spawned in one turn.
+/// Number of actors that are spawned in one turn.
 const LITTER: u64 = 64;
 
 /// Hidden subcommand of the child process.
@@ -45,7 +45,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ]
 }
 
-/// Runs [`in_this_process`] in a fresh process.
+/// Runs [`in_this_process`] in a new process.
 fn in_child(actors: u64) -> Result<Measured> {
     child::measured(CHILD, &[actors])
 }
@@ -64,16 +64,16 @@ impl Actor for Idler {
     fn receive(&mut self, (): (), _: &mut Context<'_, ()>) {}
 }
 
-/// Spawns idle actors for as many turns as its message asks for.
+/// Spawns idle actors in as many turns as its message requests.
 pub(super) struct Crowd {
     /// Actor that was created last.
     last: Option<Address<()>>,
-    /// Channel that reports the last turn.
+    /// Channel that is notified of the last turn.
     done: mpsc::Sender<()>,
 }
 
 impl Crowd {
-    /// Creates a crowd that has not spawned yet.
+    /// Creates a crowd that has not spawned actors yet.
     pub(super) fn new(done: mpsc::Sender<()>) -> Self {
         Self { last: None, done }
     }
@@ -107,11 +107,11 @@ impl Actor for Crowd {
 }
 
 /// Creates at least this many idle actors in this process. Measures the time, and the growth of the
-/// resident memory per actor. The scenario `idle-memory` of `garrick bench` runs it in a fresh
+/// resident memory per actor. The scenario `idle-memory` of `garrick bench` runs it in a new
 /// process.
 ///
 /// # Errors
-/// Fails if the thread can run no actors, or if the system does not report the resident memory.
+/// Fails if actors cannot run on this thread, or if the system does not report the resident memory.
 ///
 /// # Examples
 /// ```

@@ -1,11 +1,11 @@
-//! Scenarios of `garrick bench`, one file for each.
+//! Scenarios of `garrick bench`, with one file for each scenario.
 //!
-//! [`SCENARIOS`] is the only list: the command's help, `--list`, the tables and the JSON come from
-//! it.
+//! [`SCENARIOS`] is the only list of scenarios. The command's help, `--list`, the tables and the
+//! JSON are created from it.
 //!
-//! Scenarios of one worker run it on the measuring thread (a `Local`) and count that thread's CPU
-//! time. Scenarios of several threads count the CPU time of the whole process, including waiting
-//! and waking.
+//! Scenarios with one worker run it on the measuring thread (a `Local`) and measure that thread's
+//! CPU time. Scenarios with several threads measure the CPU time of the whole process, including
+//! waiting and waking.
 
 pub(crate) mod actors;
 mod child;
@@ -94,9 +94,9 @@ pub static SWEPT: &[Swept] = &[
     deque::SWEPT,
 ];
 
-/// Creates the contenders of a scenario of `garrick bench`, for programs that measure others beside
-/// them. A `point` with parameters requires a scenario that can be swept. Without parameters the
-/// contenders are those of the scenario itself.
+/// Creates the contenders of a scenario of `garrick bench`, for programs that compare other
+/// libraries with them. If `point` has parameters, the scenario must be one that can be swept.
+/// Without parameters, the contenders are those of the scenario itself.
 ///
 /// # Examples
 /// ```

@@ -1,4 +1,4 @@
-//! The pipeline's stages, against plain loops over the same rings.
+//! The pipeline's stages, compared with plain loops over the same rings.
 
 use std::sync::atomic::AtomicBool;
 
@@ -20,13 +20,13 @@ const MODES: [(&str, Mode); 2] = [
     ("double-buffer", Mode::DoubleBuffer),
 ];
 
-/// Slots of each channel: a power of two beyond which a larger one gains little.
+/// Number of slots of each channel. A larger number would not be much faster.
 const CAPACITY: usize = 1 << 16;
 
 /// Time between beats, in milliseconds.
 const RATE_MS: u64 = 2;
 
-/// Flag that is never set: a run ends after its time.
+/// Flag that is never set, since a run stops after its time.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 fn contenders(effort: &Effort) -> Vec<Contender> {

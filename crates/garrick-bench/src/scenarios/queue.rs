@@ -1,4 +1,4 @@
-//! The three queues with many senders, against the standard library's channel.
+//! The three queues with many senders, compared with the standard library's channel.
 
 use std::hint::black_box;
 use std::thread;
@@ -16,11 +16,11 @@ pub(super) const QUEUE: Scenario = Scenario {
     contenders,
 };
 
-/// Values that one thread pushes before it pops them.
+/// Number of values that one thread pushes before it pops them.
 const BATCH: u64 = 64;
 
-/// Greatest number of values that one producer pushes in a repetition: all of them may wait at
-/// once.
+/// Maximum number of values that one producer pushes in a repetition, since all of them may wait at
+/// the same time.
 const FLOOD_MAX: u64 = 1 << 20;
 
 fn contenders(_: &Effort) -> Vec<Contender> {
@@ -35,7 +35,7 @@ fn contenders(_: &Effort) -> Vec<Contender> {
     .collect()
 }
 
-/// Returns the contenders of a queue on one thread, and on two.
+/// Returns the contenders of a queue on one thread and on two threads.
 fn pair<C: Parked>(contender: &'static str, queue: &'static str) -> [Contender; 2] {
     [
         Contender::fitted(contender, one_thread::<C>)

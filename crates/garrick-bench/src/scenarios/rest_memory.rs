@@ -1,5 +1,5 @@
-//! Memory that remains from cancelled timers, and from questions that were answered before their
-//! time limit.
+//! Memory that remains in use after cancelled timers, and after questions that were answered before
+//! their time limit.
 
 use std::sync::mpsc;
 use std::thread;
@@ -32,30 +32,30 @@ pub(crate) const ASK_MEMORY: Scenario = Scenario {
     contenders: asks,
 };
 
-/// Timers of a full run.
+/// Number of timers of a full run.
 const TIMERS: u64 = 1_000_000;
 
-/// Timers of a quick run.
+/// Number of timers of a quick run.
 const TIMERS_QUICK: u64 = 100_000;
 
-/// Asks of a full run.
+/// Number of asks of a full run.
 const ASKS: u64 = 10_000_000;
 
-/// Asks of a quick run.
+/// Number of asks of a quick run.
 const ASKS_QUICK: u64 = 200_000;
 
-/// Operations before memory is measured for the first time.
+/// Number of operations before memory is measured for the first time.
 const WARM_UP: u64 = 100_000;
 
 /// Hidden subcommands of the child processes.
 pub(crate) const CHILD_TIMERS: &str = "measure-timer-memory";
 pub(crate) const CHILD_ASKS: &str = "measure-ask-memory";
 
-/// Number of operations per remaining byte that is good enough: the measurement does not wait for
-/// less.
+/// Number of operations per byte of remaining memory that is good enough. The measurement does not
+/// wait until less memory remains.
 const OPS_A_BYTE: u64 = 10;
 
-/// Longest time to wait until memory is returned and actors have ended.
+/// Maximum time to wait until memory is returned and actors have stopped.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Time between two measurements.
@@ -83,12 +83,12 @@ fn asks(effort: &Effort) -> Vec<Contender> {
     ]
 }
 
-/// Starts and cancels at least `timers` timers in this process, `at_once` at a time, and measures
-/// the growth of its resident memory per timer.
+/// Starts and cancels at least `timers` timers in this process, `at_once` at a time. Measures the
+/// growth of its resident memory per timer.
 ///
 /// # Errors
-/// Fails if there is no thread for the system, if the operating system does not report the resident
-/// memory, or if actors are left.
+/// Fails if the system cannot start its thread, if the operating system does not report the
+/// resident memory, or if actors are left.
 pub(crate) fn timers_in_this_process(timers: u64, at_once: u64) -> Result<Measured> {
     let system = system()?;
     let actors = living(&system.handle());
@@ -103,12 +103,12 @@ pub(crate) fn timers_in_this_process(timers: u64, at_once: u64) -> Result<Measur
     left(&system.handle(), actors, timers, || run(timers, at_once))
 }
 
-/// Asks this often in this process. Measures the growth of its resident memory per ask since the
-/// first [`WARM_UP`] of them.
+/// Asks this number of questions in this process. Measures the growth of its resident memory per
+/// question, after the first [`WARM_UP`] questions.
 ///
 /// # Errors
-/// Fails if there is no thread for the system, if the operating system does not report the resident
-/// memory, or if actors are left.
+/// Fails if the system cannot start its thread, if the operating system does not report the
+/// resident memory, or if actors are left.
 pub(crate) fn asks_in_this_process(asks: u64) -> Result<Measured> {
     let system = system()?;
     let answerer = system.spawn(Answerer)?;
@@ -128,8 +128,8 @@ fn system() -> Result<System> {
     Ok(System::builder().workers(1).probes(true).start()?)
 }
 
-/// Returns the number of actors that a system with probes has now, including what the system has
-/// created for itself.
+/// Returns the number of actors that a system with probes has now. It includes actors that the
+/// system has created for itself.
 pub(crate) fn living(system: &Handle) -> u64 {
     let kinds = system.sample().kinds.into_iter();
     kinds
@@ -137,8 +137,8 @@ pub(crate) fn living(system: &Handle) -> u64 {
         .sum()
 }
 
-/// Runs `ops` operations, and measures the memory that remains of them. Fails if the number of
-/// actors does not return to `actors`.
+/// Runs `ops` operations, and measures how much memory remains in use afterwards. Fails if the
+/// number of actors does not return to `actors`.
 fn left(
     system: &Handle,
     actors: u64,
@@ -164,8 +164,8 @@ fn left(
     Ok(measured)
 }
 
-/// Returns the least resident memory within some seconds. Stops waiting once it is `enough` or
-/// less.
+/// Returns the lowest resident memory within some seconds. Stops waiting when it is at most
+/// `enough`.
 pub(super) fn lowest(enough: u64) -> Result<u64> {
     let (began, mut lowest) = (Instant::now(), u64::MAX);
     while lowest > enough && began.elapsed() < PATIENCE {

@@ -1,4 +1,4 @@
-//! Actors that live for one message.
+//! Actors that each handle one message.
 
 use std::hint::black_box;
 
@@ -20,10 +20,10 @@ pub(crate) const SPAWN: Scenario = Scenario {
     },
 };
 
-/// Actors that are spawned in one turn.
+/// Numbers of actors that are spawned in one turn.
 const LITTERS: [u64; 2] = [64, 1];
 
-/// An actor that lives for one message.
+/// An actor that handles one message.
 struct Mayfly(u64);
 
 impl Actor for Mayfly {
@@ -38,9 +38,9 @@ impl Actor for Mayfly {
     }
 }
 
-/// Spawns for as many turns as its message asks for.
+/// Spawns actors in as many turns as its message requests.
 struct Spawner {
-    /// Actors that are spawned per turn.
+    /// Number of actors that are spawned per turn.
     litter: u64,
 }
 

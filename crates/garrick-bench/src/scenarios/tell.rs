@@ -27,7 +27,8 @@ fn at(_: &Effort, point: &Point) -> Vec<Contender> {
     bursts.into_iter().map(of).collect()
 }
 
-/// Messages per turn that an activation handles at once. With more, the mailbox grows.
+/// Number of messages per turn that an activation handles at once. With more messages, the mailbox
+/// grows.
 const BURST_SMALL: u64 = 64;
 
 pub(crate) const TELL_ONE: Scenario = Scenario {
@@ -39,16 +40,16 @@ pub(crate) const TELL_ONE: Scenario = Scenario {
     },
 };
 
-/// Sends `burst` messages per turn, for as many turns as its message asks for.
+/// Sends `burst` messages per turn, in as many turns as its message requests.
 pub(super) struct Teller {
     /// Actor that counts the messages.
     to: Address<u64>,
-    /// Messages per turn.
+    /// Number of messages per turn.
     burst: u64,
 }
 
 impl Teller {
-    /// Creates a teller that has not sent yet.
+    /// Creates a teller that has not sent messages yet.
     pub(super) fn new(to: Address<u64>, burst: u64) -> Self {
         Self { to, burst }
     }

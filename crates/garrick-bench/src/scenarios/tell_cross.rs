@@ -20,14 +20,15 @@ pub(super) const TELL_CROSS: Scenario = Scenario {
     },
 };
 
-/// Bursts that may be in flight: enough that neither side waits for the other's wake-up.
+/// Number of bursts that may be in flight. With this number, neither side waits until the other is
+/// woken.
 const BURSTS_OPEN: u64 = 8;
 
-/// The sender: every message is a credit for a burst.
+/// The sender. Every message is a credit for one burst.
 struct Teller {
-    /// Actor that counts the messages. `None` until the message with its address.
+    /// Actor that counts the messages. `None` before the message with its address.
     to: Option<Address<u64>>,
-    /// Bursts still to send.
+    /// Number of bursts still to be sent.
     left: u64,
 }
 
@@ -62,13 +63,13 @@ impl Actor for Teller {
     }
 }
 
-/// The receiver: counts, and gives a credit for each burst.
+/// The receiver. It counts messages, and sends a credit for each burst.
 struct Counter {
-    /// Actor that gets the credits.
+    /// Actor that receives the credits.
     teller: Address<ToTeller>,
-    /// Messages still to come.
+    /// Number of messages still to come.
     left: u64,
-    /// Channel that reports the last message.
+    /// Channel that is notified of the last message.
     done: mpsc::Sender<()>,
 }
 

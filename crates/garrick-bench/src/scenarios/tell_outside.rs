@@ -21,17 +21,17 @@ pub(super) const TELL_OUTSIDE: Scenario = Scenario {
     },
 };
 
-/// Messages between two reports of the receiver.
+/// Number of messages between two reports of the receiver.
 const BATCH: u64 = 4096;
 
-/// Batches that may be in flight, so that the mailbox stays bounded.
+/// Number of batches that may be in flight, so that the mailbox stays bounded.
 const BATCHES_OPEN: u64 = 4;
 
 /// Counts messages, and reports once per batch.
 struct Counter {
-    /// Messages so far.
+    /// Number of messages so far.
     count: u64,
-    /// Channel that reports each batch.
+    /// Channel that is notified of each batch.
     batches: mpsc::Sender<()>,
 }
 

@@ -1,4 +1,4 @@
-//! Messages between two actors of one worker, where the receiver is more than a plain actor.
+//! Messages between two actors of one worker, where the receiver is not a plain actor.
 
 use garrick::mailbox::{Mailbox, OnFull};
 use garrick::supervise::{Strategy, Supervisor};
@@ -8,7 +8,7 @@ use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stop
 use super::actors::{Counter, send_in};
 use super::tell::Teller;
 
-/// Messages per turn: the receiver keeps up.
+/// Number of messages per turn. It is small enough that the receiver keeps up.
 const BURST: u64 = 64;
 
 /// Capacity of a bounded mailbox.
@@ -57,7 +57,7 @@ fn contender(measure: impl Fn(u64) -> Result<Measured> + 'static) -> Vec<Contend
     vec![Contender::fitted("garrick", measure).with("burst", BURST)]
 }
 
-/// Counts in a future.
+/// Counts messages in a future.
 struct AsyncCounter(Counter);
 
 impl AsyncActor for AsyncCounter {
@@ -69,7 +69,7 @@ impl AsyncActor for AsyncCounter {
     }
 }
 
-/// Sends this many messages to the counter that `spawn` turns into an actor.
+/// Sends this many messages to the counter that `spawn` spawns as an actor.
 fn by(ops: u64, spawn: impl FnOnce(&Local, Counter) -> Result<Address<u64>>) -> Result<Measured> {
     let turns = ops.div_ceil(BURST);
     let (counter, done) = Counter::new(turns * BURST);

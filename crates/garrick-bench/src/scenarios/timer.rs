@@ -1,4 +1,4 @@
-//! Timers that never fire, like most in production.
+//! Timers that never fire, like most timers in production.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -17,23 +17,23 @@ pub(super) const TIMER_CANCEL: Scenario = Scenario {
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// Timers that are started in one turn.
+/// Number of timers that are started in one turn.
 pub(super) const BURST: u64 = 64;
 
-/// Starts timers and cancels them, in alternate turns.
+/// Starts timers in some turns, and cancels all of them in the next turn.
 pub(super) struct Starter {
     timers: Vec<garrick::Timer>,
-    /// Timers that exist before all are cancelled.
+    /// Number of timers that exist before all are cancelled.
     at_once: usize,
-    /// Number of rounds left.
+    /// Number of remaining rounds.
     left: u64,
-    /// Channel that reports the last round.
+    /// Channel that is notified of the last round.
     done: mpsc::Sender<()>,
 }
 
 impl Starter {
-    /// Returns a starter that starts and cancels `at_once` timers, in this many rounds, beginning
-    /// with its first message.
+    /// Returns a starter that starts and cancels `at_once` timers in each of `rounds` rounds. It
+    /// starts with its first message.
     pub(super) fn new(at_once: u64, rounds: u64, done: mpsc::Sender<()>) -> Self {
         let at_once = at_once as usize;
         Self {

@@ -1,4 +1,5 @@
-//! Questions with a time limit: most are answered in time, some never, some perhaps.
+//! Questions with a time limit. Most are answered in time, some are never answered, and some are
+//! answered close to the limit.
 
 use std::time::Duration;
 
@@ -7,17 +8,17 @@ use garrick_measure::{Result, sent};
 
 use super::part::{Outcome, Part, outcome, same};
 
-/// Questions of the actor in a round.
+/// Number of questions of the actor in a round.
 const ASKS: u64 = 10_000;
 
-/// Questions that the actor has open at once.
+/// Number of questions that the actor has open at the same time.
 const OPEN: u64 = 64;
 
 /// Length of the cycle of question kinds. In each cycle one question is never answered, one is
 /// refused, and one is answered close to its time limit.
 const KINDS: u64 = 64;
 
-/// Questions of the thread in a round, in each way that the thread can ask.
+/// Number of questions of the thread in a round, for each way in which the thread can ask.
 const FROM_THREAD: u64 = 100;
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -25,7 +26,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 /// Time limit of a question that is never answered.
 const SHORT: Duration = Duration::from_millis(1);
 
-/// Time limit of a question whose answer comes after the same time.
+/// Time limit of a question that is answered after the same time.
 const TIGHT: Duration = Duration::from_micros(200);
 
 pub(super) struct Asks {
@@ -88,21 +89,21 @@ pub(super) fn right(number: u64) -> u64 {
     3 * number + 1
 }
 
-/// Messages of the oracle.
+/// Messages to the oracle.
 pub(super) enum Question {
-    /// Asks for an immediate answer.
+    /// Requests an immediate answer.
     Now(u64, Reply<u64>),
-    /// Asks for an answer after a [`TIGHT`] time.
+    /// Requests an answer after the time [`TIGHT`].
     Later(u64, Reply<u64>),
-    /// Asks a question that the oracle must not answer.
+    /// Requests no answer: the oracle keeps the reply.
     Never(Reply<u64>),
-    /// Asks a question whose reply the oracle must drop at once.
+    /// Requests that the oracle drops the reply at once.
     Refuse(Reply<u64>),
-    /// Drops the replies that were never sent: their askers have given up.
+    /// Drops the replies that were never sent. Their askers no longer wait.
     Forget,
 }
 
-/// Answers questions, or leaves them open.
+/// Answers questions, or keeps their replies.
 #[derive(Default)]
 pub(super) struct Oracle {
     kept: Vec<Reply<u64>>,
@@ -133,13 +134,13 @@ enum Msg {
     Answer(u64, std::result::Result<u64, NoReply>),
 }
 
-/// Ends of a round's questions, by kind.
+/// Outcomes of a round's questions, by kind.
 #[derive(Default)]
 struct Ends {
     right: u64,
     timed_out: u64,
     dropped: u64,
-    /// Ends that the kind of question cannot have. The first of them is kept.
+    /// Number of outcomes that are wrong for the kind of question. The first of them is stored.
     wrong: u64,
     first_wrong: Option<String>,
 }
@@ -181,7 +182,7 @@ impl Asker {
         }
     }
 
-    /// Asks the next question, if there is one left.
+    /// Asks the next question, if there is one.
     fn ask(&mut self, cx: &Context<'_, Msg>) {
         if self.next == ASKS {
             return;

@@ -1,4 +1,4 @@
-//! Bounded mailboxes that become full again and again.
+//! Bounded mailboxes that become full repeatedly.
 
 use garrick::mailbox::{Mailbox, OnFull};
 use garrick::{Actor, Address, Ask, Context, Handle, Next, Reply, System};
@@ -9,13 +9,14 @@ use super::part::{Outcome, Part, outcome, same};
 /// Capacity of each mailbox.
 const ROOM: usize = 64;
 
-/// Messages that an actor sends to each mailbox in one turn, more than its capacity.
+/// Number of messages that an actor sends to each mailbox in one turn. It is larger than the
+/// capacity.
 const FLOOD: u64 = 300;
 
-/// Messages that the thread sends. The thread waits for room.
+/// Number of messages that the thread sends. The thread waits for room.
 const FROM_THREAD: u64 = 500;
 
-/// Behavior of each mailbox when it is full. The thread sends to the first.
+/// Behavior of each mailbox when it is full. The thread sends to the first mailbox.
 const KINDS: [OnFull; 4] = [
     OnFull::Wait,
     OnFull::Fail,
@@ -24,7 +25,7 @@ const KINDS: [OnFull; 4] = [
 ];
 
 pub(super) struct Mailboxes {
-    /// Inlet of the mailbox whose senders wait.
+    /// Address of the mailbox whose senders wait.
     patient: Address<Work>,
     flooder: Address<Msg>,
     round: Option<Ask<Outcome>>,
@@ -101,17 +102,18 @@ impl Actor for Handler {
 enum Msg {
     Inlets(Vec<Address<Work>>),
     Round(Reply<Outcome>),
-    /// Reports that a message was handled behind the mailbox of this number.
+    /// Reports that a message was handled behind the mailbox with this number.
     Handled(usize),
     End,
 }
 
-/// Sends more than there is room for, and counts the results.
+/// Sends more messages than there is room for, and counts the results.
 #[derive(Default)]
 struct Flooder {
     inlets: Vec<Address<Work>>,
     rounds: u64,
-    /// Messages that came back, in all rounds, for each mailbox. `handled` counts likewise.
+    /// Number of messages that were returned in all rounds, for each mailbox. `handled` counts in
+    /// the same way.
     returned: [u64; KINDS.len()],
     handled: [u64; KINDS.len()],
     reply: Option<Reply<Outcome>>,
@@ -138,7 +140,7 @@ impl Flooder {
         self.returned[kind] + self.handled[kind] + self.inlets[kind].dropped()
     }
 
-    /// Reports the end of the round, if it is over.
+    /// Reports that the round is over, if all messages are accounted for.
     fn tell(&mut self) {
         let all = 0..KINDS.len();
         if all.clone().any(|kind| self.ended(kind) < self.sent(kind)) {
@@ -150,7 +152,8 @@ impl Flooder {
         reply.send(all.map(|kind| self.checked(kind)).sum());
     }
 
-    /// Returns the number of messages of this mailbox in this round, if all counts are right.
+    /// Returns the number of messages to this mailbox in one round, or an error if a count is
+    /// wrong.
     fn checked(&self, kind: usize) -> Outcome {
         let on_full = KINDS[kind];
         let name = format!("messages to a mailbox that does {on_full:?}");

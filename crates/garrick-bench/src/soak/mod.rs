@@ -1,9 +1,10 @@
-//! Mixed work that runs as long as wanted and is checked: the work of `garrick soak`.
+//! The work of `garrick soak`: mixed work that runs for any time and is checked.
 //!
-//! A soak has several parts, each a kind of work with its own actors, all on one system. A round is
-//! some work of each part, all at once. A thread outside of the system drives the round. The round
-//! is over when each part has reported its amount of work, which is always the same, or an error.
-//! Between two rounds nothing is in progress, so the memory use at those times is comparable.
+//! A soak has several parts. Each is a kind of work with its own actors, and all run on one system.
+//! A round consists of some work of each part, all at once. A thread outside of the system drives
+//! the round. The round is over when each part has reported its amount of work, which is always the
+//! same, or an error. Between two rounds no work is in progress, so the memory use at these times
+//! can be compared.
 
 mod part;
 
@@ -31,10 +32,10 @@ pub struct Soak {
 }
 
 impl Soak {
-    /// Starts a system of this many workers, or of one for each core.
+    /// Starts a system with the given number of workers, or with one for each core.
     ///
     /// # Errors
-    /// Fails if there are no threads for it.
+    /// Fails if its threads cannot be started.
     pub fn start(workers: Option<usize>) -> Result<Self> {
         let mut builder = System::builder().name("soak").probes(true);
         if let Some(workers) = workers {
@@ -59,7 +60,7 @@ impl Soak {
     /// Runs a round of all parts.
     ///
     /// # Errors
-    /// Fails if a part of the round went wrong.
+    /// Fails if a part of the round failed.
     pub fn round(&mut self) -> Result<()> {
         self.rounds += 1;
         let (rounds, system) = (self.rounds, self.system.handle());
@@ -79,12 +80,12 @@ impl Soak {
         self.rounds
     }
 
-    /// Returns the number of actors, including what the system has created for itself.
+    /// Returns the number of actors, including those that the system has created for itself.
     pub fn actors(&self) -> u64 {
         living(&self.system.handle())
     }
 
-    /// Returns the operations that each part has done so far.
+    /// Returns the number of operations that each part has performed so far.
     pub fn operations(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let parts = self.parts.iter();
         parts.map(|(part, operations)| (part.name(), *operations))
@@ -93,8 +94,8 @@ impl Soak {
     /// Shuts the system down in order.
     ///
     /// # Errors
-    /// Fails if the system does not end in order, or if anything is left or lost: an actor, a
-    /// message, or a failure that nobody took.
+    /// Fails if the system does not shut down in order, or if something is left: an actor, a
+    /// message, or a failure that was not handled.
     pub fn end(mut self) -> Result<()> {
         for (part, _) in &mut self.parts {
             let stopped = part.stop();

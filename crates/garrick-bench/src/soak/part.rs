@@ -5,13 +5,13 @@ use std::time::Duration;
 use garrick::{Ask, Handle};
 use garrick_measure::Result;
 
-/// Time after which a round counts as hanging.
+/// Time after which a round counts as stuck.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Amount of work, or an error.
 pub(super) type Outcome = std::result::Result<u64, String>;
 
-/// Work that is done in rounds, each of which is checked.
+/// Work that is performed in rounds. Each round is checked.
 pub(super) trait Part {
     /// Returns the name of the part in tables.
     fn name(&self) -> &'static str;
@@ -19,16 +19,16 @@ pub(super) trait Part {
     /// Starts a round.
     ///
     /// # Errors
-    /// Fails if the actors of the part are gone.
+    /// Fails if the actors of the part have stopped.
     fn begin(&mut self, system: &Handle) -> Result<()>;
 
-    /// Waits for the end of the round, and returns its number of operations.
+    /// Waits until the round is over, and returns its number of operations.
     ///
     /// # Errors
     /// Fails if a result is wrong or missing.
     fn end(&mut self) -> Result<u64>;
 
-    /// Stops actors that end in an order of their own.
+    /// Stops actors that must be stopped before the system shuts down.
     ///
     /// # Errors
     /// Fails if they do not stop.
@@ -37,7 +37,7 @@ pub(super) trait Part {
     }
 }
 
-/// Waits for the outcome that the actor at the head of a part reports.
+/// Waits for the outcome that the main actor of a part reports.
 pub(super) fn outcome(round: Option<Ask<Outcome>>) -> Result<u64> {
     let round = round.ok_or("no round was begun")?;
     let outcome = round
@@ -51,7 +51,7 @@ pub(super) fn sum_below(number: u64) -> u64 {
     number * number.saturating_sub(1) / 2
 }
 
-/// Fails unless both numbers are the same.
+/// Returns the number if both are the same, or else an error.
 pub(super) fn same(what: &str, found: u64, expected: u64) -> Outcome {
     if found == expected {
         Ok(found)

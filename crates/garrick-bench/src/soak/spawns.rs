@@ -1,4 +1,4 @@
-//! Actors that are created, handle a message, and end.
+//! Actors that are created, handle a message, and stop.
 
 use std::sync::mpsc;
 
@@ -7,13 +7,13 @@ use garrick_measure::{Result, sent};
 
 use super::part::{Outcome, PATIENCE, Part, outcome, same, sum_below};
 
-/// Actors that the actor creates in a round.
+/// Number of actors that the actor creates in a round.
 const CHILDREN: u64 = 5_000;
 
-/// Actors that the actor creates in a turn.
+/// Number of actors that the actor creates in a turn.
 const LITTER: u64 = 50;
 
-/// Actors that the thread creates in a round.
+/// Number of actors that the thread creates in a round.
 const FROM_THREAD: u64 = 200;
 
 pub(super) struct Spawns {
@@ -79,7 +79,7 @@ struct Nursery {
     reply: Option<Reply<Outcome>>,
 }
 
-/// Sends its number, and ends.
+/// Sends its number, and stops.
 struct ChildActor(Address<Msg>);
 
 impl Actor for ChildActor {

@@ -13,10 +13,10 @@ use super::part::{PATIENCE, Part, same};
 /// Number of children of the supervisor.
 const CHILDREN: u64 = 16;
 
-/// Messages that each child handles in a round.
+/// Number of messages that each child handles in a round.
 const MESSAGES: u64 = 60;
 
-/// Messages at which each child fails, in addition.
+/// Number of additional messages for which each child fails.
 const FAILURES: u64 = 4;
 
 pub(super) struct Supervised {
@@ -24,7 +24,7 @@ pub(super) struct Supervised {
     children: Vec<Address<Msg>>,
     counts: Arc<Counts>,
     rounds: u64,
-    /// Questions to the children, which they answer after all messages.
+    /// Questions to the children, which they answer after all other messages.
     ends: Vec<Ask<()>>,
 }
 

@@ -1,4 +1,4 @@
-//! Timers that are cancelled, at once or in the next turn, and some that fire.
+//! Timers that are cancelled, either at once or in the next turn, and some that fire.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use garrick_measure::{Result, sent};
 
 use super::part::{Outcome, Part, outcome, same, sum_below};
 
-/// Timers of an hour that the next turn cancels.
+/// Number of timers of an hour that the next turn cancels.
 const FAR: u64 = 2_000;
 
-/// Timers that are cancelled in the turn that starts them.
+/// Number of timers that are cancelled in the turn that starts them.
 const NEVER: u64 = 200;
 
-/// Timers that fire.
+/// Number of timers that fire.
 const RINGS: u64 = 200;
 
-/// Messages of a periodic timer before it is cancelled.
+/// Number of messages of a periodic timer before it is cancelled.
 const TICKS: u64 = 3;
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -57,7 +57,7 @@ enum Msg {
     CancelFar,
     Ring(u64),
     Tick,
-    /// Message of a timer that was cancelled.
+    /// Message of a timer that was cancelled. It must never arrive.
     Cancelled,
 }
 
@@ -69,7 +69,7 @@ struct Alarms {
     rings: u64,
     /// Sum of the numbers of the timers that have fired.
     sum: u64,
-    /// Messages of cancelled timers, in all rounds.
+    /// Number of messages of cancelled timers, in all rounds.
     cancelled: u64,
     reply: Option<Reply<Outcome>>,
 }
@@ -95,7 +95,7 @@ impl Alarms {
         sent(&cx.send(&me, Msg::CancelFar))
     }
 
-    /// Reports the end of the round, if it is over.
+    /// Reports that the round is over, if it is.
     fn tell(&mut self) -> Next {
         let is_over = self.rings == RINGS && self.ticks >= TICKS && self.far.is_empty();
         if is_over && let Some(reply) = self.reply.take() {

@@ -1,5 +1,5 @@
-//! Async actors: some whose handlers sleep, ask and wait for room, and some that are a single
-//! future each.
+//! Async actors. Some have handlers that sleep, ask and wait for room, and some are a single future
+//! each.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -13,19 +13,19 @@ use garrick_measure::{Result, sent};
 use super::asks::{Oracle, Question, right};
 use super::part::{PATIENCE, Part, same, sum_below};
 
-/// Actors whose handlers wait.
+/// Number of actors whose handlers wait.
 const WAITERS: u64 = 8;
 
-/// Messages to each waiter in a round.
+/// Number of messages to each waiter in a round.
 const ORDERS: u64 = 10;
 
 /// Capacity of the mailbox for which the waiters wait.
 const ROOM: usize = 2;
 
-/// Actors that are a single future, created in a round.
+/// Number of actors created in a round that are a single future.
 const FUTURES: u64 = 100;
 
-/// Numbers that each future adds up.
+/// Number of numbers that each future adds up.
 const NUMBERS: u64 = 20;
 
 const NAP: Duration = Duration::from_micros(100);
@@ -34,7 +34,7 @@ pub(super) struct Waiting {
     waiters: Vec<Address<Order>>,
     /// Orders that are not answered yet, by their numbers.
     orders: Vec<(u64, Ask<u64>)>,
-    /// Channel on which the answers arrive after they passed a narrow mailbox.
+    /// Channel on which the answers arrive after they have passed a narrow mailbox.
     seen: mpsc::Receiver<u64>,
     sums: Option<mpsc::Receiver<u64>>,
 }
@@ -117,7 +117,7 @@ impl Part for Waiting {
     }
 }
 
-/// A question whose answer takes some waiting.
+/// A question whose answer takes some time.
 struct Order(u64, Reply<u64>);
 
 /// Sleeps, asks, waits for room, and answers.

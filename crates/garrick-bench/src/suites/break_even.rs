@@ -1,4 +1,4 @@
-//! Break-even points: the load from which on one contender is no slower than another.
+//! Break-even points: the minimum load for which one contender is no slower than another.
 
 /// Position where two curves over a load meet.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,7 +16,7 @@ pub(super) enum BreakEven {
 pub(super) struct Times {
     /// Load of each operation.
     pub(super) load: f64,
-    /// Time of the contender that does better with more load.
+    /// Time of the contender that becomes relatively faster with more load.
     pub(super) one: f64,
     /// Time of the other contender.
     pub(super) other: f64,
@@ -29,8 +29,9 @@ impl Times {
     }
 }
 
-/// Finds the load from which on `one` is no slower than `other`, for `times` by increasing load.
-/// Between two loads both are interpolated linearly. Returns `None` if there are no times.
+/// Returns the minimum load for which `one` is no slower than `other`. `times` must be sorted by
+/// load. Between two loads both times are interpolated linearly. Returns `None` if there are no
+/// times.
 pub(super) fn break_even(times: &[Times]) -> Option<BreakEven> {
     let last = times.last()?;
     if last.lag() > 0.0 {

@@ -49,16 +49,16 @@ const HEAVY: Scenario = Scenario {
     },
 };
 
-/// Messages that one thread pushes before it pops them.
+/// Number of messages that one thread pushes before it pops them.
 const BATCH: u64 = 4096;
 
-/// Messages that wait before producers start.
+/// Number of messages that wait before producers start.
 const WAITING: u64 = 8192;
 
-/// Greatest number of messages pushed in a repetition: all of them may wait at once.
+/// Maximum number of messages pushed in a repetition, since all of them may wait at the same time.
 const FLOOD_MAX: u64 = 1 << 20;
 
-/// Work that is done with each queue.
+/// Work to measure with each queue.
 #[derive(Debug, Clone, Copy)]
 enum Work {
     OneByOne,
@@ -159,7 +159,7 @@ fn handed_over<C: Parked>(ops: u64) -> Result<Measured> {
     Ok(Measured::new(2 * trips, span))
 }
 
-/// Threads that start to push at the same moment.
+/// Threads that begin to push at the same moment.
 struct Producers {
     /// Barrier for the producers, the consumer and the measuring thread. They meet once when all
     /// are ready, and once more to start.
@@ -168,8 +168,8 @@ struct Producers {
 }
 
 impl Producers {
-    /// Starts `count` threads that call a closure of `push` `each` times. Before that they meet at
-    /// `barrier`.
+    /// Starts `count` threads. Each waits for `barrier` twice, and then calls a closure created by
+    /// `push` `each` times.
     fn start<P: Fn(u64) + Send + 'static>(
         count: u64,
         each: u64,
@@ -189,7 +189,7 @@ impl Producers {
         Ok(Self { barrier, threads })
     }
 
-    /// Starts the producers and the measurement.
+    /// Lets the producers begin, and starts the measurement.
     fn begin(&self) -> Stopwatch {
         self.barrier.wait();
         let watch = Stopwatch::start(Clock::Process);
@@ -225,13 +225,14 @@ fn flood<C: Parked>(producers: u64, ops: u64) -> Result<Measured> {
     Ok(Measured::new(all, span))
 }
 
-/// Counts messages. At the first message it blocks its worker until all others are ready.
+/// Counts messages. During the first message it blocks its worker until all other threads are
+/// ready.
 struct Consumer {
     /// Barrier for the first message. `None` after that.
     barrier: Option<Arc<Barrier>>,
-    /// Messages still to come.
+    /// Number of messages still to come.
     left: u64,
-    /// Channel that reports the last message.
+    /// Channel that is notified of the last message.
     done: mpsc::Sender<()>,
 }
 
@@ -255,7 +256,7 @@ impl Actor for Consumer {
     }
 }
 
-/// Floods an actor on its own worker.
+/// Floods an actor that has its own worker.
 fn flood_of_actor(producers: u64, ops: u64) -> Result<Measured> {
     let each = ops.div_ceil(producers);
     let all = WAITING + producers * each;

@@ -10,13 +10,13 @@ use crate::scenarios::fork_bomb::{at, in_child};
 /// Depths of the trees.
 const DEPTHS: [u32; 10] = [5, 8, 10, 12, 14, 16, 18, 20, 22, 24];
 
-/// Greatest depth in a quick run: 131,071 actors.
+/// Maximum depth in a quick run. It results in 131,071 actors.
 const DEPTH_QUICK: u32 = 16;
 
-/// Depth from which a single tree fills the time.
+/// Minimum depth for which a single tree fills the time.
 const DEPTH_LARGE: u32 = 22;
 
-/// Greatest number of measurements of a large tree: the source has a median of three, too.
+/// Maximum number of measurements of a large tree. The source has a median of three, too.
 const ROUNDS_LARGE: usize = 3;
 
 const SIZES: Scenario = Scenario {
@@ -62,7 +62,8 @@ fn memory(effort: &Effort) -> Vec<Contender> {
     ]
 }
 
-/// Makes a line for the time of an actor at one depth, for which SBCL took from `low` to `high`.
+/// Creates a line for the time of an actor at one depth. For SBCL, that time was from `low` to
+/// `high`.
 macro_rules! at_depth {
     ($depth:literal, $of:literal, $low:literal, $high:literal) => {
         Published {
@@ -138,7 +139,7 @@ fn cpu(rows: Rows<'_>, contender: &str, params: &[(&str, &str)]) -> Option<f64> 
     Some(row.cpu.median)
 }
 
-/// Returns the factor by which two workers grow the largest tree faster than one worker.
+/// Returns the speed of two workers relative to one worker, for the largest tree.
 fn speed_up(rows: Rows<'_>) -> Option<f64> {
     let wall = |workers| {
         let rows = rows.all("fork-bomb-sizes", "garrick", workers);

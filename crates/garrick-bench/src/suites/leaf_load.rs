@@ -1,4 +1,4 @@
-//! TActors: the fork bomb whose leaves have work to do, against direct calls.
+//! TActors: the fork bomb whose leaves have work to do, compared with direct calls.
 
 use garrick_measure::{
     Contender, Effort, Figure, Here, Measured, Published, Result, Rows, Scenario, Suite, Unit,
@@ -14,16 +14,16 @@ const DEPTH: u32 = 16;
 /// Depth of the trees whose leaves compute random numbers, in a quick run.
 const DEPTH_QUICK: u32 = 14;
 
-/// Depth of the trees whose leaves compute erfc. The source has up to 12.
+/// Depth of the trees whose leaves compute erfc. The source has depths of up to 12.
 const DEPTH_ERFC: u32 = 10;
 
 /// Depth of the trees whose leaves compute erfc, in a quick run.
 const DEPTH_ERFC_QUICK: u32 = 8;
 
-/// Random numbers that each leaf computes.
+/// Counts of random numbers that each leaf computes.
 const RANDOMS: [u32; 9] = [0, 1, 4, 10, 16, 64, 100, 256, 1000];
 
-/// Values of erfc that each leaf computes.
+/// Counts of erfc values that each leaf computes.
 const ERFCS: [u32; 2] = [1, 1000];
 
 const OF_RANDOMS: Scenario = Scenario {
@@ -48,7 +48,7 @@ const OF_ERFC: Scenario = Scenario {
     },
 };
 
-/// Returns all contenders that bear a load.
+/// Returns all contenders whose leaves have a load.
 fn contenders<L: Load>(depth: u32, load: L, name: &str, count: u32) -> [Contender; 4] {
     let wood = Wood::tree(depth, load);
     let leaves = move |measured: Measured| Measured {
@@ -67,8 +67,8 @@ fn contenders<L: Load>(depth: u32, load: L, name: &str, count: u32) -> [Contende
     .map(|contender| contender.with(name, count).with("depth", depth))
 }
 
-/// Makes a line for the time of actors relative to plain recursion under one load. On SBCL that was
-/// from `low` to `high`.
+/// Creates a line for the time of actors relative to plain recursion, for one load. On SBCL that
+/// ratio was from `low` to `high`.
 macro_rules! under {
     ($randoms:literal, $of:literal, $said:expr, $low:literal, $high:literal) => {
         Published {
@@ -149,7 +149,7 @@ fn over_recursion(rows: Rows<'_>, scenario: &str, load: &[(&str, &str)]) -> Opti
     Some(actors / rows.find(scenario, "recursion", load)?.cpu.median)
 }
 
-/// Reports the loads from which on actors on two workers are no slower than direct calls.
+/// Reports the minimum loads for which actors on two workers are no slower than direct calls.
 fn findings(rows: Rows<'_>) -> Vec<String> {
     let of = |contender| {
         let found = break_even(&times(rows, contender))?;
@@ -179,7 +179,7 @@ fn times(rows: Rows<'_>, contender: &str) -> Vec<Times> {
     RANDOMS.into_iter().filter_map(at).collect()
 }
 
-/// Returns the time of a random number, from the largest load of plain recursion.
+/// Returns the time of a random number, computed from plain recursion with the largest load.
 fn random_ns(rows: Rows<'_>) -> Option<f64> {
     let at = |randoms| {
         let row = rows.find("leaf-load", "recursion", &[("randoms", randoms)])?;
@@ -206,8 +206,8 @@ mod tests {
     use crate::rows::{at, row};
     use garrick_measure::Row;
 
-    /// Creates rows in which a leaf of `contender` takes `base`, and `each` more for a random
-    /// number.
+    /// Creates rows in which a leaf of `contender` takes `base` nanoseconds, plus `each`
+    /// nanoseconds for each random number.
     fn curve(contender: &'static str, workers: Option<u64>, base: f64, each: f64) -> Vec<Row> {
         let one = |randoms: u32| {
             let ns = base + each * f64::from(randoms);
@@ -220,8 +220,8 @@ mod tests {
         RANDOMS.into_iter().map(one).collect()
     }
 
-    /// Returns the findings for actors on two workers that take `base`, and `each` more for a
-    /// random number.
+    /// Returns the findings for actors on two workers. They take `base` nanoseconds, plus `each`
+    /// nanoseconds for each random number.
     fn found(base: f64, each: f64) -> Vec<String> {
         let rows = [
             curve("garrick", Some(1), 100.0, 2.0),

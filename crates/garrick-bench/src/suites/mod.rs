@@ -1,4 +1,4 @@
-//! The suites of `garrick suite`, one file for each.
+//! The suites of `garrick suite`, with one file for each suite.
 
 mod break_even;
 
@@ -19,7 +19,7 @@ pub static SUITES: &[Suite] = &[
     savina::SAVINA,
 ];
 
-/// Origin of the figures in the suites of actors in Lisp.
+/// Origin of the figures in the suites for actors in Lisp.
 const TACTORS: &str = "TActors, actors in Lisp, its author's words of May 2021; the graphs are pictures without \
                        figures; a Mac with 4 cores and 8 threads";
 

@@ -1,4 +1,4 @@
-//! Properties that all suites have in common.
+//! Tests of properties that all suites have in common.
 
 use garrick_measure::{Beside, Contender, Effort, Row, Scenario};
 
@@ -29,7 +29,7 @@ fn names_are_unique_and_all_is_stated() {
     }
 }
 
-/// Returns the rows of a full run with all contenders, each of which takes the same time.
+/// Returns the rows of a full run with all contenders. Each contender takes the same time.
 fn rows(suite: &Suite) -> Vec<Row> {
     let full = Effort {
         quick: false,

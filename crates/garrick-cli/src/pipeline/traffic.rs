@@ -1,10 +1,10 @@
-//! Table of the traffic of each channel.
+//! A table of the traffic of each channel.
 
 use comfy_table::{Cell, CellAlignment, Table, presets};
 use garrick_bench::pipeline::Traffic;
 use garrick_measure::units;
 
-/// Titles of the columns. True for columns of figures.
+/// Titles of the columns. The flag is true for columns of figures.
 const COLUMNS: [(&str, bool); 6] = [
     ("channel", false),
     ("message", false),

@@ -1,4 +1,4 @@
-//! `garrick bench`, for any list of scenarios.
+//! The command `garrick bench`, for any list of scenarios.
 
 use clap::Args;
 
@@ -10,10 +10,10 @@ use crate::point::{Axis, Point, grid};
 use crate::scenario::{Effort, Result, Scenario, Swept};
 use crate::suggest::did_you_mean;
 
-/// Greatest number of parameters that can be swept at once.
+/// Maximum number of parameters that can be swept at once.
 const SWEPT_MAX: usize = 2;
 
-/// Flags and names of `bench`.
+/// Flags and scenario names of `bench`.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// Scenarios or families of scenarios to measure. Default: all.
@@ -21,7 +21,7 @@ pub struct Arguments {
     scenarios: Vec<String>,
 
     /// Measure at each of these values: depth=5..20, n=0..1000+100, n=1..4096*2 or n=1,10,50. Give
-    /// it twice for two parameters.
+    /// this flag twice for two parameters.
     #[arg(long, value_name = "NAME=VALUES")]
     sweep: Vec<Axis>,
 
@@ -34,20 +34,20 @@ pub struct Arguments {
 pub struct Offer {
     /// All scenarios.
     pub scenarios: &'static [Scenario],
-    /// More scenarios, which are measured only if they are named.
+    /// More scenarios, which are measured only if the user names them.
     pub more: &'static [Scenario],
     /// Scenarios whose parameters can be swept.
     pub swept: &'static [Swept],
 }
 
 impl Offer {
-    /// Returns all scenarios that can be named.
+    /// Returns all scenarios that the user can name.
     fn named(self) -> Vec<&'static Scenario> {
         self.scenarios.iter().chain(self.more).collect()
     }
 }
 
-/// Returns the part of the help of `command` that names the scenarios.
+/// Returns the part of the help of `command` that lists the scenarios.
 pub fn scenarios_help(command: &str, offer: Offer) -> String {
     let all: Vec<&Scenario> = offer.scenarios.iter().collect();
     let mut help = format!(
@@ -102,10 +102,10 @@ pub fn run(arguments: &Arguments, offer: Offer) -> Result<Ended> {
     arguments.flags.measure(plans.collect(), |_| Vec::new())
 }
 
-/// A scenario, with its sweep if one was asked for.
+/// A scenario, with its sweep if one was requested.
 type Choice = (&'static Scenario, Option<&'static Swept>);
 
-/// Plans a choice at one point of the sweep.
+/// Creates the plan for a choice at one point of the sweep.
 fn planned<'a>((scenario, swept): Choice, point: &'a Point, effort: Effort) -> Plan<'a> {
     let Some(swept) = swept else {
         return plan(scenario, effort);
@@ -117,8 +117,8 @@ fn planned<'a>((scenario, swept): Choice, point: &'a Point, effort: Effort) -> P
 }
 
 impl Arguments {
-    /// Returns the scenarios to measure, or the reason why they cannot be measured. A sweep without
-    /// names takes every scenario that has the parameters.
+    /// Returns the scenarios to measure, or the reason why they cannot be measured. If a sweep is
+    /// requested without names, returns every scenario that has the parameters.
     fn choose(&self, offer: Offer) -> std::result::Result<Vec<Choice>, String> {
         let all = if self.scenarios.is_empty() {
             offer.scenarios.iter().collect()

@@ -1,10 +1,10 @@
-//! Printing to a reader that may have gone.
+//! Prints to a reader that may have closed the pipe.
 
 use std::io::{self, ErrorKind, Write};
 use std::process;
 
-/// Prints a line. A reader that has seen enough (`| head`) has closed the pipe. This ends the
-/// process without an error, as it does other commands.
+/// Prints a line. If the reader has closed the pipe, as `| head` does, the process exits without an
+/// error.
 pub fn print(text: &str) {
     if let Err(error) = writeln!(io::stdout().lock(), "{text}") {
         process::exit(if error.kind() == ErrorKind::BrokenPipe {

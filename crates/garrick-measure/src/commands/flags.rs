@@ -15,11 +15,11 @@ use crate::suite::Beside;
 /// Seconds for each row of a full run.
 const SECONDS_PER_ROW: f64 = 3.0;
 
-/// Seconds for each row of a quick run. All scenarios of `garrick bench` then take well under a
-/// minute.
+/// Seconds for each row of a quick run. With this value, all scenarios of `garrick bench` take well
+/// under a minute.
 const SECONDS_PER_ROW_QUICK: f64 = 0.7;
 
-/// Greatest number of seconds for each row. A larger number is a mistake.
+/// Maximum number of seconds for each row. A larger number is a mistake.
 const SECONDS_PER_ROW_MAX: f64 = 3600.0;
 
 #[derive(Debug, Args)]
@@ -32,7 +32,7 @@ pub(super) struct Flags {
     #[arg(long)]
     quick: bool,
 
-    /// About how long to measure each row: 3 seconds, or 0.7 if quick.
+    /// Approximate time to measure each row: 3 seconds, or 0.7 if quick.
     #[arg(long, value_name = "S", value_parser = seconds)]
     seconds_per: Option<f64>,
 
@@ -66,7 +66,8 @@ impl Flags {
         effort
     }
 
-    /// Measures `plans`, adds the suites that `beside` makes from the rows, and shows the report.
+    /// Measures `plans`, adds the suites that `beside` creates from the rows, and prints the
+    /// report.
     pub(super) fn measure(
         &self,
         plans: Vec<Plan<'_>>,
@@ -89,7 +90,7 @@ impl Flags {
     }
 }
 
-/// Plans a scenario without a sweep.
+/// Creates the plan for a scenario without a sweep.
 pub(super) fn plan(scenario: &'static Scenario, effort: Effort) -> Plan<'static> {
     Plan {
         scenario: scenario.name,

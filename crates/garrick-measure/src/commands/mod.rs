@@ -1,7 +1,8 @@
-//! Commands that measure, and the parsing, printing and exit codes of all commands.
+//! Commands that measure. This module also contains the parsing, printing and exit codes of all
+//! commands.
 //!
-//! A mistake on the command line is reported in one line on standard error, with exit code 2,
-//! before any work begins.
+//! A mistake on the command line is reported in one line on standard error before any work begins.
+//! The exit code is 2.
 
 mod console;
 mod outputs;
@@ -31,17 +32,18 @@ pub use console::print;
 pub enum Ended {
     /// Success.
     Well,
-    /// A wrong result.
+    /// The results are wrong.
     Wrong(String),
     /// The request is impossible, and nothing was started.
     Refused(String),
-    /// An early end, with the results up to then.
+    /// The run was stopped early, with the results up to then.
     Interrupted(String),
 }
 
 /// Runs the process as a command called `name` that measures `scenarios`, and returns its exit
-/// code: `garrick bench` for another list. `about` is the first line of its help. Each of the
-/// `studies` is a subcommand. If there are `suites`, `suite` is one, too.
+/// code. The command works like `garrick bench`, but with other scenarios. `about` is the first
+/// line of its help. Each of the `studies` is a subcommand. If there are `suites`, `suite` is a
+/// subcommand, too.
 pub fn measure(
     name: &'static str,
     about: &'static str,
@@ -78,8 +80,8 @@ pub fn measure(
 }
 
 /// Runs the process as a command that measures `experiment`, and returns its exit code. The command
-/// has the flags of `garrick bench` for files, pictures and comparisons, and a progress bar. Ctrl-C
-/// keeps the measurements made so far.
+/// has a progress bar, and the flags of `garrick bench` for files, pictures and comparisons. If the
+/// user presses Ctrl-C, it stops and keeps the measurements made so far.
 ///
 /// # Examples
 /// ```no_run
@@ -101,10 +103,10 @@ pub fn experiment(experiment: Experiment) -> ExitCode {
     }
 }
 
-/// Prints a measurement as JSON, for the process that has asked for it.
+/// Prints a measurement as JSON, for the process that requested it.
 ///
 /// # Errors
-/// Fails if it cannot be written as JSON.
+/// Fails if the measurement cannot be converted into JSON.
 pub fn told(measured: &Measured) -> scenario::Result<Ended> {
     print(&serde_json::to_string(measured)?);
     Ok(Ended::Well)
@@ -123,7 +125,7 @@ pub fn parse<A: FromArgMatches>(command: clap::Command) -> Result<A, Ended> {
         .map_err(|error| explain(&error))
 }
 
-/// Runs a command with its parsed arguments, if they make sense.
+/// Runs a command with its parsed arguments, if the arguments are valid.
 fn ended<A>(
     arguments: Result<A, clap::Error>,
     run: impl FnOnce(&A) -> scenario::Result<Ended>,
@@ -163,7 +165,7 @@ fn explain(error: &clap::Error) -> Ended {
     Ended::Refused(words.join(" ") + &suggested(error))
 }
 
-/// Returns a question with the name that was perhaps meant.
+/// Returns the question whether a similar name was meant, or an empty text if there is none.
 fn suggested(error: &clap::Error) -> String {
     let kinds = [
         ContextKind::SuggestedSubcommand,

@@ -1,4 +1,4 @@
-//! Outputs besides the table.
+//! Outputs in addition to the table.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -30,8 +30,8 @@ pub(super) struct Outputs {
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
 
-    /// Compare with the JSON file of another run, row by row. Exit code 1 if something became
-    /// slower.
+    /// Compare with the JSON file of another run, row by row. The exit code is 1 if something
+    /// became slower.
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
 }
@@ -40,8 +40,9 @@ pub(super) struct Outputs {
 pub(super) type Before = Option<Report>;
 
 impl Outputs {
-    /// Checks that all files can be written and read, and returns the earlier run. This finds
-    /// mistakes before minutes of measuring. The files keep their content until the end.
+    /// Checks that all files can be written and read, and returns the earlier run. So mistakes are
+    /// found before minutes of measuring. The files are not changed before the measuring is
+    /// finished.
     pub(super) fn check(&self) -> std::result::Result<Before, String> {
         let files = [&self.json, &self.csv, &self.html].into_iter().flatten();
         for file in files {

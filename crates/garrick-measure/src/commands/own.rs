@@ -12,7 +12,7 @@ use crate::stop::Stop;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// About how long to measure each row, in seconds.
+    /// Approximate time to measure each row, in seconds.
     #[arg(long, value_name = "S", value_parser = seconds)]
     seconds_per: Option<f64>,
 
@@ -20,7 +20,7 @@ pub(super) struct Arguments {
     outputs: Outputs,
 }
 
-/// Measures the experiment and shows the results.
+/// Measures the experiment and prints the results.
 pub(super) fn run(arguments: &Arguments, mut experiment: Experiment) -> Result<Ended> {
     if let Some(seconds) = arguments.seconds_per {
         experiment = experiment.seconds_per_row(seconds);

@@ -9,11 +9,11 @@ use crate::engine::Progress;
 /// Length that each plan has on the bar.
 const PER_PLAN: u64 = 1000;
 
-/// A bar on standard error. Nothing is drawn if that is not a terminal.
+/// A bar on standard error. Nothing is drawn if standard error is not a terminal.
 pub(super) struct Bar(ProgressBar);
 
 impl Bar {
-    /// Creates a bar for this many plans.
+    /// Creates a bar for the given number of plans.
     pub(super) fn new(plans: usize) -> Self {
         let style = ProgressStyle::with_template("{wide_bar} {elapsed} {msg:32}");
         let bar = ProgressBar::new(plans as u64 * PER_PLAN);

@@ -1,4 +1,4 @@
-//! Subcommands that measure in their own way.
+//! Subcommands with their own way of measuring.
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -46,7 +46,7 @@ pub(super) fn run_asked(studies: &[Study], matches: &ArgMatches) -> Option<Resul
     }))
 }
 
-/// Returns the requested sections, in the order of the study. Default: all.
+/// Returns the requested sections in the order of the study, or all sections if none are requested.
 fn chosen<'a>(study: &'a Study, matches: &ArgMatches) -> Vec<&'a Section> {
     // A study with a single section has no such flag.
     let only = matches.try_get_many::<String>(ONLY).ok().flatten();

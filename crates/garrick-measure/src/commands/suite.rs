@@ -1,4 +1,4 @@
-//! `garrick suite`, for any list of suites: repeated published experiments.
+//! The command `garrick suite`, for any list of suites that repeat published experiments.
 
 use clap::{Args, Command};
 
@@ -15,10 +15,10 @@ use crate::units;
 /// Name of the subcommand.
 pub const NAME: &str = "suite";
 
-/// Line about the subcommand in the help.
+/// Description of the subcommand in the help.
 pub const ABOUT: &str = "Repeat published experiments, and show their figures beside ours";
 
-/// Flags and names of `suite`.
+/// Flags and suite names of `suite`.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// Suites to repeat. Default: all.
@@ -36,13 +36,13 @@ pub(super) fn command(program: &str, offer: &[Suite]) -> Command {
         .after_help(suites_help(program, offer))
 }
 
-/// Returns the part of the help of `program` that names the suites.
+/// Returns the part of the help of `program` that lists the suites.
 pub fn suites_help(program: &str, offer: &[Suite]) -> String {
     let names = names(offer);
     format!("Suites: {names}\nWhat each one repeats: {program} {NAME} --list")
 }
 
-/// Repeats the chosen suites and shows the results.
+/// Repeats the chosen suites and prints the results.
 ///
 /// # Errors
 /// Fails if a contender fails, or if a file cannot be written.
@@ -75,8 +75,8 @@ pub fn run(arguments: &Arguments, offer: &'static [Suite]) -> Result<Ended> {
     arguments.flags.measure(plans, beside)
 }
 
-/// Returns the suites of these names in the list's order, or all if there are no names. Fails with
-/// the first name that is not in the list.
+/// Returns the suites with these names in the order of the list, or all suites if there are no
+/// names. Fails with the first name that is not in the list.
 fn choose(
     offer: &'static [Suite],
     names: &[String],

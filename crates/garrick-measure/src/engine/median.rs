@@ -1,4 +1,4 @@
-//! The actor that turns many measurements into one row.
+//! The actor that converts many measurements into one row.
 
 use garrick_actor::{Actor, Address, Context, Next};
 
@@ -17,7 +17,7 @@ pub(super) struct Median {
     normaliser: Address<Vec<Normal>>,
 }
 
-/// A set with its measurements, complete or not.
+/// A set with its measurements. It may be incomplete.
 pub(super) struct Finished {
     pub(super) set: Set,
     /// Activity of the machine during the measurement.

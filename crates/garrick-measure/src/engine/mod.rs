@@ -1,31 +1,32 @@
-//! The measuring engine: a small dataflow of actors, modeled on the benchmark actors of TActors.
+//! The measuring engine. It is a small dataflow of actors, modeled on the benchmark actors of
+//! TActors.
 //!
 //! ```text
-//!    +----> Sweep            which set comes next: a scenario, or a point of a sweep
+//!    +----> Sweep            the next set: a scenario, or a point of a sweep
 //!    |        : lay out
 //!    |     WarmUp            how many operations fill the time
 //!    |        | set          |  ^
 //!    |     Rounds            v  | trials
 //!    |      | | samples     Timer
 //!    +------+ |              :
-//!     over   Median          :    - - - - the desk: below it no turn is under way - - - -
+//!     over   Median          :    - - - - the desk: below it no turn is running - - - -
 //!             | rows         :
 //!          Normaliser      Bench  contenders and the yardstick
 //!             | rows
 //!           Table            all rows so far
 //! ```
 //!
-//! The actors live on a [`Local`] of the measuring thread. The measured code must not run inside a
-//! turn. There its sends would be staged with those of the turn, and it could not have its own
-//! `Local`. So the timer only puts a *job* on the desk. When no actor has work left, `Local::run`
-//! returns. [`run`] then takes the job, does it between two runs of the actors, and sends the timer
-//! the time it took. During a measurement no actor of the engine runs, and no other thread could
-//! run one.
+//! The actors run in a [`Local`] of the measuring thread. The measured code must not run inside a
+//! turn. There, its sends would be staged together with those of the turn, and it could not have
+//! its own `Local`. So the timer only puts a *job* on the desk. When no actor has work left,
+//! `Local::run` returns. Then [`run`] takes the job, executes it, and sends the result to the
+//! timer. During a measurement no actor of the engine runs, and no other thread could run one.
 //!
-//! A shared machine changes its speed from second to second. So contenders take turns, round by
-//! round, and between any two of them the yardstick is measured: one uncontended atomic addition. A
-//! contender's ratio to the yardstick uses the yardstick just before and just after it. The
-//! reported figure is the median of those ratios, not the ratio of two medians.
+//! A shared machine changes its speed from second to second. So all contenders are measured
+//! alternately, round by round. Between any two of them the yardstick is measured: one uncontended
+//! atomic addition. A contender's ratio to the yardstick uses the yardstick just before and just
+//! after the contender. The reported figure is the median of those ratios, not the ratio of two
+//! medians.
 //!
 //! ```text
 //!   round 1:  rmw  [garrick]  rmw  [recursion]  rmw
@@ -65,18 +66,18 @@ use table::Table;
 use timer::{Timer, Timing};
 use warm_up::WarmUp;
 
-/// Contenders that take turns.
+/// Contenders that are measured alternately.
 pub(crate) struct Plan<'a> {
     /// Name of the scenario.
     pub(crate) scenario: &'a str,
-    /// Creates the contenders. Called when their turn has come.
+    /// Creates the contenders. Called just before they are measured.
     pub(crate) contenders: Box<dyn FnOnce() -> Result<Vec<Contender>> + 'a>,
 }
 
 /// Amount of measuring.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Pace {
-    /// Number of measurements of each contender, unless its work is of a given size.
+    /// Number of measurements of each contender that has no fixed amount of work.
     pub(crate) rounds: usize,
     /// Approximate time of all measurements of a contender, in seconds.
     pub(crate) seconds_per_row: f64,
@@ -111,8 +112,8 @@ pub(crate) struct Progress<'a> {
     pub(crate) done: f64,
 }
 
-/// Measures all plans, and calls `progress` before each trial of a contender. When `stop` is
-/// requested, returns the rows measured until then.
+/// Measures all plans, and calls `progress` before each trial of a contender. If `stop` is
+/// requested, returns the rows measured so far.
 pub(crate) fn run(
     plans: Vec<Plan<'_>>,
     pace: Pace,
@@ -187,7 +188,7 @@ fn send<M: 'static>(to: &Address<M>, message: M) -> Result<()> {
 
 /// Contenders that are measured, outside of any turn.
 struct Bench<'a> {
-    /// Plans whose turn has not come.
+    /// Plans that have not been started yet.
     plans: Vec<Option<Plan<'a>>>,
     /// Number of the current plan.
     plan: usize,
@@ -207,7 +208,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Replaces the contenders by those of a plan. The old contenders may end their threads
+    /// Replaces the contenders by those of a plan. The old contenders may stop their threads
     /// meanwhile.
     fn lay(&mut self, number: usize, over: &Address<Over>) -> Result<Set> {
         self.contenders.clear();

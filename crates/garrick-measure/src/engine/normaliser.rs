@@ -8,7 +8,7 @@ use crate::statistics::{self, Summary};
 
 use super::table::Message;
 
-/// Divides, round by round, by the time of the reference.
+/// Divides the times of each round by that of the reference.
 pub(super) struct Normaliser {
     /// Name of the reference, if there is one.
     reference: Option<String>,
@@ -16,7 +16,7 @@ pub(super) struct Normaliser {
     table: Address<Message>,
 }
 
-/// A row, and the CPU times in nanoseconds that it was made from, round by round.
+/// A row, and the CPU times in nanoseconds from which it was computed, one for each round.
 pub(super) struct Normal {
     pub(super) row: Row,
     pub(super) times: Vec<f64>,
@@ -45,8 +45,8 @@ impl Normaliser {
         set.iter().map(related).collect()
     }
 
-    /// Returns the reference for `row`: of the contenders with the reference's name, the one with
-    /// most parameters in common with `row`.
+    /// Returns the reference for `row`. If several contenders have the reference's name, returns
+    /// the one that has most parameters in common with `row`.
     fn reference_of<'a>(&self, row: &Row, set: &'a [Normal]) -> Option<&'a Normal> {
         let common = |normal: &&Normal| {
             let params = normal.row.params.iter();

@@ -1,4 +1,4 @@
-//! The actor that makes contenders take turns, with the yardstick between any two.
+//! The actor that measures contenders alternately, with the yardstick between any two.
 
 use garrick_actor::{Actor, Address, Context, Next};
 
@@ -23,11 +23,11 @@ struct UnderWay {
     set: Set,
     /// State of the machine at the start.
     began: Moment,
-    /// Number of rounds of the contender that has most.
+    /// Maximum number of rounds of any contender.
     rounds: usize,
-    /// Round, and contender in it, whose turn it is or comes next.
+    /// Current or next round, and number of the contender in it.
     at: (usize, usize),
-    /// Measurement of the contender, while the yardstick after it is measured.
+    /// Measurement of the contender, stored while the yardstick after it is measured.
     measured: Option<Measured>,
     /// Latest yardstick time, in nanoseconds of CPU time per addition. `None` at the beginning.
     before: Option<f64>,
@@ -46,7 +46,7 @@ impl UnderWay {
         }
     }
 
-    /// Returns the next trial, of the next contender that has this many rounds.
+    /// Returns the next trial. Skips contenders that have fewer rounds.
     fn next(&mut self) -> Option<Trial> {
         let (mut round, mut index) = self.at;
         while round < self.rounds {

@@ -17,56 +17,56 @@ pub(super) enum Job {
     Try(Trial),
 }
 
-/// Place where actors leave the next job. It holds at most one job, because all actors wait for its
+/// Place where actors put the next job. It holds at most one job, because all actors wait for its
 /// result.
 #[derive(Debug)]
 pub(super) struct Desk(pub(super) RefCell<Option<Job>>);
 
 impl Desk {
-    /// Leaves a job.
+    /// Puts a job on the desk.
     pub(super) fn put(&self, job: Job) {
         let before = self.0.replace(Some(job));
         debug_assert!(before.is_none(), "one job at a time");
     }
 
-    /// Takes the job that was left.
+    /// Takes the job from the desk.
     pub(super) fn take(&self) -> Option<Job> {
         self.0.take()
     }
 }
 
-/// A run of a contender, of a number of operations.
+/// A run of a contender with a given number of operations.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Trial {
     pub(super) who: Who,
     pub(super) ops: u64,
-    /// Part of the set that was done before, from 0 to 1.
+    /// Fraction of the set that was finished before, from 0 to 1.
     pub(super) done: f64,
 }
 
 /// Participant of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Who {
-    /// Selects the atomic addition.
+    /// The atomic addition.
     Yardstick,
-    /// Selects the contender of this number.
+    /// The contender with this number.
     Entrant(usize),
 }
 
-/// Messages of the actors that order trials one after another.
+/// Messages of the actors that request trials one after another.
 pub(super) enum Step {
     /// Start with a set.
     Begin(Set),
-    /// Result of the trial that was ordered.
+    /// Result of the requested trial.
     Took(Measured),
-    /// Early end: go on with the measurements made so far.
+    /// Request to stop early, with the measurements made so far.
     Stop,
 }
 
-/// Signals that the previous set is over, or that there was none. The sweep then goes on.
+/// Signals that the previous set is finished, or that there was none. The sweep then continues.
 pub(super) struct Over;
 
-/// Contenders that take turns, and their measurements so far.
+/// Contenders that are measured alternately, and their measurements so far.
 pub(super) struct Set {
     pub(super) scenario: String,
     pub(super) entrants: Vec<Entrant>,
@@ -74,11 +74,11 @@ pub(super) struct Set {
     pub(super) additions: u64,
     /// Times of the yardstick trials, with their numbers of additions.
     pub(super) yardsticks: Vec<(Span, u64)>,
-    /// Receiver of the signal that the set is over.
+    /// Receiver of the signal that the set is finished.
     pub(super) over: Address<Over>,
 }
 
-/// A contender, as the actors know it.
+/// A contender, as seen by the actors.
 pub(super) struct Entrant {
     pub(super) name: &'static str,
     pub(super) params: Map<String, Value>,

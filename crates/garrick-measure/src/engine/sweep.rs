@@ -1,4 +1,4 @@
-//! The actor that orders one set after another.
+//! The actor that requests one set after another.
 
 use std::rc::Rc;
 
@@ -6,7 +6,7 @@ use garrick_actor::{Actor, Context};
 
 use super::step::{Desk, Job, Over};
 
-/// Orders one set after another: scenarios, or the points of a sweep.
+/// Requests one set after another. A set is a scenario, or a point of a sweep.
 pub(super) struct Sweep {
     /// Number of plans.
     plans: usize,

@@ -12,7 +12,7 @@ pub(super) struct Table(Vec<Row>);
 pub(super) enum Message {
     /// Adds rows.
     Rows(Vec<Row>),
-    /// Asks for all rows.
+    /// Requests all rows.
     Take(Reply<Vec<Row>>),
 }
 

@@ -1,4 +1,4 @@
-//! The engine with contenders whose times are invented.
+//! Tests of the engine, with contenders whose times are invented.
 
 use super::*;
 use std::cell::Cell;
@@ -148,8 +148,8 @@ impl Drop for Guard {
     }
 }
 
-/// Runs a contender with a system of its own on this thread: a contender is not inside a turn of
-/// the engine.
+/// Runs a contender that starts its own system on this thread. This works because a contender does
+/// not run inside a turn of the engine.
 #[test]
 fn a_contender_can_run_actors_on_the_measuring_thread() {
     let nested = || {
@@ -180,7 +180,7 @@ impl garrick_actor::Actor for Hears {
     }
 }
 
-/// Requests the end at the `at`th trial.
+/// Requests a stop at the `at`th trial.
 fn stopping(stop: &Stop, at: u32) -> Plan<'static> {
     let (stop, mut calls) = (stop.clone(), 0);
     plan(move || {

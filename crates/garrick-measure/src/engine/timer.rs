@@ -1,4 +1,4 @@
-//! The actor around the thing under test: it orders a trial and passes on the result.
+//! The actor that requests trials of the contenders and passes on the results.
 
 use std::rc::Rc;
 
@@ -18,7 +18,7 @@ pub(super) struct Timer {
 
 /// Messages of a [`Timer`].
 pub(super) enum Timing {
-    /// Orders a trial, whose result goes to the customer.
+    /// Requests a trial, whose result is sent to the customer.
     Try(Address<Step>, Trial),
     /// Result of the trial, in wall time and CPU time.
     Took(Measured),

@@ -11,23 +11,24 @@ use super::Pace;
 use super::step::{Set, Step, Trial, Who};
 use super::timer::Timing;
 
-/// Number of operations of the first trial. Each scenario handles fewer than a turn's worth of
-/// messages.
+/// Number of operations of the first trial. In each scenario they send fewer messages than a turn
+/// handles.
 const OPS_FIRST: u64 = 1024;
 
-/// Greatest factor by which a trial grows. The first trial is slowed down by cold caches.
+/// Maximum factor by which a trial grows, since cold caches slow down the first trial.
 const GROWTH_MAX: f64 = 16.0;
 
-/// Growth factor below which a trial is close enough to the whole slice.
+/// Growth factor below which the trial is long enough to compute the final number of operations.
 const GROWTH_ENOUGH: f64 = 4.0;
 
-/// Greatest part of a row's time that its yardstick may take.
+/// Maximum share of a row's time that its yardstick may take.
 const YARDSTICK_SHARE: f64 = 0.1;
 
-/// Number of additions of the trial that finds how many fit a time.
+/// Number of additions of the first yardstick trial, which determines how many additions fit into
+/// the time.
 const ADDITIONS_FIRST: u64 = 100_000;
 
-/// Fewest additions that give a usable measurement.
+/// Minimum number of additions for a usable measurement.
 const ADDITIONS_MIN: u64 = 1_000;
 
 /// Handles one set at a time, one contender after another.
@@ -65,7 +66,7 @@ impl WarmUp {
         sent(&cx.send(&self.timer, Timing::Try(cx.address(), trial)))
     }
 
-    /// Learns from a trial. Goes on with the same contender or with the next.
+    /// Evaluates a trial. Continues with the same contender or with the next one.
     fn learn(&mut self, mut set: Set, took: &Measured, cx: &Context<'_, Step>) -> Next {
         let next = match self.who {
             Who::Yardstick => {
@@ -88,7 +89,7 @@ impl WarmUp {
         self.go_on(set, next, cx)
     }
 
-    /// Tries the next unmeasured contender, or passes on the set.
+    /// Starts a trial of the next unmeasured contender, or passes on the set if there is none.
     fn go_on(&mut self, mut set: Set, from: usize, cx: &Context<'_, Step>) -> Next {
         for index in from..set.entrants.len() {
             let entrant = &mut set.entrants[index];
@@ -125,8 +126,8 @@ impl Actor for WarmUp {
     }
 }
 
-/// Evaluates a trial of `ops` operations: either continues with more operations, or ends with the
-/// numbers of operations and rounds.
+/// Evaluates a trial of `ops` operations. Continues with a new number of operations, or breaks with
+/// the final numbers of operations and rounds.
 fn fit(pace: Pace, size: Size, ops: u64, took: &Measured) -> ControlFlow<(u64, usize), u64> {
     let growth = 1e9 * pace.slice_s() / took.wall_ns.max(1.0);
     match size {
@@ -156,7 +157,8 @@ mod tests {
         seconds_per_row: 0.01,
     };
 
-    /// Returns the fit of a contender that takes exactly `ns` for each operation.
+    /// Returns the number of operations found for a contender that takes exactly `ns` for each
+    /// operation.
     fn fitted(ns: f64, ops_max: u64) -> u64 {
         let mut ops = OPS_FIRST.min(ops_max);
         loop {

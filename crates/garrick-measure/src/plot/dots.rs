@@ -11,7 +11,7 @@ use super::svg::{Anchor, COLORS, Canvas, width};
 const TOP: f64 = 44.0;
 const STEP: f64 = 26.0;
 
-/// Width of the area of the dots.
+/// Width of the area that contains the dots.
 const AREA: f64 = 420.0;
 
 /// Width of the figures to the right of the area.

@@ -16,7 +16,7 @@ const BOTTOM: f64 = 340.0;
 /// Distance between the lines of the legend.
 const LEGEND_STEP: f64 = 20.0;
 
-/// Greatest number of parameter values that are all written at the axis.
+/// Maximum number of parameter values for which all values are written at the axis.
 const VALUES_TOLD: usize = 8;
 
 /// Values of a contender along the parameter.
@@ -89,7 +89,8 @@ fn series<'a>(rows: &[&'a Row], parameter: &str) -> Vec<Series<'a>> {
     all
 }
 
-/// Returns the values to write at the parameter's axis: all, if they are few.
+/// Returns the values to write at the parameter's axis. These are all values if there are only a
+/// few.
 fn told(values: impl Iterator<Item = f64>, x: &Scale) -> Vec<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);

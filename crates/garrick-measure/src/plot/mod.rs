@@ -1,11 +1,11 @@
 //! Pictures of rows.
 //!
-//! If a parameter was swept, a picture has lines: time over the parameter, a line for each
-//! contender. Else it has a dot for each contender. In both, a bar shows the interval that contains
-//! the median with 95 % certainty, or else minimum and maximum. An axis is logarithmic if its
-//! values differ by a factor of eight or more.
+//! If a parameter was swept, a picture shows the time over the parameter, with a line for each
+//! contender. Otherwise it has a dot for each contender. In both cases, a bar shows the interval
+//! that contains the median with 95 % certainty. If there is no such interval, the bar shows
+//! minimum and maximum. An axis is logarithmic if its values differ by a factor of eight or more.
 //!
-//! The colors are those of Okabe and Ito, which most color-blind people can tell apart. Lines also
+//! The colors are those of Okabe and Ito, which most color-blind people can distinguish. Lines also
 //! differ in their markers. (M. Okabe, K. Ito: Color Universal Design, 2008.)
 
 mod scale;
@@ -21,10 +21,10 @@ use crate::statistics::Summary;
 
 pub(crate) use svg::{escape, style};
 
-/// Fewest values of a parameter that count as a sweep.
+/// Minimum number of values of a parameter that count as a sweep.
 const SWEPT_MIN: usize = 3;
 
-/// Factor between wall time and CPU time from which wall time gets its own picture.
+/// Minimum factor between wall time and CPU time for which wall time gets a separate picture.
 const WALL_DIFFERS: f64 = 1.2;
 
 /// A picture of some rows.
@@ -56,12 +56,12 @@ pub struct Plot {
 }
 
 impl Plot {
-    /// Returns a name for its file, without an extension.
+    /// Returns a name for the picture's file, without an extension.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the text of an SVG file, light or dark as the reader's system is.
+    /// Returns the text of an SVG file. It is light or dark, depending on the reader's system.
     pub fn svg(&self) -> String {
         svg::document(&self.body, &style())
     }
@@ -100,7 +100,7 @@ impl Metric {
     }
 }
 
-/// Draws all rows, scenario by scenario, each picture with `source` at its foot.
+/// Draws all rows, one scenario after another. Each picture has `source` at its bottom.
 pub(crate) fn plots(rows: &[Row], source: &str) -> Vec<Plot> {
     let mut scenarios: Vec<&str> = rows.iter().map(|row| row.scenario.as_str()).collect();
     scenarios.dedup();

@@ -2,10 +2,10 @@
 
 use crate::units;
 
-/// Factor between values from which an axis is logarithmic.
+/// Minimum factor between values for which an axis is logarithmic.
 const LOG_FROM: f64 = 8.0;
 
-/// Greatest number of ticks that do not overlap.
+/// Maximum number of ticks that do not overlap.
 const TICKS_MAX: usize = 8;
 
 /// Approximate number of ticks of a linear axis.
@@ -24,8 +24,8 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// Creates an axis from `begin` to `end` that has room for all `values`. A linear axis starts
-    /// at 0 if `whole`.
+    /// Creates an axis from `begin` to `end` that has room for all `values`. If `whole` is true, a
+    /// linear axis starts at 0.
     pub(super) fn of(values: impl Iterator<Item = f64>, begin: f64, end: f64, whole: bool) -> Self {
         let (mut min, mut max) = (f64::MAX, f64::MIN);
         for value in values.filter(|value| value.is_finite()) {
@@ -108,7 +108,7 @@ impl Scale {
     }
 }
 
-/// Writes a time at a tick, without superfluous digits.
+/// Formats a time for a tick, without superfluous digits.
 pub(super) fn time(ns: f64) -> String {
     let text = units::time(ns);
     match text.split_once(' ') {
@@ -120,7 +120,7 @@ pub(super) fn time(ns: f64) -> String {
     }
 }
 
-/// Writes a parameter's value at a tick.
+/// Formats a parameter's value for a tick.
 pub(super) fn count(value: f64) -> String {
     if value.fract() == 0.0 && value >= 0.0 {
         units::whole(value as u64)

@@ -2,7 +2,8 @@
 
 use std::fmt::{Display, Write};
 
-/// Colors of series in light mode and in dark mode: those of Okabe and Ito that stand out there.
+/// Colors of series in light mode and in dark mode. They are those colors of Okabe and Ito that are
+/// clearly visible in the respective mode.
 const SERIES_LIGHT: [&str; 7] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000",
 ];
@@ -10,13 +11,13 @@ const SERIES_DARK: [&str; 7] = [
     "#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#ffffff",
 ];
 
-/// Number of series that have a color of their own.
+/// Number of series that have their own color.
 pub(super) const COLORS: usize = SERIES_LIGHT.len();
 
 /// Half width of a marker.
 const MARKER: f64 = 4.0;
 
-/// Greatest width of a letter in most texts, as a part of its height.
+/// Maximum width of a letter in most texts, relative to its height.
 const LETTER: f64 = 0.58;
 
 /// Alignment of a text relative to its position.
@@ -32,7 +33,7 @@ pub(super) enum Anchor {
 pub(super) struct Canvas(String);
 
 impl Canvas {
-    /// Creates an empty picture with a title. The origin of the figures stands below the title.
+    /// Creates an empty picture with a title. The origin of the figures is written below the title.
     pub(super) fn new(width: f64, height: f64, title: &str, source: &str) -> Self {
         let (width, height) = (width.round(), height.round());
         let mut canvas = Self(String::new());
@@ -47,7 +48,7 @@ impl Canvas {
         canvas
     }
 
-    /// Returns the picture, still without a style.
+    /// Returns the picture without a style.
     pub(super) fn finish(mut self) -> String {
         self.put("</svg>\n");
         self.0
@@ -83,7 +84,7 @@ impl Canvas {
         ));
     }
 
-    /// Draws the marker of a series. The text `said` appears when a pointer rests on it.
+    /// Draws the marker of a series. The text `said` appears when the pointer is on the marker.
     pub(super) fn marker(&mut self, series: usize, (x, y): (f64, f64), said: &str) {
         let class = format!("p-fill{}", series % COLORS);
         let said = escape(said);
@@ -110,7 +111,7 @@ impl Canvas {
     }
 }
 
-/// Returns the approximate width of a text of this `height`.
+/// Returns the approximate width of a text with this `height`.
 pub(super) fn width(text: &str, height: f64) -> f64 {
     text.chars().count() as f64 * height * LETTER
 }
@@ -125,7 +126,7 @@ pub(super) fn document(body: &str, style: &str) -> String {
     }
 }
 
-/// Returns the colors of light mode, and those of dark mode for readers who want them.
+/// Returns the colors of light mode, and those of dark mode for readers who prefer it.
 pub(crate) fn style() -> String {
     let dark = colors("#0e1217", "#e6edf3", "#9da7b3", "#30363d", SERIES_DARK);
     format!(

@@ -1,4 +1,4 @@
-//! Content of pictures, and positions in them.
+//! Tests for the content of pictures, and for positions in them.
 
 use super::scale::{Scale, time};
 use super::*;

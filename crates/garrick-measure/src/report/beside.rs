@@ -1,4 +1,4 @@
-//! Published figures beside ours, as text.
+//! Published figures together with ours, as text.
 
 use crate::suite::{Beside, Figure, Line};
 use crate::units;
@@ -6,7 +6,7 @@ use crate::units;
 use super::table::{Column, in_columns};
 
 impl Beside {
-    /// Writes a table for people, with the notes needed to read it.
+    /// Writes a readable table, with the notes needed to understand it.
     pub fn table(&self) -> String {
         let mut text = format!("{}\n\n", self.title());
         if !self.lines.is_empty() {
@@ -28,7 +28,7 @@ impl Beside {
         format!("{}: {}", self.suite, self.about)
     }
 
-    /// Returns the remarks below the table, sentence by sentence.
+    /// Returns the remarks below the table, one sentence per entry.
     pub(super) fn remarks(&self) -> Vec<String> {
         let named = |name: &str, text: &str| {
             (!text.is_empty()).then(|| format!("{name}: {text}{}", full_stop(text)))
@@ -48,13 +48,13 @@ impl Beside {
     }
 }
 
-/// Returns the full stop that a sentence lacks, or nothing.
+/// Returns the full stop if `text` has none at its end, or else an empty text.
 fn full_stop(text: &str) -> &'static str {
     if text.ends_with('.') { "" } else { "." }
 }
 
 impl Line {
-    /// Returns the heads of the columns.
+    /// Returns the headings of the columns.
     pub(super) fn columns() -> Vec<Column> {
         [
             ("", false),
@@ -69,7 +69,7 @@ impl Line {
         .into()
     }
 
-    /// Returns the line's cells below the columns.
+    /// Returns the line's cells, one for each column.
     pub(super) fn cells(&self) -> Vec<String> {
         let figure = |figure: Option<Figure>| figure.map_or("-".to_owned(), |of| of.to_string());
         let better = self.standing.zip(self.factor());
@@ -87,7 +87,7 @@ impl Line {
     }
 }
 
-/// Writes a figure with its significant digits, also if it is small.
+/// Formats a figure with its significant digits, even if the figure is small.
 fn digits(value: f64) -> String {
     if value < 0.01 {
         format!("{value:.1e}")

@@ -1,8 +1,8 @@
-//! Comparison of a run with an earlier one: rows that are faster, slower, or undecided.
+//! Comparison of a run with an earlier one. Rows are faster, slower, or undecided.
 //!
-//! Machines change their speed, so the comparison uses the ratio to the yardstick, or bytes where a
-//! row has them. A change counts if the two intervals around the medians do not overlap, and the
-//! medians differ by more than a tenth.
+//! Machines change their speed, so the comparison uses the ratio to the yardstick. For rows that
+//! measure memory, it uses bytes. A change counts if the two intervals around the medians do not
+//! overlap, and the medians differ by more than a tenth.
 
 use std::fmt::{self, Write};
 
@@ -14,7 +14,7 @@ use super::Report;
 /// Relative change below which a row counts as unchanged.
 const TOLERANCE: f64 = 0.1;
 
-/// Factor that widens an interval of which only minimum and maximum are known.
+/// Factor that widens an interval if only minimum and maximum are known.
 const UNSURE: f64 = 1.25;
 
 /// Result of comparing a row with an earlier run.
@@ -30,7 +30,7 @@ pub enum Verdict {
     Doubtful,
     /// The row was not measured before.
     New,
-    /// The row was measured before. Its scenario was measured now, but not this row.
+    /// The row was measured before, but not now, although its scenario was measured.
     Gone,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A row of one run or both.
+/// A row of one run or of both runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     /// Scenario, contender and parameters.
@@ -94,7 +94,7 @@ impl Report {
 }
 
 impl Comparison {
-    /// Returns the rows that cost more than before, beyond doubt.
+    /// Returns the rows that cost more than before, without the doubtful ones.
     pub fn slower(&self) -> impl Iterator<Item = &Change> {
         let changes = self.changes.iter();
         changes.filter(|change| change.verdict == Verdict::Slower)

@@ -1,4 +1,4 @@
-//! Rows as CSV (RFC 4180), a column for each parameter, all times in nanoseconds.
+//! Rows as CSV (RFC 4180), with a column for each parameter and all times in nanoseconds.
 
 use serde_json::Value;
 
@@ -8,8 +8,8 @@ use crate::statistics::Summary;
 use super::Report;
 
 impl Report {
-    /// Returns the text of a CSV file. Each line contains its origin, because lines of several runs
-    /// end up in one file.
+    /// Returns the text of a CSV file. Each line contains the origin of its figures, because lines
+    /// of several runs are often combined in one file.
     pub fn csv(&self) -> String {
         let parameters = self.parameters();
         let mut lines = vec![head(&parameters)];

@@ -12,9 +12,9 @@ use super::{Comparison, Report, Verdict};
 const STYLE: &str = include_str!("page.css");
 
 impl Report {
-    /// Returns the text of an HTML page: pictures, and tables with the same figures. The page is
-    /// light or dark as the reader's system is. It has no script, and its policy forbids all
-    /// requests.
+    /// Returns the text of an HTML page, with pictures, and tables with the same figures. The page
+    /// is light or dark, depending on the reader's system. It has no script, and its policy forbids
+    /// all requests.
     pub fn html(&self, title: &str, comparison: Option<&Comparison>) -> String {
         let columns = columns(&self.rows);
         let plots = self.plots();
@@ -70,7 +70,7 @@ impl Report {
     }
 }
 
-/// Writes a suite's published figures beside ours.
+/// Writes a suite's published figures together with ours.
 fn published(page: &mut String, beside: &Beside) {
     let lines: Vec<Vec<String>> = beside.lines.iter().map(Line::cells).collect();
     // Writing to a string cannot fail.

@@ -1,4 +1,4 @@
-//! Reports: rows and their origin, in all output formats.
+//! Reports, which contain rows and their origin, in all output formats.
 
 mod csv;
 mod table;
@@ -46,7 +46,7 @@ pub struct Report {
     commit: String,
     /// Rows of the run.
     rows: Vec<Row>,
-    /// Published figures of the suites that were repeated, beside the rows.
+    /// Published figures of the suites that were repeated, together with ours.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     suites: Vec<Beside>,
 }
@@ -62,7 +62,7 @@ impl Report {
         }
     }
 
-    /// Adds the published figures that stand beside these rows.
+    /// Adds the published figures that belong to these rows.
     pub(crate) fn with_suites(mut self, suites: Vec<Beside>) -> Self {
         self.suites = suites;
         self
@@ -73,7 +73,7 @@ impl Report {
         &self.rows
     }
 
-    /// Returns the published figures of the suites that were repeated, beside the rows.
+    /// Returns the published figures of the suites that were repeated, together with ours.
     pub fn suites(&self) -> &[Beside] {
         &self.suites
     }
@@ -90,7 +90,7 @@ impl Report {
         json + "\n"
     }
 
-    /// Parses a report from the text of a JSON file, also from an older version's.
+    /// Parses a report from the text of a JSON file. Files of older versions are accepted as well.
     ///
     /// # Errors
     /// Fails if the text is not a report.
@@ -106,7 +106,8 @@ impl Report {
         Self::parse(&fs::read_to_string(path)?)
     }
 
-    /// Draws each scenario or sweep, and a second picture where wall time differs from CPU time.
+    /// Draws a picture for each scenario or sweep. Adds a second picture if wall time differs from
+    /// CPU time.
     pub fn plots(&self) -> Vec<Plot> {
         plot::plots(&self.rows, &self.provenance())
     }
@@ -125,7 +126,7 @@ impl Report {
     }
 }
 
-/// Describes the error of a file that cannot be written.
+/// Describes the error for a file that cannot be written.
 pub(crate) fn unwritable(file: &Path, error: &io::Error) -> String {
     format!("cannot write to '{}': {error}", file.display())
 }

@@ -1,4 +1,4 @@
-//! Tables for people.
+//! Readable tables.
 
 use std::fmt::Write;
 
@@ -10,14 +10,14 @@ use crate::units;
 
 use super::Report;
 
-/// Head of a column. The flag is true if figures stand under it.
+/// Heading of a column. The flag is true if the column contains figures.
 pub(super) type Column = (String, bool);
 
 /// Mark of an unreliable row.
 pub(super) const DOUBT: &str = "~";
 
 impl Report {
-    /// Writes a table. Below it stand the doubts about its figures, and their origin.
+    /// Writes a table, followed by the doubts about its figures, and their origin.
     pub fn table(&self) -> String {
         let columns = columns(&self.rows);
         let rows = self.rows.iter().map(|row| cells(row, &columns));
@@ -43,7 +43,7 @@ impl Report {
     }
 }
 
-/// Writes lines of cells below the heads of their columns.
+/// Writes lines of cells below the headings of their columns.
 pub(super) fn in_columns(
     columns: &[Column],
     lines: impl IntoIterator<Item = Vec<String>>,
@@ -59,7 +59,8 @@ pub(super) fn in_columns(
     table.trim_fmt()
 }
 
-/// Returns the columns for these rows: the reference's only if there is one.
+/// Returns the columns for these rows. A column for the reference is included only if there is a
+/// reference.
 pub(super) fn columns(rows: &[Row]) -> Vec<Column> {
     let relative = rows.iter().find_map(|row| row.to_reference.as_ref());
     let relative = relative.map(|relative| format!("x {}", relative.contender));
@@ -87,7 +88,7 @@ pub(super) fn columns(rows: &[Row]) -> Vec<Column> {
     columns
 }
 
-/// Returns a row's cells below these columns.
+/// Returns a row's cells, one for each of these columns.
 pub(super) fn cells(row: &Row, columns: &[Column]) -> Vec<String> {
     let Summary {
         median, min, max, ..
@@ -115,8 +116,8 @@ pub(super) fn cells(row: &Row, columns: &[Column]) -> Vec<String> {
     columns.iter().map(cell).collect()
 }
 
-/// Returns the doubts about figures: the rows, and the doubt. Each kind appears once per scenario,
-/// in the form that it has with the first row.
+/// Returns the doubts about figures, each with the rows that it affects. Each kind appears once per
+/// scenario, with the text that it has for the first row.
 pub(super) fn doubts(rows: &[Row]) -> Vec<(String, String)> {
     let mut kinds: Vec<(&Row, &str, usize)> = Vec::new();
     for row in rows {
@@ -142,7 +143,7 @@ pub(super) fn doubts(rows: &[Row]) -> Vec<(String, String)> {
     kinds.into_iter().map(said).collect()
 }
 
-/// Returns the kind of a doubt: its text before the amount.
+/// Returns the kind of a doubt, which is its text before the amount.
 fn kind(doubt: &str) -> &str {
     doubt.split_once(':').map_or(doubt, |(kind, _)| kind)
 }

@@ -1,4 +1,4 @@
-//! Reports in all their formats.
+//! Tests of reports in all their formats.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::row::tests::{at, row};
 use crate::statistics::Summary;
 use crate::suite::{Figure, Here, Published, Suite, Unit};
 
-/// Creates a row of fifteen rounds with the median `ns`, close together.
+/// Creates a row of fifteen rounds with similar times and the median `ns`.
 fn steady(scenario: &str, contender: &str, ns: f64) -> Row {
     let times: Vec<f64> = (0..15)
         .map(|n| ns * (1.0 + 0.001 * f64::from(n - 7)))
@@ -26,8 +26,8 @@ fn idle() -> Row {
     row
 }
 
-/// Returns the names in an object, sorted. An object keeps their order only with a feature that any
-/// crate may turn on.
+/// Returns the names in an object, sorted. The order in an object is only kept with a feature that
+/// any crate may enable.
 fn keys(value: &Value) -> Vec<&str> {
     let mut keys: Vec<_> = value.as_object().unwrap().keys().collect();
     keys.sort();
@@ -134,7 +134,7 @@ fn csv_has_a_column_for_each_parameter_and_quotes_what_must_be() {
     assert!(lines[2].ends_with(COMMIT), "{csv}");
 }
 
-/// Compares a row that took `before` with one that takes `now`.
+/// Compares a row whose time was `before` with a row whose time is `now`.
 fn verdict(before: Row, now: Row) -> Verdict {
     let comparison = Report::new(vec![now]).compare(&Report::new(vec![before]));
     comparison.changes[0].verdict
@@ -241,8 +241,8 @@ fn the_page_has_the_tables_figures_and_asks_nobody() {
     }
 }
 
-/// Creates a suite with a line of which all is known, a line of which nothing is known, and a
-/// finding.
+/// Creates a suite with a line whose figures are all known, a line whose figures are all unknown,
+/// and a finding.
 fn beside() -> Beside {
     static SUITE: Suite = Suite {
         name: "trees",

@@ -1,4 +1,4 @@
-//! Published figures beside measured ones.
+//! Published figures together with measured ones.
 
 use std::fmt;
 
@@ -10,30 +10,30 @@ use super::rows::Rows;
 use crate::row::Row;
 use crate::statistics::thousandths;
 
-/// Factor below which two systems count as even. Figures recorded in other runs are not more
-/// accurate than that.
+/// Factor below which two systems count as equal. Figures from different runs are not more accurate
+/// than that.
 const EVEN: f64 = 1.25;
 
-/// A suite's lines, with our figures from one run.
+/// The published lines of a suite, together with our figures from one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Beside {
     /// Name of the suite.
     pub suite: String,
     /// Experiment that the suite repeats.
     pub about: String,
-    /// Authors of the published figures, and the machine they were measured on.
+    /// Authors of the published figures, and the machine on which they were measured.
     pub origin: String,
-    /// System that was measured on a machine like this one. Empty if none was.
+    /// System that was measured on a machine like this one. Empty if there is none.
     pub here: String,
-    /// Published figures beside ours, line by line.
+    /// Published figures together with ours, line by line.
     pub lines: Vec<Line>,
     /// Notes that a reader needs.
     pub note: String,
-    /// Further results, a sentence each.
+    /// Further results, one sentence per entry.
     pub findings: Vec<String>,
 }
 
-/// A published figure beside ours.
+/// A published figure together with ours.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     /// Subject of the line.
@@ -42,14 +42,14 @@ pub struct Line {
     pub unit: String,
     /// True if more is better.
     pub more_is_better: bool,
-    /// Figure of the source, from its own machine.
+    /// Published figure, measured on the machine of its authors.
     pub published: Option<Figure>,
     /// Figure of the same system on a machine like this one.
     pub here: Option<Figure>,
     /// Our figure in this run.
     pub ours: Option<f64>,
-    /// Our figure relative to the better end of theirs: of `here` if that is known, or else of
-    /// `published`.
+    /// Our figure relative to theirs: to `here` if that is known, otherwise to `published`. If
+    /// theirs is a range, its better end is used.
     pub ratio: Option<f64>,
     /// The better side.
     pub standing: Option<Standing>,
@@ -68,7 +68,7 @@ pub enum Standing {
 }
 
 impl Beside {
-    /// Puts our figures from `rows` beside the published ones. Returns `None` if nothing was
+    /// Combines the published figures with ours from `rows`. Returns `None` if nothing was
     /// published and there are no findings.
     pub fn of(suite: &Suite, rows: &[Row]) -> Option<Self> {
         let rows = Rows::new(rows);
@@ -116,7 +116,7 @@ impl Line {
         }
     }
 
-    /// Returns the factor by which the better side is better.
+    /// Returns the factor by which the better figure is better.
     pub fn factor(&self) -> Option<f64> {
         self.ratio.map(|ratio| ratio.max(ratio.recip()))
     }

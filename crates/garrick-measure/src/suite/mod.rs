@@ -1,4 +1,4 @@
-//! Repeated experiments that others have published: scenarios, and the figures of their source.
+//! Suites, which repeat published experiments. They consist of scenarios and the published figures.
 //!
 //! ```text
 //!   scenarios --- engine ---> rows ---+
@@ -6,10 +6,10 @@
 //!   published lines ------------------+
 //! ```
 //!
-//! The scenarios of a suite are measured like all others. Each [`Published`] line then stands
-//! beside our figure from the same run. Beside it stands the figure of the published system on a
-//! machine like this one, if it is known. Figures from two machines cannot be compared; two systems
-//! on one machine can.
+//! The scenarios of a suite are measured like all others. Each [`Published`] line is then shown
+//! together with our figure from the same run. If known, the figure of the published system on a
+//! machine like this one is shown as well. Figures from two machines cannot be compared, but two
+//! systems on one machine can.
 
 mod rows;
 
@@ -25,7 +25,7 @@ pub use beside::{Beside, Line, Standing};
 pub use published::{Figure, Here, Published, Unit};
 pub use rows::Rows;
 
-/// A repeated experiment that others have published.
+/// A repetition of an experiment that others have published.
 ///
 /// # Examples
 /// ```
@@ -49,21 +49,21 @@ pub use rows::Rows;
 pub struct Suite {
     /// Name on the command line.
     pub name: &'static str,
-    /// Experiment that the suite repeats: its line in `--list`.
+    /// Description of the experiment, which is shown by `--list`.
     pub about: &'static str,
     /// Scenarios that are measured.
     pub scenarios: &'static [Scenario],
-    /// Greatest memory use of the measurements in bytes, or 0 if it is negligible.
+    /// Maximum memory use of the measurements in bytes, or 0 if it is negligible.
     pub memory_bytes: fn(&Effort) -> u64,
-    /// Authors of the published figures, and the machine they were measured on.
+    /// Authors of the published figures, and the machine on which they were measured.
     pub origin: &'static str,
-    /// System that was measured on a machine like this one, and the method. Empty if none was.
+    /// System that was measured on a machine like this one, and the method. Empty if there is none.
     pub here: &'static str,
     /// Published figures.
     pub published: &'static [Published],
-    /// Notes that a reader of the lines needs: what is counted, and the conversion.
+    /// Notes needed to understand the lines, such as what is counted, and the conversion.
     pub note: &'static str,
-    /// Returns further results from the rows, a sentence each.
+    /// Returns further results from the rows, one sentence per entry.
     pub findings: fn(Rows<'_>) -> Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Published figures, and functions that find ours for the same subject.
+//! Published figures, and functions that find our figures for the same subject.
 
 use std::fmt;
 
@@ -32,7 +32,7 @@ impl Unit {
     /// Factor by which a speed is higher.
     pub const TIMES_AS_FAST: Self = Self::more("x speed");
 
-    /// Creates a unit of which less is better.
+    /// Creates a unit for which less is better.
     pub const fn less(name: &'static str) -> Self {
         Self {
             name,
@@ -40,7 +40,7 @@ impl Unit {
         }
     }
 
-    /// Creates a unit of which more is better.
+    /// Creates a unit for which more is better.
     pub const fn more(name: &'static str) -> Self {
         Self {
             name,
@@ -49,7 +49,7 @@ impl Unit {
     }
 }
 
-/// A figure, or the minimum and maximum of several.
+/// A figure, or the minimum and maximum of several figures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// Minimum.
@@ -69,7 +69,7 @@ impl Figure {
         Self { low, high }
     }
 
-    /// Returns the better end.
+    /// Returns the better end of the range.
     pub(super) fn best(self, unit: Unit) -> f64 {
         if unit.more_is_better {
             self.high
@@ -107,16 +107,16 @@ pub struct Published {
     pub of: &'static str,
     /// Unit of the figures.
     pub unit: Unit,
-    /// Figure of the source. `None` if the source gives it only in a picture or in words.
+    /// Published figure. `None` if it is published only in a picture or in words.
     pub said: Option<Figure>,
     /// Figure of the same system on a machine like this one.
     pub here: Here,
-    /// Returns our figure in this run, in this unit, or `None` if it was not measured.
+    /// Returns our figure in this run, in the same unit. Returns `None` if it was not measured.
     pub ours: fn(Rows<'_>) -> Option<f64>,
 }
 
 impl Published {
-    /// A line of which nothing is known.
+    /// A line without any known figures.
     pub const UNKNOWN: Self = Self {
         of: "",
         unit: Unit::NANOSECONDS,

@@ -15,7 +15,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Returns the rows of a contender in a scenario that have all of these parameters. Values are
-    /// given as text: `"16"`.
+    /// passed as text, such as `"16"`.
     pub fn all<'p>(
         self,
         scenario: &'p str,
@@ -34,7 +34,7 @@ impl<'a> Rows<'a> {
         self.all(scenario, contender, params).next()
     }
 
-    /// Returns the matching row with the least wall time.
+    /// Returns the matching row with the smallest wall time.
     pub fn fastest(
         self,
         scenario: &str,
@@ -46,7 +46,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Returns true if the parameter `name` of `row` is written `text`.
+/// Returns true if the parameter `name` of `row` has the value `text`.
 fn is(row: &Row, name: &str, text: &str) -> bool {
     match row.params.get(name) {
         Some(Value::String(value)) => value == text,

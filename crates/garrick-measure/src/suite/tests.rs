@@ -1,10 +1,10 @@
-//! Published lines beside invented rows.
+//! Tests of published lines together with invented rows.
 
 use super::*;
 use crate::row::Row;
 use crate::row::tests::{at, row};
 
-/// Creates rows of trees: two sizes by us, and one by others.
+/// Creates rows of trees: two sizes of ours, and one of another system.
 fn rows() -> Vec<Row> {
     let mut wide = at(row("tree", "garrick", &[40.0]), "depth", 16);
     wide.params.insert("queue".to_owned(), "banker".into());
@@ -16,7 +16,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// Returns the line that results from `ours`.
+/// Returns the line that is created with `ours`.
 fn line(unit: Unit, said: Option<Figure>, here: Here, ours: fn(Rows<'_>) -> Option<f64>) -> Line {
     let published = Published {
         of: "a node",

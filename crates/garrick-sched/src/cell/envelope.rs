@@ -1,10 +1,10 @@
 //! Envelopes: blocks that carry one or more messages to one cell.
 //!
-//! An envelope holds messages of one type side by side. So the messages of a turn to one foreign
-//! cell travel as one block, and a flood to a local cell is a walk over memory. An envelope is
-//! written by one thread and pushed on an inbox. From then on it is read by the cell's owner alone,
-//! or by a visitor (`runtime/sponsor/README.md`, rescue), which reads messages while the owner
-//! appends others.
+//! An envelope holds messages of one type side by side. So all messages of a turn to one foreign
+//! cell are sent in one block, and many messages to a local cell are read from contiguous memory.
+//! One thread writes an envelope and pushes it to an inbox. After that, only the owner of the cell
+//! reads it. The exception is a visitor (`runtime/sponsor/README.md`, rescue), which reads messages
+//! while the owner appends others.
 
 use std::fmt;
 use std::mem::size_of;
@@ -14,43 +14,44 @@ use garrick_core::prim::unmodelled::{AtomicPtr, AtomicU32, Relaxed};
 
 use super::header::CellPtr;
 
-/// The purpose of an envelope.
+/// Purpose of an envelope.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// Messages for the task.
     Messages,
-    /// Gives one reference back to the owner that had counted it (README, step 6).
+    /// Returns one reference to the owner, which has counted it (README, step 6).
     Release,
-    /// Asks for an activation without a message.
+    /// Requests an activation without a message.
     Wake,
-    /// Asks the owner to stop the task once all earlier messages are handled.
+    /// Requests that the owner stop the task once all earlier messages are handled.
     Stop,
-    /// Asks for a turn of the task without a message, in its place among the messages.
+    /// Requests a turn of the task without a message. The request waits in order with the messages.
     Nudge,
-    /// Brings a watcher that is to be notified when the task ends.
+    /// Contains a watcher to notify when the task has ended.
     Watch,
-    /// Asks the owner to give the cell to another sponsor before it handles later messages.
+    /// Requests that the owner give the cell to another sponsor before later messages are handled.
     Move,
 }
 
 /// The header of one block. The messages follow it.
 ///
-/// The thread that owns the envelope writes the fields. The two atomics are also read by a visitor
-/// while the owner of the mailbox appends to it. They are not modelled: the state word of the cell
-/// shows whether the reading is consistent (`CellPtr::snapshot`).
+/// The thread that owns the envelope writes the fields. A visitor also reads the two atomics while
+/// the owner of the mailbox appends to it. They are not modelled, because the visitor checks by the
+/// state word of the cell that its reads are consistent (`CellPtr::snapshot`).
 #[repr(C, align(16))]
 pub(crate) struct Envelope {
-    /// The envelope pushed before this one (in an inbox), or the next one to read (in a mailbox).
+    /// In an inbox: the envelope that was pushed before this one. In a mailbox: the next envelope
+    /// to read.
     next: AtomicPtr<Envelope>,
-    /// The link of the home's ready stack, for the envelope that carries a cell's token.
+    /// Link in the ready stack of the home, if this envelope carries a token.
     ready_next: UnsafeCell<*mut Envelope>,
-    /// The cell whose token this envelope carries.
+    /// Cell whose token this envelope carries.
     token_of: UnsafeCell<Option<CellPtr>>,
-    /// Number of free slots. Slots fill from the highest down, so 0 is full, the slot to write next
-    /// is `free - 1`, and no capacity need be kept. The field is 32 bits wide because a store and a
-    /// load of 16 bits right after each other cost 2 ns on a Zen 3, of 32 bits 0.3.
+    /// Number of free slots. The slots are filled from the highest down. So the next slot to write
+    /// is `free - 1`, the envelope is full at 0, and no capacity need be stored. The field has 32
+    /// bits because a store and then a load take 0.3 ns on a Zen 3, but 2 ns with 16 bits.
     free: AtomicU32,
-    /// The slots `free..read` hold messages, the oldest in the highest.
+    /// The slots `free..read` have messages. The highest slot has the oldest message.
     read: UnsafeCell<u16>,
     /// Pool class of the block.
     class: u8,
@@ -77,7 +78,8 @@ impl Envelope {
     /// Number of bytes before the first message.
     pub(crate) const HEADER_BYTES: usize = size_of::<Self>();
 
-    /// Creates an empty envelope of a block of class `class` with room for `capacity` messages.
+    /// Creates the header of an empty envelope, for a block of class `class` with room for
+    /// `capacity` messages.
     pub(crate) fn new(kind: Kind, class: u8, capacity: u16) -> Self {
         Self {
             next: AtomicPtr::default(),

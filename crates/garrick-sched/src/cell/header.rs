@@ -1,4 +1,4 @@
-//! The header of a cell: its words, and the table of functions for its kind of task.
+//! The header of a cell: its words, and the table of functions of its kind of task.
 
 #[cfg(all(debug_assertions, not(garrick_loom)))]
 use std::any::TypeId;
@@ -16,55 +16,55 @@ use super::refs::ORPHAN;
 use super::state::{Home, State};
 use crate::quiet;
 
-/// Room for one message inside an entry of a run queue, or for the address of an envelope with a
-/// larger message.
+/// Room for one message in an entry of a run queue. A larger message is in an envelope, whose
+/// address is stored here.
 pub(crate) type Slot = MaybeUninit<[u64; 3]>;
 
-/// Recovers a task after a turn that panicked. Gets the home worker, untyped, and the panic
-/// message. Returns true if the task continues.
+/// Function that recovers a task after a turn that panicked. The arguments are the cell, the home
+/// worker as an untyped pointer, and the panic message. Returns true if the task continues.
 pub(crate) type Recover = unsafe fn(CellPtr, NonNull<()>, &str) -> bool;
 
-/// Forwards a message to a task, like [`DoorTable::pass`]. Gets the worker of the current turn,
-/// untyped because it belongs to a layer above.
+/// Function that forwards a message to a task, like [`DoorTable::pass`]. The second argument is the
+/// worker of the current turn. It is untyped because its type belongs to a layer above.
 pub(crate) type Relay = unsafe fn(CellPtr, NonNull<()>, *mut ()) -> bool;
 
-/// The functions of a door, one static table per type.
+/// Functions of a door. There is one static table per type.
 pub(crate) struct DoorTable {
-    /// Passes the message at the pointer, which is moved out. Returns false if it was put back.
+    /// Moves the message out of the pointer and passes it to the door. Returns false if the message
+    /// was refused and moved back.
     pub(crate) pass: unsafe fn(CellPtr, *mut ()) -> bool,
     /// Passes a message in a turn, for a door that only forwards messages.
     pub(crate) relay: Option<Relay>,
     /// Passes the unread messages of one envelope. Returns the number of refused messages.
     pub(crate) pass_unread: unsafe fn(CellPtr, *mut Envelope) -> u64,
-    /// Asks the receiver behind the door to stop.
+    /// Requests that the receiver behind the door stop.
     pub(crate) stop: unsafe fn(CellPtr),
     /// Returns true if the receiver behind the door has stopped.
     pub(crate) is_stopped: unsafe fn(CellPtr) -> bool,
-    /// Registers a notice for the end of the receiver behind the door. The notice is passed untyped
-    /// because it belongs to a layer above.
+    /// Registers a notice, which is called when the receiver behind the door has ended. The notice
+    /// is passed untyped because its type belongs to a layer above.
     pub(crate) watch: unsafe fn(CellPtr, NonNull<()>),
-    /// Finds the door's bound, and stores it in the place at the pointer. Both are passed untyped
-    /// because they belong to a layer above.
+    /// Stores the bound of the door at the pointer. The pointer is untyped because its type belongs
+    /// to a layer above.
     pub(crate) gauged: unsafe fn(CellPtr, NonNull<()>),
-    /// Returns the identity by which its addresses are compared.
+    /// Returns the identity by which addresses of the door are compared.
     pub(crate) identity: unsafe fn(CellPtr) -> usize,
 }
 
-/// The functions of a cell's kind of task, one static table per type.
+/// Functions of a kind of task. There is one static table per type.
 pub(crate) struct Table {
-    /// Runs one activation: first the message with which the cell was scheduled, which is moved
-    /// out, unless the pointer is null; then the mailbox. The home worker is passed untyped because
-    /// it lives in a layer above.
+    /// Runs one activation. Handles first the message in the slot with which the cell was
+    /// scheduled, unless the pointer is null, and then the mailbox. The message is moved out of the
+    /// slot. The home worker is passed untyped because its type belongs to a layer above.
     pub(crate) run: unsafe fn(CellPtr, NonNull<()>, *const Slot),
-    /// Recovers a task after a turn that panicked; `None` for a task that cannot.
+    /// Recovers a task after a turn that panicked. `None` for a task that cannot recover.
     pub(crate) recover: Option<Recover>,
-    /// Drops the task in place. In the table of a task that is gone: drops what it has left in the
-    /// block.
+    /// Drops the task in place. In the table of a dropped task, it drops the rest of the block's
+    /// contents.
     pub(crate) drop_task: unsafe fn(CellPtr),
     /// Drops the unread messages of one envelope. Returns the number of letters among them.
     pub(crate) drop_unread: unsafe fn(*mut Envelope) -> u64,
-    /// Moves the newest messages of an envelope to a separate one. The pool is passed untyped as
-    /// well.
+    /// Moves the newest messages of an envelope to a separate envelope. The pool is passed untyped.
     pub(crate) split_newest: unsafe fn(NonNull<()>, *mut Envelope, u32) -> *mut Envelope,
     /// Moves the message in a slot to an envelope. The pool is passed untyped.
     pub(crate) wrap_slot: unsafe fn(NonNull<()>, *const Slot) -> *mut Envelope,
@@ -72,18 +72,18 @@ pub(crate) struct Table {
     pub(crate) drop_slot: unsafe fn(NonNull<()>, *const Slot) -> bool,
     /// True if the task may move to another thread.
     pub(crate) moves: bool,
-    /// True if an activation asks first whether it may block.
+    /// True if an activation must first check if it may block.
     pub(crate) blocks: bool,
-    /// True if the first activation begins with a start.
+    /// True if the first activation begins with a call of the task's start function.
     pub(crate) starts: bool,
-    /// True if the mailbox is bounded. True for the dead task as well: senders ask as long as the
-    /// block exists.
+    /// True if the mailbox is bounded. This is also true in the table of the dropped task, because
+    /// senders check it as long as the block exists.
     pub(crate) bounded: bool,
-    /// The functions of a door, if the cell is one.
+    /// Functions of the door, if the cell is a door.
     pub(crate) door: Option<&'static DoorTable>,
-    /// The table of the same block while the task is watched; `None` in that table itself.
+    /// Table of the same block while the task is watched. `None` in the table of a watched task.
     pub(crate) watched: Option<&'static Table>,
-    /// The table of the same block with its task gone.
+    /// Table of the same block after its task was dropped.
     pub(crate) dead: Option<&'static Table>,
     /// Size of the whole block, in bytes.
     pub(crate) block_bytes: usize,
@@ -95,33 +95,34 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Returns the task's name, which calls foreign code.
+    /// Returns the name of the task. This calls foreign code.
     pub(crate) fn name_of(&self) -> &'static str {
         quiet::call(self.name).unwrap_or("a task whose name panics")
     }
 }
 
-/// The header of one cell. The task follows it in the same block.
+/// Header of a cell. The task follows it in the same block.
 #[repr(C)]
 pub(crate) struct Header {
-    /// Table of the task. Owner writes; threads that send to the cell or drop messages for it read.
-    /// Not modelled, because it orders nothing.
+    /// Table of the task. Written by the owner, read by threads that send to the cell or drop
+    /// messages for it. Not modelled, because it orders nothing.
     table: unmodelled::AtomicPtr<Table>,
-    /// The [`State`] word. Owner writes; everyone reads `home`.
+    /// The [`State`] word. Written by the owner. Any thread reads `home` in it.
     pub(super) state: AtomicU64,
-    /// The shared mailbox and the token, see `inbox`. Everyone writes.
+    /// The shared mailbox and the token, as explained in `inbox`. Written by any thread.
     pub(super) inbox: AtomicPtr<Envelope>,
-    /// References counted by the owner. Owner writes and reads.
+    /// References that the owner has counted. Only the owner accesses this field.
     pub(super) local_refs: UnsafeCell<i32>,
-    /// References counted by everyone else, see `refs`. Everyone writes.
+    /// References that other threads have counted, as explained in `refs`. Written by any thread.
     pub(super) shared_refs: AtomicU32,
-    /// Shows models who uses the cell, and that nobody does once it is freed.
+    /// Lets models check the accesses to the cell, and that no thread accesses it after it was
+    /// freed.
     #[cfg(garrick_loom)]
     pub(super) alive: UnsafeCell<bool>,
 }
 
 impl Header {
-    /// Creates a newborn cell of `home`, with one reference, counted by the owner.
+    /// Creates a newborn cell of `home`. It has one reference, which the owner has counted.
     pub(crate) fn newborn(table: &'static Table, home: Home) -> Self {
         Self {
             table: unmodelled::AtomicPtr::new(ptr::from_ref(table).cast_mut()),
@@ -147,11 +148,11 @@ impl Header {
         }
     }
 
-    /// Writes the header into a block whose state word is an atomic at all times: a worker that
-    /// ends searches all blocks for its own cells.
+    /// Writes the header into a block. The state word of the block is always accessed as an atomic,
+    /// because a worker that shuts down searches all blocks for its cells.
     ///
     /// # Safety
-    /// The block is the caller's, large enough and aligned.
+    /// The caller owns the block, which must be large enough and aligned.
     #[cfg(not(garrick_loom))]
     #[inline]
     pub(crate) unsafe fn place(self, block: NonNull<Self>) {
@@ -178,11 +179,11 @@ impl Header {
         }
     }
 
-    /// Writes the header into a block in a model, where atomics are loom's. The block has no
-    /// atomics before.
+    /// Writes the header into a block in a model, in which atomics are those of loom. The block
+    /// contains no atomics before.
     ///
     /// # Safety
-    /// The block is the caller's, large enough and aligned.
+    /// The caller owns the block, which must be large enough and aligned.
     #[cfg(garrick_loom)]
     pub(crate) unsafe fn place(self, block: NonNull<Self>) {
         super::homes::note(CellPtr(block), self.home());
@@ -190,7 +191,7 @@ impl Header {
         unsafe { block.write(self) };
     }
 
-    /// Returns the functions for the task and its messages.
+    /// Returns the table of functions of the task and its messages.
     #[inline]
     pub(crate) fn table(&self) -> &'static Table {
         // Relaxed: a table is a constant, and both that a cell has are right for its messages.
@@ -198,36 +199,37 @@ impl Header {
         unsafe { &*self.table.load(Relaxed) }
     }
 
-    /// Returns true if the mailbox is bounded. The answer never changes.
+    /// Returns true if the mailbox is bounded. This never changes.
     #[inline]
     pub(crate) fn is_bounded(&self) -> bool {
         self.table().bounded
     }
 
-    /// Owner only: replaces the table.
+    /// Replaces the table. Only the owner calls this.
     pub(crate) fn set_table(&self, table: &'static Table) {
         self.table.store(ptr::from_ref(table).cast_mut(), Relaxed);
     }
 
-    /// Returns the owner of the cell, as far as this thread can see.
+    /// Returns the owner of the cell. If the caller is not the owner, the value may be outdated.
     #[inline]
     pub(crate) fn home(&self) -> Home {
         self.state().home()
     }
 
-    /// Returns the home of a block that need not be a cell, or may be freed meanwhile.
+    /// Returns the home of a block, which may be free or may be freed during the call.
     ///
     /// # Safety
-    /// It is a block of the pool for cells, whose state word is an atomic at all times, and its
-    /// memory stays.
+    /// The block belongs to the pool for cells. Its state word is always accessed as an atomic, and
+    /// its memory is never unmapped.
     #[inline]
     pub(crate) unsafe fn home_of_block(block: NonNull<Self>) -> Home {
         // SAFETY: by contract.
         State::of_bits(unsafe { (*block.as_ptr()).state.load(Relaxed) }).home()
     }
 
-    /// Panics in debug builds if the cell is not at `home`, whose worker the caller is. Not checked
-    /// in models, where each load is one more point at which threads may be switched.
+    /// Panics in debug builds if the home of the cell is not `home`, the home of the calling
+    /// worker. Does nothing in models, in which each load adds a point at which loom may switch
+    /// threads.
     #[inline(always)]
     pub(crate) fn check_home(&self, home: Home) {
         debug_assert!(
@@ -236,8 +238,8 @@ impl Header {
         );
     }
 
-    /// Panics in debug builds if the cell does not receive messages of type `M`. Not checked in
-    /// models, where each load is one more point at which threads may be switched.
+    /// Panics in debug builds if the cell does not receive messages of type `M`. Does nothing in
+    /// models, in which each load adds a point at which loom may switch threads.
     #[inline(always)]
     pub(crate) fn check_messages<M: 'static>(&self) {
         #[cfg(all(debug_assertions, not(garrick_loom)))]
@@ -247,8 +249,8 @@ impl Header {
         );
     }
 
-    /// Panics in debug builds if the cell's block is not `bytes` large. Not checked in models,
-    /// where each load is one more point at which threads may be switched.
+    /// Panics in debug builds if the size of the cell's block is not `bytes`. Does nothing in
+    /// models, in which each load adds a point at which loom may switch threads.
     #[inline(always)]
     pub(crate) fn check_block(&self, bytes: usize) {
         debug_assert!(
@@ -257,17 +259,17 @@ impl Header {
         );
     }
 
-    /// Owner only: returns the last envelope of the local mailbox, whose `next` is the first; null
-    /// if empty.
+    /// Returns the last envelope of the local mailbox, or null if the mailbox is empty. The `next`
+    /// of the last envelope is the first envelope. Only the owner calls this.
     #[inline]
     pub(crate) fn mailbox_tail(&self) -> *mut Envelope {
         self.state().tail()
     }
 
-    /// Owner only: appends one envelope to the local mailbox.
+    /// Appends one envelope to the local mailbox. Only the owner calls this.
     ///
     /// # Safety
-    /// The envelope is ours alone, and alive until it is taken out again.
+    /// Only the caller accesses the envelope. It is not freed before it is taken out again.
     #[inline]
     pub(crate) unsafe fn append(&self, envelope: *mut Envelope) {
         let tail = self.mailbox_tail();
@@ -285,7 +287,8 @@ impl Header {
         self.set_mailbox_tail(envelope);
     }
 
-    /// Owner only: takes the oldest envelope out of the local mailbox; null if there is none.
+    /// Takes the oldest envelope out of the local mailbox. Returns null if there is none. Only the
+    /// owner calls this.
     pub(crate) fn take_oldest(&self) -> *mut Envelope {
         let tail = self.mailbox_tail();
         if tail.is_null() {
@@ -314,8 +317,8 @@ impl fmt::Debug for Header {
     }
 }
 
-/// A pointer to a cell that is alive: every owner of such a pointer has a reference, or the cell is
-/// scheduled, or the owner has its token.
+/// Pointer to a cell that is not freed. Code that has such a pointer must have a reference to the
+/// cell or its token, or the cell must be scheduled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(transparent)]
 pub(crate) struct CellPtr(pub(crate) NonNull<Header>);

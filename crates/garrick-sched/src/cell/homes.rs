@@ -1,8 +1,9 @@
-//! For models: the cells that ever had a given home.
+//! Records for models which cells ever had which home.
 //!
-//! A worker that ends searches all blocks for its own cells. A model must not read a block in which
-//! another thread may just be creating a cell, because loom treats the creation of an atomic as a
-//! non-atomic write. The search must not depend on addresses either.
+//! A worker that shuts down searches all blocks for its cells. A model must not read a block in
+//! which another thread may be creating a cell, because loom treats the creation of an atomic as a
+//! non-atomic write. Moreover, a model must not depend on addresses. So models search these records
+//! instead.
 
 use std::cell::RefCell;
 
@@ -10,11 +11,11 @@ use super::header::CellPtr;
 use super::state::Home;
 
 thread_local! {
-    /// Cells and their homes, oldest first, of the model that this system thread runs.
+    /// Cells and their homes in the model that this system thread runs, oldest first.
     static HOMES: RefCell<Vec<(CellPtr, Home)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Records that a cell has got this home.
+/// Records that a cell now has this home.
 pub(super) fn note(cell: CellPtr, home: Home) {
     HOMES.with_borrow_mut(|homes| {
         homes.retain(|known| *known != (cell, home));
@@ -30,7 +31,7 @@ pub(crate) fn once_at(home: Home) -> Vec<CellPtr> {
     })
 }
 
-/// Ends a run.
+/// Clears the records after a run of a model.
 #[cfg(test)]
 pub(crate) fn reset() {
     HOMES.take();

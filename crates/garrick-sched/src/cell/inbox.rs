@@ -1,54 +1,54 @@
-//! The inbox: the only way by which other threads reach a cell.
+//! The inbox, through which other threads send to a cell.
 //!
-//! A stack of envelopes, newest first, that the owner takes as a whole (a banker's queue, as in the
-//! Lisp TActors; the stack is Treiber's, 1986), with three special values. Pushing is lock-free,
-//! taking is wait-free.
+//! The inbox is a stack of envelopes, newest first, which the owner takes as a whole. It is a
+//! banker's queue, as in the Lisp TActors, and the stack is Treiber's (1986). Several special
+//! values stand for states without envelopes. Pushing is lock-free, and taking is wait-free.
 //!
 //! ```text
-//!              push: holds the token               take: gives it back
+//!              push: gets the token                take: returns it
 //!   IDLE (null) ----------------------> envelopes ---------------------> IDLE
 //!     |                                  ^     |
-//!     | try_hold: holds the token        |     | close
+//!     | try_hold: gets the token         |     | close
 //!     +--------------------> NOTIFIED ---+     v
 //!                             push       +-> CLOSED   (for good)
 //! ```
 //!
-//! A cell with a bounded mailbox has BOUNDED in place of IDLE, so that the owner's own sends do not
-//! pass its bound unseen.
+//! A cell with a bounded mailbox has BOUNDED instead of IDLE, so that a send by the owner cannot
+//! skip the check of the bound.
 //!
-//! While a cell is lent (`runtime/sponsor/README.md`, rescue), RESTING stands for IDLE: a push
-//! takes the token from it as well.
+//! While a cell is lent (`runtime/sponsor/README.md`, rescue), it has RESTING instead of IDLE. A
+//! push to RESTING gets the token, too.
 
 use garrick_core::prim::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 use super::envelope::Envelope;
 use super::header::Header;
 
-/// Empty, and a thread holds the token.
+/// The inbox is empty, and a thread holds the token.
 const NOTIFIED: *mut Envelope = std::ptr::without_provenance_mut(1);
 /// Nothing can be pushed any more.
 const CLOSED: *mut Envelope = std::ptr::without_provenance_mut(2);
-/// The cell is a door: nothing is ever pushed, each sender handles the message itself.
+/// The cell is a door. No envelope is ever pushed, because each sender runs the door itself.
 pub(super) const DOOR: *mut Envelope = std::ptr::without_provenance_mut(3);
-/// Empty, and nobody holds the token. IDLE to all threads but the owner, which sends through the
-/// inbox, because others take from it.
+/// The inbox is empty, and no thread holds the token. All threads treat it as IDLE, except the
+/// owner. The owner must send through the inbox, because other threads take from it.
 const RESTING: *mut Envelope = std::ptr::without_provenance_mut(4);
 
-/// IDLE of a cell with a bounded mailbox. A separate value, so that senders to other cells pay
-/// nothing for the bound.
+/// IDLE of a cell with a bounded mailbox. It is a separate value, so that sends to other cells need
+/// no check for a bound.
 const BOUNDED: *mut Envelope = std::ptr::without_provenance_mut(5);
 
 fn is_list(inbox: *mut Envelope) -> bool {
     inbox.addr() > BOUNDED.addr()
 }
 
-/// Returns true if the value is IDLE, of either kind of cell.
+/// Returns true if the value is IDLE or BOUNDED.
 #[inline]
 fn is_idle(inbox: *mut Envelope) -> bool {
     inbox.is_null() || inbox == BOUNDED
 }
 
-/// Returns the IDLE value of a cell, bounded or not.
+/// Returns the value that stands for IDLE in a cell whose mailbox is bounded or unbounded.
 #[inline]
 pub(super) fn idle_of(is_bounded: bool) -> *mut Envelope {
     if is_bounded {
@@ -58,7 +58,7 @@ pub(super) fn idle_of(is_bounded: bool) -> *mut Envelope {
     }
 }
 
-/// Envelopes to be pushed in one step: `newest` leads by `next` to `oldest`.
+/// Envelopes to push in one step. The links of `newest` lead to `oldest`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chain {
     pub(crate) oldest: *mut Envelope,
@@ -75,23 +75,23 @@ impl Chain {
     }
 }
 
-/// The result of a push.
+/// Result of a push.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Push {
-    /// The cell was idle: the pusher holds its token, carried by the chain's oldest envelope, and
-    /// must put it on the ready stack of the cell's home.
+    /// The cell was idle, so the pusher now holds its token. The oldest envelope of the chain
+    /// carries the token. The pusher must push this envelope to the ready stack of the cell's home.
     Token,
-    /// Another thread holds the token; the owner will come by.
+    /// The token is out, so the owner will take the chain.
     Queued,
-    /// The cell is closed; the chain still belongs to the caller.
+    /// The cell is closed. The chain still belongs to the caller.
     Closed,
 }
 
 impl Header {
-    /// Returns true if nobody holds the token and nothing waits here.
+    /// Returns true if no thread holds the token and the inbox is empty. Only the owner calls this.
     ///
-    /// For the owner only: to the owner, IDLE stays IDLE until a foreign thread pushes.
+    /// The result is reliable for the owner: IDLE changes only when a foreign thread pushes.
     #[inline]
     pub(crate) fn inbox_is_idle(&self) -> bool {
         // Relaxed: the owner wrote IDLE itself, and a push that happened before this call (the case
@@ -99,38 +99,39 @@ impl Header {
         is_idle(self.inbox.load(Relaxed))
     }
 
-    /// Returns true if the inbox is idle and the mailbox is not bounded.
+    /// Returns true if the inbox is idle and the mailbox is not bounded. Only the owner calls this.
     ///
-    /// For the owner only: to the owner, IDLE stays IDLE until a foreign thread pushes.
+    /// The result is reliable for the owner: IDLE changes only when a foreign thread pushes.
     #[inline]
     pub(crate) fn inbox_is_idle_and_unbounded(&self) -> bool {
         // Relaxed: as above.
         self.inbox.load(Relaxed).is_null()
     }
 
-    /// Returns the IDLE value of this cell.
+    /// Returns the value that stands for IDLE in this cell.
     fn idle(&self) -> *mut Envelope {
         idle_of(self.is_bounded())
     }
 
-    /// Returns true if the inbox was closed. False may be out of date at once, true never is.
+    /// Returns true if the inbox is closed. Once this returns true, it always will. A false result
+    /// may be outdated immediately.
     #[inline]
     pub(crate) fn inbox_is_closed(&self) -> bool {
         // Relaxed: nothing is read on the strength of it.
         self.inbox.load(Relaxed) == CLOSED
     }
 
-    /// Returns true if the cell is a door. The answer never changes.
+    /// Returns true if the cell is a door. This never changes.
     #[inline]
     pub(crate) fn is_door(&self) -> bool {
         // Relaxed: written before the first address was given away.
         self.inbox.load(Relaxed) == DOOR
     }
 
-    /// Pushes a chain (README, step 1). The cell is not a door.
+    /// Pushes a chain (README, step 1). The cell must not be a door.
     ///
     /// # Safety
-    /// The caller holds a reference, and the chain is its own.
+    /// The caller has a reference to the cell, and owns the chain.
     pub(crate) unsafe fn push(&self, chain: Chain) -> Push {
         self.check_alive();
         let mut seen = self.inbox.load(Relaxed);
@@ -164,8 +165,8 @@ impl Header {
         }
     }
 
-    /// Owner only: takes the token of an idle cell. Returns false if another thread has it (README,
-    /// step 3).
+    /// Takes the token of an idle cell. Returns false if another thread has the token (README, step
+    /// 3). Only the owner calls this.
     #[must_use]
     pub(crate) fn try_hold(&self) -> bool {
         // Relaxed: the owner's fields are handed on by the shared queue; nothing is read here.
@@ -174,16 +175,16 @@ impl Header {
             .is_ok()
     }
 
-    /// Token holder, as owner: takes all envelopes and gives the token back (README, steps 2 and
-    /// 4). The list is newest first.
+    /// Takes all envelopes, newest first, and returns the token (README, steps 2 and 4). Only an
+    /// owner that has the token calls this.
     pub(crate) fn take_and_idle(&self) -> *mut Envelope {
         // Acquire: pairs with the Release in `push`. Release: pairs with the Acquire in `push`;
         // publishes the home to the next thread that takes the token.
         taken(self.inbox.swap(self.idle(), AcqRel))
     }
 
-    /// Token holder: takes all envelopes and keeps the token. The list is newest first. Returns
-    /// null if there are none.
+    /// Takes all envelopes, newest first, and keeps the token. Returns null if there are none. Only
+    /// the thread that has the token calls this.
     pub(crate) fn take_and_hold(&self) -> *mut Envelope {
         // Acquire: pairs with the Release in `push`. The home that the owner has released stays
         // released for the next thread that takes the token, by the release sequence that this swap
@@ -191,8 +192,8 @@ impl Header {
         taken(self.inbox.swap(NOTIFIED, Acquire))
     }
 
-    /// Token holder who took all, and is not the owner: gives the token back, and leaves RESTING.
-    /// Returns false if something has come.
+    /// Returns the token and stores RESTING. Returns false if an envelope has come in the meantime.
+    /// Called by a thread that is not the owner, has the token, and has taken all envelopes.
     #[must_use]
     pub(crate) fn try_rest(&self) -> bool {
         // Relaxed: the lock of the loan, which the caller holds, hands on what was done to the
@@ -202,8 +203,8 @@ impl Header {
             .is_ok()
     }
 
-    /// Owner only: ends RESTING. If the inbox has another value, a thread has the token, and gives
-    /// it back.
+    /// Changes RESTING back to IDLE. If the inbox has another value, a thread has the token and
+    /// will return it. Only the owner calls this.
     pub(crate) fn end_rest(&self) {
         // Relaxed: the lock of the loan has ordered what was done before.
         let _ = self
@@ -211,7 +212,8 @@ impl Header {
             .compare_exchange(RESTING, self.idle(), Relaxed, Relaxed);
     }
 
-    /// Token holder, as owner: closes the inbox for good and takes the rest, newest first.
+    /// Closes the inbox permanently and takes the remaining envelopes, newest first. Only an owner
+    /// that has the token calls this.
     pub(crate) fn close(&self) -> *mut Envelope {
         // Acquire: pairs with the Release in `push`.
         // Release: pairs with the Acquire in `push` that finds it; publishes the orphan mark of
@@ -220,7 +222,7 @@ impl Header {
     }
 }
 
-/// Returns the list in a value that a token holder took out of an inbox; null if there is none.
+/// Returns the list in a value that was taken out of an inbox, or null if the value is not a list.
 fn taken(inbox: *mut Envelope) -> *mut Envelope {
     debug_assert!(
         !is_idle(inbox) && inbox != CLOSED,
@@ -236,7 +238,7 @@ fn taken(inbox: *mut Envelope) -> *mut Envelope {
 /// Reverses a list, so that the oldest comes first.
 ///
 /// # Safety
-/// The list is the caller's own.
+/// The caller owns the list.
 pub(crate) unsafe fn reverse(mut list: *mut Envelope) -> *mut Envelope {
     let mut reversed = std::ptr::null_mut();
     while !list.is_null() {

@@ -1,11 +1,11 @@
 //! A local mailbox that a visitor reads while the owner of the cell is in a long turn
 //! (`runtime/sponsor/README.md`, rescue).
 //!
-//! The owner may append meanwhile: once, if its look at the inbox came before the visitor took the
-//! token. So the visitor reads no further than the end of the mailbox when it looked. It writes
-//! only the positions up to which envelopes are read. It frees the read envelopes, except for the
-//! last envelope, in which the owner may be writing. The owner mends the list when it is back
-//! ([`Header::mend`]).
+//! In the meantime the owner may append once, if it checked the inbox before the visitor took the
+//! token. So the visitor reads only up to the end that the mailbox had at the snapshot. It writes
+//! only the positions up to which envelopes are read. It frees envelopes whose messages are all
+//! read, except for the last one, in which the owner may be writing. The owner repairs the list
+//! after its turn ([`Header::mend`]).
 
 use garrick_core::prim::unmodelled::{Acquire, fence};
 
@@ -13,20 +13,20 @@ use super::envelope::{Envelope, Kind};
 use super::header::Header;
 use super::state::{Home, State};
 
-/// The contents of a mailbox, as a visitor has seen them.
+/// Snapshot of a mailbox, for a visitor.
 pub(crate) struct Mail {
-    /// The state of the cell.
+    /// State word of the cell.
     state: State,
-    /// The oldest envelope that may have unread messages.
+    /// Oldest envelope that may have unread messages.
     first: *mut Envelope,
-    /// The last envelope, or null, and its free slots.
+    /// Last envelope, or null. `free` is the number of its free slots.
     last: *mut Envelope,
     free: u32,
 }
 
 impl Mail {
-    /// Returns the oldest envelope with unread messages, the slot below which its slots do not
-    /// count, and whether more envelopes follow. Returns `None` if all is read.
+    /// Returns the oldest envelope with unread messages, or `None` if there is none. The number is
+    /// the lowest slot to read. The flag is true if more envelopes follow.
     pub(crate) fn next(&self) -> Option<(*mut Envelope, u32, bool)> {
         // SAFETY: envelopes up to the last one are the visitor's to read.
         let envelope = unsafe { self.first.as_ref() }?;
@@ -38,8 +38,8 @@ impl Mail {
         (!is_read).then_some((self.first, free, !is_last))
     }
 
-    /// Advances to the next envelope. Returns the previous one, which has been read, to be freed.
-    /// Returns `None` if the current envelope is the last.
+    /// Advances to the next envelope. Returns the previous envelope, which has been read and must
+    /// be freed. Returns `None` if the current envelope is the last.
     pub(crate) fn go_on(&mut self) -> Option<*mut Envelope> {
         if self.first == self.last {
             return None;
@@ -50,7 +50,7 @@ impl Mail {
         Some(read)
     }
 
-    /// Returns true if the owner seems to have appended nothing to the mailbox of the cell.
+    /// Returns true if the owner has probably not appended to the mailbox since the snapshot.
     pub(crate) fn is_whole(&self, cell: &Header) -> bool {
         // SAFETY: the last envelope stays until the owner mends the mailbox.
         let last = unsafe { self.last.as_ref() };
@@ -59,9 +59,9 @@ impl Mail {
 }
 
 impl Header {
-    /// Takes a snapshot of the mailbox of a cell that stands in the run queue of its home, and
-    /// whose token the caller has. `turn` reads the number of the current turn. Returns `None` if
-    /// the cell does not wait to be run there, or if that turn has appended to it.
+    /// Takes a snapshot of the mailbox of a cell that is in the run queue of its home. The caller
+    /// must have the token. `turn` reads the number of the current turn of the home. Returns `None`
+    /// if the cell does not wait in the run queue, or if this turn has appended to the mailbox.
     pub(crate) fn snapshot(&self, home: Home, turn: impl Fn() -> u64) -> Option<Mail> {
         let now = turn();
         let state = self.state();
@@ -90,8 +90,9 @@ impl Header {
         })
     }
 
-    /// Owner only: removes what a visitor has read from the local mailbox. Returns the last
-    /// envelope that the visitor knew, to be freed, if all of it is read.
+    /// Removes the messages that a visitor has read from the local mailbox. If the last envelope of
+    /// the snapshot is read completely, returns it, and the caller must free it. Only the owner
+    /// calls this.
     pub(crate) fn mend(&self, mail: &Mail) -> Option<*mut Envelope> {
         let tail = self.mailbox_tail();
         if mail.last.is_null() {
@@ -115,10 +116,11 @@ impl Header {
         Some(mail.last)
     }
 
-    /// Owner only: puts a list of envelopes, oldest first, before all others of the local mailbox.
+    /// Inserts a list of envelopes, oldest first, before all others in the local mailbox. Only the
+    /// owner calls this.
     ///
     /// # Safety
-    /// The contract of [`Header::append`].
+    /// As for [`Header::append`].
     pub(crate) unsafe fn prepend(&self, list: *mut Envelope) {
         let tail = self.mailbox_tail();
         // SAFETY: the list is ours by contract, and ends with null; the mailbox is circular.

@@ -1,10 +1,10 @@
 //! The owner-biased cell: the header of one actor, and the protocol by which threads share it.
 //!
-//! `README.md` in this folder has the vocabulary, the words and their bits, the steps, the races
-//! and the reasons why they are harmless. The code refers to its steps by number.
+//! The `README.md` in this folder explains the terms, the words and their bits, the steps, and why
+//! the races are harmless. The code refers to its steps by number.
 //!
-//! Nothing in here allocates, parks or runs an actor. These are the transitions only, so that the
-//! loom models drive exactly the code that runs in production.
+//! Nothing in this module allocates, parks or runs an actor. The module contains only the
+//! transitions, so that the loom models test exactly the code that runs in production.
 
 mod envelope;
 mod header;

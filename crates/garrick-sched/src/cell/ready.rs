@@ -1,14 +1,15 @@
-//! The ready stack of a worker's seat: the cells whose token another thread took.
+//! The ready stack of a worker's seat: the cells whose token another thread has taken.
 //!
-//! A Treiber stack of the envelopes that carry the tokens, taken as a whole by the sitter of the
-//! seat. The same word also holds whether the seat has a sitter. So no fence and no second flag is
-//! needed: a push on `PARKED` gives the seat to the pusher.
+//! It is a Treiber stack of the envelopes that carry the tokens. The *sitter*, which is the thread
+//! that sits on the seat, takes the whole stack. The same word also records if the seat has a
+//! sitter. So no fence and no second flag is needed: a push on `PARKED` gives the seat to the
+//! pusher.
 //!
 //! ```text
-//!   a thread sits, or is about to:       null, or a list
-//!   the same, and others help:           LENT, or a list with this bit
-//!   nobody sits, a thread looks here:    WATCHED, or a list with this bit
-//!   nobody sits:                         PARKED
+//!   a thread sits, or soon will:         null, or a list
+//!   the same, and other threads help:    LENT, or a list with this bit
+//!   no thread sits, a thread watches:    WATCHED, or a list with this bit
+//!   no thread sits:                      PARKED
 //!
 //!            try_watch                stop_watching
 //!     null ------------> WATCHED ---------------------> null ---try_park---> PARKED
@@ -19,9 +20,9 @@
 //!       +----------------+-----+-----------------------------------------------+
 //! ```
 //!
-//! During a long turn another thread takes the stack and leaves LENT on it (`lend`), and then
-//! continues to take (`take_lent`). Pushes keep the mark. The sitter removes the mark by `take`,
-//! which also shows that others have tokens (`runtime/sponsor/README.md`, rescue).
+//! During a long turn of the sitter, another thread takes the stack and stores LENT (`lend`). It
+//! can then take again (`take_lent`). Pushes keep this mark. The sitter removes the mark by `take`,
+//! whose result shows that other threads have tokens (`runtime/sponsor/README.md`, rescue).
 //!
 //! Pushing is lock-free, taking is wait-free.
 
@@ -32,47 +33,48 @@ use garrick_core::prim::atomic::{
 
 use super::envelope::Envelope;
 
-/// Empty, nobody sits on the seat, and no thread looks at it.
+/// The stack is empty, and no thread sits on the seat or watches it.
 const PARKED: *mut Envelope = std::ptr::without_provenance_mut(1);
-/// Nobody sits on the seat, and a thread looks at it that will sit if something is pushed.
+/// No thread sits on the seat. A thread watches it, and will sit down if an envelope is pushed.
 const WATCHED: usize = 2;
-/// A thread sits on the seat, and others take from the stack.
+/// A thread sits on the seat, and other threads take from the stack.
 const LENT: usize = 4;
-/// All marks that a word may have beside a list.
+/// All marks that a word may have together with a list.
 const MARKS: usize = WATCHED | LENT;
 
-/// The duty of a thread that has pushed to the stack.
+/// Duty of a thread that has pushed to the stack.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Notice {
-    /// No duty: a thread sits on the seat, or is about to.
+    /// No duty, because a thread sits on the seat or soon will.
     Taken,
-    /// The sitter does not look, but others take from the stack, and may have to be woken.
+    /// The sitter does not check the stack, but other threads take from it. The pusher may have to
+    /// wake one.
     Lent,
-    /// The pusher owns the seat, and hands it over or sits there.
+    /// The pusher owns the seat, and must sit down or hand the seat over.
     Yours,
 }
 
-/// The state of a seat as seen by a thread that looks at it.
+/// State of a seat, for a thread that watches it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
-    /// Nothing has happened.
+    /// The state is unchanged.
     Nothing,
-    /// Something was pushed, and nobody sits there.
+    /// An envelope was pushed, and no thread sits on the seat.
     Called,
     /// Another thread has taken the seat.
     Gone,
 }
 
-/// The ready stack. The sitter takes, any thread pushes.
+/// The ready stack. Any thread pushes, and the sitter takes.
 #[derive(Debug, Default)]
 pub(crate) struct Ready {
     head: AtomicPtr<Envelope>,
-    /// The number of times that a thread has sat down, see [`Ready::sits`].
+    /// Number of times that a thread has sat down, for [`Ready::sits`].
     sits: AtomicUsize,
 }
 
-/// Returns true if a thread looks at the seat.
+/// Returns true if a thread watches the seat.
 fn is_watched(head: *mut Envelope) -> bool {
     head.addr() & WATCHED != 0
 }
@@ -85,31 +87,32 @@ fn list_of(head: *mut Envelope) -> *mut Envelope {
     head.map_addr(|addr| addr & !MARKS)
 }
 
-/// Returns true if others take from the stack.
+/// Returns true if other threads take from the stack.
 fn is_lent(head: *mut Envelope) -> bool {
     head.addr() & LENT != 0
 }
 
 impl Ready {
-    /// Returns true if there is something to take, or others take, which must be ended.
+    /// Returns true if the sitter must call `take`, because there are envelopes or because other
+    /// threads take.
     #[inline]
     pub(crate) fn has_some(&self) -> bool {
         // Relaxed: `take` looks again with Acquire.
         self.head.load(Relaxed).addr() > WATCHED
     }
 
-    /// Returns true if nobody seems to sit there or look.
+    /// Returns true if probably no thread sits on the seat or watches it.
     pub(crate) fn is_parked(&self) -> bool {
         // Acquire: pairs with the Release in `try_park`; a thread that looks for the end of a
         // sponsor sees what the last sitter did before it left (sponsor/README.md, the end).
         self.head.load(Acquire) == PARKED
     }
 
-    /// Puts the envelope that carries a cell's token on the stack (README, step 2). A caller that
-    /// `keeps` takes the seat also if a thread looks at it.
+    /// Pushes the envelope that carries a cell's token (README, step 2). If `keeps` is true, the
+    /// caller also takes a seat that another thread watches.
     ///
     /// # Safety
-    /// The envelope carries a token that the caller holds.
+    /// The envelope carries a token, which the caller holds.
     pub(crate) unsafe fn push(&self, envelope: *mut Envelope, keeps: bool) -> Notice {
         debug_assert!(
             // SAFETY: by contract.
@@ -135,8 +138,8 @@ impl Ready {
         }
     }
 
-    /// Sitter only: takes all envelopes, oldest first, and ends the taking by others. Returns
-    /// whether others took.
+    /// Takes all envelopes, oldest first, and stops other threads from taking. The flag is true if
+    /// other threads took. Only the sitter calls this.
     pub(crate) fn take(&self) -> (*mut Envelope, bool) {
         // Acquire: pairs with the Release in `push`.
         let head = self.head.swap(std::ptr::null_mut(), Acquire);
@@ -144,7 +147,8 @@ impl Ready {
         (Self::oldest_first(list_of(head)), is_lent(head))
     }
 
-    /// Sitter only: takes the envelope that it has pushed itself, if there is nothing else.
+    /// Takes the envelope that the sitter has pushed itself, if there are no others. Only the
+    /// sitter calls this.
     pub(crate) fn take_only(&self, envelope: *mut Envelope) -> bool {
         // Relaxed: it finds what it has written itself.
         (self.head)
@@ -152,8 +156,8 @@ impl Ready {
             .is_ok()
     }
 
-    /// Takes all envelopes, oldest first, from a seat with a sitter, and leaves LENT for
-    /// `take_lent`. Returns `None` if nobody sits there, or others take already.
+    /// Takes all envelopes, oldest first, from a seat with a sitter, and stores LENT. Returns
+    /// `None` if no thread sits on the seat, or if other threads already take.
     pub(crate) fn lend(&self) -> Option<*mut Envelope> {
         let seen = self.head.load(Relaxed);
         if seen == PARKED || seen.addr() & MARKS != 0 {
@@ -162,8 +166,8 @@ impl Ready {
         self.take_and_mark(seen)
     }
 
-    /// Takes all envelopes, oldest first, from a lent stack. Returns `None` if it is not lent any
-    /// more.
+    /// Takes all envelopes, oldest first, from a stack with the mark LENT. Returns `None` if it no
+    /// longer has the mark.
     pub(crate) fn take_lent(&self) -> Option<*mut Envelope> {
         let seen = self.head.load(Relaxed);
         if !is_lent(seen) {
@@ -193,7 +197,7 @@ impl Ready {
         }
     }
 
-    /// Sitter only: counts that a thread has sat down.
+    /// Counts that a thread has sat down. Only the sitter calls this.
     pub(crate) fn count_sit(&self) {
         // Relaxed: the previous sitter has written it, and then left.
         let sits = self.sits.load(Relaxed).wrapping_add(1);
@@ -202,26 +206,26 @@ impl Ready {
         self.sits.store(sits, Release);
     }
 
-    /// Returns how often a thread has sat down.
+    /// Returns the number of times that a thread has sat down.
     pub(crate) fn sits(&self) -> usize {
         // Acquire: pairs with the Release in `count_sit`.
         self.sits.load(Acquire)
     }
 
-    /// Returns true if a thread seems to sit on the seat, or is about to.
+    /// Returns true if a thread probably sits on the seat, or soon will.
     pub(crate) fn is_sat_on(&self) -> bool {
         let head = self.head.load(Relaxed);
         head != PARKED && !is_watched(head)
     }
 
-    /// Returns true if others than the sitter take from the stack.
+    /// Returns true if threads other than the sitter take from the stack.
     #[inline]
     pub(crate) fn is_lent(&self) -> bool {
         // Relaxed: `take` looks again with Acquire.
         is_lent(self.head.load(Relaxed))
     }
 
-    /// Returns true if others than the sitter may find something here.
+    /// Returns true if threads other than the sitter may take envelopes.
     pub(crate) fn has_lent(&self) -> bool {
         // Relaxed: `take_lent` looks again with Acquire; a fence orders it against sleep.
         let head = self.head.load(Relaxed);
@@ -242,8 +246,8 @@ impl Ready {
         oldest_first
     }
 
-    /// Sitter only: leaves the seat. Returns false if there is something to take. From here on the
-    /// seat belongs to the thread that removes the mark.
+    /// Leaves the seat, and returns true. The thread that removes the mark PARKED then owns the
+    /// seat. Returns false if there are envelopes to take. Only the sitter calls this.
     #[must_use]
     pub(crate) fn try_park(&self) -> bool {
         // Release: pairs with the Acquire in `is_parked`, `sit` and `push`: the next sitter sees
@@ -253,8 +257,8 @@ impl Ready {
             .is_ok()
     }
 
-    /// Sitter only: leaves the seat and goes on to look at it. Returns false if there is something
-    /// to take.
+    /// Leaves the seat in order to watch it. Returns false if there are envelopes to take. Only the
+    /// sitter calls this.
     #[must_use]
     pub(crate) fn try_watch(&self) -> bool {
         let watched = std::ptr::without_provenance_mut(WATCHED);
@@ -264,7 +268,7 @@ impl Ready {
             .is_ok()
     }
 
-    /// Looks at the seat, for a thread that has left it by `try_watch`.
+    /// Returns the state of the seat. Called by a thread that has left the seat by `try_watch`.
     pub(crate) fn look(&self) -> Look {
         // Relaxed: `sit_watched` looks again with Acquire.
         match self.head.load(Relaxed) {
@@ -292,8 +296,8 @@ impl Ready {
         false
     }
 
-    /// Takes a seat where nobody sits, watched or not. Returns true if that succeeds, like
-    /// [`Ready::sit`].
+    /// Takes a seat on which no thread sits, even if a thread watches it. Returns true on success,
+    /// as [`Ready::sit`] does.
     #[must_use]
     pub(crate) fn sit_as_guest(&self) -> bool {
         let seen = self.head.load(Relaxed);
@@ -305,8 +309,8 @@ impl Ready {
                 .is_ok()
     }
 
-    /// Takes a seat where nobody sits or looks. Returns true if that succeeds, and then the caller
-    /// sits there or hands the seat over.
+    /// Takes a seat on which no thread sits and which no thread watches. Returns true on success.
+    /// The caller must then sit down or hand the seat over.
     #[must_use]
     pub(crate) fn sit(&self) -> bool {
         // Acquire: pairs with the Release in `try_park`.

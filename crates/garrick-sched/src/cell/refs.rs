@@ -1,22 +1,22 @@
-//! Reference counts, biased to the owner.
+//! Reference counts that are cheap for the owner.
 //!
-//! After Choi, Shull and Torrellas, "Biased Reference Counting" (PACT 2018): the owner counts
-//! without atomics. Our scheme differs in how the two counts meet, because a cell changes its owner
-//! and is freed by it alone:
+//! The method is based on Choi, Shull and Torrellas, "Biased Reference Counting" (PACT 2018). The
+//! owner counts without atomics. Our method combines the two counts in a different way, because a
+//! cell can change its owner, and because only the owner frees it:
 //!
-//! - References are anonymous: `local_refs + shared_refs` is their number, whichever thread took
-//!   which.
-//! - The shared count never goes below zero. A foreign thread that drops a reference while the
-//!   shared count is zero sends it to the owner as a [`Kind::Release`](super::Kind) envelope, which
-//!   also wakes the owner, in the same atomic step.
-//! - The owner keeps at least one reference on its side while there are any. When its count reaches
-//!   zero it borrows one from the shared count. So the last reference is always dropped by the
-//!   owner, or sent to it.
-//! - While others visit a cell (`runtime/sponsor/README.md`, rescue), addresses that its turns make
-//!   are in the shared count. The owner may drop some of them, and its count goes below zero then.
-//!   It settles that when the cell comes back.
-//! - A closed cell is an *orphan*: all its references are in the shared count, marked, and the
-//!   thread that drops the last one frees the block.
+//! - References are anonymous. Their number is `local_refs + shared_refs`, regardless of which
+//!   threads counted them.
+//! - The shared count never goes below zero. If a foreign thread drops a reference while the shared
+//!   count is zero, it sends a [`Kind::Release`](super::Kind) envelope to the owner. The same
+//!   atomic step also wakes the owner.
+//! - While there are references, the local count is at least one. When it reaches zero, the owner
+//!   moves one reference from the shared count to it. So the last reference is always dropped by
+//!   the owner or sent to the owner.
+//! - While other threads visit a cell (`runtime/sponsor/README.md`, rescue), the addresses that its
+//!   turns create are in the shared count. If the owner drops some of them, its count goes below
+//!   zero. The owner corrects this when the visit is over.
+//! - A closed cell is an *orphan*. All its references are in the shared count, which has a mark.
+//!   The thread that drops the last reference frees the block.
 
 use std::io::{self, Write};
 use std::process;
@@ -25,18 +25,18 @@ use garrick_core::prim::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 use super::header::Header;
 
-/// The mark of a cell without owner, in the shared count.
+/// Mark in the shared count of a cell without an owner.
 pub(super) const ORPHAN: u32 = 1 << 31;
-/// Largest valid number of references. More are a leak in the program, and the process is stopped,
-/// as with `Arc`. Each of the two counts stays below this limit, and so their sum below [`ORPHAN`],
-/// even while several threads find at the same time that it is too much.
+/// Maximum number of references. A larger number means that the program leaks references, and the
+/// process is aborted, as with `Arc`. Each of the two counts stays so close to this limit that
+/// their sum is below [`ORPHAN`], even if several threads exceed the limit at the same time.
 const REFS_MAX: u32 = 1 << 29;
 
-/// The shared count of a freed block in debug builds, so that a use after free is caught early.
+/// Shared count of a freed block in debug builds. It helps to detect a use after free early.
 #[cfg(not(garrick_loom))]
 const POISON: u32 = 0x1fff_dead;
 
-/// Stops the process if a shared count of `before` is too large with `added` more.
+/// Aborts the process if `added` references make a shared count of `before` too large.
 #[inline]
 fn check_sum(before: u32, added: u32) {
     if (before & !ORPHAN) + added > REFS_MAX {
@@ -44,8 +44,8 @@ fn check_sum(before: u32, added: u32) {
     }
 }
 
-/// Stops the process. To continue would let the counts overflow, and free a task that can still be
-/// reached.
+/// Aborts the process. Otherwise the counts could overflow, and a task could be freed while there
+/// are references to it.
 #[cold]
 #[inline(never)]
 fn too_many() -> ! {
@@ -58,25 +58,25 @@ fn too_many() -> ! {
     process::abort();
 }
 
-/// The result of a foreign drop.
+/// Result of a drop on a foreign thread.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Dropped {
-    /// The drop is counted; the cell must not be touched any more.
+    /// The drop was counted. The caller must not access the cell any more.
     Counted,
-    /// The reference is counted by the owner: send it there in an envelope.
+    /// The owner has counted the reference. The caller must send it to the owner in an envelope.
     WithOwner,
-    /// The last reference of an orphan was dropped: free the block.
+    /// The last reference of an orphan was dropped. The caller must free the block.
     LastOfOrphan,
 }
 
-/// The result of settling a cell whose owner's count has reached zero.
+/// Result of [`Header::settle`].
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Settled {
-    /// There are foreign references; one of them is now counted here.
+    /// There are foreign references. One of them was moved to the local count.
     Referenced,
-    /// There is no reference at all.
+    /// There is no reference.
     Unreferenced,
 }
 
@@ -90,7 +90,7 @@ impl Header {
         }
     }
 
-    /// Marks a block that is freed. Loom reports every use that is not ordered before.
+    /// Marks a block that is freed. Loom reports each access that is not ordered before.
     #[cfg(garrick_loom)]
     pub(crate) fn poison(&self) {
         // SAFETY: loom checks that nobody else uses it.
@@ -99,7 +99,7 @@ impl Header {
         assert!(was_alive, "a cell is freed once");
     }
 
-    /// Panics on a freed block.
+    /// Panics if the block was freed.
     #[cfg(garrick_loom)]
     pub(crate) fn check_alive(&self) {
         // SAFETY: loom checks that no write races with this.
@@ -107,21 +107,21 @@ impl Header {
         assert!(is_alive, "the cell is freed");
     }
 
-    /// Panics on a freed block, in debug builds.
+    /// Panics in debug builds if the block was freed.
     #[cfg(not(garrick_loom))]
     #[inline]
     pub(crate) fn check_alive(&self) {
         debug_assert_ne!(self.shared_refs.load(Relaxed), POISON, "the cell is freed");
     }
 
-    /// Owner only: returns the owner's count.
+    /// Returns the local count. Only the owner calls this.
     #[inline]
     pub(crate) fn local_refs(&self) -> i32 {
         // SAFETY: owner field.
         self.local_refs.with(|refs| unsafe { *refs })
     }
 
-    /// Owner only: counts one more reference.
+    /// Adds one reference to the local count. Only the owner calls this.
     #[inline]
     pub(crate) fn clone_local(&self) {
         self.check_alive();
@@ -134,8 +134,8 @@ impl Header {
         });
     }
 
-    /// Owner only: counts one reference less. Returns true if that was the owner's last one, which
-    /// requires [`Header::settle`] before anything else.
+    /// Subtracts one reference from the local count. Returns true if the local count is now zero.
+    /// The caller must then call [`Header::settle`] first. Only the owner calls this.
     #[inline]
     #[must_use]
     pub(crate) fn drop_local(&self) -> bool {
@@ -151,7 +151,7 @@ impl Header {
         })
     }
 
-    /// Counts one more reference from any thread that holds one.
+    /// Adds one reference to the shared count. Any thread that has a reference may call this.
     #[inline]
     pub(crate) fn clone_foreign(&self) {
         self.check_alive();
@@ -159,7 +159,7 @@ impl Header {
         check_sum(self.shared_refs.fetch_add(1, Relaxed), 1);
     }
 
-    /// Counts one reference less from a foreign thread (README, step 6).
+    /// Drops one reference on a foreign thread (README, step 6).
     #[inline]
     pub(crate) fn drop_foreign(&self) -> Dropped {
         self.check_alive();
@@ -183,8 +183,8 @@ impl Header {
         }
     }
 
-    /// Owner only: settles the cell when the owner's count is zero or less. Borrows from the shared
-    /// references, if there are any, so that the owner's count becomes one.
+    /// Handles a local count of zero or less. Moves references from the shared count, if there are
+    /// enough, so that the local count becomes one. Only the owner calls this.
     pub(crate) fn settle(&self) -> Settled {
         self.check_alive();
         let local = self.local_refs();
@@ -217,17 +217,17 @@ impl Header {
         }
     }
 
-    /// Owner only: returns true if the owner's count, just zero, can be left to the end of the
-    /// cell's activation, which looks closer. True if the cell is scheduled, and no other thread
-    /// has a reference to borrow.
+    /// Returns true if a local count of zero needs no [`Header::settle`] now. This is so if the
+    /// cell is scheduled and the shared count is zero: the end of its activation checks the counts.
+    /// Only the owner calls this.
     #[inline]
     pub(crate) fn is_looked_after(&self) -> bool {
         // Relaxed: the end of the activation settles, with Acquire.
         self.state().is_scheduled() && self.shared_refs.load(Relaxed) == 0
     }
 
-    /// Owner only: moves the owner's count to the shared count, before the cell is given away
-    /// (README, step 3). The cell is kept alive by being scheduled.
+    /// Moves the local count to the shared count, before the cell is given away (README, step 3).
+    /// The cell is not freed, because it is scheduled. Only the owner calls this.
     pub(crate) fn share_refs(&self) {
         self.check_alive();
         debug_assert!(
@@ -246,8 +246,8 @@ impl Header {
         }
     }
 
-    /// Token holder, as owner: makes the cell an orphan, with one more reference, which the caller
-    /// owns (README, step 7).
+    /// Makes the cell an orphan and adds one reference, which the caller owns (README, step 7).
+    /// Only an owner that has the token calls this.
     pub(crate) fn orphan_refs(&self) {
         // SAFETY: owner field.
         let local = self

@@ -5,16 +5,16 @@
 //!  [ APPENDED |     | home : 13 bits | tail envelope of local mailbox    | flags ]
 //! ```
 //!
-//! | flag | set by | taken away by |
+//! | flag | set by | removed by |
 //! | --- | --- | --- |
-//! | SCHEDULED | [`Header::schedule`] and its kin | [`Header::begin_lone`], [`Header::rest`], [`Header::unschedule`], [`Header::condemn_at`] |
-//! | NEWBORN | birth | [`Header::end_youth`], and each way to a first turn |
-//! | STOPPED | [`Header::retire`] | nothing: the cell is closed |
+//! | SCHEDULED | [`Header::schedule`] and its variants | [`Header::begin_lone`], [`Header::rest`], [`Header::unschedule`], [`Header::condemn_at`] |
+//! | NEWBORN | creation of the cell | [`Header::end_youth`], and other transitions to a first turn |
+//! | STOPPED | [`Header::retire`] | never, because the cell is closed |
 //! | GARBAGE | [`Header::condemn`], [`Header::condemn_at`] | [`Header::vacate`] |
 //! | APPENDED | [`Header::begin_append`] | [`Header::end_append`] |
 //!
 //! Only the home worker writes the word, so each transition is a plain load and a plain store. The
-//! word is atomic because other workers read `home` from it to see whether the cell is theirs.
+//! word is atomic because other workers read `home` from it to check if the cell belongs to them.
 
 use std::fmt;
 use std::ptr;
@@ -24,17 +24,18 @@ use garrick_core::prim::atomic::Ordering::Relaxed;
 use super::envelope::Envelope;
 use super::header::Header;
 
-/// The cell stands in a run queue, or works through its mailbox. Keeps the cell alive. A cell that
-/// runs only the message that it was scheduled with is not scheduled meanwhile, so that it can be
-/// scheduled again.
+/// The cell is in a run queue, or handles its mailbox. While this flag is set, the cell is not
+/// freed. The flag is not set while a cell handles only the message with which it was scheduled. So
+/// that cell can be scheduled again during its turn.
 const SCHEDULED: u64 = 1;
-/// The cell has not run yet; its first message makes it run newest first.
+/// The cell has not run yet. Newborn cells run in the order newest first.
 const NEWBORN: u64 = 2;
-/// The task is gone; the cell waits for its token to be closed.
+/// The task was dropped. The cell is closed once its token is back.
 const STOPPED: u64 = 4;
-/// The cell stands on its home's list of cells to free, or is being freed.
+/// The cell is in its home's list of cells to free, or is being freed.
 const GARBAGE: u64 = 8;
-/// The current turn has appended to the local mailbox, so its contents are not all committed.
+/// The current turn has appended to the local mailbox. So some messages in it are not committed
+/// yet.
 const APPENDED: u64 = 1 << 63;
 
 const HOME_SHIFT: u32 = 48;
@@ -43,16 +44,18 @@ const HOME_MASK: u64 = ((1 << HOME_BITS) - 1) << HOME_SHIFT;
 const FLAG_MASK: u64 = 15 | !0 << (HOME_SHIFT + HOME_BITS);
 const POINTER_MASK: u64 = !(HOME_MASK | FLAG_MASK);
 
-/// A worker's number, shifted to its position in the state word. [`Home::NOBODY`] owns nothing.
+/// Number of a worker, shifted to its position in the state word. [`Home::NOBODY`] stands for no
+/// worker.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Home(u64);
 
 impl Home {
     pub(crate) const NOBODY: Self = Self(0);
-    /// The home of a thread that is no worker. No cell has it, not even a cell that nobody owns.
+    /// Value for a thread that is not a worker. No cell has this home, not even a cell without an
+    /// owner.
     pub(crate) const STRANGER: Self = Self(HOME_MASK);
 
-    /// Returns the home with number `number`, which is not 0.
+    /// Returns the home with number `number`, which must not be 0.
     pub(crate) const fn new(number: u16) -> Self {
         assert!(number != 0, "0 means nobody");
         Self((number as u64) << HOME_SHIFT)
@@ -64,7 +67,7 @@ impl Home {
         (self.0 >> HOME_SHIFT) as u16
     }
 
-    /// Returns the state of an idle cell of that home.
+    /// Returns the state of an idle cell of this home.
     #[inline]
     pub(crate) const fn idle(self) -> State {
         State(self.0)
@@ -81,7 +84,7 @@ impl fmt::Debug for Home {
     }
 }
 
-/// A value of a state word.
+/// Value of a state word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) struct State(u64);
@@ -95,13 +98,13 @@ impl State {
         Self(home.0 | NEWBORN)
     }
 
-    /// Returns the bits, for the atomic word.
+    /// Returns the bits of the word.
     #[inline]
     pub(super) const fn bits(self) -> u64 {
         self.0
     }
 
-    /// Returns the state with those bits.
+    /// Creates a state from the bits of a word.
     #[inline]
     pub(super) const fn of_bits(bits: u64) -> Self {
         Self(bits)
@@ -113,33 +116,34 @@ impl State {
         Home(self.0 & HOME_MASK)
     }
 
-    /// Returns the last envelope of the local mailbox; null if the mailbox is empty.
+    /// Returns the last envelope of the local mailbox, or null if the mailbox is empty.
     #[inline]
     pub(crate) fn tail(self) -> *mut Envelope {
         ptr::with_exposed_provenance_mut((self.0 & POINTER_MASK) as usize)
     }
 
-    /// Returns true if the cell has nothing to do at `home`, and is not newborn.
+    /// Returns true if the home of the cell is `home`, and the cell is idle and not newborn.
     #[inline]
     pub(crate) fn is_idle_at(self, home: Home) -> bool {
         self == home.idle()
     }
 
-    /// Returns true if the cell has nothing to do at `home`: it is not scheduled, its mailbox is
-    /// empty, and it has not stopped. It may be newborn.
+    /// Returns true if the home of the cell is `home`, and the cell is idle: it is not scheduled,
+    /// its mailbox is empty, and it has not stopped. It may be newborn.
     #[inline]
     pub(crate) fn rests_at(self, home: Home) -> bool {
         self.0 & !NEWBORN == home.0
     }
 
-    /// Returns true if the cell is scheduled at `home` with an empty mailbox. It may be newborn.
+    /// Returns true if the home of the cell is `home`, the cell is scheduled, and its mailbox is
+    /// empty. It may be newborn.
     #[inline]
     pub(crate) fn is_scheduled_alone_at(self, home: Home) -> bool {
         self.0 & !NEWBORN == home.0 | SCHEDULED
     }
 
-    /// Returns true if the cell is scheduled at `home`, lives, and the current turn has not
-    /// appended to its mailbox. It may be newborn.
+    /// Returns true if the home of the cell is `home`, the cell is scheduled and has not stopped,
+    /// and the current turn has not appended to its mailbox. It may be newborn.
     pub(super) fn is_scheduled_whole_at(self, home: Home) -> bool {
         self.0 & !NEWBORN & !POINTER_MASK == home.0 | SCHEDULED
     }
@@ -154,13 +158,13 @@ impl State {
         self.0 & NEWBORN != 0
     }
 
-    /// Returns true if the task is gone, and the cell waits to be closed.
+    /// Returns true if the task was dropped and the cell waits to be closed.
     #[inline]
     pub(crate) const fn is_stopped(self) -> bool {
         self.0 & STOPPED != 0
     }
 
-    /// Returns true if the cell has stopped and is not scheduled: it only waits for its token.
+    /// Returns true if the cell has stopped and is not scheduled, so it only waits for its token.
     pub(crate) const fn waits_for_token(self) -> bool {
         self.0 & (STOPPED | SCHEDULED) == STOPPED
     }
@@ -171,8 +175,8 @@ impl State {
         self.0 & GARBAGE != 0
     }
 
-    /// Returns true if the cell is looked after when no reference to it is left: by its activation,
-    /// or by the code that closes or frees it.
+    /// Returns true if no action is needed when the last reference to the cell is dropped. Its
+    /// activation, or the code that closes or frees it, will then free it.
     #[inline]
     pub(crate) const fn is_looked_after(self) -> bool {
         self.0 & (SCHEDULED | STOPPED | GARBAGE) != 0
@@ -193,18 +197,19 @@ impl fmt::Debug for State {
     }
 }
 
-/// The transitions of a cell. Only the owner makes them. Models leave out their checks, because
-/// each load is one more point at which threads may be switched.
+/// Transitions of a cell, which only the owner makes. Models skip their checks, because each load
+/// adds a point at which loom may switch threads.
 impl Header {
-    /// Returns the state word. Relaxed: only `home` in it means anything to a foreign thread, and
-    /// `home == me` can only be read by the thread that wrote it last (README, invariant 1).
+    /// Returns the state word. The load is relaxed. A foreign thread uses only `home`, and only the
+    /// thread that wrote `home` last can read `home == me` (README, invariant 1).
     #[inline]
     pub(crate) fn state(&self) -> State {
         State(self.state.load(Relaxed))
     }
 
-    /// Stores the state word. Relaxed: what a change of home publishes is published by
-    /// the shared queue (away from us) and by the inbox (to us), see README, steps 3 and 4.
+    /// Stores the state word. The store is relaxed. A change of the home is published by the shared
+    /// queue when the cell leaves this worker, and by the inbox when the cell comes to it (README,
+    /// steps 3 and 4).
     #[inline]
     fn store(&self, state: u64) {
         self.state.store(state, Relaxed);
@@ -220,7 +225,7 @@ impl Header {
         );
     }
 
-    /// Schedules the cell, which is in `state`. The caller puts it into a run queue.
+    /// Schedules the cell, whose current state is `state`. The caller must push it to a run queue.
     #[inline]
     pub(crate) fn schedule_from(&self, state: State) {
         self.check(|now| now == state, "the state is the one that was read");
@@ -231,27 +236,27 @@ impl Header {
         self.store(state.0 | SCHEDULED);
     }
 
-    /// Schedules the cell. The caller puts it into a run queue.
+    /// Schedules the cell. The caller must push it to a run queue.
     #[inline]
     pub(crate) fn schedule(&self) {
         self.schedule_from(self.state());
     }
 
-    /// Schedules a newborn cell of `home` behind all ready cells, as if it had run before.
+    /// Schedules a newborn cell of `home` behind all ready cells, like a cell that has already run.
     pub(crate) fn schedule_in_line(&self, home: Home) {
         self.check(|now| now.rests_at(home), "a cell gets its first message");
         self.store(home.0 | SCHEDULED);
     }
 
-    /// Keeps the cell scheduled while it is in no run queue, even if it was not scheduled before:
-    /// its turn leaves the seat.
+    /// Marks the cell as scheduled although it is in no run queue, because its turn leaves the
+    /// seat.
     pub(crate) fn keep_scheduled(&self) {
         self.check(|now| !now.is_garbage(), "a cell in a turn is alive");
         self.store(self.state().0 | SCHEDULED);
     }
 
-    /// Unschedules the cell if its mailbox is empty: it runs only the message that it was scheduled
-    /// with. Returns true if so.
+    /// Removes the mark SCHEDULED and returns true if the mailbox is empty. The activation then
+    /// handles only the message with which the cell was scheduled.
     #[inline]
     #[must_use]
     pub(crate) fn begin_lone(&self, home: Home) -> bool {
@@ -262,7 +267,7 @@ impl Header {
         is_alone
     }
 
-    /// Marks the cell, whose mailbox is empty, as idle.
+    /// Marks the cell as idle. Its mailbox must be empty.
     #[inline]
     pub(crate) fn rest(&self, home: Home) {
         self.check(
@@ -272,7 +277,7 @@ impl Header {
         self.store(home.0);
     }
 
-    /// Unschedules the cell: it is in no run queue any more.
+    /// Removes the mark SCHEDULED from a cell that is no longer in a run queue.
     pub(crate) fn unschedule(&self) {
         self.check(|now| !now.is_garbage(), "a scheduled cell is alive");
         self.store(self.state().0 & !SCHEDULED);
@@ -284,7 +289,7 @@ impl Header {
         self.store(self.state().0 & !NEWBORN);
     }
 
-    /// Records that the task is gone. Returns false if it was gone before.
+    /// Records that the task was dropped. Returns false if that was already recorded.
     #[must_use]
     pub(crate) fn retire(&self) -> bool {
         let state = self.state();
@@ -292,7 +297,7 @@ impl Header {
         !state.is_stopped()
     }
 
-    /// Puts the cell on the list of cells to be freed.
+    /// Marks the cell as garbage, because it is added to the list of cells to free.
     pub(crate) fn condemn(&self) {
         self.check(
             |now| !now.is_looked_after() && now.tail().is_null(),
@@ -301,7 +306,7 @@ impl Header {
         self.store(self.state().0 | GARBAGE);
     }
 
-    /// Begins to free the cell, whose activation ends here.
+    /// Marks the cell as garbage, because it is freed at the end of its activation.
     pub(crate) fn condemn_at(&self, home: Home) {
         self.check(
             |now| now.home() == home && now.tail().is_null(),
@@ -310,7 +315,7 @@ impl Header {
         self.store(home.0 | GARBAGE);
     }
 
-    /// Ends the cell: the block belongs to nobody.
+    /// Ends the life of the cell. After that, no worker owns the block.
     pub(crate) fn vacate(&self) {
         self.check(
             |now| !now.is_scheduled() && now.tail().is_null(),
@@ -326,13 +331,13 @@ impl Header {
         self.store(self.state().0 | APPENDED);
     }
 
-    /// Removes the mark, because the appended messages are final, or gone.
+    /// Removes the mark APPENDED, because the appended messages are committed or removed.
     #[inline]
     pub(crate) fn end_append(&self) {
         self.store(self.state().0 & !APPENDED);
     }
 
-    /// Hands the cell to `home`.
+    /// Sets the home of the cell.
     #[inline]
     pub(crate) fn set_home(&self, home: Home) {
         debug_assert_ne!(home, Home::STRANGER, "a stranger owns nothing");

@@ -1,12 +1,12 @@
-//! Blocks for cells and envelopes: a free list per thread and size class over a shared depot.
+//! Blocks for cells and envelopes: free lists per thread and size class, on top of a shared depot.
 //!
-//! Magazines after Bonwick and Adams, "Magazines and Vmem" (USENIX 2001). A thread allocates from
-//! and frees to its own lists without atomics. A list that grows past two batches hands one batch
-//! to the depot, and an empty list takes one from there. So a block freed on another worker finds
-//! its way back a batch at a time. Blocks are carved from slabs that keep their addresses for the
-//! life of the process. So a cell that outlives its system, because an address of it still exists,
-//! always has its memory. The pages of a slab without used blocks go back to the system after a
-//! while (`reclaim`).
+//! The method is that of Bonwick and Adams, "Magazines and Vmem" (USENIX 2001). A thread allocates
+//! from its own lists and frees to them without atomics. If a list has more than two batches, one
+//! batch moves to the depot. If a list is empty, it takes a batch from the depot. So blocks that
+//! were freed on another worker come back batch by batch. Blocks are parts of slabs, which keep
+//! their addresses as long as the process runs. So a cell always has its memory, even if addresses
+//! of it outlive its system. The pages of a slab that has no used blocks are later given back to
+//! the operating system (`reclaim`).
 
 mod reclaim;
 
@@ -21,14 +21,15 @@ use std::sync::PoisonError;
 use self::reclaim::Reclaim;
 use crate::cell::{CellPtr, Envelope, Header, Home, Kind};
 
-/// Largest cell size, header included, up to which there is a class for every 8 bytes.
+/// Largest cell size, header included, for which there is a class for every 8 bytes.
 const FINE_BYTES: usize = 256;
 const FINE_CLASSES: usize = FINE_BYTES / 8 + 1;
-/// Largest cell size. Above `FINE_BYTES` there is a class for every power of two; tasks beyond this
-/// size are boxed.
+/// Largest cell size. Above `FINE_BYTES` there is a class for every power of two. A task that needs
+/// a larger cell is boxed.
 pub(crate) const CELL_BYTES_MAX: usize = 4096;
 const CELL_CLASSES: usize = FINE_CLASSES + 4;
-/// Envelope sizes, growing by a factor of four, so that a flood soon writes into large ones.
+/// Sizes of envelopes. They grow by a factor of four, so that many messages soon use large
+/// envelopes.
 const ENVELOPE_BYTES: [usize; 4] = if cfg!(garrick_loom) {
     // Loom's cells are larger.
     [256, 512, 1024, 4096]
@@ -36,19 +37,19 @@ const ENVELOPE_BYTES: [usize; 4] = if cfg!(garrick_loom) {
     [64, 256, 1024, 4096]
 };
 
-/// True if blocks come straight from the allocator, so that sanitizers and models see every use
+/// True if blocks come directly from the allocator, so that sanitizers and models detect every use
 /// after free.
 const UNPOOLED: bool = cfg!(any(garrick_no_pool, garrick_loom));
 const CLASSES: usize = CELL_CLASSES + ENVELOPE_BYTES.len();
 
-/// Number of blocks that move between a thread and the depot at once.
+/// Number of blocks that move between a thread and the depot at a time.
 const BATCH: u32 = 128;
-/// Size of one slab in bytes. Only pages that are touched become resident.
+/// Size of a slab in bytes. Only pages that are accessed use physical memory.
 const SLAB_BYTES: usize = 1 << 20;
-/// Alignment of slabs, and so the largest block alignment.
+/// Alignment of slabs, which is also the largest alignment of a block.
 const SLAB_ALIGN: usize = 4096;
 
-/// Returns the class of a cell's block of `bytes`, header included.
+/// Returns the class of a block for a cell of `bytes` bytes, header included.
 #[inline]
 pub(crate) const fn cell_class(bytes: usize) -> usize {
     if bytes <= FINE_BYTES {
@@ -59,7 +60,7 @@ pub(crate) const fn cell_class(bytes: usize) -> usize {
     }
 }
 
-/// Returns the number of bytes in a block of `class`.
+/// Returns the size of the blocks of `class` in bytes.
 const fn class_bytes(class: usize) -> usize {
     if class < FINE_CLASSES {
         class * 8
@@ -70,7 +71,8 @@ const fn class_bytes(class: usize) -> usize {
     }
 }
 
-/// Returns the size step of the smallest envelope with `bytes` of room, or the largest step.
+/// Returns the size step of the smallest envelope with room for `bytes` bytes. Returns the largest
+/// step if no envelope is large enough.
 pub(crate) const fn envelope_step(bytes: usize) -> u8 {
     let mut step = 0;
     while step + 1 < ENVELOPE_BYTES.len() && ENVELOPE_BYTES[step] - Envelope::HEADER_BYTES < bytes {
@@ -79,21 +81,21 @@ pub(crate) const fn envelope_step(bytes: usize) -> u8 {
     step as u8
 }
 
-/// The largest step.
+/// The largest size step.
 pub(crate) const ENVELOPE_STEP_MAX: u8 = ENVELOPE_BYTES.len() as u8 - 1;
 
-/// Returns the room for messages in an envelope of `step`, in bytes.
+/// Returns the room for messages in an envelope of size step `step`, in bytes.
 pub(crate) const fn envelope_room(step: u8) -> usize {
     ENVELOPE_BYTES[step as usize] - Envelope::HEADER_BYTES
 }
 
-/// A free block. The second word of a free cell stays 0. That is its state word, by which a walk
-/// over the slabs recognizes a free block.
+/// A free block. In the block of a cell, the second word stays 0. This is the state word, by which
+/// a walk over the slabs recognizes free blocks.
 struct Free {
     next: *mut Free,
 }
 
-/// A list of free blocks, linked through themselves.
+/// A list of free blocks, which contain the links.
 #[derive(Clone, Copy)]
 struct List {
     head: *mut Free,
@@ -110,7 +112,7 @@ impl List {
     };
 }
 
-/// The part of a slab that nobody has carved yet.
+/// The part of a slab that is not divided into blocks yet.
 #[derive(Clone, Copy)]
 struct Rest {
     at: *mut u8,
@@ -127,7 +129,7 @@ impl Rest {
     };
 }
 
-/// A slab, for walks over all cells.
+/// Record of a slab, for walks over all cells.
 #[derive(Clone, Copy)]
 struct Slab {
     base: *mut u8,
@@ -138,8 +140,8 @@ struct Slab {
 unsafe impl Send for Slab {}
 
 impl Slab {
-    /// Returns how many blocks of the slab were ever carved, as far as this thread can see. Cells
-    /// of the thread itself are among them.
+    /// Returns the number of blocks that the slab has been divided into so far. The value may be
+    /// outdated, but it includes all cells of this thread.
     fn carved(&self) -> usize {
         let bytes = class_bytes(self.class);
         // SAFETY: the end of a slab of that class.
@@ -148,25 +150,26 @@ impl Slab {
     }
 }
 
-/// Returns the number of blocks of a slab of that class.
+/// Returns the number of blocks in a slab of `class`.
 fn blocks_of(class: usize) -> usize {
     SLAB_BYTES / class_bytes(class)
 }
 
-/// Returns the end of a slab, just past its last block.
+/// Returns the end of the blocks of a slab.
 ///
 /// # Safety
-/// A slab of that class begins there.
+/// A slab of `class` begins at `base`.
 unsafe fn slab_end(base: *mut u8, class: usize) -> *mut u8 {
     // SAFETY: by contract; its blocks lie side by side.
     unsafe { base.add(blocks_of(class) * class_bytes(class)) }
 }
 
-/// Returns the mark of the slab with that end: the address up to which the slab is carved, or 0 if
-/// nothing is carved. The carving thread writes the mark, and a walk ends there.
+/// Returns the mark of the slab that ends at `end`. The mark is the address up to which the slab is
+/// divided into blocks, or 0 if there are no blocks. Written by the thread that divides the slab. A
+/// walk over the slab stops at the mark.
 ///
 /// # Safety
-/// A slab has its end there.
+/// A slab ends at `end`.
 unsafe fn mark_at<'a>(end: *mut u8) -> &'a AtomicUsize {
     debug_assert!(end.cast::<AtomicUsize>().is_aligned(), "blocks are aligned");
     // SAFETY: behind the last block there is room for a word, see `Depot::new_slab`, which is
@@ -175,9 +178,9 @@ unsafe fn mark_at<'a>(end: *mut u8) -> &'a AtomicUsize {
 }
 
 struct Depot {
-    /// Full batches by class.
+    /// Full batches, by class.
     batches: [Vec<List>; CLASSES],
-    /// Rests of slabs of ended threads, by class.
+    /// Remaining parts of slabs of threads that have exited, by class.
     rests: [Vec<Rest>; CLASSES],
     /// All slabs.
     slabs: Vec<Slab>,
@@ -186,10 +189,11 @@ struct Depot {
 
 static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
 
-/// Number of envelopes handed out minus those taken back, as far as threads have reported; exact
-/// when they are idle.
+/// Number of envelopes taken from pools minus those given back, according to the reports of the
+/// threads. Exact when the threads are idle.
 static ENVELOPES_OUT: AtomicU64 = AtomicU64::new(0);
-/// Number of cells handed out minus those taken back, as far as threads have reported.
+/// Number of cells taken from pools minus those given back, according to the reports of the
+/// threads.
 static CELLS_OUT: AtomicU64 = AtomicU64::new(0);
 
 fn depot() -> MutexGuard<'static, Depot> {
@@ -197,7 +201,7 @@ fn depot() -> MutexGuard<'static, Depot> {
     DEPOT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The blocks of one thread.
+/// Blocks of one thread.
 pub(crate) struct Pool {
     lists: [Cell<List>; CLASSES],
     rests: [Cell<Rest>; CLASSES],
@@ -230,7 +234,7 @@ impl Pool {
     }
 
     /// # Safety
-    /// The block is of that class, was taken from a pool, and is nobody's any more.
+    /// The block is of `class` and was taken from a pool. No code accesses it any more.
     #[inline]
     unsafe fn give(&self, class: usize, block: NonNull<u8>) {
         if UNPOOLED {
@@ -250,7 +254,7 @@ impl Pool {
         }
     }
 
-    /// Gives the newest batch of a list to the depot.
+    /// Moves the newest batch of a list to the depot.
     #[cold]
     #[inline(never)]
     fn spill(&self, class: usize) {
@@ -305,16 +309,17 @@ impl Pool {
         NonNull::new(at).expect("a slab is not at address 0")
     }
 
-    /// Takes a block for a cell of `class`, uninitialised except for its state word, which is 0.
+    /// Takes a block for a cell of `class`. The block is uninitialized, except for the state word,
+    /// which is 0.
     #[inline]
     pub(crate) fn take_cell(&self, class: usize) -> NonNull<u8> {
         self.take(class)
     }
 
-    /// Takes a cell's block back.
+    /// Gives the block of a cell back to this pool.
     ///
     /// # Safety
-    /// The task is dropped, nobody can reach the cell, and it is of that class.
+    /// The cell is of `class`, and its task was dropped. No code accesses the cell any more.
     #[inline]
     pub(crate) unsafe fn give_cell(&self, class: usize, cell: CellPtr) {
         debug_assert!(
@@ -327,7 +332,7 @@ impl Pool {
         unsafe { self.give(class, cell.0.cast()) };
     }
 
-    /// Takes an empty envelope of `step` with room for `capacity` messages.
+    /// Takes an empty envelope of size step `step` with room for `capacity` messages.
     #[inline]
     pub(crate) fn take_envelope(&self, kind: Kind, step: u8, capacity: u16) -> *mut Envelope {
         let block = self.take(CELL_CLASSES + step as usize).cast::<Envelope>();
@@ -336,10 +341,10 @@ impl Pool {
         block.as_ptr()
     }
 
-    /// Takes an envelope's block back.
+    /// Gives the block of an envelope back to this pool.
     ///
     /// # Safety
-    /// Its messages are read or dropped, and nobody has a pointer to it.
+    /// All messages of the envelope were moved out or dropped, and no code has a pointer to it.
     #[inline]
     pub(crate) unsafe fn give_envelope(&self, envelope: *mut Envelope) {
         // SAFETY: by contract.
@@ -352,7 +357,7 @@ impl Pool {
 }
 
 impl Pool {
-    /// Gives all spare blocks to the depot.
+    /// Moves all spare blocks to the depot.
     pub(crate) fn flush(&self) {
         let mut depot = depot();
         for class in 0..CLASSES {
@@ -425,31 +430,32 @@ impl Depot {
     }
 }
 
-/// Blocks straight from the allocator, under `--cfg garrick_no_pool` and in models.
+/// Blocks that come directly from the allocator, under `--cfg garrick_no_pool` and in models.
 mod unpooled {
     use std::alloc::{self, Layout};
     use std::collections::BTreeMap;
     use std::ptr::NonNull;
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
-    /// Addresses and classes of blocks.
+    /// Classes of blocks, by address.
     type Blocks = Mutex<BTreeMap<usize, usize>>;
 
-    /// Every block in use.
+    /// All blocks in use.
     #[cfg(not(garrick_loom))]
     static BLOCKS: Blocks = Mutex::new(BTreeMap::new());
 
     #[cfg(garrick_loom)]
     thread_local! {
         /// Blocks in use by the model that this system thread runs. All threads of the model run on
-        /// it.
+        /// this system thread.
         static BLOCKS: &'static Blocks = Box::leak(Box::default());
-        /// Blocks that the model has freed. They keep their memory until the run is over, so that
-        /// loom sees a use after free, and no other block gets the address.
+        /// Blocks that the model has freed. Their memory is kept until the run is over. So loom
+        /// detects a use after free, and no other block gets the address.
         static FREED: std::cell::RefCell<Vec<(usize, usize)>> = const { std::cell::RefCell::new(Vec::new()) };
     }
 
-    /// Ends a run of a model: frees all memory, and returns how many blocks were in use.
+    /// Finishes a run of a model. Frees all memory and returns the number of blocks that were in
+    /// use.
     #[cfg(all(test, garrick_loom))]
     pub(super) fn reset() -> usize {
         let used = std::mem::take(&mut *blocks());
@@ -489,7 +495,7 @@ mod unpooled {
     }
 
     /// # Safety
-    /// The block came from `take` with that class, and is nobody's any more.
+    /// The block came from `take` with the same `class`. No code accesses it any more.
     pub(super) unsafe fn give(class: usize, block: NonNull<u8>) {
         let known = blocks().remove(&block.as_ptr().addr());
         assert_eq!(known, Some(class), "a block is freed once, with its class");
@@ -503,7 +509,8 @@ mod unpooled {
     }
 }
 
-/// Calls `found` for every cell of `home`, in any order. The caller is the worker of that home.
+/// Calls `found` for every cell of `home`, in any order. The caller must be the worker of this
+/// home.
 pub(crate) fn cells_of(home: Home, mut found: impl FnMut(CellPtr)) {
     if UNPOOLED {
         return unpooled_cells_of(home, &mut found);
@@ -525,7 +532,7 @@ pub(crate) fn cells_of(home: Home, mut found: impl FnMut(CellPtr)) {
     }
 }
 
-/// Calls `found` for every cell of `home`, where blocks come from the allocator.
+/// Calls `found` for every cell of `home`, in builds whose blocks come from the allocator.
 fn unpooled_cells_of(home: Home, found: &mut dyn FnMut(CellPtr)) {
     let at = |address: usize| {
         let header = NonNull::new(ptr::with_exposed_provenance_mut::<Header>(address));
@@ -559,17 +566,17 @@ fn unpooled_cells_of(home: Home, found: &mut dyn FnMut(CellPtr)) {
     }
 }
 
-/// Number of blocks in use in the whole process. Exact once the threads that used Garrick have
-/// ended or are idle and hold no spare blocks.
+/// Number of blocks in use in the whole process. Exact once all threads that used Garrick have
+/// exited, or are idle and have no spare blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Audit {
-    /// Number of live cells, orphans included.
+    /// Number of cells, including orphans.
     pub cells: u64,
-    /// Number of live envelopes.
+    /// Number of envelopes.
     pub envelopes: u64,
 }
 
-/// Counts the blocks in use. Spare blocks of running threads count as well.
+/// Counts the blocks in use. Includes spare blocks of running threads.
 pub(crate) fn blocks_in_use() -> Audit {
     if UNPOOLED {
         let blocks = unpooled::blocks();
@@ -589,7 +596,7 @@ pub(crate) fn blocks_in_use() -> Audit {
     }
 }
 
-/// Ends a run of a model, and returns how many blocks it has left in use.
+/// Finishes a run of a model, and returns the number of blocks that are still in use.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn reset_model() -> usize {
     unpooled::reset()

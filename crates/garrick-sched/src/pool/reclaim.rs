@@ -1,20 +1,22 @@
-//! Reclaiming memory: slabs whose blocks were all unused for a while are given back to the system.
+//! Reclaiming of memory: the pages of slabs whose blocks were not used for a while are given back
+//! to the operating system.
 //!
-//! The depot's lists of batches are stacks. Batches below the lowest height that a stack has had
-//! for a while have not been used meanwhile; that is the working set of a depot by Bonwick and
-//! Adams (USENIX 2001). A sleeping worker checks after a few seconds, takes those batches out and
-//! goes through them twice. First it counts the free blocks of each slab. Then it drops the blocks
-//! of slabs that are free as a whole. A slab keeps its addresses, because walks over all cells read
-//! its state words. Its pages are given back, and read as zero from then on.
+//! The depot's lists of batches are stacks. The batches below the lowest height that a stack had
+//! during a period were not used in this period. This is how Bonwick and Adams (USENIX 2001)
+//! determine the working set of a depot. A sleeping worker checks this after a few seconds. It
+//! takes the unused batches out and processes them twice. First it counts the free blocks of each
+//! slab. Then it removes the blocks of slabs that are completely free. Such a slab keeps its
+//! addresses, because walks over all cells read its state words. But its pages are given back, and
+//! then read as zero.
 //!
 //! ```text
-//!   Calm -- much has come to the depot --> Watching -- UNUSED_FOR later, by a worker that sleeps --.
+//!   Calm -- much has come to the depot --> Watching -- UNUSED_FOR later, by a sleeping worker ----.
 //!     ^                                       ^                                                     v
 //!     '-- nothing was found to give back --- Over <-- class by class: Counting --> Sorting --> Zapping
 //! ```
 //!
-//! A step handles one batch or one slab, so a message to the worker waits for a few microseconds at
-//! most.
+//! A step handles one batch or one slab, so a message to the worker waits for at most a few
+//! microseconds.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -26,27 +28,28 @@ use super::{
     mark_at, slab_end,
 };
 
-/// Time for which blocks must not have been used.
+/// Time for which blocks must be unused before they are given back.
 const UNUSED_FOR: Duration = Duration::from_secs(2);
-/// Bytes that must have come to the depot before a look at it is worthwhile.
+/// Number of bytes that must have come to the depot before it is checked.
 const WORTH_BYTES: usize = 4 * SLAB_BYTES;
-/// True if the system can take back pages that stay mapped.
+/// True if pages can be given back to the system while they stay mapped.
 const TAKES_PAGES: bool = cfg!(target_os = "linux") && !UNPOOLED;
 
-/// True if a sleeping worker must look at the depot later. Written under the depot's lock, read by
-/// a worker that is about to sleep.
+/// True if a sleeping worker must check the depot later. Written under the lock of the depot, read
+/// by a worker that is about to sleep.
 static WANTED: AtomicBool = AtomicBool::new(false);
 
-/// Held by the worker that sweeps.
+/// Lock that is held by the worker that sweeps.
 static SWEEPER: Mutex<()> = Mutex::new(());
 
-/// Returns the number of the current watch, if there is one. Blocks that a thread keeps for itself
-/// are not seen as unused.
+/// Returns the number of the current watch, if there is one. A watch does not see unused blocks
+/// that a thread keeps in its own lists.
 pub(crate) fn watch() -> Option<u64> {
     WANTED.load(Relaxed).then(|| depot().reclaim.watches)
 }
 
-/// Returns the time after which a sleeping worker must call [`reclaim`], if at all.
+/// Returns the time after which a sleeping worker must call [`reclaim`]. Returns `None` if it must
+/// not.
 pub(crate) fn time_left() -> Option<Duration> {
     if !WANTED.load(Relaxed) {
         return None;
@@ -59,7 +62,7 @@ pub(crate) fn time_left() -> Option<Duration> {
     }
 }
 
-/// Gives back memory that was not used for a while, if it is time, step by step as long as
+/// Gives back memory that was not used for a while, if it is time. Works step by step as long as
 /// `is_wanted` returns false.
 pub(crate) fn reclaim(is_wanted: impl Fn() -> bool) {
     let Ok(_sweeper) = SWEEPER.try_lock() else {
@@ -72,7 +75,7 @@ pub(crate) fn reclaim(is_wanted: impl Fn() -> bool) {
     }
 }
 
-/// Gives the pages of a slab back to the system. They stay mapped, and read as zero.
+/// Gives the pages of a slab back to the system. They stay mapped, and then read as zero.
 #[cfg(target_os = "linux")]
 fn give_back(base: *mut u8, bytes: usize) {
     // SAFETY: the call takes a number and returns one.
@@ -94,18 +97,18 @@ fn give_back(base: *mut u8, bytes: usize) {
 #[cfg(not(target_os = "linux"))]
 fn give_back(_base: *mut u8, _bytes: usize) {}
 
-/// The part of the depot that gives memory back.
+/// State of the depot for giving memory back.
 pub(super) struct Reclaim {
     stage: Stage,
-    /// Bytes that have come to the depot since the last watch began.
+    /// Number of bytes that have come to the depot since the last watch began.
     arrived: usize,
-    /// Lowest heights of the depot's stacks since the last watch began.
+    /// Lowest height of each stack of the depot since the last watch began.
     lows: [usize; CLASSES],
     /// Number of watches so far.
     watches: u64,
 }
 
-/// The stages in the diagram of the module.
+/// Stages of the diagram in the module documentation.
 enum Stage {
     Calm,
     Watching { until: Instant },
@@ -120,8 +123,8 @@ impl Reclaim {
         watches: 0,
     };
 
-    /// Returns the number of blocks of a class that are in no list of the depot because a sweep has
-    /// them.
+    /// Returns the number of blocks of a class that a sweep has taken out of the lists of the
+    /// depot.
     pub(super) fn held(&self, class: usize) -> u64 {
         match &self.stage {
             Stage::Sweeping(sweep) if sweep.class == class => sweep.held,
@@ -130,7 +133,7 @@ impl Reclaim {
     }
 }
 
-/// A slab, with the number of its blocks that a sweep has found free.
+/// A slab, and the number of its free blocks that a sweep has found.
 struct Found {
     base: *mut u8,
     free: usize,
@@ -143,29 +146,29 @@ impl Found {
 }
 
 enum Pass {
-    /// Counts the free blocks of each slab.
+    /// The pass counts the free blocks of each slab.
     Counting,
-    /// Keeps the blocks of slabs that are in use, in this list until it is a batch, and drops the
-    /// others.
+    /// The pass keeps the blocks of slabs that are in use, and removes the others. The kept blocks
+    /// are collected in this list until it is a batch.
     Sorting(List),
-    /// Gives the pages of one slab after the other back.
+    /// The pass gives the pages of the slabs back, one slab after another.
     Zapping,
 }
 
-/// A pass over the unused blocks of one class.
+/// Sweep over the unused blocks of one class.
 struct Sweep {
     class: usize,
     pass: Pass,
-    /// Lists that this pass has still to process, and lists that it has processed.
+    /// Lists that the current pass has not processed yet. `done` has the processed lists.
     left: Vec<List>,
     done: Vec<List>,
-    /// All slabs of the class, by their addresses; in the last pass, the slabs to be given back.
+    /// All slabs of the class, sorted by address. In the last pass, only the slabs to give back.
     slabs: Vec<Found>,
-    /// Index of the previous block's slab.
+    /// Index of the slab of the previous block.
     last: usize,
     /// Number of blocks that are neither in the depot nor in use.
     held: u64,
-    /// Number of slabs that this watch has given back, of all classes.
+    /// Number of slabs of all classes that were given back since this watch.
     given: usize,
 }
 
@@ -196,8 +199,8 @@ impl Sweep {
         self.done.push(list);
     }
 
-    /// Keeps the blocks of slabs that are in use. Returns the batches that became full, and the
-    /// rest.
+    /// Appends the blocks of slabs that are in use to `kept`. Returns the batches that became full,
+    /// and the remaining list.
     fn sort(&mut self, list: List, mut kept: List) -> (Vec<List>, List) {
         let (mut full, mut block) = (Vec::new(), list.head);
         while !block.is_null() {
@@ -219,7 +222,7 @@ impl Sweep {
 }
 
 impl Depot {
-    /// Puts a list of free blocks on its stack.
+    /// Pushes a list of free blocks to its stack.
     pub(super) fn push(&mut self, class: usize, list: List) {
         self.batches[class].push(list);
         self.reclaim.arrived += list.count as usize * class_bytes(class);
@@ -231,7 +234,7 @@ impl Depot {
         }
     }
 
-    /// Takes the newest list from its stack.
+    /// Pops the newest list from its stack.
     pub(super) fn pop(&mut self, class: usize) -> Option<List> {
         if self.batches[class].is_empty() {
             self.break_off(class);
@@ -242,7 +245,7 @@ impl Depot {
         list
     }
 
-    /// Begins a watch, which observes what is used from now on.
+    /// Begins a watch, which records from now on which batches are used.
     fn watch(&mut self, now: Instant) {
         let until = now + UNUSED_FOR;
         self.reclaim.arrived = 0;
@@ -254,8 +257,8 @@ impl Depot {
         WANTED.store(true, Relaxed);
     }
 
-    /// Returns blocks that are only being counted to the depot, because a thread needs a block of
-    /// the class.
+    /// Returns blocks from a sweep that is still counting to the depot, because a thread needs a
+    /// block of the class.
     fn break_off(&mut self, class: usize) {
         if let Stage::Sweeping(sweep) = &mut self.reclaim.stage
             && sweep.class == class
@@ -269,8 +272,8 @@ impl Depot {
         }
     }
 
-    /// Begins to sweep the first class, from `class` on, that may have an unused slab. Otherwise
-    /// ends the sweep. `given` slabs were given back so far.
+    /// Begins to sweep the next class, from `class` on, that may have an unused slab. If there is
+    /// none, finishes the sweep. `given` is the number of slabs given back so far.
     fn sweep_from(&mut self, class: usize, given: usize, now: Instant) {
         let lows = self.reclaim.lows;
         let is_worth = |class: &usize| lows[*class] * BATCH as usize >= blocks_of(*class);
@@ -304,7 +307,7 @@ impl Depot {
         }));
     }
 
-    /// Advances by one step. Returns false if no step can be taken now.
+    /// Does one step. Returns false if there is nothing to do now.
     fn reclaim_step(&mut self, now: Instant) -> bool {
         match std::mem::replace(&mut self.reclaim.stage, Stage::Calm) {
             Stage::Calm => false,
@@ -327,7 +330,7 @@ impl Depot {
         }
     }
 
-    /// Advances a sweep by one step. Returns false if it is over.
+    /// Does one step of a sweep. Returns false if the sweep is finished.
     fn sweep_step(&mut self, sweep: &mut Sweep) -> bool {
         let class = sweep.class;
         match std::mem::replace(&mut sweep.pass, Pass::Counting) {
@@ -384,10 +387,10 @@ impl Depot {
 mod tests {
     use super::*;
 
-    /// Envelopes of 4,096 bytes: 256 in a slab, two batches.
+    /// Class of envelopes of 4,096 bytes. A slab has 256 of them, which are two batches.
     const CLASS: usize = CLASSES - 1;
 
-    /// Returns a depot with `slabs` slabs. All blocks are free, except those with the numbers in
+    /// Creates a depot with `slabs` slabs. All blocks are free, except those with the numbers in
     /// `used`.
     fn depot_of(slabs: usize, used: &[usize]) -> Depot {
         let mut depot = Depot::new();
@@ -421,7 +424,7 @@ mod tests {
         depot.free_blocks(0..CLASSES)
     }
 
-    /// Sweeps until the depot is calm. No block is lost on the way.
+    /// Sweeps until the depot is calm. Checks that no block is lost.
     fn sweep(depot: &mut Depot) {
         let all = free(depot);
         let mut now = Instant::now();

@@ -1,19 +1,19 @@
-//! The current activity of a worker, visible to other threads.
+//! The current activity of a worker, which other threads can read.
 
 use std::fmt;
 
 use super::kinds::OTHERS;
 
-/// The number of a worker's activations so far, and the kind of the current activation. Both are in
-/// one word, so that no reader sees one without the other.
+/// Number of a worker's activations so far, and kind of the current activation. Both are in one
+/// word, so that a reader gets them together.
 ///
 /// ```text
 ///   63 ...... 10   9 ........ 0
-///   activations    the place of the current kind plus 1; 0 for none
+///   activations    place of the current kind plus 1, or 0 for none
 /// ```
 ///
-/// No two activations of a worker have the same word, and no activation has the word of a pause
-/// between two. So a thread that reads a word twice knows that nothing else happened in between.
+/// Each activation of a worker has a different word, and so has each pause between two activations.
+/// So if a thread reads the same word twice, nothing else happened in between.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Activity(u64);
 
@@ -33,14 +33,14 @@ impl Activity {
         self.0
     }
 
-    /// Begins an activation of the kind at that place.
+    /// Returns the word's next value when an activation of the kind at `place` begins.
     #[must_use]
     pub(super) fn begins(self, place: usize) -> Self {
         debug_assert!(place <= OTHERS, "a kind has one of the places");
         Self(self.0 & !Self::KIND | (place as u64 + 1))
     }
 
-    /// Ends the current activation, if there is one.
+    /// Returns the word's next value when the current activation ends, if there is one.
     #[must_use]
     pub(super) fn ends(self) -> Self {
         Self((self.0 & !Self::KIND).wrapping_add(Self::KIND + 1))
@@ -51,7 +51,7 @@ impl Activity {
         self.0 >> Self::KIND_BITS
     }
 
-    /// Returns the place of the current kind; `None` if there is no current activation.
+    /// Returns the place of the current kind, or `None` if there is no current activation.
     pub(super) fn place(self) -> Option<usize> {
         (self.0 & Self::KIND)
             .checked_sub(1)

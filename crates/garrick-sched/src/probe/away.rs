@@ -8,8 +8,8 @@ use super::kinds;
 use crate::cell::Table;
 use crate::world::Nanos;
 
-/// The turns that are away from their seat. Written when a turn leaves its seat and when it is
-/// back, which costs two thread switches anyway.
+/// The turns that are away from their seat. Written when a turn leaves its seat and when it comes
+/// back. The cost is small compared with the two thread switches.
 #[derive(Default)]
 pub(super) struct TurnsAway {
     turns: Mutex<Turns>,
@@ -19,8 +19,8 @@ pub(super) struct TurnsAway {
 struct Turns {
     /// Number of turns that have left so far.
     left: u64,
-    /// Kind of each turn that is away, and the time when it left, by its number. The turn that is
-    /// away longest comes first. At most as many entries as turns may be away at once.
+    /// Kind of each turn that is away, and time when it left, by the number of the turn. The turn
+    /// that has been away longest comes first.
     away: BTreeMap<u64, (&'static Table, Nanos)>,
 }
 
@@ -30,7 +30,7 @@ impl TurnsAway {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a turn of that kind that leaves its seat. Returns its number.
+    /// Counts a turn of a kind that leaves its seat. Returns the number of the turn.
     pub(super) fn leave(&self, table: &'static Table, now: Nanos) -> u64 {
         let mut turns = self.turns();
         turns.left += 1;
@@ -39,12 +39,12 @@ impl TurnsAway {
         number
     }
 
-    /// Counts the turn of that number as back.
+    /// Counts the turn with the number `number` as back.
     pub(super) fn come_back(&self, number: u64) {
         self.turns().away.remove(&number);
     }
 
-    /// Returns the number of turns that are away, by kind.
+    /// Returns the turns that are away, by kind.
     pub(super) fn samples(&self, now: Nanos) -> Vec<AwaySample> {
         // Names are foreign code, and are requested without the lock.
         let away: Vec<_> = self.turns().away.values().copied().collect();

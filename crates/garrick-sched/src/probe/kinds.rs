@@ -1,4 +1,4 @@
-//! Counters by kind of task: a small hash table with one writer.
+//! Counters by kind of task, in a small hash table with one writer.
 
 use std::sync::OnceLock;
 
@@ -7,13 +7,13 @@ use garrick_core::prim::atomic::{AtomicU64, Ordering::Relaxed};
 use super::KindSample;
 use crate::cell::Table;
 
-/// Number of kinds that are counted separately. Later kinds are counted together.
+/// Number of kinds that are counted separately. Any further kinds are counted together.
 const KINDS_MAX: usize = 256;
 
-/// Place of the kinds that are counted together, after all other places.
+/// Place for the kinds that are counted together. It comes after all other places.
 pub(super) const OTHERS: usize = 2 * KINDS_MAX;
 
-/// The counters of a kind.
+/// Counter of a kind.
 #[derive(Clone, Copy)]
 pub(super) enum Count {
     Begun,
@@ -29,16 +29,16 @@ pub(super) enum Count {
 
 const COUNTS: usize = Count::Waiting as usize + 1;
 
-/// The counters of one kind. One worker writes, any thread reads.
+/// Counters of one kind. Written by one worker, read by any thread.
 #[derive(Default)]
 pub(super) struct Kind {
-    /// Table of the kind. Written once, when the first task of its kind is met.
+    /// Table of the kind. Written once, when the first task of the kind is counted.
     table: OnceLock<&'static Table>,
     counts: [AtomicU64; COUNTS],
 }
 
 impl Kind {
-    /// Adds to a counter. Only the thread that owns the counters may call it.
+    /// Adds `by` to a counter. Only the thread that owns the counters may call this.
     #[inline]
     pub(super) fn add(&self, count: Count, by: u64) {
         let counter = &self.counts[count as usize];
@@ -66,11 +66,11 @@ impl Kind {
     }
 }
 
-/// The counters of one worker, by kind of task.
+/// Counters of one worker, by kind of task.
 pub(super) struct Kinds {
     /// Places of the hash table, with open addressing. A place is never freed.
     places: Box<[Kind]>,
-    /// Counters of the kinds that found no place.
+    /// Counters of the kinds for which there was no place.
     others: Kind,
 }
 
@@ -82,21 +82,21 @@ impl Kinds {
         }
     }
 
-    /// Returns the counters for a kind. A watched task has a different table than other tasks of
-    /// its kind. Both tables count, and are added up in the sample.
+    /// Returns the counters of a kind. A watched task has a different table than other tasks of its
+    /// kind. Both tables have counters, which the sample adds up.
     #[inline]
     pub(super) fn of(&self, table: &'static Table) -> &Kind {
         self.at(self.place_of(table))
     }
 
-    /// Returns the counters at that place.
+    /// Returns the counters at `place`.
     #[inline]
     pub(super) fn at(&self, place: usize) -> &Kind {
         self.places.get(place).unwrap_or(&self.others)
     }
 
-    /// Returns the place of a kind, which does not change. Returns [`OTHERS`] if the kind finds no
-    /// place.
+    /// Returns the place of a kind. It never changes. Returns [`OTHERS`] if there is no place for
+    /// the kind.
     #[inline]
     pub(super) fn place_of(&self, table: &'static Table) -> usize {
         let first = self.first_place(table);
@@ -106,7 +106,7 @@ impl Kinds {
         }
     }
 
-    /// Returns the kind at a place; `None` for the kinds that found no place.
+    /// Returns the kind at `place`, or `None` for [`OTHERS`].
     pub(super) fn table_at(&self, place: usize) -> Option<&'static Table> {
         self.at(place).table.get().copied()
     }
@@ -126,8 +126,8 @@ impl Kinds {
         places.find(is_its).unwrap_or(OTHERS)
     }
 
-    /// Adds the counts to samples, table by table. Names are foreign code. They are not requested
-    /// here, because the caller may hold a lock.
+    /// Adds the counts to samples, by table. Does not get the names, because that calls foreign
+    /// code and the caller may hold a lock.
     pub(super) fn add_to(&self, samples: &mut Vec<Unnamed>) {
         for kind in &self.places {
             if let Some(&table) = kind.table.get() {
@@ -140,10 +140,10 @@ impl Kinds {
     }
 }
 
-/// The counts of one table, or, with `None`, of the kinds that found no place.
+/// Counts of one table. `None` stands for the kinds for which there was no place.
 pub(super) type Unnamed = (Option<&'static Table>, KindSample);
 
-/// Returns the sample of that table, or a new sample if there is none.
+/// Returns the sample of `table`, or a new sample if there is none.
 fn sample_of<'a>(
     table: Option<&'static Table>,
     samples: &'a mut Vec<Unnamed>,
@@ -159,13 +159,13 @@ fn sample_of<'a>(
     &mut samples[index].1
 }
 
-/// Returns the name of a kind, which is foreign code. With `None`, returns the name of the kinds
-/// that found no place.
+/// Returns the name of a kind, which calls foreign code. `None` stands for the kinds for which
+/// there was no place.
 pub(super) fn name_of(table: Option<&'static Table>) -> &'static str {
     table.map_or("others", Table::name_of)
 }
 
-/// Sets the names of the samples, and merges samples with equal names.
+/// Returns the samples with their names, and merges samples with equal names.
 pub(super) fn named(unnamed: Vec<Unnamed>) -> Vec<KindSample> {
     let mut samples: Vec<KindSample> = Vec::new();
     for (table, mut sample) in unnamed {

@@ -1,4 +1,4 @@
-//! The counters of one worker.
+//! Counters of one worker.
 
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -17,19 +17,20 @@ use crate::world::Nanos;
 const TURNS: usize = 0;
 const PARKS: usize = 1;
 const PARKED: usize = 2;
-/// Time of falling asleep, plus 1; 0 while awake.
+/// Time at which the worker fell asleep, plus 1. It is 0 while the worker is awake.
 const SINCE: usize = 3;
 const PUBLISHED: usize = 4;
 const CLAIMED: usize = 5;
 
-/// At least one in this many activations is timed, counted since the last rest.
+/// At least one of `n / GAP_SHARE` activations is timed, where n is their number since the last
+/// rest.
 const GAP_SHARE: u64 = 8;
-/// At least one in this many activations is timed, at all times.
+/// At least one of this number of activations is always timed.
 const GAP_MAX: u64 = 256;
 
-/// The counters of one worker, which alone writes them.
+/// Counters of one worker. Only this worker writes them.
 pub(crate) struct Lane {
-    /// Counters that are always kept, and change rarely.
+    /// Counters that are always counted, and change rarely.
     rare: RefCell<Group<6>>,
     /// Counters by kind, if kinds are counted.
     counted: Option<Arc<Counted>>,
@@ -38,21 +39,22 @@ pub(crate) struct Lane {
     clocking: Clocking,
 }
 
-/// Counters that are updated once for each activation. Written by the worker, read by any thread.
+/// Counters that change with each activation. Written by the worker, read by any thread.
 struct Counted {
     kinds: Kinds,
-    /// The current [`Activity`], as a word.
+    /// Word of the current [`Activity`].
     activity: AtomicU64,
 }
 
-/// The current activation of a worker.
+/// Current activation of a worker.
 #[derive(Clone, Copy)]
 struct Activation {
     /// Place of its kind.
     place: usize,
-    /// Turns of the worker before the activation.
+    /// Number of turns of the worker before the activation.
     turns: u64,
-    /// Start time, and number of activations that this one represents, if it is timed.
+    /// If the activation is timed: its start time, and the number of activations that it
+    /// represents.
     timed: Option<(Nanos, u64)>,
 }
 
@@ -63,16 +65,17 @@ struct LaneReader {
     seen: Mutex<Seen>,
 }
 
-/// The activity of a worker that the last sample has seen.
+/// Activity of a worker at the last sample.
 #[derive(Default)]
 struct Seen {
     activity: Activity,
-    /// The time just after it was first seen.
+    /// Time just after a sample saw the activity for the first time.
     since: Nanos,
 }
 
 impl Lane {
-    /// Creates a lane. Kinds are counted if `counts` is true. `seed` makes the samples random.
+    /// Creates a lane. Kinds are counted if `counts` is true. `seed` determines which activations
+    /// are timed.
     pub(crate) fn new(counts: bool, seed: u64) -> Self {
         let counted = || {
             Arc::new(Counted {
@@ -103,13 +106,13 @@ impl Lane {
         self.counted.is_some()
     }
 
-    /// Counts a task that was made here.
+    /// Counts a task that was created on this worker.
     #[inline]
     pub(crate) fn begun(&self, cell: CellPtr) {
         self.count(cell, Count::Begun);
     }
 
-    /// Counts a task that is about to end here, or to leave.
+    /// Counts a task that is about to end on this worker or to leave it.
     #[inline]
     pub(crate) fn ended(&self, cell: CellPtr) {
         self.count(cell, Count::Ended);
@@ -132,8 +135,8 @@ impl Lane {
         }
     }
 
-    /// Begins an activation, after `turns` turns of the worker. If the activation is timed, `look`
-    /// returns the time and the number of waiting messages.
+    /// Begins an activation. `turns` is the number of earlier turns of the worker. `look` returns
+    /// the time and the number of waiting messages. It is called only if the activation is timed.
     #[inline]
     pub(crate) fn begin(
         &self,
@@ -159,7 +162,7 @@ impl Lane {
         }));
     }
 
-    /// Ends the activation, after `turns` turns of the worker.
+    /// Ends the activation. `turns` is the number of turns of the worker so far.
     #[inline]
     pub(crate) fn end(&self, turns: u64, now: impl FnOnce() -> Nanos) {
         let (Some(counted), Some(activation)) = (&self.counted, self.activation.take()) else {
@@ -179,8 +182,8 @@ impl Lane {
         counted.change_activity(Activity::ends);
     }
 
-    /// Shows that a task recovers from its panic, for as long as `recover` takes. The recovery
-    /// counts as an activation of the worker only.
+    /// Calls `recover`, and shows during the call that a task recovers from its panic. The recovery
+    /// counts as an activation of the worker, but not of the kind.
     pub(crate) fn show_recovery<R>(&self, table: &'static Table, recover: impl FnOnce() -> R) -> R {
         let Some(counted) = &self.counted else {
             return recover();
@@ -197,8 +200,8 @@ impl Lane {
         self.change(|rare| rare.set(TURNS, turns));
     }
 
-    /// Changes the counters that are always kept, and publishes them. Does nothing in models: these
-    /// counts order nothing, and the group has its own models.
+    /// Changes the counters that are always counted, and publishes them. Does nothing in models,
+    /// because these counts order nothing, and the group has its own models.
     #[inline]
     fn change(&self, change: impl FnOnce(&mut Group<6>)) {
         if !cfg!(garrick_loom) {
@@ -217,12 +220,13 @@ impl Lane {
         });
     }
 
-    /// Returns true if the worker sleeps, according to the last record.
+    /// Returns true if the worker was last recorded as sleeping.
     pub(crate) fn is_parked(&self) -> bool {
         self.rare.borrow().values()[SINCE] != 0
     }
 
-    /// Ends the sleep, if there is one, and returns the time.
+    /// Records the end of the sleep and returns the time. Returns `None` if the worker was not
+    /// sleeping.
     pub(crate) fn wakes(&self, now: impl FnOnce() -> Nanos) -> Option<Nanos> {
         if !self.is_parked() {
             return None;
@@ -241,15 +245,15 @@ impl Lane {
         self.change(|rare| rare.add(PUBLISHED, count as u64));
     }
 
-    /// Counts a cell that was taken over.
+    /// Counts a cell that was taken over from another worker.
     pub(crate) fn claimed(&self) {
         self.change(|rare| rare.add(CLAIMED, 1));
     }
 }
 
 impl LaneReader {
-    /// Returns the counters that are always kept. `now` is used for a current sleep. Zeros if the
-    /// worker was busy publishing at each try.
+    /// Returns the counters that are always counted. `now` is used to include a current sleep.
+    /// Returns zeros if the worker was publishing at each try.
     fn worker(&self, now: Nanos) -> WorkerSample {
         let rare = self.rare.try_snapshot().unwrap_or_default();
         let asleep = match rare[SINCE] {
@@ -266,7 +270,7 @@ impl LaneReader {
         }
     }
 
-    /// Adds the worker's activity between `now` and `later` to a sample.
+    /// Adds the activity of the worker between `now` and `later` to a sample.
     fn add_activity(
         &self,
         activity: Activity,
@@ -307,13 +311,13 @@ impl LaneReader {
     }
 }
 
-/// The lanes of a sponsor, and the counts from outside.
+/// Lanes of a sponsor, and counts from outside.
 pub(crate) struct Lanes {
-    /// A reader for each worker, from the worker's start.
+    /// A reader for each worker. Set when the worker starts.
     readers: Vec<OnceLock<LaneReader>>,
-    /// Counts of tasks that other threads have made here, if kinds are counted.
+    /// Counts of tasks that other threads have created for this sponsor, if kinds are counted.
     outside: Option<Mutex<Kinds>>,
-    /// Turns of this sponsor that are away, if kinds are counted.
+    /// Turns of the sponsor that are away, if kinds are counted.
     away: Option<TurnsAway>,
 }
 
@@ -327,7 +331,7 @@ impl Lanes {
         }
     }
 
-    /// Opens the lane of worker number `index` of the sponsor.
+    /// Creates the lane of worker number `index`.
     pub(crate) fn open(&self, index: usize, seed: impl FnOnce() -> u64) -> Lane {
         let counts = self.outside.is_some();
         let lane = Lane::new(counts, if counts { seed() } else { 0 });
@@ -336,7 +340,8 @@ impl Lanes {
         lane
     }
 
-    /// Counts a task that a thread outside of the sponsor has made for it, or given to it.
+    /// Counts a task that a thread outside of the sponsor has created for the sponsor or moved to
+    /// it.
     pub(crate) fn begun_outside(&self, cell: CellPtr) {
         if let Some(outside) = &self.outside {
             let kinds = outside.lock().unwrap_or_else(PoisonError::into_inner);
@@ -344,13 +349,14 @@ impl Lanes {
         }
     }
 
-    /// Counts a turn of that kind that leaves its seat. Returns its number, if kinds are counted.
+    /// Counts a turn of a kind that leaves its seat. Returns the number of the turn if kinds are
+    /// counted.
     pub(crate) fn leave(&self, table: &'static Table, now: impl FnOnce() -> Nanos) -> Option<u64> {
         let away = self.away.as_ref()?;
         Some(away.leave(table, now()))
     }
 
-    /// Counts the turn of that number as back on its seat.
+    /// Counts the turn with the number `number` as back on its seat.
     pub(crate) fn come_back(&self, number: Option<u64>) {
         if let (Some(away), Some(number)) = (&self.away, number) {
             away.come_back(number);
@@ -363,8 +369,8 @@ impl Lanes {
         away.map_or_else(Vec::new, |away| away.samples(now))
     }
 
-    /// Returns the counters of the workers, in the order of their indices. `clock` returns the time
-    /// once more.
+    /// Returns the counters of the workers, in the order of their indices. `clock` is called to get
+    /// the time after the counters were read.
     pub(crate) fn workers(&self, now: Nanos, clock: impl FnOnce() -> Nanos) -> Vec<WorkerSample> {
         let readers: Vec<_> = self.readers.iter().map(OnceLock::get).collect();
         let activity = |reader: &Option<&LaneReader>| reader.map(LaneReader::activity);
@@ -403,7 +409,7 @@ impl Counted {
         Activity::from_word(self.activity.load(Relaxed))
     }
 
-    /// Publishes another activity. Only the worker may call it.
+    /// Publishes another activity. Only the worker may call this.
     #[inline]
     fn change_activity(&self, change: impl FnOnce(Activity) -> Activity) {
         // Relaxed: one writer, and the word is independent.
@@ -412,16 +418,16 @@ impl Counted {
     }
 }
 
-/// Selects the activations that are timed: one in each gap, at a random place. Gaps begin with 1
-/// after a rest, and grow with the number of activations since.
+/// Selects the activations that are timed: one in each gap, at a random position. The gaps have a
+/// length of 1 after a rest, and become longer with the number of activations since the rest.
 pub(crate) struct Clocking {
-    /// Activations since the rest, up to the end of this gap.
+    /// Number of activations from the last rest to the end of this gap.
     since_rest: Cell<u64>,
-    /// Length of this gap.
+    /// Length of this gap in activations.
     gap: Cell<u64>,
-    /// Activations until the timed one.
+    /// Number of activations before the timed activation of this gap.
     left: Cell<u64>,
-    /// Activations in this gap after the timed one.
+    /// Number of activations after the timed activation of this gap.
     after: Cell<u64>,
     random: Cell<u64>,
 }
@@ -439,7 +445,7 @@ impl Clocking {
         clocking
     }
 
-    /// Makes the next activations timed.
+    /// Starts again with short gaps, after a rest.
     fn rested(&self) {
         self.since_rest.set(1);
         self.gap.set(1);
@@ -447,7 +453,8 @@ impl Clocking {
         self.after.set(0);
     }
 
-    /// Advances by one activation. If it is timed, returns how many activations it represents.
+    /// Advances by one activation. If it is timed, returns the number of activations that it
+    /// represents.
     #[inline]
     fn step(&self) -> Option<u64> {
         let left = self.left.get();
@@ -458,7 +465,7 @@ impl Clocking {
         Some(self.next_gap())
     }
 
-    /// Lays out the next gap, and returns the length of this one.
+    /// Chooses the next gap, and returns the length of the previous gap.
     #[inline(never)]
     fn next_gap(&self) -> u64 {
         let gap = (self.since_rest.get() / GAP_SHARE).clamp(1, GAP_MAX);
@@ -469,7 +476,7 @@ impl Clocking {
         self.gap.replace(gap)
     }
 
-    /// Returns the next random number: Marsaglia's xorshift64 (2003).
+    /// Returns the next random number of Marsaglia's xorshift64 (2003).
     fn draw(&self) -> u64 {
         let mut x = self.random.get();
         x ^= x << 13;

@@ -1,24 +1,24 @@
-//! The counters of a sponsor, for monitoring.
+//! Counters of a sponsor, for monitoring.
 //!
-//! Each worker increments its own plain counters, in a [`Lane`]. Any thread can read a [`Sample`]
-//! from them at any time, and no thread waits for another. Rare events are always counted: rests,
-//! and cells that change their worker. The activity of each *kind* of task is counted only if
-//! [`Builder::probes`](crate::Builder::probes) is set, once for each activation:
+//! Each worker increments its own plain counters in a [`Lane`]. Any thread can read a [`Sample`] of
+//! them at any time, and no thread waits for another thread. Rare events, such as rests and cells
+//! that change their worker, are always counted. The work of each *kind* of task is counted only if
+//! [`Builder::probes`](crate::Builder::probes) is set. This happens once for each activation:
 //!
 //! ```text
-//!   activation ->  which kind?     turns += n                  a look-up and two additions
-//!   now and then   the clock, before and after, weighed        half of one in 8 to 256 activations
-//!                  with the activations since the last time
+//!   each activation:   find the kind, turns += n                a look-up and two additions
+//!   some activations:  read the clock before and after,         all of the first after a rest,
+//!                      each represents those since the last     later at least one of 256
 //! ```
 //!
-//! After a rest the first activations are all timed, so that rare work is measured exactly.
-//! Frequent work is sampled, at random points, so that no periodic pattern distorts the result.
+//! The first activations after a rest are all timed, so that rare work is measured exactly.
+//! Frequent work is sampled at random points, so that periodic patterns do not distort the result.
 //!
-//! Each worker shows its current activity by one store when an activation begins and one when it
-//! ends, of an [`Activity`](activity::Activity). The duration of an activation is found by the
-//! thread that takes samples: an activation that is seen twice has lasted at least the time in
-//! between. So an activation pays for no clock, and the duration of a turn that hangs is known to
-//! within the distance of two samples.
+//! Each worker stores an [`Activity`](activity::Activity) when an activation begins and when it
+//! ends. The thread that takes samples determines the duration of an activation: if two samples see
+//! the same activation, it has lasted at least for the time between them. So an activation need not
+//! read a clock. The duration of a turn that hangs is known with the precision of the time between
+//! two samples.
 
 mod kinds;
 
@@ -30,8 +30,8 @@ pub(crate) use lane::{Lane, Lanes};
 
 use crate::world::Nanos;
 
-/// The counters of a sponsor, from [`Handle::sample`](crate::Handle::sample). All counts begin at
-/// the sponsor's start.
+/// Counters of a sponsor. Returned by [`Handle::sample`](crate::Handle::sample). All counts begin
+/// when the sponsor starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sample {
@@ -39,15 +39,15 @@ pub struct Sample {
     pub name: String,
     /// Time of the sample, by the clock of the sponsor's world.
     pub at: Nanos,
-    /// Counters of the workers.
+    /// Counters of each worker.
     pub workers: Vec<WorkerSample>,
-    /// Counters of the kinds of tasks, in no particular order; empty unless the sponsor has
+    /// Counters of each kind of task, in no particular order. Empty unless the sponsor has
     /// [`probes`](crate::Builder::probes).
     pub kinds: Vec<KindSample>,
-    /// Kinds of tasks with turns that are away, longest first; empty unless the sponsor has
+    /// Kinds of tasks with turns that are away, longest first. Empty unless the sponsor has
     /// [`probes`](crate::Builder::probes).
     pub away: Vec<AwaySample>,
-    /// Number of cells that wait for a worker to claim them.
+    /// Number of cells in the shared queue, which wait for a worker to take them over.
     pub queued: u64,
     /// Number of messages that could not be handled.
     pub dead_letters: u64,
@@ -55,36 +55,37 @@ pub struct Sample {
     pub failures: u64,
 }
 
-/// The counters of a worker.
+/// Counters of a worker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerSample {
-    /// Number of turns that the worker has run, up to a few moments ago.
+    /// Number of turns that the worker has run. May be slightly out of date.
     pub turns: u64,
-    /// Number of sleeps. A short visit of a thread that runs a task itself
-    /// ([`Builder::callers_run`](crate::Builder::callers_run)) does not end a sleep. Exceptions are
-    /// one visit in eight, and all visits to a sponsor with [`probes`](crate::Builder::probes).
+    /// Number of sleeps. Usually a short visit of a thread that runs a task itself
+    /// ([`Builder::callers_run`](crate::Builder::callers_run)) does not count as the end of a
+    /// sleep. But one of eight visits does, and so do all visits if the sponsor has
+    /// [`probes`](crate::Builder::probes).
     pub parks: u64,
-    /// Nanoseconds that the worker slept, including the current sleep.
+    /// Total time in nanoseconds that the worker slept, including the current sleep.
     pub parked: Nanos,
-    /// Number of cells that the worker gave to others.
+    /// Number of cells that the worker gave to other workers.
     pub published: u64,
-    /// Number of cells that the worker took over from others.
+    /// Number of cells that the worker took over from other workers.
     pub claimed: u64,
-    /// Number of activations that have ended, and of recoveries, if the sponsor has
+    /// Number of finished activations and recoveries. Always 0 unless the sponsor has
     /// [`probes`](crate::Builder::probes).
     pub activations: u64,
-    /// Name of the kind of task that is in a turn here now, if the sponsor has
-    /// [`probes`](crate::Builder::probes). The task may belong to another worker that this worker
-    /// helps out.
+    /// Name of the kind of task whose turn the worker is running now. Always `None` unless the
+    /// sponsor has [`probes`](crate::Builder::probes). The task may belong to another worker, which
+    /// this worker helps.
     pub running: Option<&'static str>,
-    /// Minimum duration of the current activation in nanoseconds: the time since a sample of the
-    /// sponsor saw it first. 0 if there is no current activation.
+    /// Minimum duration of the current activation in nanoseconds. This is the time since a sample
+    /// of the sponsor first saw the activation. 0 if there is no current activation.
     pub lasts: Nanos,
 }
 
-/// The turns of one kind of task that are away: they wait in
-/// [`Turn::blocking`](crate::Turn::blocking), and their worker runs other tasks.
+/// Turns of one kind of task that are away. They are in [`Turn::blocking`](crate::Turn::blocking),
+/// while their worker runs other tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AwaySample {
@@ -92,34 +93,34 @@ pub struct AwaySample {
     pub name: &'static str,
     /// Number of turns that are away.
     pub turns: u64,
-    /// Nanoseconds that the longest of these turns has been away.
+    /// Longest time in nanoseconds that one of these turns has been away.
     pub longest: Nanos,
 }
 
-/// The counters of one kind of task on a sponsor.
+/// Counters of one kind of task on a sponsor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KindSample {
     /// Name of the kind.
     pub name: &'static str,
-    /// Number of tasks that were made here, or came from another sponsor.
+    /// Number of tasks that were created here or came from another sponsor.
     pub begun: u64,
     /// Number of tasks that have ended, or moved to another sponsor.
     pub ended: u64,
-    /// Number of turns: messages handled, and starts.
+    /// Number of turns. These are the handled messages and the starts.
     pub turns: u64,
-    /// Number of activations: turns in a row.
+    /// Number of activations. An activation is a sequence of turns of one task.
     pub activations: u64,
-    /// Nanoseconds that the turns took, estimated by samples.
+    /// Total time of the turns in nanoseconds, estimated from samples.
     pub busy: Nanos,
     /// Number of turns that panicked.
     pub panics: u64,
-    /// Number of panics that a task has survived.
+    /// Number of panics from which tasks have recovered.
     pub recoveries: u64,
-    /// Number of looks at the mailbox length of a task about to run.
+    /// Number of times that the mailbox length of a task was measured just before the task ran.
     pub looks: u64,
-    /// Total mailbox length of all looks. `waiting / looks` is the average number of messages ahead
-    /// of a new message.
+    /// Total of these mailbox lengths. `waiting / looks` is the average number of messages ahead of
+    /// a new message.
     pub waiting: u64,
 }
 

@@ -1,16 +1,16 @@
-//! The replier's end of a question.
+//! The replier's side of a question.
 //!
 //! ```text
-//!   Reply<R>   [ target : slot or cell | ends : functions that answer or refuse ]
+//!   Reply<R>   [ target : slot or cell | ends : functions to answer or refuse ]
 //! ```
 //!
-//! An answer is passed as a plain value, not as a `Result`, so that a small answer stays in
-//! registers on its way to the asker's message. A `Result` would go through memory: written in
-//! parts and read as a whole at once, which stalls the processor for about ten cycles.
+//! An answer is passed as a plain value and not as a `Result`, so that a small answer stays in
+//! registers. A `Result` would go through memory. It would be written in parts and then immediately
+//! read as a whole, which stalls the processor for about ten cycles.
 //!
-//! A reply has 16 bytes with two niches, so that a small message with a reply in it fits into an
-//! entry of a run queue. The conversion of an answer to the asking task's message has no bytes: it
-//! is known by its type.
+//! A reply has 16 bytes with two niches, so that a small message with a reply fits into an entry of
+//! a run queue. The conversion of the answer into a message has no bytes, because its type
+//! identifies it.
 
 use std::any::type_name;
 use std::fmt;
@@ -28,18 +28,19 @@ use crate::runtime::current::{self, Entered};
 use crate::runtime::stage::{Given, Owed};
 use crate::runtime::worker::Worker;
 
-/// The reason why a question has no answer.
+/// Reason why a question has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NoReply {
-    /// The [`Reply`] was dropped: its owner stopped, failed, undid its turn or forgot it.
+    /// The [`Reply`] was dropped. Its owner may have stopped, failed, undone its turn, or discarded
+    /// the reply.
     Dropped,
     /// The timeout passed before the answer came.
     TimedOut,
-    /// The timeout passed, and the task that was asked waited for an answer itself, and so on in a
-    /// circle.
+    /// The timeout passed, and there is a circle: the task that was asked waits for the answer of
+    /// another task, and so on, back to the asker.
     Circle(Circle),
-    /// The waiting thread runs tasks: while it waited, none of them could answer.
+    /// The waiting thread runs tasks. While it waited, none of these tasks could answer.
     OnWorker,
 }
 
@@ -64,14 +65,14 @@ impl fmt::Display for NoReply {
 
 impl std::error::Error for NoReply {}
 
-/// The result of a question, as the asker sees it.
+/// Result of a question for the asker.
 pub(super) type Answer<R> = Result<R, NoReply>;
 
 /// The right to answer one question, once.
 ///
-/// Dropping a reply answers [`NoReply::Dropped`], so that no asker waits for a replier that is
-/// gone. An answer given in a turn is part of that turn: it arrives if the turn commits. If the
-/// turn is undone, the asker gets [`NoReply::Dropped`].
+/// If a reply is dropped, the asker gets [`NoReply::Dropped`]. So no asker waits forever for a
+/// replier that no longer exists. An answer given in a turn is part of that turn. It is sent when
+/// the turn commits. If the turn is undone, the asker gets [`NoReply::Dropped`].
 #[must_use = "dropping a reply tells the asker that there is no answer"]
 pub struct Reply<R: 'static> {
     /// A [`Slot`], or a counted reference to a cell.
@@ -79,7 +80,8 @@ pub struct Reply<R: 'static> {
     ends: &'static Ends<R>,
 }
 
-/// The two ways to end a question, for one kind of target. Both consume the target.
+/// The functions to answer or to refuse a question, for one kind of target. Both consume the
+/// target.
 struct Ends<R> {
     answer: unsafe fn(NonNull<()>, R),
     refuse: unsafe fn(NonNull<()>),
@@ -107,14 +109,16 @@ impl<R: 'static> Reply<R> {
         }
     }
 
-    /// Returns a reply that sends `to` the message that `convert` makes of the answer. The replier
-    /// runs the conversion. `convert` must not capture anything, because there is no place to store
-    /// it. It is `Copy`, because it runs once more if the turn that answered is undone. A panic in
-    /// it is a panic of the replier. If the reply is dropped, the panic is caught, and the asker
-    /// gets no message.
+    /// Returns a reply that converts the answer into a message by `convert`, and sends the message
+    /// to `to`.
+    ///
+    /// The replier calls `convert`. `convert` must not capture anything, because there is no memory
+    /// to store the captured values. It must be `Copy`, because it is called once more if the turn
+    /// that answered is undone. A panic in `convert` is a panic of the replier. If the reply is
+    /// dropped, a panic in `convert` is caught, and the asker gets no message.
     ///
     /// # Examples
-    /// A unique token, although it has no bytes, cannot be part of a conversion:
+    /// A conversion cannot capture a token that is not `Copy`, even though the token has no bytes:
     /// ```compile_fail,E0277
     /// use garrick_sched::{Address, NoReply, Reply};
     ///
@@ -124,7 +128,7 @@ impl<R: 'static> Reply<R> {
     ///     Reply::to_task(to, move |answer| (token, answer))
     /// }
     /// ```
-    /// A token that can be copied can be:
+    /// It can capture a token that is `Copy`:
     /// ```
     /// use garrick_sched::{Address, NoReply, Reply};
     ///
@@ -150,11 +154,11 @@ impl<R: 'static> Reply<R> {
         Self::to_task_if_empty(to, convert)
     }
 
-    /// Returns a reply like [`Reply::to_task`], for code that checks by itself that the conversion
-    /// captures nothing.
+    /// Returns a reply like [`Reply::to_task`]. The check that `convert` captures nothing happens
+    /// at run time instead of at compile time.
     ///
     /// # Panics
-    /// Panics if the conversion captures anything.
+    /// Panics if `convert` captures anything.
     #[doc(hidden)]
     #[inline]
     pub fn to_task_if_empty<M, F>(to: Address<M>, convert: F) -> Self
@@ -177,7 +181,7 @@ impl<R: 'static> Reply<R> {
         }
     }
 
-    /// Answers. Inside of a turn, the answer is sent when the turn commits.
+    /// Sends the answer. In a turn, the answer is staged and sent when the turn commits.
     #[inline]
     pub fn send(self, answer: R) {
         let (target, ends) = (self.target, self.ends);
@@ -205,8 +209,8 @@ impl<R: 'static> fmt::Debug for Reply<R> {
 }
 
 /// # Safety
-/// The target is a counted reference to a cell for messages `M`, given to this call. A value of
-/// `F`, which has no bytes, was forgotten for it.
+/// The target is a counted reference to a cell for messages `M`, and this call takes it over. A
+/// value of `F`, which has no bytes, was forgotten for this call.
 unsafe fn answer_task<R, M, F>(target: NonNull<()>, answer: R)
 where
     M: Send + 'static,
@@ -217,7 +221,7 @@ where
 }
 
 /// # Safety
-/// The contract of `answer_task`.
+/// As for `answer_task`.
 unsafe fn refuse_task<R, M, F>(target: NonNull<()>)
 where
     M: Send + 'static,
@@ -228,7 +232,7 @@ where
 }
 
 /// # Safety
-/// The contract of `answer_task`.
+/// As for `answer_task`.
 #[inline(always)]
 unsafe fn tell_task<R, M, F>(target: NonNull<()>, answer: Answer<R>)
 where
@@ -251,12 +255,12 @@ where
     }
 }
 
-/// Sends an asking task the message that there is no answer, because the turn that had answered was
-/// undone.
+/// Sends the asking task a message with [`NoReply::Dropped`], because the turn that had answered
+/// was undone.
 ///
 /// # Safety
-/// The cell is a counted reference to one for messages `M`, given to this call. A value of `F`,
-/// which has no bytes, was forgotten for it.
+/// `cell` is a counted reference to a cell for messages `M`, and this call takes it over. A value
+/// of `F`, which has no bytes, was forgotten for this call.
 unsafe fn refuse_undone<R, M, F>(worker: &Worker, cell: CellPtr)
 where
     M: Send + 'static,
@@ -270,7 +274,7 @@ where
 }
 
 /// # Safety
-/// The target is a slot for answers `R`, and the caller its replier.
+/// The target is a slot for answers `R`, and the caller is its replier.
 unsafe fn answer_slot<R: Send + 'static>(target: NonNull<()>, answer: R) {
     // SAFETY: by contract.
     let written = unsafe { Written::new(target, Ok(answer)) };
@@ -281,21 +285,21 @@ unsafe fn answer_slot<R: Send + 'static>(target: NonNull<()>, answer: R) {
 }
 
 /// # Safety
-/// The contract of `answer_slot`.
+/// As for `answer_slot`.
 unsafe fn refuse_slot<R: Send + 'static>(target: NonNull<()>) {
     // SAFETY: by contract.
     unsafe { Written::<R>::new(target, Err(NoReply::Dropped)) }.publish();
 }
 
-/// An answer that is in its slot, but not yet published. Dropping it changes the answer to
-/// [`NoReply::Dropped`].
+/// Guard of an answer that is stored in its slot but not yet published. Dropping it changes the
+/// answer to [`NoReply::Dropped`].
 struct Written<R: 'static> {
     slot: NonNull<Slot<Answer<R>>>,
 }
 
 impl<R: 'static> Written<R> {
     /// # Safety
-    /// The target is a slot for answers `R`, and the caller its replier.
+    /// The target is a slot for answers `R`, and the caller is its replier.
     unsafe fn new(target: NonNull<()>, answer: Answer<R>) -> Self {
         let slot = target.cast::<Slot<Answer<R>>>();
         // SAFETY: by contract.
@@ -310,7 +314,8 @@ impl<R: 'static> Written<R> {
         unsafe { publish(slot) };
     }
 
-    /// Leaves the answer to the end of the current turn.
+    /// Converts the guard into a staged answer, which is published or refused at the end of the
+    /// current turn.
     fn stage(self) -> Given {
         let slot = self.slot.cast();
         mem::forget(self);
@@ -323,14 +328,14 @@ impl<R: 'static> Written<R> {
 }
 
 /// # Safety
-/// The slot is one that [`Written::stage`] has left, and not used again.
+/// The slot comes from [`Written::stage`], and the caller does not use it again.
 unsafe fn publish_given<R: 'static>(slot: NonNull<()>) {
     let slot = slot.cast();
     Written::<R> { slot }.publish();
 }
 
 /// # Safety
-/// The contract of `publish_given`.
+/// As for `publish_given`.
 unsafe fn refuse_given<R: 'static>(slot: NonNull<()>) {
     let slot = slot.cast();
     drop(Written::<R> { slot });
@@ -349,7 +354,7 @@ impl<R: 'static> Drop for Written<R> {
 }
 
 /// # Safety
-/// The caller is the replier, has put an answer, and does not use the slot again.
+/// The caller is the replier and has stored an answer. It does not use the slot again.
 unsafe fn publish<V>(slot: NonNull<Slot<V>>) {
     // SAFETY: by contract; the last one to leave frees the slot.
     let left = unsafe {

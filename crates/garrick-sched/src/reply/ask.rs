@@ -1,4 +1,4 @@
-//! The asker's end of a question, for threads and futures.
+//! The asker's side of a question, for threads and futures.
 
 use std::cell::Cell;
 use std::fmt;
@@ -21,17 +21,18 @@ use crate::runtime::current;
 use crate::runtime::sponsor::idle::workers_awake;
 use crate::waker::waker_of_thread;
 
-/// A question in flight: wait for its answer on a plain thread, or await it.
+/// A question in flight. Wait for its answer with [`Ask::wait`] on a plain thread, or await it.
 ///
-/// A question that is waited for at once is faster as a [`Call`](super::Call).
+/// If you wait for the answer immediately, a [`Call`](super::Call) is faster.
 ///
-/// An ask may be dropped at any time; the replier then drops the answer.
+/// An ask may be dropped at any time. The answer is then discarded.
 ///
 /// # Cancel safety
-/// An ask that is polled again later loses nothing. An ask that is dropped loses only its answer.
+/// An `Ask` can be polled again at any later time without a loss. If it is dropped, only its answer
+/// is lost.
 #[must_use = "an ask that nobody waits for is a plain send"]
 pub struct Ask<R: 'static> {
-    /// None once the answer was taken.
+    /// `None` once the answer was taken.
     slot: Option<NonNull<Slot<Answer<R>>>>,
     /// Home of the asked task at the time of the question.
     asked: Home,
@@ -43,7 +44,8 @@ unsafe impl<R: Send> Send for Ask<R> {}
 unsafe impl<R> Sync for Ask<R> {}
 
 impl<M: 'static> Address<M> {
-    /// Asks a question: sends the message that `message` makes of the [`Reply`].
+    /// Asks a question. Creates a [`Reply`], passes it to `message`, and sends the returned
+    /// message.
     ///
     /// If the task has stopped, the answer is [`NoReply::Dropped`].
     ///
@@ -72,7 +74,7 @@ impl<M: 'static> Address<M> {
         ask
     }
 
-    /// Makes the message of a question, and the ask that waits for its answer.
+    /// Creates the message of a question, and the ask that waits for its answer.
     pub(super) fn prepare_ask<R: Send + 'static>(
         &self,
         message: impl FnOnce(Reply<R>) -> M,
@@ -84,8 +86,8 @@ impl<M: 'static> Address<M> {
 }
 
 impl<R: Send + 'static> Ask<R> {
-    /// Creates an ask and the reply that answers it, for a question that is sent in another way
-    /// than by [`Address::ask`].
+    /// Creates an ask and the reply that answers it. Use it if the question is sent in a different
+    /// way than by [`Address::ask`].
     ///
     /// # Examples
     /// ```
@@ -106,18 +108,18 @@ impl<R: Send + 'static> Ask<R> {
 }
 
 impl<R: 'static> Ask<R> {
-    /// Waits for the answer, parked.
+    /// Blocks the thread until the answer comes.
     ///
-    /// A thread cannot wait like this for tasks that only it can run: those of its own
-    /// [`Here`](crate::Here). [`Here::block_on`](crate::Here::block_on) runs them until the answer
-    /// is there. An unhandled question of such a task is detected, and is an error. A question that
-    /// the task has handled and passed on is not detected. So use `block_on` whenever a task of
-    /// this thread has a part in the answer.
+    /// A thread cannot wait in this way for tasks that only this thread can run, which are those of
+    /// its own [`Here`](crate::Here). Use [`Here::block_on`](crate::Here::block_on) whenever such a
+    /// task takes part in the answer. It runs the tasks until the answer comes. If such a task has
+    /// not yet handled the question, `wait` detects this and returns an error. If the task has
+    /// handled the question and passed it on, `wait` cannot detect this.
     ///
     /// # Errors
-    /// - [`NoReply::Dropped`] if there is no answer;
+    /// - [`NoReply::Dropped`] if there is no answer.
     /// - [`NoReply::OnWorker`] if called by a task, or if the task that was asked belongs to a
-    ///   [`Here`](crate::Here) of this thread that still has something to handle.
+    ///   [`Here`](crate::Here) of this thread that still has messages to handle.
     ///
     /// # Examples
     /// ```
@@ -145,10 +147,10 @@ impl<R: 'static> Ask<R> {
         })
     }
 
-    /// Waits for the answer, parked, for `timeout` at most.
+    /// Blocks the thread until the answer comes, but for at most `timeout`.
     ///
     /// # Errors
-    /// The errors of [`Ask::wait`], and [`NoReply::TimedOut`].
+    /// Returns the errors of [`Ask::wait`], or [`NoReply::TimedOut`].
     pub fn wait_timeout(self, timeout: Duration) -> Result<R, NoReply> {
         // A timeout beyond the range of the clock means no timeout.
         let Some(end) = Instant::now().checked_add(timeout) else {
@@ -161,8 +163,8 @@ impl<R: 'static> Ask<R> {
         })
     }
 
-    /// Waits for the answer, after a spin if it `spins`. `park` sleeps for a while, and returns
-    /// false once the timeout has passed.
+    /// Waits for the answer. If `spins` is true, spins first. `park` sleeps for a while, and
+    /// returns false once the timeout has passed.
     fn wait_while(mut self, spins: bool, mut park: impl FnMut() -> bool) -> Result<R, NoReply> {
         if current::worker().is_some() {
             return Err(NoReply::OnWorker);
@@ -191,7 +193,8 @@ impl<R: 'static> Ask<R> {
         }
     }
 
-    /// Spins for the answer for as long as spinning has lately paid on this thread.
+    /// Spins until the answer comes, for a duration that depends on the success of recent spins on
+    /// this thread.
     fn spin(&self) {
         // Nothing is learned once the thread-local values are gone.
         let _ = SPIN.try_with(|learned| {
@@ -202,8 +205,8 @@ impl<R: 'static> Ask<R> {
         });
     }
 
-    /// Returns true if this thread itself has to handle the question, but would wait instead. A
-    /// message to a task of a [`Here`](crate::Here) that is not running stands on its ready stack.
+    /// Returns true if only this thread can handle the question, so that it must not wait. If a
+    /// [`Here`](crate::Here) is not running, a message to one of its tasks is on its ready stack.
     fn waits_for_itself(&self) -> bool {
         if self.asked == Home::NOBODY {
             return false;
@@ -215,7 +218,7 @@ impl<R: 'static> Ask<R> {
         may_be && remote.ready.has_some() && remote.is_this_thread()
     }
 
-    /// Returns true if the answer is there.
+    /// Returns true if the answer has come.
     pub(super) fn is_answered(&self) -> bool {
         // SAFETY: we are the asker, and have not left while there is a slot.
         (self.slot).is_none_or(|slot| unsafe { slot.as_ref() }.is_full())
@@ -236,18 +239,18 @@ impl<R: 'static> Ask<R> {
     }
 }
 
-/// Shortest timeout that spins first. Spinning may take a tenth of it.
+/// Shortest timeout for which a wait spins first. Spinning may take a tenth of this time.
 const SPUN_MIN: Duration = Duration::from_millis(1);
 
 std::thread_local! {
-    /// Spin time that has lately paid on this thread before it is parked.
+    /// Adaptive spin of this thread before it parks.
     static SPIN: Cell<Option<Spin>> = const { Cell::new(None) };
 }
 
-/// Leaves the slot with the answer, if it is there.
+/// Leaves the slot. Returns the answer if it has come.
 ///
 /// # Safety
-/// The caller is the asker, and does not use the slot again.
+/// The caller is the asker. It does not use the slot again.
 unsafe fn leave<V>(slot: NonNull<Slot<V>>) -> Option<V> {
     // SAFETY: by contract; the last one to leave frees the slot.
     unsafe {

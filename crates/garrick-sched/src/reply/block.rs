@@ -1,4 +1,5 @@
-//! Storage of slots: pooled blocks of envelope size, or boxes for slots that are too large.
+//! Storage of slots: pooled blocks with the sizes of envelopes, or boxes for slots that are too
+//! large.
 
 use std::mem::{align_of, size_of};
 use std::ptr::NonNull;
@@ -8,7 +9,7 @@ use crate::cell::{Envelope, Kind};
 use crate::pool;
 use crate::runtime::current;
 
-/// Returns the size of the blocks of `step` in bytes.
+/// Returns the size of the blocks of size step `step` in bytes.
 const fn block_bytes(step: u8) -> usize {
     Envelope::HEADER_BYTES + pool::envelope_room(step)
 }
@@ -18,7 +19,7 @@ const fn is_boxed<V>() -> bool {
         || align_of::<Slot<V>>() > align_of::<Envelope>()
 }
 
-/// Returns the smallest step whose blocks have room for a slot.
+/// Returns the smallest size step whose blocks have room for a slot.
 const fn step<V>() -> u8 {
     let mut step = 0;
     while block_bytes(step) < size_of::<Slot<V>>() {
@@ -27,7 +28,7 @@ const fn step<V>() -> u8 {
     step
 }
 
-/// Returns a new slot, which both sides share.
+/// Creates a slot, which both sides share.
 pub(super) fn take<V>() -> NonNull<Slot<V>> {
     if const { is_boxed::<V>() } {
         return NonNull::from(Box::leak(Box::new(Slot::new())));
@@ -42,7 +43,7 @@ pub(super) fn take<V>() -> NonNull<Slot<V>> {
 /// Frees a slot.
 ///
 /// # Safety
-/// It was made by [`take`], holds neither value nor waker, and nobody uses it again.
+/// The slot was created by [`take`]. It contains no value and no waker, and no code uses it again.
 pub(super) unsafe fn give<V>(slot: NonNull<Slot<V>>) {
     // SAFETY: by contract.
     unsafe { slot.as_ref() }.check_left();

@@ -1,4 +1,4 @@
-//! A question that is sent only when its answer is waited for.
+//! A question that is sent when the caller waits for the answer.
 
 use std::fmt;
 use std::future::Future;
@@ -12,35 +12,35 @@ use crate::runtime::address::Address;
 use crate::runtime::current;
 use crate::runtime::sponsor::guest;
 
-/// A question that is sent when its answer is waited for: by [`Call::wait`] on a plain thread, or
-/// by the first poll.
+/// A question that is sent when the caller waits for the answer, by [`Call::wait`] or by the first
+/// poll.
 ///
-/// A call that is dropped before it is polled or waited for sends nothing. A call is faster than an
-/// [`Ask`], because the waiting thread may run the task itself; see
-/// [`Builder::callers_run`](crate::Builder::callers_run).
+/// If a call is dropped before that, nothing is sent. A call is faster than an [`Ask`], because the
+/// waiting thread may run the task itself. [`Builder::callers_run`](crate::Builder::callers_run)
+/// explains this.
 ///
 /// # Cancel safety
-/// A call that is polled again later loses nothing. A call that is dropped after its first poll
-/// loses only its answer.
+/// A `Call` can be polled again at any later time without a loss. If it is dropped after its first
+/// poll, only its answer is lost.
 #[must_use = "a call does nothing unless it is awaited or waited for"]
 pub struct Call<'a, M: 'static, R: 'static, F> {
     stage: Stage<'a, M, R, F>,
 }
 
 enum Stage<'a, M: 'static, R: 'static, F> {
-    /// Not asked yet. The function makes the message from the reply.
+    /// The question is not sent yet. The function creates the message from the reply.
     New(&'a Address<M>, F),
     Asked(Ask<R>),
-    /// A panic happened while the question was asked.
+    /// A panic occurred while the question was sent.
     Gone,
 }
 
 impl<M: 'static> Address<M> {
-    /// Makes a question that is sent once its answer is waited for. The message is what `message`
-    /// makes of the [`Reply`].
+    /// Creates a question, which is sent when the caller waits for the answer. Its message is
+    /// created by `message` from a [`Reply`].
     ///
     /// If the task has stopped, the answer is [`NoReply::Dropped`]. To have several questions in
-    /// flight at once, use [`Address::ask`], or poll several calls.
+    /// flight at the same time, use [`Address::ask`], or poll several calls.
     ///
     /// # Examples
     /// ```
@@ -79,11 +79,11 @@ where
     R: Send + 'static,
     F: FnOnce(Reply<R>) -> M,
 {
-    /// Sends the question and waits for the answer. The calling thread runs the task itself if no
-    /// worker is awake to do so; otherwise the thread is parked.
+    /// Sends the question and waits for the answer. If no worker is awake to run the task, the
+    /// calling thread runs it. Otherwise the thread is blocked.
     ///
     /// # Errors
-    /// The errors of [`Ask::wait`]. If a task calls it, nothing is sent.
+    /// Returns the errors of [`Ask::wait`]. If called by a task, nothing is sent.
     pub fn wait(mut self) -> Result<R, NoReply> {
         if current::in_turn() {
             return Err(NoReply::OnWorker);
@@ -91,11 +91,11 @@ where
         self.begin(true).wait()
     }
 
-    /// Sends the question and waits for the answer, parked, for `timeout` at most. The calling
-    /// thread does not run the task, because that might exceed the timeout.
+    /// Sends the question and blocks the thread until the answer comes, but for at most `timeout`.
+    /// The calling thread does not run the task, because that could take longer than the timeout.
     ///
     /// # Errors
-    /// The errors of [`Ask::wait_timeout`]. If a task calls it, nothing is sent.
+    /// Returns the errors of [`Ask::wait_timeout`]. If called by a task, nothing is sent.
     pub fn wait_timeout(mut self, timeout: Duration) -> Result<R, NoReply> {
         if current::in_turn() {
             return Err(NoReply::OnWorker);
@@ -103,7 +103,8 @@ where
         self.begin(false).wait_timeout(timeout)
     }
 
-    /// Sends the question. If the caller `waits`, its thread may run the task itself.
+    /// Sends the question. If `waits` is true, the caller then blocks, so its thread may run the
+    /// task itself.
     fn begin(&mut self, waits: bool) -> Ask<R> {
         let Stage::New(address, message) = std::mem::replace(&mut self.stage, Stage::Gone) else {
             unreachable!("a call asks once")

@@ -1,22 +1,22 @@
-//! Circles of questions. A circle is a list of task kinds, stored as a number small enough for an
-//! error.
+//! Circles of questions. A circle is a list of kinds of tasks. It is stored as a number, which is
+//! small enough for an error.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A circle of tasks that wait for one another's answers, and so wait forever. Each task holds back
-/// its own answer until it has the answer of the next task.
+/// A circle of tasks that wait for the answers of each other. Each task does not answer before it
+/// has the answer of the next task, so all of them wait forever.
 ///
-/// The value is a number. The names of a circle's tasks are kept until the process ends, once for
-/// each different circle.
+/// The value is a number. The names of the tasks are kept until the process exits, once for each
+/// different circle.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Circle(u16);
 
-/// Kinds of a circle's tasks, in the order in which they ask.
+/// Kinds of the tasks in a circle, in the order in which they ask.
 type Names = Arc<[&'static str]>;
 
-/// All circles that were ever made.
+/// All circles that were ever created.
 struct Circles {
     by_number: Vec<Names>,
     numbers: BTreeMap<Names, u16>,
@@ -32,8 +32,8 @@ fn circles() -> MutexGuard<'static, Circles> {
 }
 
 impl Circle {
-    /// Returns the circle of tasks of these kinds: each task asks the next, and the last task asks
-    /// the first. Returns `None` if 65,536 different circles exist already.
+    /// Returns the circle of tasks of the kinds `names`. Each task asks the next one, and the last
+    /// task asks the first. Returns `None` if there are already 65,536 different circles.
     ///
     /// # Examples
     /// ```

@@ -1,9 +1,9 @@
-//! Questions and answers: the slot that carries an answer to an asker outside of any task, and its
-//! two ends.
+//! Questions and answers, and the slot that passes an answer to a thread or a future.
 //!
-//! An [`Ask`] waits on a slot, outside of any turn. A [`Reply`] is the other end. A [`Reply`] can
-//! also answer a task: then the answer is a message. A slot is a pooled block, so that asking
-//! allocates nothing once the pools are warm.
+//! An [`Ask`] is the asker's side of a slot. It is used outside of turns. A [`Reply`] is the
+//! replier's side. If the asker is a task, the reply sends the answer as a message and needs no
+//! slot. A slot is a pooled block, so that a question allocates no memory once the pools have free
+//! blocks.
 
 mod slot;
 

@@ -1,8 +1,9 @@
 //! The slot between one asker and one replier.
 //!
-//! A one-shot cell with a waker, in one atomic word. Both sides are lock-free, and each side leaves
-//! once. The last side to leave frees the slot. The replier moves the waker out before it gives up
-//! its share (`WAKING`), because an asker that finds the value may free the slot at once.
+//! A slot passes one value. Its state is one atomic word, and both sides are lock-free. Each side
+//! leaves the slot once, and the side that leaves last frees the slot. The replier moves the waker
+//! out before it leaves (`WAKING`), because an asker that finds the value may free the slot
+//! immediately.
 //!
 //! ```text
 //!            register                publish              take waker
@@ -15,8 +16,8 @@
 //!     +------------------------------------------------------------------+
 //!                                  publish
 //!
-//!   EMPTY, WAITING: both are there        WAKING: the value is there, the replier still uses the slot
-//!   READY: the slot is the asker's        GONE: the slot is the replier's
+//!   EMPTY, WAITING: both use the slot     WAKING: the value has come, the replier still uses the slot
+//!   READY: only the asker uses the slot   GONE: only the replier uses the slot
 //! ```
 
 use std::fmt;
@@ -37,26 +38,27 @@ const WAKING: u32 = 2;
 const READY: u32 = 3;
 const GONE: u32 = 4;
 
-/// A value on its way from the replier to the asker.
+/// Slot for a value from the replier to the asker.
 pub(super) struct Slot<V> {
-    /// State of the slot: see the diagram of the module. Both sides write and read it.
+    /// State of the slot, as in the diagram of the module. Both sides write and read it.
     state: AtomicU32,
-    /// Waker of the asker. Initialized in `WAITING`. The asker writes it, the replier moves it out
-    /// in `WAKING`.
+    /// Waker of the asker. Initialized in `WAITING`. The asker writes it, and the replier moves it
+    /// out in `WAKING`.
     waker: UnsafeCell<MaybeUninit<Waker>>,
-    /// Value of the slot. The replier writes it before `publish`, the asker moves it out in
+    /// Value of the slot. The replier writes it before `publish`, and the asker moves it out in
     /// `WAKING` or `READY`.
     value: UnsafeCell<MaybeUninit<V>>,
 }
 
-/// The result of leaving a slot.
+/// Result of leaving a slot.
 #[must_use]
 pub(super) struct Left<V> {
-    /// True if this side left last, and has to free the slot.
+    /// True if this side left last, so that it must free the slot.
     pub(super) last: bool,
-    /// The value: for the asker if it was there, for the replier if nobody waits for it any more.
+    /// The asker gets the value if it has come. The replier gets it back if the asker has already
+    /// left.
     pub(super) value: Option<V>,
-    /// For the replier: the waker to wake.
+    /// Waker that the replier must wake.
     pub(super) waker: Option<Waker>,
 }
 
@@ -69,8 +71,8 @@ impl<V> Slot<V> {
         }
     }
 
-    /// Panics in debug builds if the state is one of `others`. Not checked in models, where each
-    /// load is one more point at which threads may be switched.
+    /// Panics in debug builds if the state is one of `others`. Does nothing in models, in which
+    /// each load adds a point at which loom may switch threads.
     #[inline(always)]
     fn check_not(&self, others: &[u32], rule: &str) {
         // Relaxed: a forbidden state was written by the caller's own side, or is visible through
@@ -81,7 +83,7 @@ impl<V> Slot<V> {
         );
     }
 
-    /// Panics in debug builds if not both sides have left.
+    /// Panics in debug builds if one of the sides has not left.
     #[inline(always)]
     pub(super) fn check_left(&self) {
         self.check_not(
@@ -90,10 +92,11 @@ impl<V> Slot<V> {
         );
     }
 
-    /// Replier, first step: writes the value. Nobody sees it before [`Slot::publish`].
+    /// Writes the value, as the first step of the replier. The asker does not see it before
+    /// [`Slot::publish`].
     ///
     /// # Safety
-    /// The caller is the replier, and the slot holds no value.
+    /// The caller is the replier, and the slot contains no value.
     pub(super) unsafe fn put(&self, value: V) {
         self.check_not(&[WAKING, READY], "a replier puts before it publishes");
         // SAFETY: the asker keeps away from the field until it is published.
@@ -101,10 +104,10 @@ impl<V> Slot<V> {
             .with_mut(|place| unsafe { (*place).write(value) });
     }
 
-    /// Replier: takes back the value that it put.
+    /// Takes back the value that the replier has written.
     ///
     /// # Safety
-    /// The caller is the replier, has put a value, and has not published it.
+    /// The caller is the replier. It has written a value and has not published it.
     pub(super) unsafe fn take_back(&self) -> V {
         self.check_not(&[WAKING, READY], "a published value belongs to the asker");
         // SAFETY: by contract; the asker keeps away from the field.
@@ -112,11 +115,11 @@ impl<V> Slot<V> {
             .with(|place| unsafe { (*place).assume_init_read() })
     }
 
-    /// Replier, last step: publishes the value to the asker, and leaves.
+    /// Publishes the value to the asker and leaves, as the last step of the replier.
     ///
     /// # Safety
-    /// The caller is the replier, has put a value, and does not use the slot again unless it is the
-    /// last.
+    /// The caller is the replier and has written a value. It does not use the slot again, unless it
+    /// left last.
     pub(super) unsafe fn publish(&self) -> Left<V> {
         // Acquire: pairs with the Release of `GONE` in `leave`; the asker is done with the waker's
         // field.
@@ -175,16 +178,17 @@ impl<V> Slot<V> {
         }
     }
 
-    /// Asker: returns true if the value is there.
+    /// Returns true if the value has come. Called by the asker.
     pub(super) fn is_full(&self) -> bool {
         // Relaxed: `leave` looks again before it reads the value.
         matches!(self.state.load(Relaxed), WAKING | READY)
     }
 
-    /// Asker: polls for the value. If it is not there, `waker` is called once it is.
+    /// Polls for the value. If it has not come, `waker` is called when it comes. Called by the
+    /// asker.
     ///
     /// # Safety
-    /// The caller is the asker, and has not left.
+    /// The caller is the asker, and it has not left.
     pub(super) unsafe fn poll(&self, waker: &Waker) -> Poll<()> {
         // Relaxed: `leave` looks again before it reads the value.
         match self.state.load(Relaxed) {
@@ -201,7 +205,7 @@ impl<V> Slot<V> {
     }
 
     /// # Safety
-    /// The caller is the asker, and the field holds no waker.
+    /// The caller is the asker, and the field contains no waker.
     unsafe fn register(&self, waker: &Waker) -> Poll<()> {
         let waker = waker.clone();
         // SAFETY: in `EMPTY` the field is the asker's.
@@ -221,8 +225,8 @@ impl<V> Slot<V> {
         Poll::Ready(())
     }
 
-    /// Takes back the waker's field and drops the waker. Returns false if the replier was faster,
-    /// and has the waker.
+    /// Takes back the field of the waker and drops the waker. Returns false if the replier has
+    /// already taken the waker.
     ///
     /// # Safety
     /// The caller is the asker.
@@ -239,10 +243,10 @@ impl<V> Slot<V> {
         ours
     }
 
-    /// Drops the waker, which is foreign code: a panic in it must not keep the asker from leaving.
+    /// Drops the waker, which is foreign code. Catches a panic, so that the asker can still leave.
     ///
     /// # Safety
-    /// The field holds a waker, and is the caller's.
+    /// The field contains a waker, and the caller owns it.
     unsafe fn drop_waker(&self) {
         // SAFETY: by contract; it is moved out, and the field counts as empty.
         let waker = self
@@ -251,10 +255,10 @@ impl<V> Slot<V> {
         quiet::drop(waker);
     }
 
-    /// Asker: leaves, with the value if it is there.
+    /// Leaves the slot, with the value if it has come. Called by the asker.
     ///
     /// # Safety
-    /// The caller is the asker, and does not use the slot again unless it is the last.
+    /// The caller is the asker. It does not use the slot again, unless it left last.
     pub(super) unsafe fn leave(&self) -> Left<V> {
         // Acquire: pairs with the Release in `publish` and in `take_waker`; the value is there to
         // read.
@@ -286,7 +290,8 @@ impl<V> Slot<V> {
     }
 
     /// # Safety
-    /// The caller is the asker, and has seen `seen`, which is `WAKING` or `READY`, with Acquire.
+    /// The caller is the asker. It has read the state `seen`, which is `WAKING` or `READY`, with
+    /// Acquire.
     unsafe fn leave_full(&self, seen: u32) -> Left<V> {
         debug_assert!(seen == WAKING || seen == READY, "an asker leaves once");
         // SAFETY: the value was published, and is moved out once.
@@ -307,7 +312,7 @@ impl<V> Slot<V> {
         }
     }
 
-    /// For the models: touches every field, as the next user of the block does.
+    /// Writes to all fields in a model, as the next user of the block does.
     #[cfg(all(test, garrick_loom))]
     pub(super) fn touch_all(&self) {
         self.waker.with_mut(|_| {});

@@ -1,4 +1,4 @@
-//! Addresses: typed, counted references to cells, and the capability to send to them.
+//! Addresses: typed, counted references to cells, which are capabilities to send to them.
 
 use std::any::type_name;
 use std::fmt;
@@ -18,7 +18,8 @@ use crate::runtime::current;
 use crate::runtime::door::{self, Notice};
 use crate::runtime::watch::{Ended, Watch, Watcher};
 
-/// The task has stopped, or a door in front of it refused the message. Contains the message.
+/// Error of a send. The task has stopped, or a door in front of it has refused the message.
+/// Contains the message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<M>(pub M);
 
@@ -40,12 +41,12 @@ impl<M> fmt::Display for SendError<M> {
 
 impl<M> std::error::Error for SendError<M> {}
 
-/// The address of a task that receives messages of type `M`. It has 8 bytes, and reveals nothing
-/// else of the receiver.
+/// Address of a task that receives messages of type `M`. An address has 8 bytes. It reveals nothing
+/// else about the receiver.
 ///
-/// Cloning an address shares the capability to send. Addresses compare and hash by identity. When
-/// the last address of a task is dropped, nothing can reach the task any more, and it is dropped as
-/// well.
+/// A clone of an address gives the same capability to send. Addresses are compared and hashed by
+/// identity. When the last address of a task is dropped, no message can reach the task any more.
+/// The task is then dropped, too.
 pub struct Address<M> {
     cell: CellPtr,
     message: PhantomData<fn(M)>,
@@ -58,10 +59,11 @@ unsafe impl<M: Send> Send for Address<M> {}
 unsafe impl<M: Send> Sync for Address<M> {}
 
 impl<M: 'static> Address<M> {
-    /// Makes an address from a reference that is already counted.
+    /// Creates an address from a reference that is already counted.
     ///
     /// # Safety
-    /// The cell's messages are of type `M`, and the reference is the caller's to give.
+    /// The messages of the cell are of type `M`. The caller owns the reference, and this call takes
+    /// it over.
     #[inline]
     pub(crate) unsafe fn from_counted(cell: CellPtr) -> Self {
         cell.check_alive();
@@ -77,14 +79,14 @@ impl<M: 'static> Address<M> {
         self.cell
     }
 
-    /// Sends `message`, from any thread.
+    /// Sends `message`. Any thread may call this.
     ///
-    /// Inside of a turn, the send is staged like [`Turn::send`](crate::Turn::send): it happens when
-    /// the turn commits, or not at all.
+    /// In a turn, the send is staged, as with [`Turn::send`](crate::Turn::send). The message is
+    /// sent when the turn commits, and not at all if the turn is undone.
     ///
     /// # Errors
-    /// Gives the message back if the task is known to have stopped. A task that stops later drops
-    /// its unhandled messages, and counts them as dead letters.
+    /// Returns the message if the task is known to have stopped. If a task stops later, its
+    /// unhandled messages are dropped and counted as dead letters.
     pub fn send(&self, message: M) -> Result<(), SendError<M>> {
         match current::worker() {
             Some(worker) => worker.send(self, message),
@@ -92,8 +94,8 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Sends a message from a thread that runs no turn. A gate does not stop an answer to the
-    /// task's own question.
+    /// Sends a message from a thread that is not in a turn. An answer to the task's own question
+    /// passes even a closed gate.
     pub(crate) fn send_from_outside(
         &self,
         message: M,
@@ -103,8 +105,8 @@ impl<M: 'static> Address<M> {
         pushed.map(Wake::call)
     }
 
-    /// Sends a message like [`Address::send_from_outside`], but leaves the wake to the caller, like
-    /// [`push_out`].
+    /// Sends a message like [`Address::send_from_outside`], but returns the wake to the caller,
+    /// like [`push_out`].
     pub(crate) fn push_from_outside(
         &self,
         message: M,
@@ -122,7 +124,7 @@ impl<M: 'static> Address<M> {
         self.push_admitted(message, is_answer, keeps)
     }
 
-    /// Pushes a message to a task that has room for it, and leaves the wake to the caller.
+    /// Pushes a message to a task that has room for it, and returns the wake to the caller.
     pub(super) fn push_admitted(
         &self,
         message: M,
@@ -167,9 +169,9 @@ impl<M: 'static> Address<M> {
         sent
     }
 
-    /// Prefetches the first `bytes` of the task if it is idle on the calling worker. Then calls
-    /// `others`, which prefetches what else the task needs. A caller that is about to send makes
-    /// the task run, perhaps from memory that was not used for long.
+    /// Prefetches the first `bytes` bytes of the task if it is idle on the calling worker, and then
+    /// calls `others`. `others` can prefetch more memory that the task needs. Use this shortly
+    /// before a send that makes the task run, because its memory may not be in the cache.
     #[doc(hidden)]
     #[inline]
     pub fn prefetch_if_idle(&self, bytes: usize, others: impl FnOnce()) {
@@ -181,7 +183,7 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Not inlined, because most messages go to a task that is not idle.
+    /// Prefetches the task. Not inlined, because most messages are sent to tasks that are not idle.
     #[inline(never)]
     fn prefetch(&self, bytes: usize, others: impl FnOnce()) {
         // At most the bytes of a block.
@@ -190,8 +192,8 @@ impl<M: 'static> Address<M> {
         others();
     }
 
-    /// Asks the task to stop once it has handled all earlier messages. Inside of a turn, the
-    /// request is staged. A [`door`](crate::door()) forwards the request, or ignores it.
+    /// Requests that the task stop once it has handled all earlier messages. In a turn, the request
+    /// is staged. A [`door`](crate::door()) forwards the request or ignores it.
     pub fn stop(&self) {
         if let Some(door) = door_of(self.cell) {
             // SAFETY: we hold a reference.
@@ -210,12 +212,14 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Calls `notice` once, when the task has ended, on the worker where it ended. If the task has
-    /// ended before, `notice` is called at once. Inside of a turn, the watch is staged. `notice`
-    /// must be short: usually it sends a message. It must not capture an address that keeps the
-    /// task reachable, or the task could end only by stopping. A panic of `notice` is caught.
-    /// `notice` is not called for a [`door`](crate::door()) that does not forward it, or in a
-    /// program that exits.
+    /// Registers `notice`, which is called once when the task has ended, on the task's last worker.
+    /// If the task has already ended, `notice` is called immediately. In a turn, the watch is
+    /// staged.
+    ///
+    /// `notice` must be short. Usually it sends a message. A panic in `notice` is caught. `notice`
+    /// must not capture an address that keeps the task reachable. Otherwise the task could end only
+    /// by a stop. `notice` is not called for a [`door`](crate::door()) that does not forward it, or
+    /// after the program has exited.
     ///
     /// # Examples
     /// ```
@@ -274,13 +278,14 @@ impl<M: 'static> Address<M> {
         watch
     }
 
-    /// Returns true if the task has stopped. False may be out of date at once, true never is.
+    /// Returns true if the task has stopped. Once this returns true, it always will. A false result
+    /// may be outdated immediately.
     pub fn is_stopped(&self) -> bool {
         is_stopped(self.cell)
     }
 }
 
-/// Returns true if the task of a cell has stopped. The caller holds a reference to the cell.
+/// Returns true if the task of a cell has stopped. The caller must have a reference to the cell.
 pub(crate) fn is_stopped(cell: CellPtr) -> bool {
     match door_of(cell) {
         // SAFETY: by contract.
@@ -289,7 +294,7 @@ pub(crate) fn is_stopped(cell: CellPtr) -> bool {
     }
 }
 
-/// Returns the door functions of a cell, if it is a door.
+/// Returns the table of a door if the cell is a door.
 fn door_of(cell: CellPtr) -> Option<&'static DoorTable> {
     if cell.is_door() {
         cell.table().door
@@ -298,17 +303,17 @@ fn door_of(cell: CellPtr) -> Option<&'static DoorTable> {
     }
 }
 
-/// The path of a stranger's message into a cell.
+/// Way of a stranger's message to a cell.
 pub(crate) enum Way {
-    /// The sponsor has no gate, or this thread serves the sponsor.
+    /// The sponsor has no gate, or this thread belongs to the sponsor.
     Free,
-    /// The gate is open as long as this pass is held.
+    /// The gate is open. It stays open until this pass is dropped.
     Through(#[expect(dead_code, reason = "held")] Pass),
-    /// The sponsor is ending: the message is refused.
+    /// The sponsor is shutting down, so the message is refused.
     Refused,
 }
 
-/// Enters the gate of a cell's sponsor, for a message from this thread.
+/// Enters the gate of the cell's sponsor for a message from this thread.
 #[inline]
 pub(crate) fn enter(cell: CellPtr) -> Way {
     let home = if Gate::are_any() {
@@ -327,17 +332,17 @@ pub(crate) fn enter(cell: CellPtr) -> Way {
     }
 }
 
-/// Returns true if a message from this thread to that cell is refused, because its sponsor ends.
-/// False may be out of date at once.
+/// Returns true if a message from this thread to the cell is refused because its sponsor is
+/// shutting down. A false result may be outdated immediately.
 pub(crate) fn is_refused(cell: CellPtr) -> bool {
     matches!(enter(cell), Way::Refused)
 }
 
-/// Pushes a chain, and notifies the home if this thread has to do so. Returns false if the cell is
-/// closed, and then the chain still belongs to the caller. The wake may call foreign code.
+/// Pushes a chain, and notifies the home if necessary. Returns false if the cell is closed. The
+/// chain then still belongs to the caller. The wake may call foreign code.
 ///
 /// # Safety
-/// The caller holds a reference or the cell's run, and the chain is its own.
+/// The caller has a reference to the cell, or is running the cell. The caller owns the chain.
 #[must_use]
 pub(crate) unsafe fn deliver(cell: CellPtr, chain: Chain) -> bool {
     // SAFETY: by contract.
@@ -345,11 +350,11 @@ pub(crate) unsafe fn deliver(cell: CellPtr, chain: Chain) -> bool {
     wake.map(Wake::call).is_some()
 }
 
-/// Pushes a chain like [`deliver`], but leaves the wake to the caller. Returns `None` if the cell
-/// is closed. A caller that `keeps` a free seat sits there itself.
+/// Pushes a chain like [`deliver`], but returns the wake to the caller. Returns `None` if the cell
+/// is closed. If `keeps` is true, the caller will sit on the seat if no thread sits there.
 ///
 /// # Safety
-/// The contract of [`deliver`].
+/// As for [`deliver`].
 pub(crate) unsafe fn push_out(
     cell: CellPtr,
     chain: Chain,
@@ -373,7 +378,7 @@ pub(crate) unsafe fn push_out(
 /// Sends a note without messages. Returns false if the cell is closed.
 ///
 /// # Safety
-/// The contract of [`deliver`].
+/// As for [`deliver`].
 #[must_use]
 pub(crate) unsafe fn deliver_note(pool: &Pool, cell: CellPtr, kind: Kind) -> bool {
     debug_assert!(
@@ -393,7 +398,7 @@ pub(crate) unsafe fn deliver_note(pool: &Pool, cell: CellPtr, kind: Kind) -> boo
 /// Drops a reference from a thread that does not own the cell.
 ///
 /// # Safety
-/// The reference is the caller's, and not used again.
+/// The caller owns the reference and does not use it again.
 #[cold]
 pub(crate) unsafe fn release_foreign(cell: CellPtr) {
     loop {
@@ -420,7 +425,7 @@ pub(crate) unsafe fn release_foreign(cell: CellPtr) {
     }
 }
 
-/// The identity of a task. No two tasks that are alive at the same time have the same id.
+/// Identity of a task. Two tasks that exist at the same time have different ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TaskId(usize);
 
@@ -481,7 +486,7 @@ impl<M> Drop for Address<M> {
     }
 }
 
-/// Settles a cell whose owner's count has reached zero.
+/// Handles a cell of this worker whose local count has become zero.
 #[cold]
 #[inline(never)]
 fn release_last(cell: CellPtr) {

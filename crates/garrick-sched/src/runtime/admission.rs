@@ -1,4 +1,4 @@
-//! Sending to mailboxes with a bound: waiting for a place, and what senders can know of it.
+//! Sending to bounded mailboxes: waiting for a place, and queries about the bound.
 
 use std::fmt;
 use std::ptr;
@@ -11,10 +11,10 @@ use crate::runtime::current;
 use crate::runtime::door::{self, Gauged};
 use crate::runtime::room::{Place, Room};
 
-/// The reason why a message was not accepted. Contains the message.
+/// Reason why a message was not accepted. Contains the message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum TrySendError<M> {
-    /// The mailbox has no room at the moment.
+    /// The mailbox has no room now.
     Full(M),
     /// The task has stopped.
     Stopped(M),
@@ -59,15 +59,14 @@ impl<M: 'static> Address<M> {
         unsafe { door::gauged_of(cell) }
     }
 
-    /// Sends `message` once there is room. Waits for it, whatever happens on overflow otherwise. A
-    /// mailbox without a bound, or one that drops the oldest message, always has room.
+    /// Waits until there is room, and sends `message`. Waits regardless of the mailbox's rule for
+    /// overflow. A mailbox that has no bound, or that drops its oldest message, always has room.
     ///
     /// # Cancel safety
-    /// A future that is dropped before it is ready has sent nothing. Its message is dropped with
-    /// it.
+    /// If the future is dropped before it is ready, nothing was sent. The message is dropped, too.
     ///
     /// # Errors
-    /// Gives the message back if the task has stopped.
+    /// Returns the message if the task has stopped.
     pub async fn send_async(&self, message: M) -> Result<(), SendError<M>> {
         let Some(message) = self.send_now(message)? else {
             return Ok(());
@@ -78,15 +77,14 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Sends `message` once there is room, like [`Address::send_async`], and blocks this thread
-    /// until then.
+    /// Blocks this thread until there is room, and sends `message`, like [`Address::send_async`].
     ///
     /// # Errors
-    /// Gives the message back if the task has stopped.
+    /// Returns the message if the task has stopped.
     ///
     /// # Panics
-    /// Panics if called in a turn: its worker would stand still, and the task that has to make room
-    /// might be behind it.
+    /// Panics if called in a turn. The worker would be blocked, and the task that must make room
+    /// might need this worker.
     #[track_caller]
     pub fn send_blocking(&self, message: M) -> Result<(), SendError<M>> {
         assert!(
@@ -102,10 +100,10 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Sends a message if there is room now. Gives it back in `Ok` if there is none.
+    /// Sends a message if there is room now. Returns `Ok` with the message if there is no room.
     ///
     /// # Errors
-    /// Gives the message back if the task has stopped.
+    /// Returns the message if the task has stopped.
     fn send_now(&self, message: M) -> Result<Option<M>, SendError<M>> {
         match self.try_send(message) {
             Ok(()) => Ok(None),
@@ -114,11 +112,11 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Sends `message` if there is room now, whatever happens on overflow otherwise. A mailbox
-    /// without a bound, or one that drops the oldest message, always has room.
+    /// Sends `message` if there is room now, regardless of the mailbox's rule for overflow. A
+    /// mailbox that has no bound, or that drops its oldest message, always has room.
     ///
     /// # Errors
-    /// Gives the message back, with the reason.
+    /// Returns the message and the reason.
     pub fn try_send(&self, message: M) -> Result<(), TrySendError<M>> {
         let stopped = |SendError(message)| TrySendError::Stopped(message);
         let Some(room) = self.own_room() else {
@@ -147,10 +145,11 @@ impl<M: 'static> Address<M> {
         Err(self.refusal(message))
     }
 
-    /// Sends a message that was accepted before: above the bound, and through a closed gate.
+    /// Sends a message that was promised a place before. It is accepted even if the mailbox is full
+    /// or the gate is closed.
     ///
     /// # Errors
-    /// Gives the message back if the task has stopped.
+    /// Returns the message if the task has stopped.
     #[doc(hidden)]
     pub fn send_promised(&self, message: M) -> Result<(), SendError<M>> {
         match current::worker() {
@@ -159,7 +158,7 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Returns the error for a message for which there was no place.
+    /// Returns the error for a message that got no place.
     fn refusal(&self, message: M) -> TrySendError<M> {
         if self.is_stopped() {
             TrySendError::Stopped(message)
@@ -168,7 +167,7 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Returns the maximum number of waiting messages. `None` if the mailbox has no bound.
+    /// Returns the maximum number of waiting messages, or `None` if the mailbox has no bound.
     pub fn capacity(&self) -> Option<usize> {
         match self.own_room() {
             Some(room) => Some(room.capacity()),
@@ -176,8 +175,8 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Returns the number of waiting messages. `None` if the mailbox has no bound: messages are
-    /// then not counted.
+    /// Returns the number of waiting messages, or `None` if the mailbox has no bound. Without a
+    /// bound, messages are not counted.
     pub fn waiting(&self) -> Option<usize> {
         match self.own_room() {
             Some(room) => Some(room.taken()),
@@ -185,7 +184,7 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Returns the number of messages that were dropped for lack of room.
+    /// Returns the number of messages that were dropped because the mailbox was full.
     pub fn dropped(&self) -> u64 {
         match self.own_room() {
             Some(room) => room.dropped(),
@@ -217,8 +216,8 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Waits for a place. Returns `None` at once if there is always one. Once the task has stopped,
-    /// there are places for all senders. Cancel safe.
+    /// Waits for a place. Returns `None` immediately if the mailbox always has room. Once the task
+    /// has stopped, there are places for all senders. This future is cancel safe.
     #[doc(hidden)]
     pub async fn place(&self) -> Option<Place> {
         let room = self.room()?;
@@ -233,13 +232,13 @@ impl<M: 'static> Address<M> {
         Some(Place::of(room))
     }
 
-    /// Sends a message into a place of this mailbox.
+    /// Sends a message that uses a place of this mailbox.
     ///
     /// # Errors
-    /// Gives the message back if the task has stopped.
+    /// Returns the message if the task has stopped.
     ///
     /// # Panics
-    /// Panics if the place belongs to another mailbox, or the mailbox is not bounded.
+    /// Panics if the place belongs to another mailbox, or if this mailbox is not bounded.
     #[doc(hidden)]
     pub fn send_in(&self, place: Place, message: M) -> Result<(), SendError<M>> {
         let Some(room) = self.own_room() else {

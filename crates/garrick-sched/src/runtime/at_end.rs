@@ -1,4 +1,4 @@
-//! Actions for the end of a turn.
+//! Actions that run at the end of a turn.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -7,18 +7,18 @@ use crate::quiet;
 use crate::runtime::stage::Given;
 use crate::runtime::turn::Turn;
 
-/// An action for the end of a turn. One of its methods is called, once, on the turn's worker. What
-/// it sends belongs to no turn. A panic is caught.
+/// An action that runs at the end of a turn. Exactly one of its methods is called, once, on the
+/// worker of the turn. Messages that the method sends belong to no turn. A panic is caught.
 pub trait AtEnd: Send + Sync + 'static {
-    /// The turn commits.
+    /// Called when the turn has committed.
     fn committed(&self);
 
-    /// The turn is undone.
+    /// Called when the turn was undone.
     fn undone(&self);
 }
 
 impl<M: 'static> Turn<'_, M> {
-    /// Registers an action for the end of this turn.
+    /// Registers an action that runs at the end of this turn.
     #[doc(hidden)]
     pub fn at_end<T: AtEnd>(&self, action: Arc<T>) {
         // SAFETY: an `Arc` is not null.
@@ -32,7 +32,7 @@ impl<M: 'static> Turn<'_, M> {
 }
 
 /// # Safety
-/// The pointer was made by `Arc::into_raw` from a `T`, and is not used again.
+/// The pointer comes from `Arc::into_raw` of an `Arc<T>`, and is not used again.
 unsafe fn committed<T: AtEnd>(action: NonNull<()>) {
     // SAFETY: by contract.
     let action = unsafe { Arc::from_raw(action.cast::<T>().as_ptr()) };
@@ -41,7 +41,7 @@ unsafe fn committed<T: AtEnd>(action: NonNull<()>) {
 }
 
 /// # Safety
-/// The contract of [`committed`].
+/// As for [`committed`].
 unsafe fn undone<T: AtEnd>(action: NonNull<()>) {
     // SAFETY: by contract.
     let action = unsafe { Arc::from_raw(action.cast::<T>().as_ptr()) };

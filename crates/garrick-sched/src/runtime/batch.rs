@@ -1,8 +1,8 @@
-//! Sending many messages to one receiver at once.
+//! Sending of many messages to one receiver.
 //!
-//! Inside a turn, messages to one receiver are gathered as they are sent, and delivered together
-//! when the turn commits. A batch does the same, and reports exactly how many messages were
-//! accepted if the receiver has stopped.
+//! In a turn, messages to one receiver are collected and delivered together when the turn commits.
+//! A batch works in the same way. In addition, it returns the number of accepted messages if the
+//! receiver has stopped.
 
 use std::any::type_name;
 use std::fmt;
@@ -11,19 +11,19 @@ use std::iter::{self, Chain};
 use crate::runtime::address::{Address, SendError};
 use crate::runtime::turn::Turn;
 
-/// The receiver of a batch has stopped. This error counts the messages that were accepted before.
-/// All other messages come back, in order, by iterating over it.
+/// Error of a batch whose receiver has stopped. Contains the number of messages that were accepted
+/// before. As an iterator, it yields all other messages, in order.
 ///
 /// # Examples
-/// See [`Address::send_batch`].
+/// The example of [`Address::send_batch`] shows its use.
 #[derive(Clone)]
 pub struct BatchError<I: Iterator> {
-    /// Number of messages that were accepted. Those that the receiver had not handled when it
-    /// stopped are dead letters.
+    /// Number of messages that were accepted. If the receiver has not handled them before it
+    /// stopped, they are dead letters.
     pub accepted: usize,
-    /// The first message that was not accepted.
+    /// First message that was not accepted.
     pub refused: I::Item,
-    /// The messages after `refused`. They were not taken out of the iterator.
+    /// Iterator of the messages after `refused`.
     pub rest: I,
 }
 
@@ -36,7 +36,7 @@ impl<I: Iterator> IntoIterator for BatchError<I> {
     }
 }
 
-/// Sends the messages one by one, and returns their number.
+/// Sends the messages one after another, and returns their number.
 fn send_each<N, I: Iterator<Item = N>>(
     mut messages: I,
     mut send: impl FnMut(N) -> Result<(), SendError<N>>,
@@ -56,8 +56,8 @@ fn send_each<N, I: Iterator<Item = N>>(
 }
 
 impl<M: 'static> Turn<'_, M> {
-    /// Sends all of `messages` to `to`, in order, and returns their number. The accepted messages
-    /// are delivered when the turn commits, and not at all if it is undone.
+    /// Sends all of `messages` to `to`, in order, and returns their number. The messages are
+    /// delivered when the turn commits, and not at all if it is undone.
     ///
     /// # Errors
     /// Returns [`BatchError`] with the messages that were not accepted if the receiver is known to
@@ -76,9 +76,9 @@ impl<M: 'static> Turn<'_, M> {
 }
 
 impl<M: 'static> Address<M> {
-    /// Sends all of `messages`, in order, and returns their number. Inside a turn, the accepted
-    /// messages are delivered when the turn commits. Outside a turn, each message is sent when it
-    /// comes out of the iterator.
+    /// Sends all of `messages`, in order, and returns their number. In a turn, the messages are
+    /// delivered when the turn commits. Outside of a turn, each message is sent when it is taken
+    /// out of the iterator.
     ///
     /// # Errors
     /// Returns [`BatchError`] with the messages that were not accepted if the receiver is known to

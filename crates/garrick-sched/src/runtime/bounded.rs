@@ -1,18 +1,18 @@
-//! Tasks with a bounded mailbox: the room for messages is part of the cell.
+//! Tasks with a bounded mailbox. The [`Room`] of the mailbox is part of the cell.
 //!
 //! ```text
-//!   block   [ header | room | task ]      the inbox of the header has a word of its own for IDLE
+//!   block   [ header | room | task ]      the inbox in the header has BOUNDED instead of IDLE
 //!
-//!   a turn sends      a place out of its purse, then as to any cell; undone: the place goes back
-//!   a thread sends    a place, or it waits for one, then as to any cell
-//!   the task          counts each message that it takes, by a plain store
+//!   a turn sends      takes a place from its purse, then sends as to any cell; undo returns the place
+//!   a thread sends    takes a place or waits for it, then sends as to any cell
+//!   the task          counts each message that it handles, by a plain store
 //! ```
 //!
-//! Senders read the room as long as they hold a reference. So the room is dropped with the block,
-//! and the task before it.
+//! Senders may read the room as long as they have a reference to the cell. So the room is dropped
+//! together with the block, and the task is dropped before.
 //!
-//! An answer to the task's own question and the message of a timer are accepted above the bound,
-//! because they were promised before.
+//! An answer to the task's own question and the message of a timer are accepted even above the
+//! bound, because they were promised before.
 
 use std::marker::PhantomPinned;
 use std::mem::{ManuallyDrop, size_of};
@@ -30,14 +30,14 @@ use crate::runtime::task::{Boxed, Flow, Task, is_boxed};
 use crate::runtime::turn::Turn;
 use crate::runtime::worker::Worker;
 
-/// A task with its room, as laid out in a block.
+/// A task with its room, in the layout of a block.
 ///
-/// Senders read `room` while the task runs and a unique reference to the whole struct exists.
-/// Nobody writes it. The type is not `Unpin`, so the compiler does not take the reference for the
-/// only access path.
+/// Senders read `room` while the task runs, although there is a unique reference to the whole
+/// struct. No code writes `room` then. The type is not `Unpin`. So the compiler does not assume
+/// that the unique reference is the only way to access the struct.
 #[repr(C)]
 struct Bounded<T> {
-    /// Made by `Arc::into_raw`. Dropped by [`drop_room`].
+    /// Result of `Arc::into_raw`. Dropped by [`drop_room`].
     room: NonNull<Room>,
     /// Dropped by [`Bounded::drop`].
     task: ManuallyDrop<T>,
@@ -58,7 +58,7 @@ impl<T> Bounded<T> {
         }
     }
 
-    /// Takes the task out of a value that has not been moved into a block.
+    /// Takes the task out of a value that was not moved into a block.
     fn into_task(self) -> T {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: each is taken once, because `this` is not dropped.
@@ -122,7 +122,7 @@ impl<T: Task> Task for Bounded<T> {
     }
 }
 
-/// Returns the place of the room of a bounded cell.
+/// Returns a pointer to the room of a bounded cell.
 fn place_of(cell: CellPtr) -> *const NonNull<Room> {
     debug_assert!(cell.is_bounded(), "others have no room");
     // SAFETY: the first field of what follows the header in the block.
@@ -132,7 +132,7 @@ fn place_of(cell: CellPtr) -> *const NonNull<Room> {
 /// Returns the room of a bounded cell.
 ///
 /// # Safety
-/// The cell is bounded, and the caller holds a reference for as long as the room is used.
+/// The cell is bounded, and the caller has a reference to the cell as long as the room is used.
 #[inline]
 pub(crate) unsafe fn room_of<'a>(cell: CellPtr) -> &'a Room {
     // SAFETY: by contract; the room is there as long as the block, and its place is not written.
@@ -142,16 +142,16 @@ pub(crate) unsafe fn room_of<'a>(cell: CellPtr) -> &'a Room {
 /// Drops the room of a bounded cell.
 ///
 /// # Safety
-/// The cell is bounded, its task has been dropped, and its block is about to be freed.
+/// The cell is bounded, its task was dropped, and its block is about to be freed.
 pub(crate) unsafe fn drop_room(cell: CellPtr) {
     // SAFETY: by contract: the count of the block, which nobody can reach any more.
     unsafe { drop(Arc::from_raw(place_of(cell).read().as_ptr())) };
 }
 
-/// Handles a message for which there is no room, by the rule of the mailbox.
+/// Handles a message for which there is no room, according to the rule of the mailbox.
 ///
 /// # Errors
-/// Gives the message back, if it is not dropped.
+/// Returns the message if it is not dropped.
 fn overflow<M>(room: &Room, message: M) -> Result<(), SendError<M>> {
     if room.when_full() != WhenFull::Drop {
         return Err(SendError(message));
@@ -163,14 +163,14 @@ fn overflow<M>(room: &Room, message: M) -> Result<(), SendError<M>> {
 }
 
 impl Worker {
-    /// Sends to a bounded cell, in a turn. Calls `before` once there is a place, before anything is
-    /// sent.
+    /// Sends to a bounded cell in a turn. Calls `before` after a place was taken and before the
+    /// message is sent.
     ///
     /// # Safety
-    /// The contract of [`room_of`].
+    /// As for [`room_of`].
     ///
     /// # Errors
-    /// Gives the message back if there is no room, or the task has stopped.
+    /// Returns the message if there is no room or the task has stopped.
     #[inline(never)]
     pub(crate) unsafe fn send_to_bounded<M: 'static>(
         &self,
@@ -199,7 +199,7 @@ impl Worker {
         self.send_in_place(cell, room, message, is_answer)
     }
 
-    /// Sends a message for which there is a place in the purse.
+    /// Sends a message that uses a place of the purse.
     #[inline(always)]
     pub(super) fn send_in_place<M: 'static>(
         &self,
@@ -219,14 +219,14 @@ impl Worker {
 }
 
 impl<M: 'static> Address<M> {
-    /// Sends a message to a bounded cell from a thread that runs no turn, like
+    /// Sends a message to a bounded cell from a thread that is not in a turn, like
     /// [`Address::push_from_outside`].
     ///
     /// # Safety
     /// The cell is bounded.
     ///
     /// # Errors
-    /// The errors of [`Address::push_from_outside`].
+    /// Returns the errors of [`Address::push_from_outside`].
     #[inline(never)]
     pub(super) unsafe fn push_to_bounded(
         &self,
@@ -248,7 +248,7 @@ impl<M: 'static> Address<M> {
         self.push_in_place(room, message, is_answer, keeps)
     }
 
-    /// Sends a message for which a place was taken, from a thread that runs no turn.
+    /// Sends a message that uses a taken place, from a thread that is not in a turn.
     pub(super) fn push_in_place(
         &self,
         room: &Room,
@@ -263,8 +263,8 @@ impl<M: 'static> Address<M> {
         pushed
     }
 
-    /// Nudges the task to look for senders that wait for a place. The nudge is not part of the
-    /// current turn: a waiting sender still waits if that turn is undone.
+    /// Nudges the task, which then checks for senders that wait for a place. The nudge is not part
+    /// of the current turn, because a waiting sender still waits even if that turn is undone.
     pub(super) fn nudge(&self) {
         // A task that has stopped has released all waiting senders.
         // SAFETY: we hold a reference.
@@ -272,13 +272,13 @@ impl<M: 'static> Address<M> {
     }
 }
 
-/// A place where tasks are spawned.
+/// A value on which tasks can be spawned.
 #[doc(hidden)]
 pub trait Spawns {
     /// Spawns a task.
     ///
     /// # Errors
-    /// Gives the task back if it cannot be spawned.
+    /// Returns the task if it cannot be spawned.
     fn spawn_task<T>(&self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
     where
         T: Task + Send,
@@ -287,7 +287,7 @@ pub trait Spawns {
     /// Spawns a task whose mailbox has room for `capacity` messages.
     ///
     /// # Errors
-    /// Gives the task back if it cannot be spawned.
+    /// Returns the task if it cannot be spawned.
     fn spawn_bounded<T>(
         &self,
         capacity: usize,

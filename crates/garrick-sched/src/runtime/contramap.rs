@@ -1,4 +1,4 @@
-//! Addresses mapped through a function.
+//! Addresses that convert their messages by a function.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::runtime::count_dead_letters;
 use crate::runtime::door::{Door, Gauged, Notice, door};
 use crate::runtime::room::{Place, Room};
 
-/// The door of an address that was mapped.
+/// Door of an address that converts its messages.
 struct Mapped<N, M, F> {
     to: Address<M>,
     /// Room in which senders wait, if the mailbox has one.
@@ -48,11 +48,11 @@ where
     M: 'static,
     F: Fn(N) -> M,
 {
-    /// Maps a message and sends it on. One that is refused only then can no longer be turned back
-    /// into the original.
+    /// Converts a message and sends the result. If the result is refused, the original message can
+    /// no longer be restored.
     ///
     /// # Errors
-    /// Gives the message back if the task has stopped.
+    /// Returns the message if the task has stopped.
     fn send_on(
         &self,
         message: N,
@@ -100,13 +100,13 @@ where
 }
 
 impl<M: Send + 'static> Address<M> {
-    /// Returns an address that receives `N`, and sends the result of `function` to this address.
-    /// Each sender runs the function itself. With a variant of an enum as the function, the result
-    /// gives only the right to send that variant.
+    /// Returns an address that receives `N`, converts each message by `function`, and sends the
+    /// result to this address. Each sender runs the function itself. If `function` is a variant of
+    /// an enum, the returned address can send only this variant.
     ///
-    /// The address gives no right to stop the task: [`Address::stop`] does nothing. A watch and
-    /// [`Address::is_stopped`] go through to this address. If the task stops while the function
-    /// runs, or has no room, the message is a dead letter.
+    /// The returned address cannot stop the task: its [`Address::stop`] does nothing. A watch and
+    /// [`Address::is_stopped`] are forwarded to this address. If the task stops while the function
+    /// runs, the message becomes a dead letter. The same happens if the task then has no room.
     ///
     /// # Examples
     /// ```

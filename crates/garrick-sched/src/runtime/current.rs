@@ -1,4 +1,4 @@
-//! The state of the current thread: the worker that it runs, if any, and its spare blocks.
+//! State of the current thread: the worker that it runs, if any, and its spare blocks.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -15,23 +15,23 @@ use crate::runtime::sponsor::Shared;
 use crate::runtime::worker::Worker;
 
 thread_values! {
-    /// The worker that this thread runs now, or null.
+    /// Worker that this thread runs now, or null.
     static WORKER: Cell<*const Worker> = Cell::new(ptr::null());
-    /// The worker that owns this thread, while a future of its owner runs here between two turns,
-    /// or null.
+    /// Worker that owns this thread, while foreign code such as a future runs on it between two
+    /// turns. Otherwise null.
     static RESTING: Cell<*const Worker> = Cell::new(ptr::null());
-    /// The sponsor of the worker that owns this thread, whatever runs on the thread at the moment,
-    /// or null.
+    /// Sponsor of the worker that owns this thread, regardless of the code that runs now. Null if
+    /// there is none.
     static SERVES: Cell<*const Shared> = Cell::new(ptr::null());
-    /// Home of the current worker, or the home of strangers.
+    /// Home of the current worker, or `STRANGER`.
     static HOME: Cell<Home> = Cell::new(Home::STRANGER);
-    /// True while this thread has left its seat in the middle of a turn.
+    /// True while this thread is away from its seat in the middle of a turn.
     static AWAY: Cell<bool> = Cell::new(false);
-    /// Spare blocks of a thread that is no worker.
+    /// Spare blocks of a thread that is not a worker.
     static POOL: Pool = Pool::new();
 }
 
-/// Returns the home of the current worker, or the home of strangers.
+/// Returns the home of the current worker, or `STRANGER`.
 #[inline]
 pub(crate) fn home() -> Home {
     HOME.get()
@@ -45,15 +45,14 @@ pub(crate) fn worker<'a>() -> Option<&'a Worker> {
     unsafe { WORKER.get().as_ref() }
 }
 
-/// Returns true if this thread is handling a message, so that its sends are staged, and it must not
-/// wait.
+/// Returns true if this thread is in a turn. Its sends are then staged, and it must not block.
 #[must_use]
 pub fn in_turn() -> bool {
     !WORKER.get().is_null()
 }
 
-/// Returns the worker that rests on this thread between two turns, if any. Sends from here need no
-/// detour through an inbox. Called only if there is no [`worker`].
+/// Returns the worker that rests on this thread between two turns, if any. Sends to its cells need
+/// not go through an inbox. Call it only if there is no [`worker`].
 #[inline]
 pub(crate) fn resting<'a>() -> Option<&'a Worker> {
     // SAFETY: `Resting` keeps the worker alive for as long as the pointer stands here; else as in
@@ -61,24 +60,24 @@ pub(crate) fn resting<'a>() -> Option<&'a Worker> {
     unsafe { RESTING.get().as_ref() }
 }
 
-/// Returns true if this thread belongs to one of the sponsor's workers, in a turn or not.
+/// Returns true if this thread belongs to one of the sponsor's workers, even outside of turns.
 pub(crate) fn serves(sponsor: &Arc<Shared>) -> bool {
     serves_at(Arc::as_ptr(sponsor).cast())
 }
 
-/// Returns true if this thread belongs to a worker of the sponsor at that address, in a turn or
-/// not.
+/// Returns true if this thread belongs to a worker of the sponsor at address `sponsor`, even
+/// outside of turns.
 pub(crate) fn serves_at(sponsor: *const ()) -> bool {
     let ours = worker().is_some_and(|worker| ptr::eq(Arc::as_ptr(&worker.shared).cast(), sponsor));
     ours || ptr::eq(SERVES.get().cast(), sponsor)
 }
 
-/// Returns true if this thread belongs to a worker, in a turn or not.
+/// Returns true if this thread belongs to a worker, even outside of turns.
 pub(crate) fn serves_any() -> bool {
     in_turn() || !SERVES.get().is_null()
 }
 
-/// Makes this thread the thread of a sponsor's worker, until dropped.
+/// Guard that marks this thread as belonging to a worker of a sponsor.
 pub(crate) struct Serving {
     before: *const Shared,
 }
@@ -98,12 +97,13 @@ impl Drop for Serving {
     }
 }
 
-/// Returns true if this thread has left its seat in the middle of a turn.
+/// Returns true if this thread is away from its seat in the middle of a turn.
 pub(crate) fn is_away() -> bool {
     AWAY.get()
 }
 
-/// Calls `f` outside of any turn. `is_away` is true if this thread is away from its seat meanwhile.
+/// Calls `f` outside of any turn. Pass true for `is_away` if this thread is away from its seat
+/// during the call.
 pub(crate) fn leave<R>(is_away: bool, f: impl FnOnce() -> R) -> R {
     struct Back(bool);
     impl Drop for Back {
@@ -116,7 +116,7 @@ pub(crate) fn leave<R>(is_away: bool, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Allows foreign code to run on a worker's own thread between two turns, until dropped.
+/// Guard that allows foreign code to run on a worker's own thread between two turns.
 pub(crate) struct Resting<'a> {
     before: *const Worker,
     worker: PhantomData<&'a Worker>,
@@ -152,14 +152,14 @@ pub(crate) fn with_pool<R>(f: impl FnOnce(&Pool) -> R) -> R {
     }
 }
 
-/// Gives this thread's spare blocks to the depot, so that an audit counts them as free.
+/// Moves this thread's spare blocks to the depot, so that an audit counts them as free.
 pub(crate) fn flush_spare_blocks() {
     let _ = POOL.try_with(Pool::flush);
 }
 
-/// Makes this thread `worker`, or no worker, until dropped. No worker rests on the thread
-/// meanwhile: a resting worker may be the one that runs a turn now, or is left in the middle of a
-/// turn.
+/// Guard that sets the current worker of this thread, or none. No worker rests on the thread while
+/// the guard exists, because the resting worker might be the one that now runs a turn or was left
+/// in a turn.
 pub(crate) struct Entered {
     before: (*const Worker, *const Worker, Home),
 }
@@ -169,7 +169,8 @@ impl Entered {
         Self::switch(worker, worker.home)
     }
 
-    /// Makes this thread no worker, for code that belongs to no task: its sends are in no turn.
+    /// Marks this thread as running no worker. Used for code that belongs to no task, whose sends
+    /// are in no turn.
     pub(crate) fn nobody() -> Self {
         Self::switch(ptr::null(), Home::STRANGER)
     }

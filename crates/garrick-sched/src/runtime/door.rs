@@ -1,15 +1,16 @@
-//! Doors: addresses with no task behind them, but a function that every sender runs itself.
+//! Doors: addresses that have a function behind them instead of a task. Each sender runs the
+//! function itself.
 //!
-//! After the parallel-safe behaviors of the Lisp TActors (SAFE-BEH): a receiver without mutable
-//! state needs neither a mailbox nor a turn. A message to a door is handled at once, by the worker
-//! or thread that sends it. Several messages may be handled at the same time. Inside of a turn, the
-//! door is part of that turn: messages that the door sends are staged with the others, and are
-//! undone with them.
+//! Doors correspond to the parallel-safe behaviors of the Lisp TActors (SAFE-BEH). A receiver
+//! without mutable state needs no mailbox and no turn. The worker or thread that sends a message to
+//! a door handles the message immediately. Several messages may be handled at the same time. If the
+//! sender is in a turn, the door is part of that turn. Messages that the door sends are then staged
+//! with the others, and are undone with them.
 //!
 //! A door is a cell that is an orphan from the beginning (`cell/README.md`, step 7). It has no
 //! home, and all its references are in the shared count. The thread that drops the last reference
-//! drops the door. Its inbox has a mark for doors, which no sender takes for idle, so that sends to
-//! other cells pay nothing for doors.
+//! drops the door. The inbox of a door has a special value, which differs from IDLE. So sends to
+//! other cells need no check for doors.
 
 use std::any::type_name;
 use std::cell::{Cell, RefCell};
@@ -34,15 +35,15 @@ use crate::runtime::turn::Turn;
 use crate::runtime::watch::Ended;
 use crate::runtime::worker::Worker;
 
-/// Largest number of nested doors on one stack. A message to a further door is handled in a
-/// separate turn, or, on a thread that is no worker, once the first door has returned.
+/// Maximum number of nested doors on a stack. A message to a further door is handled in a separate
+/// turn. On a thread that is not a worker, it is handled after the first door has returned.
 const DEPTH_MAX: u32 = 32;
-/// Largest total size of messages of nested doors on one stack, in bytes. Each door moves its
+/// Maximum total size of the messages of nested doors on a stack, in bytes. Each door moves its
 /// message a few times.
 const NESTED_BYTES_MAX: usize = 64 * 1024;
 
-/// Returns how many doors may nest for messages of that size. The first door always passes its
-/// message at once.
+/// Returns the maximum number of nested doors for messages of this size. It is at least 1, so that
+/// the first door always handles its message immediately.
 const fn depth_max(message_bytes: usize) -> u32 {
     if message_bytes * DEPTH_MAX as usize <= NESTED_BYTES_MAX {
         return DEPTH_MAX;
@@ -51,10 +52,11 @@ const fn depth_max(message_bytes: usize) -> u32 {
     if fitting == 0 { 1 } else { fitting as u32 }
 }
 
-/// A function to call when a task has ended.
+/// Function that is called when a task has ended.
 pub type Notice = Box<dyn FnOnce(Ended) + Send>;
 
-/// A receiver that every sender runs itself: no mutable state, no mailbox, several calls at once.
+/// A receiver that each sender runs itself. It has no mutable state and no mailbox, and is called
+/// by several threads at the same time.
 ///
 /// # Examples
 /// ```
@@ -77,8 +79,8 @@ pub type Notice = Box<dyn FnOnce(Ended) + Send>;
 /// assert_eq!(heard.recv(), Ok(4));
 /// ```
 pub trait Door: Send + Sync + Sized + 'static {
-    /// The type of its messages. A worker may pass a message later, on another thread, so it is
-    /// `Send`:
+    /// Type of the messages. It must be `Send`, because a worker may handle a message later, on
+    /// another thread:
     ///
     /// ```compile_fail,E0277
     /// use std::rc::Rc;
@@ -94,26 +96,27 @@ pub trait Door: Send + Sync + Sized + 'static {
     /// ```
     type Message: Send + 'static;
 
-    /// Handles one message. `here` is the door's own address. A panic is caught and reported, and
-    /// the message is lost. Messages that the door had sent before the panic stay sent.
+    /// Handles one message. `here` is the address of the door itself. A panic is caught and
+    /// reported, and the message is lost. Messages that the door sent before the panic stay sent.
     ///
     /// # Errors
-    /// Gives the message back to the sender.
+    /// Return the message to refuse it. The sender then gets it back.
     fn pass(
         &self,
         message: Self::Message,
         here: &Address<Self::Message>,
     ) -> Result<(), SendError<Self::Message>>;
 
-    /// True for a door that only forwards messages to one task, by [`Door::relay`] in a turn.
+    /// True for a door that only forwards messages to one task. In a turn, [`Door::relay`] is then
+    /// called instead of [`Door::pass`].
     #[doc(hidden)]
     const RELAYS: bool = false;
 
-    /// Handles a message like [`Door::pass`], but within a turn. It runs no foreign code, and does
-    /// not panic.
+    /// Handles a message like [`Door::pass`], but in a turn. An implementation must not run foreign
+    /// code or panic.
     ///
     /// # Errors
-    /// The errors of [`Door::pass`].
+    /// Return the message to refuse it, as in [`Door::pass`].
     #[doc(hidden)]
     fn relay(
         &self,
@@ -124,8 +127,8 @@ pub trait Door: Send + Sync + Sized + 'static {
         Err(SendError(message))
     }
 
-    /// Implements [`Address::stop`]: asks the receiver behind the door to stop. Does nothing by
-    /// default.
+    /// Implements [`Address::stop`]: requests that the receiver behind the door stop. Does nothing
+    /// by default.
     fn stop(&self) {}
 
     /// Implements [`Address::is_stopped`]: returns true if the receiver behind the door has
@@ -134,45 +137,46 @@ pub trait Door: Send + Sync + Sized + 'static {
         false
     }
 
-    /// Implements [`Address::watch`]: arranges that `notice` is called when the receiver behind the
-    /// door has ended. Drops `notice` by default.
+    /// Implements [`Address::watch`]: registers `notice`, which is called when the receiver behind
+    /// the door has ended. Drops `notice` by default.
     fn watch(&self, notice: Notice) {
         drop(notice);
     }
 
-    /// Returns the task that this door is an address of, if there is one. All doors that stand for
-    /// one task have equal addresses, with the [`Address::id`] of that task. They must keep the
-    /// task alive, so that no other task gets its id. Returns `None` by default: the door stands
-    /// for itself.
+    /// Returns the task for which this door stands, if there is one. All doors that stand for the
+    /// same task have equal addresses, with the [`Address::id`] of that task. Such a door must keep
+    /// the task alive, so that no other task gets the same id. Returns `None` by default, which
+    /// means that the door stands for itself.
     fn stands_for(&self) -> Option<TaskId> {
         None
     }
 
-    /// Returns the bound of the mailbox behind the door, if there is one. `None` by default.
+    /// Returns the bound of the mailbox behind the door, if there is one. Returns `None` by
+    /// default.
     #[doc(hidden)]
     fn gauged(&self) -> Option<&dyn Gauged<Self::Message>> {
         None
     }
 
-    /// Returns the name under which the door is reported.
+    /// Returns the name of the door for reports.
     fn name() -> &'static str {
         type_name::<Self>()
     }
 }
 
-/// The bound of a mailbox behind a door.
+/// Bound of a mailbox behind a door.
 #[doc(hidden)]
 pub trait Gauged<M> {
-    /// Returns the room in which senders wait for places. `None` if there is always a place.
+    /// Returns the room in which senders wait for places, or `None` if there is always a place.
     fn room(&self) -> Option<&Arc<Room>>;
 
     /// Nudges the task for a sender that waits for a place. Does nothing by default.
     fn nudge(&self) {}
 
-    /// Sends a message into a place of [`Gauged::room`].
+    /// Sends a message that uses a place of [`Gauged::room`].
     ///
     /// # Errors
-    /// Gives the message back if the receiver has stopped.
+    /// Returns the message if the receiver has stopped.
     fn send_in(&self, message: M, place: Place) -> Result<(), SendError<M>>;
 
     /// Returns the maximum number of waiting messages.
@@ -181,11 +185,11 @@ pub trait Gauged<M> {
     /// Returns the number of waiting messages.
     fn waiting(&self) -> usize;
 
-    /// Returns the number of messages that were dropped for lack of room.
+    /// Returns the number of messages that were dropped because the mailbox was full.
     fn dropped(&self) -> u64;
 }
 
-/// A door that is too large for a pool's block, or needs a stricter alignment.
+/// A door that is too large for a block of the pool, or that needs a larger alignment.
 struct Boxed<D>(Box<D>);
 
 impl<D: Door> Door for Boxed<D> {
@@ -224,7 +228,7 @@ impl<D: Door> Door for Boxed<D> {
     }
 }
 
-/// Makes an address of a door. The door is dropped with its last address, and never stops before.
+/// Creates an address of a door. The door is dropped with its last address, and never stops before.
 pub fn door<D: Door>(door: D) -> Address<D::Message> {
     if const { is_boxed::<D>() } {
         return place(Boxed(Box::new(door)));
@@ -245,7 +249,7 @@ fn place<D: Door>(door: D) -> Address<D::Message> {
     })
 }
 
-/// Carries the tables of a door type, as constants.
+/// Type whose constants are the tables of a door type.
 struct Tables<D>(D);
 
 impl<D: Door> Tables<D> {
@@ -274,15 +278,15 @@ impl<D: Door> Tables<D> {
 }
 
 /// # Safety
-/// The cell is a door of type `D`, which is not used again.
+/// The cell is a door of type `D`, and the door is not used again.
 unsafe fn drop_door<D>(cell: CellPtr) {
     // SAFETY: by contract.
     unsafe { task_of::<D>(cell).drop_in_place() };
 }
 
 /// # Safety
-/// The cell is a door of type `D`; `message` points to one for it, which is moved out, and put back
-/// if this is false.
+/// The cell is a door of type `D`. `message` points to a message for it. The message is moved out,
+/// and moved back if this returns false.
 unsafe fn pass_one<D: Door>(cell: CellPtr, message: *mut ()) -> bool {
     let place = message.cast::<D::Message>();
     // SAFETY: by contract; the caller's reference keeps the door alive.
@@ -307,7 +311,7 @@ unsafe fn pass_one<D: Door>(cell: CellPtr, message: *mut ()) -> bool {
 }
 
 /// # Safety
-/// The contract of [`pass_one`]; `worker` points to the [`Worker`] whose turn it is.
+/// As for [`pass_one`]. In addition, `worker` points to the [`Worker`] that runs the current turn.
 unsafe fn relay_one<D: Door>(cell: CellPtr, worker: NonNull<()>, message: *mut ()) -> bool {
     let place = message.cast::<D::Message>();
     // SAFETY: by contract; the caller's reference keeps the door alive.
@@ -329,7 +333,7 @@ unsafe fn relay_one<D: Door>(cell: CellPtr, worker: NonNull<()>, message: *mut (
 }
 
 /// # Safety
-/// The cell is a door of type `D`, and the envelope the caller's, for it.
+/// The cell is a door of type `D`. The caller owns the envelope, which has messages for this door.
 unsafe fn pass_unread<D: Door>(cell: CellPtr, envelope: *mut Envelope) -> u64 {
     let mut refused = 0;
     // SAFETY: by contract.
@@ -344,21 +348,21 @@ unsafe fn pass_unread<D: Door>(cell: CellPtr, envelope: *mut Envelope) -> u64 {
 }
 
 /// # Safety
-/// The cell is a door of type `D`, and the caller holds a reference.
+/// The cell is a door of type `D`, and the caller has a reference to it.
 unsafe fn stop<D: Door>(cell: CellPtr) {
     // SAFETY: by contract.
     unsafe { task_of::<D>(cell).as_ref() }.stop();
 }
 
 /// # Safety
-/// The contract of [`stop`].
+/// As for [`stop`].
 unsafe fn is_stopped<D: Door>(cell: CellPtr) -> bool {
     // SAFETY: by contract.
     unsafe { task_of::<D>(cell).as_ref() }.is_stopped()
 }
 
 /// # Safety
-/// The contract of [`stop`]; `notice` points to a boxed [`Notice`], which is given away.
+/// As for [`stop`]. In addition, `notice` points to a boxed [`Notice`], which this call takes over.
 unsafe fn watch<D: Door>(cell: CellPtr, notice: NonNull<()>) {
     // SAFETY: by contract; the caller gives the box away.
     unsafe {
@@ -368,7 +372,7 @@ unsafe fn watch<D: Door>(cell: CellPtr, notice: NonNull<()>) {
 }
 
 /// # Safety
-/// The contract of [`stop`]; `found` points to an `Option<NonNull<dyn Gauged<D::Message>>>`.
+/// As for [`stop`]. In addition, `found` points to an `Option<NonNull<dyn Gauged<D::Message>>>`.
 unsafe fn gauged<D: Door>(cell: CellPtr, found: NonNull<()>) {
     // SAFETY: by contract.
     unsafe {
@@ -377,11 +381,11 @@ unsafe fn gauged<D: Door>(cell: CellPtr, found: NonNull<()>) {
     }
 }
 
-/// Returns the bound of the mailbox behind a door. It is there as long as the door.
+/// Returns the bound of the mailbox behind a door. It exists as long as the door.
 ///
 /// # Safety
-/// The cell is a door for messages `M`, and the caller holds a reference for as long as the result
-/// is used.
+/// The cell is a door for messages `M`. The caller has a reference to it as long as the result is
+/// used.
 pub(crate) unsafe fn gauged_of<'a, M: 'static>(cell: CellPtr) -> Option<&'a dyn Gauged<M>> {
     cell.check_messages::<M>();
     let table = cell.table().door?;
@@ -394,7 +398,7 @@ pub(crate) unsafe fn gauged_of<'a, M: 'static>(cell: CellPtr) -> Option<&'a dyn 
 }
 
 /// # Safety
-/// The contract of [`stop`].
+/// As for [`stop`].
 unsafe fn identity<D: Door>(cell: CellPtr) -> usize {
     // SAFETY: by contract.
     let door = unsafe { task_of::<D>(cell).as_ref() };
@@ -404,13 +408,14 @@ unsafe fn identity<D: Door>(cell: CellPtr) -> usize {
 thread_values! {
     /// Number of nested doors on this thread.
     static DEPTH: Cell<u32> = Cell::new(0);
-    /// True while messages wait for the outermost door to return.
+    /// True while there are messages in `WAITING`.
     static ANY_WAITS: Cell<bool> = Cell::new(false);
-    /// Messages that wait for the outermost door, on a thread that is no worker.
+    /// Messages that are handled after the outermost door has returned, on a thread that is not a
+    /// worker.
     static WAITING: RefCell<VecDeque<Box<dyn FnOnce()>>> = RefCell::new(VecDeque::new());
 }
 
-/// Counts one more nested door until dropped.
+/// Guard that counts one more nested door.
 struct Deeper;
 
 impl Deeper {
@@ -429,10 +434,10 @@ impl Drop for Deeper {
 /// Sends to a door in a turn.
 ///
 /// # Safety
-/// The contract of [`pass`].
+/// As for [`pass`].
 ///
 /// # Errors
-/// The errors of [`pass`].
+/// Returns the errors of [`pass`].
 #[inline(always)]
 pub(crate) unsafe fn pass_in_turn<M: 'static>(
     worker: &Worker,
@@ -457,10 +462,10 @@ pub(crate) unsafe fn pass_in_turn<M: 'static>(
 /// Sends to a door.
 ///
 /// # Safety
-/// The cell is a door for messages `M`, and the caller holds a reference.
+/// The cell is a door for messages `M`, and the caller has a reference to it.
 ///
 /// # Errors
-/// Gives the message back if the door does.
+/// Returns the message if the door refuses it.
 pub(crate) unsafe fn pass<M: 'static>(cell: CellPtr, message: M) -> Result<(), SendError<M>> {
     cell.check_messages::<M>();
     let depth = DEPTH.get();
@@ -487,7 +492,7 @@ pub(crate) unsafe fn pass<M: 'static>(cell: CellPtr, message: M) -> Result<(), S
     }
 }
 
-/// Defers a message to a door, because the stack is deep.
+/// Defers a message to a door, because there are too many nested doors.
 #[cold]
 fn pass_later<M: 'static>(to: Address<M>, message: M) {
     if let Some(worker) = current::worker() {
@@ -524,7 +529,7 @@ fn pass_waiting() {
     ANY_WAITS.set(false);
 }
 
-/// Restarts the count of nested doors until dropped.
+/// Guard that sets the count of nested doors to 0. Dropping it restores the count.
 struct Lifted(u32);
 
 impl Lifted {
@@ -540,9 +545,9 @@ impl Drop for Lifted {
     }
 }
 
-/// Passes messages to a door in a separate turn. The message comes to the courier as an ordinary
-/// message, and shares its fate: it is undone with the turn that sent it, or becomes a dead letter
-/// if the sponsor ends first.
+/// Task that passes a message to a door in a separate turn. The courier gets the message as an
+/// ordinary message. So it is undone with the turn that sent it, and becomes a dead letter if the
+/// sponsor stops first.
 struct Courier<M>(Address<M>);
 
 impl<M: 'static> Task for Courier<M> {

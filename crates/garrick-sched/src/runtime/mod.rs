@@ -1,15 +1,16 @@
 //! The runtime of cells: addresses, tasks and their turns, workers and sponsors.
 //!
-//! These modules depend on each other: a worker runs tasks, their turns act on the worker, and
-//! dropping an address on any thread may give the worker something to do. Read them in this order:
-//! - `task` and `turn` are the interface that a user of the crate implements;
-//! - `address` is how cells are reached;
-//! - `send` is where a worker's messages go;
-//! - `bounded` adds bounded mailboxes to that, and `purse` keeps the places that a turn has taken;
-//! - `stage` keeps what a turn does before it commits;
-//! - `run` is one activation;
-//! - `worker` is the main loop and its order;
-//! - `sponsor` is the threads, their rest and their end.
+//! These modules depend on each other. A worker runs tasks, turns of tasks use the worker, and
+//! dropping an address on any thread may create work for the worker. Read the modules in this
+//! order:
+//! - `task` and `turn` are the interface for users of the crate.
+//! - `address` has the addresses of cells.
+//! - `send` has the sends of a worker.
+//! - `bounded` adds bounded mailboxes, and `purse` keeps the places that a turn has taken.
+//! - `stage` keeps the effects of a turn before it commits.
+//! - `run` runs one activation.
+//! - `worker` has the main loop and the order of the cells.
+//! - `sponsor` has the threads, and how they rest and stop.
 
 pub(crate) mod shards;
 pub(crate) mod watch;
@@ -36,16 +37,15 @@ pub(crate) mod send;
 
 use crate::pool::{self, Audit};
 
-/// Counts the blocks in use. Spare blocks of running threads other than the caller's count as in
-/// use.
+/// Counts the blocks in use. Includes the spare blocks of other running threads.
 pub fn audit() -> Audit {
     current::flush_spare_blocks();
     pool::blocks_in_use()
 }
 
-/// Counts messages that will never be handled as dead letters of the sponsor that runs the calling
-/// thread. Works in a turn, or in the destructor of a value that holds messages. Does nothing on
-/// other threads.
+/// Counts messages that will never be handled as dead letters. They are counted for the sponsor
+/// that runs the calling thread, in a turn or in the destructor of a value with messages. Does
+/// nothing on other threads.
 pub fn count_dead_letters(count: u64) {
     if let Some(worker) = current::worker() {
         worker.count_dead_letters(count);

@@ -1,12 +1,13 @@
 //! The places in bounded mailboxes that a turn has taken.
 //!
-//! A place is taken by a read-modify-write on a word that all senders share. A turn that sends
-//! several messages to one task takes places ahead, twice as many each time. At its end it gives
-//! back the unused places. It takes at most a quarter of the free places, or one place. So while
-//! the turn lasts, a mailbox may look full to other senders when it is three quarters full.
+//! To take a place costs a read-modify-write of a word that all senders share. So a turn that sends
+//! several messages to one task takes several places at a time, twice as many each time. At the end
+//! of the turn, the unused places are given back. A turn takes at most a quarter of the free places
+//! at a time, but at least one. So during the turn, a mailbox that is three quarters full may look
+//! full to other senders.
 //!
-//! A room is not freed as long as the turn has used a place in it: the message for which the place
-//! was taken keeps the receiver alive.
+//! A room is not freed while the turn has a used place in it. The message that uses the place keeps
+//! the receiver alive.
 
 use std::cell::{Cell, RefCell};
 use std::mem;
@@ -15,36 +16,37 @@ use std::sync::Arc;
 
 use crate::runtime::room::Room;
 
-/// Largest number of places that are taken at once.
+/// Maximum number of places that are taken at a time.
 const PLACES_MAX: usize = 64;
 
-/// Number of rooms of one turn that are searched for a room, newest first.
+/// Maximum number of rooms of a turn that are searched, newest first.
 const ROOMS_SEARCHED: usize = 4;
 
-/// Places of one room.
+/// Places that were taken in one room.
 struct Held {
     room: NonNull<Room>,
-    /// Places taken.
+    /// Number of places taken.
     taken: usize,
-    /// Taken places without a message yet. For the last entry of the list, [`Purse::left`] holds
-    /// this number.
+    /// Number of taken places without a message. For the last entry of the list, this number is in
+    /// [`Purse::left`] instead.
     left: usize,
 }
 
-/// The places that a turn has used. They are kept for the turn when it leaves its seat.
+/// Places that a turn has used. They are kept while the turn is away from its seat.
 pub(crate) struct Used(Vec<Held>);
 
-/// Rooms with the number of places given back, whose waiting senders are still to be woken.
+/// Rooms whose waiting senders must still be woken, with the number of places given back.
 #[derive(Default)]
 struct Freed(Vec<(Arc<Room>, usize)>);
 
-/// The places that a turn has taken.
+/// Places that the current turn has taken.
 pub(crate) struct Purse {
-    /// The room of the last entry, or null.
+    /// Room of the last entry, or null.
     last: Cell<*const Room>,
-    /// Places of the last room without a message yet.
+    /// Number of places of the last room without a message.
     left: Cell<usize>,
-    /// Rooms in use. Each has a place with a message, or for a message about to be sent.
+    /// Rooms in use. In each room, at least one place has a message or is for the message that is
+    /// now sent.
     held: RefCell<Vec<Held>>,
     freed: RefCell<Freed>,
     /// False only if `held` and `freed` are empty.
@@ -80,9 +82,9 @@ impl Purse {
     /// Takes a place for a message. Returns false if there is none.
     ///
     /// # Safety
-    /// The room is made by an `Arc`. If a place was taken, the room stays until the message is
-    /// sent, from where on the message keeps it until the turn is over, or until the place is [put
-    /// back](Self::put_back).
+    /// The room is in an `Arc`. If a place was taken, the room must exist until the message is sent
+    /// or the place is [put back](Self::put_back). The sent message must keep the room alive until
+    /// the turn is over.
     #[inline]
     pub(crate) unsafe fn take(&self, room: &Room) -> bool {
         let left = self.left.get();
@@ -114,10 +116,10 @@ impl Purse {
         false
     }
 
-    /// Counts a place that was taken by other means, as if [`Purse::take`] had taken it.
+    /// Adds a place that was taken in another way, as if [`Purse::take`] had taken it.
     ///
     /// # Safety
-    /// The contract of [`Purse::take`].
+    /// As for [`Purse::take`].
     pub(crate) unsafe fn add(&self, room: &Room) {
         let mut held = self.held.borrow_mut();
         let last = self.turn_to(&mut held, room);
@@ -125,7 +127,7 @@ impl Purse {
         self.left.set(last.left);
     }
 
-    /// Puts a place back whose message is not sent after all.
+    /// Puts a place back because its message is not sent.
     pub(crate) fn put_back(&self, room: &Room) {
         let mut held = self.held.borrow_mut();
         let last = self.turn_to(&mut held, room);
@@ -139,7 +141,7 @@ impl Purse {
         }
     }
 
-    /// Makes that room the last one.
+    /// Makes `room` the last entry.
     fn turn_to<'a>(&self, held: &'a mut Vec<Held>, room: &Room) -> &'a mut Held {
         self.used.set(true);
         self.note_left(held);
@@ -158,7 +160,7 @@ impl Purse {
             .unwrap_or_else(|| unreachable!("pushed or found above"))
     }
 
-    /// Records how many places of the last room are left.
+    /// Stores the number of remaining places of the last room in its entry.
     fn note_left(&self, held: &mut [Held]) {
         if let Some(last) = held.last_mut()
             && !self.last.replace(ptr::null()).is_null()
@@ -173,7 +175,7 @@ impl Purse {
         held.pop();
     }
 
-    /// Gives back the places without a message, after the turn's messages are sent.
+    /// Gives back the places without a message, after the messages of the turn were sent.
     #[inline]
     pub(crate) fn settle(&self) {
         if self.used.get() {
@@ -188,8 +190,8 @@ impl Purse {
         held.clear();
     }
 
-    /// Gives back the places without a message, and returns the used places, for a turn that
-    /// continues elsewhere.
+    /// Gives back the places without a message and returns the used places. Called when the turn
+    /// leaves its seat.
     pub(crate) fn carry(&self) -> Used {
         let mut held = self.held.borrow_mut();
         self.give_left(&mut held);
@@ -212,7 +214,7 @@ impl Purse {
         *self.held.borrow_mut() = used.0;
     }
 
-    /// Gives back all places of an undone turn. The messages that it has sent still exist.
+    /// Gives back all places of a turn that is undone. The messages of the turn must still exist.
     pub(crate) fn undo(&self) {
         let mut held = self.held.borrow_mut();
         self.note_left(&mut held);
@@ -221,7 +223,8 @@ impl Purse {
         }
     }
 
-    /// Checks that no place is held when a turn begins: nothing would keep those rooms alive.
+    /// Checks that there are no places when a turn begins, because no message would keep their
+    /// rooms alive.
     #[inline]
     pub(crate) fn check_settled(&self) {
         debug_assert!(
@@ -230,7 +233,7 @@ impl Purse {
         );
     }
 
-    /// Wakes the senders that wait for the places given back, which is foreign code.
+    /// Wakes senders for the places that were given back. This calls foreign code.
     #[inline]
     pub(crate) fn wake_waiting(&self) {
         if self.used.get() {

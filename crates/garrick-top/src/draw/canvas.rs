@@ -1,4 +1,4 @@
-//! Text on a part of the screen, clipped to that part.
+//! Draws text on a part of the screen, clipped to that part.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -40,7 +40,7 @@ impl<'a> Canvas<'a> {
         }
     }
 
-    /// Writes `text` at the right end of the first line of `area`, and returns the rest of that
+    /// Writes `text` right-aligned into the first line of `area`, and returns the rest of that
     /// line.
     pub(super) fn at_right(&mut self, area: Rect, text: &str, style: Style) -> Rect {
         let columns = u16::try_from(text::width(text))
@@ -60,7 +60,7 @@ impl<'a> Canvas<'a> {
         }
     }
 
-    /// Sets the style of all of `area`.
+    /// Sets the style of the whole `area`.
     pub(super) fn paint(&mut self, area: Rect, style: Style) {
         self.buffer.set_style(area, style);
     }
@@ -70,7 +70,7 @@ impl<'a> Canvas<'a> {
     }
 }
 
-/// Returns line number `index` of `area`. Empty beyond its end.
+/// Returns line number `index` of `area`. Returns an empty area for a line below it.
 pub(super) fn row(area: Rect, index: u16) -> Rect {
     Rect {
         y: area.y.saturating_add(index),

@@ -1,4 +1,4 @@
-//! Details of the row with the cursor.
+//! Draws the details of the selected row.
 
 use garrick_measure::units;
 use ratatui::layout::Rect;
@@ -11,10 +11,10 @@ use crate::state::State;
 use crate::text;
 use crate::values::{Mark, bar, percent};
 
-/// Width of the label of a bar or a line.
+/// Width of the label of a bar or graph.
 const LABEL: u16 = 18;
 
-/// Number of steps of the line of rates. Its widget takes whole numbers.
+/// Number of steps of the graph of rates. Its widget takes whole numbers.
 const STEPS: f32 = 1e6;
 
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, state: &State) {
@@ -38,7 +38,7 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, state: &State) {
     draw_rates(canvas, lines, &detail, &rates, chosen.mark);
 }
 
-/// Returns a line across the screen with a title in it.
+/// Returns a horizontal line with a title in it.
 fn rule(title: &str, columns: usize) -> String {
     let title = text::fit(title, columns.saturating_sub(4));
     let rest = columns.saturating_sub(text::width(&title) + 4);

@@ -1,4 +1,4 @@
-//! Explanation of the keys, in full and in one line.
+//! Draws the explanation of the keys, either in full or in one line.
 
 use ratatui::layout::Rect;
 use ratatui::style::Style;

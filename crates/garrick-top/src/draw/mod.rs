@@ -1,4 +1,4 @@
-//! The screen, drawn from a [`State`].
+//! Draws the screen from a [`State`].
 //!
 //! ```text
 //!   header    the process, its use of the machine, the names of the tables          3 lines
@@ -21,12 +21,12 @@ use crate::state::State;
 use crate::theme::Theme;
 use canvas::Canvas;
 
-/// Smallest width. A smaller terminal shows only that it is too small.
+/// Minimum width. A smaller terminal shows only that it is too small.
 const COLUMNS_MIN: u16 = 60;
-/// Smallest height. A smaller terminal shows only that it is too small.
+/// Minimum height. A smaller terminal shows only that it is too small.
 const LINES_MIN: u16 = 15;
 
-/// Height from which there is room for a taller detail.
+/// Minimum height for a taller detail.
 const LINES_TALL: u16 = 24;
 
 /// Draws `state`, and records in it how many rows fit.

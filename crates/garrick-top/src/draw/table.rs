@@ -1,4 +1,4 @@
-//! Table, with as many columns and rows as fit.
+//! Draws a table with as many columns and rows as fit.
 
 use ratatui::layout::Rect;
 
@@ -8,7 +8,7 @@ use crate::tables::{Column, Row};
 use crate::text;
 use crate::values::Value;
 
-/// Width before the first column: the cursor, the sign of the row's mark, and a blank.
+/// Width before the first column. It contains the cursor, the sign of the row's mark, and a blank.
 const MARGIN: usize = 4;
 
 /// A column that fits.
@@ -95,8 +95,8 @@ fn nothing(state: &State) -> String {
     }
 }
 
-/// Chooses the columns that fit into `room`, the lowest ranks first. The first column takes the
-/// rest of the width.
+/// Chooses the columns that fit into `room`, the lowest ranks first. The first column gets the
+/// remaining width.
 fn choose(columns: &[Column], room: usize) -> Vec<Shown> {
     let mut order: Vec<usize> = (0..columns.len()).collect();
     order.sort_by_key(|index| columns[*index].rank);

@@ -1,5 +1,5 @@
-//! The senders' side of an outlet: a door at which each message gets a place, which it keeps until
-//! it is read.
+//! The senders' side of an outlet: a door that assigns a place to each message. A message keeps its
+//! place until it is read.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl<M: Send + 'static> Front<M> {
         })
     }
 
-    /// Stops the cell.
+    /// Stops the actor behind the door.
     pub(super) fn stop(&self) {
         self.actual.wait().stop();
     }

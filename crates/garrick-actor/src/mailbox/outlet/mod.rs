@@ -1,13 +1,14 @@
-//! Messages from actors as a stream that any future can read.
+//! Outlets: streams of messages from actors, which any future can read.
 //!
 //! ```text
 //!   senders --- Address ---> Outward: a separate cell -----> queue ---> Outlet: a Stream
 //!                 room: capacity    <------------------ place back when read -----------'
 //! ```
 //!
-//! The cell in between makes a send part of the sender's turn. It receives a turn's messages once
-//! the turn has ended well, and never those of a turn that is undone. Places are counted as for any
-//! bounded mailbox. A place is free again when the reader has taken its message.
+//! Messages pass through a separate cell, so that sending to an outlet is an effect of the sender's
+//! turn. The cell receives the messages of a turn when the turn commits. It never receives messages
+//! of a turn that is undone. The capacity is limited as for any bounded mailbox. A place becomes
+//! free when the reader has taken its message.
 
 mod front;
 
@@ -38,17 +39,19 @@ use front::Held;
 
 /// State between the cell and the reader.
 struct Inner<M> {
-    /// Messages that have come, with their places. The cell adds, the reader takes.
+    /// Messages that have arrived, with their places. The cell adds messages, and the reader takes
+    /// them.
     queue: Several<VecDeque<(M, Permit)>>,
-    /// Waker of the reader, for the next message. The reader writes, the cell takes.
+    /// Waker of the reader that waits for the next message. The reader writes it, and the cell
+    /// takes it.
     reader: Option<Waker>,
-    /// True once no more messages will come. The cell writes.
+    /// True once no more messages will arrive. Written by the cell.
     is_over: bool,
-    /// True once there is no reader. The reader writes.
+    /// True once the reader has been dropped. Written by the reader.
     is_closed: bool,
 }
 
-/// The locked state between the cell and the reader. See [`Inner`].
+/// The state that the cell and the reader share.
 struct Channel<M>(Mutex<Inner<M>>);
 
 impl<M> Channel<M> {
@@ -57,7 +60,7 @@ impl<M> Channel<M> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the state that the reader waits for, and wakes the reader.
+    /// Changes the state and wakes the reader.
     fn tell(&self, change: impl FnOnce(&mut Inner<M>)) {
         let mut inner = self.lock();
         change(&mut inner);
@@ -69,7 +72,7 @@ impl<M> Channel<M> {
     }
 }
 
-/// The writing end: how the cell handles a message.
+/// The cell's side of an outlet, which adds each message to the queue.
 struct Outward<M>(Arc<Channel<M>>);
 
 impl<M: Send + 'static> Way<M> for Outward<M> {
@@ -97,7 +100,7 @@ impl<M> Drop for Outward<M> {
     }
 }
 
-/// The actor behind the mailbox. It receives nothing, because all messages go to the reader.
+/// The actor behind the mailbox. It receives no messages, because all messages go to the reader.
 struct Nobody<M>(PhantomData<fn(M)>);
 
 impl<M: Send + 'static> Actor for Nobody<M> {
@@ -112,20 +115,22 @@ impl<M: Send + 'static> Actor for Nobody<M> {
     }
 }
 
-/// Messages sent to an [`Address`], as a [`Stream`]. Created by [`System::stream`]. The stream ends
-/// when no clone of the address is left and every message was read. Dropping it closes the address:
-/// unread messages become dead letters, and later messages are returned to their senders.
+/// A [`Stream`] of the messages that are sent to an [`Address`]. Created by [`System::stream`]. The
+/// stream ends when all clones of the address have been dropped and all messages have been read.
+/// Dropping the outlet closes the address: unread messages become dead letters, and later messages
+/// are returned to their senders.
 pub struct Outlet<M: Send + 'static> {
     channel: Arc<Channel<M>>,
-    /// The senders' side, while there is one.
+    /// The senders' side. The outlet does not keep it alive.
     front: Weak<Front<M>>,
 }
 
 impl<M: Send + 'static> Outlet<M> {
-    /// Waits for the next message. Returns None once there will be no more.
+    /// Waits for the next message. Returns `None` at the end of the stream.
     ///
     /// # Cancel safety
-    /// A dropped future loses no message: a message is taken only when the future is ready.
+    /// This method is cancel safe. A message is removed from the outlet only when the future
+    /// completes.
     pub async fn recv(&mut self) -> Option<M> {
         poll_fn(|context| self.poll_recv(context)).await
     }
@@ -152,7 +157,7 @@ impl<M: Send + 'static> Outlet<M> {
         Poll::Pending
     }
 
-    /// Returns a message that is already there, if any.
+    /// Returns the next message if one is available, without waiting.
     pub fn try_recv(&mut self) -> Option<M> {
         let held = self.channel.lock().queue.pop_front();
         held.map(|(message, _permit)| message)
@@ -257,14 +262,16 @@ impl Handle {
 }
 
 impl System {
-    /// Creates a way out of the actors: any future can read the messages sent to the [`Address`],
-    /// as a [`Stream`]. At most `capacity` messages lie in between. Further senders wait or get
+    /// Creates an [`Address`] and a [`Stream`] of the messages that are sent to this address. Use
+    /// it to send messages from actors to code outside of actors, because any future can read the
+    /// stream. At most `capacity` messages wait in the stream. When it is full, senders wait or get
     /// their messages back, as with [`Mailbox::bounded`](crate::mailbox::Mailbox::bounded) and
-    /// [`OnFull::Wait`](crate::mailbox::OnFull::Wait). A turn's messages come out when the turn has
-    /// ended well.
+    /// [`OnFull::Wait`](crate::mailbox::OnFull::Wait). Messages that are sent during a turn enter
+    /// the stream when the turn commits.
     ///
     /// # Errors
-    /// Fails if the system is shutting down. Only an actor of the system can see this.
+    /// Fails if the system is shutting down. Only code in an actor of this system can observe this
+    /// error.
     ///
     /// # Examples
     /// ```
@@ -297,8 +304,8 @@ impl System {
 }
 
 impl<N: 'static> Context<'_, N> {
-    /// Creates a stream of messages from actors. See [`System::stream`]. If the turn is undone, no
-    /// message can have been sent into it.
+    /// Creates a stream of messages from actors, like [`System::stream`]. If the turn is undone,
+    /// the stream ends without a message.
     pub fn stream<M: Send + 'static>(&self, capacity: NonZero<usize>) -> (Address<M>, Outlet<M>) {
         open(self, capacity).unwrap_or_else(|_| unreachable!("a turn can always make an actor"))
     }

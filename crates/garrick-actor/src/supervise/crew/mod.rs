@@ -1,13 +1,14 @@
-//! A supervisor's children and the plans for them: the order of stops and starts, and nothing else.
+//! The children of a supervisor, and the plans that determine the order in which they are stopped
+//! and started.
 //!
-//! A plan is a set of children that are stopped one after the other, in reverse order of starting,
-//! and then, after a wait, started in order. It advances whenever one of them reports. Plans never
-//! share a child. A failure in the middle of a plan makes a new plan, which takes over the rest of
-//! the old one.
+//! A plan is a set of children that are stopped one after another, in reverse order of starting.
+//! After a wait, the children are started again in order. A plan advances whenever one of its
+//! children reports. A child belongs to at most one plan. If a child fails while its plan is
+//! executed, a new plan takes over the remaining work of the old plan.
 //!
-//! With `n` children, a child's report costs O(log n). A plan costs O(log n) for each child that it
-//! is made for, however many children are in the plans that it takes over. The largest of these
-//! plans stays as it is, and the members of the others join it.
+//! With `n` children, processing the report of a child takes O(log n). Creating a plan takes O(log
+//! n) for each child that it is created for, regardless of the size of the plans that it takes
+//! over. The largest of these plans is reused, and the members of the other plans are moved to it.
 
 mod plan;
 mod slot;
@@ -31,13 +32,13 @@ use crate::quiet::{self, Several};
 
 /// The children of a supervisor, and the plans for them.
 pub(super) struct Crew {
-    /// Children in the order of starting, which is that of their numbers.
+    /// Children in the order of starting, which is the order of their numbers.
     slots: Several<BTreeMap<Id, Slot>>,
-    /// Children by name. Children of one name are in the order of starting.
+    /// Children, sorted by name. Children with the same name are in the order of starting.
     names: BTreeSet<(Arc<str>, Id)>,
     plans: Plans,
-    /// Children to be stopped for good, in the order of the requests. Children that are being
-    /// started wait in their plan instead.
+    /// Children to be stopped for good, in the order of the requests. A child that is being started
+    /// is stored in its plan instead.
     leaving: BTreeMap<Ticket, Id>,
     tickets: Ticket,
     strategy: Strategy,
@@ -83,7 +84,7 @@ impl Crew {
         debug_assert!(before.is_none(), "a number is given once");
     }
 
-    /// Removes a child that has ended for good from the list.
+    /// Removes a child that has stopped for good.
     pub(super) fn remove(&mut self, id: Id) {
         let Some(mut slot) = self.slots.remove(&id) else {
             return;
@@ -111,12 +112,12 @@ impl Crew {
         }
     }
 
-    /// Marks the child for removal once it is stopped.
+    /// Marks the child for removal after it has stopped.
     fn doom(&mut self, id: Id) {
         self.alter(id, |slot| slot.is_doomed = true);
     }
 
-    /// Changes a child, and updates its standing in its plan.
+    /// Changes a child and updates the child's standing in its plan.
     fn alter(&mut self, id: Id, change: impl FnOnce(&mut Slot)) {
         let Some(slot) = self.slots.get_mut(&id) else {
             return;
@@ -135,8 +136,8 @@ impl Crew {
         }
     }
 
-    /// Returns the children that the failure of a child takes down. Dooms those that are not
-    /// restarted.
+    /// Returns the children that must be restarted together with `id`. Marks those that are never
+    /// restarted for removal.
     pub(super) fn affected(&mut self, id: Id) -> Vec<Id> {
         let affected: Vec<Id> = match self.strategy {
             Strategy::OneForOne => vec![id],
@@ -152,14 +153,15 @@ impl Crew {
         affected
     }
 
-    /// Returns true if a failure of the child has no meaning, because it is about to be stopped.
+    /// Returns true if a failure of the child can be ignored because the child is about to be
+    /// stopped.
     pub(super) fn is_to_be_stopped(&self, id: Id) -> bool {
         let key = self.slots.get(&id).and_then(|slot| slot.plan);
         key.is_some_and(|key| self.plans.is_stopping(key))
     }
 
-    /// Returns the plan by which the child is being started, or stopped to be started again.
-    /// Returns `None` if it waits for its restart.
+    /// Returns the plan that starts the child, or that stops the child to start it again
+    /// immediately. Returns `None` if the restart is delayed by a wait.
     fn starting(&self, id: Id) -> Option<Key> {
         let slot = self.slots.get(&id)?;
         let is_down = slot.standing() != Standing::Good;
@@ -172,7 +174,7 @@ impl Crew {
         self.plans.is_starting_any()
     }
 
-    /// Records that the first child of that name is to be stopped for good.
+    /// Records that the first child with this name is to be stopped for good.
     pub(super) fn leave(&mut self, name: &str, reply: Reply<bool>) {
         let id = self.first_of(name);
         let Some((id, slot)) = id.and_then(|id| Some((id, self.slots.get_mut(&id)?))) else {
@@ -182,7 +184,7 @@ impl Crew {
         self.give_ticket(id);
     }
 
-    /// Returns the first child of that name.
+    /// Returns the first child with this name.
     fn first_of(&self, name: &str) -> Option<Id> {
         let (found, id) = self.names.range((Arc::from(name), 0)..).next()?;
         (**found == *name).then_some(*id)
@@ -193,13 +195,13 @@ impl Crew {
         self.leaving.insert(self.tickets, id);
     }
 
-    /// Returns true if there is a child to be stopped for good that was not looked at yet.
+    /// Returns true if [`Crew::take_leaving`] has requests to process.
     pub(super) fn is_leaving_any(&self) -> bool {
         !self.leaving.is_empty()
     }
 
-    /// Takes out the children that can be stopped for good now. The others are looked at again when
-    /// their plans have advanced.
+    /// Removes and returns the children that can be stopped for good now. The other requests are
+    /// processed again when their plans have advanced.
     pub(super) fn take_leaving(&mut self) -> Vec<Id> {
         let mut leaving = Vec::new();
         for (ticket, id) in mem::take(&mut self.leaving) {
@@ -217,8 +219,8 @@ impl Crew {
             .extend(tickets.map(|(id, ticket)| (ticket, id)));
     }
 
-    /// Makes a plan to stop the child for good, and to start the children of interrupted plans if
-    /// `starts`.
+    /// Creates a plan that stops the child for good. If `starts` is true, the plan also starts the
+    /// children of the plans that it takes over.
     pub(super) fn plan_end(&mut self, id: Id, starts: bool) {
         if self.slots.contains_key(&id) {
             self.doom(id);
@@ -226,7 +228,7 @@ impl Crew {
         }
     }
 
-    /// Makes a plan to stop all children for good.
+    /// Creates a plan that stops all children for good.
     pub(super) fn plan_end_of_all(&mut self) {
         let all = self.ids();
         all.iter().for_each(|id| self.doom(*id));
@@ -244,14 +246,15 @@ impl Crew {
         }
     }
 
-    /// Makes every child end at once, without a wait for draining.
+    /// Changes the shutdown of every child to [`Shutdown::Now`].
     pub(super) fn hurry(&mut self) {
         for slot in self.slots.values_mut() {
             slot.policy.shutdown = Shutdown::Now;
         }
     }
 
-    /// Makes a plan for `members`: stop them, wait, and start them again if `starts`.
+    /// Creates a plan that stops `members` and waits for `wait`. If `starts` is true, the plan then
+    /// starts the members again.
     pub(super) fn plan(&mut self, members: &[Id], wait: Duration, starts: bool) {
         let taken = if self.strategy == Strategy::OneForOne {
             members.iter().for_each(|id| self.quit(*id));
@@ -268,7 +271,7 @@ impl Crew {
         }
     }
 
-    /// Plans the start of an added child, behind those before it.
+    /// Plans the start of an added child, after the children that were added before.
     pub(super) fn plan_start(&mut self, id: Id) {
         // Another child need not wait for the restarts of one child.
         let queue = if self.strategy == Strategy::OneForOne {
@@ -284,7 +287,7 @@ impl Crew {
         self.join(key, id);
     }
 
-    /// Puts a child into a plan, unless it is there.
+    /// Adds a child to a plan, unless the child belongs to it already.
     fn join(&mut self, key: Key, id: Id) {
         if let Some(slot) = self.slots.get_mut(&id)
             && slot.plan != Some(key)
@@ -294,7 +297,7 @@ impl Crew {
         }
     }
 
-    /// Takes a child out of its plan.
+    /// Removes a child from its plan.
     fn quit(&mut self, id: Id) {
         if let Some(slot) = self.slots.get_mut(&id)
             && let Some(key) = slot.plan.take()
@@ -304,7 +307,8 @@ impl Crew {
         }
     }
 
-    /// Ends the plans that contain `members`. Returns one of them, with all their unfinished work.
+    /// Removes the plans that contain `members`. Returns one of these plans, which contains the
+    /// unfinished work of all of them.
     fn take_over(&mut self, members: &[Id]) -> Option<(Key, Plan)> {
         let plans_of = members.iter().filter_map(|id| self.slots.get(id)?.plan);
         let keys: BTreeSet<Key> = plans_of.collect();
@@ -327,7 +331,7 @@ impl Crew {
         whole
     }
 
-    /// Moves the members of the smaller plan into the larger one.
+    /// Moves the members of the smaller plan to the larger one.
     fn unite(&mut self, larger: (Key, Plan), smaller: (Key, Plan)) -> (Key, Plan) {
         let ((key, mut larger), (_, mut smaller)) = (larger, smaller);
         for id in smaller.take_members() {
@@ -350,7 +354,7 @@ impl Crew {
         self.plans.is_due(number);
     }
 
-    /// Takes all steps that are possible now.
+    /// Executes all steps that are possible now.
     pub(super) fn go_on(&mut self, turn: &Turn<'_, Note>) {
         for number in self.plans.take_touched() {
             let Some((key, step)) = self.plans.next_step(number) else {
@@ -369,7 +373,7 @@ impl Crew {
         }
     }
 
-    /// Ends a plan that has nothing left to do.
+    /// Removes a plan that has no work left.
     fn end(&mut self, key: Key) {
         if let Some(mut plan) = self.plans.take(key) {
             self.look_at(plan.take_leaving());

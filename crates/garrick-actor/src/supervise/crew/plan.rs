@@ -1,4 +1,4 @@
-//! Plans: sets of children, each to be stopped and started in order, with their next steps at hand.
+//! Plans: sets of children to be stopped and started in order.
 //!
 //! ```text
 //!   plan  Busy { 4 }  Good { 1 2 }  Bad { 3 }  Down { 5 6 }     the standing of each member
@@ -6,8 +6,9 @@
 //!           '- in progress      '- the last is stopped next
 //! ```
 //!
-//! A member that changes moves from one set to another. So the next step of a plan, and the plans
-//! that may take a step, are found in O(log n), however many children and plans there are.
+//! The members of a plan are stored in one set for each standing. When the standing of a member
+//! changes, the member moves to another set. So finding the next step of a plan takes O(log n).
+//! Finding the plans that can execute a step takes O(log n) too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -16,10 +17,11 @@ use std::time::Duration;
 use super::slot::Standing;
 use crate::supervise::note::Id;
 
-/// The identity of a plan for its members. A plan that takes others over keeps its key.
+/// The key of a plan, by which its members refer to it. A plan that takes over other plans keeps
+/// its key.
 pub(super) type Key = u64;
 
-/// The place of a child among the children that wait to be stopped for good.
+/// The position of a request in the order of requests to stop children for good.
 pub(super) type Ticket = u64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,26 +34,26 @@ pub(super) enum Phase {
 /// The next step of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Wait until a member or the clock reports.
+    /// Wait until a member reports or a timer fires.
     None,
     Stop(Id),
     Start(Id),
-    /// Wake the plan of that number after a wait.
+    /// Continue the plan with this number after a wait.
     Wait(u64, Duration),
-    /// End: the plan is over.
+    /// Remove the plan, because it is complete.
     Over,
 }
 
 /// A set of children to be stopped and started in order.
 pub(super) struct Plan {
-    /// Place in the order of plans, which also identifies its timer. Renewed when it takes others
-    /// over.
+    /// Position in the order of plans. The number also identifies the timer of the plan. The plan
+    /// gets a new number when it takes over other plans.
     number: u64,
     phase: Phase,
     wait: Duration,
     /// True if the members are to be started again.
     starts: bool,
-    /// Members by standing, each set in the order of starting.
+    /// One set of members for each standing, in the order of starting.
     members: [BTreeSet<Id>; 4],
     /// Members to be stopped for good as soon as they are no longer being started.
     leaving: BTreeSet<(Id, Ticket)>,
@@ -69,7 +71,7 @@ impl Plan {
         }
     }
 
-    /// Sets the work of the plan from now on.
+    /// Sets the remaining work of the plan.
     pub(super) fn set(&mut self, phase: Phase, wait: Duration, starts: bool) {
         (self.phase, self.wait, self.starts) = (phase, wait, starts);
     }
@@ -82,13 +84,13 @@ impl Plan {
         self.members.iter().map(BTreeSet::len).sum()
     }
 
-    /// Takes all members out, in no particular order.
+    /// Removes and returns all members, in no particular order.
     pub(super) fn take_members(&mut self) -> impl Iterator<Item = Id> + use<> {
         mem::take(&mut self.members).into_iter().flatten()
     }
 
-    /// Takes out the members that are done. A member that is up is where the plan wants it, unless
-    /// the plan still has to stop it.
+    /// Removes and returns the members for which no work remains. These are the members that are
+    /// up, unless the plan still has to stop them.
     pub(super) fn take_done(&mut self) -> BTreeSet<Id> {
         if self.phase != Phase::Starting {
             return BTreeSet::new();
@@ -104,7 +106,8 @@ impl Plan {
         &mut self.members[standing as usize]
     }
 
-    /// Returns true if it starts members, or stops them to start them at once.
+    /// Returns true if the plan starts its members, or stops them to start them immediately
+    /// afterwards.
     fn is_starting(&self) -> bool {
         self.starts
             && match self.phase {
@@ -114,7 +117,7 @@ impl Plan {
             }
     }
 
-    /// Returns true if other children can be started behind its members.
+    /// Returns true if the plan can start other children after its members.
     fn is_open(&self) -> bool {
         self.phase == Phase::Starting && self.starts
     }
@@ -146,13 +149,13 @@ impl Plan {
 #[derive(Default)]
 pub(super) struct Plans {
     by_key: BTreeMap<Key, Plan>,
-    /// Keys by number, which is the order in which the plans take their steps.
+    /// Keys of the plans, sorted by number. The plans execute their steps in this order.
     order: BTreeMap<u64, Key>,
     /// Numbers of the open plans.
     open: BTreeSet<u64>,
     /// Number of plans that are starting.
     starting: usize,
-    /// Numbers of the plans that may have a step to take.
+    /// Numbers of the plans that may have a step to execute.
     touched: BTreeSet<u64>,
     made: u64,
 }
@@ -191,13 +194,14 @@ impl Plans {
         (self.by_key.len() == 1 && plan.len() == len).then_some(key)
     }
 
-    /// Returns a number that no plan has had.
+    /// Returns a new number. Numbers are never reused.
     fn next_number(&mut self) -> u64 {
         self.made += 1;
         self.made
     }
 
-    /// Puts a plan behind all others. The plan is new, or was taken out under that key.
+    /// Adds a plan after all others. `key` is the previous key of the plan, or `None` for a new
+    /// plan.
     pub(super) fn push(&mut self, key: Option<Key>, mut plan: Plan) -> Key {
         plan.number = self.next_number();
         let key = key.unwrap_or(plan.number);
@@ -205,7 +209,7 @@ impl Plans {
         key
     }
 
-    /// Puts a plan back in its place.
+    /// Puts a plan back at its position in the order.
     fn put(&mut self, key: Key, plan: Plan) {
         self.order.insert(plan.number, key);
         if plan.is_open() {
@@ -233,7 +237,8 @@ impl Plans {
         }
     }
 
-    /// Records that a child's standing has changed. Returns its tickets, which are to be looked at.
+    /// Records that the standing of a child has changed. Removes and returns the tickets of the
+    /// child, which the caller must process again.
     pub(super) fn moved(
         &mut self,
         key: Key,
@@ -250,7 +255,8 @@ impl Plans {
         tickets_of(plan, id)
     }
 
-    /// Removes a child from the plan, which is over if the child was the last. Returns its tickets.
+    /// Removes a child from the plan. Removes the plan if it has no other members. Returns the
+    /// tickets of the child.
     pub(super) fn quit(&mut self, key: Key, id: Id, standing: Standing) -> BTreeSet<(Id, Ticket)> {
         let Some(plan) = self.by_key.get_mut(&key) else {
             return BTreeSet::new();
@@ -264,14 +270,14 @@ impl Plans {
         tickets
     }
 
-    /// Records that a child is to be stopped for good when the plan has started it.
+    /// Records that a child is to be stopped for good after the plan has started it.
     pub(super) fn park(&mut self, key: Key, id: Id, ticket: Ticket) {
         if let Some(plan) = self.by_key.get_mut(&key) {
             plan.leaving.insert((id, ticket));
         }
     }
 
-    /// Records that the wait of the plan of that number is over.
+    /// Records that the wait of the plan with this number is over.
     pub(super) fn is_due(&mut self, number: u64) {
         let Some(&key) = self.order.get(&number) else {
             return;
@@ -282,12 +288,12 @@ impl Plans {
         }
     }
 
-    /// Takes the numbers of the plans that may have a step to take, in order.
+    /// Takes the numbers of the plans that may have a step to execute, in order.
     pub(super) fn take_touched(&mut self) -> BTreeSet<u64> {
         mem::take(&mut self.touched)
     }
 
-    /// Returns the next step of the plan of that number, and its key.
+    /// Returns the key and the next step of the plan with this number.
     pub(super) fn next_step(&mut self, number: u64) -> Option<(Key, Step)> {
         let &key = self.order.get(&number)?;
         let mut plan = self.take(key)?;

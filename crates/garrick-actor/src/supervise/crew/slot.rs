@@ -1,4 +1,4 @@
-//! A child's place in the order, and its standing.
+//! A child in the crew of its supervisor, and the child's standing.
 
 use std::time::Duration;
 
@@ -14,37 +14,38 @@ use crate::supervise::policy::{Decision, Policy, Shutdown};
 /// The standing of a child in its plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// The child is being started or stopped. The plan waits for that.
+    /// The child is being started or stopped. The plan waits until this is done.
     Busy,
-    /// The child is up, and stays.
+    /// The child is up and is not marked for removal.
     Good,
-    /// The child has failed, or is to be removed: a stop has something to do.
+    /// The child has failed or is marked for removal. The plan must stop it.
     Bad,
-    /// The child is down, and stays.
+    /// The child is down and is not marked for removal.
     Down,
 }
 
-/// A child, as its supervisor's crew keeps it.
+/// A child in the crew of its supervisor.
 pub(in crate::supervise) struct Slot {
     pub(in crate::supervise) id: Id,
     pub(in crate::supervise) policy: Policy,
     pub(in crate::supervise) member: Box<dyn Member>,
-    /// Written only by the crew, like `is_doomed`, because plans know the child's standing.
+    /// State of the child. Only the crew writes this field and `is_doomed`, because it must also
+    /// update the child's standing in its plan.
     pub(super) state: ChildState,
-    /// True if the child is to be removed once it is stopped.
+    /// True if the child is to be removed after it has stopped.
     pub(super) is_doomed: bool,
-    /// Plan of the child. Written only by the crew.
+    /// Plan of the child. Only the crew writes it.
     pub(super) plan: Option<Key>,
-    /// True once the child has been asked to end for good.
+    /// True once the child has been asked to stop for good.
     pub(in crate::supervise) is_ending: bool,
-    /// Number of actors created, as its seat counts them.
+    /// Number of actors created so far. The seat of the child counts them in the same way.
     pub(in crate::supervise) incarnation: u32,
-    /// Number of restarts since it was up for long enough.
+    /// Number of consecutive restarts. Reset when the child has been up for long enough.
     streak: u32,
-    /// Time since when it has been up. `None` if it has failed since.
+    /// Time at which the child came up. `None` if the child has failed since then.
     pub(in crate::supervise) up_since: Option<Nanos>,
-    /// Timer that fires when the time for ending by itself is over. Cancelled when the child has
-    /// ended.
+    /// Timer that fires when the time limit for draining has passed. Cancelled when the child has
+    /// stopped.
     pub(super) overdue: Option<Timer>,
     /// Replies to send when the child is removed.
     pub(super) waiters: Vec<Reply<bool>>,
@@ -103,7 +104,7 @@ impl Slot {
         }
     }
 
-    /// Asks the child to end for good.
+    /// Asks the child to stop for good.
     pub(super) fn end(&mut self, turn: &Turn<'_, Note>) {
         self.is_ending = true;
         if self.state != ChildState::Up {

@@ -1,4 +1,5 @@
-//! Random events, applied to a crew and to a simple model that searches plain lists of plans.
+//! Random tests. The same events are applied to a crew and to a simple model that searches lists of
+//! plans.
 
 use std::collections::BTreeSet;
 
@@ -24,21 +25,21 @@ impl Member for Nobody {
     }
 }
 
-/// A random event. Numbers choose among the existing children.
+/// A random event. A `usize` selects one of the existing children.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Add,
-    /// A child fails, and is to be restarted after this many milliseconds.
+    /// A child fails and is to be restarted after this number of milliseconds.
     Fail(usize, u64),
-    /// A child is to be stopped for good. The flag is true if interrupted plans continue.
+    /// A child is to be stopped for good. If the flag is true, interrupted plans continue.
     Doom(usize, bool),
-    /// The first child of a name is to be stopped for good once it is up.
+    /// The first child with a name is to be stopped for good once it is up.
     Leave(usize),
-    /// A child reports that its start or stop is done.
+    /// A child reports that it has started or stopped.
     Report(usize),
-    /// A child that is being started fails instead.
+    /// A child fails while it is being started.
     FailBusy(usize, u64),
-    /// A child ends by itself.
+    /// A child stops by itself.
     Gone(usize),
     Due(usize),
     StopAll,
@@ -89,7 +90,7 @@ impl PlainPlan {
     }
 }
 
-/// A model of a crew that searches everything.
+/// A model of a crew, which uses linear searches.
 struct Plain {
     strategy: Strategy,
     children: Vec<Child>,
@@ -233,11 +234,11 @@ impl Plain {
     }
 }
 
-/// The crew and the model, which get the same events.
+/// A crew and its model, which receive the same events.
 struct Pair {
     crew: Crew,
     plain: Plain,
-    /// Numbers of the waits that are not over, as each of the two knows them.
+    /// Pending waits, with the number of the plan in the crew and in the model.
     waits: Vec<(u64, u64)>,
     added: Id,
 }
@@ -263,7 +264,7 @@ impl Pair {
         }
     }
 
-    /// Returns one of the children for which `is` holds.
+    /// Returns one of the children for which `is` returns true.
     fn one(&self, at: usize, is: impl Fn(&Child) -> bool) -> Option<Id> {
         let children: Vec<_> = self
             .plain

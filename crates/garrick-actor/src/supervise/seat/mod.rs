@@ -1,9 +1,11 @@
-//! The seat of a supervised actor: one permanent cell, in which one actor after the other sits.
+//! The seat of a supervised actor: a permanent cell that contains one incarnation of the actor
+//! after another.
 //!
-//! Addresses name the cell, which is the [`Front`]. It creates, runs and drops the actors, each in
-//! a separate turn. While no actor may run, it holds messages back, in order. Its supervisor gives
-//! it [`Orders`], and receives reports of the results. No other thread touches its state, so a
-//! message takes no lock: the front checks its state and one flag, and runs the actor.
+//! Addresses of the child refer to this cell, which contains the [`Front`]. The front creates, runs
+//! and drops the actors, each in a separate turn. While no actor may run, the front holds messages
+//! back, in order. The supervisor sends [`Orders`] to the front, and the front reports the results.
+//! Only the front accesses its state, so handling a message takes no lock. The front checks its
+//! state and one flag, and then runs the actor.
 //!
 //! ```text
 //!   Address --message--> front: open, and no order? -- yes --> [ actor ]
@@ -12,7 +14,7 @@
 //!   supervisor --order, nudge--> front        front --report--> supervisor
 //! ```
 //!
-//! `README.md` has the vocabulary and the table of transitions.
+//! `README.md` explains the vocabulary and contains the table of transitions.
 
 mod state;
 
@@ -32,23 +34,23 @@ use crate::model::next::Next;
 use crate::model::outcome::Outcome;
 use crate::quiet::Several;
 
-/// Creates one actor after the other.
+/// A function that creates the incarnations of an actor.
 type Factory<A> = Box<dyn Fn() -> A + Send>;
 
-/// The state of a front that is needed when something happens to its actor, and not for each
-/// message.
+/// The part of a front's state that is not needed for each message.
 struct Care<A: Actor> {
     factory: Factory<A>,
     line: Line,
-    /// Number of actors created so far, as the supervisor counts them.
+    /// Number of actors created so far. The supervisor counts them in the same way.
     incarnation: u32,
-    /// True once the supervisor wants it to end behind the messages sent before.
+    /// True once the supervisor has ordered the child to stop after the messages that were sent
+    /// before.
     is_ending: bool,
-    /// Messages that came while the seat was not open, oldest first.
+    /// Messages that arrived while the seat was not open, oldest first.
     held: Several<VecDeque<A::Msg>>,
 }
 
-/// The cell that addresses name.
+/// The task in the permanent cell of a child.
 pub(super) struct Front<A: Actor> {
     seat: Seat<A>,
     orders: Arc<Orders<Job>>,
@@ -71,8 +73,8 @@ impl<A: Actor> Front<A> {
         }
     }
 
-    /// Handles a message that the actor cannot have at once, because the seat is not open or an
-    /// order comes first.
+    /// Handles a message that cannot be passed to the actor now, because the seat is not open or an
+    /// order must be executed first.
     #[cold]
     #[inline(never)]
     fn put_off(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
@@ -149,9 +151,9 @@ impl<A: Actor> Front<A> {
         self.leave(next, turn)
     }
 
-    /// Runs the actor on the oldest held message. Opens the seat if no message is held. If one is,
-    /// the next held message is left to another turn. If `nudges`, the front nudges itself to get
-    /// that turn.
+    /// Runs the actor on the oldest held message, or opens the seat if no message is held. Only one
+    /// message is handled in each turn. If `nudges` is true, the front nudges itself to get another
+    /// turn.
     fn drain(&mut self, turn: &Turn<'_, A::Msg>, nudges: bool) -> Flow {
         let Seat::Draining(actor) = &mut self.seat else {
             return Flow::Continue;
@@ -177,8 +179,8 @@ impl<A: Actor> Front<A> {
         self.leave(next, turn)
     }
 
-    /// Finishes a turn of the actor, and reports to the supervisor if needed. Returns the flow for
-    /// the cell's turn.
+    /// Completes a turn of the actor and reports to the supervisor if necessary. Returns the flow
+    /// for the turn of the front.
     fn leave(&mut self, next: Next, turn: &Turn<'_, A::Msg>) -> Flow {
         let line = &self.care.line;
         match next {
@@ -216,7 +218,7 @@ impl<A: Actor> Front<A> {
         self.halted(turn)
     }
 
-    /// Records and reports that the actor is dropped.
+    /// Records and reports that the actor has been dropped.
     fn halted(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
         self.seat.empty();
         self.care.line.report(turn, Report::Down);
@@ -234,7 +236,7 @@ impl<A: Actor> Front<A> {
 }
 
 impl<A: Actor> Care<A> {
-    /// Drops held messages as dead letters.
+    /// Drops the held messages and counts them as dead letters.
     fn drop_held(&mut self) {
         count_dead_letters(self.held.len() as u64);
         drop(std::mem::take(&mut self.held));

@@ -1,28 +1,29 @@
-//! The state of a supervised actor's seat. See the table in `README.md`.
+//! The state of a supervised actor's seat. The table in `README.md` lists the states.
 
 use std::mem;
 
 /// The state of a seat.
 pub(super) enum Seat<A> {
-    /// There is no actor: none was created yet, or the last one was dropped. Messages are held.
+    /// There is no actor, because none has been created yet or the last one was dropped. Messages
+    /// are held.
     Empty,
     /// The actor's destructor runs. Messages are held.
     Emptying,
-    /// There is an actor, which has not started yet or has failed. It handles nothing until its
-    /// supervisor has decided. Messages are held.
+    /// The actor has not started yet, or has failed. It handles no message until its supervisor has
+    /// decided. Messages are held.
     Suspended(A),
-    /// The actor has started, and its supervisor is about to be notified. Messages are held.
+    /// The actor has started, and waits for the order to handle messages. Messages are held.
     Started(A),
-    /// The actor handles the held messages. New messages are held behind them.
+    /// The actor handles the held messages. New messages are held after them.
     Draining(A),
-    /// The actor handles new messages. Nothing is held.
+    /// The actor handles new messages. No message is held.
     Open(A),
-    /// The child has ended for good.
+    /// The child has stopped for good.
     Over,
 }
 
 impl<A> Seat<A> {
-    /// Seats the next actor, which is to start.
+    /// Puts a new actor, which has not started yet, into the seat.
     pub(super) fn fill(&mut self, actor: A) -> &mut A {
         debug_assert!(matches!(self, Self::Empty), "one actor at a time");
         *self = Self::Suspended(actor);
@@ -32,7 +33,7 @@ impl<A> Seat<A> {
         }
     }
 
-    /// Suspends the actor, if there is one, until its supervisor decides.
+    /// Suspends the actor until its supervisor has decided. Has no effect if there is no actor.
     pub(super) fn suspend(&mut self) {
         *self = match mem::replace(self, Self::Empty) {
             Self::Started(actor) | Self::Draining(actor) | Self::Open(actor) => {
@@ -50,7 +51,7 @@ impl<A> Seat<A> {
         };
     }
 
-    /// Makes a suspended actor handle the held messages, if there is one.
+    /// Lets a suspended actor handle the held messages. Has no effect in any other state.
     pub(super) fn resume(&mut self) {
         *self = match mem::replace(self, Self::Empty) {
             Self::Suspended(actor) => Self::Draining(actor),
@@ -58,7 +59,7 @@ impl<A> Seat<A> {
         };
     }
 
-    /// Makes the actor handle the held messages, if it is up.
+    /// Lets an actor that has started handle the held messages. Has no effect in any other state.
     pub(super) fn drain(&mut self) {
         *self = match mem::replace(self, Self::Empty) {
             Self::Started(actor) | Self::Open(actor) => Self::Draining(actor),
@@ -66,7 +67,7 @@ impl<A> Seat<A> {
         };
     }
 
-    /// Opens the seat for new messages, now that nothing is held.
+    /// Opens the seat for new messages. No message may be held.
     pub(super) fn open(&mut self) {
         *self = match mem::replace(self, Self::Empty) {
             Self::Draining(actor) => Self::Open(actor),
@@ -74,7 +75,8 @@ impl<A> Seat<A> {
         };
     }
 
-    /// Takes the actor out, to drop it. Call [`Seat::empty`] when that is done.
+    /// Takes the actor out of the seat, so that it can be dropped. The caller must call
+    /// [`Seat::empty`] after it has dropped the actor.
     pub(super) fn take(&mut self) -> Option<A> {
         let (actor, after) = match mem::replace(self, Self::Empty) {
             Self::Suspended(actor)
@@ -88,7 +90,7 @@ impl<A> Seat<A> {
         actor
     }
 
-    /// Records that the destructor has finished.
+    /// Records that the actor has been dropped.
     pub(super) fn empty(&mut self) {
         debug_assert!(
             matches!(self, Self::Emptying | Self::Over),
@@ -99,7 +101,7 @@ impl<A> Seat<A> {
         }
     }
 
-    /// Ends the child for good. Returns the actor, to be dropped.
+    /// Stops the child for good. Returns the actor, which the caller must drop.
     pub(super) fn end(&mut self) -> Option<A> {
         let actor = self.take();
         *self = Self::Over;

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 /// Work of one leaf.
 pub(crate) trait Load: Copy + Send + 'static {
-    /// Does the work.
+    /// Performs the work.
     fn bear(self);
 }
 
@@ -12,11 +12,11 @@ pub(crate) trait Load: Copy + Send + 'static {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Nothing;
 
-/// A load of random numbers, by their count.
+/// A load that draws this number of random numbers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Randoms(pub(crate) u32);
 
-/// A load of complementary error functions of random numbers, by their count.
+/// A load that computes this number of complementary error functions of random numbers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Erfc(pub(crate) u32);
 
@@ -40,8 +40,8 @@ impl Load for Erfc {
     }
 }
 
-/// Returns numbers from 0 to 1, the same for every leaf: the high bits of Steele's and Vigna's
-/// SplitMix64.
+/// Returns numbers from 0 to 1, the same for every leaf. They are the high bits of SplitMix64 by
+/// Steele and Vigna.
 fn randoms(count: u32) -> impl Iterator<Item = f64> {
     let mut state: u64 = black_box(0x9E37_79B9);
     (0..count).map(move |_| {

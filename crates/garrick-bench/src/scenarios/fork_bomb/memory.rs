@@ -10,7 +10,7 @@ use crate::scenarios::child;
 /// Hidden subcommand of the child process.
 pub(crate) const CHILD: &str = "measure-fork-bomb";
 
-/// Runs [`in_this_process`] in a fresh process.
+/// Runs [`in_this_process`] in a new process.
 pub(crate) fn in_child(depth: u32) -> Result<Measured> {
     child::measured(CHILD, &[depth.into()])
 }

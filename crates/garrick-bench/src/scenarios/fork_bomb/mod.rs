@@ -1,10 +1,10 @@
 //! The fork bomb: a binary tree of actors that grows, and reports back to its root.
 //!
-//! This is the pattern of the TActors benchmark, step for step. An inner actor creates its left
-//! child and sends to it, creates its right child and sends to it, then becomes an actor that waits
-//! for two answers, then one that waits for one answer. That is 2 creates, 2 sends and a become, a
-//! become at the first answer, and one send to its customer at the second. A leaf sends to its
-//! customer at once.
+//! This is the pattern of the TActors benchmark, step by step. An inner actor creates its left
+//! child and sends to it. Then it creates its right child and sends to that child. Then it becomes
+//! an actor that waits for two answers, and later one that waits for one answer. In total there are
+//! 2 creates, 2 sends and a become, a become for the first answer, and one send to its customer for
+//! the second answer. A leaf sends to its customer at once.
 //!
 //! ```text
 //!                   root                         depth n: 2^n - 1 inner actors, 2^n leaves
@@ -79,9 +79,9 @@ pub(crate) fn at(effort: &Effort, point: &Point) -> Vec<Contender> {
         .collect()
 }
 
-/// Fewest nodes that are grown in one measurement, in as many trees as that takes. With fewer, the
-/// operating system would lag in counting the CPU time of other threads, which it does every few
-/// milliseconds.
+/// Minimum number of nodes that are grown in one measurement, in one or several trees. The
+/// operating system updates the CPU time of other threads only every few milliseconds, so fewer
+/// nodes could not be measured accurately.
 const NODES_MIN: u64 = 1 << 17;
 
 /// Trees to grow.
@@ -89,7 +89,7 @@ const NODES_MIN: u64 = 1 << 17;
 pub(crate) struct Wood<L> {
     /// Depth of each tree.
     depth: u32,
-    /// Number of trees, grown one after the other.
+    /// Number of trees, which are grown one after another.
     trees: u64,
     /// Work of each leaf.
     load: L,
@@ -126,7 +126,7 @@ impl<L: Load> Wood<L> {
         self.trees << self.depth
     }
 
-    /// Grows the trees as actors, on this thread or on this many workers.
+    /// Grows the trees as actors, on this thread or on the given number of workers.
     pub(crate) fn by_actors(self, workers: usize) -> Result<Measured> {
         match workers {
             1 => one_worker(self),
@@ -134,12 +134,12 @@ impl<L: Load> Wood<L> {
         }
     }
 
-    /// Grows the trees as two calls for each inner node.
+    /// Grows the trees with two calls for each inner node.
     pub(crate) fn by_recursion(self) -> Measured {
         plain::recursion(self)
     }
 
-    /// Grows the trees as a boxed closure for each inner node.
+    /// Grows the trees with a boxed closure for each inner node.
     pub(crate) fn by_continuations(self) -> Measured {
         plain::continuations(self)
     }
@@ -152,20 +152,20 @@ fn nodes(depth: u32) -> u64 {
 
 /// Behavior that an actor of the tree has become.
 enum Tree<L> {
-    /// Waits for the message to grow.
+    /// Waits for the message that makes it grow.
     Seed,
     /// Waits for any two messages, and then sends to its customer.
     Two(Address<Message<L>>),
     /// Waits for any message, and then sends to its customer.
     One(Address<Message<L>>),
-    /// Sent to its customer, and is done.
+    /// Has sent to its customer, and is done.
     Done,
 }
 
 /// Messages of an actor of the tree.
 enum Message<L> {
-    /// Asks the actor to grow this deep, or to bear the load at depth 0, and then to report to the
-    /// customer.
+    /// Requests the actor to grow to this depth, or to perform the load if the depth is 0.
+    /// Afterwards it reports to the customer.
     Grow(Address<Message<L>>, u32, L),
     /// Reports that a child is done.
     Any,
@@ -204,18 +204,19 @@ impl<L: Load> Actor for Tree<L> {
     }
 }
 
-/// The customer of all roots: each message is a complete tree, and the first one is the start.
+/// The customer of all roots. The first message starts it, and each further message reports a
+/// complete tree.
 struct Planter<L> {
     wood: Wood<L>,
-    /// Trees to plant.
+    /// Number of trees still to be grown.
     left: u64,
-    /// Channel that reports the last tree.
+    /// Channel that is notified of the last tree.
     done: mpsc::Sender<()>,
 }
 
 impl<L: Load> Planter<L> {
-    /// Creates a planter that has not planted yet. Returns it with the channel that reports the
-    /// last tree.
+    /// Creates a planter that has not been started yet. Returns it with the channel that is
+    /// notified of the last tree.
     fn new(wood: Wood<L>) -> (Self, mpsc::Receiver<()>) {
         let (done, waiting) = mpsc::channel();
         let left = wood.trees;
@@ -293,7 +294,7 @@ mod tests {
         assert_eq!(Wood::bare(24).nodes(), 33_554_431);
     }
 
-    /// Counts the leaves that bear their load.
+    /// Counts the leaves that perform their load.
     #[test]
     fn every_leaf_bears_the_load_once() {
         use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -1,4 +1,4 @@
-//! The tree of the fork bomb without actors: as plain calls, and as continuations in boxes.
+//! The tree of the fork bomb without actors: as plain calls, and as boxed continuations.
 
 use std::cell::Cell;
 use std::hint::black_box;
@@ -20,7 +20,8 @@ pub(super) fn recursion<L: Load>(wood: Wood<L>) -> Measured {
     measured
 }
 
-/// Recurses. Not inlined into itself: that would make fewer calls than there are nodes.
+/// Recurses. The function is not inlined into itself, since there would be fewer calls than nodes
+/// then.
 #[inline(never)]
 fn recurse<L: Load>(seen: &Cell<u64>, depth: u32, load: L) {
     seen.set(seen.get() + 1);
@@ -31,13 +32,12 @@ fn recurse<L: Load>(seen: &Cell<u64>, depth: u32, load: L) {
     recurse(seen, depth - 1, load);
 }
 
-/// The rest of the work. A call does a part of it and returns the remaining work.
+/// The rest of the work. A call performs a part of it and returns the remaining work.
 struct Continuation(Box<dyn FnOnce() -> Option<Continuation>>);
 
 /// Creates a boxed closure for each inner node. It is called when the node's left half is complete,
-/// and then grows the right half. Continuations are returned to this loop and do not call one
-/// another: Rust guarantees no tail calls, and a chain of two million frames would overflow the
-/// stack.
+/// and then grows the right half. Continuations return to this loop instead of calling one another.
+/// Rust guarantees no tail calls, so a chain of two million calls would overflow the stack.
 pub(super) fn continuations<L: Load>(wood: Wood<L>) -> Measured {
     let seen = Rc::new(Cell::new(0));
     let watch = Stopwatch::start(Clock::Thread);

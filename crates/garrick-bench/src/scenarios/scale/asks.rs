@@ -1,4 +1,4 @@
-//! Many questions of one actor.
+//! Many questions to one actor.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     answered.chain(late).collect()
 }
 
-/// Keeps questions until it has all of them. Then it answers them, or never does.
+/// Keeps questions until it has received all of them. Then it answers them, or never answers.
 struct Asked {
     questions: Vec<Reply<()>>,
     size: usize,
@@ -59,7 +59,7 @@ struct Asker {
     over: Tally,
 }
 
-/// Questions that are asked in one turn.
+/// Number of questions that are asked in one turn.
 const LITTER: u64 = 256;
 
 impl Actor for Asker {

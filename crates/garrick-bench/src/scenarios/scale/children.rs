@@ -36,7 +36,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     rows
 }
 
-/// An actor that fails at every message.
+/// An actor that fails for every message.
 struct Failing;
 
 impl Actor for Failing {

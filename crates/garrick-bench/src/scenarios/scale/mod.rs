@@ -1,5 +1,5 @@
-//! Tests for quadratic growth: the same work at several sizes, where each operation is to cost the
-//! same.
+//! Tests for quadratic growth. The same work is measured at several sizes, and each operation
+//! should cost the same at each size.
 
 mod asks;
 mod children;
@@ -18,10 +18,10 @@ pub(super) use self::names::{ROUTEES, SERVICES, SUBSCRIBERS};
 pub(super) use self::timers::TIMERS;
 pub(super) use self::watchers::WATCHERS;
 
-/// Largest size in a quick run.
+/// Maximum size in a quick run.
 const QUICK_MAX: u64 = 10_000;
 
-/// Creates contenders of these sizes. Each passes its size to `measure`.
+/// Creates one contender for each size. Each passes its size to `measure`.
 fn sized(
     effort: &Effort,
     sizes: &[u64],

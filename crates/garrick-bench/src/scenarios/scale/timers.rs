@@ -31,7 +31,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 
 enum Msg {
     Start(u64, Duration),
-    /// Reports that a timer has fired. Its content is counted when it is dropped, also if the timer
+    /// Reports that a timer has fired. The content is counted when it is dropped, even if the timer
     /// is cancelled.
     Rung {
         _bell: Counted,
@@ -42,7 +42,7 @@ enum Msg {
 /// Starts timers for itself.
 struct Sleeper(Tally);
 
-/// Timers that are started in one turn.
+/// Number of timers that are started in one turn.
 const LITTER: u64 = 256;
 
 impl Actor for Sleeper {

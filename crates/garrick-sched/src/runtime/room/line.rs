@@ -1,7 +1,7 @@
-//! The line of senders that wait for a place.
+//! The queue of senders that wait for a place.
 //!
-//! Wakers are cloned, called and dropped outside the lock, because all three operations are foreign
-//! code.
+//! Wakers are cloned, called and dropped outside of the lock, because all three operations are
+//! foreign code.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -19,18 +19,18 @@ use garrick_core::prim::{
 use crate::quiet;
 use crate::runtime::current::Entered;
 
-/// The waiting senders, woken in the order of arrival.
+/// Queue of waiting senders, which are woken in the order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// Length of the line. Written under its lock, read by threads that give places back.
+    /// Length of the queue. Written under the lock, read by threads that give places back.
     waiting: AtomicUsize,
     queue: Mutex<Queue>,
 }
 
-/// The waiting senders, by the number of their ticket.
+/// Waiting senders, by the number of their ticket.
 #[derive(Debug, Default)]
 struct Queue {
-    /// Counted by an `Arc`, because cloning a waker is foreign code.
+    /// Wakers. Each is in an `Arc`, because cloning a waker is foreign code.
     wakers: BTreeMap<u64, Arc<Waker>>,
     next: u64,
 }
@@ -41,7 +41,7 @@ impl Line {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a waker at the end of the line.
+    /// Adds a waker to the end of the queue.
     pub(super) fn stand(&self, waker: Waker) -> Ticket<'_> {
         let waker = Arc::new(waker);
         let mut queue = self.lock();
@@ -54,28 +54,28 @@ impl Line {
         Ticket { line: self, number }
     }
 
-    /// Records the length of the line, under the lock.
+    /// Records the length of the queue, under the lock.
     fn note_waiting(&self, queue: &Queue) {
         // SeqCst: against the load in `any_after_write`, see the module above.
         self.waiting.store(queue.wakers.len(), SeqCst);
     }
 
-    /// Returns true if a sender waits. The caller has just freed a place by a sequentially
-    /// consistent write.
+    /// Returns true if a sender waits. The caller must have freed a place by a sequentially
+    /// consistent write just before.
     pub(super) fn any_after_write(&self) -> bool {
         prim::fence_for_loom();
         // SeqCst: against the store in `note_waiting`, see the module above.
         self.waiting.load(SeqCst) > 0
     }
 
-    /// Returns true if a sender seems to wait.
+    /// Returns true if a sender probably waits.
     #[inline]
     pub(super) fn any(&self) -> bool {
         // Relaxed: a sender that is missed here nudges, see the module above.
         self.waiting.load(Relaxed) > 0
     }
 
-    /// Removes the first sender from the line and wakes it.
+    /// Removes the first sender from the queue and wakes it.
     #[cold]
     #[inline(never)]
     pub(super) fn wake_first(&self) {
@@ -90,7 +90,7 @@ impl Line {
         }
     }
 
-    /// Removes all senders from the line and wakes them.
+    /// Removes all senders from the queue and wakes them.
     pub(super) fn wake_all(&self) {
         let all = {
             let mut queue = self.lock();
@@ -114,7 +114,8 @@ fn wake(waker: Arc<Waker>) {
     quiet::drop(waker);
 }
 
-/// A sender's place in the line. Dropping it leaves the line, and passes on an unused wake.
+/// Position of a sender in the queue. Dropping it removes the sender from the queue. If the sender
+/// was already woken, the drop wakes the next sender instead.
 #[derive(Debug)]
 pub(super) struct Ticket<'a> {
     line: &'a Line,
@@ -127,7 +128,7 @@ impl Ticket<'_> {
         self.line.lock().wakers.contains_key(&self.number)
     }
 
-    /// Returns true if the ticket is still in the line. If so, `waker` is called from now on.
+    /// Returns true if the ticket is still in the queue. If so, `waker` replaces its waker.
     pub(super) fn waits_with(&self, waker: &Waker) -> bool {
         // Cloned before, and dropped after, because both operations are foreign code.
         let mut spare = None;
@@ -150,7 +151,7 @@ impl Ticket<'_> {
         }
     }
 
-    /// Ends a ticket that was taken out of the line, and whose owner looks for a place now.
+    /// Consumes a ticket that was removed from the queue. Its owner then looks for a place.
     pub(super) fn used(self) {
         mem::forget(self);
     }

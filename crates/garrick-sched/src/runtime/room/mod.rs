@@ -1,15 +1,16 @@
-//! Room for messages: a count of places, and a line of senders that wait for a place.
+//! Room for messages: a count of places, and a queue of senders that wait for a place.
 //!
-//! A semaphore. Waiting senders are woken in the order of arrival, but a free place goes to the
-//! first sender that takes it. Places come back in two ways.
+//! A room is a semaphore. Waiting senders are woken in the order of arrival. But a woken sender has
+//! no right to a place: another sender may take it first. Places come back in two ways.
 //!
-//! *Given back by any thread*: a subtraction and, if a sender waits, a wake.
+//! *Any thread gives a place back.* It subtracts 1 from a count and, if a sender waits, wakes that
+//! sender.
 //!
 //! ```text
 //!     a waiting sender                         a thread that gives back
-//!     1. no place: stand in the line           1. taken -= 1
-//!        (waiting += 1)                        2. waiting > 0? then take the first out of the
-//!     2. a place now? then leave the line         line, and wake it
+//!     1. no place: join the queue              1. taken -= 1
+//!        (waiting += 1)                        2. waiting > 0? then remove the first from the
+//!     2. a place now? then leave the queue        queue, and wake it
 //!     3. sleep until taken out of the line
 //! ```
 //!
