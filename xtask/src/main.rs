@@ -36,7 +36,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run every step below (of `bench` only the benches) but `sanitize`, `lines`, `sizes`, `why` and `mutants`, and sum up.
+    /// Run every step below but `sanitize`, `lines`, `sizes`, `why` and `mutants`, of `bench` only
+    /// the benches, and sum up.
     Ci {
         /// Stop at the first failure instead of running all.
         #[arg(long)]

@@ -16,9 +16,9 @@
 //! stage that works. So messages go round until they leave the loop, and nothing polls for that.
 //!
 //! ```text
-//!   a stage of the loop:   at work --rests--> resting   (looks: am I the last one?)
+//!   a stage of the loop:   working --rests--> resting   (checks: am I the last one?)
 //!                             ^                  |
-//!                             '----- a step -----'      (says so first)
+//!                             '----- a step -----'      (marks itself as working first)
 //! ```
 //!
 //! A message that goes round forever keeps the stages of its loop working. So a loop has a *grace*,

@@ -44,7 +44,7 @@ pub struct Interval {
 }
 
 impl Summary {
-    /// Summarizes `values`, none of which may be NaN.
+    /// Summarizes `values`, which must not contain NaN.
     ///
     /// # Panics
     /// Panics if there are no values.

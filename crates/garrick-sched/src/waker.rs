@@ -1,4 +1,4 @@
-//! The waker of a plain thread: unparks it.
+//! The waker of a plain thread, which unparks the thread.
 
 use std::sync::Arc;
 use std::task::{Wake, Waker};
@@ -20,7 +20,7 @@ impl Wake for Unpark {
 
 #[cfg(not(garrick_loom))]
 thread_local! {
-    /// This thread's waker, made once.
+    /// Waker of this thread. Created once.
     static WAKER: Waker = make();
 }
 

@@ -1,7 +1,7 @@
 //! The environment of a sponsor: its clock, its randomness and its threads.
 //!
-//! Everything that differs from run to run enters through [`World`], so that a simulated world can
-//! replace the real one.
+//! All inputs that differ from run to run come from a [`World`]. So a simulated world can replace
+//! the real world.
 
 use std::fmt;
 use std::io;
@@ -10,32 +10,32 @@ use std::time::{Duration, Instant};
 
 use garrick_core::prim::thread::{Builder, JoinHandle};
 
-/// Nanoseconds since the start of the world.
+/// Time in nanoseconds since the start of the world, or a duration in nanoseconds.
 pub type Nanos = u64;
 
-/// Returns a duration in nanoseconds, capped at [`Nanos::MAX`].
+/// Returns a duration in nanoseconds, but at most [`Nanos::MAX`].
 #[inline]
 pub fn nanos(time: Duration) -> Nanos {
     Nanos::try_from(time.as_nanos()).unwrap_or(Nanos::MAX)
 }
 
-/// The clock, the randomness and the threads of a sponsor.
+/// Clock, randomness and threads of a sponsor.
 ///
 /// A panic of [`World::now`] or [`World::seed`] is caught. A panic of the clock is reported once to
-/// [`Builder::on_failure`](crate::Builder::on_failure). The workers continue with the latest time
-/// that the clock returned.
+/// [`Builder::on_failure`](crate::Builder::on_failure). The workers then continue with the latest
+/// time that the clock has returned.
 pub trait World: Send + Sync + 'static {
-    /// Returns the current time. It never goes back.
+    /// Returns the current time, which must never go back.
     fn now(&self) -> Nanos;
 
-    /// Returns a seed for a random number generator; a different seed at each call.
+    /// Returns a seed for a random number generator. Each call must return a different seed.
     fn seed(&self) -> u64;
 
-    /// Runs `body` on a new thread with the properties in `spec`. If `body` is dropped without
-    /// being called, the sponsor ends.
+    /// Runs `body` on a new thread with the properties in `spec`. If `body` is dropped without a
+    /// call, the sponsor stops.
     ///
     /// # Errors
-    /// The operating system's error if it cannot create a thread.
+    /// Return the error of the operating system if it cannot create a thread.
     fn spawn_thread(
         &self,
         spec: ThreadSpec,
@@ -46,7 +46,7 @@ pub trait World: Send + Sync + 'static {
 /// Name and stack size of a worker's thread, passed to [`World::spawn_thread`].
 ///
 /// # Examples
-/// A world with real threads under other names:
+/// This function of a world uses real threads with other names:
 /// ```
 /// use std::{io, thread};
 /// use garrick_sched::ThreadSpec;
@@ -65,15 +65,15 @@ pub trait World: Send + Sync + 'static {
 pub struct ThreadSpec {
     /// Name of the thread, without NUL bytes.
     pub name: String,
-    /// Size of the stack in bytes, from [`STACK_BYTES_MIN`] to [`STACK_BYTES_MAX`]; `None` for the
-    /// standard library's default.
+    /// Size of the stack in bytes, from [`STACK_BYTES_MIN`] to [`STACK_BYTES_MAX`]. `None` stands
+    /// for the default of the standard library.
     pub stack_size: Option<usize>,
 }
 
 /// Smallest stack size of a worker, in bytes.
 pub const STACK_BYTES_MIN: usize = 64 << 10;
 
-/// Largest stack size of a worker, in bytes. Larger values are treated as mistakes.
+/// Largest stack size of a worker, in bytes. Larger values are probably mistakes.
 pub const STACK_BYTES_MAX: usize = 1 << 30;
 
 impl ThreadSpec {
@@ -81,7 +81,7 @@ impl ThreadSpec {
         Self { name, stack_size }
     }
 
-    /// Returns a standard library builder for a thread with these properties.
+    /// Returns a builder of the standard library for a thread with these properties.
     pub fn builder(self) -> Builder {
         let builder = Builder::new().name(self.name);
         match self.stack_size {
@@ -91,21 +91,21 @@ impl ThreadSpec {
     }
 }
 
-/// The real world: the system's clock, random seeds and operating-system threads.
+/// The real world: clock of the system, random seeds, and threads of the operating system.
 #[derive(Clone, Copy)]
 pub struct RealWorld {
     began: Instant,
 }
 
 impl RealWorld {
-    /// Returns a real world that begins now.
+    /// Creates a real world, whose time begins now.
     pub(crate) fn new() -> Self {
         Self {
             began: Instant::now(),
         }
     }
 
-    /// Returns a real world that begins now, for several sponsors to share.
+    /// Creates a real world, whose time begins now. Several sponsors can share it.
     pub fn shared() -> Arc<dyn World> {
         Arc::new(Self::new())
     }

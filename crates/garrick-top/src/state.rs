@@ -44,7 +44,7 @@ pub(crate) struct View {
     pub(crate) first: usize,
 }
 
-/// What to do after a key or news was handled.
+/// Reaction to a key or news.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Next {
     /// Nothing has changed, so the screen is not drawn.

@@ -1,8 +1,9 @@
 //! `cargo xtask why`: measures Garrick beside others, and puts the table and the chart into the
 //! README.
 
-mod chart;
 mod figures;
+
+mod chart;
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! A circuit breaker: spares a service that fails.
+//! A circuit breaker, which stops sending questions to a service that fails.
 //!
 //! ```text
 //!              failures in a row                     rest is over
@@ -8,8 +8,9 @@
 //!                                 all probes succeed
 //! ```
 //!
-//! After Nygard, "Release It!" (2nd ed. 2018), chapter 5, and Fowler, "CircuitBreaker" (2014). The
-//! state changes when a question or an answer comes, by the world's clock. There are no timers.
+//! The design follows Nygard, "Release It!" (2nd ed. 2018), chapter 5, and Fowler, "CircuitBreaker"
+//! (2014). There are no timers. The breaker reads the clock and changes its state when a question
+//! or an answer arrives.
 
 use std::fmt;
 use std::time::Duration;
@@ -22,19 +23,22 @@ use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// Creates a service that asks `service`, but refuses questions for a while after some failures in
-/// a row. Then it lets some probes through before it trusts the service again. A failure is a
-/// question without an answer, or with a bad answer.
+/// Creates a service that passes questions to `service`, but refuses them for some time after
+/// several consecutive failures. After this time, it first passes a few questions as probes. If all
+/// probes succeed, it passes all questions again. A failure is a missing answer or a bad answer.
 ///
-/// Refusing drops the reply at once. A question is also refused while the probes are out. If no
-/// answer to the probes comes for as long as the rest, new probes are let through. An answer to a
-/// question from before the last change of state is passed on, but does not count.
+/// The reply of a refused question is dropped immediately. While the breaker waits for the answers
+/// to its probes, it refuses all other questions. If the answers do not arrive within
+/// [`Breaker::rest`], it passes new probes. The answer to a question from before the last change of
+/// state is passed to the asker, but counts neither as a success nor as a failure.
 ///
-/// Each question let through creates an actor that takes its answer to the asker. It costs that
-/// actor and four more messages. A refused question costs one message.
+/// For each question that is passed to the service, an actor is created that passes the answer to
+/// the asker. The question also costs four additional sends. A refused question costs one
+/// additional send.
 ///
-/// The breaker stops when it finds that the service has stopped. A service that keeps replies
-/// forever does not count as a failure, unless it is behind a [`timeout`](super::timeout()).
+/// If the service has stopped, the breaker stops when it receives the next question. A reply that
+/// the service keeps forever does not count as a failure. To change this, wrap the service in a
+/// [`timeout`](super::timeout()) first.
 ///
 /// # Examples
 /// ```
@@ -81,7 +85,7 @@ where
     }
 }
 
-/// The actor created by [`breaker`], and its settings.
+/// A circuit breaker. Created by [`breaker`]. Configure it before it is spawned.
 pub struct Breaker<Q, R>
 where
     Q: Send + 'static,
@@ -93,11 +97,11 @@ where
 /// The state of a [`breaker`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Circuit {
-    /// Questions are let through.
+    /// Questions are passed to the service.
     Closed,
     /// Questions are refused.
     Open,
-    /// Probes are let through, and other questions are refused.
+    /// Probes are passed to the service, and other questions are refused.
     HalfOpen,
 }
 
@@ -113,7 +117,7 @@ where
         self
     }
 
-    /// Sets how many failures in a row open the circuit. 5 by default.
+    /// Sets the number of consecutive failures after which the circuit opens. The default is 5.
     ///
     /// # Panics
     /// Panics if `failures` is 0.
@@ -124,13 +128,14 @@ where
         self.set(|core| core.failures_max = failures)
     }
 
-    /// Sets how long questions are refused before probes are let through. 1 s by default.
+    /// Sets the time for which questions are refused before probes are passed to the service. The
+    /// default is 1 s.
     #[must_use]
     pub fn rest(self, rest: Duration) -> Self {
         self.set(|core| core.rest = nanos(rest))
     }
 
-    /// Sets how many probes are let through, all of which must succeed. 1 by default.
+    /// Sets the number of probes. All of them must succeed to close the circuit. The default is 1.
     ///
     /// # Panics
     /// Panics if `probes` is 0.
@@ -141,13 +146,14 @@ where
         self.set(|core| core.probes = probes)
     }
 
-    /// Sets which answers are failures, though they are passed on. None by default.
+    /// Sets a function that returns true for answers that count as failures. Such answers are still
+    /// passed to the asker. By default, no answer counts as a failure.
     #[must_use]
     pub fn when(self, is_bad: fn(&R) -> bool) -> Self {
         self.set(|core| core.is_bad = is_bad)
     }
 
-    /// Sets the observer that is notified of every change of state.
+    /// Sets an observer that is notified of every change of state.
     #[must_use]
     pub fn notify(self, observer: Address<Circuit>) -> Self {
         self.set(|core| core.observer = Some(observer))
@@ -172,10 +178,10 @@ where
     }
 }
 
-/// A message to the breaker itself.
+/// A message to the core of the breaker.
 enum Entry<Q, R: 'static> {
     Asked(Request<Q, R>),
-    /// The result of a question of this period.
+    /// The result of a question that was asked in this period.
     Verdict {
         period: u64,
         is_good: bool,
@@ -185,16 +191,16 @@ enum Entry<Q, R: 'static> {
 #[derive(Clone, Copy)]
 enum State {
     Closed {
-        /// Failures in a row.
+        /// Number of consecutive failures.
         failures: u32,
     },
     Open {
         until: Nanos,
     },
     HalfOpen {
-        /// Time when probes without an answer are given up.
+        /// Time at which new probes are passed if the current ones have not been answered.
         until: Nanos,
-        /// Number of probes let through.
+        /// Number of probes that were passed to the service.
         out: u32,
         /// Number of probes that succeeded.
         passed: u32,
@@ -209,7 +215,7 @@ struct Core<Q, R: 'static> {
     is_bad: fn(&R) -> bool,
     observer: Option<Address<Circuit>>,
     state: State,
-    /// Number of changes of state.
+    /// Number of changes of state so far.
     period: u64,
 }
 
@@ -233,7 +239,7 @@ where
         }
     }
 
-    /// Returns true if one more question may be asked now.
+    /// Returns true if a question may be passed to the service now.
     fn admits(&mut self, cx: &Context<'_, Entry<Q, R>>) -> bool {
         let now = cx.now();
         let probing = State::HalfOpen {
@@ -319,7 +325,7 @@ where
     }
 }
 
-/// Takes one answer to the asker, and reports its quality to the breaker.
+/// Passes one answer to the asker and reports to the breaker whether the answer is good.
 struct Witness<Q, R: 'static> {
     breaker: Address<Entry<Q, R>>,
     period: u64,

@@ -1,4 +1,4 @@
-//! The first answer of several services.
+//! Race of several services.
 
 use garrick_sched::Reply;
 
@@ -8,14 +8,15 @@ use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::system::handle::Handle;
 
-/// Creates a service that asks all `services`, and answers with the first answer.
+/// Creates a service that asks all of `services` and returns the first answer.
 ///
-/// A door. Each question creates an actor `on` a system, which lasts until its last answer is in.
-/// It costs that actor, a clone of the question and two messages for each service. Later answers
-/// are dropped. Their services are not notified.
+/// The address is a [door](crate::behaviors#doors-and-actors). For each question, an actor is
+/// created on the system `on`, which exists until all services have answered. Each question also
+/// costs a clone and two sends for each service. Answers after the first one are dropped. The other
+/// services are not notified that their answers are no longer needed.
 ///
-/// There is no answer if none of the services gives one. That includes services that have stopped,
-/// and an empty list.
+/// There is no answer if no service answers, for example because all services have stopped or the
+/// list is empty.
 ///
 /// # Examples
 /// ```
@@ -47,10 +48,10 @@ where
     })
 }
 
-/// The receiver of all answers of one race. When the last service has given up, it is unreachable,
-/// and the reply is dropped with it.
+/// The receiver of all answers to one question. When no service can answer any more, this actor is
+/// unreachable, and is dropped together with its reply.
 struct Finish<R: 'static> {
-    /// Reply to the asker. `None` once there is a winner.
+    /// Reply to the asker. `None` after the first answer.
     reply: Option<Reply<R>>,
 }
 

@@ -1,4 +1,4 @@
-//! Several services as one, whose answers come together in a stated order.
+//! Services that combine the answers of several services in a fixed order.
 //!
 //! ```text
 //!                 +-- Left --> [ left ] ---+
@@ -27,10 +27,12 @@ pub enum Side<A, B> {
     Right(Answer<B>),
 }
 
-/// Waits for one answer of each side, in any order, and gives both to `reply`.
+/// Creates an actor that waits for one answer from each side, in any order, and sends both answers
+/// to `reply`.
 ///
-/// If one side has no answer, there is no answer, at once. The other side's answer is then ignored.
-/// If a side answers again while the other is awaited, the new answer replaces the old.
+/// If one side has no answer, `reply` is dropped immediately, and the answer of the other side is
+/// ignored. If a side answers twice before the other side has answered, the second answer replaces
+/// the first one.
 ///
 /// # Examples
 /// ```
@@ -70,7 +72,7 @@ where
 struct Join<A: 'static, B: 'static> {
     left: Option<A>,
     right: Option<B>,
-    /// Reply to the asker. `None` once it is answered or one side has failed.
+    /// Reply to the asker. `None` once it has been answered, or once one side has no answer.
     reply: Option<Reply<(A, B)>>,
 }
 
@@ -95,11 +97,12 @@ impl<A: Send + 'static, B: Send + 'static> Actor for Join<A, B> {
     }
 }
 
-/// Creates a service that asks both services at the same time, and answers with both answers. They
-/// may have answers of different types. For many services of one type see [`par`].
+/// Creates a service that asks both services concurrently and returns both answers. The answers may
+/// have different types. Use [`par`] for any number of services with the same answer type.
 ///
-/// A door. Each question creates a [`join`] `on` a system. It costs that actor, a clone of the
-/// question and four messages. There is no answer if one of the services gives none.
+/// The address is a [door](crate::behaviors#doors-and-actors). For each question, a [`join`] is
+/// created on the system `on`. Each question also costs a clone and four sends. There is no answer
+/// if one of the services does not answer.
 ///
 /// # Examples
 /// ```
@@ -134,13 +137,14 @@ where
     })
 }
 
-/// Creates a service that asks all `services` at the same time. It answers with their answers in
-/// the order in which the services are stated, whichever comes first.
+/// Creates a service that asks all of `services` concurrently and returns their answers in the
+/// order of `services`.
 ///
-/// A door. Each question creates an actor `on` a system that gathers the answers, and one actor for
-/// each service that labels its answer. It costs those, a clone of the question and three messages
-/// for each service. There is no answer, at once, if one of the services gives none. The answer of
-/// no services is empty.
+/// The address is a [door](crate::behaviors#doors-and-actors). For each question, an actor that
+/// collects the answers is created on the system `on`. For each service, another actor is created,
+/// which adds the index of the service to its answer. Each question also costs a clone and three
+/// sends for each service. If one of the services has no answer, the reply is dropped immediately.
+/// If there are no services, the answer is empty.
 ///
 /// # Examples
 /// ```
@@ -183,8 +187,8 @@ where
     })
 }
 
-/// Labels the answer of one service with its place. Not a door, because an answer from an undone
-/// turn must be taken back here.
+/// Adds the index of a service to its answer. This must be an actor and not a door. Only an actor
+/// receives `NoReply::Dropped` when the turn that has answered is undone.
 struct Place<R> {
     place: usize,
     gather: Address<(usize, Answer<R>)>,
@@ -200,12 +204,13 @@ impl<R: Send + 'static> Actor for Place<R> {
     }
 }
 
-/// Puts the answers of one question in their places.
+/// Collects the answers to one question in the order of the services.
 struct Gather<R: 'static> {
     answers: Several<Vec<Option<R>>>,
     /// Number of missing answers.
     left: usize,
-    /// Reply to the asker. `None` once one of the services has failed.
+    /// Reply to the asker. `None` once it has been answered, or once one of the services has no
+    /// answer.
     reply: Option<Reply<Vec<R>>>,
 }
 
@@ -230,13 +235,13 @@ impl<R: Send + 'static> Actor for Gather<R> {
     }
 }
 
-/// Creates a service that asks `services` one after the other, each when the one before has
-/// answered. It answers with their answers in this order.
+/// Creates a service that asks `services` one after another and returns their answers in this
+/// order. Each service is asked after the previous one has answered.
 ///
-/// A door. Each question creates an actor `on` a system that goes through the services. It costs
-/// that actor, a clone of the question and two messages for each service. If one of the services
-/// gives no answer, there is none, and the services behind it are not asked. The answer of no
-/// services is empty.
+/// The address is a [door](crate::behaviors#doors-and-actors). For each question, an actor that
+/// asks the services is created on the system `on`. Each question also costs a clone and two sends
+/// for each service. If one of the services has no answer, the reply is dropped and the remaining
+/// services are not asked. If there are no services, the answer is empty.
 ///
 /// # Examples
 /// ```
@@ -276,13 +281,14 @@ where
     })
 }
 
-/// Goes through the services for one question. Only the pending reply can reach it.
+/// Asks the services one after another, for one question. Only the pending reply keeps this actor
+/// alive.
 struct Steps<Q, R: 'static> {
     services: Arc<[Service<Q, R>]>,
     question: Q,
-    /// Answers of the services that have answered.
+    /// Answers received so far.
     answers: Several<Vec<R>>,
-    /// Reply to the asker. `None` once it is answered or a service has failed.
+    /// Reply to the asker. `None` once it has been answered, or once a service has no answer.
     reply: Option<Reply<Vec<R>>>,
 }
 
@@ -310,12 +316,13 @@ where
     }
 }
 
-/// Creates a service that asks `first`, asks `second` with that answer, and answers with the answer
-/// of `second`.
+/// Creates a service that asks `first`, sends the answer of `first` as a question to `second`, and
+/// returns the answer of `second`.
 ///
-/// A door. Each question creates an actor `on` a system, which lasts until `first` has answered. It
-/// costs that actor, and one message more than asking one after the other, because `second` answers
-/// the asker directly. There is no answer if one of the two gives none.
+/// The address is a [door](crate::behaviors#doors-and-actors). For each question, an actor is
+/// created on the system `on`, which exists until `first` has answered. `second` answers the asker
+/// directly. So a question costs only one send more than asking the two services one after another.
+/// There is no answer if one of the services does not answer.
 ///
 /// # Examples
 /// ```
@@ -360,10 +367,11 @@ where
     })
 }
 
-/// Takes one answer of the first service to the second.
+/// Sends one answer of the first service to the second service.
 struct Joint<B, C: 'static> {
     second: Service<B, C>,
-    /// Reply to the asker. `None` once it has been handed on.
+    /// Reply to the asker. `None` once the second service has been asked, or once the first one has
+    /// no answer.
     reply: Option<Reply<C>>,
 }
 

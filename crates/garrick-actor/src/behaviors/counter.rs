@@ -1,4 +1,4 @@
-//! A counter.
+//! An actor that counts.
 
 use garrick_sched::Reply;
 
@@ -16,14 +16,14 @@ pub enum Count {
     Reset,
     /// Returns the count.
     Read(Reply<i64>),
-    /// Returns the count, and resets it to 0.
+    /// Returns the count and resets it to 0.
     Take(Reply<i64>),
 }
 
-/// Counts up and down from 0.
+/// Creates an actor that counts up and down, starting at 0.
 ///
-/// At the ends of `i64` the count stays where it is. An actor that may use only some of these
-/// messages, for example count up but not read, gets an address mapped by [`contramap`].
+/// The count saturates at the bounds of `i64`. Give an actor that may use only some of the
+/// messages, for example only count up, an address that [`contramap`] creates.
 ///
 /// # Examples
 /// ```

@@ -1,4 +1,4 @@
-//! Mutual exclusion: one question at a time.
+//! Mutual exclusion of questions.
 
 use std::collections::VecDeque;
 
@@ -11,23 +11,24 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::quiet::Several;
 
-/// Creates a service that lets one question at a time through to `service`. The others wait in the
-/// order of their arrival. Use it for a resource that must not be used twice at once, even if it
-/// answers long after the turn in which it was asked.
+/// Creates a service that passes only one question at a time to `service`. Other questions wait in
+/// the order of arrival. Use this for a resource that must not be used concurrently and that does
+/// not answer in the turn in which it is asked.
 ///
-/// The serializer asks `service` with its own reply, and passes the answer on. The number of
-/// waiting questions has no bound. An asker with a time limit asks through a
+/// The serializer asks `service` with its own reply and passes the answer to the asker. The number
+/// of waiting questions is unbounded. An asker that needs a time limit should ask through a
 /// [`timeout`](super::timeout()).
 ///
-/// It costs three more messages for each question.
+/// Each question costs three additional sends.
 ///
 /// # When something fails
-/// - A question that the service drops, for example by a panic, has no answer. The next question is
-///   let through.
-/// - When the service has stopped, all waiting questions have no answer, and the serializer stops.
-/// - A service that keeps a reply forever blocks all waiting questions. Put a
-///   [`timeout`](super::timeout()) behind the serializer. The service may then still be at work
-///   when the next question comes.
+/// - If the service drops a question, for example by a panic, the question has no answer. The
+///   serializer then passes the next question to the service.
+/// - If the service has stopped, the serializer stops too, and the waiting questions have no
+///   answer.
+/// - If the service keeps a reply forever, all waiting questions wait forever. To prevent this,
+///   wrap the service in a [`timeout`](super::timeout()) first. However, the service may then
+///   receive the next question while it still works on the previous one.
 ///
 /// # Examples
 /// ```
@@ -65,18 +66,18 @@ where
     Front::new(serializer, Entry::Asked)
 }
 
-/// A message to the serializer itself.
+/// A message to the core of the serializer.
 enum Entry<Q, R: 'static> {
     Asked(Request<Q, R>),
-    /// The result of the question that was let through.
+    /// The result of the current question.
     Done(Answer<R>),
 }
 
 struct Serializer<Q, R: 'static> {
     service: Service<Q, R>,
-    /// Reply to the asker of the question that was let through, if there is one.
+    /// Reply to the asker of the current question, if there is one.
     customer: Option<Reply<R>>,
-    /// Waiting questions. Empty while no question is let through.
+    /// Waiting questions. Empty if there is no current question.
     waiting: Several<VecDeque<Request<Q, R>>>,
 }
 
@@ -85,8 +86,8 @@ where
     Q: Send + 'static,
     R: Send + 'static,
 {
-    /// Passes a question to the service. If the service has stopped, all askers get
-    /// `NoReply::Dropped`.
+    /// Passes a question to the service. If the service has stopped, stops the serializer, so that
+    /// all askers get `NoReply::Dropped`.
     fn let_through(
         &mut self,
         (question, customer): Request<Q, R>,

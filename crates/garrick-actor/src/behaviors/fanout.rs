@@ -1,4 +1,4 @@
-//! Sending one message to several receivers.
+//! Behaviors that distribute messages to several receivers.
 
 use std::hash::Hash;
 
@@ -10,10 +10,11 @@ use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::roll::Roll;
 
-/// Creates an address that sends every message to both.
+/// Creates an address that sends every message to both `to` and `copy`.
 ///
-/// A door. It costs a clone and two messages. Copies for a receiver that has stopped vanish. When
-/// both have stopped, messages are returned.
+/// The address is a [door](crate::behaviors#doors-and-actors). Each message costs clones and two
+/// sends. If one of the receivers has stopped, its copies are dropped. If both have stopped, a send
+/// fails and returns the message.
 ///
 /// # Examples
 /// ```
@@ -36,11 +37,12 @@ where
     broadcast(vec![to, copy])
 }
 
-/// Creates an address that sends every message to all `targets`.
+/// Creates an address that sends every message to all of `targets`.
 ///
-/// A door. It costs a clone and a message for each target. Copies for a target that has stopped
-/// vanish. When all have stopped, messages are returned. Without targets it is a
-/// [`sink`](super::sink()). For targets that come and go see [`subject`].
+/// The address is a [door](crate::behaviors#doors-and-actors). Each message costs a clone and a
+/// send for each target. If a target has stopped, its copies are dropped. If all targets have
+/// stopped, a send fails and returns the message. Without targets, the address is a
+/// [`sink`](super::sink()). To add and remove targets later, use a [`subject`].
 ///
 /// # Examples
 /// ```
@@ -73,12 +75,14 @@ where
     })
 }
 
-/// Creates an address that sends every message to the one of `routes` that its key names. With
-/// [`label`](super::label()) at the other end, many channels share one.
+/// Creates an address that sends every message to one of `routes`, which the key of the message
+/// selects. In combination with [`label`](super::label()), several streams of messages can share
+/// one address.
 ///
-/// A door. It costs a look-up in a map. A message whose key has no route, or whose target has
-/// stopped, is returned. Of several routes with one key, the last counts. When the door ends, it
-/// drops the targets in the order in which they were given.
+/// The address is a [door](crate::behaviors#doors-and-actors). Each message costs a look-up in a
+/// map. If there is no route for the key, or if the target has stopped, a send fails and returns
+/// the message. If several routes have the same key, the last one is used. When the last clone of
+/// the address is dropped, the targets are dropped in the order of `routes`.
 ///
 /// # Examples
 /// ```
@@ -117,21 +121,21 @@ where
 /// A message to a [`subject`].
 #[derive(Debug, Clone)]
 pub enum Subject<M> {
-    /// Subscribes this address to notifications. Subscribing again has no effect.
+    /// Subscribes this address to notifications. Has no effect if it is subscribed already.
     Subscribe(Address<M>),
     /// Unsubscribes this address.
     Unsubscribe(Address<M>),
-    /// Sends this message to every subscriber.
+    /// Sends this message to all subscribers.
     Notify(M),
 }
 
-/// Sends notifications to its subscribers, in the order of subscription.
+/// Creates an actor that sends notifications to its subscribers, in the order of subscription.
 ///
-/// An actor that may only subscribe, or only notify, gets an address mapped by [`contramap`].
+/// Give an actor that may only subscribe, or only notify, an address that [`contramap`] creates.
 ///
-/// It costs a clone and a message for each subscriber. With `n` subscribers, adding or removing one
-/// takes O(log n) on average. Subscribers that have stopped are removed at the next notification.
-/// Without subscribers a notification vanishes.
+/// Each notification costs a clone and a send for each subscriber. With `n` subscribers, adding or
+/// removing a subscriber takes O(log n) on average. Subscribers that have stopped are removed at
+/// the next notification. Without subscribers, notifications are dropped.
 ///
 /// # Examples
 /// ```

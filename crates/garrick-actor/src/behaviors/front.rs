@@ -1,4 +1,4 @@
-//! Several actors behind one address.
+//! Behaviors that consist of two actors, a front and a core.
 //!
 //! ```text
 //!   users     -- M --> [ front ] -- enter(M) --> [ core ] -- asks --> service
@@ -6,9 +6,10 @@
 //!                                                  +--|-- its own ------+
 //! ```
 //!
-//! A core gets messages that its users must not send, such as the answers that it waits for. Users
-//! see the front, whose type has only the messages that they may send. The front creates the core
-//! when it starts, and passes every message on. It costs one more message on the same worker.
+//! The core receives messages that users must not send, such as the answers that the core waits
+//! for. Users have the address of the front, whose message type contains only messages that users
+//! may send. The front spawns the core when it starts, and forwards every message to it. So each
+//! message costs one additional send on the same worker.
 
 use std::fmt;
 
@@ -18,11 +19,11 @@ use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// The actor that users see.
+/// The actor whose address users have.
 pub(super) struct Front<M, A: Actor> {
-    /// Core, until the front starts.
+    /// The core. `None` once the front has started.
     core: Option<A>,
-    /// Address of the core, once the front has started.
+    /// Address of the core. `None` until the front has started.
     address: Option<Address<A::Msg>>,
     /// Converts a user's message into a message to the core.
     enter: fn(M) -> A::Msg,
@@ -37,7 +38,7 @@ impl<M, A: Actor> Front<M, A> {
         }
     }
 
-    /// Returns the core, until the front is spawned.
+    /// Returns the core if the front has not started yet.
     pub(super) fn core_mut(&mut self) -> Option<&mut A> {
         self.core.as_mut()
     }

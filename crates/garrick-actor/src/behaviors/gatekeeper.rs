@@ -1,4 +1,4 @@
-//! Revocable capabilities.
+//! Revocation of the right to send messages to an actor.
 
 use garrick_sched::Address;
 
@@ -9,23 +9,23 @@ use crate::model::next::Next;
 /// A message to a [`gatekeeper`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Gate<M> {
-    /// Passes this message on.
+    /// Forwards this message.
     Pass(M),
-    /// Closes the gate: no more messages are passed on.
+    /// Closes the gate. No more messages are forwarded.
     Close,
 }
 
-/// Passes messages on to `to`, until its owner closes it.
+/// Creates an actor that forwards messages to `to` until its owner closes it.
 ///
-/// The owner keeps the gatekeeper's address, and gives others an address that can only pass
-/// messages: an address mapped by [`contramap`] with [`Gate::Pass`], which cannot even stop the
-/// gatekeeper. So types separate the owner's rights from those of other senders.
+/// The owner keeps the address of the gatekeeper, and gives other senders an address that
+/// [`contramap`] creates with [`Gate::Pass`]. Through this address, the other senders can only send
+/// messages. They can neither close nor stop the gatekeeper.
 ///
-/// When closed, it stops, and its senders notice as they would notice the target's end: their
-/// messages are returned. It also stops when it finds that the target has stopped. That message is
-/// a dead letter.
+/// When it is closed, the gatekeeper stops, so later sends fail and return the message. The
+/// gatekeeper also stops if it cannot forward a message because the target has stopped. This
+/// message becomes a dead letter.
 ///
-/// It costs one message.
+/// Each message costs one additional send.
 ///
 /// # Examples
 /// ```

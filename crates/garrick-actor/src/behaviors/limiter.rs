@@ -1,8 +1,8 @@
 //! A rate limiter.
 //!
-//! A token bucket, in the form of the generic cell rate algorithm (ITU-T I.371; the bucket is
-//! Turner's, "New Directions in Communications", 1986). Instead of counting tokens it remembers one
-//! point in time, which each message moves forward:
+//! The limiter is a token bucket (Turner, "New Directions in Communications", 1986), implemented by
+//! the generic cell rate algorithm (ITU-T I.371). Instead of a number of tokens, it stores a point
+//! in time, which each message moves forward:
 //!
 //! ```text
 //!      now        full            a message goes if now >= full - (burst - 1) * every,
@@ -22,14 +22,16 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::quiet::Several;
 
-/// Passes messages on to `to`, one per `every` on average. The others wait, in order.
+/// Creates an actor that forwards messages to `to` at an average rate of at most one message per
+/// `every`. Other messages wait, in order.
 ///
-/// If [`Limiter::waiting`] messages wait already, one more is a dead letter, and a
-/// [`Reply`](crate::Reply) in it answers `NoReply::Dropped`. When the limiter finds that the target
-/// has stopped, that message and the waiting messages are dead letters, and the limiter stops.
+/// [`Limiter::waiting`] sets the maximum number of waiting messages. Further messages become dead
+/// letters, and a [`Reply`](crate::Reply) in such a message answers `NoReply::Dropped`. If the
+/// target has stopped, the limiter stops too, and the current message and all waiting messages
+/// become dead letters.
 ///
-/// It costs two messages, and a timer for each time that messages have to wait. Waiting messages
-/// are passed on even if the limiter is no longer reachable.
+/// Each message costs two additional sends. While messages wait, a timer runs for the next one.
+/// Waiting messages are forwarded even if the limiter is no longer reachable.
 ///
 /// # Examples
 /// ```
@@ -63,7 +65,7 @@ pub fn limiter<M: Send + 'static>(to: Address<M>, every: Duration) -> Limiter<M>
     }
 }
 
-/// The actor created by [`limiter`], and its settings.
+/// A rate limiter. Created and configured before it is spawned. Created by [`limiter`].
 pub struct Limiter<M: Send + 'static> {
     front: Front<M, Core<M>>,
 }
@@ -76,7 +78,8 @@ impl<M: Send + 'static> Limiter<M> {
         self
     }
 
-    /// Sets how many messages may pass at once after a quiet time. 1 by default.
+    /// Sets the maximum number of messages that are forwarded without a pause after a period
+    /// without messages. The default is 1.
     ///
     /// # Panics
     /// Panics if `burst` is 0.
@@ -87,7 +90,7 @@ impl<M: Send + 'static> Limiter<M> {
         self.set(|core| core.tolerance = core.every.saturating_mul(Nanos::from(burst - 1)))
     }
 
-    /// Sets how many messages may wait. 1024 by default.
+    /// Sets the maximum number of waiting messages. The default is 1024.
     #[must_use]
     pub fn waiting(self, waiting_max: usize) -> Self {
         self.set(|core| core.waiting_max = waiting_max)
@@ -108,28 +111,28 @@ impl<M: Send + 'static> Actor for Limiter<M> {
     }
 }
 
-/// A message to the limiter itself.
+/// A message to the core of the limiter.
 enum Entry<M> {
     Pass(M),
-    /// The next waiting message is due. One of these is on its way while any message waits.
+    /// The next waiting message is due. While any message waits, exactly one `Due` is pending.
     Due,
 }
 
 struct Core<M> {
     to: Address<M>,
-    /// Time between tokens.
+    /// Average time between two messages.
     every: Nanos,
-    /// Time by which a message may go before the bucket is full: the time of all tokens but one.
+    /// Time before `full` at which a message may be forwarded: `burst - 1` times `every`.
     tolerance: Nanos,
     waiting_max: usize,
-    /// Time when the bucket would be full.
+    /// Time at which the bucket will be full if no further message arrives.
     full: Nanos,
-    /// Waiting messages, at most `waiting_max`.
+    /// Waiting messages, oldest first. There are at most `waiting_max` of them.
     waiting: Several<VecDeque<M>>,
 }
 
 impl<M: Send + 'static> Core<M> {
-    /// Returns the time when the next message may go.
+    /// Returns the earliest time at which the next message may be forwarded.
     fn next(&self) -> Nanos {
         self.full.saturating_sub(self.tolerance)
     }

@@ -1,46 +1,47 @@
-//! Small standard actors, to be combined like pieces of pipe.
+//! Small standard actors that can be combined.
 //!
-//! They are typed versions of the actors of the Lisp TActors library. There are two shapes of
-//! address:
+//! These behaviors are typed versions of the actors in the Lisp library TActors. They have two
+//! kinds of addresses:
 //!
 //! ```text
 //!   relays     Address<M>          a message goes in and comes out elsewhere
 //!   services   Service<Q, R>       a question goes in with the Reply for its answer
 //! ```
 //!
-//! A wrapper of a service is a service again, so wrappers nest. A [`serializer`] around a
-//! [`timeout`] around your own actor is one address, and its users see no difference.
-//! [`contramap`] turns the address of an actor with messages of another type into a service.
+//! A service that wraps another service can itself be wrapped. For example, you can wrap your own
+//! actor in a [`timeout`] and the result in a [`serializer`]. The users of the serializer's address
+//! need not know this. [`contramap`] converts the address of an actor with another message type
+//! into a service.
 //!
 //! # Doors and actors
 //!
-//! Behaviors without state are *doors*: the constructor returns an address, and there is no actor
-//! behind it to be spawned. Every sender runs the door's code immediately, several senders at a
-//! time, as a part of its own turn: [`constant`], [`forward`], [`label`], [`tag`], [`sink`],
-//! [`tee`], [`broadcast`] and [`demux`]. An address mapped by [`contramap`] leads to a door, too.
-//! [`race`], [`fork`], [`par`], [`seq`], [`pipe`], [`timer`] and [`timeout`] are doors that create
-//! an actor for each question, on a given system.
+//! Behaviors without state are *doors*. The constructor of a door returns an address, and no actor
+//! need be spawned. Each sender runs the code of the door itself, as a part of its own turn.
+//! Several senders can run it concurrently. These behaviors are [`constant`], [`forward`],
+//! [`label`], [`tag`], [`sink`], [`tee`], [`broadcast`] and [`demux`]. An address that
+//! [`contramap`] returns also leads to a door. [`race`], [`fork`], [`par`], [`seq`], [`pipe`],
+//! [`timer`] and [`timeout`] are doors that create an actor for each question, on a given system.
 //!
-//! Behaviors that change from message to message are actors, to be spawned: [`once`], [`join`],
-//! [`serializer`], [`gatekeeper`], [`sequencer`], [`mux`], [`subject`], [`counter`], [`delay`],
-//! [`retry`], [`breaker`] and [`limiter`].
+//! All other behaviors are actors, which must be spawned: [`once`], [`join`], [`serializer`],
+//! [`gatekeeper`], [`sequencer`], [`mux`], [`subject`], [`counter`], [`delay`], [`retry`],
+//! [`breaker`] and [`limiter`].
 //!
 //! # When something fails
 //!
-//! - A **door** returns a message that it cannot pass on, as if it had been sent to the target
-//!   itself.
-//! - A **relay** with state counts such a message as a dead letter and stops, so that its senders
-//!   notice. If the relay is several actors behind one address, senders notice one message later.
-//!   That message is a dead letter too.
-//! - A **service** that cannot answer drops the [`Reply`](crate::Reply), and the asker gets
-//!   [`NoReply::Dropped`](crate::NoReply::Dropped). The asker cannot hang on an actor that stops or
-//!   panics, because that drops its replies. It can hang on an actor that keeps a reply forever:
-//!   [`timeout`] is the remedy.
-//! - Their effects are staged like all others. A turn of yours that is undone asks and sends
-//!   nothing.
+//! - If a **door** cannot forward a message, the send fails and returns the message, as if it had
+//!   been sent directly to the target.
+//! - If a **relay** that is an actor cannot forward a message, it counts the message as a dead
+//!   letter and stops. Later sends to the relay then fail. If the relay consists of two actors, the
+//!   next message is a dead letter too, and only the sends after it fail.
+//! - If a **service** cannot answer, it drops the [`Reply`](crate::Reply), and the asker gets
+//!   [`NoReply::Dropped`](crate::NoReply::Dropped). An actor that stops or panics drops its replies
+//!   too. So an asker waits forever only if an actor keeps the reply forever. Use [`timeout`] to
+//!   prevent this.
+//! - Messages that an actor sends through a door are staged, like all effects of a turn. If the
+//!   turn is undone, they are discarded.
 //!
 //! # Examples
-//! A resource that must not be used twice at once, behind a serializer:
+//! A serializer in front of a resource that must not be used concurrently:
 //! ```
 //! use garrick_actor::{Local, behaviors};
 //!

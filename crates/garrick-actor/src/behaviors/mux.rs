@@ -1,4 +1,4 @@
-//! Many questions on one wire.
+//! A multiplexer, which sends the questions of many askers through one address.
 //!
 //! ```text
 //!   askers == (Q, Reply<R>) ==> [ mux ] -- (number, Q) --> wire
@@ -19,25 +19,27 @@ use crate::model::next::Next;
 pub enum Mux<Q, R: 'static> {
     /// A question from an asker.
     Ask(Request<Q, R>),
-    /// The answer to the question with this number, from the wire.
+    /// The answer to the question with this number. Sent by the other end of the wire.
     Answer((u64, R)),
-    /// Notice from the wire that the question with this number has no answer.
+    /// The question with this number has no answer. Sent by the other end of the wire.
     Refuse(u64),
-    /// The wire has ended: no open question gets an answer, and the mux stops. The mux sends this
-    /// to itself when the actor behind the wire has ended.
+    /// The wire is closed. The mux stops, and no pending question gets an answer. The mux sends
+    /// this to itself when the actor behind the wire has stopped.
     Close,
 }
 
-/// Creates a service from a `wire` without replies. It numbers the questions, and gives each answer
-/// to the asker of the question of that number, in whatever order answers come.
+/// Creates a service that sends all questions to one address, the `wire`. The questions on the wire
+/// have numbers instead of replies. The mux passes each answer to the asker of the question with
+/// the same number. The answers may arrive in any order.
 ///
-/// Askers get an address mapped by [`contramap`] with [`Mux::Ask`]. The other end of the wire gets
-/// an address mapped with [`Mux::Answer`].
+/// Give the askers an address that [`contramap`] creates with [`Mux::Ask`], and give the other end
+/// of the wire an address created with [`Mux::Answer`].
 ///
-/// It costs two messages and a place in a map for each question. An answer to a question that is
-/// not open is a dead letter. When the wire has ended, all open questions have no answer, and the
-/// mux stops. It watches the wire, and lives as long. A question that the wire forgets stays open:
-/// ask through a [`timeout`](super::timeout()).
+/// Each question costs two additional sends and an entry in a map. An answer to a question that is
+/// not pending is a dead letter. The mux watches the actor behind the wire and lives until this
+/// actor stops. Then the mux stops too, and the pending questions get no answer. If the other end
+/// of the wire never answers a question, the question stays pending forever. Use a
+/// [`timeout`](super::timeout()) to prevent this.
 ///
 /// # Examples
 /// ```
@@ -82,7 +84,8 @@ struct Multiplexer<Q, R: 'static> {
     wire: Address<(u64, Q)>,
     /// Number of the next question.
     next: u64,
-    /// Replies by the number of their question. The end of the mux refuses them in that order.
+    /// Replies, with the numbers of their questions as keys. When the mux is dropped, the replies
+    /// are dropped in this order.
     open: BTreeMap<u64, Reply<R>>,
 }
 

@@ -1,4 +1,4 @@
-//! Delivery in order.
+//! Delivery of numbered messages in order.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,17 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::quiet::Several;
 
-/// Passes numbered messages on to `to` in the order of their numbers, from 0 on, without the
-/// numbers.
+/// Creates an actor that receives numbered messages and forwards them to `to` in the order of their
+/// numbers, starting with 0. The numbers are removed.
 ///
-/// A message that is too early waits for those before it. The number of waiting messages has no
-/// bound: they wait here and not in a mailbox. A number that never comes holds back all behind it
-/// forever. A number that has come before is a dead letter.
+/// A message that arrives early waits until all messages with smaller numbers have arrived. The
+/// number of waiting messages is unbounded, even if the mailbox of the sequencer is bounded. If a
+/// number never arrives, all messages with higher numbers wait forever. A message whose number has
+/// been received before is a dead letter.
 ///
-/// It costs one message, and a place in a sorted map for a message that is too early. When the
-/// sequencer finds that the target has stopped, that message and the waiting messages are dead
-/// letters, and the sequencer stops.
+/// Each message costs one additional send. A message that arrives early also needs an entry in a
+/// sorted map. If the target has stopped, the sequencer stops too, and the current message and all
+/// waiting messages become dead letters.
 ///
 /// # Examples
 /// ```
@@ -47,14 +48,15 @@ pub fn sequencer<M: Send + 'static>(to: Address<M>) -> impl Actor<Msg = (u64, M)
 
 struct Sequencer<M> {
     to: Address<M>,
-    /// Number that is due.
+    /// Number of the next message to forward.
     next: u64,
-    /// Messages that came before they were due, all with higher numbers.
+    /// Messages that have arrived early. All of them have numbers greater than `next`.
     early: Several<BTreeMap<u64, M>>,
 }
 
 impl<M: Send + 'static> Sequencer<M> {
-    /// Passes on `msg`, which is due, and all waiting messages that become due.
+    /// Forwards `msg`, which has the number `next`, and all waiting messages that follow it without
+    /// a gap.
     fn pass_on(&mut self, msg: M, cx: &Context<'_, (u64, M)>) -> Next {
         let mut due = Some(msg);
         while let Some(msg) = due {

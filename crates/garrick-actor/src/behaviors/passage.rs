@@ -1,4 +1,4 @@
-//! Addresses with a function behind them.
+//! Addresses that call a function for each message.
 
 use std::marker::PhantomData;
 
@@ -10,8 +10,9 @@ struct Passage<M, F> {
     message: PhantomData<fn(M)>,
 }
 
-/// Creates an address from a function that every sender runs itself, any number of them at once.
-/// The function changes nothing that it captures. The compiler checks that it may be shared.
+/// Creates an address that calls `function` for each message. The senders call the function
+/// themselves, possibly several of them concurrently. Therefore the function must be `Fn` and
+/// `Sync`.
 pub(super) fn passage<M, F>(function: F) -> Address<M>
 where
     M: Send + 'static,

@@ -1,13 +1,13 @@
-//! A random generator, for waiting times that should not coincide.
+//! A random number generator for pauses that should not coincide.
 //!
-//! SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014): a
-//! counter with a step, mixed. It has one word of state, and any seed is a good one. Not for
-//! secrets.
+//! The generator is SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
+//! Generators", 2014), which increments a counter and mixes its bits. The state is a single 64-bit
+//! word, and every seed is suitable. The generator is not cryptographically secure.
 
-/// The odd number nearest to 2^64 divided by the golden ratio.
+/// The increment of SplitMix64: the odd number nearest to 2^64 divided by the golden ratio.
 pub(super) const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A generator.
+/// A random number generator.
 #[derive(Debug, Clone)]
 pub(super) struct Random(u64);
 
@@ -24,7 +24,7 @@ impl Random {
         bits ^ (bits >> 31)
     }
 
-    /// Returns a number from 0 to `max`, both included.
+    /// Returns a random number from 0 to `max` inclusive.
     pub(super) fn up_to(&mut self, max: u64) -> u64 {
         // The high word of the product, which is even enough for waiting times.
         let choices = u128::from(max) + 1;

@@ -1,4 +1,4 @@
-//! The smallest behaviors: they answer, pass on, mark and swallow.
+//! The smallest behaviors, which answer, forward, label or discard messages.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -13,7 +13,8 @@ use crate::model::next::Next;
 
 /// Creates an address that answers every question with `value`.
 ///
-/// A door. It costs a clone of the value and the answer.
+/// The address is a [door](crate::behaviors#doors-and-actors). Each question costs a clone of the
+/// value and the send of the answer.
 ///
 /// # Examples
 /// ```
@@ -32,12 +33,13 @@ where
     })
 }
 
-/// Passes every message on to `to`: another address for the same receiver.
+/// Creates an address that forwards every message to `to`.
 ///
-/// Its holders cannot stop the target with [`Address::stop`], because a door cannot be stopped. To
-/// revoke the right to send, see [`gatekeeper`](super::gatekeeper()).
+/// Holders of the new address cannot stop the target with [`Address::stop`]. To revoke the right to
+/// send as well, use a [`gatekeeper`](super::gatekeeper()).
 ///
-/// A door. It costs only the call.
+/// The address is a [door](crate::behaviors#doors-and-actors), so forwarding costs only a function
+/// call.
 ///
 /// # Examples
 /// ```
@@ -57,10 +59,11 @@ pub fn forward<M: Send + 'static>(to: Address<M>) -> Address<M> {
     passage(move |msg| to.send(msg))
 }
 
-/// Passes every message on to `to`, with `label` before it, so that the receiver can distinguish
-/// this way from others.
+/// Creates an address that adds `label` to every message and forwards the pair to `to`. With the
+/// label, the receiver can distinguish messages to this address from other messages.
 ///
-/// A door. It costs a clone of the label.
+/// The address is a [door](crate::behaviors#doors-and-actors). Each message costs a clone of the
+/// label.
 ///
 /// # Examples
 /// ```
@@ -92,10 +95,12 @@ where
 #[derive(Clone)]
 pub struct Tag(Arc<()>);
 
-/// Passes every message on to `to`, with a unique [`Tag`] before it. So a message with this tag
-/// came this way. The tag gives no right to send.
+/// Creates an address that adds a unique [`Tag`] to every message and forwards the pair to `to`. So
+/// a message with this tag was sent to this address. Code that has the tag but not the address
+/// cannot send such a message.
 ///
-/// A door. It costs a clone of the tag.
+/// The address is a [door](crate::behaviors#doors-and-actors). Each message costs a clone of the
+/// tag.
 ///
 /// # Examples
 /// ```
@@ -142,12 +147,12 @@ impl fmt::Debug for Tag {
     }
 }
 
-/// Swallows every message.
+/// Creates an address that discards every message.
 ///
-/// A swallowed message is handled, so it is not a dead letter. A [`Reply`] in it answers
-/// `NoReply::Dropped`.
+/// A discarded message counts as handled, so it is not a dead letter. A [`Reply`] in the message
+/// answers `NoReply::Dropped`.
 ///
-/// A door.
+/// The address is a [door](crate::behaviors#doors-and-actors).
 ///
 /// # Examples
 /// ```
@@ -160,11 +165,12 @@ pub fn sink<M: Send + 'static>() -> Address<M> {
     passage(|_| Ok(()))
 }
 
-/// Passes its first message on to `to`, and swallows the others. Use it for a receiver that must
-/// not be answered twice. A [`Reply`] is such a receiver by its type.
+/// Creates an actor that forwards its first message to `to` and discards all others. Use it for a
+/// receiver that must not receive more than one message. A [`Reply`] needs no such actor, because
+/// it can only be used once.
 ///
-/// It drops `to` after the first message, which may let the actor there end. A first message that
-/// finds `to` stopped is a dead letter.
+/// The actor drops `to` after the first message, so it no longer keeps the receiver alive. If the
+/// receiver has stopped before the first message, the message is a dead letter.
 ///
 /// # Examples
 /// ```

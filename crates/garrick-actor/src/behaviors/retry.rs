@@ -1,4 +1,4 @@
-//! Retries after a pause.
+//! Retries of questions.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,20 +10,20 @@ use super::service::{Answer, Request, Service};
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 
-/// Creates a service that asks `service` again, after a pause, when there was no answer, or a bad
-/// one.
+/// Creates a service that asks `service` again after a pause if there is no answer or a bad answer.
 ///
-/// The pause is a random time below a ceiling, which doubles with each try up to a maximum ("full
-/// jitter": Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015). So askers that
-/// have failed together do not come back together.
+/// The pause is random, with an upper limit that doubles with each try up to a maximum. This method
+/// is called "full jitter" (Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog,
+/// 2015). It prevents askers that failed at the same time from retrying at the same time.
 ///
-/// Each question creates an actor that lasts until it is answered. It costs that actor, and for
-/// each try a clone of the question, three messages, and a timer if it is not the first. Tries of
-/// one question never overlap. So a service that keeps a reply forever is not asked again, unless
-/// it is behind a [`timeout`](super::timeout()).
+/// For each question, an actor is created that exists until the question is answered. Each try
+/// costs a clone of the question and three additional sends. Each try after the first one also
+/// costs a timer. The tries of one question never overlap. So if the service keeps a reply forever,
+/// the question is never tried again. To prevent this, wrap the service in a
+/// [`timeout`](super::timeout()) first.
 ///
-/// There is no answer when the last try had none. A bad answer to the last try is the answer. A
-/// service that has stopped is not tried again.
+/// If the last try yields a bad answer, the asker receives this answer. If it yields no answer, the
+/// asker receives none. A service that has stopped is not asked again.
 ///
 /// # Examples
 /// ```
@@ -71,24 +71,25 @@ where
     }
 }
 
-/// The actor created by [`retry`], and its settings.
+/// A service with retries. Created by [`retry`]. Configure it before it is spawned.
 pub struct Retry<Q, R: 'static> {
     service: Service<Q, R>,
     policy: Policy<R>,
-    /// Number of questions so far, to make their random numbers different.
+    /// Number of questions so far, which makes the random numbers of each question different.
     asked: u64,
 }
 
 struct Policy<R> {
     tries: u32,
-    /// Upper bound of the first pause.
+    /// Upper limit of the first pause.
     ceiling: Nanos,
     ceiling_max: Nanos,
     is_bad: fn(&R) -> bool,
 }
 
 impl<Q, R> Retry<Q, R> {
-    /// Sets how often the service is asked at most, including the first time. 3 by default.
+    /// Sets the maximum number of tries for each question, including the first one. The default is
+    /// 3.
     ///
     /// # Panics
     /// Panics if `tries` is 0.
@@ -100,7 +101,8 @@ impl<Q, R> Retry<Q, R> {
         self
     }
 
-    /// Sets the ceiling of the first pause, and the maximum ceiling. 10 ms and 1 s by default.
+    /// Sets the upper limit of the first pause and the upper limit of all pauses. The defaults are
+    /// 10 ms and 1 s.
     #[must_use]
     pub fn backoff(mut self, first: Duration, max: Duration) -> Self {
         self.policy.ceiling = nanos(first);
@@ -108,7 +110,8 @@ impl<Q, R> Retry<Q, R> {
         self
     }
 
-    /// Sets which answers are as bad as none. None by default.
+    /// Sets a function that returns true for bad answers, after which the question is tried again.
+    /// By default, no answer is bad.
     #[must_use]
     pub fn when(mut self, is_bad: fn(&R) -> bool) -> Self {
         self.policy.is_bad = is_bad;
@@ -145,13 +148,14 @@ enum Step<R> {
     Answered(Answer<R>),
 }
 
-/// Handles one question until it is answered.
+/// Asks one question until it is answered or no tries are left.
 struct Errand<Q, R: 'static> {
     service: Service<Q, R>,
     question: Q,
-    /// Reply to the asker. `None` once there is nothing left to do.
+    /// Reply to the asker. `None` once the question has been answered or no tries are left.
     reply: Option<Reply<R>>,
-    /// Policy, where `tries` are the tries left, and `ceiling` is that of the next pause.
+    /// Policy. `tries` is the number of remaining tries, and `ceiling` is the upper limit of the
+    /// next pause.
     policy: Policy<R>,
     random: Random,
 }

@@ -1,20 +1,21 @@
-//! Services: addresses that take a question and the right to answer it.
+//! Services: addresses that receive questions together with their replies.
 
 use garrick_sched::{Address, NoReply, Reply};
 
-/// A question with the right to answer it.
+/// A question together with its reply.
 ///
-/// With a question of 8 bytes it has 24 bytes, which are sent fastest.
+/// A request with a question of at most 8 bytes has 24 bytes, the largest size for the fastest
+/// sends.
 pub type Request<Q, R> = (Q, Reply<R>);
 
-/// An address that takes questions.
+/// An address that receives questions.
 pub type Service<Q, R> = Address<Request<Q, R>>;
 
-/// The result of a question.
+/// The answer to a question, or an error if there is no answer.
 pub(super) type Answer<R> = Result<R, NoReply>;
 
-/// Sends `service` a question to be answered to `to`. If the service has stopped, `to` gets
-/// `NoReply::Dropped`.
+/// Sends a question to `service`, whose answer is sent to `to`. If the service has stopped, `to`
+/// receives `NoReply::Dropped`.
 pub(super) fn ask_for<Q, R>(service: &Service<Q, R>, question: Q, to: &Address<Answer<R>>)
 where
     Q: 'static,

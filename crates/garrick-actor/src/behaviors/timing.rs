@@ -1,4 +1,4 @@
-//! Time: measuring, delays and timeouts.
+//! Measurement of time, delays and timeouts.
 
 use std::time::Duration;
 
@@ -11,12 +11,13 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::system::handle::Handle;
 
-/// Creates a service that asks `service`, and returns with its answer the time that it took by the
-/// world's clock.
+/// Creates a service that asks `service` and returns the answer together with the time that the
+/// answer took.
 ///
-/// A door. Each question creates an actor `on` a system that waits for its answer. It costs that
-/// actor and two more messages, one of which is measured too. There is no answer if the service
-/// gives none.
+/// The address is a [door](crate::behaviors#doors-and-actors). For each question, an actor is
+/// created on the system `on`, which waits for the answer. Each question also costs two additional
+/// sends, one of which is included in the measured time. There is no answer if `service` does not
+/// answer.
 ///
 /// # Examples
 /// ```
@@ -86,11 +87,11 @@ impl<Q: Send + 'static, R: Send + 'static> Actor for Stopwatch<Q, R> {
     }
 }
 
-/// Passes every message on to `to` once `by` has passed.
+/// Creates an actor that forwards every message to `to` after the time `by`.
 ///
-/// Messages stay in order. Messages under way are with the timers, and arrive even if this actor
-/// has ended. It costs a message and a timer. It stops when it finds that the target has stopped.
-/// That message is a dead letter.
+/// Messages stay in order. Delayed messages are stored in the timing wheel, so they are delivered
+/// even if the actor has stopped. Each message costs one additional send and a timer. The actor
+/// stops if it receives a message and the target has stopped. This message becomes a dead letter.
 ///
 /// # Examples
 /// ```
@@ -132,13 +133,14 @@ impl<M: Send + 'static> Actor for Delay<M> {
     }
 }
 
-/// Creates a service that asks `service`, and gives no answer if there is none once `after` has
-/// passed.
+/// Creates a service that asks `service` and waits at most `after` for the answer.
 ///
-/// The service is not notified that no asker waits any more. A later answer vanishes.
+/// If there is no answer within this time, the reply is dropped. `service` is not notified of this,
+/// and a later answer is dropped.
 ///
-/// A door. Each question creates an actor `on` a system, and a timer, which last until the answer
-/// comes or `after` has passed. It costs those and three more messages.
+/// The address is a [door](crate::behaviors#doors-and-actors). For each question, an actor is
+/// created on the system `on`, and a timer is started. Each question also costs three additional
+/// sends.
 ///
 /// # Examples
 /// ```

@@ -1,4 +1,4 @@
-//! Dead letters as a topic.
+//! A topic for dead letters.
 
 use std::any::type_name;
 use std::collections::BTreeMap;
@@ -11,11 +11,13 @@ use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
 use crate::system::handle::Handle;
 
-/// Publishes messages that could not be delivered.
+/// Publishes reports of messages that could not be delivered.
 ///
-/// Post messages without a receiver here. Routers do so once they are given the topic. Only the
-/// system knows of the messages that an actor leaves behind when it stops, and only their number.
-/// [`DeadLetters::collect`] publishes that number.
+/// Code that cannot deliver a message calls [`DeadLetters::post`]. A router does this if it has
+/// been configured with
+/// [`Router::post_dead_letters_to`](crate::route::Router::post_dead_letters_to). Messages that wait
+/// in the mailbox of an actor that stops are not posted individually. The system only counts them,
+/// and [`DeadLetters::collect`] publishes their number.
 ///
 /// # Examples
 /// ```
@@ -46,20 +48,20 @@ pub struct DeadLetters {
     address: Address<Msg>,
 }
 
-/// Messages that were not handled.
+/// Report of messages that were not handled.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct DeadLetter {
     /// Type of the messages, if it is known.
     pub message: Option<&'static str>,
-    /// Receiver of the messages: its name, or the system of the receiver.
+    /// Name of the receiver, or name of the receiver's system.
     pub receiver: String,
     /// Number of the messages.
     pub count: u64,
 }
 
 impl DeadLetter {
-    /// Creates a dead letter for one message of type `M` to `receiver`.
+    /// Creates the report of one message of type `M` to `receiver`.
     #[must_use]
     pub fn of<M>(receiver: impl Into<String>) -> Self {
         Self {
@@ -72,7 +74,7 @@ impl DeadLetter {
 
 enum Msg {
     Post(DeadLetter),
-    /// A system's name, and the number of dead letters that it has counted.
+    /// Name of a system, and its number of dead letters so far.
     Counted(String, u64),
     Subscribe(Address<DeadLetter>),
     Unsubscribe(Address<DeadLetter>),
@@ -102,8 +104,8 @@ impl DeadLetters {
         self.send(Msg::Post(letter))
     }
 
-    /// Publishes the number of dead letters that this system has counted since the last call, if
-    /// there were any. Systems are distinguished by their names.
+    /// Publishes the number of dead letters in the system `from` since the last call, if there were
+    /// any. Systems are distinguished by their names.
     ///
     /// # Errors
     /// Fails if the topic is known to have stopped.
@@ -111,7 +113,8 @@ impl DeadLetters {
         self.send(Msg::Counted(from.name().to_owned(), from.dead_letters()))
     }
 
-    /// Subscribes `address` to every dead letter from now on. Subscribing it again has no effect.
+    /// Subscribes `address` to all dead letters that are published after this call. Has no effect
+    /// if it is subscribed already.
     ///
     /// # Errors
     /// Fails if the topic is known to have stopped.
@@ -119,7 +122,7 @@ impl DeadLetters {
         self.send(Msg::Subscribe(address.clone()))
     }
 
-    /// Unsubscribes `address` from dead letters from now on.
+    /// Unsubscribes `address` from dead letters that are published after this call.
     ///
     /// # Errors
     /// Fails if the topic is known to have stopped.
@@ -134,7 +137,7 @@ impl DeadLetters {
 
 struct DeadLettersActor {
     subscribers: Subscribers<DeadLetter>,
-    /// Number that each system had counted at its last collection.
+    /// Number of dead letters of each system at its last collection.
     counted: BTreeMap<String, u64>,
 }
 

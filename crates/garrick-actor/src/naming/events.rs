@@ -1,4 +1,4 @@
-//! The event stream: a topic for each type.
+//! The event stream, which has a topic for each type of event.
 
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -11,11 +11,11 @@ use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
 use crate::system::handle::Handle;
 
-/// Sends published events to the subscribers of their type. Publishers and subscribers need to
-/// agree only on the type of an event.
+/// Sends each published event to all subscribers to the type of the event. Publishers and
+/// subscribers only need to agree on this type.
 ///
-/// The guarantees of [`Topic`](super::Topic) hold for each type. Events of several types from one
-/// publisher are also delivered in order. An event costs an allocation.
+/// The guarantees of [`Topic`](super::Topic) apply to each type. Events of different types from one
+/// publisher are also delivered in order. Each event needs an allocation.
 ///
 /// # Examples
 /// ```
@@ -50,7 +50,7 @@ pub struct EventStream {
     address: Address<Order>,
 }
 
-/// An operation on the topics.
+/// An operation on the topics, executed by the event stream's actor.
 type Order = Box<dyn FnOnce(&mut Topics) + Send>;
 
 impl EventStream {
@@ -65,16 +65,16 @@ impl EventStream {
         }
     }
 
-    /// Sends `event` to all subscribers of its type.
+    /// Sends `event` to all subscribers to its type.
     ///
     /// # Errors
-    /// Fails if the event stream is known to have stopped. The event is lost.
+    /// Fails if the event stream is known to have stopped. In this case, the event is dropped.
     pub fn publish<E: Clone + Send + 'static>(&self, event: E) -> Result<(), SendError<()>> {
         self.send(move |topics| topics.of::<E>().publish(event))
     }
 
-    /// Subscribes `address` to every event of its type from now on. Subscribing it again has no
-    /// effect.
+    /// Subscribes `address` to all events of type `E` that are published after this call. Has no
+    /// effect if it is subscribed already.
     ///
     /// # Errors
     /// Fails if the event stream is known to have stopped.
@@ -85,7 +85,7 @@ impl EventStream {
         })
     }
 
-    /// Unsubscribes `address` from events from now on.
+    /// Unsubscribes `address` from events of type `E` that are published after this call.
     ///
     /// # Errors
     /// Fails if the event stream is known to have stopped.
@@ -110,10 +110,10 @@ impl EventStream {
     }
 }
 
-/// Subscribers by the type of event.
+/// The subscribers to each type of event.
 #[derive(Default)]
 struct Topics {
-    /// `Subscribers<E>` for every `E` that was used.
+    /// A `Subscribers<E>` for every type `E` that has been used.
     by_type: IndexMap<TypeId, Box<dyn Any + Send>>,
 }
 

@@ -1,13 +1,13 @@
-//! Addresses of plain messages in front of actors with a larger message type.
+//! Addresses that wrap each message in the message type of another actor.
 
 use garrick_sched::{Address, Door, SendError, door};
 
-/// Wraps each message, and sends it on in the sender's own turn. There is no hop, and no message
-/// overtakes another.
+/// Wraps each message and forwards it. The sender executes this itself, so there is no additional
+/// hop, and messages stay in order.
 struct Front<M, N> {
     to: Address<N>,
     wrap: fn(M) -> N,
-    /// Undoes `wrap`, for messages that come back.
+    /// The inverse of `wrap`, for messages that could not be sent.
     unwrap: fn(N) -> M,
 }
 
@@ -20,7 +20,7 @@ impl<M: Send + 'static, N: Send + 'static> Door for Front<M, N> {
     }
 }
 
-/// Creates an address that sends `to` the result of `wrap` for each message.
+/// Creates an address that calls `wrap` for each message and sends the result to `to`.
 pub(crate) fn front<M: Send + 'static, N: Send + 'static>(
     to: &Address<N>,
     wrap: fn(M) -> N,

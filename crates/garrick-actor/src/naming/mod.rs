@@ -1,4 +1,5 @@
-//! Finding actors by name or protocol, and publishing messages to subscribers.
+//! Actors that find other actors by name or protocol, and actors that publish messages to
+//! subscribers.
 //!
 //! ```text
 //!   Registry       "printer" -> Address<Print>     one actor has one name, of one message type
@@ -8,19 +9,19 @@
 //!   DeadLetters    undeliverable messages, as a topic
 //! ```
 //!
-//! Each of them is an actor behind a handle. Operations on a handle inside a turn are staged like
-//! any message: they take effect when the turn commits, or not at all. The operations of one
-//! sender, such as registering, subscribing and publishing, take effect in order. There is no
-//! global state: give a handle to the code that is to use it. When the last handle is gone, the
-//! actor behind it ends.
+//! Each of these types is a handle of an actor. Operations on a handle send messages to this actor.
+//! So during a turn they are staged: they take effect when the turn commits, and are discarded if
+//! the turn is undone. The operations of one sender, such as registering, subscribing and
+//! publishing, take effect in order. There is no global state, so pass a clone of the handle to all
+//! code that needs it. When the last handle is dropped, the actor is dropped too.
 //!
-//! A mailbox has no bound unless its actor asks for one, and a slow subscriber is not cut off. A
-//! subscriber gets every published message until it unsubscribes or stops.
+//! A subscriber receives every published message until it unsubscribes or stops, even if it handles
+//! the messages slowly. The messages then wait in its mailbox, which is unbounded by default.
 //!
-//! Registered actors, servers and subscribers are held by their addresses, which keep them alive.
-//! An actor that has stopped is removed. The receptionist does so at once, and notifies its
-//! subscribers. The others do so when they next come across it, or when their collection has
-//! doubled.
+//! Registered actors, servers and subscribers are stored as addresses, which keep the actors alive.
+//! Actors that have stopped are removed. The receptionist removes a stopped actor immediately and
+//! notifies its subscribers. The other types remove stopped actors when they use the address the
+//! next time, or when their collection has doubled in size.
 
 pub(crate) mod front;
 mod sweep;

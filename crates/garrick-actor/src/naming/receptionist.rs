@@ -1,4 +1,4 @@
-//! The receptionist: finds the actors that serve a protocol.
+//! The receptionist, which finds the actors that serve a protocol.
 
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
@@ -17,8 +17,8 @@ use crate::system::handle::Handle;
 
 /// Keeps track of the actors that serve each protocol, and notifies subscribers of changes.
 ///
-/// A protocol is a type of message and a name, a [`Key`]. Any number of actors may serve it. An
-/// actor that stops no longer serves it.
+/// A protocol is identified by a [`Key`], which consists of a message type and a name. Any number
+/// of actors may serve a protocol. An actor is removed from its protocols when it stops.
 ///
 /// # Examples
 /// ```
@@ -43,13 +43,14 @@ use crate::system::handle::Handle;
 /// ```
 #[derive(Clone)]
 pub struct Receptionist {
-    /// Address shared only by the handles. The receptionist holds the servers, so death notices
-    /// that held the receptionist would keep all of them forever. The notices hold this address
-    /// weakly.
+    /// Address of the receptionist's actor, which all handles share. The notices of watched servers
+    /// only have a weak reference to this address. Otherwise, the actor and its servers would keep
+    /// each other alive forever, because the actor also keeps its servers alive.
     address: Arc<Address<Order>>,
 }
 
-/// A protocol: messages of type `M`, and a name to distinguish protocols of the same type.
+/// Key of a protocol. It consists of the message type `M` and a name that distinguishes protocols
+/// with the same message type.
 pub struct Key<M> {
     name: Cow<'static, str>,
     message: PhantomData<fn(M)>,
@@ -57,19 +58,19 @@ pub struct Key<M> {
 
 /// A message to a subscriber of a [`Key`].
 pub enum Listing<M> {
-    /// The current servers. The first message to a subscriber, sent once.
+    /// The current servers. This is the first message to each subscriber, and is sent only once.
     Present(Vec<Address<M>>),
-    /// Another actor serves the protocol.
+    /// An actor has begun to serve the protocol.
     Added(Address<M>),
-    /// An actor no longer serves the protocol, or has stopped.
+    /// An actor no longer serves the protocol, because it was withdrawn or has stopped.
     Removed(Address<M>),
 }
 
-/// An operation on the services.
+/// An operation on the services, executed by the receptionist's actor.
 type Order = Box<dyn FnOnce(&mut Services) + Send>;
 
 impl<M> Key<M> {
-    /// Creates a key of this name. Keys of one name and one message type are equal.
+    /// Creates a key with this name. Keys with equal names and message types are equal.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
         Self {
@@ -78,7 +79,7 @@ impl<M> Key<M> {
         }
     }
 
-    /// Creates a key whose name is made at run time.
+    /// Creates a key whose name is created at run time.
     #[must_use]
     pub fn owned(name: impl Into<String>) -> Self {
         Self {
@@ -102,7 +103,7 @@ impl Receptionist {
         }
     }
 
-    /// Registers `address` as a server of this protocol. Registering it again has no effect.
+    /// Registers `address` as a server of this protocol. Has no effect if it is registered already.
     ///
     /// # Errors
     /// Fails if the receptionist is known to have stopped.
@@ -128,8 +129,8 @@ impl Receptionist {
         self.order(key, move |service| service.remove(task))
     }
 
-    /// Subscribes `subscriber` to the servers of this protocol. It gets the current servers, and
-    /// then every change.
+    /// Subscribes `subscriber` to the servers of this protocol. The subscriber first receives the
+    /// current servers, and then every change.
     ///
     /// # Errors
     /// Fails if the receptionist is known to have stopped.
@@ -142,7 +143,7 @@ impl Receptionist {
         self.order(key, move |service| service.subscribe(&subscriber))
     }
 
-    /// Unsubscribes `subscriber`.
+    /// Unsubscribes `subscriber` from this protocol.
     ///
     /// # Errors
     /// Fails if the receptionist is known to have stopped.
@@ -155,12 +156,12 @@ impl Receptionist {
         self.order(key, move |service| service.subscribers.remove(&subscriber))
     }
 
-    /// Returns the actors that serve this protocol, in the order in which they came.
+    /// Returns the actors that serve this protocol, in the order in which they were registered.
     pub fn find<M: Send + 'static>(&self, key: &Key<M>) -> Ask<Vec<Address<M>>> {
         self.address.ask(|reply| find(key, reply))
     }
 
-    /// Finds the actors like [`Receptionist::find`], from an actor. The answer arrives as a
+    /// Finds servers for an actor, like [`Receptionist::find`]. The actor receives the answer as a
     /// message, as with [`Context::ask`].
     pub fn find_from<M, N, F>(&self, cx: &Context<'_, N>, key: &Key<M>, convert: F)
     where
@@ -171,7 +172,7 @@ impl Receptionist {
         cx.ask(&self.address, |reply| find(key, reply), convert);
     }
 
-    /// Creates the notice that removes a server when it has ended.
+    /// Creates the notice that removes a server when the server has stopped.
     fn notice<M: Send + 'static>(
         &self,
         key: &Key<M>,
@@ -199,7 +200,7 @@ fn find<M: Send + 'static>(key: &Key<M>, reply: Reply<Vec<Address<M>>>) -> Order
     order(key, move |service| reply.send(service.present()))
 }
 
-/// Creates an order about one protocol.
+/// Creates an order that changes the service of one protocol.
 fn order<M: Send + 'static>(
     key: &Key<M>,
     change: impl FnOnce(&mut Service<M>) + Send + 'static,
@@ -208,9 +209,9 @@ fn order<M: Send + 'static>(
     Box::new(move |services| services.change(name, change))
 }
 
-/// The servers of a protocol, and its subscribers.
+/// The servers and the subscribers of a protocol.
 struct Service<M> {
-    /// Servers, each with the watch on it. With `n` servers, adding or removing one takes O(log n)
+    /// Servers, each with its watch. With `n` servers, adding or removing a server takes O(log n)
     /// on average.
     serving: Roll<(Address<M>, Watch)>,
     subscribers: Subscribers<Listing<M>>,
@@ -234,12 +235,13 @@ impl<M: 'static> Service<M> {
         }
     }
 
-    /// Returns true if this service can be removed without a difference.
+    /// Returns true if there are no servers and no subscribers, so that the service can be removed.
     fn is_empty(&mut self) -> bool {
         self.serving.is_empty() && self.subscribers.is_empty()
     }
 
-    /// Returns the servers. Removes the stopped ones even before their notices have come.
+    /// Returns the servers. Removes servers that have stopped even if their notices have not
+    /// arrived yet.
     fn present(&mut self) -> Vec<Address<M>> {
         let gone = self.serving.extract(|(address, _)| !address.is_stopped());
         gone.into_iter().for_each(|gone| self.see_off(gone));
@@ -270,10 +272,10 @@ impl<M: 'static> Service<M> {
     }
 }
 
-/// Services by protocol.
+/// The services of all protocols.
 #[derive(Default)]
 struct Services {
-    /// `Service<M>` for every key that has a server or a subscriber.
+    /// A `Service<M>` for every key that has a server or a subscriber.
     by_key: BTreeMap<(Cow<'static, str>, TypeId), Box<dyn Any + Send>>,
 }
 

@@ -1,4 +1,4 @@
-//! The registry: one actor for a name.
+//! The registry, which maps each name to one actor.
 
 use std::any::{Any, type_name};
 use std::collections::BTreeMap;
@@ -12,13 +12,13 @@ use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
 use crate::system::handle::Handle;
 
-/// Finds actors by name, and returns an address only for the right type of messages.
+/// Finds actors by name. An address is only returned if it has the requested message type.
 ///
-/// A name is free again once its actor has stopped, or [`Registry::unregister`] has removed it.
-/// Until then the registry keeps that actor alive.
+/// A name becomes free when its actor stops or when [`Registry::unregister`] removes the name.
+/// Until then, the registry keeps the actor alive.
 ///
-/// The methods that end in `_from` are for actors. The answer arrives as a message, as with
-/// [`Context::ask`], and the conversion must not capture anything.
+/// The methods with the suffix `_from` are for actors. The actor receives the answer as a message,
+/// as with [`Context::ask`]. The captured values of the conversion must be `Copy`.
 ///
 /// # Examples
 /// ```
@@ -51,43 +51,43 @@ pub struct Registry {
     address: Address<Order>,
 }
 
-/// An operation on the names.
+/// An operation on the names, executed by the registry's actor.
 type Order = Box<dyn FnOnce(&mut Names) + Send>;
 
-/// The reason why a name could not be registered.
+/// Error returned when a name cannot be registered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegisterError {
-    /// Another actor has the name.
+    /// The name belongs to another actor.
     Taken {
         /// The name.
         name: String,
         /// Message type of the actor that has the name.
         message: &'static str,
     },
-    /// The registry did not answer.
+    /// The registry has not answered.
     NoRegistry(NoReply),
 }
 
-/// The reason why an actor could not be found.
+/// Error returned when an actor cannot be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LookupError {
-    /// No actor has the name, or the actor that had it has stopped.
+    /// No actor has this name, or the actor with this name has stopped.
     Unknown {
         /// The name.
         name: String,
     },
-    /// The actor with this name receives messages of another type.
+    /// The actor with this name has another message type.
     Mismatch {
         /// The name.
         name: String,
         /// Message type of the actor.
         registered: &'static str,
-        /// Message type that was asked for.
+        /// Message type that was requested.
         asked: &'static str,
     },
-    /// The registry did not answer.
+    /// The registry has not answered.
     NoRegistry(NoReply),
 }
 
@@ -103,7 +103,8 @@ impl Registry {
         }
     }
 
-    /// Gives `address` a name. Giving it a name that it has already changes nothing.
+    /// Registers `address` under a name. Has no effect if `address` has this name already. An actor
+    /// can have several names.
     ///
     /// # Errors
     /// Returns a [`RegisterError`] if the name is taken or the registry did not answer.
@@ -116,7 +117,7 @@ impl Registry {
         Request::new(self.address.ask(|reply| register(name, address, reply)))
     }
 
-    /// Registers a name like [`Registry::register`], from an actor.
+    /// Registers `address` under a name for an actor, like [`Registry::register`].
     pub fn register_from<M, N, F>(
         &self,
         cx: &Context<'_, N>,
@@ -136,7 +137,7 @@ impl Registry {
         );
     }
 
-    /// Finds the actor that has this name, and receives `M`.
+    /// Returns the actor that has this name and the message type `M`.
     ///
     /// # Errors
     /// Returns a [`LookupError`] if there is no such actor or the registry did not answer.
@@ -148,7 +149,7 @@ impl Registry {
         Request::new(self.address.ask(|reply| lookup(name, reply)))
     }
 
-    /// Finds an actor like [`Registry::lookup`], from an actor.
+    /// Finds another actor for an actor, like [`Registry::lookup`].
     ///
     /// # Examples
     /// ```
@@ -195,7 +196,7 @@ impl Registry {
         );
     }
 
-    /// Removes a name, whichever actor has it.
+    /// Removes a name, regardless of the actor that has it.
     ///
     /// # Errors
     /// Fails if the registry is known to have stopped.
@@ -226,7 +227,7 @@ fn lookup<M: Send + 'static>(name: String, reply: Reply<Result<Address<M>, Looku
     Box::new(move |names| reply.send(names.lookup(name)))
 }
 
-/// An address of any type.
+/// An address with any message type.
 trait Entry: Any + Send {
     fn has_stopped(&self) -> bool;
     fn message(&self) -> &'static str;
@@ -278,7 +279,7 @@ impl Names {
         })
     }
 
-    /// Returns the actor that has this name, if it has not stopped.
+    /// Returns the actor that has this name. Removes the name if the actor has stopped.
     fn present(&mut self, name: &str) -> Option<&dyn Entry> {
         if self.by_name.get(name)?.has_stopped() {
             self.by_name.remove(name);

@@ -6,8 +6,8 @@ use super::sweep::Sweep;
 use crate::quiet;
 use crate::roll::Roll;
 
-/// Subscribers in the order in which they came. With `n` of them, adding or removing one takes
-/// O(log n) on average.
+/// Subscribers in the order in which they were added. With `n` subscribers, adding or removing one
+/// takes O(log n) on average.
 pub(super) struct Subscribers<M> {
     roll: Roll<Address<M>>,
     sweep: Sweep,
@@ -21,7 +21,7 @@ impl<M: 'static> Subscribers<M> {
         }
     }
 
-    /// Adds a subscriber. Returns true if it was not there yet.
+    /// Adds a subscriber. Returns false if the address is subscribed already.
     pub(super) fn add(&mut self, address: Address<M>) -> bool {
         let key = address.id();
         let is_new = !self.roll.contains(key);
@@ -35,14 +35,16 @@ impl<M: 'static> Subscribers<M> {
         self.roll.remove(address.id());
     }
 
-    /// Returns the number of subscribers that have not stopped. Looks at all of them.
+    /// Returns the number of subscribers that have not stopped, and removes the others. This takes
+    /// O(n).
     pub(super) fn count(&mut self) -> usize {
         self.roll.extract(|address| !address.is_stopped());
         self.sweep.done(self.roll.len());
         self.roll.len()
     }
 
-    /// Returns true if all have stopped. Removes those that stand before the first live one.
+    /// Returns true if all subscribers have stopped. Removes the subscribers before the first one
+    /// that has not stopped.
     pub(super) fn is_empty(&mut self) -> bool {
         while self.roll.first().is_some_and(Address::is_stopped) {
             self.roll.remove_at(0);
@@ -50,9 +52,9 @@ impl<M: 'static> Subscribers<M> {
         self.roll.is_empty()
     }
 
-    /// Sends `message` to all subscribers, and removes those that have stopped. A subscriber whose
-    /// bounded mailbox is full misses the message, which counts as a dead letter. If the clone of
-    /// the message panics, all subscribers stay.
+    /// Sends `message` to all subscribers and removes those that have stopped. If the bounded
+    /// mailbox of a subscriber is full, the subscriber does not receive the message, and a dead
+    /// letter is counted. If cloning the message panics, no subscriber is removed.
     pub(super) fn publish(&mut self, message: M)
     where
         M: Clone,

@@ -1,11 +1,12 @@
-//! The schedule for removing stopped actors from a list that gets no notices.
+//! Schedule for removing stopped actors from a list whose actors are not watched.
 
-/// Length below which a list is not worth a search.
+/// Length below which a list is not swept.
 const LEN_MIN: usize = 32;
 
-/// Schedules the sweeps of a list: whenever its length has doubled. So the list holds, besides
-/// [`LEN_MIN`] entries, at most as many stopped actors as there were others. Sweeping costs each
-/// entry a constant.
+/// Schedules the sweeps of a list. A sweep removes all actors that have stopped. It is due when the
+/// length of the list has doubled since the last sweep. So at least half of the entries, apart from
+/// [`LEN_MIN`] entries, were alive in the last sweep or have been added since. The amortized cost
+/// of sweeping is constant for each entry.
 #[derive(Debug)]
 pub(super) struct Sweep {
     due_at: usize,
@@ -18,12 +19,12 @@ impl Default for Sweep {
 }
 
 impl Sweep {
-    /// Returns true if a list of this length is to be swept before it grows.
+    /// Returns true if a list of this length must be swept before an entry is added.
     pub(super) fn is_due(&self, len: usize) -> bool {
         len >= self.due_at
     }
 
-    /// Records that the list was swept, and has this length now.
+    /// Records that the list was swept and has this length now.
     pub(super) fn done(&mut self, len: usize) {
         self.due_at = LEN_MIN.max(2 * len);
     }

@@ -1,4 +1,4 @@
-//! Topics: a published message goes to every subscriber.
+//! Topics, which send each published message to all subscribers.
 
 use std::fmt;
 
@@ -10,15 +10,15 @@ use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
 use crate::system::handle::Handle;
 
-/// Sends published messages to every subscriber: each message once, and those of one publisher in
-/// order.
+/// Sends each published message to all subscribers. Every subscriber receives each message once,
+/// and the messages of one publisher arrive in order.
 ///
-/// Subscribing, publishing and unsubscribing are messages to the topic, so the operations of one
-/// sender take effect in order. A slow subscriber is not cut off. A subscriber that has stopped is
-/// removed. A topic keeps its subscribers alive. A message whose clone panics goes to no
-/// subscriber. The panic is reported, and the topic goes on.
+/// Subscribing, publishing and unsubscribing send messages to the topic, so the operations of one
+/// sender take effect in order. A topic keeps its subscribers alive. A subscriber that has stopped
+/// is removed, but a slow subscriber is not. If the `Clone` implementation of a message panics, no
+/// subscriber receives the message. The panic is reported, and the topic continues.
 ///
-/// An actor with another message type than `M` subscribes through
+/// An actor with a message type other than `M` can subscribe through
 /// [`contramap`](Address::contramap), as in the example.
 ///
 /// # Examples
@@ -64,9 +64,9 @@ pub struct Topic<M> {
 
 /// A message to a topic.
 pub enum TopicMsg<M> {
-    /// Sends this to every subscriber.
+    /// Sends this message to all subscribers.
     Publish(M),
-    /// Adds a subscriber, unless it is one already.
+    /// Adds a subscriber. Has no effect if the address is subscribed already.
     Subscribe(Address<M>),
     /// Removes a subscriber.
     Unsubscribe(Address<M>),
@@ -87,7 +87,7 @@ impl<M: Clone + Send + 'static> Topic<M> {
         }
     }
 
-    /// Sends `message` to every subscriber.
+    /// Sends `message` to all subscribers.
     ///
     /// # Errors
     /// Returns the message if the topic is known to have stopped.
@@ -96,7 +96,8 @@ impl<M: Clone + Send + 'static> Topic<M> {
         sent.map_err(|SendError(back)| SendError(back.into_message()))
     }
 
-    /// Subscribes `address` to messages from now on. Subscribing it again has no effect.
+    /// Subscribes `address` to all messages that are published after this call. Has no effect if it
+    /// is subscribed already.
     ///
     /// # Errors
     /// Fails if the topic is known to have stopped.
@@ -104,7 +105,7 @@ impl<M: Clone + Send + 'static> Topic<M> {
         self.send(TopicMsg::Subscribe(address.clone()))
     }
 
-    /// Unsubscribes `address` from messages from now on.
+    /// Unsubscribes `address` from messages that are published after this call.
     ///
     /// # Errors
     /// Fails if the topic is known to have stopped.
@@ -117,8 +118,8 @@ impl<M: Clone + Send + 'static> Topic<M> {
         self.address.ask(TopicMsg::Count)
     }
 
-    /// Returns an address that publishes its messages, for senders that must not know that there is
-    /// a topic.
+    /// Returns an address whose messages are published. Use it for senders that should not know
+    /// that there is a topic.
     #[must_use]
     pub fn publisher(&self) -> Address<M> {
         front(&self.address, TopicMsg::Publish, TopicMsg::into_message)
@@ -136,7 +137,7 @@ impl<M: Clone + Send + 'static> Topic<M> {
 }
 
 impl<M> TopicMsg<M> {
-    /// Returns the message of a `Publish` that came back.
+    /// Returns the message of a `Publish` that could not be sent.
     fn into_message(self) -> M {
         match self {
             Self::Publish(message) => message,

@@ -2,7 +2,7 @@
 //! customer leaves and returns later.
 //!
 //! ```text
-//!   Factory: makes customers   -- Enter --> Room -- Enter --> Barber -- Start, Done --> Customer -- Done --> Factory
+//!   Factory: creates customers -- Enter --> Room -- Enter --> Barber -- Start, Done --> Customer -- Done --> Factory
 //!        ^                                  |  ^                |
 //!        +-- Returned --- Customer <- Full -+  +---- Next ------+
 //! ```

@@ -2,8 +2,8 @@
 //! actor.
 //!
 //! ```text
-//!   Actor 3  -- Ping(3) -->  Actor 81        all 120 at once; who has had its last pong tells the sink,
-//!            <-- Pong(81) -                  which sends the end to everybody when it has heard of all
+//!   Actor 3  -- Ping(3) -->  Actor 81        120 actors at once; after its last pong, an actor notifies the sink,
+//!            <-- Pong(81) -                  which stops all actors once it was notified by all
 //! ```
 //!
 //! Each actor draws the target of a ping from its own generator, which has the actor's number as

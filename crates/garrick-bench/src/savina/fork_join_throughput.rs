@@ -1,7 +1,7 @@
 //! Fork-join, throughput: many messages to each of several actors.
 //!
 //! ```text
-//!   main  -- one to each, in turn, 10,000 times -->  Worker 0 .. Worker 59: sin(37.2) squared for each message
+//!   main  -- one to each, round-robin, 10,000 times -->  Worker 0 .. Worker 59: sin(37.2) squared for each message
 //! ```
 //!
 //! The main thread sends. If there is a pool, it already works meanwhile.

@@ -2,7 +2,7 @@
 //! term, and waits for it.
 //!
 //! ```text
-//!   Master  -- Next, 25,000 times, then Tell -->  Series 0 .. 9  -- Compute(x) -->  Computer of its own rate
+//!   Master  -- Next, 25,000 times, then Tell -->  Series 0 .. 9  -- Compute(x) -->  Computer with the rate of the series
 //!           <------------------------- x -------                 <-- r x (1 - x) -
 //! ```
 //!

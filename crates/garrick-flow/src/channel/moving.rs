@@ -26,7 +26,8 @@ impl<T> Half for ring::Consumer<T> {
     }
 }
 
-/// A half at work. Its `Drop` moves the gate as far as the half got, also when a panic unwinds.
+/// A half that is in use. Its `Drop` moves the gate as far as the half has moved, even if a panic
+/// unwinds.
 pub(super) struct Moving<'a, H: Half> {
     /// The half.
     ring: &'a mut H,

@@ -8,7 +8,7 @@
 //!
 //! ```text
 //!   alone       wake |step|step|step|step| rest              wake |step| rest
-//!                    ^      (booked on the way, if long)   ^      ^      ^
+//!                    ^      (added on the way, if long)    ^      ^      ^
 //!   a team      wake |  a  |  b  |  a  |  a rests |  b rests |
 //!                    ^     ^     ^     ^          ^          ^
 //! ```

@@ -87,7 +87,7 @@ pub(super) struct Entrant {
     pub(super) ops: u64,
     /// Number of trials to make.
     pub(super) rounds: usize,
-    /// Measurements, each with the yardstick's CPU time per addition beside it.
+    /// Measurements, each with the yardstick's CPU time per addition at that time.
     pub(super) samples: Vec<(Measured, f64)>,
 }
 

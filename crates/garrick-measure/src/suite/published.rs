@@ -10,7 +10,7 @@ use crate::units;
 /// Unit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unit {
-    /// Text beside a figure.
+    /// Text that follows a figure.
     pub name: &'static str,
     /// True if more is better.
     pub more_is_better: bool,

@@ -219,7 +219,7 @@ impl<M: 'static> Address<M> {
     /// `notice` must be short. Usually it sends a message. A panic in `notice` is caught. `notice`
     /// must not capture an address that keeps the task reachable. Otherwise the task could end only
     /// by a stop. `notice` is not called for a [`door`](crate::door()) that does not forward it, or
-    /// after the program has exited.
+    /// if the program exits first.
     ///
     /// # Examples
     /// ```

@@ -1,4 +1,4 @@
-//! One activation of a cell: its messages, turn by turn.
+//! One activation of a cell, which runs a turn for each of its messages.
 
 use std::ptr::{self, NonNull};
 
@@ -12,10 +12,11 @@ use crate::runtime::turn::Turn;
 use crate::runtime::watch::Ended;
 use crate::runtime::worker::Worker;
 
-/// Messages of one mailbox between two looks at the clock, while there are timers.
+/// Number of messages of a mailbox that are handled between two reads of the clock, while there are
+/// timers.
 const STRETCH: u32 = 32;
 
-/// The result of a turn.
+/// Result of a turn.
 #[derive(PartialEq, Eq)]
 enum Next {
     /// The task continues.
@@ -24,24 +25,24 @@ enum Next {
     Over,
 }
 
-/// Messages to be handled one after the other.
+/// Messages to handle one after another.
 struct Batch {
     /// Address of the next message.
     at: *const u8,
-    /// Slot of the next message, if the batch lies in an envelope. Messages are handled from the
+    /// Slot of the next message, if the batch is in an envelope. Messages are handled from the
     /// highest slot down.
     slot: u32,
     /// Slot of the last message.
     last: u32,
-    /// The oldest envelope of the mailbox, if the batch lies there.
+    /// Oldest envelope of the mailbox if the batch is in it, otherwise null.
     envelope: *mut Envelope,
-    /// True if the cell stays scheduled: more messages wait, which messages to itself must not
-    /// overtake. If false, the task may send to itself as to any idle task.
+    /// True if the cell stays scheduled because more messages wait. Messages of the task to itself
+    /// must not overtake them. If false, the task may send to itself as to any idle task.
     busy: bool,
 }
 
 impl Batch {
-    /// Returns a batch of the one message with which a cell was scheduled.
+    /// Creates a batch of the one message with which a cell was scheduled.
     #[inline(always)]
     fn alone(at: *const u8, busy: bool) -> Self {
         Self {
@@ -54,13 +55,13 @@ impl Batch {
     }
 }
 
-/// The limits of an activation in the mailbox. It does not handle messages that the task sends to
-/// itself meanwhile, or it would keep all other cells waiting.
+/// Limits of the current activation in the mailbox. An activation does not handle the messages that
+/// the task sends to itself during the activation. Otherwise all other cells might wait forever.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
-    /// The last envelope of the mailbox when the activation began; null once it is handled.
+    /// Last envelope of the mailbox when the activation began. Null once it is handled.
     last: *mut Envelope,
-    /// The free slots of that envelope at that time.
+    /// Number of free slots of this envelope at that time.
     last_free: u32,
     /// Number of messages that may still be handled.
     left: u32,
@@ -90,12 +91,12 @@ impl Limits {
     }
 }
 
-/// Runs one activation, for [`Table::run`](crate::cell::Table). All paths of a message join at the
-/// one place where the task receives it, so that the task's code is inlined once.
+/// Runs one activation. Used as [`Table::run`](crate::cell::Table). There is only one call of the
+/// task's `receive`, so that the code of the task is inlined only once.
 ///
 /// # Safety
-/// - the cell's task is of type `T`, and `worker` points to the [`Worker`] that is its home;
-/// - `message` points to a message for it, which is moved out, or is null.
+/// - The task of the cell is of type `T`, and `worker` points to the [`Worker`] of its home.
+/// - `message` is null, or points to a message for the task, which is moved out.
 pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *const Slot) {
     // SAFETY: by contract.
     let worker = unsafe { worker.cast::<Worker>().as_ref() };
@@ -153,11 +154,11 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *
     }
 }
 
-/// Runs an activation of a task that blocks, if there is a thread for it. If not, the cell waits
-/// elsewhere.
+/// Runs an activation of a task that usually blocks, if there is a thread for it. Otherwise the
+/// cell is set aside.
 ///
 /// # Safety
-/// The contract of [`run`].
+/// As for [`run`].
 #[cold]
 unsafe fn run_with_permit<T: Task>(cell: CellPtr, worker: &Worker, message: *const Slot) {
     if let Some(_permit) = worker.ask_permission(cell, message) {
@@ -166,11 +167,11 @@ unsafe fn run_with_permit<T: Task>(cell: CellPtr, worker: &Worker, message: *con
     }
 }
 
-/// Runs an activation that begins with the task's start. The message is taken out of the run queue
-/// first, because the start may push to that queue.
+/// Runs an activation that begins with the start of the task. First copies the message out of the
+/// run queue, because the start may push to this queue.
 ///
 /// # Safety
-/// The contract of [`run`].
+/// As for [`run`].
 #[cold]
 unsafe fn run_starting<T: Task>(cell: CellPtr, worker: &Worker, message: *const Slot) {
     if message.is_null() && moves_first(cell, worker) {
@@ -189,12 +190,12 @@ unsafe fn run_starting<T: Task>(cell: CellPtr, worker: &Worker, message: *const 
     unsafe { (cell.table().run)(cell, NonNull::from(worker).cast(), slot) };
 }
 
-/// Returns the address of a slot's message, null for no message. A message that is too large for
-/// the slot lies in an envelope, which is kept until it has been handled.
+/// Returns a pointer to the message of a slot, or null if there is no message. If the message is in
+/// an envelope, the envelope is kept until the message was handled.
 ///
 /// # Safety
-/// The slot is null, or holds a message of type `M` as [`Worker::send`] has put it there, which is
-/// moved out.
+/// The slot is null, or contains a message of type `M`, which [`Worker::send`] has stored and which
+/// is now moved out.
 #[inline(always)]
 unsafe fn place_of<M>(worker: &Worker, slot: *const Slot) -> *const u8 {
     if const { fits_slot::<M>() } || slot.is_null() {
@@ -208,7 +209,7 @@ unsafe fn place_of<M>(worker: &Worker, slot: *const Slot) -> *const u8 {
     }
 }
 
-/// Returns true if a newborn has moved to the sponsor where it is to start.
+/// Returns true if a newborn cell was moved to another sponsor, on which it will start.
 fn moves_first(cell: CellPtr, worker: &Worker) -> bool {
     let tail = cell.mailbox_tail();
     // SAFETY: the local mailbox is ours, and circular.
@@ -264,7 +265,8 @@ fn stop(cell: CellPtr, worker: &Worker, busy: bool) {
     }
 }
 
-/// Returns the first batch of an activation that is not over after `message`, or has no message.
+/// Returns the first batch of an activation, unless the activation consists only of the message at
+/// `at`.
 #[inline(never)]
 fn first_batch<T: Task>(cell: CellPtr, worker: &Worker, at: *const u8) -> Option<Batch> {
     if let Some(at) = worker.next_of_visit::<T::Message>() {
@@ -343,7 +345,7 @@ fn nudge<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
     finish_turn(worker, flow)
 }
 
-/// Returns how many messages of the oldest envelope are to be handled now.
+/// Returns the number of messages of the oldest envelope that the activation handles next.
 fn take_share(worker: &Worker, envelope: &Envelope) -> u32 {
     let mut limits = worker.limits.get();
     // Every activation handles at least one message: other workers may stay idle for longer than
@@ -378,15 +380,16 @@ fn take_share(worker: &Worker, envelope: &Envelope) -> u32 {
     count
 }
 
-/// Returns true if the current activation has handled a stretch, and lasted so long that timers
-/// might be late.
+/// Returns true if the current activation has handled a multiple of [`STRETCH`] messages and has
+/// lasted so long that timers might be late.
 fn keeps_timers_waiting(worker: &Worker, limits: Limits) -> bool {
     let handled = limits.max - limits.left;
     handled >= STRETCH && !worker.timers.are_calm() && worker.timers.are_neglected_at(worker.now())
 }
 
-/// Prepares the last message of a batch. Releases the envelope, if that was its last message, and
-/// the run queue, if no message waits behind. Returns true if one does.
+/// Prepares the handling of the last message of a batch. If it is the last message of its envelope,
+/// removes the envelope from the mailbox. Returns true if more messages wait. Otherwise, the cell
+/// is no longer scheduled.
 #[inline(never)]
 fn leave_last(cell: CellPtr, worker: &Worker, envelope: *mut Envelope) -> bool {
     // SAFETY: the oldest of the local mailbox, hence ours.
@@ -400,7 +403,7 @@ fn leave_last(cell: CellPtr, worker: &Worker, envelope: *mut Envelope) -> bool {
     busy
 }
 
-/// Starts a task that wants a start, in a separate turn.
+/// Calls the start function of a task in a separate turn.
 #[cold]
 fn start<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
     cell.end_youth();
@@ -411,10 +414,10 @@ fn start<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
     finish_turn(worker, flow)
 }
 
-/// Recovers a task after a panic, for [`Table::recover`](crate::cell::Table).
+/// Recovers a task after a panic. Used as [`Table::recover`](crate::cell::Table).
 ///
 /// # Safety
-/// The contract of [`run`]; the cell does not run any more.
+/// As for [`run`]. In addition, the cell no longer runs.
 pub(crate) unsafe fn recover<T: Task>(cell: CellPtr, worker: NonNull<()>, message: &str) -> bool {
     // SAFETY: by contract.
     let worker = unsafe { worker.cast::<Worker>().as_ref() };
@@ -426,7 +429,8 @@ pub(crate) unsafe fn recover<T: Task>(cell: CellPtr, worker: NonNull<()>, messag
     finish_turn(worker, flow) == Next::Go
 }
 
-/// Ends an activation with an empty mailbox: the cell rests, or is freed if nothing can reach it.
+/// Finishes an activation whose mailbox is empty. The cell becomes idle, or is freed if it is
+/// unreachable.
 #[inline(never)]
 fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
     if cell.local_refs() != 0 || !worker.is_unreachable(cell) {
@@ -456,10 +460,10 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
     worker.commit();
 }
 
-/// Runs a cell whose task is gone: its messages are dead letters.
+/// Runs a cell whose task was dropped. Its messages are dead letters.
 ///
 /// # Safety
-/// The contract of [`run`], but for the type of the task.
+/// As for [`run`], except for the type of the task.
 pub(crate) unsafe fn run_dead(cell: CellPtr, worker: NonNull<()>, message: *const Slot) {
     // SAFETY: by contract.
     let worker = unsafe { worker.cast::<Worker>().as_ref() };

@@ -1,4 +1,4 @@
-//! Sharded registers, keyed by cell address, for data that few cells have.
+//! Sharded registers with the cell address as the key, for data that few cells have.
 
 use std::sync::PoisonError;
 
@@ -7,12 +7,12 @@ use garrick_core::prim::{Mutex, MutexGuard};
 /// Number of shards of a register, to reduce contention.
 const SHARDS: usize = if cfg!(garrick_loom) { 1 } else { 16 };
 
-/// A register in shards, each with a lock. No code that holds a lock can panic halfway.
+/// A register in shards, each of which has a lock. Code that holds a lock cannot panic.
 #[derive(Default)]
 pub(crate) struct Shards<T>([Mutex<T>; SHARDS]);
 
 impl<T> Shards<T> {
-    /// Returns the shard for the cell at that address.
+    /// Returns the shard for the cell at address `address`.
     pub(crate) fn of(&self, address: usize) -> MutexGuard<'_, T> {
         // Cells are about 32 bytes or more apart.
         let shard = &self.0[(address >> 5) % SHARDS];

@@ -1,4 +1,4 @@
-//! Tasks: the trait that the actor and flow layers implement, and its tables.
+//! Tasks: the trait that the layers above implement, and its tables.
 
 use std::any::type_name;
 use std::mem::{align_of, size_of};
@@ -11,26 +11,26 @@ use crate::run_queue::fits_slot;
 use crate::runtime::turn::Turn;
 use crate::runtime::{bounded, run};
 
-/// The result of a turn.
+/// Result of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Flow {
     /// The turn commits and the task continues.
     Continue,
-    /// The turn commits and the task is dropped. Messages that still wait become dead letters.
+    /// The turn commits and the task is dropped. Its waiting messages become dead letters.
     Stop,
-    /// Everything that the turn staged is discarded, and the task continues. Changes to the task's
+    /// All staged effects of the turn are discarded, and the task continues. Changes to the task's
     /// own fields stay.
     Undo,
 }
 
-/// A sequential process with a mailbox: one message at a time, on one thread at a time.
+/// A sequential process with a mailbox. It handles one message at a time, on one thread at a time.
 pub trait Task: Sized + 'static {
-    /// The type of the task's messages, of at most [`MESSAGE_BYTES_MAX`](crate::MESSAGE_BYTES_MAX)
-    /// bytes. With a larger type, creating the task does not compile.
+    /// Type of the messages. It has at most [`MESSAGE_BYTES_MAX`](crate::MESSAGE_BYTES_MAX) bytes.
+    /// With a larger type, code that creates the task does not compile.
     type Message: 'static;
 
-    /// True if [`Task::start`] is called before the first message, even if no message ever comes.
+    /// True if [`Task::start`] must be called. It is then called even if no message ever comes.
     const STARTS: bool = false;
 
     /// Called once, before the first message, if [`Task::STARTS`] is true.
@@ -48,61 +48,64 @@ pub trait Task: Sized + 'static {
         Flow::Continue
     }
 
-    /// True if turns usually call [`Turn::blocking`]. If so, the task waits, without a worker,
-    /// while [`Builder::blocking_threads`](crate::Builder::blocking_threads) turns block already.
-    /// If false, a further turn that blocks keeps its worker.
+    /// True if most turns call [`Turn::blocking`]. If
+    /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) turns already block, such a
+    /// task waits and does not occupy a worker. If false, a further turn that blocks keeps its
+    /// worker.
     const BLOCKS: bool = false;
 
-    /// True for a task with a bounded mailbox, and for no other task.
+    /// True only for a task with a bounded mailbox.
     #[doc(hidden)]
     const BOUNDED: bool = false;
 
-    /// Returns true if the task is to [hold](Task::hold) the next message back. Its place in a
-    /// bounded mailbox is then used up by [`Turn::use_up_place`], when the task handles it.
+    /// Returns true if the task wants to [hold](Task::hold) the next message back. In a bounded
+    /// mailbox, the message keeps its place. When the task later handles the message, it calls
+    /// [`Turn::use_up_place`].
     #[doc(hidden)]
     fn holds(&self) -> bool {
         false
     }
 
-    /// Handles a message that [`Task::holds`] has not asked for just before, also if it would now.
+    /// Handles a message for which [`Task::holds`] has just returned false, even if it would now
+    /// return true.
     #[doc(hidden)]
     fn receive_now(&mut self, message: Self::Message, turn: &Turn<'_, Self::Message>) -> Flow {
         self.receive(message, turn)
     }
 
-    /// Takes a message that is held back for a later turn.
+    /// Receives a message that the task holds back for a later turn.
     #[doc(hidden)]
     fn hold(&mut self, message: Self::Message, turn: &Turn<'_, Self::Message>) -> Flow {
         self.receive(message, turn)
     }
 
-    /// True if [`Task::recover`] is called after a turn that panicked. If false, the task is
+    /// True if [`Task::recover`] is called after a turn has panicked. If false, the task is
     /// dropped.
     const RECOVERS: bool = false;
 
-    /// Called after a turn has panicked. Everything that the turn staged is discarded, and the
-    /// task's own fields are as the panic left them. `recover` runs as a turn of its own, in which
-    /// the task may repair its state. [`Flow::Continue`] lets the task continue with the next
-    /// message. `message` is the panic message.
+    /// Called after a turn has panicked. `message` is the panic message. All staged effects of the
+    /// turn were discarded. The fields of the task are as the panic left them. `recover` runs as a
+    /// separate turn, in which the task may repair its state. If it returns [`Flow::Continue`], the
+    /// task continues with the next message.
     fn recover(&mut self, message: &str, turn: &Turn<'_, Self::Message>) -> Flow {
         let _ = (message, turn);
         Flow::Stop
     }
 
-    /// Returns true if a message counts as a dead letter when it is never handled. False for
-    /// messages that come from the task's own parts, and not from a sender.
+    /// Returns true if a message counts as a dead letter when it is not handled. Return false for
+    /// internal messages of the task, which do not come from a sender.
     fn is_letter(message: &Self::Message) -> bool {
         let _ = message;
         true
     }
 
-    /// Returns the name under which the task is reported.
+    /// Returns the name of the task for reports.
     fn name() -> &'static str {
         type_name::<Self>()
     }
 }
 
-/// A task that is too large for a pool's block, or needs a stricter alignment.
+/// A task that is too large for a block of the pool, or that needs a larger alignment.
 pub(crate) struct Boxed<T>(pub(crate) Box<T>);
 
 impl<T: Task> Task for Boxed<T> {
@@ -150,23 +153,23 @@ impl<T: Task> Task for Boxed<T> {
     }
 }
 
-/// A header with its task, as laid out in a block.
+/// A header with its task, in the layout of a block.
 #[repr(C)]
 pub(crate) struct Block<T> {
     header: Header,
     pub(crate) task: T,
 }
 
-/// Returns true if a block has no room for a `T`.
+/// Returns true if a block has no room for a task of type `T`.
 pub(crate) const fn is_boxed<T>() -> bool {
     size_of::<Block<T>>() > pool::CELL_BYTES_MAX || align_of::<Block<T>>() > 8
 }
 
-/// Carries the tables of a task type, as constants.
+/// Type whose constants are the tables of a task type.
 struct Tables<T>(T);
 
 impl<T: Task> Tables<T> {
-    /// The table of a task that stays on its thread, because it may not be `Send`.
+    /// Table of a task that stays on its thread, because it need not be `Send`.
     const STAYS: Table = Table {
         watched: Some(&Self::STAYS_WATCHED),
         ..Self::STAYS_WATCHED
@@ -212,8 +215,8 @@ impl<T: Task> Tables<T> {
 }
 
 impl Table {
-    /// Returns a table for messages `M`, with no task behind it. Every receiver of messages has
-    /// such a table, so the message size is checked here.
+    /// Returns a table for messages `M`, without a task. The tables of all receivers are based on
+    /// it, so the size of messages is checked here.
     pub(crate) const fn of_messages<M: 'static>(drop_task: unsafe fn(CellPtr)) -> Self {
         parcel::check_size::<M>();
         Self {
@@ -245,7 +248,7 @@ pub(crate) const fn class_of<T>() -> usize {
     pool::cell_class(size_of::<Block<T>>())
 }
 
-/// Returns the address of a cell's task.
+/// Returns a pointer to the task of a cell.
 #[inline]
 pub(crate) fn task_of<T>(cell: CellPtr) -> NonNull<T> {
     cell.check_block(size_of::<Block<T>>());
@@ -254,8 +257,8 @@ pub(crate) fn task_of<T>(cell: CellPtr) -> NonNull<T> {
     unsafe { NonNull::new_unchecked(&raw mut (*block.as_ptr()).task) }
 }
 
-/// Makes a cell with one reference, which the caller owns. If `moves` is false, the cell stays on
-/// the home's thread.
+/// Creates a cell with one reference, which the caller owns. If `moves` is false, the cell stays on
+/// the thread of its home.
 #[inline]
 pub(crate) fn new_cell<T: Task>(pool: &Pool, home: Home, task: T, moves: bool) -> CellPtr {
     const {
@@ -288,31 +291,31 @@ fn place<T: Task>(pool: &Pool, home: Home, task: T, moves: bool) -> CellPtr {
 }
 
 /// # Safety
-/// The cell has a task of type `T`, which is not used again.
+/// The cell has a task of type `T`, and the task is not used again.
 unsafe fn drop_task<T>(cell: CellPtr) {
     // SAFETY: by contract.
     unsafe { task_of::<T>(cell).drop_in_place() };
 }
 
-/// Does nothing: `drop_task` of a table with no task behind it.
+/// Does nothing. Used as `drop_task` of a table without a task.
 pub(crate) fn nothing_to_drop(_: CellPtr) {}
 
 /// # Safety
-/// The contract of [`parcel::drop_unread`].
+/// As for [`parcel::drop_unread`].
 unsafe fn drop_unread<M>(envelope: *mut Envelope) -> u64 {
     // SAFETY: by contract.
     unsafe { parcel::drop_unread::<M>(envelope, |_| true) }
 }
 
 /// # Safety
-/// The contract of [`parcel::drop_unread`].
+/// As for [`parcel::drop_unread`].
 unsafe fn drop_unread_of<T: Task>(envelope: *mut Envelope) -> u64 {
     // SAFETY: by contract.
     unsafe { parcel::drop_unread::<T::Message>(envelope, T::is_letter) }
 }
 
 /// # Safety
-/// The contract of [`drop_slot`]. The envelope is the caller's.
+/// As for [`drop_slot`]. The caller owns the returned envelope.
 unsafe fn wrap_slot<M>(pool: NonNull<()>, slot: *const Slot) -> *mut Envelope {
     // SAFETY: by contract. A message that does not fit into a slot lies in an envelope, which
     // nobody else has.
@@ -326,21 +329,21 @@ unsafe fn wrap_slot<M>(pool: NonNull<()>, slot: *const Slot) -> *mut Envelope {
 }
 
 /// # Safety
-/// The slot holds a message of type `M`, which is not used again; `pool` points to a [`Pool`].
+/// The slot contains a message of type `M`, which is not used again. `pool` points to a [`Pool`].
 unsafe fn drop_slot<M>(pool: NonNull<()>, slot: *const Slot) -> bool {
     // SAFETY: by contract.
     unsafe { drop_in_slot::<M>(pool, slot, |_| true) }
 }
 
 /// # Safety
-/// The contract of [`drop_slot`].
+/// As for [`drop_slot`].
 unsafe fn drop_slot_of<T: Task>(pool: NonNull<()>, slot: *const Slot) -> bool {
     // SAFETY: by contract.
     unsafe { drop_in_slot::<T::Message>(pool, slot, T::is_letter) }
 }
 
 /// # Safety
-/// The contract of [`drop_slot`].
+/// As for [`drop_slot`].
 unsafe fn drop_in_slot<M>(pool: NonNull<()>, slot: *const Slot, is_letter: fn(&M) -> bool) -> bool {
     if !fits_slot::<M>() {
         // SAFETY: by contract; then the slot holds an envelope with the message, and nobody else
@@ -358,7 +361,7 @@ unsafe fn drop_in_slot<M>(pool: NonNull<()>, slot: *const Slot, is_letter: fn(&M
 }
 
 /// # Safety
-/// `pool` points to a [`Pool`]; otherwise the contract of [`parcel::split_newest`].
+/// As for [`parcel::split_newest`]. In addition, `pool` points to a [`Pool`].
 unsafe fn split_newest<M>(pool: NonNull<()>, envelope: *mut Envelope, count: u32) -> *mut Envelope {
     // SAFETY: by contract.
     unsafe { parcel::split_newest::<M>(pool.cast().as_ref(), envelope, count) }

@@ -16,10 +16,10 @@ use crate::runtime::watch::{Ended, Watch};
 use crate::runtime::worker::Worker;
 use crate::world::{Nanos, nanos};
 
-/// The current turn, as its handler sees it.
+/// The current turn. Passed to the handler of a message.
 ///
-/// Everything that a handler does through a turn, or through [`Address::send`], is staged: it
-/// happens when the turn commits, or not at all.
+/// All operations of a turn, and [`Address::send`] in a turn, are staged. They take effect when the
+/// turn commits, and not at all if the turn is undone.
 pub struct Turn<'a, M> {
     worker: &'a Worker,
     cell: CellPtr,
@@ -39,17 +39,17 @@ impl<M: 'static> Turn<'_, M> {
     /// Sends `message` to `to`.
     ///
     /// # Errors
-    /// Gives the message back if the task is known to have stopped.
+    /// Returns the message if the task is known to have stopped.
     #[inline]
     pub fn send<N: 'static>(&self, to: &Address<N>, message: N) -> Result<(), SendError<N>> {
         self.worker.send(to, message)
     }
 
-    /// Sends `message` to `to` once `delay` has passed. The timers' resolution is about 10 us.
-    /// Until then the message keeps its receiver alive.
+    /// Sends `message` to `to` after `delay`. Timers have a resolution of about 10 us. Until then,
+    /// the message keeps its receiver alive.
     ///
     /// # Errors
-    /// Gives the message back if the task is known to have stopped.
+    /// Returns the message if the task is known to have stopped.
     pub fn send_after<N: 'static>(
         &self,
         delay: Duration,
@@ -60,8 +60,8 @@ impl<M: 'static> Turn<'_, M> {
         self.send_later(deadline, to, message, None)
     }
 
-    /// Uses up the place in a bounded mailbox of a message that the task has held back, and handles
-    /// in this turn.
+    /// Uses up the place of a message in the task's bounded mailbox. Call it when the task handles
+    /// a message that it has held back.
     #[doc(hidden)]
     pub fn use_up_place(&self) {
         if self.cell.is_bounded() {
@@ -70,7 +70,7 @@ impl<M: 'static> Turn<'_, M> {
         }
     }
 
-    /// Returns the name of the type of the task whose turn this is.
+    /// Returns the name of the type of the task that runs this turn.
     #[doc(hidden)]
     #[must_use]
     pub fn task_name(&self) -> &'static str {
@@ -78,25 +78,25 @@ impl<M: 'static> Turn<'_, M> {
         (running.table().name)()
     }
 
-    /// Registers an action for the end of this turn.
+    /// Registers an action for the end of this turn, such as the publication of an answer.
     pub(super) fn give(&self, given: Given) {
         self.worker.stage.give(given);
     }
 
-    /// Makes a timer that this turn sets, once.
+    /// Creates a timer that this turn can set once.
     ///
-    /// A timer that is never set must be cancelled: it takes up room until then.
+    /// If the timer is not set, it must be cancelled, because it uses memory until then.
     #[doc(hidden)]
     pub fn timer(&self) -> Timer {
         Timer::once(self.worker.timers.wheel)
     }
 
-    /// Sets a timer: `message` is sent to `to` at `deadline`, a time of [`Turn::now`], unless the
-    /// timer is cancelled first. If the timer is set already, its earlier message is dropped. Until
-    /// the deadline the message keeps its receiver alive.
+    /// Sets a timer, which sends `message` to `to` at `deadline`, unless it is cancelled first.
+    /// `deadline` is a time as returned by [`Turn::now`]. If the timer is already set, its earlier
+    /// message is dropped. Until the deadline, the message keeps its receiver alive.
     ///
     /// # Errors
-    /// Gives the message back if the task is known to have stopped.
+    /// Returns the message if the task is known to have stopped.
     #[doc(hidden)]
     pub fn set_timer<N: Send + 'static>(
         &self,
@@ -108,11 +108,11 @@ impl<M: 'static> Turn<'_, M> {
         self.send_later(deadline, to, message, Some((timer, None)))
     }
 
-    /// Sets a timer like [`Turn::set_timer`]. The timer also ends with this task, and with a call
-    /// of [`cancel_timers_of`](crate::cancel_timers_of) for it.
+    /// Sets a timer like [`Turn::set_timer`]. In addition, the timer is cancelled when this task
+    /// ends, or by a call of [`cancel_timers_of`](crate::cancel_timers_of) for this task.
     ///
     /// # Errors
-    /// Gives the message back if the task is known to have stopped.
+    /// Returns the message if the task is known to have stopped.
     #[doc(hidden)]
     pub fn set_own_timer<N: Send + 'static>(
         &self,
@@ -130,10 +130,10 @@ impl<M: 'static> Turn<'_, M> {
         Ok(())
     }
 
-    /// Makes a timer and sets it once, like [`Turn::set_own_timer`], `delay` from now.
+    /// Creates a timer and sets it like [`Turn::set_own_timer`]. It fires after `delay`.
     ///
     /// # Errors
-    /// Gives the message back if the task is known to have stopped.
+    /// Returns the message if the task is known to have stopped.
     #[doc(hidden)]
     pub fn start_own_timer<N: Send + 'static>(
         &self,
@@ -153,7 +153,7 @@ impl<M: 'static> Turn<'_, M> {
     }
 
     /// Stages a message that is sent at `deadline`. The message may belong to a timer, and the
-    /// timer to a task that it ends with.
+    /// timer may have an owner.
     fn send_later<N: 'static>(
         &self,
         deadline: Nanos,
@@ -175,8 +175,8 @@ impl<M: 'static> Turn<'_, M> {
         Ok(())
     }
 
-    /// Makes a new task on this worker. If the turn is undone, nothing can have reached the task,
-    /// and it is dropped with its address.
+    /// Spawns a task on this worker. If the turn is undone, the task has not got any message, and
+    /// it is dropped with its address.
     #[inline]
     pub fn spawn<T>(&self, task: T) -> Address<T::Message>
     where
@@ -186,9 +186,9 @@ impl<M: 'static> Turn<'_, M> {
         self.worker.spawn(task)
     }
 
-    /// Notifies this task when another task ends, by a message that `convert` makes of the
-    /// [`Ended`] value. The notice comes after everything that the other task has sent before. The
-    /// watch keeps this task alive until then.
+    /// Watches another task. When that task ends, `convert` converts the [`Ended`] value into a
+    /// message, which is sent to this task. The message comes after all messages that the other
+    /// task has sent to this task. Until then, the watch keeps this task alive.
     pub fn watch<N: 'static>(
         &self,
         whom: &Address<N>,
@@ -204,22 +204,22 @@ impl<M: 'static> Turn<'_, M> {
         })
     }
 
-    /// Calls `f`, which may block the thread: on a file, a database, a lock or a computation.
-    /// Meanwhile another thread runs the other tasks of this worker, and new messages for this task
-    /// wait.
+    /// Calls `f`, which may block the thread, for example on a file, a database, a lock or a long
+    /// computation. During the call, another thread runs the other tasks of this worker. New
+    /// messages to this task wait.
     ///
-    /// `f` belongs to no turn. Messages that `f` sends go out at once, before the messages of this
-    /// turn, and stay sent if the turn is undone. `f` cannot use the turn, and so must be `Send`.
-    /// Messages that the turn sends, before `f` and after it, go out when the turn commits, in the
-    /// order of sending.
+    /// `f` does not belong to the turn. Messages that `f` sends are sent immediately, and so before
+    /// the messages of this turn. They stay sent even if the turn is undone. Messages that the turn
+    /// sends, before `f` and after it, are sent when the turn commits, in their order. `f` must be
+    /// `Send`, so that it cannot use the turn.
     ///
     /// `garrick bench blocking` measures the cost of a call. At most
-    /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) turns can be in here at once
-    /// without their worker. A further turn keeps its worker meanwhile. So does a turn on a worker
-    /// that is pinned or has a driver, on a [`Here`](crate::Here), and in [`Task::recover`].
+    /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) turns can block at the same
+    /// time without blocking their worker. A further call blocks the worker. So does a call on a
+    /// worker that is pinned or has a driver, on a [`Here`](crate::Here), or in [`Task::recover`].
     ///
     /// # Panics
-    /// Panics if `f` panics. The turn is undone then, as by any other panic.
+    /// Panics if `f` panics. The turn is then undone, as after any other panic.
     ///
     /// # Examples
     /// ```
@@ -244,7 +244,7 @@ impl<M: 'static> Turn<'_, M> {
     /// assert_eq!(slow.ask(|reply| reply).wait(), Ok(42));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    /// The turn cannot be used inside of `f`:
+    /// The turn cannot be used in `f`:
     /// ```compile_fail,E0277
     /// use garrick_sched::{Address, Turn};
     ///
@@ -268,17 +268,17 @@ impl<M: 'static> Turn<'_, M> {
         unsafe { Address::from_counted(self.cell) }
     }
 
-    /// Returns this turn, seen as a turn of the task with the address `front`. Used for a task that
-    /// stands behind a [`door`](crate::door()), and handles messages of the door's type.
+    /// Returns this turn as a turn of the task with the address `front`. Used for a task behind a
+    /// [`door`](crate::door()) that handles messages of the door's type.
     #[doc(hidden)]
     #[must_use]
     pub fn seen_as<'b, N: 'static>(&'b self, front: &'b Address<N>) -> Turn<'b, N> {
         Turn::new(self.worker, front.cell())
     }
 
-    /// Makes a new task on another sponsor. If the turn is undone, nothing can have reached the
-    /// task, and it is dropped with its address. A sponsor that has ended takes no tasks: the task
-    /// then lives on this worker.
+    /// Spawns a task on another sponsor. If the turn is undone, the task has not got any message,
+    /// and it is dropped with its address. If the sponsor has stopped, the task runs on this worker
+    /// instead.
     pub fn spawn_on<T>(&self, sponsor: &Handle, task: T) -> Address<T::Message>
     where
         T: Task + Send,
@@ -293,14 +293,14 @@ impl<M: 'static> Turn<'_, M> {
         unsafe { Address::from_counted(cell) }
     }
 
-    /// Moves `to` to another sponsor and sends it `message`, which it handles there (SENDX of the
-    /// Lisp TActors). Messages that were sent before are handled at the old place. Two kinds of
-    /// tasks do not move, but handle the message all the same: a task made by
+    /// Moves the task `to` to another sponsor and sends it `message`, which it handles there. (This
+    /// is SENDX of the Lisp TActors.) Messages that were sent before are handled at the old place.
+    /// Two kinds of tasks do not move, but still handle the message: a task created by
     /// [`Here::spawn`](crate::Here::spawn), which may not be `Send`, and a task whose new sponsor
-    /// has ended.
+    /// has stopped.
     ///
     /// # Errors
-    /// Gives the message back if the task is known to have stopped.
+    /// Returns the message if the task is known to have stopped.
     pub fn send_on<N: 'static>(
         &self,
         sponsor: &Handle,
@@ -323,8 +323,9 @@ impl<M: 'static> Turn<'_, M> {
         worker.send(to, message)
     }
 
-    /// Calls [`Task::nudged`] of a task, without a message, after everything that was sent to it
-    /// before. Does nothing if the task has stopped, or is a [`door`](crate::door()).
+    /// Sends a nudge to a task, which then runs [`Task::nudged`]. The nudge is handled after all
+    /// messages that were sent to the task before. Does nothing if the task has stopped or is a
+    /// [`door`](crate::door()).
     #[doc(hidden)]
     pub fn nudge<N: 'static>(&self, to: &Address<N>) {
         let (worker, cell) = (self.worker, to.cell());
@@ -333,9 +334,9 @@ impl<M: 'static> Turn<'_, M> {
         }
     }
 
-    /// Returns true if another message waits in this task's mailbox, to be handled next. A task
-    /// that handles messages in batches processes its batch when this returns false. Messages still
-    /// in transit from other threads are not counted.
+    /// Returns true if another message waits in this task's mailbox. A task that collects messages
+    /// in batches can process its batch when this returns false. Messages that are in transit from
+    /// other threads are not included.
     pub fn has_more(&self) -> bool {
         if let Some(has_more) = self.worker.visit_has_more() {
             return has_more;
@@ -352,7 +353,7 @@ impl<M: 'static> Turn<'_, M> {
         }
     }
 
-    /// Returns the time of the sponsor's world, in nanoseconds.
+    /// Returns the current time of the sponsor's world, in nanoseconds.
     pub fn now(&self) -> Nanos {
         self.worker.now()
     }

@@ -1,9 +1,9 @@
-//! Death notices: watchers that are notified when a task ends, with the reason.
+//! Watches: watchers are notified when a task has ended, with the reason.
 //!
-//! A watched cell costs nothing while it lives, because its messages take the same path as before:
-//! only its table is replaced by one with a mark. The watchers are kept outside of the cells, by
-//! cell address. A request to watch travels like a message, so it comes after the earlier messages
-//! of its sender.
+//! A watched cell has no extra cost while it runs, because its messages take the same path as
+//! before. Only its table is replaced by a table with a mark. The watchers are kept outside of the
+//! cells, by cell address. A request to watch is sent like a message, so it comes after the earlier
+//! messages of its sender.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,19 +19,19 @@ use crate::cell::CellPtr;
 use crate::quiet;
 use crate::runtime::shards::Shards;
 
-/// The reason why a task ended.
+/// Reason why a task has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Ended {
-    /// The task stopped by itself, or was asked to stop.
+    /// The task stopped by itself or on request.
     Stopped,
-    /// A turn panicked, with this message.
+    /// A turn panicked. Contains the panic message.
     Failed(Arc<str>),
-    /// No address of the task was left.
+    /// All addresses of the task were dropped.
     Unreachable,
-    /// The task's sponsor ended.
+    /// The sponsor of the task has stopped.
     SponsorEnded,
-    /// The task had ended before it was watched.
+    /// The task had already ended when it was watched.
     Before,
 }
 
@@ -47,21 +47,21 @@ impl fmt::Display for Ended {
     }
 }
 
-/// An active watch. Dropping it changes nothing.
+/// Handle of a watch. Dropping it does not cancel the watch.
 #[derive(Debug, Clone)]
 pub struct Watch {
     cancelled: Arc<AtomicBool>,
 }
 
 impl Watch {
-    /// Cancels the notice. The notice may be on its way already.
+    /// Cancels the notice. It may still be called if the task is ending now.
     pub fn cancel(&self) {
         // Relaxed: a notice that is being given just now may still come.
         self.cancelled.store(true, Relaxed);
     }
 }
 
-/// A function to call when a task ends, with the mark that cancels it.
+/// Function that is called when a task has ended, with the flag that cancels it.
 pub(crate) struct Watcher {
     cancelled: Arc<AtomicBool>,
     notice: Box<dyn FnOnce(Ended) + Send>,
@@ -81,8 +81,8 @@ impl Watcher {
         self.cancelled.load(Relaxed)
     }
 
-    /// Calls the notice, or drops it if it was cancelled. Catches a panic of either: captured
-    /// values of a notice have destructors.
+    /// Calls the notice, or drops it if it was cancelled. Catches a panic of the call, and of the
+    /// destructors of captured values.
     pub(crate) fn tell(self, ended: Ended) {
         let is_cancelled = self.is_cancelled();
         let notice = self.notice;
@@ -94,15 +94,15 @@ impl Watcher {
     }
 }
 
-/// Smallest number of watches of one task at which cancelled watches are swept.
+/// Smallest number of watches of a task at which cancelled watches are removed.
 const SWEEP_MIN: usize = 8;
 
-/// The watchers of one task.
+/// Watchers of one task.
 struct Watchers {
     /// Watchers in the order of their registration.
     list: Vec<Watcher>,
-    /// The length at which cancelled watchers are removed: twice the length after the last sweep.
-    /// So a watch costs constant time on average.
+    /// Length at which cancelled watchers are removed. It is twice the length after the last
+    /// removal, so that a watch takes constant time on average.
     sweep_at: usize,
 }
 
@@ -130,7 +130,7 @@ impl Watchers {
 
 type Register = HashMap<usize, Watchers>;
 
-/// Watchers, by the cell's address.
+/// Watchers, by the address of the cell.
 #[cfg(not(garrick_loom))]
 static WATCHERS: std::sync::LazyLock<Shards<Register>> = std::sync::LazyLock::new(Shards::default);
 
@@ -143,8 +143,8 @@ fn shard(cell: CellPtr) -> MutexGuard<'static, Register> {
     WATCHERS.of(cell.0.addr().get())
 }
 
-/// Registers a watcher. Returns cancelled watchers, which the caller drops where foreign code may
-/// run.
+/// Registers a watcher. Returns cancelled watchers. The caller must drop them where foreign code
+/// may run.
 #[must_use]
 pub(crate) fn register(cell: CellPtr, watcher: Watcher) -> Vec<Watcher> {
     let mut shard = shard(cell);
@@ -152,7 +152,7 @@ pub(crate) fn register(cell: CellPtr, watcher: Watcher) -> Vec<Watcher> {
     watchers.or_insert(Watchers::NONE).add(watcher)
 }
 
-/// Notifies the watchers of a cell how it ended.
+/// Notifies the watchers of a cell, with the reason why it has ended.
 pub(crate) fn tell(cell: CellPtr, ended: &Ended) {
     let watchers = shard(cell).remove(&cell.0.addr().get());
     for watcher in watchers.into_iter().flat_map(|watchers| watchers.list) {

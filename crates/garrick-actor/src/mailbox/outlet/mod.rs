@@ -249,7 +249,7 @@ impl<N: 'static> Spawns for Context<'_, N> {
 }
 
 impl Handle {
-    /// Creates a stream of messages from actors. See [`System::stream`].
+    /// Creates a stream of messages from actors, like [`System::stream`].
     ///
     /// # Errors
     /// Fails if the system is shutting down.

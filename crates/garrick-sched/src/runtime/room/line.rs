@@ -123,7 +123,7 @@ pub(super) struct Ticket<'a> {
 }
 
 impl Ticket<'_> {
-    /// Returns true if the ticket is still in the line.
+    /// Returns true if the ticket is still in the queue.
     pub(super) fn is_in_line(&self) -> bool {
         self.line.lock().wakers.contains_key(&self.number)
     }

@@ -11,31 +11,31 @@
 //!     1. no place: join the queue              1. taken -= 1
 //!        (waiting += 1)                        2. waiting > 0? then remove the first from the
 //!     2. a place now? then leave the queue        queue, and wake it
-//!     3. sleep until taken out of the line
+//!     3. sleep until removed from the queue
 //! ```
 //!
-//! Each side first writes its own word, then reads the other's, and all four accesses are
-//! sequentially consistent (Dekker). So either the waiting sender sees the place, or the thread
-//! that gives it back sees the waiting sender. A sender that is taken out of the line must look for
-//! a place. A sender that gives up before that look passes the wake on to the next.
+//! Each side first writes its own word and then reads the other word. All four accesses are
+//! sequentially consistent (Dekker's pattern). So either the waiting sender sees the place, or the
+//! thread that gives it back sees the waiting sender. A sender that was removed from the queue must
+//! try to take a place. If it gives up before that, it must wake the next sender.
 //!
-//! *Used up by the keeper*: the task that receives the messages counts handled messages by a plain
-//! store, and looks at `waiting` without a fence. It may miss a sender that has come just now. So a
-//! waiting sender nudges the keeper between steps 2 and 3, and the keeper looks again. The nudge
-//! comes by a read-modify-write, so that each side sees what the other wrote. Only one nudge is in
-//! flight at a time (`is_nudged`).
+//! *The keeper uses a place up.* The keeper is the task that receives the messages. It counts
+//! handled messages by a plain store, and reads `waiting` without a fence. So it may miss a sender
+//! that has just joined the queue. For this reason, a waiting sender nudges the keeper between
+//! steps 2 and 3, and the keeper then checks again. The nudge is sent by a read-modify-write, so
+//! that each side sees what the other wrote. Only one nudge is in flight at a time (`is_nudged`).
 //!
 //! ```text
 //!     a waiting sender                         the keeper
-//!     2. a place now? then leave the line      1. handled += 1 (plain store)
-//!     2b. is_nudged = true; was it false?      2. waiting > 0, as far as seen? wake the first
+//!     2. a place now? then leave the queue     1. handled += 1 (plain store)
+//!     2b. is_nudged = true; was it false?      2. waiting > 0, as read here? wake the first
 //!         then nudge the keeper                nudged: is_nudged = false; as step 2, for each place
-//!     3. sleep until taken out of the line
+//!     3. sleep until removed from the queue
 //! ```
 //!
-//! A closed room has places for all senders: the sends themselves fail then.
+//! A closed room has places for all senders. Their sends then fail.
 //!
-//! Taking a place is lock-free. The lock of the line is held for a few instructions.
+//! Taking a place is lock-free. The lock of the queue is held only for a few instructions.
 
 mod line;
 
@@ -57,22 +57,22 @@ use garrick_core::prim::{
 use crate::waker::waker_of_thread;
 use line::{Line, Ticket};
 
-/// Added to the count of handled messages when a room is closed. More than the number of places
-/// that are ever taken, and small enough for the difference of two counts.
+/// Number that is added to the count of handled messages when a room is closed. It is larger than
+/// the number of places that can be taken, and small enough for the difference of two counts.
 const CLOSED: usize = isize::MAX as usize / 2;
 
-/// The fate of a message that is sent to a task whose mailbox is full.
+/// Rule for a message to a task whose mailbox is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenFull {
-    /// A thread that runs no turn waits for a place. In a turn, the message comes back.
+    /// Outside of a turn, the thread waits for a place. In a turn, the message is returned.
     Wait,
-    /// The message comes back.
+    /// The message is returned.
     Fail,
-    /// The message is dropped, and counted.
+    /// The message is dropped and counted.
     Drop,
 }
 
-/// Places for messages, and the count of taken places.
+/// Places for messages. Counts the taken places.
 ///
 /// # Examples
 /// ```
@@ -86,9 +86,9 @@ pub enum WhenFull {
 /// ```
 #[derive(Debug)]
 pub struct Room {
-    /// Written by threads that take places and give them back.
+    /// Words that are written by threads that take places and give them back.
     senders: CachePadded<Senders>,
-    /// Written by the keeper.
+    /// Words that are written by the keeper.
     keeper: CachePadded<Keeper>,
 }
 
@@ -96,10 +96,10 @@ pub struct Room {
 struct Senders {
     capacity: usize,
     when_full: WhenFull,
-    /// Places taken, minus the places given back.
+    /// Number of places taken, minus the number of places given back.
     taken: AtomicUsize,
-    /// A count that `handled` has reached. It avoids reading `handled`, which the keeper writes,
-    /// for each message.
+    /// Number that `handled` has reached or exceeded. It makes it unnecessary to read `handled`,
+    /// which the keeper writes, for each message.
     seen: unmodelled::AtomicUsize,
     dropped: unmodelled::AtomicU64,
     line: Line,
@@ -107,20 +107,20 @@ struct Senders {
 
 #[derive(Debug)]
 struct Keeper {
-    /// Places that the keeper has used up since the room was created.
+    /// Number of places that the keeper has used up since the room was created.
     handled: AtomicUsize,
     /// True while a nudge is in flight.
     is_nudged: AtomicBool,
 }
 
-/// A place for one message. Dropping it gives the place back.
+/// Place for one message. Dropping it gives the place back.
 #[derive(Debug)]
 pub struct Place {
     room: Arc<Room>,
 }
 
 impl Place {
-    /// Wraps a place that the caller has taken.
+    /// Creates a `Place` for a place that the caller has taken.
     pub(crate) fn of(room: Arc<Room>) -> Self {
         Self { room }
     }
@@ -129,7 +129,7 @@ impl Place {
         &self.room
     }
 
-    /// Leaves the place taken, for a message that is sent.
+    /// Consumes the `Place` without giving the place back, because a message uses it.
     pub(crate) fn spend(self) {
         let this = ManuallyDrop::new(self);
         // SAFETY: `this` is not dropped, so its field is moved out once.
@@ -138,13 +138,13 @@ impl Place {
 }
 
 impl Room {
-    /// Creates room for `capacity` messages.
+    /// Creates a room for `capacity` messages.
     #[must_use]
     pub fn new(capacity: usize) -> Arc<Self> {
         Self::with(capacity, WhenFull::Fail)
     }
 
-    /// Creates room for `capacity` messages of one task.
+    /// Creates a room for `capacity` messages of one task.
     pub(crate) fn with(capacity: usize, when_full: WhenFull) -> Arc<Self> {
         Arc::new(Self {
             senders: CachePadded::new(Senders {
@@ -162,12 +162,12 @@ impl Room {
         })
     }
 
-    /// Returns the number of messages that there is room for.
+    /// Returns the maximum number of messages.
     pub fn capacity(&self) -> usize {
         self.senders.capacity
     }
 
-    /// Returns the fate of a message that finds no room.
+    /// Returns the rule for a message for which there is no room.
     pub(crate) fn when_full(&self) -> WhenFull {
         self.senders.when_full
     }
@@ -183,7 +183,7 @@ impl Room {
         usize::try_from(taken.wrapping_sub(handled) as isize).unwrap_or(0)
     }
 
-    /// Returns the number of messages that were dropped for want of room.
+    /// Returns the number of messages that were dropped because there was no room.
     pub fn dropped(&self) -> u64 {
         // Relaxed: as in `taken`.
         self.senders.dropped.load(Relaxed)
@@ -199,8 +199,8 @@ impl Room {
         (self.take_some(|_| 1) == 1).then(|| Place { room: self.clone() })
     }
 
-    /// Takes `wanted(n)` of the `n` free places, if `n` is not 0. Returns the number of taken
-    /// places, 0 if none is free.
+    /// Takes `wanted(n)` of the `n` free places, if `n` is not 0. Returns the number of places
+    /// taken, which is 0 if no place is free.
     pub(crate) fn take_some(&self, wanted: impl Fn(usize) -> usize) -> usize {
         // Relaxed: the exchange below decides.
         let mut taken = self.senders.taken.load(Relaxed);
@@ -236,7 +236,7 @@ impl Room {
         }
     }
 
-    /// Returns how many places are free by these counts.
+    /// Returns the number of free places according to these counts.
     fn free(&self, taken: usize, handled: usize) -> usize {
         // Negative if the room is closed, or the counts are of different times.
         let waiting = taken.wrapping_sub(handled) as isize;
@@ -246,19 +246,19 @@ impl Room {
         self.senders.capacity.saturating_sub(waiting as usize)
     }
 
-    /// Takes a place even if none is free, for a message that was promised before.
+    /// Takes a place even if none is free, for a message that was promised a place before.
     pub(crate) fn take_anyway(&self) {
         // Relaxed: it waits for nobody, and sees nothing.
         self.senders.taken.fetch_add(1, Relaxed);
     }
 
-    /// Takes a place. Blocks the thread until there is one.
+    /// Blocks the thread until there is a place, and takes it.
     pub fn take_blocking(self: &Arc<Self>) -> Place {
         self.wait_for_place(|| {});
         Place { room: self.clone() }
     }
 
-    /// Takes a place. Blocks the thread until there is one. Calls `nudge` to nudge the keeper.
+    /// Blocks the thread until there is a place, and takes it. Calls `nudge` to nudge the keeper.
     pub(crate) fn wait_for_place(&self, nudge: impl Fn()) {
         loop {
             if self.take_some(|_| 1) == 1 {
@@ -276,8 +276,8 @@ impl Room {
         }
     }
 
-    /// Takes a place, and waits for it. Cancel safe: a future that is dropped loses only its place
-    /// in the line.
+    /// Waits for a place and takes it. This future is cancel safe. If it is dropped, only its
+    /// position in the queue is lost.
     pub async fn take(self: &Arc<Self>) -> Place {
         self.take_with(|| {}).await
     }
@@ -350,7 +350,7 @@ impl Room {
         }
     }
 
-    /// Keeper only: records that a place is used up.
+    /// Records that a place is used up. Only the keeper calls this.
     #[inline]
     pub(crate) fn use_up(&self) {
         // Relaxed: written by the keeper itself, or by the thread that handed the task over.
@@ -362,7 +362,8 @@ impl Room {
         }
     }
 
-    /// Keeper only: answers a nudge, and wakes the senders for which there is a place.
+    /// Handles a nudge, and wakes the senders for which there is a place. Only the keeper calls
+    /// this.
     pub(crate) fn nudged(&self) {
         // Acquire: pairs with the Release in `nudge_by`.
         self.keeper.is_nudged.swap(false, Acquire);
@@ -371,8 +372,8 @@ impl Room {
         self.wake(self.free(taken, self.keeper.handled.load(Relaxed)));
     }
 
-    /// Keeper only: closes the room. The task handles nothing more, and from here on there is a
-    /// place for every sender.
+    /// Closes the room, because the task handles no more messages. After that, there is a place for
+    /// every sender. Only the keeper calls this.
     pub(crate) fn close(&self) {
         // Relaxed: a sender that does not see it comes to the line, and sees it by the lock of the
         // line, or is woken below.

@@ -15,12 +15,12 @@ use crate::driver::Drivers;
 use crate::remote::{Remote, WORKERS_MAX};
 use crate::world::{STACK_BYTES_MAX, STACK_BYTES_MIN, World};
 
-/// Largest value of [`Builder::blocking_threads`].
+/// Maximum value for [`Builder::blocking_threads`].
 pub const BLOCKING_THREADS_MAX: usize = 4096;
 /// Default of [`Builder::blocking_threads`].
 const BLOCKING_THREADS: usize = if cfg!(garrick_loom) { 1 } else { 64 };
 
-/// The reason why a sponsor could not be started.
+/// Reason why a sponsor could not be started.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
@@ -31,7 +31,7 @@ pub enum StartError {
         /// Requested number of workers.
         asked: usize,
     },
-    /// More than [`BLOCKING_THREADS_MAX`] turns would be allowed to block at once.
+    /// More than [`BLOCKING_THREADS_MAX`] blocking threads were requested.
     TooManyBlockingThreads {
         /// Requested number of blocking threads.
         asked: usize,
@@ -43,8 +43,8 @@ pub enum StartError {
         /// Number of cores of the machine.
         cores: usize,
     },
-    /// The name contains a NUL byte. Threads are named after their sponsor, and the system ends a
-    /// thread's name at the first NUL byte. Any other character is allowed.
+    /// The name contains a NUL byte, which is not allowed in the name of a thread. Threads are
+    /// named after their sponsor.
     NulInName {
         /// The rejected name.
         name: String,
@@ -54,13 +54,14 @@ pub enum StartError {
         /// Requested stack size in bytes.
         bytes: usize,
     },
-    /// A stack size was set for the calling thread, which has its stack already.
+    /// A stack size was set for a sponsor on the calling thread, which already has a stack.
     StackHere,
     /// The system could not create a thread.
     Thread(io::Error),
-    /// A worker's driver could not be made.
+    /// The driver of a worker could not be created.
     Driver(io::Error),
-    /// A driver was set for the calling thread. Only a sponsor's own threads can sleep in a driver.
+    /// A driver was set for a sponsor on the calling thread. Only a sponsor's own threads can sleep
+    /// in a driver.
     DriverHere,
 }
 
@@ -122,7 +123,7 @@ impl std::error::Error for StartError {
     }
 }
 
-/// The configuration of a sponsor. Made by [`Sponsor::builder`].
+/// Configuration of a sponsor. Created by [`Sponsor::builder`].
 ///
 /// # Examples
 /// ```
@@ -165,23 +166,22 @@ impl Builder {
         }
     }
 
-    /// Sets the sponsor's name, which is also the start of its threads' names. `sponsor` by
-    /// default. It must not contain NUL bytes.
+    /// Sets the name of the sponsor. The names of its threads begin with this name. The default is
+    /// `sponsor`. The name must not contain NUL bytes.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Sets the number of worker threads. 1 by default.
+    /// Sets the number of worker threads. The default is 1.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
         self
     }
 
-    /// Pins the workers to these cores, round robin. Does nothing on systems that cannot pin
-    /// threads.
+    /// Pins the workers to `cores`, round-robin. Does nothing on systems that cannot pin threads.
     #[must_use]
     pub fn pin_to(mut self, cores: impl IntoIterator<Item = usize>) -> Self {
         self.cores = cores.into_iter().collect();
@@ -191,9 +191,9 @@ impl Builder {
     /// Sets the stack size of each worker in bytes, from [`STACK_BYTES_MIN`] to
     /// [`STACK_BYTES_MAX`].
     ///
-    /// The default is the standard library's default for threads: 2 MiB, or the value of the
-    /// environment variable `RUST_MIN_STACK`. Handlers that recurse deeply need more. The system
-    /// rounds the size up to whole pages, and commits memory when it is touched.
+    /// The default is that of the standard library for threads: 2 MiB, or the value of the
+    /// environment variable `RUST_MIN_STACK`. Handlers with deep recursion need more. The system
+    /// rounds the size up to whole pages. It commits the memory only when it is accessed.
     ///
     /// # Examples
     /// ```
@@ -215,16 +215,17 @@ impl Builder {
         self
     }
 
-    /// Allows a thread that waits in a [`Call`](crate::Call) to run the called task itself, if no
-    /// worker is awake to do so. True by default. Then no thread is woken for a short question,
-    /// which makes the question several times as fast.
+    /// Sets if a thread that waits in a [`Call`](crate::Call) may run the called task itself. It
+    /// does so only if no worker is awake to run the task. The default is true. For a short
+    /// question, no thread must then be woken, which makes the question several times as fast.
     ///
-    /// The task's handler then runs on the caller's thread, with its name, stack, thread-local
-    /// values and, in a runtime for futures, its context. The caller's timeouts do not fire
-    /// meanwhile. After a visit of more than 20 us, the next 64 questions to that worker go to its
-    /// own threads. After short visits, up to 7 visits in a row are not timed. All questions go to
-    /// the worker's own threads if workers are [pinned](Builder::pin_to), or have a
-    /// [driver](Builder::driver) or a [stack size](Builder::stack_size).
+    /// The handler of the task then runs on the caller's thread, with its name, stack, thread-local
+    /// values and, in a runtime for futures, its context. Timeouts of the caller do not fire during
+    /// this visit. After a visit of more than 20 us, the next 64 questions to the same worker are
+    /// handled by its own threads. After short visits, up to 7 consecutive visits are not measured.
+    /// All questions are handled by the worker's own threads if workers are
+    /// [pinned](Builder::pin_to), or have a [driver](Builder::driver) or a [stack
+    /// size](Builder::stack_size).
     ///
     /// # Examples
     /// ```
@@ -237,13 +238,13 @@ impl Builder {
         self
     }
 
-    /// Sets how many turns may be in [`Turn::blocking`](crate::Turn::blocking) at once without
-    /// blocking a worker. 64 by default, [`BLOCKING_THREADS_MAX`] at most. For each of these turns
-    /// a spare thread runs the other tasks. A spare thread is started when it is needed, and ends
-    /// with the sponsor.
+    /// Sets the number of turns that may be in [`Turn::blocking`](crate::Turn::blocking) at the
+    /// same time without blocking a worker. The default is 64, and the maximum is
+    /// [`BLOCKING_THREADS_MAX`]. For each of these turns, a spare thread runs the other tasks.
+    /// Spare threads are started when they are needed, and exit when the sponsor stops.
     ///
-    /// A further turn that blocks keeps its worker until it continues. So does every blocking turn
-    /// if workers are [pinned](Builder::pin_to) or have a [driver](Builder::driver).
+    /// A further turn that blocks also blocks its worker. So does every blocking turn if workers
+    /// are [pinned](Builder::pin_to) or have a [driver](Builder::driver).
     ///
     /// # Examples
     /// ```
@@ -256,21 +257,21 @@ impl Builder {
         self
     }
 
-    /// Sets whether strangers are refused once the sponsor has begun to end, in order or at once.
-    /// False by default.
+    /// Sets if messages from strangers are refused after a shutdown has begun. The default is
+    /// false. A stranger is a thread that does not run tasks of this sponsor.
     ///
-    /// A stranger is a thread that runs no tasks of this sponsor. Once
-    /// [`shutdown`](Sponsor::shutdown) or another end has begun, a stranger's message comes back to
-    /// it, as from a task that has stopped, and a stranger's question gets no answer. Messages
-    /// accepted before are handled, unless the sponsor ends at once. The sponsor's own tasks
-    /// continue to send to each other, and get the answers to questions that they have asked
-    /// strangers. So an orderly end comes soon, however much strangers continue to send. Without
-    /// this option, strangers can delay the end for as long as they send.
+    /// After [`shutdown`](Sponsor::shutdown) or another kind of shutdown has begun, a message from
+    /// a stranger is returned to its sender, as from a task that has stopped. A question from a
+    /// stranger gets no answer. Messages that were accepted before are handled, except in an
+    /// immediate shutdown. The sponsor's own tasks still send to each other. They also get the
+    /// answers to questions that they have asked strangers. So an orderly shutdown finishes soon,
+    /// even if strangers continue to send. Without this option, strangers can delay it as long as
+    /// they send.
     ///
-    /// The price is a read lock for each message from outside of a turn. A task of another sponsor
-    /// is refused too. Messages that its turn has staged before the end began may still arrive, or
-    /// become dead letters. The same is true of a message to a task that is still on its way here
-    /// from a sponsor that does not refuse strangers.
+    /// The cost is a read lock for each message from outside of a turn. Tasks of other sponsors are
+    /// also refused. If such a task has staged a message before the shutdown began, the message may
+    /// still arrive or become a dead letter. The same holds for a message to a task that is just
+    /// moving here from a sponsor that does not refuse strangers.
     ///
     /// # Examples
     /// ```
@@ -296,8 +297,8 @@ impl Builder {
         self
     }
 
-    /// Makes idle workers serve the tasks of every worker that is in a turn, however short, in any
-    /// world. For tests.
+    /// Makes idle workers serve the tasks of any worker that is in a turn, even in a short turn.
+    /// Works in any world. Intended for tests.
     #[doc(hidden)]
     #[must_use]
     pub fn lend_at_once(mut self, at_once: bool) -> Self {
@@ -305,24 +306,24 @@ impl Builder {
         self
     }
 
-    /// Sets the world of the sponsor. The real world by default.
+    /// Sets the world of the sponsor. The default is the real world.
     #[must_use]
     pub fn world(mut self, world: Arc<dyn World>) -> Self {
         self.world = Some(world);
         self
     }
 
-    /// Sets whether the sponsor counts the activity of each kind of task, for
-    /// [`Handle::sample`](crate::Handle::sample). False by default. It costs a few nanoseconds for
-    /// each activation, no matter how many messages the activation handles.
+    /// Sets if the sponsor counts the work of each kind of task, for
+    /// [`Handle::sample`](crate::Handle::sample). The default is false. This costs a few
+    /// nanoseconds for each activation, regardless of its number of messages.
     #[must_use]
     pub fn probes(mut self, probes: bool) -> Self {
         self.probes = probes;
         self
     }
 
-    /// Attaches a value of the layer above to the sponsor, for
-    /// [`Handle::attachment`](crate::Handle::attachment).
+    /// Attaches a value of the layer above to the sponsor.
+    /// [`Handle::attachment`](crate::Handle::attachment) returns it.
     #[doc(hidden)]
     #[must_use]
     pub fn attach(mut self, attachment: impl Any + Send + Sync) -> Self {
@@ -330,14 +331,14 @@ impl Builder {
         self
     }
 
-    /// Makes the workers sleep in drivers. By default workers park their threads.
+    /// Sets the drivers in which the workers sleep. By default, workers park their threads.
     #[must_use]
     pub fn driver(mut self, drivers: impl Drivers + Send + 'static) -> Self {
         self.drivers = Some(Box::new(drivers));
         self
     }
 
-    /// Calls `reporter`, on the worker's thread, for every task that ends in a panic.
+    /// Sets a function that is called for every panic of a task, on the thread of its worker.
     #[must_use]
     pub fn on_failure(mut self, reporter: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
         self.reporter = Some(Box::new(reporter));
@@ -347,11 +348,12 @@ impl Builder {
     /// Starts the sponsor's threads.
     ///
     /// # Errors
-    /// A [`StartError`]. Nothing is left running then.
+    /// Returns a [`StartError`]. In this case, no threads are left running.
     ///
     /// # Panics
     /// Panics if [`World::spawn_thread`], [`Drivers::driver`] or
-    /// [`Driver::waker`](crate::Driver::waker) panics. Nothing is left running then either.
+    /// [`Driver::waker`](crate::Driver::waker) panics. In this case, too, no threads are left
+    /// running.
     pub fn start(self) -> Result<Sponsor, StartError> {
         let cores = self.check()?;
         let drivers = self.drivers()?;
@@ -361,7 +363,7 @@ impl Builder {
         thread::start(&shared, &cores, stack_size, drivers)
     }
 
-    /// Returns a driver for each worker, or none for all.
+    /// Returns a driver for each worker, or `None` for all workers.
     fn drivers(&self) -> Result<Vec<Option<Driven>>, StartError> {
         let make = |worker| {
             let drivers = self.drivers.as_ref();
@@ -374,10 +376,10 @@ impl Builder {
             .map_err(StartError::Driver)
     }
 
-    /// Makes a sponsor that runs on the calling thread.
+    /// Creates a sponsor that runs on the calling thread.
     ///
     /// # Errors
-    /// A [`StartError`].
+    /// Returns a [`StartError`] if the configuration is not valid for the calling thread.
     pub fn here(mut self) -> Result<Here, StartError> {
         if self.drivers.is_some() {
             return Err(StartError::DriverHere);
@@ -420,7 +422,7 @@ impl Builder {
         Ok(self.cores.clone())
     }
 
-    /// Makes the shared state of a sponsor whose threads are brought by a model.
+    /// Creates the shared state of a sponsor whose threads are those of a model.
     #[cfg(all(test, garrick_loom))]
     pub(crate) fn share_in_model(self, roams: bool) -> Arc<Shared> {
         let hands = if roams { self.hands() } else { Hands::FIXED };
@@ -429,7 +431,7 @@ impl Builder {
         shared
     }
 
-    /// Returns the hands that may sit on the seats of such a sponsor.
+    /// Returns the rules for the hands on the seats of such a sponsor.
     fn hands(&self) -> Hands {
         let roam = self.drivers.is_none();
         Hands {
@@ -447,7 +449,7 @@ impl Builder {
         }
     }
 
-    /// Returns the way in which workers that roam lend their cells, if they do.
+    /// Returns the settings by which workers that roam lend their cells, if they lend them.
     fn lend_by(&self) -> Option<LendBy> {
         let at_once = self.lends_at_once;
         // Only the real world has a clock that measures how long a turn takes.

@@ -1,4 +1,4 @@
-//! A sponsor on the calling thread.
+//! A sponsor that runs on the calling thread.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -22,8 +22,8 @@ use crate::runtime::worker::Worker;
 /// Number of the only seat of a [`Here`].
 const SEAT: usize = 0;
 
-/// Owns a sponsor that runs its tasks on the thread that made it, while that thread is in
-/// [`Here::run`]. Its tasks need not be `Send`. Dropping it ends the sponsor.
+/// A sponsor that runs its tasks on the thread that created it, while this thread is in a method
+/// such as [`Here::run`]. Its tasks need not be `Send`. Dropping a `Here` stops the sponsor.
 ///
 /// # Examples
 /// ```
@@ -49,20 +49,21 @@ const SEAT: usize = 0;
 /// # Ok::<(), garrick_sched::StartError>(())
 /// ```
 pub struct Here {
-    /// The hand that sits on the only seat, except while it rests.
+    /// Hand that sits on the only seat, except while it rests.
     hand: Hand,
-    /// True while the tasks are being run. Foreign code that is called meanwhile and is no task,
-    /// such as the clock of the world, may be called by a task whose turn is not over.
+    /// True while the tasks are run. Other foreign code that is called then, such as the clock of
+    /// the world, may be called in the middle of a turn.
     runs: Cell<bool>,
-    /// Makes the type not `Send`: the tasks stay on this thread.
+    /// Makes the type not `Send`, because the tasks stay on this thread.
     here: PhantomData<*const ()>,
 }
 
 impl Here {
-    /// Makes a sponsor that runs on the calling thread.
+    /// Creates a sponsor that runs on the calling thread.
     ///
     /// # Errors
-    /// [`StartError::TooManyWorkers`](super::StartError::TooManyWorkers).
+    /// Returns [`StartError::TooManyWorkers`](super::StartError::TooManyWorkers) if the process has
+    /// too many workers.
     pub fn new_here() -> Result<Self, super::StartError> {
         super::Sponsor::builder().name("here").here()
     }
@@ -91,7 +92,7 @@ impl Here {
         self.worker().sit_down(Came::Idle);
     }
 
-    /// Makes a task on this thread. The task need not be `Send`.
+    /// Spawns a task on this thread. The task need not be `Send`.
     pub fn spawn<T: Task>(&self, task: T) -> Address<T::Message> {
         let spawned = self.handle().spawn_at(self.worker().home, task, false);
         spawned.unwrap_or_else(|_| unreachable!("it ends when it is dropped"))
@@ -102,10 +103,10 @@ impl Here {
         self.worker().sponsor_handle()
     }
 
-    /// Runs the tasks until none of them has anything to handle.
+    /// Runs the tasks until none of them has messages to handle.
     ///
     /// # Panics
-    /// Panics if called by a task, or by code that a task calls.
+    /// Panics if called by a task or by code that a task calls.
     #[track_caller]
     pub fn run(&self) {
         let _running = self.begin();
@@ -118,12 +119,11 @@ impl Here {
         }
     }
 
-    /// Runs the tasks until `done` returns true, and sleeps while none of them has anything to
-    /// handle. The thread that makes `done` true must then send a message to one of these tasks,
-    /// unless a task itself makes it true.
+    /// Runs the tasks until `done` returns true. The thread sleeps while no task has messages. If
+    /// another thread makes `done` true, it must then send a message to one of these tasks.
     ///
     /// # Panics
-    /// Panics if called by a task, or by code that a task calls. `done` may call it.
+    /// Panics if called by a task or by code that a task calls. `done` may call this.
     #[track_caller]
     pub fn run_until(&self, done: impl Fn() -> bool) {
         let running = self.begin();
@@ -141,14 +141,14 @@ impl Here {
         }
     }
 
-    /// Runs the tasks until `future` is ready, and sleeps while none of them has anything to
-    /// handle. A thread that runs tasks waits for their answers this way.
+    /// Runs the tasks until `future` is ready. The thread sleeps while no task has messages. Use
+    /// this to wait for answers on a thread that runs tasks.
     ///
     /// # Panics
-    /// Panics if called by a task, or by code that a task calls. `future` may call it.
+    /// Panics if called by a task or by code that a task calls. `future` may call this.
     ///
     /// # Examples
-    /// The example of [`Ask::wait`](crate::Ask::wait).
+    /// The example of [`Ask::wait`](crate::Ask::wait) uses this method.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let waker = Waker::from(Arc::new(Nudge(self.spawn(Nudged))));
@@ -174,7 +174,7 @@ impl Here {
 }
 
 impl Here {
-    /// Starts to run the tasks. Panics if they are being run already.
+    /// Begins to run the tasks. Panics if they are already being run.
     #[track_caller]
     fn begin(&self) -> Running<'_> {
         assert!(
@@ -185,11 +185,11 @@ impl Here {
     }
 }
 
-/// Marks that a [`Here`] runs its tasks, until dropped.
+/// Guard that marks that a [`Here`] runs its tasks.
 struct Running<'a>(&'a Cell<bool>);
 
 impl Running<'_> {
-    /// Calls foreign code between two turns. The foreign code may run tasks itself.
+    /// Calls foreign code between two turns. The foreign code may run the tasks itself.
     fn pause<R>(&self, foreign: impl FnOnce() -> R) -> R {
         self.0.set(false);
         let result = foreign();
@@ -204,7 +204,7 @@ impl Drop for Running<'_> {
     }
 }
 
-/// Makes the thread of a [`Here`] look for work again.
+/// Waker that makes the thread of a [`Here`] check for work again.
 struct Nudge(Address<()>);
 
 impl Wake for Nudge {
@@ -218,7 +218,7 @@ impl Wake for Nudge {
     }
 }
 
-/// The task that receives nudges. Handling a nudge does nothing else.
+/// Task that receives the nudges and does nothing with them.
 struct Nudged;
 
 impl Task for Nudged {

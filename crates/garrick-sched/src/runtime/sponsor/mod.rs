@@ -1,4 +1,4 @@
-//! Sponsors, which run cells: on a pool of threads, on one thread, or on the caller's own thread.
+//! Sponsors, which run cells: on a pool of threads, on one thread, or on the calling thread.
 
 mod crew;
 mod gate;
@@ -54,7 +54,7 @@ use crate::runtime::task::{self, Task};
 use crate::runtime::worker::Worker;
 use crate::world::{Nanos, RealWorld, World};
 
-/// A task that ended in a panic.
+/// Report of a panic in a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// Name of the task.
@@ -63,45 +63,45 @@ pub struct Failure {
     pub message: String,
 }
 
-/// The function that failures are reported to.
+/// Function to which failures are reported.
 pub(crate) type Reporter = Box<dyn Fn(&Failure) + Send + Sync>;
 
-/// The value that the layer above attached to a sponsor.
+/// Value that the layer above has attached to a sponsor.
 pub(crate) type Attachment = Box<dyn Any + Send + Sync>;
 
-/// Optional parts of a sponsor, beside its workers.
+/// Optional parts of a sponsor.
 pub(crate) struct Extras {
     reporter: Option<Reporter>,
-    /// True if the sponsor counts the activity of each kind of task.
+    /// True if the sponsor counts the work of each kind of task.
     probes: bool,
     attachment: Option<Attachment>,
     gate: Option<OwnGate>,
 }
 
-/// The hands that may sit on the seats of a sponsor.
+/// Rules for the hands that may sit on the seats of a sponsor.
 #[derive(Clone, Copy)]
 pub(crate) struct Hands {
-    /// True if any hand may sit on any seat; false if each hand has its own seat.
+    /// True if any hand may sit on any seat. False if each hand has its own seat.
     roam: bool,
-    /// True if threads that ask may sit there too.
+    /// True if threads that ask may also sit on the seats.
     have_guests: bool,
-    /// Largest number of turns that may be away at once.
+    /// Maximum number of turns that may be away at a time.
     away_max: usize,
-    /// The way in which workers lend their cells, if they do.
+    /// Settings by which workers lend their cells, if they lend them.
     lend_by: Option<LendBy>,
 }
 
-/// The way in which the workers of a sponsor lend their cells.
+/// Settings by which the workers of a sponsor lend their cells.
 #[derive(Clone, Copy)]
 pub(crate) struct LendBy {
-    /// Orders the writes of a worker against its later reads.
+    /// Orders the writes of a worker before its later reads.
     fence: Asymmetric,
-    /// True if a worker lends at the first look; false if only a stuck worker lends.
+    /// True if a worker lends at the first look. False if only a stuck worker lends.
     at_once: bool,
 }
 
 impl Hands {
-    /// Each hand on its own seat, and no guests.
+    /// Each hand has its own seat, and there are no guests.
     const FIXED: Self = Self {
         roam: false,
         have_guests: false,
@@ -110,23 +110,22 @@ impl Hands {
     };
 }
 
-/// The state that a worker must check before every activation, in one word.
+/// State that a worker must check before every activation, in one word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Signal(u32);
 
 impl Signal {
-    /// The unit of the count of hands that have left a seat in the middle of a turn, and want it
-    /// back.
+    /// Unit of the count of hands that have left a seat in the middle of a turn and want it back.
     const CALLS_BACK: u32 = 1 << 13;
-    /// Mask of the count of idle workers.
+    /// Mask for the count of idle workers.
     const IDLE: u32 = Self::CALLS_BACK - 1;
-    /// Set while a worker has lent cells to other workers.
+    /// Set while a worker lends cells to other workers.
     const LENT: u32 = 1 << 28;
-    /// Set while cells wait in the shared queue.
+    /// Set while there are cells in the shared queue.
     const QUEUED: u32 = 1 << 29;
-    /// Set when the sponsor is to end as soon as no work is left.
+    /// Set when the sponsor must stop as soon as there is no more work.
     const DRAIN: u32 = 1 << 30;
-    /// Set when the sponsor is to end now.
+    /// Set when the sponsor must stop now.
     const STOP: u32 = 1 << 31;
 
     // Each count has room for all workers, and for all turns that may be away.
@@ -135,7 +134,7 @@ impl Signal {
             && BLOCKING_THREADS_MAX < (Self::LENT / Self::CALLS_BACK) as usize
     );
 
-    /// Returns true if no worker is idle and no mark is set.
+    /// Returns true if no worker is idle and no flag is set.
     #[inline]
     pub(crate) fn is_quiet(self) -> bool {
         self.0 == 0
@@ -146,12 +145,12 @@ impl Signal {
         self.0 & Self::IDLE
     }
 
-    /// Returns true if a hand that has left a seat wants it back.
+    /// Returns true if a hand that has left a seat wants the seat back.
     pub(crate) fn calls_back(self) -> bool {
         self.0 & (Self::LENT - Self::CALLS_BACK) != 0
     }
 
-    /// Returns true if a worker has lent cells to others, which may have something to do for it.
+    /// Returns true if a worker lends cells to others. The caller may then help that worker.
     pub(crate) fn is_lent(self) -> bool {
         self.0 & Self::LENT != 0
     }
@@ -169,51 +168,52 @@ impl Signal {
     }
 }
 
-/// A word that one worker writes, in a separate cache line.
+/// Word in a separate cache line, which one worker writes.
 #[repr(align(128))]
 #[derive(Default)]
 struct Round(unmodelled::AtomicU64);
 
-/// The state that the workers of a sponsor share.
+/// State that the workers of a sponsor share.
 pub(crate) struct Shared {
     pub(crate) name: String,
     world: Arc<dyn World>,
-    /// The clock of the real world, which is no foreign code; `None` in another world.
+    /// Clock of the real world, which is not foreign code. `None` in another world.
     clock: Option<RealWorld>,
-    /// The latest time that the clock of another world has returned.
+    /// Latest time that the clock of another world has returned.
     latest: unmodelled::AtomicU64,
-    /// True once a panic of the clock was reported.
+    /// True after a panic of the clock was reported.
     clock_failed: unmodelled::AtomicBool,
     /// Homes of the workers.
     pub(crate) homes: Vec<Home>,
-    /// The crews that serve the workers: one crew for all, or one for each worker.
+    /// Crews that serve the workers: one crew for all workers, or one for each.
     crews: Box<[Arc<Crew>]>,
     away: Away,
-    /// Number of workers that lend their cells. Under its lock the mark LENT of `signal` changes.
+    /// Number of workers that lend their cells. The flag LENT of `signal` changes under this lock.
     loans: Mutex<usize>,
     signal: AtomicU32,
-    /// Cells given away, with their tokens, oldest first (README, step 3).
+    /// The shared queue: cells that were given away, with their tokens, oldest first (README, step
+    /// 3).
     queue: Mutex<VecDeque<Entry>>,
-    /// Length of `queue`. Written under its lock.
+    /// Length of `queue`. Written under the lock of `queue`.
     queued: AtomicUsize,
-    /// Time that the ready cells of each worker wait for each other; 0 for an idle worker.
+    /// Time that the ready cells of each worker wait for each other. 0 for an idle worker.
     rounds: Box<[Round]>,
-    /// Distributes newborns from outside round robin.
+    /// Counter by which newborns from outside are distributed round-robin.
     next_home: unmodelled::AtomicUsize,
-    /// The worker that ran out of work last, as its index in `homes` plus one; 0 if a newborn was
-    /// sent there since.
+    /// Worker that has become idle last, as its index in `homes` plus one. 0 if it has got a
+    /// newborn since.
     last_free: unmodelled::AtomicUsize,
     reporter: Option<Reporter>,
-    /// The value that the layer above attached.
+    /// Value that the layer above has attached.
     attachment: Option<Attachment>,
     failures: unmodelled::AtomicUsize,
     dead_letters: unmodelled::AtomicU64,
-    /// Number of workers that have closed all of their cells.
+    /// Number of workers that have closed all their cells.
     pub(crate) closed: AtomicUsize,
     /// True while newborns from outside are accepted.
     admits: RwLock<bool>,
-    /// The gate for messages of strangers, closed once the sponsor ends; `None` if strangers are
-    /// not refused.
+    /// Gate for messages of strangers. Closed when a shutdown begins. `None` if strangers are not
+    /// refused.
     gate: Option<OwnGate>,
     lanes: Lanes,
 }
@@ -267,7 +267,7 @@ impl Shared {
         shared
     }
 
-    /// Returns the crew that serves the worker of that number, and its seat in that crew.
+    /// Returns the crew that serves worker number `index`, and the seat of the worker in this crew.
     pub(crate) fn place_of(&self, index: usize) -> (&Arc<Crew>, usize) {
         match &self.crews[..] {
             [all] => (all, index),
@@ -281,7 +281,7 @@ impl Shared {
         Signal(self.signal.load(Relaxed))
     }
 
-    /// Sets a mark that ends the sponsor, and wakes all workers to see it.
+    /// Sets a flag that stops the sponsor, and wakes all workers.
     fn raise(&self, mark: u32) {
         // Release: pairs with the fences(Acquire) in `wind_up` and `end_if_drained`; newborns were
         // refused before.
@@ -289,25 +289,26 @@ impl Shared {
         self.wake_all();
     }
 
-    /// Ends the sponsor once no work is left.
+    /// Makes the sponsor stop as soon as there is no more work.
     pub(crate) fn drain(&self) {
         self.refuse_strangers();
         self.raise(Signal::DRAIN);
     }
 
-    /// Ends the sponsor now.
+    /// Makes the sponsor stop now.
     pub(crate) fn stop(&self) {
         self.refuse_strangers();
         self.raise(Signal::STOP);
     }
 
-    /// Returns whether newborns from outside are accepted. The answer stays true or false while the
-    /// guard is held.
+    /// Returns a guard of the flag that newborns from outside are accepted. The flag does not
+    /// change while the guard exists.
     fn admits(&self) -> RwLockReadGuard<'_, bool> {
         self.admits.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses newborns from outside, and messages of strangers if there is a gate.
+    /// Makes the sponsor refuse newborns from outside. If there is a gate, also refuses messages of
+    /// strangers.
     fn refuse_strangers(&self) {
         *self.admits.write().unwrap_or_else(PoisonError::into_inner) = false;
         if let Some(gate) = &self.gate {
@@ -338,7 +339,7 @@ impl Shared {
         self.signal.fetch_add(1, Relaxed);
     }
 
-    /// Counts workers as idle until their threads run, so that work is given to them.
+    /// Counts all workers as idle until their threads run, so that work is given to them.
     pub(crate) fn expect_workers(&self) {
         // Relaxed: a hint for workers that give work away; the threads start later.
         self.signal.fetch_add(self.homes.len() as u32, Relaxed);
@@ -350,8 +351,8 @@ impl Shared {
         self.signal.fetch_sub(1, Relaxed);
     }
 
-    /// Counts a hand that wants back the seat that it has left in the middle of a turn, or has it
-    /// again.
+    /// Counts a hand that wants back the seat that it has left in the middle of a turn. If `calls`
+    /// is false, the hand is no longer counted, because it has the seat again.
     fn calls_back(&self, calls: bool) {
         // Relaxed: a hint to look at the seat; `Crew::take_back` orders what follows.
         if calls {
@@ -361,8 +362,8 @@ impl Shared {
         }
     }
 
-    /// Returns how often a hand has sat down on a seat. Each seat has its own count, and no count
-    /// falls. So if the sum has not changed, no count has changed.
+    /// Returns the number of times that hands have sat down on seats. Each seat has its own count,
+    /// which never decreases. So if the sum has not changed, no count has changed.
     pub(crate) fn sits(&self) -> usize {
         let sits = self.homes.iter().map(|&home| Remote::of(home).ready.sits());
         sits.fold(0, usize::wrapping_add)
@@ -379,8 +380,8 @@ impl Shared {
         self.queued.load(Relaxed)
     }
 
-    /// Returns true if a hand that has left a seat should come back: cells wait in the shared
-    /// queue, or to be visited, or the sponsor ends.
+    /// Returns true if a hand that has left a seat should come back. This is so if cells wait in
+    /// the shared queue or for a visit, or if the sponsor stops.
     pub(crate) fn wants_hands(&self) -> bool {
         let signal = self.signal();
         self.queued() > 0
@@ -388,22 +389,22 @@ impl Shared {
             || signal.is_lent() && self.crews[0].has_to_visit()
     }
 
-    /// Puts cells on the shared queue and wakes as many sleeping workers.
+    /// Pushes cells to the shared queue, and wakes up to the same number of sleeping workers.
     pub(crate) fn publish(&self, entries: impl ExactSizeIterator<Item = Entry>) {
         let wanted = entries.len();
         self.enqueue(entries);
         self.wake_some(wanted);
     }
 
-    /// Puts cells on the shared queue. The caller wakes as many sleeping workers, once it holds no
-    /// lock.
+    /// Pushes cells to the shared queue. After that, once the caller holds no lock, it must wake
+    /// sleeping workers.
     fn enqueue(&self, entries: impl Iterator<Item = Entry>) {
         let mut queue = self.lock_queue();
         queue.extend(entries);
         self.note_queued(queue.len());
     }
 
-    /// Wakes up to `wanted` workers for what was written before.
+    /// Wakes up to `wanted` workers, which see all earlier writes of the caller.
     fn wake_some(&self, wanted: usize) {
         Remote::wake_some(self.homes.iter().map(|&home| Remote::of(home)), wanted);
     }
@@ -425,7 +426,7 @@ impl Shared {
         entry
     }
 
-    /// Records the length of the shared queue, under its lock.
+    /// Records the length of the shared queue, under the lock of the queue.
     fn note_queued(&self, len: usize) {
         let was_empty = self.queued() == 0;
         self.queued.store(len, Relaxed);
@@ -437,7 +438,7 @@ impl Shared {
         }
     }
 
-    /// Returns the counters of the worker with that index, from its start on.
+    /// Creates the counters of worker number `index`, when it starts.
     pub(crate) fn open_lane(&self, index: usize) -> Box<Lane> {
         Box::new(self.lanes.open(index, || self.seed()))
     }
@@ -454,7 +455,7 @@ impl Shared {
         }
     }
 
-    /// Counts a failure, and reports it. A panic of the reporter is caught.
+    /// Counts and reports a failure. A panic of the reporter is caught.
     pub(crate) fn report(&self, failure: &Failure) {
         self.failures.fetch_add(1, Relaxed);
         if let Some(reporter) = &self.reporter {
@@ -467,8 +468,8 @@ impl Shared {
         self.clock.is_some()
     }
 
-    /// Returns the time of the sponsor's world, for a worker. A clock that panics is foreign code
-    /// in the middle of the worker's code: the panic is reported once, and the latest known time is
+    /// Returns the time of the sponsor's world, for a worker. If the clock panics, which must not
+    /// interrupt the worker's code, the panic is reported once, and the latest known time is
     /// returned.
     #[inline]
     pub(crate) fn now(&self) -> Nanos {
@@ -501,14 +502,14 @@ impl Shared {
         quiet::call(|| self.world.seed()).unwrap_or(1)
     }
 
-    /// Notes that the worker of that number is idle.
+    /// Records that worker number `index` is idle.
     fn note_free(&self, index: usize) {
         // Relaxed: a hint.
         self.last_free.store(index + 1, Relaxed);
     }
 
-    /// Records how long the ready cells of a worker wait for each other. Returns the average of all
-    /// workers.
+    /// Records the time that the ready cells of a worker wait for each other. Returns the average
+    /// over all workers.
     pub(crate) fn tell_round(&self, index: usize, round: Nanos) -> Nanos {
         // Relaxed: approximate numbers on which no correctness depends.
         self.rounds[index].0.store(round, Relaxed);
@@ -516,9 +517,9 @@ impl Shared {
         rounds.fold(0, Nanos::saturating_add) / self.rounds.len() as Nanos
     }
 
-    /// Returns the worker that gets a newborn from outside. That is the worker that has run out of
-    /// work last, because it is most likely still awake, on a running core. It gets one newborn.
-    /// Further newborns are distributed round robin, from the next worker on.
+    /// Returns the worker that gets a newborn from outside. The first newborn goes to the worker
+    /// that has become idle last, because its thread is most likely still running. Further newborns
+    /// are distributed round-robin, beginning with the next worker.
     fn next_home(&self) -> Home {
         let next = match self.take_free() {
             Some(free) => {
@@ -530,7 +531,7 @@ impl Shared {
         self.homes[next % self.homes.len()]
     }
 
-    /// Returns the index of the free worker, to one caller only.
+    /// Returns the index of the worker that has become idle last. Only one caller gets it.
     fn take_free(&self) -> Option<usize> {
         // Relaxed: a hint; a worker that has got work meanwhile gets one more task.
         if self.last_free.load(Relaxed) == 0 {
@@ -540,13 +541,14 @@ impl Shared {
     }
 }
 
-/// Spawns tasks on a sponsor, from any thread. A handle does not keep the sponsor running.
+/// Handle of a sponsor, which spawns tasks from any thread. A handle does not keep the sponsor
+/// running.
 #[derive(Clone)]
 pub struct Handle {
     shared: Arc<Shared>,
 }
 
-/// The sponsor has ended. Contains the task.
+/// Error of a spawn on a sponsor that is shutting down or has stopped. Contains the task.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SpawnError<T>(pub T);
 
@@ -569,11 +571,12 @@ impl Handle {
         Self { shared }
     }
 
-    /// Makes a task on one of the sponsor's workers: on the caller's own worker if it belongs to
-    /// the sponsor, else on a free worker, else on the next worker round robin.
+    /// Spawns a task on one of the sponsor's workers. If the caller runs on a worker of the
+    /// sponsor, the task goes to this worker. Otherwise it goes to an idle worker if there is one,
+    /// or to the next worker round-robin.
     ///
     /// # Errors
-    /// Gives the task back if the sponsor is ending.
+    /// Returns the task if the sponsor is shutting down or has stopped.
     pub fn spawn<T>(&self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
     where
         T: Task + Send,
@@ -587,7 +590,7 @@ impl Handle {
         self.spawn_at(self.shared.next_home(), task, true)
     }
 
-    /// Makes a cell for a worker from another thread.
+    /// Creates a cell for a worker from another thread.
     pub(crate) fn spawn_at<T: Task>(
         &self,
         home: Home,
@@ -626,8 +629,9 @@ impl Handle {
         Arc::ptr_eq(&self.shared, &worker.shared)
     }
 
-    /// Gives a cell to the sponsor, unless the sponsor is ending. `hand_over` takes the cell from
-    /// its worker, and is called only if the cell is accepted. Returns true if it was.
+    /// Gives a cell to the sponsor, unless the sponsor is shutting down. `hand_over` takes the cell
+    /// from its worker. It is called only if the sponsor accepts the cell. Returns true if the cell
+    /// was accepted.
     pub(crate) fn take_cell(&self, hand_over: impl FnOnce() -> Entry) -> bool {
         let taken = {
             // Held until the cell is in the queue, where the workers find it when they close. Not
@@ -646,8 +650,8 @@ impl Handle {
         taken
     }
 
-    /// Returns true if the sponsor has begun to end. False may be out of date at once, true never
-    /// is.
+    /// Returns true if the sponsor has begun to shut down. Once this returns true, it always will.
+    /// A false result may be outdated immediately.
     #[doc(hidden)]
     #[must_use]
     pub fn is_ending(&self) -> bool {
@@ -659,7 +663,7 @@ impl Handle {
         &self.shared.name
     }
 
-    /// Returns the value that was attached to the sponsor when it was built, if it is a `T`.
+    /// Returns the value that was attached by the builder of the sponsor, if it is a `T`.
     #[doc(hidden)]
     pub fn attachment<T: Any>(&self) -> Option<&T> {
         self.shared.attachment.as_ref()?.downcast_ref()
@@ -670,8 +674,8 @@ impl Handle {
         self.shared.homes.len()
     }
 
-    /// Returns the counters of the sponsor. It costs the caller a few hundred nanoseconds, and the
-    /// workers nothing.
+    /// Returns the counters of the sponsor. A call takes a few hundred nanoseconds, and does not
+    /// delay the workers.
     ///
     /// # Examples
     /// ```
@@ -710,18 +714,18 @@ impl Handle {
         }
     }
 
-    /// Returns the number of messages that could not be handled, because their task had stopped.
+    /// Returns the number of messages that were not handled because their task had stopped.
     pub fn dead_letters(&self) -> u64 {
         self.shared.dead_letters.load(Relaxed)
     }
 
-    /// Returns the number of tasks that ended in a panic.
+    /// Returns the number of panics of tasks.
     pub fn failures(&self) -> usize {
         self.shared.failures.load(Relaxed)
     }
 }
 
-/// Handles are equal if they belong to the same sponsor.
+/// Two handles are equal if they belong to the same sponsor.
 impl PartialEq for Handle {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)

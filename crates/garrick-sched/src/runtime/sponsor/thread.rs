@@ -1,4 +1,4 @@
-//! Sponsors that own their threads.
+//! Sponsors with their own threads.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,21 +23,21 @@ use crate::world::ThreadSpec;
 #[cfg(all(test, garrick_loom))]
 use garrick_core::prim::thread;
 
-/// The way in which a sponsor has ended.
+/// Result of [`Sponsor::shutdown_within`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Ending {
-    /// All messages that were sent were handled.
+    /// All sent messages were handled.
     InOrder,
-    /// The time limit passed, and the sponsor ended at once. Messages that were sent but not
-    /// handled are dead letters.
+    /// The time limit passed, and the sponsor stopped immediately. Messages that were not handled
+    /// are dead letters.
     AtOnce,
 }
 
-/// Owns a sponsor and its threads. Dropping it ends the sponsor at once.
+/// A sponsor with its own threads. Dropping it stops the sponsor immediately.
 ///
-/// Tasks live on one worker at a time. A worker with more ready tasks than it can run gives some of
-/// them to an idle worker.
+/// Each task belongs to one worker at a time. A worker with more ready tasks than it can run gives
+/// some of them to an idle worker.
 pub struct Sponsor {
     shared: Arc<Shared>,
     over: Arc<Over>,
@@ -48,7 +48,7 @@ impl Sponsor {
     /// Starts a sponsor with `workers` threads.
     ///
     /// # Errors
-    /// A [`StartError`].
+    /// Returns a [`StartError`] if the sponsor cannot be started.
     pub fn pool(workers: usize) -> Result<Self, StartError> {
         Self::builder().name("pool").workers(workers).start()
     }
@@ -56,7 +56,7 @@ impl Sponsor {
     /// Starts a sponsor with one thread, which is named `name`.
     ///
     /// # Errors
-    /// A [`StartError`].
+    /// Returns a [`StartError`] if the sponsor cannot be started.
     pub fn single(name: impl Into<String>) -> Result<Self, StartError> {
         Self::builder().name(name).start()
     }
@@ -71,29 +71,30 @@ impl Sponsor {
         Handle::new(self.shared.clone())
     }
 
-    /// Ends the sponsor in order: all tasks are dropped once none of them has anything left to
-    /// handle, as far as messages between them are concerned. Returns when its threads have ended.
-    /// Pending timers are not waited for. Other threads can delay the end for as long as they send,
-    /// unless [`Builder::refuse_strangers`] was set.
+    /// Shuts the sponsor down in order. All sent messages are handled first, including those that
+    /// the tasks send to each other. Then all tasks are dropped. Returns when the threads have
+    /// exited. Pending timers are not waited for. Other threads can delay the shutdown as long as
+    /// they send, unless [`Builder::refuse_strangers`] was set.
     ///
-    /// A call on one of the sponsor's threads, by a task or in a driver, returns at once, and the
-    /// sponsor ends later.
+    /// If called on one of the sponsor's threads, by a task or in a driver, returns immediately,
+    /// and the sponsor stops later.
     pub fn shutdown(self) {
         self.shared.drain();
         self.join();
     }
 
-    /// Ends the sponsor after the current turns. Messages that were sent but not handled become
-    /// dead letters. Returns when its threads have ended, unless called on one of them.
+    /// Shuts the sponsor down after the current turns. Messages that are not handled become dead
+    /// letters. Returns when the threads have exited, or immediately if called on one of them.
     pub fn shutdown_now(self) {
         drop(self);
     }
 
-    /// Ends the sponsor in order, like [`Sponsor::shutdown`], for at most `limit`. After that it
-    /// ends the sponsor after the current turns, like [`Sponsor::shutdown_now`]. Returns when its
-    /// threads have ended.
+    /// Shuts the sponsor down in order, like [`Sponsor::shutdown`]. If that takes longer than
+    /// `limit`, shuts it down after the current turns, like [`Sponsor::shutdown_now`]. Returns when
+    /// the threads have exited.
     ///
-    /// A call on one of the sponsor's threads returns `None` at once, and the sponsor ends later.
+    /// If called on one of the sponsor's threads, returns `None` immediately, and the sponsor stops
+    /// later.
     pub fn shutdown_within(self, limit: Duration) -> Option<Ending> {
         self.shared.drain();
         if current::serves(&self.shared) {
@@ -122,20 +123,20 @@ impl Sponsor {
         })
     }
 
-    /// Begins an orderly end, like [`Sponsor::shutdown`], and returns at once. Dropping the sponsor
-    /// then waits for its end, like [`Sponsor::wait`].
+    /// Begins an orderly shutdown, like [`Sponsor::shutdown`], and returns immediately. Dropping
+    /// the sponsor then waits until it has stopped, like [`Sponsor::wait`].
     pub fn begin_shutdown(&self) {
         self.shared.drain();
     }
 
-    /// Begins an end after the current turns, like [`Sponsor::shutdown_now`], and returns at once.
-    /// It also cuts short an orderly end.
+    /// Begins a shutdown after the current turns, like [`Sponsor::shutdown_now`], and returns
+    /// immediately. It also shortens an orderly shutdown that has already begun.
     pub fn begin_shutdown_now(&self) {
         self.shared.stop();
     }
 
-    /// Waits for the end of the sponsor, which another thread may begin. A call on one of the
-    /// sponsor's threads returns at once.
+    /// Waits until the sponsor has stopped. Another thread may begin the shutdown. If called on one
+    /// of the sponsor's threads, returns immediately.
     pub fn wait(&self) {
         self.join();
     }
@@ -178,21 +179,21 @@ impl fmt::Debug for Sponsor {
     }
 }
 
-/// A seat that waits to be opened, by the thread that calls [`Opening::serve`]. Dropping it before
-/// that records that the seat will never open, so that the other workers do not wait for it at the
-/// end.
+/// A seat that is not open yet. The thread that calls [`Opening::serve`] opens it. Dropping it
+/// instead records that the seat will never open, so that the other workers do not wait for it
+/// during a shutdown.
 struct Opening {
-    /// Index of the seat's worker.
+    /// Index of the worker.
     index: usize,
-    /// The shared state; `None` once the seat is open.
+    /// Shared state of the sponsor. `None` once the seat is open.
     shared: Option<Arc<Shared>>,
-    /// The driver that the worker sleeps in.
+    /// Driver in which the worker sleeps.
     driver: Option<Driven>,
-    /// Counts the thread as ended.
+    /// Counts the thread as exited when it is dropped.
     _ends: Ends,
 }
 
-/// Counts a thread as ended when it is dropped.
+/// Guard that counts a thread as exited.
 pub(super) struct Ends(pub(super) Arc<Over>);
 
 impl Drop for Ends {
@@ -201,8 +202,8 @@ impl Drop for Ends {
     }
 }
 
-/// A driver with its waker. The waker is requested on the thread that starts the sponsor, so that a
-/// panic goes to the caller of `start`.
+/// A driver with its waker. The waker is created on the thread that starts the sponsor, so that a
+/// panic reaches the caller of `start`.
 pub(super) struct Driven {
     driver: Box<dyn Driver>,
     waker: Waker,
@@ -216,7 +217,7 @@ impl Driven {
 }
 
 impl Opening {
-    /// Runs the worker, until the sponsor ends.
+    /// Opens the seat and runs the worker until the sponsor stops.
     fn serve(mut self, core: Option<usize>) {
         let Some(shared) = self.shared.clone() else {
             return;
@@ -269,8 +270,8 @@ impl Drop for Opening {
     }
 }
 
-/// Starts a thread for each home. If that fails, or panics, the threads that were started are
-/// ended.
+/// Starts a thread for each home. If this fails or panics, the threads that were already started
+/// are stopped.
 pub(super) fn start(
     shared: &Arc<Shared>,
     cores: &[usize],
@@ -311,8 +312,8 @@ pub(super) fn start(
     Ok(sponsor)
 }
 
-/// Runs worker number `index` of a sponsor on a thread of a model, until the sponsor ends. The
-/// worker sleeps in the driver, if it has one.
+/// Runs worker number `index` of a sponsor on a thread of a model until the sponsor stops. The
+/// worker sleeps in `driver`, if there is one.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn serve_in_model(shared: Arc<Shared>, index: usize, driver: Option<Box<dyn Driver>>) {
     let seat = Opening {
@@ -324,8 +325,8 @@ pub(crate) fn serve_in_model(shared: Arc<Shared>, index: usize, driver: Option<B
     seat.serve(None);
 }
 
-/// Runs worker number `index` for some rounds on a thread of a model: in each round it runs its
-/// cells and claims one cell. Then it stops the sponsor and winds up.
+/// Runs worker number `index` on a thread of a model for `rounds` rounds. In each round, it runs
+/// its cells and claims one cell. Then it stops the sponsor and closes its cells.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn serve_rounds_in_model(shared: Arc<Shared>, index: usize, rounds: usize) {
     let hand = Hand::new(shared.clone(), index, None);
@@ -340,13 +341,13 @@ pub(crate) fn serve_rounds_in_model(shared: Arc<Shared>, index: usize, rounds: u
     hand.serve(seat);
 }
 
-/// The only hand of a sponsor, in a model. It has opened some seats and left them PARKED.
+/// The only hand of a sponsor in a model. It has opened some seats and left them PARKED.
 #[cfg(all(test, garrick_loom))]
 pub(crate) struct LeftInModel(Hand);
 
 #[cfg(all(test, garrick_loom))]
 impl LeftInModel {
-    /// Opens the seats of these workers. The other seats are opened by the model.
+    /// Opens the seats `seats`. The model opens the other seats.
     pub(crate) fn new(shared: &Arc<Shared>, seats: &[usize]) -> Self {
         let hand = Hand::new(shared.clone(), 0, None);
         for &seat in seats {
@@ -362,8 +363,8 @@ impl LeftInModel {
         hand.open(seat, Box::new(worker));
     }
 
-    /// Opens a seat, sits there, takes another seat, and goes there. Hands over the seat that it
-    /// does not keep, unless that is PARKED. Leaves both seats for `serve`.
+    /// Opens a seat and sits on it, takes another seat, and moves there. Hands over the seat that
+    /// it does not keep, unless that seat is PARKED. Leaves both seats for `serve`.
     pub(crate) fn goes(self, seat: usize, next: usize) -> Self {
         Self::open(&self.0, seat);
         if self.0.crew.remote(next).ready.sit() {
@@ -376,7 +377,8 @@ impl LeftInModel {
         self
     }
 
-    /// Does what `goes` does, after enough trips between the two seats to bring a cell over.
+    /// Does what `goes` does, but after so many moves between the two seats that the hand brings a
+    /// cell along.
     pub(crate) fn brings(self, seat: usize, next: usize) -> Self {
         self.0.path.wear(seat, next);
         self.goes(seat, next)
@@ -410,13 +412,13 @@ impl LeftInModel {
         crew.hand_over(seat);
     }
 
-    /// Serves the seats to their end.
+    /// Serves the seats until they are closed.
     pub(crate) fn serve(self) {
         let seat = self.0.wait_for_seat(|_| thread::park());
         self.serve_from(seat.expect("the sponsor ends"));
     }
 
-    /// Serves the seats to their end, starting with a seat that the caller owns.
+    /// Serves the seats until they are closed, starting with a seat that the caller owns.
     pub(crate) fn serve_from(self, seat: usize) {
         self.0.serve(seat);
     }
@@ -441,9 +443,9 @@ fn pin(core: usize) {
 #[cfg(not(target_os = "linux"))]
 fn pin(_core: usize) {}
 
-/// Makes this thread's timed sleeps end on time. By default Linux lets each of them last up to 50
-/// us longer, to wake a core for several threads at once. A worker sleeps with a timeout only when
-/// a timer of its tasks is next.
+/// Makes the timed sleeps of this thread precise. By default, Linux extends a timed sleep by up to
+/// 50 us, in order to wake a core for several threads at the same time. A worker sleeps with a
+/// timeout only if its tasks have a timer.
 #[cfg(target_os = "linux")]
 pub(super) fn sleep_precisely() {
     const SLACK_NS: libc::c_ulong = 1;

@@ -1,14 +1,14 @@
-//! A timer that can be cancelled, from any thread and at any time.
+//! Timers that any thread can cancel at any time.
 //!
-//! A timer that is set once has a place in the wheel of its worker from the beginning, before the
-//! turn commits that sets it. Its handle is that place. The lock of the wheel decides between the
-//! timer's end and its message.
+//! A timer that is set only once gets a place in the wheel of its worker when it is created, which
+//! is before the turn that sets it commits. Its handle identifies this place. If the timer fires
+//! and is cancelled at the same time, the lock of the wheel determines which comes first.
 //!
-//! A repeating timer lies in the wheel of another worker each time, if its task moves. So its
-//! handles and its message share a small state with a separate lock.
+//! A repeating timer may be in the wheel of a different worker each time, because its task may
+//! move. So its handles and its message share a small state, which has a lock.
 //!
 //! Locks are taken in this order: first the state of a repeating timer, then the register of owners
-//! or the wheel. Foreign code runs under none of them.
+//! or the wheel. No foreign code runs under these locks.
 
 use std::fmt;
 use std::sync::PoisonError;
@@ -22,9 +22,10 @@ use crate::runtime::address::TaskId;
 use crate::runtime::current;
 use crate::world::Nanos;
 
-/// A timer: sends one message at its time, or repeated messages, until it is cancelled.
+/// Handle of a timer. A timer sends one message at its deadline, or repeated messages, unless it is
+/// cancelled.
 ///
-/// Dropping a handle changes nothing.
+/// Dropping a handle does not cancel the timer.
 #[derive(Clone)]
 pub struct Timer(Kind);
 
@@ -35,7 +36,7 @@ enum Kind {
 }
 
 impl Timer {
-    /// Makes a timer that is set once, by the current turn on the worker of that wheel.
+    /// Creates a timer that the current turn sets once, in the wheel of its worker.
     pub(crate) fn once(wheel: &'static SharedWheel) -> Self {
         Self(Kind::Once(Once {
             key: wheel.with(|wheel| wheel.reserve()),
@@ -43,8 +44,8 @@ impl Timer {
         }))
     }
 
-    /// Makes a timer that is set again after each message. It belongs to its owner until it is
-    /// cancelled.
+    /// Creates a timer that is set again after each message. It stays in the register of its owner
+    /// until it is cancelled.
     #[doc(hidden)]
     #[must_use]
     pub fn repeating() -> Self {
@@ -56,11 +57,11 @@ impl Timer {
         Self(Kind::Repeating(Repeating(Arc::new(state))))
     }
 
-    /// Ends the timer for good, and drops its message. In a turn the cancellation is staged: it
-    /// happens when the turn commits, and not at all if the turn is undone.
+    /// Cancels the timer permanently, and drops its message. In a turn, the cancellation is staged:
+    /// it happens when the turn commits, and not at all if the turn is undone.
     ///
-    /// A message that the timer has already sent still arrives. No other message arrives after the
-    /// cancellation. Does nothing for a timer that is over.
+    /// A message that the timer has already sent still arrives. The timer sends no message after
+    /// the cancellation. Does nothing if the timer has already fired or was cancelled.
     pub fn cancel(&self) {
         match current::worker() {
             Some(worker) => worker.stage.cancel(self.clone()),
@@ -68,8 +69,8 @@ impl Timer {
         }
     }
 
-    /// Returns true if a repeating timer was cancelled. False may be out of date at once, true
-    /// never is.
+    /// Returns true if a repeating timer was cancelled. Once this returns true, it always will. A
+    /// false result may be outdated immediately.
     #[doc(hidden)]
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
@@ -79,14 +80,14 @@ impl Timer {
         }
     }
 
-    /// Ends the timer at once.
+    /// Cancels the timer immediately.
     pub(super) fn cancel_now(&self) {
         if let Some(timed) = self.take_out() {
             timed.drop_unsent();
         }
     }
 
-    /// Ends the timer. Returns its message, if it was not sent.
+    /// Cancels the timer. Returns its message if it was not sent.
     pub(crate) fn take_out(&self) -> Option<Timed> {
         match &self.0 {
             Kind::Once(once) => once.take_out(),
@@ -94,9 +95,9 @@ impl Timer {
         }
     }
 
-    /// Puts the timer's message into a wheel. The timer ends with the task `owner`, if there is
-    /// one. Returns a message that must not be sent: the new one if the timer was cancelled, or the
-    /// previous one.
+    /// Inserts the message of the timer into a wheel. If there is an `owner`, the timer is
+    /// cancelled when that task ends. Returns a message that must not be sent: the new message if
+    /// the timer was cancelled, or else the previous message of the timer, if any.
     pub(super) fn set(
         self,
         wheel: &'static SharedWheel,
@@ -110,7 +111,7 @@ impl Timer {
         }
     }
 
-    /// Frees the timer's place after the turn that was to set it is undone.
+    /// Frees the place of the timer, after the turn that would have set it was undone.
     pub(super) fn undo(&self) {
         if let Kind::Once(once) = &self.0 {
             let unset = once.take_out();
@@ -131,7 +132,7 @@ impl fmt::Debug for Timer {
     }
 }
 
-/// A place in a wheel.
+/// Place in a wheel.
 #[derive(Clone, Copy)]
 struct Once {
     wheel: &'static SharedWheel,
@@ -167,16 +168,16 @@ impl Once {
     }
 }
 
-/// The state of a repeating timer.
+/// State of a repeating timer.
 #[derive(Clone)]
 struct Repeating(Arc<Mutex<State>>);
 
 struct State {
-    /// Place of the last message. The message may have been sent since.
+    /// Place of the last message, which may already have been sent.
     at: Option<Once>,
     is_cancelled: bool,
-    /// Entry among the owner's timers. Set when the timer is set for the first time, if it has an
-    /// owner.
+    /// Entry in the register of the owner's timers. Stored when the timer is set for the first
+    /// time, if it has an owner.
     membership: Option<Membership>,
 }
 

@@ -1,12 +1,12 @@
-//! A worker's timers: messages to be delivered later.
+//! Timers of a worker: messages that are delivered later.
 //!
-//! Each worker has one timing wheel. A worker with timers looks at the clock every few turns,
-//! interrupts a long run of messages, and sleeps no longer than to its next timer.
+//! Each worker has one timing wheel. A worker with timers reads the clock every few turns, and
+//! interrupts a long sequence of messages to one task. It sleeps at most until its next timer.
 //!
-//! A wheel has a lock, because two other parties use it: a thread that cancels a [`Timer`], and a
-//! worker that takes due messages while the wheel's own worker is in a long turn
-//! (`sponsor/README.md`, rescue). The lock decides between a timer that fires and a timer that is
-//! cancelled.
+//! A wheel has a lock, because two kinds of other threads use it. Any thread may cancel a
+//! [`Timer`]. Another worker may take due messages while the wheel's own worker is in a long turn
+//! (`sponsor/README.md`, rescue). If a timer fires and is cancelled at the same time, the lock
+//! determines which comes first.
 //!
 //! ```text
 //!   Turn::start_timer --- staged ---> commit --> [ wheel ] --- due ---> receiver
@@ -34,30 +34,31 @@ pub use handle::Timer;
 use owners::Membership;
 pub use owners::cancel_timers_of;
 
-/// Turns between two looks at the clock, while there are timers. A look costs about 30 ns.
+/// Number of turns between two reads of the clock, while there are timers. A read costs about 30
+/// ns.
 const LOOK_EVERY: u64 = 8;
 
-/// Longest time that a run of messages to one task may keep the worker from looking at the clock.
-/// Shorter runs are not worth an interruption: messages that are sent in batches are best handled
-/// in batches.
+/// Maximum time for which a sequence of messages to one task may prevent the worker from reading
+/// the clock. It is not useful to interrupt shorter sequences, because messages that are sent in
+/// batches are best handled in batches.
 const NEGLECT_MAX: Nanos = 20_000;
 
-/// The latest deadline that the wheel fires, several centuries after the start of a world.
+/// Latest deadline at which the wheel fires. It is several centuries after the start of a world.
 const DEADLINE_MAX: Nanos = Nanos::MAX - (1 << 20);
 
-/// A message in a wheel.
+/// Message in a wheel.
 pub(crate) struct Timed {
-    /// The receiver, kept alive by a reference of this entry.
+    /// Receiver. This entry has a reference to it.
     cell: CellPtr,
     envelope: *mut Envelope,
     /// True if the message belongs to a [`Timer`].
     can_be_cancelled: bool,
-    /// Entry among the owner's timers, for a timer that is set once and ends with a task.
+    /// Entry in the register of the owner's timers, for a timer that is set once and has an owner.
     membership: Option<Membership>,
 }
 
 impl Timed {
-    /// Returns the cell, with its reference, and the message for it.
+    /// Returns the cell with the reference to it, and its message.
     pub(crate) fn take_apart(self) -> (CellPtr, Chain) {
         (self.cell, Chain::of_one(self.envelope))
     }
@@ -67,7 +68,7 @@ impl Timed {
         self.can_be_cancelled
     }
 
-    /// Drops the unsent message, which is foreign code.
+    /// Drops the unsent message, which calls foreign code.
     pub(crate) fn drop_unsent(self) {
         let (cell, chain) = self.take_apart();
         if let Some(worker) = current::worker() {
@@ -83,7 +84,7 @@ impl Timed {
         }
     }
 
-    /// Removes the timer from its owner's timers, because its time has come.
+    /// Removes the timer from the register of its owner's timers, because it fires.
     pub(crate) fn leave_owner(&mut self) {
         if let Some(membership) = self.membership.take() {
             membership.end();
@@ -96,18 +97,18 @@ impl Timed {
     }
 }
 
-/// A message that a turn has staged, to be sent later.
+/// Staged message of a turn that is sent later.
 pub(crate) struct Later {
     /// Deadline in nanoseconds of the sponsor's world.
     pub(crate) deadline: Nanos,
     timed: Timed,
     timer: Option<Timer>,
-    /// The task that the timer ends with.
+    /// Task with which the timer ends.
     owner: Option<TaskId>,
 }
 
 impl Later {
-    /// Makes a timed message of an envelope for a cell, and of a reference to that cell.
+    /// Creates a timed message from an envelope for a cell. Takes over a reference to this cell.
     pub(crate) fn new(deadline: Nanos, cell: CellPtr, envelope: *mut Envelope) -> Self {
         let timed = Timed {
             cell,
@@ -123,7 +124,7 @@ impl Later {
         }
     }
 
-    /// Assigns the message to a timer, which ends with the task `owner`, if there is one.
+    /// Assigns the message to a timer. If there is an `owner`, the timer ends with this task.
     pub(crate) fn by(mut self, timer: &Timer, owner: Option<TaskId>) -> Self {
         self.timed.can_be_cancelled = true;
         self.timer = Some(timer.clone());
@@ -131,8 +132,8 @@ impl Later {
         self
     }
 
-    /// Puts the message into a wheel. Returns a message that must not be sent, because its timer
-    /// was cancelled or is set anew.
+    /// Inserts the message into a wheel. Returns a message that must not be sent, if any, because
+    /// its timer was cancelled or is set again.
     pub(crate) fn set_in(self, wheel: &'static SharedWheel) -> Option<Timed> {
         if let Some(timer) = self.timer {
             return timer.set(wheel, self.deadline, self.timed, self.owner);
@@ -141,7 +142,7 @@ impl Later {
         None
     }
 
-    /// Takes the message back, because the turn that has staged it is undone.
+    /// Takes the message back, because the turn that staged it is undone.
     pub(crate) fn undo(self) -> (CellPtr, Chain) {
         if let Some(timer) = self.timer {
             timer.undo();
@@ -150,12 +151,12 @@ impl Later {
     }
 }
 
-/// Returns the deadline, or the latest deadline that a wheel fires.
+/// Returns the deadline, but at most the latest deadline at which a wheel fires.
 fn within_reach(deadline: Nanos) -> Nanos {
     deadline.min(DEADLINE_MAX)
 }
 
-/// The wheel of one worker. No foreign code runs under its lock.
+/// Wheel of one worker. No foreign code runs under its lock.
 pub(crate) struct SharedWheel(Mutex<Wheel<Timed>>);
 
 // SAFETY: the wheel keeps pointers to cells and to messages. Whoever takes one out delivers it, as
@@ -165,20 +166,20 @@ unsafe impl Send for SharedWheel {}
 // SAFETY: as above; the lock sees to the rest.
 unsafe impl Sync for SharedWheel {}
 
-/// The wheel of each worker number, created for the first worker with that number. It stays when a
-/// worker ends, for handles of its timers.
+/// Wheel of each worker number. Created for the first worker with this number. It stays after the
+/// worker has stopped, because there may be handles of its timers.
 #[cfg(not(garrick_loom))]
 static WHEELS: [std::sync::OnceLock<Box<SharedWheel>>; WORKERS_MAX + 1] =
     [const { std::sync::OnceLock::new() }; WORKERS_MAX + 1];
 
 #[cfg(garrick_loom)]
 thread_local! {
-    /// The wheels of one run of a model. One system thread runs the whole model.
+    /// Wheels of one run of a model. One system thread runs the whole model.
     static MODELLED: std::cell::RefCell<Vec<*mut SharedWheel>> =
         const { std::cell::RefCell::new(Vec::new()) };
 }
 
-/// Starts a run: frees the wheels of the previous run.
+/// Starts a run of a model. Frees the wheels of the previous run.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn reset_model() {
     for wheel in MODELLED.take() {
@@ -192,7 +193,7 @@ impl SharedWheel {
         Box::new(Self(Mutex::new(Wheel::new(now))))
     }
 
-    /// Returns the empty wheel of a worker that starts.
+    /// Returns the empty wheel for a worker that starts.
     #[cfg(not(garrick_loom))]
     fn of(home: Home, now: Nanos) -> &'static Self {
         let wheel = WHEELS[usize::from(home.number())].get_or_init(|| Self::new(now));
@@ -200,7 +201,7 @@ impl SharedWheel {
         wheel
     }
 
-    /// Returns the empty wheel of a worker that starts, in a model. The wheel stays until the run
+    /// Returns the empty wheel for a worker that starts in a model. The wheel stays until the run
     /// is over.
     #[cfg(garrick_loom)]
     fn of(_: Home, now: Nanos) -> &'static Self {
@@ -210,7 +211,7 @@ impl SharedWheel {
         unsafe { &*wheel }
     }
 
-    /// Calls `f` with the wheel. `f` calls no foreign code, and takes no lock.
+    /// Calls `f` with the wheel. `f` must not call foreign code or take a lock.
     #[inline]
     pub(crate) fn with<R>(&self, f: impl FnOnce(&mut Wheel<Timed>) -> R) -> R {
         // Nothing under this lock can panic halfway.
@@ -222,17 +223,17 @@ impl SharedWheel {
     }
 }
 
-/// The timers of a worker: its wheel, and when it last looked at the clock.
+/// Timers of a worker: its wheel, and the record of its last read of the clock.
 pub(crate) struct Timers {
     pub(crate) wheel: &'static SharedWheel,
-    /// True while there is no reason to look at the clock. Written by the worker; other threads
-    /// read it as a hint.
+    /// True while there is no reason to read the clock. Written by the worker. Other threads read
+    /// it as a hint.
     calm: unmodelled::AtomicBool,
-    /// True if there always is a reason to look, because the worker has a driver.
+    /// True if there is always a reason to read the clock, because the worker has a driver.
     always: bool,
-    /// Number of the turn at the last look.
+    /// Number of the turn at the last read of the clock.
     looked_at: Cell<u64>,
-    /// Time of the last look.
+    /// Time of the last read of the clock.
     looked: Cell<Nanos>,
 }
 
@@ -247,19 +248,20 @@ impl Timers {
         }
     }
 
-    /// Returns true if there is no reason to look at the clock: no timers and no driver.
+    /// Returns true if there is no reason to read the clock, because there are no timers and there
+    /// is no driver.
     #[inline]
     pub(crate) fn are_calm(&self) -> bool {
         // Relaxed: a hint for others.
         self.calm.load(Relaxed)
     }
 
-    /// Notes a reason to look at the clock.
+    /// Records that there is a reason to read the clock.
     pub(crate) fn wake(&self) {
         self.calm.store(false, Relaxed);
     }
 
-    /// Returns true if it is time to look at the clock again, in the turn of that number.
+    /// Returns true if it is time to read the clock again, in turn number `turn`.
     pub(crate) fn wants_look(&self, turn: u64) -> bool {
         let wants = turn.wrapping_sub(self.looked_at.get()) >= LOOK_EVERY;
         if wants {
@@ -268,14 +270,14 @@ impl Timers {
         wants
     }
 
-    /// Returns true if the last look at the clock was long ago.
+    /// Returns true if the last read of the clock was long ago.
     pub(crate) fn are_neglected_at(&self, now: Nanos) -> bool {
         now.saturating_sub(self.looked.get()) > NEGLECT_MAX
     }
 
-    /// Records a look at the clock: the time `now`, whether a timer fired, and whether the wheel is
-    /// empty. Messages that fired are still to be handled, so the timers become calm at the next
-    /// look at the earliest.
+    /// Records a read of the clock with the result `now`. `fired` is true if a timer fired, and
+    /// `is_empty` is true if the wheel is empty. If a timer fired, its message is not handled yet,
+    /// so the timers become calm at the next read at the earliest.
     pub(crate) fn note_look(&self, now: Nanos, fired: bool, is_empty: bool) {
         self.looked.set(now);
         if !fired && !self.always && is_empty {

@@ -1,7 +1,7 @@
-//! The register of active timers by owner, for timers that end with a task.
+//! Register of active timers by owner, for timers that end with a task.
 //!
-//! A cell has no room for its timers, and most tasks have none. So timers are kept outside of the
-//! cells, by task id, from the task's first timer on until the task ends.
+//! Most tasks have no timers, so a cell has no room for them. Timers are kept in a separate
+//! register by task id, from the first timer of a task until the task ends.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -13,19 +13,19 @@ use super::Timer;
 use crate::runtime::address::TaskId;
 use crate::runtime::shards::Shards;
 
-/// Number of timers for which a task keeps room in any case.
+/// Number of timers for which a task always keeps room.
 const ROOM_MIN: usize = 16;
 
-/// The timers of some tasks.
+/// Timers of some tasks.
 #[derive(Default)]
 struct Register {
-    /// Timers of each task, each with its serial number.
+    /// Timers of each task, with their serial numbers.
     timers: HashMap<TaskId, Slab<(u32, Timer)>>,
     /// Serial number of the next timer.
     next: u32,
 }
 
-/// The timers of each task.
+/// Timers of all tasks.
 #[cfg(not(garrick_loom))]
 static OWNERS: std::sync::LazyLock<Shards<Register>> = std::sync::LazyLock::new(Shards::default);
 
@@ -34,18 +34,18 @@ garrick_core::prim::lazy_static! {
     static ref OWNERS: Shards<Register> = Shards::default();
 }
 
-/// A timer's entry among the timers of a task that it ends with.
+/// Entry of a timer in the register of its owner.
 pub(crate) struct Membership {
     owner: TaskId,
     /// Index of the entry, plus one.
     number: NonZeroU32,
-    /// Serial number, to distinguish this timer from a later timer at the same index. A mix-up
-    /// would take 2^32 timers in between.
+    /// Serial number, which distinguishes this timer from later timers at the same index. It
+    /// repeats only after 2^32 timers.
     serial: u32,
 }
 
 impl Membership {
-    /// Removes the timer from its owner's timers.
+    /// Removes the timer from the register.
     pub(super) fn end(self) {
         let mut shard = shard(self.owner);
         let Some(timers) = shard.timers.get_mut(&self.owner) else {
@@ -69,12 +69,13 @@ fn shard(owner: TaskId) -> MutexGuard<'static, Register> {
     OWNERS.of(owner.get())
 }
 
-/// Returns true if [`forget`] will be called when the task ends.
+/// Returns true if the task has timers in the register. [`forget`] is then called when the task
+/// ends.
 pub(crate) fn knows(owner: TaskId) -> bool {
     shard(owner).timers.contains_key(&owner)
 }
 
-/// Adds a timer to its owner's timers.
+/// Adds a timer to the register of its owner.
 pub(super) fn enter(owner: TaskId, timer: Timer) -> Membership {
     let mut shard = shard(owner);
     let serial = shard.next;
@@ -92,7 +93,7 @@ pub(super) fn enter(owner: TaskId, timer: Timer) -> Membership {
     }
 }
 
-/// Cancels all timers of a task that continues, at once, because it is restarted.
+/// Cancels all timers of a task immediately, because the task is restarted.
 pub fn cancel_timers_of(owner: TaskId) {
     let timers = shard(owner).timers.get_mut(&owner).map(std::mem::take);
     cancel_all(timers);
