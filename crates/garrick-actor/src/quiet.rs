@@ -67,7 +67,8 @@ mod tests {
 
     use super::*;
 
-    /// Counts its drops. Its drop panics with another bomb, which does not panic.
+    /// Counts its drops. If the flag is true, dropping the bomb panics with another bomb whose flag
+    /// is false.
     struct Bomb(Arc<AtomicUsize>, bool);
 
     impl Drop for Bomb {

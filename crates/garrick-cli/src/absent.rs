@@ -32,7 +32,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Refuses the command. The reason contains the command that builds and runs it.
+    /// Refuses the command. The message contains the `cargo` command that builds and runs it.
     pub(crate) fn refuse(self) -> Ended {
         let (name, command, arguments) = match self {
             #[cfg(not(feature = "bench"))]

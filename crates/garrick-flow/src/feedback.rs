@@ -1,14 +1,15 @@
 //! Intended loops, and how they stop.
 //!
-//! A pipeline stops from its sources on: a stage whose inputs are finished ends, and closes its
-//! outputs. In a loop no stage comes first, since each stage waits for the one before it. So the
-//! graph has to detect that the loop has come to a *standstill*. Then it closes the loop's feedback
-//! channels (`Line::cut`), and the loop stops like any pipeline. A loop stands still if
+//! A pipeline stops from its sources on: when the inputs of a stage are finished, the stage ends
+//! and closes its outputs. In a loop no stage comes first, since each stage waits for the one
+//! before it. So the graph has to detect that the loop has come to a *standstill*. Then it closes
+//! the loop's feedback channels (`Line::cut`), and the loop stops like any pipeline. A loop stands
+//! still if
 //!
 //! - all channels that lead into it from outside are closed,
 //! - each of its stages rests or has ended, and none of them is a source that could go on,
-//! - each resting stage waits for a channel of the loop, and not only for time, for a future, or
-//!   for a channel that leads out of the loop.
+//! - each resting stage can go on only if a channel of the loop changes. A stage that can also go
+//!   on by time, a future, or a channel that leads out keeps the loop running.
 //!
 //! From then on nothing can change in the loop. Only a stage of the loop could wake a resting
 //! stage, and no stage is working. Conversely, a message that still goes round prevents the

@@ -165,7 +165,7 @@ impl Post {
         self.tell(stage, Wake::Note);
     }
 
-    /// Sends `wake` to `stage`. Returns true if the stage has not ended.
+    /// Sends `wake` to `stage`. Returns false if the stage has ended or was not started yet.
     pub(crate) fn tell(&self, stage: StageId, wake: Wake) -> bool {
         let addresses = self.addresses.get();
         addresses.is_some_and(|addresses| addresses[stage as usize].send(wake).is_ok())

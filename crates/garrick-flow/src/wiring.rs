@@ -11,8 +11,7 @@ use crate::channel::{
 pub struct Wiring {
     /// Number of the graph. A stage may also have ends of another graph's channels.
     graph: u64,
-    /// The channels of which the stage has an end. Each entry is a channel's number, and the side
-    /// of that end.
+    /// The ends that the stage has. Each entry is a channel's number, and the side of the end.
     pub(crate) ends: Vec<(u32, Side)>,
 }
 

@@ -102,7 +102,7 @@ const SLICE_S_MAX: f64 = 0.5;
 /// Amount of work of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effort {
-    /// True if large work is to be made smaller.
+    /// True if contenders with a large amount of work are to use a smaller amount.
     pub quick: bool,
     /// Approximate time for each row, in seconds, without its preparations.
     pub seconds_per_row: f64,

@@ -1,6 +1,7 @@
 //! Garrick, an actor runtime: millions of tiny actors and zero-copy pipelines in one library.
 //!
-//! Depend on this crate. It re-exports the public items of the crates below it.
+//! Programs need to depend only on this crate, which re-exports the public items of the other
+//! crates.
 //!
 //! # Hello
 //! ```

@@ -1,4 +1,4 @@
-//! Names that most programs with actors use: `use garrick::prelude::*`.
+//! Names that most programs with actors need. Import them with `use garrick::prelude::*`.
 
 pub use garrick_actor::{
     Actor, Address, Behavior, BehaviorContext, Context, Local, Next, NoReply, Reply, System,

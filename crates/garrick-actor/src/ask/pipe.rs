@@ -41,8 +41,8 @@ struct Pipe<R, A, G> {
 }
 
 /// A message that wakes a pipe. If the turn that sends it is undone, the message is dropped.
-/// However, the answer has arrived even so. Therefore the destructor of the message sends the
-/// message again.
+/// However, the answer has still arrived. Therefore the destructor of the message sends the message
+/// again.
 struct Knock(Option<Address<Self>>);
 
 impl Knock {

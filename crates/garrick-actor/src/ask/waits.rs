@@ -21,7 +21,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use garrick_sched::{Address, Circle, TaskId};
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// Number of tables, each with its own lock.
+/// Number of shards of the graph, each with its own lock.
 const SHARDS: usize = 16;
 /// Maximum number of questions visited by one search.
 const STEPS_MAX: usize = 256;

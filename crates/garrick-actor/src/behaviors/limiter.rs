@@ -65,7 +65,7 @@ pub fn limiter<M: Send + 'static>(to: Address<M>, every: Duration) -> Limiter<M>
     }
 }
 
-/// A rate limiter. Created and configured before it is spawned. Created by [`limiter`].
+/// A rate limiter. Created by [`limiter`]. Configure it before it is spawned.
 pub struct Limiter<M: Send + 'static> {
     front: Front<M, Core<M>>,
 }

@@ -89,7 +89,7 @@ struct Policy<R> {
 
 impl<Q, R> Retry<Q, R> {
     /// Sets the maximum number of tries for each question, including the first one. The default is
-    /// 3.
+    /// 3 tries.
     ///
     /// # Panics
     /// Panics if `tries` is 0.

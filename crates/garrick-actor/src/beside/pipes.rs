@@ -124,9 +124,9 @@ impl Pipes {
         lock(&self.members).is_cancelled
     }
 
-    /// Adds a cell. Returns `None` if no more cells may be added. If the second value is true, this
-    /// call has set up the watch of the actor, and the caller must commit the current turn
-    /// immediately so that the watch takes effect.
+    /// Adds a cell. Returns `None` if no more cells may be added. The second value is true if this
+    /// call has set up the watch of the actor. In this case, the caller must commit the current
+    /// turn immediately, so that the watch takes effect.
     pub(crate) fn enter<M: Send + 'static>(
         self: &Arc<Self>,
         cell: Arc<dyn Cancel>,

@@ -117,7 +117,7 @@ mod tests {
         prop::collection::vec(step, 0..60)
     }
 
-    /// A shelf as two plain lists.
+    /// A model of a shelf, which consists of two lists.
     #[derive(Clone, Default)]
     struct Model {
         kept: Vec<u32>,

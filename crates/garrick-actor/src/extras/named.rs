@@ -63,7 +63,7 @@ impl<M: 'static> Context<'_, M> {
             .unwrap_or_else(|| ActorPath::of_unnamed(turn.task_name(), self.address().id()))
     }
 
-    /// Returns the path of this actor, if it was given a name.
+    /// Returns the path of this actor, if the actor has a name.
     pub(crate) fn given_path(&self) -> Option<&ActorPath> {
         self.beside()?.path.as_ref()
     }

@@ -68,7 +68,7 @@ impl<M: Send + 'static> Watchman<M> {
         self.timer = Timer::repeating();
     }
 
-    /// Makes the timer fire at `deadline` or earlier.
+    /// Ensures that the timer fires at `deadline` or earlier.
     fn set_timer(&mut self, deadline: Nanos, turn: &Turn<'_, Word<M>>) {
         if self.due.is_some_and(|due| due <= deadline) {
             return;
@@ -121,7 +121,7 @@ impl<M: Send + 'static> Task for Watchman<M> {
     }
 }
 
-/// The receive timeout of an actor that is to be spawned.
+/// The receive timeout of an actor that is about to be spawned.
 pub(crate) struct Timeout<M: 'static> {
     pub(crate) after: Duration,
     pub(crate) make: Make<M>,

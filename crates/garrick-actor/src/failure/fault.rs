@@ -38,7 +38,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Returns the fault of a turn that ended in `Next::Fail`.
+    /// Returns the fault of a turn that returned `Next::Fail`.
     pub(crate) fn of_turn() -> Self {
         Self::Error(take_why().into())
     }

@@ -1,4 +1,4 @@
-//! Actors with fields whose handlers await.
+//! Actors with async handlers.
 
 use std::any::type_name;
 use std::future::Future;
@@ -14,15 +14,16 @@ use super::incoming::Incoming;
 use crate::model::next::Next;
 use crate::model::outcome::Outcome;
 
-/// State with a mailbox, like an [`Actor`](crate::Actor), whose handlers may await. It handles one
-/// message at a time. While a handler waits, later messages wait in order.
+/// State with a mailbox, like an [`Actor`](crate::Actor), but with async handlers. An async actor
+/// handles one message at a time. While a handler awaits, later messages wait in order.
 ///
-/// Each poll of a handler is a [turn](crate::Context). Messages sent between two awaits are
-/// delivered when the poll returns, because the handler waits or because the message is handled. A
-/// handler that never waits is a single turn. [`Next::Undo`] and [`Next::Fail`] undo the last poll
-/// of the handler. A panic does so too, and ends the actor.
+/// Each poll of a handler is a [turn](crate::Context). Messages that a handler sends during a poll
+/// are delivered when the poll returns. So a handler that never waits is a single turn. If a
+/// handler returns [`Next::Undo`] or [`Next::Fail`], only its last poll is undone. A panic undoes
+/// the current poll and fails the actor.
 ///
-/// All of its handlers are one future, created once: a message costs no allocation.
+/// All handlers of an actor run in one future, which is created once. So a message needs no
+/// allocation.
 ///
 /// # Examples
 /// ```
@@ -60,14 +61,15 @@ use crate::model::outcome::Outcome;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait AsyncActor: Send + Sized + 'static {
-    /// The type of its messages.
+    /// The type of the actor's messages.
     type Msg: Send + 'static;
 
-    /// The type that the handlers return: `()` to go on, [`Next`] to choose the next step, or a
-    /// `Result` of either, whose error fails the actor.
+    /// The type that the handlers return. `()` continues, [`Next`] chooses the next step, and the
+    /// error of a `Result` fails the actor.
     type Outcome: Outcome + Send;
 
-    /// Called once, before the first message. Runs even if no message ever comes.
+    /// Called once, before the first message. This method is called even if the actor never
+    /// receives a message.
     fn started(
         &mut self,
         cx: &mut AsyncContext<Self::Msg>,
@@ -76,20 +78,20 @@ pub trait AsyncActor: Send + Sized + 'static {
         async { Outcome::go_on() }
     }
 
-    /// Handles one message. May be written as an `async fn`.
+    /// Handles one message. Can be written as an `async fn`.
     fn receive(
         &mut self,
         msg: Self::Msg,
         cx: &mut AsyncContext<Self::Msg>,
     ) -> impl Future<Output = Self::Outcome> + Send;
 
-    /// Returns the name under which the actor is reported.
+    /// Returns the name of the actor in reports. The default is the name of the type.
     fn name() -> &'static str {
         type_name::<Self>()
     }
 }
 
-/// The name of an actor.
+/// The name of an async actor.
 pub(crate) struct NameOf<A>(A);
 
 impl<A: AsyncActor> Named for NameOf<A> {
@@ -98,11 +100,11 @@ impl<A: AsyncActor> Named for NameOf<A> {
     }
 }
 
-/// State between one handler and the next.
+/// State that is kept from one handler to the next.
 pub(super) struct Course<M: Send + 'static> {
     pub(super) cx: AsyncContext<M>,
     hand: Borrower<Hand<M>>,
-    /// Number of the poll in which the start began.
+    /// Number of the poll in which `started` was called.
     began: u64,
 }
 
@@ -114,7 +116,8 @@ impl<M: Send + 'static> Course<M> {
         Self { cx, hand, began }
     }
 
-    /// Returns the first message, after the start. A start that has awaited ends the turn first.
+    /// Returns a future that receives the first message, after `started` has returned. If `started`
+    /// has awaited, the future first ends the turn.
     pub(super) fn after_start(&mut self, next: Next) -> After<'_, M> {
         let step = match next {
             Next::Continue if self.began == self.cx.poll_number() => Step::Receives,
@@ -123,16 +126,17 @@ impl<M: Send + 'static> Course<M> {
         After { course: self, step }
     }
 
-    /// Returns the next message after a handler is done. The end of each handler is the end of a
-    /// turn. A handler that was polled once has used up the poll's single message. A handler that
-    /// has awaited makes room for others.
+    /// Returns a future that receives the next message, after a handler has returned. The future
+    /// first ends the turn. If the handler has not awaited, the turn ends because a poll can
+    /// receive only one message. If the handler has awaited, the future yields to other actors.
     pub(super) fn after(&mut self, next: Next) -> After<'_, M> {
         let step = Step::Ends(next);
         After { course: self, step }
     }
 }
 
-/// The future of [`Course::after`]. Written by hand, because every message passes through it.
+/// The future returned by [`Course::after`]. It is implemented manually, because it is polled for
+/// every message.
 pub(super) struct After<'a, M: Send + 'static> {
     course: &'a mut Course<M>,
     step: Step,
@@ -140,7 +144,7 @@ pub(super) struct After<'a, M: Send + 'static> {
 
 /// The next step of an [`After`].
 enum Step {
-    /// A handler, or the start, has returned this.
+    /// A handler or `started` has returned this value.
     Ends(Next),
     Receives,
 }
@@ -166,7 +170,7 @@ impl<M: Send + 'static> Future for After<'_, M> {
 }
 
 impl<M: Send + 'static> After<'_, M> {
-    /// Ends the poll and its turn, or the actor.
+    /// Ends the current poll and its turn, or stops the actor.
     #[inline(never)]
     fn ends_poll(&self, next: Next, task: &task::Context<'_>) -> Poll<Option<M>> {
         if next == Next::Stop {
@@ -180,7 +184,7 @@ impl<M: Send + 'static> After<'_, M> {
     }
 }
 
-/// Runs all of an actor's handlers, one after the other.
+/// Runs the handlers of an actor, one after another.
 pub(super) async fn run<A: AsyncActor>(mut actor: A, mailbox: Incoming<A::Msg>) {
     let mut course = Course::new(mailbox);
     let outcome = actor.started(&mut course.cx).await;

@@ -1,8 +1,8 @@
-//! A stream as a source of messages.
+//! Streams whose items are sent to an actor as messages.
 //!
-//! Each message holds a [`Ticket`], and the stream is polled for another item only while a ticket
-//! is free. So messages waiting in the mailbox, and the actor's unfinished work on items, hold the
-//! stream back.
+//! Each message contains a [`Ticket`], and the number of tickets is limited. The stream is polled
+//! for another item only while a ticket is free. So the stream is not polled while too many items
+//! wait in the mailbox or are still being processed.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -18,22 +18,23 @@ use super::incoming::Incoming;
 use super::piped::{self, Lead, PipeError, Wake};
 use crate::model::context::Context;
 
-/// Default limit of the items under way.
+/// Default maximum number of items that are in flight.
 const UNDER_WAY_MAX: NonZero<usize> = NonZero::new(16).unwrap();
 
 /// A message from a stream that is attached to an actor.
 #[derive(Debug)]
 pub enum Streamed<T> {
-    /// An item. It counts as under way until its ticket is dropped.
+    /// An item. It is in flight until its ticket is dropped.
     Item(T, Ticket),
-    /// There are no more items. Comes once, as the last message.
+    /// The stream has ended. This is the last message and is sent once.
     End,
-    /// The stream has panicked. There are no more items.
+    /// The stream has panicked. No more items follow.
     Failed(PipeError),
 }
 
-/// The permit of an item under way. Dropping it lets the stream go on. Keep the ticket while work
-/// on the item continues, for example in a future of [`Context::pipe`].
+/// Permit of an item that is in flight. Dropping the ticket permits the next item. Keep the ticket
+/// as long as the item is being processed, for example in a future that was passed to
+/// [`Context::pipe`].
 pub struct Ticket {
     _place: Place,
 }
@@ -44,21 +45,21 @@ impl fmt::Debug for Ticket {
     }
 }
 
-/// A stream that is attached to an actor. Dropping this handle changes nothing.
+/// Handle of a stream that is attached to an actor. Dropping the handle does not detach the stream.
 #[derive(Debug, Clone)]
 pub struct Attachment {
     cell: Address<Wake>,
 }
 
 impl Attachment {
-    /// Drops the stream. Messages in the mailbox still arrive, but no end does. Inside a turn,
-    /// detaching is staged like a send.
+    /// Detaches and drops the stream. Messages that are already in the mailbox still arrive, but
+    /// [`Streamed::End`] does not. During a turn, detaching is staged, like sending a message.
     pub fn detach(&self) {
         self.cell.stop();
     }
 }
 
-/// A stream to be attached, and its way to the actor.
+/// A stream to be attached, and the connection to its actor.
 struct Job<S, M, F> {
     stream: S,
     room: Arc<Room>,
@@ -89,13 +90,13 @@ where
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Attaches a stream: this actor receives the messages that `into_message` creates from its
-    /// items and from its end. At most 16 items are under way. No more items are taken from the
-    /// stream before the actor has dropped the [`Ticket`] of one of them.
+    /// Attaches a stream to this actor. The actor receives the items and the end of the stream as
+    /// messages, which `into_message` creates. At most 16 items are in flight: after that, the next
+    /// item is taken from the stream when the actor drops the [`Ticket`] of a previous one.
     ///
-    /// The stream is polled like a future of [`Context::pipe`], but does not count for that limit.
-    /// It is dropped when the actor ends. Until then it keeps the actor alive. A turn that is
-    /// undone attaches nothing.
+    /// The stream is polled like a future in [`Context::pipe`], but does not count towards the
+    /// limit on futures. The stream is dropped when the actor stops, and keeps the actor alive
+    /// until the stream ends. If the turn is undone, the stream is dropped.
     ///
     /// # Examples
     /// ```
@@ -143,7 +144,7 @@ impl<M: 'static> Context<'_, M> {
         self.attach_with(UNDER_WAY_MAX, stream, into_message)
     }
 
-    /// Attaches a stream, like [`Context::attach`], with another limit of the items under way.
+    /// Attaches a stream, like [`Context::attach`], with at most `under_way_max` items in flight.
     pub fn attach_with<S, F>(
         &self,
         under_way_max: NonZero<usize>,

@@ -1,4 +1,4 @@
-//! An async actor as the scheduler sees it: a task whose turns are the polls of one future.
+//! The task of an async actor. Each turn of the task polls the actor's future.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -21,13 +21,13 @@ use crate::extras::named;
 use crate::model::next::Next;
 use crate::quiet;
 
-/// Names the actor in reports.
+/// Provides the name of an actor in reports.
 pub trait Named: 'static {
     fn name() -> &'static str;
 }
 
-/// Puts messages into the queue of the shared part. Wakes the receiver that waits for them there,
-/// if its waker is not the actor's own.
+/// Adds messages to the queue of the shared part. Wakes the receiver that waits for a message,
+/// unless its waker is the actor's own waker.
 #[inline(never)]
 fn fill_queue<M: Send + 'static>(
     shared: &Shared<M>,
@@ -54,7 +54,7 @@ fn fill_queue<M: Send + 'static>(
 
 type Make<D, M, Fut> = fn(D, Incoming<M>) -> Fut;
 
-/// A poll under way. A poll that panics drops it, which drops the future.
+/// Guard of a poll. If the poll panics, the guard is dropped, and then drops the future.
 struct Polling<'a, D, M: Send + 'static, Fut> {
     life: &'a mut Life<D, M, Fut>,
     shared: &'a Shared<M>,
@@ -69,34 +69,36 @@ impl<D, M: Send + 'static, Fut> Drop for Polling<'_, D, M, Fut> {
     }
 }
 
-/// The state of an actor between its creation and its end.
+/// The state of an actor's future.
 enum Life<D, M: Send + 'static, Fut> {
-    /// Data of which the future is made when the actor starts, and the function that makes it.
-    /// Boxed, because it would occupy its place for as long as the actor lives.
+    /// Data from which the future is created when the actor starts, and the function that creates
+    /// it. The data is boxed, because otherwise it would occupy memory for the lifetime of the
+    /// actor.
     Planned(Box<D>, Make<D, M, Fut>),
-    /// The future is there.
+    /// The future exists.
     Lives(Pin<Box<Fut>>),
-    /// The future is done.
+    /// The future has completed.
     Over,
 }
 
-/// Reasons for the next poll.
+/// The events for which the next poll waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pause {
-    /// A message, or a ring.
+    /// A message or a ring.
     ForMessage,
     /// A ring.
     ForRing,
-    /// There is a reason already, and the body gathers other words that have come.
+    /// None. The future must be polled, but the body may first gather more words that have already
+    /// arrived.
     Over,
 }
 
-/// The way of messages to the future.
+/// The storage through which the future receives messages.
 enum Inbound<M: Send + 'static> {
-    /// The queue of the shared part, which any thread may read. Messages since the last poll wait
-    /// here.
+    /// The queue of the shared part, which can be read on any thread. Messages that have arrived
+    /// since the last poll wait here.
     Queue(VecDeque<M>),
-    /// The hand, which the body lends to the future.
+    /// The hand, which the body lends to the future during a poll.
     Hand(Lender<Hand<M>>),
 }
 
@@ -109,20 +111,21 @@ pub struct Body<M: Send + 'static, D, Fut, N> {
     shared: Arc<Shared<M>>,
     /// Wakes the actor.
     waker: Waker,
-    /// Counts the clones of that waker.
+    /// The `Arc` behind `waker`, whose reference count is the number of clones.
     ringer: Arc<Ringer<M>>,
-    /// True if there was no other clone at the end of the last poll. Then there is none since.
+    /// True if there was no other clone of `waker` at the end of the last poll. In this case, there
+    /// is still none.
     was_alone: bool,
-    /// Number of words that have come since there is a reason for a poll.
+    /// Number of words that have arrived since the future had to be polled.
     gathered: usize,
-    /// Maximum number of words to gather before a poll, while more are there. 0 for a supervised
-    /// actor: words given to it at once would be lost at once.
+    /// Maximum number of words to gather before a poll while more words wait. 0 for a supervised
+    /// actor, because a failure of the poll would lose all gathered words.
     gathers: usize,
-    /// Address and timer for the timing wheel, once the future has slept.
+    /// Address and timer for the timing wheel. `None` until the future sleeps for the first time.
     alarm: Option<(Address<()>, Timer)>,
-    /// Earliest time at which the timer fires.
+    /// Time at which the timer fires, if it is set.
     armed: Option<Nanos>,
-    /// Wakers to be woken. Empty between polls.
+    /// Buffer for wakers that must be woken. Empty between polls.
     woken: Vec<Waker>,
     name: PhantomData<fn(N)>,
 }
@@ -161,7 +164,7 @@ where
         }
     }
 
-    /// Returns the data of the future, if the actor has not begun.
+    /// Returns the data for the future if the future has not been created.
     pub(super) fn take_data(&mut self) -> Option<D> {
         match mem::replace(&mut self.life, Life::Over) {
             Life::Planned(data, _) => Some(*data),
@@ -173,7 +176,7 @@ where
         matches!(self.life, Life::Planned(..))
     }
 
-    /// Handles a ring, or the first word: creates the future if the actor has not begun.
+    /// Handles a ring or the first word. Creates the future if it has not been created.
     #[inline(never)]
     fn begin(&mut self, turn: &Turn<'_, Word<M>>) {
         if self.is_planned()
@@ -194,15 +197,14 @@ where
         }
     }
 
-    /// Notes an arrival that the future may wait for at its mailbox.
+    /// Records an arrival that the future may be waiting for.
     fn note_arrival(&mut self) {
         if self.pause == Pause::ForMessage {
             self.pause = Pause::Over;
         }
     }
 
-    /// Handles the end of an opening, whose last address is gone. Returns false if that is the
-    /// actor's end.
+    /// Handles the drop of the last address of an opening. Returns false if the actor must stop.
     #[inline(never)]
     fn hear_closed(&mut self, opening: u64) -> bool {
         if self.is_planned() {
@@ -220,7 +222,7 @@ where
         true
     }
 
-    /// Keeps a message until the future is polled.
+    /// Stores a message until the future is polled.
     #[inline]
     fn keep(&mut self, message: Option<M>) {
         let Some(message) = message else {
@@ -232,7 +234,7 @@ where
         }
     }
 
-    /// Returns true if only code called here can wake the actor.
+    /// Returns true if the actor cannot be woken concurrently.
     #[inline]
     fn is_alone(&self) -> bool {
         // The waker of the body, and the ringer beside it. The timing wheel rings for sleeps.
@@ -244,8 +246,8 @@ where
         is_alone
     }
 
-    /// Polls once. The future can receive the messages that have arrived, and `message` behind
-    /// them.
+    /// Polls the future once. The future can receive the messages that have arrived before,
+    /// followed by `message`.
     #[inline]
     fn poll(&mut self, message: Option<M>, turn: &Turn<'_, Word<M>>) -> Next {
         if !matches!(self.life, Life::Lives(_)) {
@@ -307,8 +309,8 @@ where
         Next::Continue
     }
 
-    /// Begins a poll while others may wake the actor. Wakes the futures inside it whose sleep is
-    /// over.
+    /// Begins a poll if the actor can be woken concurrently. Wakes the futures inside the actor
+    /// whose sleep is over.
     #[inline(never)]
     fn begin_with_others(&mut self, turn: &Turn<'_, Word<M>>) {
         self.shared.bell.begin();
@@ -334,7 +336,8 @@ where
         self.shared.bell.answer();
     }
 
-    /// Ends a poll if others can wake the future, or if it has wishes for the end of the turn.
+    /// Ends a poll if the actor can be woken concurrently, or if the future has wishes for the end
+    /// of the turn.
     #[inline(never)]
     fn rest_with_others(&mut self, hungry: bool, turn: &Turn<'_, Word<M>>) -> Next {
         let (end, born) = self.shared.take_wishes();
@@ -357,7 +360,7 @@ where
         end.unwrap_or(Next::Continue)
     }
 
-    /// Sets the timing wheel to ring when the first sleep of the future is over.
+    /// Sets a timer that wakes the body when the earliest sleep of the future is over.
     fn set_alarm(&mut self, turn: &Turn<'_, Word<M>>) {
         let Some(sleepers) = self.shared.known_sleepers() else {
             return;
@@ -375,8 +378,8 @@ where
         }
     }
 
-    /// Handles the end of the future. Waits for a ring that is on its way, because it would become
-    /// a dead letter.
+    /// Handles the completion of the future. If a ring is pending, waits for it before the task
+    /// stops, because the ring would otherwise be a dead letter.
     #[inline(never)]
     fn finish(&mut self) -> Next {
         let next = self.linger();
@@ -425,7 +428,7 @@ where
         self.go_on(None, turn)
     }
 
-    /// Polls the future if there is a reason to, with `message` behind the messages that have come
+    /// Polls the future if necessary. `message` is received after the messages that have arrived
     /// before.
     #[inline]
     fn go_on(&mut self, message: Option<M>, turn: &Turn<'_, Word<M>>) -> Next {
@@ -440,7 +443,7 @@ where
         self.poll(message, turn)
     }
 
-    /// Counts one more word. Returns true if the poll may wait for others.
+    /// Counts one more word. Returns true if the poll can wait for further words.
     fn goes_on_gathering(&mut self, turn: &Turn<'_, Word<M>>) -> bool {
         self.gathered += 1;
         let goes_on = self.gathered < self.gathers && turn.has_more();
@@ -478,7 +481,7 @@ where
 }
 
 impl<M: Send + 'static, D, Fut, N> Body<M, D, Fut, N> {
-    /// Handles a word to an actor whose future is done.
+    /// Handles a word after the future has completed.
     fn linger(&self) -> Next {
         if self.shared.bell.is_ringing() {
             Next::Continue

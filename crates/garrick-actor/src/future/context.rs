@@ -1,4 +1,4 @@
-//! The operations of an async actor while it is polled.
+//! The context of an async actor.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -15,10 +15,10 @@ use crate::failure::fault::set_why;
 use crate::failure::path::ActorPath;
 use crate::model::next::Next;
 
-/// The operations of an async actor, besides awaiting. It can be cloned, and kept across awaits.
+/// The context of an async actor, which can be cloned and kept across awaits.
 ///
-/// Sends, asks and spawns in a poll are staged, as in any [turn](crate::Context). They take place
-/// when the poll returns, or not at all.
+/// Effects such as sends, asks and spawns are staged, as in any [turn](crate::Context). They take
+/// place when the current poll returns. If the poll is undone, they are discarded.
 pub struct AsyncContext<M: Send + 'static> {
     pub(super) shared: Arc<Shared<M>>,
 }
@@ -28,7 +28,7 @@ impl<M: Send + 'static> AsyncContext<M> {
         Self { shared }
     }
 
-    /// Sends `msg` to `to` when this poll ends.
+    /// Sends `msg` to `to`. The message is delivered when the current poll returns.
     ///
     /// # Errors
     /// Returns the message if the receiver is known to have stopped.
@@ -36,9 +36,9 @@ impl<M: Send + 'static> AsyncContext<M> {
         to.send(msg)
     }
 
-    /// Returns the address of this actor, equal to the address that its spawner has. While the
-    /// actor keeps an address, its mailbox does not close. If all others are gone, this opens its
-    /// mailbox again.
+    /// Returns the address of this actor, which is equal to the address that was returned when it
+    /// was spawned. While the actor keeps its own address, its mailbox does not close. If the
+    /// mailbox has closed because all addresses were dropped, this method opens it again.
     #[must_use]
     pub fn address(&self) -> Address<M> {
         gate::own_address(&self.shared)
@@ -52,11 +52,11 @@ impl<M: Send + 'static> AsyncContext<M> {
         path.unwrap_or_else(|| ActorPath::of_unnamed(self.shared.name, id()))
     }
 
-    /// Returns a future that is ready when `delay` has passed. It can be raced, joined and dropped
-    /// like any other future.
+    /// Returns a future that completes after `delay`. It can be raced, joined and dropped like any
+    /// other future.
     ///
     /// # Examples
-    /// A message, or none in time:
+    /// Receiving a message with a time limit:
     /// ```
     /// use std::future::{Future, poll_fn};
     /// use std::pin::pin;
@@ -86,10 +86,11 @@ impl<M: Send + 'static> AsyncContext<M> {
         Sleep::new(self.shared.sleepers().clone(), delay)
     }
 
-    /// Yields to other actors, and ends this turn: the effects staged so far take place.
+    /// Yields to other actors. This ends the current turn, so the effects that were staged so far
+    /// take place.
     ///
-    /// An actor that computes for long without waiting keeps its worker's other actors waiting.
-    /// Call this at places in between.
+    /// An actor that computes for a long time without awaiting delays the other actors of its
+    /// worker. Call this method regularly during such a computation.
     pub async fn yield_now(&self) {
         let mut yielded = false;
         poll_fn(|task| {
@@ -103,15 +104,16 @@ impl<M: Send + 'static> AsyncContext<M> {
         .await;
     }
 
-    /// Fails the actor when the future under way returns this value as its [`Next`]. See
-    /// [`Context::fail`](crate::Context::fail). Call it without an await behind it.
+    /// Fails the actor with the reason `error`, like [`Context::fail`](crate::Context::fail). The
+    /// handler must return the result of this method. It must not await between this call and its
+    /// return.
     #[must_use = "the handler must return it"]
     pub fn fail(&self, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Next {
         set_why(error.into());
         Next::Fail
     }
 
-    /// Registers an action for the turn of this poll. It runs if the poll ends well.
+    /// Registers an action that runs at the end of the current poll if the poll commits.
     pub(super) fn at_end(&self, birth: impl FnOnce(&Turn<'_, Word<M>>) + Send + 'static) {
         self.shared.wish_for_birth(Box::new(birth));
     }
@@ -121,7 +123,7 @@ impl<M: Send + 'static> AsyncContext<M> {
         self.shared.bell.polls()
     }
 
-    /// Makes the turn of this poll end with `next` instead of a commit.
+    /// Ends the turn of the current poll with `next` instead of a commit.
     pub(super) fn wish_for_end(&self, next: Next) {
         self.shared.wish_for_end(next);
     }

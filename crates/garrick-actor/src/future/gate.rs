@@ -1,5 +1,5 @@
-//! The addresses of an async actor: a door, which notifies the actor when the last address is gone,
-//! although its own wakers keep it alive.
+//! The addresses of an async actor. An address leads to a door. When the last address is dropped,
+//! the door notifies the actor, which keeps itself alive.
 
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
@@ -8,17 +8,17 @@ use garrick_sched::{Address, Door, Notice, SendError, TaskId, Turn, door};
 
 use super::shared::{Place, Shared, Word, tell_at};
 
-/// State shared by all addresses of an actor. Dropped with the last of them.
+/// State that all addresses of an actor share. Dropped together with the last address.
 pub(super) struct Entry<M: Send + 'static> {
-    /// Task of the actor, once it is spawned.
+    /// Task of the actor. Set when the task has been spawned.
     body: OnceLock<Address<Word<M>>>,
-    /// Shared part to notify at the drop, and the number of this opening. `None` if the actor's
-    /// mailbox does not close.
+    /// Shared part of the actor, and the number of this opening, for the notification when this
+    /// entry is dropped. `None` if the actor's mailbox does not close.
     opening: Option<(Arc<Shared<M>>, u64)>,
 }
 
 impl<M: Send + 'static> Entry<M> {
-    /// Creates the first entry, of a task that is still to be spawned.
+    /// Creates the first entry of an actor, whose task has not been spawned yet.
     pub(super) fn first(shared: &Arc<Shared<M>>) -> Arc<Self> {
         Self::with(shared, OnceLock::new())
     }
@@ -34,7 +34,7 @@ impl<M: Send + 'static> Entry<M> {
         entry
     }
 
-    /// Creates an entry of an actor whose mailbox does not close, because a supervisor keeps it.
+    /// Creates an entry of a supervised actor, whose mailbox does not close.
     pub(super) fn of_kept(body: Address<Word<M>>) -> Arc<Self> {
         Arc::new(Self {
             body: OnceLock::from(body),
@@ -48,8 +48,8 @@ impl<M: Send + 'static> Entry<M> {
         debug_assert!(set.is_ok(), "set once, by who made the task");
     }
 
-    /// Returns the task. Waits for it if necessary: the actor itself has an address when it starts,
-    /// and can be a moment early.
+    /// Returns the address of the task. Blocks until the address is set. This is necessary because
+    /// the actor may use its own address before the code that spawned it has set the address here.
     fn body(&self) -> &Address<Word<M>> {
         self.body.wait()
     }
@@ -67,18 +67,20 @@ impl<M: Send + 'static> Drop for Entry<M> {
 
 /// The door of an async actor.
 struct Gate<M: Send + 'static> {
-    /// Body of the entry, if it was known when the door was created. A sender then need not read
+    /// Address of the task, if it was known when the door was created. A sender then need not read
     /// the entry.
     body: Option<Address<Word<M>>>,
     entry: Arc<Entry<M>>,
-    /// Shared part, to prefetch for the actor's poll. An actor of many is out of every cache when a
-    /// message comes to it.
+    /// Shared part, which senders prefetch for the actor's poll. If there are many actors, the
+    /// state of an actor is usually in no CPU cache when a message arrives.
     shared: Option<Arc<Shared<M>>>,
-    /// Place of the actor's future, to prefetch it too, once it has begun.
+    /// Memory location of the actor's future, which senders prefetch too. Set after the future has
+    /// been created.
     future: OnceLock<Place>,
 }
 
-/// Number of bytes of the task that a poll needs: most of its fields.
+/// Number of bytes of the task that are prefetched. They contain most of the fields that a poll
+/// needs.
 const BODY_BYTES: usize = 192;
 
 impl<M: Send + 'static> Gate<M> {
@@ -86,7 +88,7 @@ impl<M: Send + 'static> Gate<M> {
         self.body.as_ref().unwrap_or_else(|| self.entry.body())
     }
 
-    /// Sends a message on to the task.
+    /// Forwards a message to the task.
     #[inline]
     fn hand_on(
         &self,
@@ -103,8 +105,8 @@ impl<M: Send + 'static> Gate<M> {
         }
     }
 
-    /// Prefetches the state that the poll needs, all at once. One by one, each miss would take as
-    /// long as all of them together.
+    /// Prefetches the state that the poll needs. The cache misses of all parts then overlap,
+    /// instead of following one another during the poll.
     fn prefetch(&self, shared: &Shared<M>) {
         if let Some(future) = self.future.get() {
             shared.prefetch();
@@ -147,7 +149,7 @@ impl<M: Send + 'static> Door for Gate<M> {
     }
 }
 
-/// Creates an address through that entry.
+/// Creates an address with this entry.
 pub(super) fn address<M: Send + 'static>(entry: Arc<Entry<M>>) -> Address<M> {
     door(Gate {
         body: entry.body.get().cloned(),
@@ -157,8 +159,8 @@ pub(super) fn address<M: Send + 'static>(entry: Arc<Entry<M>>) -> Address<M> {
     })
 }
 
-/// Creates another address of an actor. An actor that had no address is open again. An actor that
-/// has ended stays closed.
+/// Creates another address of an actor. If the actor had no address, its mailbox is opened again.
+/// If the actor has stopped, the address is that of a stopped actor.
 pub(super) fn own_address<M: Send + 'static>(shared: &Arc<Shared<M>>) -> Address<M> {
     let known = shared.entry().0.upgrade();
     if let Some(entry) = known {
@@ -174,7 +176,7 @@ pub(super) fn own_address<M: Send + 'static>(shared: &Arc<Shared<M>>) -> Address
     address(Entry::with(shared, OnceLock::from(body)))
 }
 
-/// The door of an actor that has ended.
+/// The door of an actor that has stopped.
 struct Ended<M>(PhantomData<fn(M)>);
 
 impl<M: Send + 'static> Door for Ended<M> {
@@ -193,7 +195,7 @@ impl<M: Send + 'static> Door for Ended<M> {
     }
 }
 
-/// The door for the sponsor's timing wheel: wakes the actor to look at its sleeps.
+/// The door that receives the message of the timing wheel. Wakes the actor when a sleep is over.
 struct Alarm<M: Send + 'static>(Arc<Shared<M>>);
 
 impl<M: Send + 'static> Door for Alarm<M> {
@@ -205,12 +207,13 @@ impl<M: Send + 'static> Door for Alarm<M> {
     }
 }
 
-/// Creates an address that wakes the actor. A message that comes to it late is not a dead letter.
+/// Creates an address that wakes the actor. A message to this address is not a dead letter, even if
+/// the actor has stopped.
 pub(super) fn alarm<M: Send + 'static>(shared: Arc<Shared<M>>) -> Address<()> {
     door(Alarm(shared))
 }
 
-/// Creates the address of a supervised actor from the seat that receives its words.
+/// Creates the address of a supervised actor from the address of its seat.
 pub(crate) fn address_of_kept<M: Send + 'static>(seat: Address<Word<M>>) -> Address<M> {
     address(Entry::of_kept(seat))
 }

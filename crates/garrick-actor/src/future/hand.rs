@@ -1,8 +1,8 @@
-//! The hand: state that a body lends to the handlers of its actor for the time of a poll.
+//! The hand: state that a body lends to the handlers of its actor during a poll.
 //!
-//! The handlers of an [`AsyncActor`](super::AsyncActor) are one future that only the body polls, so
-//! the state between the two needs no lock. The body lends it for the poll, and the future takes
-//! its message from there.
+//! The handlers of an [`AsyncActor`](super::AsyncActor) run in one future, which only the body
+//! polls. So the state that the body and the future share needs no lock. The body lends this state
+//! to the future during a poll, and the future takes its message from there.
 
 use std::collections::VecDeque;
 use std::task::Poll;
@@ -12,15 +12,16 @@ use garrick_core::lend::Borrower;
 use super::queue::Queue;
 use super::shared::Shared;
 
-/// Messages on their way to handlers.
+/// Messages that wait for the handlers of an actor.
 pub(super) struct Hand<M> {
-    /// Messages that have come.
+    /// Messages that have arrived.
     queue: Queue<M>,
-    /// True once the poll under way has received a message.
+    /// True once the current poll has received a message.
     has_received: bool,
     /// True if the future waits for a message.
     pub(super) wants: bool,
-    /// True once no address has led to the actor. The shared part has the current state.
+    /// True once the last address has been dropped. The mailbox may have been opened again since
+    /// then. The shared part has the current state.
     pub(super) was_closed: bool,
 }
 
@@ -34,13 +35,13 @@ impl<M: Send + 'static> Hand<M> {
         }
     }
 
-    /// Puts a message behind the others.
+    /// Adds a message after the others.
     #[inline]
     pub(super) fn push(&mut self, message: M) {
         self.queue.push(message);
     }
 
-    /// Begins a poll, which may receive one message. Puts `message`, if any, behind all others.
+    /// Begins a poll, which can receive one message. Adds `message`, if any, after the others.
     #[inline]
     pub(super) fn begin_poll(&mut self, message: Option<M>) {
         (self.has_received, self.wants) = (false, false);
@@ -49,14 +50,14 @@ impl<M: Send + 'static> Hand<M> {
         }
     }
 
-    /// Returns true if the future waits for a message although there is one, because it has
-    /// received one in this poll.
+    /// Returns true if the future waits for a message although the queue is not empty, because it
+    /// has already received one in this poll.
     #[inline]
     pub(super) fn is_hungry(&self) -> bool {
         self.wants && !self.queue.is_empty()
     }
 
-    /// Takes all messages out.
+    /// Removes and returns all messages.
     pub(super) fn take_all(&mut self) -> VecDeque<M> {
         let mut all = VecDeque::new();
         self.queue.drain_behind(&mut all);
@@ -64,8 +65,8 @@ impl<M: Send + 'static> Hand<M> {
     }
 }
 
-/// Makes the future wait for the next poll if it has received a message in this one. Returns true
-/// if it has.
+/// Returns true if the future has received a message in this poll. In this case, records that the
+/// future waits for a message, which it can receive in the next poll.
 #[inline]
 pub(super) fn waits_for_next_poll<M: Send + 'static>(from: &Borrower<Hand<M>>) -> bool {
     let waits = from.with(|hand| {
@@ -75,8 +76,8 @@ pub(super) fn waits_for_next_poll<M: Send + 'static>(from: &Borrower<Hand<M>>) -
     waits.unwrap_or(false)
 }
 
-/// Receives a message from the body that polls, one per poll. Returns `None` once no address leads
-/// to the actor and every message is received.
+/// Receives a message, at most one in each poll. Returns `None` once all addresses have been
+/// dropped and all messages have been received.
 #[inline]
 pub(super) fn receive<M: Send + 'static>(
     from: &Borrower<Hand<M>>,

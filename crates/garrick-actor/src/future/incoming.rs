@@ -1,4 +1,4 @@
-//! The receiving end of an async actor's mailbox.
+//! The receiving side of an async actor's mailbox.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -19,20 +19,21 @@ use super::shared::Shared;
 use crate::beside::pipes::Cancel;
 use crate::quiet;
 
-/// The mailbox of an async actor, as its future sees it. Also a [`Stream`] of messages.
+/// The mailbox of an async actor, from which the actor's future receives messages. Implements
+/// [`Stream`].
 ///
-/// A function of an `Incoming` that returns a future can be spawned as an actor. The future is the
-/// whole actor. The actor ends when the future does, when it is asked to stop, and with its system.
-/// The future is then dropped in its current state, on its worker. When the last address is gone,
-/// the actor does not end by itself: [`Incoming::recv`] returns `None`.
+/// A function that takes an `Incoming` and returns a future can be spawned as an actor. The future
+/// is the entire actor. The actor stops when the future completes, when the actor is asked to stop,
+/// or when its system shuts down. The future is then dropped on its worker, even if it has not
+/// completed. Dropping the last address does not stop the actor. Instead, [`Incoming::recv`]
+/// returns `None`.
 ///
-/// Each poll of the future is a [turn](crate::Context). Messages sent between two awaits that have
-/// to wait are delivered when the poll returns. A panic undoes the effects that its poll has
-/// staged, and ends the actor. If an actor is spawned in a turn that is undone, the function is not
-/// called.
+/// Each poll of the future is a [turn](crate::Context). Messages that the future sends during a
+/// poll are delivered when the poll returns. If a poll panics, its staged effects are undone, and
+/// the actor fails. If an actor is spawned in a turn that is undone, the function is not called.
 ///
 /// # Examples
-/// A closure must state the type of its parameter:
+/// The parameter of a closure needs a type annotation:
 /// ```
 /// use garrick_actor::{Incoming, Reply, System};
 ///
@@ -48,8 +49,8 @@ use crate::quiet;
 /// assert_eq!(sum.ask(|reply| (3, reply)).wait(), Ok(5));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-/// On a [`Local`](crate::Local) neither the function nor the future needs to be `Send`, but the
-/// messages do:
+/// On a [`Local`](crate::Local), neither the function nor the future need be `Send`. Only the
+/// messages must be `Send`:
 /// ```
 /// use std::{cell::Cell, rc::Rc};
 /// use garrick_actor::{Incoming, Local};
@@ -72,13 +73,13 @@ pub struct Incoming<M: Send + 'static> {
     shared: Arc<Shared<M>>,
     /// Messages taken from the shared queue, so that most messages need no lock.
     batch: VecDeque<M>,
-    /// Number of messages that a poll may receive.
+    /// Maximum number of messages that a poll can receive.
     share: usize,
-    /// Hand that handlers receive from, in place of the queue.
+    /// Hand from which handlers receive instead of the queue.
     hand: Option<Borrower<Hand<M>>>,
-    /// Number of the poll that `left` belongs to.
+    /// Number of the poll to which `left` applies.
     poll: u64,
-    /// Number of messages that the poll may still receive.
+    /// Number of messages that this poll can still receive.
     left: usize,
 }
 
@@ -94,7 +95,7 @@ impl<M: Send + 'static> Incoming<M> {
         }
     }
 
-    /// Returns the actor's context, for everything besides receiving.
+    /// Returns the actor's context, which provides all operations except receiving.
     ///
     /// # Examples
     /// ```
@@ -117,20 +118,22 @@ impl<M: Send + 'static> Incoming<M> {
         AsyncContext::new(self.shared.clone())
     }
 
-    /// Takes this apart into the context and the hand, which is there if it receives by hand.
+    /// Splits this mailbox into the context and the hand. The hand is `None` if the actor receives
+    /// from the queue.
     pub(super) fn into_parts(mut self) -> (AsyncContext<M>, Option<Borrower<Hand<M>>>) {
         (self.context(), self.hand.take())
     }
 
-    /// Waits for the next message. Returns None once no address leads to the actor and every
-    /// message sent to it has been received.
+    /// Waits for the next message. Returns `None` once all addresses of the actor have been dropped
+    /// and all messages have been received.
     ///
-    /// One poll of the actor can receive 64 messages. Then other actors get their turn. Only the
-    /// mailbox is held back like that. Everything else that the actor waits for is ready when it is
-    /// ready.
+    /// One poll of the actor can receive at most 64 messages. After that, this future returns
+    /// `Pending` once, so that other actors can run. This limit does not apply to anything else
+    /// that the actor waits for.
     ///
     /// # Cancel safety
-    /// A dropped future loses no message: a message is taken only when the future is ready.
+    /// This method is cancel safe. A message is removed from the mailbox only when the future
+    /// completes.
     pub async fn recv(&mut self) -> Option<M> {
         poll_fn(|context| self.poll_recv(context)).await
     }
@@ -151,31 +154,31 @@ impl<M: Send + 'static> Incoming<M> {
         self.poll_queue(context)
     }
 
-    /// Returns a message that is already there, if any. It does not wait, so it is not held back;
-    /// see [`Incoming::recv`].
+    /// Returns the next message if one is available, without waiting. The limit of
+    /// [`Incoming::recv`] does not apply.
     pub fn try_recv(&mut self) -> Option<M> {
         let known = self.batch.pop_front();
         known.or_else(|| self.shared.inner().queue.take_first(&mut self.batch))
     }
 
-    /// Returns the number of messages that can be received at once.
+    /// Returns the number of messages that can be received without waiting.
     #[must_use]
     pub fn len(&self) -> usize {
         self.batch.len() + self.shared.inner().queue.len()
     }
 
-    /// Returns true if no message can be received at once.
+    /// Returns true if no message can be received without waiting.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the actor as a [`Cancel`], which can end it.
+    /// Returns the actor as a [`Cancel`], through which the actor can be stopped.
     pub(super) fn as_cancel(&self) -> Arc<dyn Cancel> {
         self.shared.clone()
     }
 
-    /// Polls the queue, after the batch or the share of this poll is used up.
+    /// Polls the queue, when the batch is empty or this poll has received its share.
     fn poll_queue(&mut self, context: &task::Context<'_>) -> Poll<Option<M>> {
         let mut inner = self.shared.inner();
         if self.left > 0

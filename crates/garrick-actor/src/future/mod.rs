@@ -1,9 +1,9 @@
-//! Async actors: futures as actors, without any other executor.
+//! Async actors: actors that are futures. They need no other async runtime.
 //!
-//! The task of an async actor is one future. A message is put into a queue that the future receives
-//! from, and the future is polled. Its waker sends the task a message like any other, so the
-//! scheduler wakes, moves, stops and counts the task by its ordinary paths. Each poll is a turn.
-//! `README.md` in this folder has the states of a body and its invariants.
+//! The task of an async actor contains a future. When a message arrives, the task adds it to a
+//! queue and polls the future, which receives messages from the queue. The future's waker sends an
+//! ordinary message to the task. So the scheduler handles the task like any other. Each poll is a
+//! turn. `README.md` in this folder lists the states and the invariants of a task.
 //!
 //! ```text
 //!   Address<M>: a door ---> Word::Message ---> Body: arrived ---> queue ---> Incoming::recv, or Hand ---> handlers
@@ -13,19 +13,22 @@
 //!   timing wheel: the earliest sleep -----------+
 //! ```
 //!
-//! **Budget.** A poll may receive a limited number of messages. Then the receiving end returns
-//! `Pending`, and the task sends itself a ring and goes to the end of the run queue. Nothing else
-//! is ever held back. So a ready future inside the actor is not refused and polled again for
-//! nothing, unlike leaf futures of tokio once their budget is spent.
+//! **Budget.** A poll can receive only a limited number of messages. After that, receiving returns
+//! `Pending`, and the task sends itself a message and moves to the end of the run queue. The budget
+//! applies to no other future. In contrast, tokio's budget applies to all leaf futures: once it is
+//! spent, futures that are ready return `Pending` and are polled again later.
 //!
-//! **Ends.** A waker keeps only the shared part alive. The actor keeps itself alive, until its
-//! future ends or it is stopped. When the last address is gone, [`Incoming::recv`] returns `None`.
+//! **Lifetime.** An async actor keeps itself alive until its future completes or the actor is
+//! stopped. When the last address is dropped, [`Incoming::recv`] returns `None`. Wakers do not keep
+//! the actor alive.
 //!
-//! **Beside an actor.** A future piped to an actor, and a stream attached to one, also run as such
-//! a body, which receives only wakes. `crate::beside::pipes` keeps track of them.
+//! **Pipes.** A future that is piped to an actor runs in a separate task of the same kind, which
+//! receives only wakes. So does a stream that is attached to an actor. `crate::beside::pipes` keeps
+//! track of these tasks.
 //!
-//! **Supervision.** A supervisor's seat runs the body as an actor that receives words, and creates
-//! another one at a restart. Messages that the last one had not received are handed on.
+//! **Supervision.** The seat of a supervisor runs the body as an ordinary actor and creates
+//! another body at each restart. The new body receives the messages that the previous one has not
+//! received.
 
 mod sleepers;
 

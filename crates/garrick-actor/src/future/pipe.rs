@@ -1,4 +1,4 @@
-//! The result of a future as a message.
+//! Futures whose results are sent to an actor as messages.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -12,13 +12,13 @@ use super::piped::{self, Lead, PipeError};
 use crate::beside::pipes::Pipes;
 use crate::model::context::Context;
 
-/// A future to be piped, and its way to the actor.
+/// A future to be piped, and the connection to its actor.
 struct Job<Fut, M, F> {
     future: Fut,
     lead: Arc<Lead<M, F>>,
 }
 
-/// Waits for a place, then for the future.
+/// Waits for a place and then for the future.
 async fn run<Fut, M, F>(job: Job<Fut, M, F>, own: Incoming<Infallible>)
 where
     Fut: Future,
@@ -58,22 +58,24 @@ fn start<N, M, Fut, F>(
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Runs `future` beside this actor. Its result arrives as the message that `into_message`
-    /// creates from it. Meanwhile the actor handles other messages. A panic of the future becomes a
-    /// [`PipeError`], and is reported like that of an actor.
+    /// Runs a future concurrently with this actor. The actor receives the result as a message,
+    /// which `into_message` creates. Until then, the actor handles other messages. If the future
+    /// panics, `into_message` gets a [`PipeError`]. The panic is reported like the panic of an
+    /// actor.
     ///
-    /// The future is polled in a separate cell on the actor's sponsor, by no other executor and on
-    /// no other thread. It can be any future that needs no driver: asks, channels, locks. It starts
-    /// when the turn ends well. A turn that is undone starts nothing.
+    /// The future is polled by the workers of the system or [`Local`](crate::Local) that runs the
+    /// actor. No other async runtime is needed. The future can await anything that does not require
+    /// the driver of a runtime, such as asks, channels and locks. It starts when the turn commits.
+    /// If the turn is undone, the future is dropped.
     ///
-    /// **Limit.** At most 64 futures of one actor are polled at once, or the limit set by
-    /// [`Spawn::pipe_limit`](crate::spawn::Spawn::pipe_limit). The others wait for a place, usually
-    /// the oldest first. The number of waiting futures has no bound: do not pipe faster than the
-    /// futures end in the long run.
+    /// **Limit.** At most 64 futures of one actor are polled concurrently.
+    /// [`Spawn::pipe_limit`](crate::spawn::Spawn::pipe_limit) sets another limit. Further futures
+    /// wait, and usually the oldest one starts first. The number of waiting futures is unbounded.
+    /// So on average, do not pipe futures faster than they complete.
     ///
-    /// **When the actor ends**, by stopping, by failing or because its supervisor replaces it, all
-    /// its futures under way are dropped, and none of their results arrive. A result that is in the
-    /// mailbox already stays there. Until the result has come the future keeps the actor alive.
+    /// **Cancellation.** When the actor stops, fails or is replaced by its supervisor, all of its
+    /// futures are dropped, and their results are not delivered. Results that are already in the
+    /// mailbox stay there. A future keeps the actor alive until its result has been sent.
     ///
     /// # Examples
     /// ```
@@ -135,8 +137,8 @@ impl<M: 'static> Context<'_, M> {
 }
 
 impl<M: Send + 'static> AsyncContext<M> {
-    /// Runs `future` beside this actor, like [`Context::pipe`]. Its result arrives as a message. It
-    /// starts when this poll ends well.
+    /// Runs a future concurrently with this actor, like [`Context::pipe`]. The actor receives the
+    /// result as a message. The future starts when the current poll commits.
     ///
     /// # Examples
     /// ```

@@ -1,7 +1,8 @@
-//! A future beside an actor, in a separate cell.
+//! Futures that run concurrently with an actor, each in a separate cell.
 //!
-//! Its results reach the actor as messages. A panic ends the future, and undoes the sends of its
-//! last poll. The actor then gets a message about the panic, in a separate turn.
+//! The results of such a future are sent to the actor as messages. If the future panics, it is
+//! dropped, and the sends of its last poll are undone. A message about the panic is then sent to
+//! the actor in a separate turn.
 
 use std::any::type_name;
 use std::convert::Infallible;
@@ -20,10 +21,10 @@ use crate::beside::pipes::{Entered, Pipes};
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// A message to the cell of such a future: wakes only.
+/// A message to the cell of such a future. Only wakes are sent.
 pub(super) type Wake = Word<Infallible>;
 
-/// The reason why a future that was piped to an actor has no result.
+/// Error for a future that was piped to an actor and has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PipeError {
@@ -41,13 +42,14 @@ impl fmt::Display for PipeError {
 
 impl std::error::Error for PipeError {}
 
-/// The way to the actor: the conversion to its messages, and the limit on its futures.
+/// Connection of a future or stream to its actor.
 pub(super) struct Lead<M, F> {
-    /// Dropped before the address: an actor that is created in the same place must not find them in
-    /// the table.
+    /// Running futures and streams of the actor. Dropped before the address, so that a new actor in
+    /// the same memory cannot find them in the table.
     pub(super) pipes: Arc<Pipes>,
     pub(super) to: Address<M>,
-    /// Conversion. Called by the future, and after the future has panicked.
+    /// Conversion of results into messages. Called by the future, and after the future has
+    /// panicked.
     convert: Mutex<F>,
 }
 
@@ -63,7 +65,8 @@ impl<M: Send + 'static, F> Lead<M, F> {
         })
     }
 
-    /// Sends the actor the converted message. Returns false if the actor wants no more.
+    /// Converts `what` and sends the message to the actor. Returns false if no more messages are
+    /// needed.
     pub(super) fn give<T>(&self, what: T) -> bool
     where
         F: FnMut(T) -> Option<M>,
@@ -79,7 +82,8 @@ impl<M: Send + 'static, F> Lead<M, F> {
         message.is_some_and(|message| self.to.send_promised(message).is_ok())
     }
 
-    /// Registers the future as under way. Returns `None` if it is not wanted any more.
+    /// Registers the future as running. Returns `None` if the futures of the actor have been
+    /// cancelled.
     pub(super) async fn enter(&self, own: &Incoming<Infallible>) -> Option<Entered> {
         let (entered, is_first) = self.pipes.enter(own.as_cancel(), &self.to)?;
         if is_first {
@@ -99,7 +103,7 @@ impl<Fut: 'static> Named for NameOfPiped<Fut> {
     }
 }
 
-/// The cell of a future beside an actor.
+/// The task of a future that runs concurrently with an actor.
 struct Piped<D, Fut, E> {
     body: Body<Infallible, D, Fut, NameOfPiped<D>>,
     /// Called if the future panics.
@@ -132,7 +136,7 @@ where
     }
 }
 
-/// Starts a future beside an actor, if the turn ends well.
+/// Starts a future concurrently with an actor if the turn commits.
 pub(super) fn spawn<N, D, Fut>(
     turn: &Turn<'_, N>,
     data: D,
@@ -158,7 +162,7 @@ where
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Returns the futures and streams that this actor has under way.
+    /// Returns the running futures and streams of this actor.
     pub(super) fn pipes(&self) -> Arc<Pipes> {
         match self.beside().and_then(Beside::pipes) {
             Some(pipes) => pipes.clone(),

@@ -1,14 +1,14 @@
-//! Messages that have come for a future to receive.
+//! A queue of messages that have arrived and that a future can receive.
 
 use std::collections::VecDeque;
 use std::mem;
 
-/// Messages in order. A single message lies inside the queue, and touches no other memory: an actor
-/// that receives a message only now and then needs no buffer.
+/// Messages in order. A single message is stored inline, without access to other memory. So an
+/// actor that rarely receives a message needs no buffer.
 pub(super) struct Queue<M> {
-    /// Oldest message, if it was alone when it came.
+    /// Oldest message, if the queue was empty when it arrived.
     lone: Option<M>,
-    /// Messages behind it.
+    /// Messages after `lone`.
     rest: VecDeque<M>,
 }
 
@@ -28,7 +28,7 @@ impl<M> Queue<M> {
         }
     }
 
-    /// Puts the messages behind the others, and leaves an empty buffer.
+    /// Adds the messages after the others, and leaves `messages` empty.
     pub(super) fn append(&mut self, messages: &mut VecDeque<M>) {
         if messages.is_empty() {
             // The usual case: each of the two keeps its buffer.
@@ -39,8 +39,8 @@ impl<M> Queue<M> {
         }
     }
 
-    /// Takes the first message, and moves those behind it into the batch, which is empty. A single
-    /// message leaves both buffers in place.
+    /// Takes the first message. If there are several messages, moves the others to `batch`, which
+    /// must be empty. If there is only one message, both buffers stay in place.
     pub(super) fn take_first(&mut self, batch: &mut VecDeque<M>) -> Option<M> {
         let first = self.lone.take();
         if first.is_some() || self.rest.is_empty() {
@@ -58,7 +58,7 @@ impl<M> Queue<M> {
         self.lone.take().or_else(|| self.rest.pop_front())
     }
 
-    /// Moves all messages behind `messages`, and keeps none.
+    /// Moves all messages to the end of `messages`.
     pub(super) fn drain_behind(&mut self, messages: &mut VecDeque<M>) {
         messages.extend(self.lone.take());
         messages.append(&mut self.rest);
@@ -77,7 +77,7 @@ impl<M> Queue<M> {
 mod tests {
     use super::*;
 
-    /// Returns the messages in the order of a receiver that takes all of them.
+    /// Receives all messages of a queue and returns them in order.
     fn received(queue: &mut Queue<u32>) -> Vec<u32> {
         let mut batch = VecDeque::new();
         let mut received = Vec::new();

@@ -1,5 +1,5 @@
-//! A supervised async actor. A restart replaces its future, behind the same address and with the
-//! same mailbox.
+//! Supervised async actors. A restart replaces the future of the actor. The address and the mailbox
+//! stay the same.
 
 use std::any::type_name;
 use std::future::Future;
@@ -16,10 +16,10 @@ use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// A future of any type.
+/// A boxed future of any type.
 pub(crate) type AnyFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Creates the future, at the start and at each restart.
+/// Function that creates the future, at the start and at each restart.
 pub(crate) type Make<M> = dyn Fn(Incoming<M>) -> AnyFuture + Send + Sync;
 
 /// The name of a supervised actor that receives `M`.
@@ -33,17 +33,17 @@ impl<M: Send + 'static> Named for NameOfResident<M> {
 
 type ResidentBody<M> = Body<M, Arc<Make<M>>, AnyFuture, NameOfResident<M>>;
 
-/// Returns the function that creates the futures of actors whose handlers await.
+/// Returns a function that creates the futures of an [`AsyncActor`].
 pub(crate) fn make_of_actor<A: AsyncActor>(
     factory: impl Fn() -> A + Send + Sync + 'static,
 ) -> Arc<Make<A::Msg>> {
     Arc::new(move |mailbox| Box::pin(actor::run(factory(), mailbox)))
 }
 
-/// Creates one incarnation after the other.
+/// Creates the incarnations of a supervised async actor.
 pub(crate) struct House<M: Send + 'static> {
     make: Arc<Make<M>>,
-    /// Messages that replaced incarnations have not received.
+    /// Messages that earlier incarnations have not received.
     heir: Arc<Heir<M>>,
     receives: Receives,
     path: Option<ActorPath>,
@@ -72,7 +72,7 @@ impl<M: Send + 'static> House<M> {
     }
 }
 
-/// An incarnation, as the supervisor's seat runs it.
+/// An incarnation of a supervised async actor, in the form of an actor for the supervisor's seat.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Resident<M: Send + 'static>(ResidentBody<M>);
 

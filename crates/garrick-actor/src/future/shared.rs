@@ -1,4 +1,4 @@
-//! State shared by an actor's future, its wakers and its addresses.
+//! State that an actor's future, its wakers and its addresses share.
 //!
 //! ```text
 //!   Address<M> --> door: Gate --- Word::Message ---> Body [ arrived | future ]
@@ -27,20 +27,20 @@ use crate::failure::path::ActorPath;
 use crate::model::next::Next;
 use crate::quiet::{self, Several};
 
-/// Number of messages that one poll may receive before other actors get their turn.
+/// Maximum number of messages that one poll can receive, so that other actors can run.
 const SHARE: usize = 64;
 
-/// The way of messages to the future of an actor.
+/// The way in which the future of an actor receives messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Receives {
-    /// By an [`Incoming`](super::Incoming), which the future polls when and where it likes.
+    /// Through an [`Incoming`](super::Incoming), which the future can poll at any time.
     AsItLikes,
-    /// By hand, for the handlers of an actor, whose messages are a turn each.
+    /// Through a [`Hand`](super::hand::Hand), for async handlers. Each message starts a new turn.
     ByHand,
 }
 
 impl Receives {
-    /// Returns the number of messages that a poll may receive.
+    /// Returns the maximum number of messages that a poll can receive.
     pub(super) fn share(self) -> usize {
         match self {
             Self::AsItLikes => SHARE,
@@ -49,8 +49,8 @@ impl Receives {
     }
 }
 
-/// A word to the task of an async actor. For a message of 8 bytes it has 16 bytes, and stays in
-/// registers.
+/// A message to the task of an async actor. For messages of 8 bytes, a word has 16 bytes and fits
+/// into registers.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub enum Word<M: Send + 'static> {
     /// A message for the actor.
@@ -59,14 +59,14 @@ pub enum Word<M: Send + 'static> {
     News(News<M>),
 }
 
-/// News to the task of an async actor.
+/// News for the task of an async actor.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub enum News<M: Send + 'static> {
-    /// The first word to an actor that was created in a turn, unless the turn was undone.
+    /// The first word to an actor that was spawned in a turn. Not sent if the turn is undone.
     Start,
     /// The actor was woken.
     Ring(Note<Arc<Shared<M>>>),
-    /// The last address of an opening is gone.
+    /// The last address of an opening was dropped.
     Closed(Note<Box<Closing<M>>>),
 }
 
@@ -85,7 +85,7 @@ impl<M: Send + 'static> Word<M> {
         Self::News(News::Closed(Note(Some(Box::new(closing)))))
     }
 
-    /// Drops a word for a task that has ended, without sending it again.
+    /// Drops a word for a task that has stopped, without sending it again.
     fn forget(self) {
         match self {
             Self::News(News::Ring(mut note)) => drop(note.0.take()),
@@ -95,15 +95,15 @@ impl<M: Send + 'static> Word<M> {
     }
 }
 
-/// An event at the actor, carried in a note.
+/// An event that is sent to an actor in a [`Note`].
 pub trait Tells {
-    /// Sends it once more.
+    /// Sends the event again.
     fn tell_again(self);
 }
 
-/// A note to an actor. If it is sent in a turn that is undone, it is dropped with the turn's other
-/// messages. But the event has happened, so its destructor sends it once more. `None` once it has
-/// been read.
+/// A message about an event that must not be lost. If the turn that sends it is undone, the message
+/// is dropped. However, the event has still happened. Therefore the destructor sends the message
+/// again. `None` once the note has been read.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Note<T: Tells>(Option<T>);
 
@@ -123,13 +123,14 @@ impl<M: Send + 'static> Tells for Arc<Shared<M>> {
 }
 
 impl<M: Send + 'static> Note<Arc<Shared<M>>> {
-    /// Reads the note. Returns true if it was sent to `by`, and not to an earlier incarnation.
+    /// Reads the note. Returns true if it was sent to the incarnation `by`, and not to an earlier
+    /// one.
     pub(super) fn read(mut self, by: &Arc<Shared<M>>) -> bool {
         self.0.take().is_some_and(|to| Arc::ptr_eq(&to, by))
     }
 }
 
-/// An opening of an actor whose last address is gone.
+/// An opening of an actor whose last address was dropped.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Closing<M: Send + 'static> {
     shared: Arc<Shared<M>>,
@@ -144,15 +145,15 @@ impl<M: Send + 'static> Tells for Box<Closing<M>> {
 }
 
 impl<M: Send + 'static> Note<Box<Closing<M>>> {
-    /// Reads the note. Returns the number of the opening if it was sent to `by`, and not to an
-    /// earlier incarnation.
+    /// Reads the note. Returns the number of the opening if the note was sent to the incarnation
+    /// `by`, and not to an earlier one.
     pub(super) fn read(mut self, by: &Arc<Shared<M>>) -> Option<u64> {
         let closing = self.0.take()?;
         Arc::ptr_eq(&closing.shared, by).then_some(closing.opening)
     }
 }
 
-/// Messages that replaced incarnations have not received, for the next one.
+/// Messages that earlier incarnations have not received, for the next incarnation.
 pub(crate) struct Heir<M>(Mutex<Several<VecDeque<M>>>);
 
 impl<M> Heir<M> {
@@ -167,29 +168,30 @@ impl<M> Drop for Heir<M> {
     }
 }
 
-/// Messages that wait for the future, and the wakers and wishes of the future.
+/// The messages that wait for the future, the waker of the receiver, and the wishes of the future.
 pub(super) struct Inner<M: Send + 'static> {
-    /// Messages that the future can receive. The task adds, the future takes.
+    /// Messages that the future can receive. The task adds messages, and the future takes them.
     pub(super) queue: Queue<M>,
-    /// Waker for the next message. The future writes, the task takes.
+    /// Waker of the receiver that waits for the next message. The future writes it, and the task
+    /// takes it.
     pub(super) receiver: Option<Waker>,
-    /// True if a message was refused only because this poll has had its share.
+    /// True if the future received no message only because the poll had received its share already.
     pub(super) hungry: bool,
-    /// True once no address leads to the actor.
+    /// True once the last address has been dropped.
     pub(super) closed: bool,
-    /// True once the task has ended.
+    /// True once the task has stopped.
     pub(super) is_over: bool,
-    /// End of the turn of this poll, if it is not to commit.
+    /// Result of the current turn, if the turn must not commit.
     end: Option<Next>,
-    /// Actions to run when the poll ends well. The future adds, the task takes.
+    /// Actions to run when the poll commits. The future adds actions, and the task takes them.
     born: Vec<Birth<M>>,
 }
 
-/// Maximum number of bytes prefetched before a poll. Within a future, the needed state can be
-/// anywhere.
+/// Maximum number of bytes of a future that are prefetched before a poll. The state that the poll
+/// needs can be anywhere in the future.
 const NEAR_BYTES_MAX: usize = 2048;
 
-/// The place of state that will be needed. The state may be gone.
+/// The memory location of state to prefetch. The state may have been dropped.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     address: usize,
@@ -197,39 +199,41 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Prefetches the state at this place.
+    /// Prefetches the state at this location.
     pub(super) fn prefetch(self) {
         prefetch(ptr::without_provenance::<u8>(self.address), self.bytes);
     }
 }
 
-/// Creates something in a turn of the actor.
+/// An action that runs in a turn of the actor and creates something.
 pub(super) type Birth<M> = Box<dyn FnOnce(&Turn<'_, Word<M>>) + Send>;
 
-/// State shared by an actor's future, its wakers and its addresses. Fields that every poll needs
-/// come first, side by side: most actors of many are out of every cache when a message comes.
+/// State that an actor's future, its wakers and its addresses share. The fields that every poll
+/// needs come first, next to each other. If there are many actors, the state of an actor is usually
+/// in no CPU cache when a message arrives.
 #[repr(C)]
 pub struct Shared<M: Send + 'static> {
-    /// Bell by which the task is woken. Its wakers ring it, and the task hears it.
+    /// Bell that coordinates wakes. Wakers ring it, and the task answers it.
     pub(super) bell: Bell,
     inner: Mutex<Inner<M>>,
-    /// Sleeps inside the future, once there was one.
+    /// Sleeps inside the future. Set when the future sleeps for the first time.
     sleepers: OnceLock<Arc<Sleepers>>,
-    /// Place of the future, once it has begun. Only the task looks in there.
+    /// Memory location of the future. Set when the future has been created. Used only for
+    /// prefetching, because only the task may access the future.
     future: OnceLock<Place>,
-    /// The way of messages to the future.
+    /// The way in which the future receives messages.
     pub(super) receives: Receives,
-    /// True if there is an `end` or something `born`. Written under the lock of `inner`.
+    /// True if `end` is set or `born` is not empty. Written while `inner` is locked.
     has_wishes: AtomicBool,
-    /// Receives the unread messages at a restart. Supervised actors only, whose mailbox does not
-    /// close.
+    /// Storage for messages that have not been received at a restart. Set only for supervised
+    /// actors, whose mailbox does not close.
     pub(super) heir: Option<Arc<Heir<M>>>,
-    /// Task of the actor, from its start to its end. Keeps it alive while it waits. The task
-    /// writes, wakers read.
+    /// Address of the actor's task, from the start of the task until it stops. Keeps the task alive
+    /// while it waits. The task writes it, and wakers read it.
     body: Mutex<Option<Address<Word<M>>>>,
-    /// Entry that all addresses share, and the number of openings so far.
+    /// Entry that all current addresses share, and the number of openings so far.
     pub(super) entry: Mutex<(Weak<Entry<M>>, u64)>,
-    /// Path of the actor, if it was given a name.
+    /// Path of the actor, if the actor has a name.
     pub(super) path: Option<ActorPath>,
     /// Name of the actor's type.
     pub(super) name: &'static str,
@@ -249,8 +253,8 @@ impl<M: Send + 'static> Shared<M> {
         Self::with(receives, None, path, name)
     }
 
-    /// Creates the shared part of a supervised actor. It first receives the messages that its
-    /// predecessor has not received.
+    /// Creates the shared part of a new incarnation of a supervised actor. The incarnation first
+    /// receives the messages that its predecessor has not received.
     pub(super) fn after(
         receives: Receives,
         heir: &Arc<Heir<M>>,
@@ -302,7 +306,7 @@ impl<M: Send + 'static> Shared<M> {
         taken
     }
 
-    /// Requests that the turn of this poll ends in the given way.
+    /// Requests that the current turn ends with `end`.
     pub(super) fn wish_for_end(&self, end: Next) {
         let mut inner = self.inner();
         inner.end = Some(end);
@@ -311,7 +315,7 @@ impl<M: Send + 'static> Shared<M> {
         self.has_wishes.store(true, Relaxed);
     }
 
-    /// Requests that an action runs if this poll ends well.
+    /// Requests that an action runs if the current poll commits.
     pub(super) fn wish_for_birth(&self, birth: Birth<M>) {
         let mut inner = self.inner();
         inner.born.push(birth);
@@ -326,7 +330,8 @@ impl<M: Send + 'static> Shared<M> {
         self.has_wishes.load(Relaxed)
     }
 
-    /// Takes the wishes for the end of the poll: another end of its turn, and the actions to run.
+    /// Takes the wishes for the end of the poll: another result of the turn, and the actions to
+    /// run.
     pub(super) fn take_wishes(&self) -> (Option<Next>, Vec<Birth<M>>) {
         if !self.has_wishes() {
             return (None, Vec::new());
@@ -345,12 +350,12 @@ impl<M: Send + 'static> Shared<M> {
         self.sleepers.get_or_init(Arc::default)
     }
 
-    /// Returns the sleeps inside the future, if there ever was one.
+    /// Returns the sleeps inside the future. `None` if the future has never slept.
     pub(super) fn known_sleepers(&self) -> Option<&Arc<Sleepers>> {
         self.sleepers.get()
     }
 
-    /// Records that the future has begun, and its place, which does not change.
+    /// Records the memory location of the future, which does not change.
     pub(super) fn knows_future<F>(&self, future: &F) {
         let place = Place {
             address: ptr::from_ref(future).addr(),
@@ -365,7 +370,7 @@ impl<M: Send + 'static> Shared<M> {
         prefetch(self, size_of::<Self>().min(NEAR_BYTES_MAX));
     }
 
-    /// Returns the place of the future, if it has begun.
+    /// Returns the memory location of the future, if the future has been created.
     pub(super) fn future(&self) -> Option<Place> {
         self.future.get().copied()
     }
@@ -375,12 +380,13 @@ impl<M: Send + 'static> Shared<M> {
         *lock(&self.body) = Some(body);
     }
 
-    /// Returns the task, from its start to its end.
+    /// Returns the address of the task. `None` before the task has started and after it has
+    /// stopped.
     pub(super) fn body(&self) -> Option<Address<Word<M>>> {
         lock(&self.body).clone()
     }
 
-    /// Sends the task a word, if it has not ended.
+    /// Sends a word to the task. Drops the word if the task has stopped.
     pub(super) fn tell(&self, word: Word<M>) {
         match self.body() {
             Some(body) => tell_at(&body, word),
@@ -395,15 +401,16 @@ impl<M: Send + 'static> Shared<M> {
         }
     }
 
-    /// Ends the task, because the turn under way fails. Notes that vanish with the turn must not be
-    /// sent again.
+    /// Removes the address of the task, because the current turn fails. Notes that are dropped with
+    /// this turn are then not sent again.
     pub(super) fn abandon(&self) {
         let body = lock(&self.body).take();
         drop(body);
     }
 
-    /// Ends the task: nothing wakes it or keeps it alive any more. `arrived` are the messages that
-    /// it had not passed on yet. Returns the number of messages that will not be received.
+    /// Releases all state when the task stops, so that the task can no longer be woken. `arrived`
+    /// contains the messages that the task has not passed to the future. Returns the number of
+    /// messages that will not be received.
     pub(super) fn close(&self, arrived: VecDeque<M>) -> usize {
         self.abandon();
         let mut inner = self.inner();
@@ -427,7 +434,7 @@ impl<M: Send + 'static> Shared<M> {
     }
 }
 
-/// Sends a task a word.
+/// Sends a word to a task. Drops the word if the task has stopped.
 pub(super) fn tell_at<M: Send + 'static>(body: &Address<Word<M>>, word: Word<M>) {
     if let Err(SendError(word)) = body.send(word) {
         // A task that has ended needs no word.
@@ -435,8 +442,8 @@ pub(super) fn tell_at<M: Send + 'static>(body: &Address<Word<M>>, word: Word<M>)
     }
 }
 
-/// Wakes the actor. Separate from the shared part, so that its reference count is the number of
-/// wakers.
+/// The waker of an actor. Separate from the shared part, so that the reference count equals the
+/// number of wakers.
 pub(super) struct Ringer<M: Send + 'static>(pub(super) Arc<Shared<M>>);
 
 impl<M: Send + 'static> Wake for Ringer<M> {

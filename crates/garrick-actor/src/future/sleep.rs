@@ -1,4 +1,4 @@
-//! Sleeping as a future.
+//! A future that sleeps.
 
 use std::fmt;
 use std::future::Future;
@@ -11,16 +11,16 @@ use garrick_sched::{Nanos, nanos};
 
 use super::sleepers::{Key, Sleepers};
 
-/// A future that is ready when its time is over. Created by
+/// A future that completes after a certain time. Created by
 /// [`AsyncContext::sleep`](crate::AsyncContext::sleep).
 ///
-/// The time counts from the end of the poll in which it is first polled. It is accurate to the
-/// timers' resolution of about 10 us, and never early. It must be polled by the actor that created
-/// it, or by a future inside that actor.
+/// The time starts at the end of the actor's poll in which this future is polled first. Timers have
+/// a resolution of about 10 us, and the future never completes early. It must be polled by the
+/// actor that created it or by a future inside this actor.
 ///
 /// # Cancel safety
-/// Dropping it cancels it, and leaves nothing behind. A sleep that is polled again later has slept
-/// meanwhile.
+/// Dropping this future cancels the sleep and releases all of its resources. If the future is not
+/// polled for some time, the sleep continues in the meantime.
 #[must_use = "a sleep that nobody awaits does not begin"]
 pub struct Sleep {
     sleepers: Arc<Sleepers>,
@@ -28,11 +28,11 @@ pub struct Sleep {
 }
 
 enum Stage {
-    /// Not polled yet, with the length of the sleep.
+    /// Not polled yet. Contains the duration of the sleep.
     New(Nanos),
-    /// Asleep under this key.
+    /// Sleeping. Contains the key of the sleep.
     Asleep(Key),
-    /// Over.
+    /// Complete.
     Over,
 }
 

@@ -1,9 +1,9 @@
-//! Sleeps inside an actor, and their deadlines.
+//! The sleeps inside an async actor and their deadlines.
 //!
-//! The actor has its own deadlines and its own table of sleepers. However many sleeps there are,
-//! the sponsor's timing wheel has one entry for the actor, the earliest. A deadline counts from the
-//! end of the poll in which the sleep was first polled, so all sleeps of a poll share one look at
-//! the clock. No sleep can be polled again before that anyway.
+//! Each actor has its own table of sleeps. The timing wheel contains only one entry for the actor,
+//! which is the earliest deadline of all sleeps. A sleep starts at the end of the actor's poll in
+//! which the sleep was first polled. So for all sleeps that start in a poll, the clock is read only
+//! once.
 //!
 //! ```text
 //!   settled: a deadline not before the last one in line ---> line, O(1)
@@ -12,9 +12,10 @@
 //!                      ^ first_asleep
 //! ```
 //!
-//! Sleeps of one length stand in line, at constant cost however many they are. Cancelling is O(1):
-//! it vacates the place in the table, and the entry then leads nowhere. When half of the entries
-//! are stale, they are swept. Nothing is allocated once all collections have grown.
+//! Sleeps with the same duration are stored in `line`, where adding or removing a sleep takes O(1).
+//! Cancelling a sleep takes O(1) too: it frees the place in the table, and the entry in `line` or
+//! `heap` becomes stale. Stale entries are removed when they are more than half of all entries.
+//! There are no allocations once all collections have grown.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -27,13 +28,14 @@ use garrick_sched::Nanos;
 
 use crate::quiet;
 
-/// Number of stale entries that are not worth a sweep.
+/// Number of stale entries up to which they are not removed.
 const SWEPT_MIN: usize = 32;
 
-/// Identifies a sleep. Identifies nothing once its place was vacated.
+/// Identifies a sleep. Becomes invalid when the sleep is over or cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
-    /// Unique and ascending number of the sleep, so that sleeps of one deadline wake in order.
+    /// Unique and increasing number of the sleep. Sleeps with the same deadline are woken in the
+    /// order of their numbers.
     number: u64,
     /// Place in the table.
     place: usize,
@@ -41,9 +43,9 @@ pub(super) struct Key {
 
 /// A place in the table.
 struct Sleeper {
-    /// Number of its sleep. 0 while vacant.
+    /// Number of the sleep. 0 if the place is free.
     number: u64,
-    /// Waker of the sleep. Written by its polls, taken when it is due.
+    /// Waker of the sleep. Polls of the sleep write it. It is taken when the sleep is due.
     waker: Option<Waker>,
 }
 
@@ -51,17 +53,17 @@ struct Sleeper {
 struct Table {
     sleepers: Vec<Sleeper>,
     vacant: Vec<usize>,
-    /// Sleeps with known deadlines, in the order of deadlines and of numbers.
+    /// Sleeps with known deadlines, sorted by deadline and by number.
     line: VecDeque<(Nanos, Key)>,
-    /// Sleeps with an earlier deadline than the last in line had, the earliest first.
+    /// Sleeps whose deadline was earlier than the last deadline in `line` when they were added.
     heap: BinaryHeap<Reverse<(Nanos, Key)>>,
-    /// Sleeps that began in this poll, and their lengths.
+    /// Sleeps that started in the current poll, with their durations.
     fresh: Vec<(Nanos, Key)>,
-    /// Number of the last sleep.
+    /// Number of the newest sleep.
     last: u64,
     /// Number of stale entries in `line`, `heap` and `fresh`.
     stale: usize,
-    /// No sleep with a smaller number is still pending. Written here, read by polls.
+    /// All sleeps with a smaller number are over. Polls read this value without the lock.
     first_asleep: Counter,
 }
 
@@ -106,7 +108,7 @@ impl Table {
         self.stale = 0;
     }
 
-    /// Adds a sleep whose deadline is known.
+    /// Adds a sleep with a known deadline to `line` or `heap`.
     fn enlist(&mut self, deadline: Nanos, key: Key) {
         match self.line.back() {
             Some((last, _)) if deadline < *last => self.heap.push(Reverse((deadline, key))),
@@ -114,7 +116,7 @@ impl Table {
         }
     }
 
-    /// Returns the earliest deadline, and true if it stands in line.
+    /// Returns the earliest deadline with its key. The flag is true if the entry is in `line`.
     fn earliest(&self) -> Option<(Nanos, Key, bool)> {
         let in_line = self
             .line
@@ -130,7 +132,7 @@ impl Table {
         }
     }
 
-    /// Removes the entry that [`Table::earliest`] has returned.
+    /// Removes the entry that [`Table::earliest`] returned.
     fn forget_earliest(&mut self, is_in_line: bool) {
         if is_in_line {
             self.line.pop_front();
@@ -139,13 +141,13 @@ impl Table {
         }
     }
 
-    /// Records that a removed entry was stale.
+    /// Counts the removal of a stale entry.
     fn was_stale(&mut self) {
         self.stale = self.stale.saturating_sub(1);
     }
 
-    /// Updates `first_asleep` after some sleeps are over. While the heap has entries, whose numbers
-    /// are in no order, nothing new is known.
+    /// Updates `first_asleep` after sleeps are over. Has no effect while the heap contains entries,
+    /// because their numbers are not sorted.
     fn advance(&mut self) {
         if !self.heap.is_empty() {
             return;
@@ -156,12 +158,12 @@ impl Table {
     }
 }
 
-/// The sleeps inside an actor.
+/// The sleeps inside an async actor.
 pub(super) struct Sleepers {
-    /// Sleeps write and read it, and the actor before and after its polls. The lock is never held
-    /// for long.
+    /// Accessed by polls of sleeps, and by the actor before and after its own polls. The lock is
+    /// only held for short periods.
     table: Mutex<Table>,
-    /// Reader of the table's `first_asleep`, for code that does not hold the lock.
+    /// Reader of `Table::first_asleep` for code that does not hold the lock.
     first_asleep: CounterReader,
 }
 
@@ -180,7 +182,7 @@ impl Sleepers {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a sleep.
+    /// Starts a sleep.
     pub(super) fn begin(&self, delay: Nanos, waker: &Waker) -> Key {
         // Cloned while the table is unlocked: a waker's clone may do anything.
         let waker = waker.clone();
@@ -190,8 +192,8 @@ impl Sleepers {
         key
     }
 
-    /// Returns true if a sleep is over. If not, stores `waker` for it. A sleep that is over is
-    /// forgotten.
+    /// Returns true if a sleep is over. Otherwise stores `waker` for it. The key of a sleep that is
+    /// over is no longer valid.
     pub(super) fn is_over(&self, key: Key, waker: &Waker) -> bool {
         if key.number < self.first_asleep.get() {
             return true;
@@ -227,7 +229,7 @@ impl Sleepers {
         drop(waker);
     }
 
-    /// Adds the wakers of the sleeps that are due at `now` to `woken`.
+    /// Removes the sleeps that are due at `now`, and adds their wakers to `woken`.
     pub(super) fn take_due(&self, now: Nanos, woken: &mut Vec<Waker>) {
         let table = &mut *self.lock();
         while let Some((deadline, key, is_in_line)) = table.earliest()
@@ -247,8 +249,8 @@ impl Sleepers {
         self.lock().earliest().is_some()
     }
 
-    /// Sets the deadlines of the sleeps that began in the last poll. Returns the earliest deadline.
-    /// Calls `now` only if needed.
+    /// Sets the deadlines of the sleeps that started in the last poll. Returns the earliest
+    /// deadline of all sleeps. Calls `now` only if necessary.
     pub(super) fn settle(&self, now: impl FnOnce() -> Nanos) -> Option<Nanos> {
         let table = &mut *self.lock();
         if !table.fresh.is_empty() {
@@ -274,7 +276,7 @@ impl Sleepers {
         None
     }
 
-    /// Forgets all sleeps, because the actor has ended.
+    /// Removes all sleeps, because the actor has stopped.
     pub(super) fn clear(&self) {
         let mut table = self.lock();
         let sleepers = mem::take(&mut table.sleepers);

@@ -1,4 +1,4 @@
-//! Async actors that are still to be spawned.
+//! Spawning of async actors.
 
 use std::any::type_name;
 use std::future::Future;
@@ -14,7 +14,7 @@ use super::incoming::Incoming;
 use super::shared::{Receives, Shared, Word, tell_at};
 use crate::failure::path::ActorPath;
 
-/// The name of a function's future.
+/// The name of the future of an async function.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct NameOfFuture<F>(PhantomData<fn(F)>);
 
@@ -24,7 +24,7 @@ impl<F: 'static> Named for NameOfFuture<F> {
     }
 }
 
-/// An actor that is still to be spawned, made of `D`.
+/// An async actor that has not been spawned yet. Its future will be created from `D`.
 pub(crate) struct Plan<M: Send + 'static, D, Fut, N> {
     body: Body<M, D, Fut, N>,
     entry: Arc<Entry<M>>,
@@ -52,8 +52,8 @@ where
         }
     }
 
-    /// Spawns the actor. `take` spawns its task. `start` sends the task its first word with the
-    /// turn in which the actor is spawned, and returns the word if there is no turn.
+    /// Spawns the actor. `take` spawns the task of the actor. `start` sends the first word to the
+    /// task as an effect of the current turn, or returns the word if there is no turn.
     ///
     /// # Errors
     /// Returns the data if the task cannot be spawned.
@@ -80,7 +80,7 @@ where
     }
 }
 
-/// Returns the plan of a function.
+/// Returns the plan for an async function.
 pub(crate) fn of_function<M, F, Fut>(
     function: F,
     path: Option<ActorPath>,
@@ -98,7 +98,7 @@ where
     )
 }
 
-/// Returns the plan of an actor.
+/// Returns the plan for an async actor.
 pub(crate) fn of_actor<A: AsyncActor>(
     actor: A,
     path: Option<ActorPath>,

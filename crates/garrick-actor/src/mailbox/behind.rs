@@ -29,8 +29,8 @@ impl<N: 'static> Actual<N> {
         Self(OnceLock::new())
     }
 
-    /// Returns the actor's address. Blocks until the address is set, because the actor may use the
-    /// door just after its start, before the code that spawned it has set the address.
+    /// Returns the actor's address. Blocks until the address is set. This is necessary because the
+    /// actor may use the door before the code that spawned it has set the address here.
     pub(super) fn wait(&self) -> &Address<N> {
         self.0.wait()
     }

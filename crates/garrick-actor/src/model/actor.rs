@@ -41,10 +41,9 @@ use crate::model::outcome::Outcome;
 /// ```
 pub trait Actor: Sized + 'static {
     /// The type of the actor's messages. Messages with a size of at most 24 bytes and an alignment
-    /// of at most 8 are sent fastest. A message of more than about 4,000 bytes is boxed while it is
-    /// in the mailbox. Code that sends a message of more than
-    /// [`MESSAGE_BYTES_MAX`](crate::system::MESSAGE_BYTES_MAX) (16 KiB) does not compile. Put large
-    /// data into a `Box`.
+    /// of at most 8 are sent fastest. A message of more than about 4,000 bytes is boxed when it is
+    /// sent. Messages of more than [`MESSAGE_BYTES_MAX`](crate::system::MESSAGE_BYTES_MAX) (16 KiB)
+    /// cause a compile-time error. Put large data into a `Box`.
     type Msg: 'static;
 
     /// The type that the handlers return. `()` continues, [`Next`](crate::Next) chooses the next

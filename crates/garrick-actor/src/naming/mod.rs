@@ -9,11 +9,11 @@
 //!   DeadLetters    undeliverable messages, as a topic
 //! ```
 //!
-//! Each of these types is a handle of an actor. Operations on a handle send messages to this actor.
-//! So during a turn they are staged: they take effect when the turn commits, and are discarded if
-//! the turn is undone. The operations of one sender, such as registering, subscribing and
-//! publishing, take effect in order. There is no global state, so pass a clone of the handle to all
-//! code that needs it. When the last handle is dropped, the actor is dropped too.
+//! Each of these types is the handle of an actor. Operations on a handle send messages to this
+//! actor. So during a turn they are staged: they take effect when the turn commits, and are
+//! discarded if the turn is undone. The operations of one sender, such as registering, subscribing
+//! and publishing, take effect in order. There is no global state, so pass a clone of the handle to
+//! all code that needs it. When the last handle is dropped, the actor is dropped too.
 //!
 //! A subscriber receives every published message until it unsubscribes or stops, even if it handles
 //! the messages slowly. The messages then wait in its mailbox, which is unbounded by default.

@@ -103,8 +103,7 @@ impl Registry {
         }
     }
 
-    /// Registers `address` under a name. Has no effect if `address` has this name already. An actor
-    /// can have several names.
+    /// Registers `address` under a name. Has no effect if `address` has this name already.
     ///
     /// # Errors
     /// Returns a [`RegisterError`] if the name is taken or the registry did not answer.

@@ -71,7 +71,7 @@ pub struct Pool<T: 'static, R: 'static> {
     address: Address<Msg<T, R>>,
 }
 
-/// The reason why a task has no result.
+/// Error returned when a task has no result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PoolError<T> {
@@ -173,7 +173,7 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
         Ok(Self { address })
     }
 
-    /// Runs a task. The result can be awaited or waited for.
+    /// Runs a task. Await the result, or call [`Request::wait`] on a plain thread.
     pub fn run(&self, task: T) -> Request<R, PoolError<T>> {
         Request::new(self.address.ask(|outcome| Msg::Run(task, outcome)))
     }

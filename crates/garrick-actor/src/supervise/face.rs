@@ -104,7 +104,7 @@ pub struct SnapshotOf {
     pub state: ChildState,
     /// Number of restarts because the child failed or stopped by itself.
     pub restarts: u64,
-    /// Tree below the child, if it is a supervisor.
+    /// The child's own tree, if the child is a supervisor.
     pub tree: Option<Snapshot>,
 }
 

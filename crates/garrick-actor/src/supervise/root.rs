@@ -16,7 +16,7 @@ use super::policy::Decision;
 use crate::failure::fault::Fault;
 use crate::quiet;
 
-/// The next step of the supervisor once all children are stopped.
+/// The next step of the supervisor after all children have stopped.
 enum After {
     /// Fails with this reason.
     Escalate(String),

@@ -29,7 +29,7 @@ type Reporter = Box<dyn Fn(&Failure) + Send + Sync>;
 /// ```
 pub struct Builder {
     name: String,
-    /// Number of workers. `None` means one for every core.
+    /// Number of workers. `None` means one for each core.
     workers: Option<usize>,
     cores: Vec<usize>,
     stack_size: Option<usize>,
@@ -196,8 +196,8 @@ impl Builder {
         self
     }
 
-    /// Sets the [`World`](crate::system::World) of the system, which provides its clock, randomness
-    /// and threads. The default is [`RealWorld`](crate::system::RealWorld).
+    /// Sets the [`World`] of the system, which provides its clock, randomness and threads. The
+    /// default is [`RealWorld`](crate::system::RealWorld).
     #[must_use]
     pub fn world(mut self, world: Arc<dyn World>) -> Self {
         self.world = Some(world);
@@ -229,10 +229,9 @@ impl Builder {
         self
     }
 
-    /// Sets the function that reports failures. It is called on the worker's thread when an actor
-    /// panics, or fails with an error and has no supervisor. By default, a line is printed to
-    /// standard error, with the name of the system, the type and path of the actor, and the message
-    /// of the failure.
+    /// Sets the function that reports failures. The function is called on the worker's thread when
+    /// an actor panics. It is also called when an actor without a supervisor fails with an error.
+    /// By default, a failure is printed to standard error.
     #[must_use]
     pub fn on_failure(mut self, reporter: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
         self.reporter = Some(Box::new(reporter));

@@ -8,8 +8,8 @@ use crate::system::builder::Builder;
 use crate::system::handle::Handle;
 
 /// A system that runs actors on the thread that created it, whenever this thread calls
-/// [`Local::run`]. The actors need not be `Send`. When a `Local` is dropped, its actors are
-/// dropped, and the messages that still wait become dead letters.
+/// [`Local::run`] or a similar method. The actors need not be `Send`. When a `Local` is dropped,
+/// its actors are dropped, and the messages that still wait become dead letters.
 ///
 /// # Examples
 /// ```

@@ -13,7 +13,7 @@
 //! and logarithms at the standard cost of 25. It takes nearly all of the time.
 //!
 //! The run is correct if the producers have produced the same items as a plain loop, to the last
-//! bit, and the consumers have received exactly these items.
+//! bit. The consumers must have received exactly these items.
 
 use std::collections::VecDeque;
 

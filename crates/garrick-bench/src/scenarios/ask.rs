@@ -34,11 +34,11 @@ pub(super) const ASK_ALL: Scenario = Scenario {
     contenders: |_: &Effort| vec![Contender::fitted("garrick", ask_all)],
 };
 
-/// Asks with [`Context::ask`].
+/// Selects [`Context::ask`].
 const PLAIN: u8 = 0;
-/// Asks with [`Context::ask_within`] and a time limit of an hour.
+/// Selects [`Context::ask_within`] with a time limit of an hour.
 pub(super) const WITHIN: u8 = 1;
-/// Asks with [`Context::ask_once`].
+/// Selects [`Context::ask_once`].
 const ONCE: u8 = 2;
 
 /// Number of questions that are asked at the same time.

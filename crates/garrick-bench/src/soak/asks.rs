@@ -97,7 +97,7 @@ pub(super) enum Question {
     Later(u64, Reply<u64>),
     /// Requests no answer: the oracle keeps the reply.
     Never(Reply<u64>),
-    /// Requests that the oracle drops the reply at once.
+    /// Requests the oracle to drop the reply at once.
     Refuse(Reply<u64>),
     /// Drops the replies that were never sent. Their askers no longer wait.
     Forget,

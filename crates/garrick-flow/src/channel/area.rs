@@ -18,9 +18,9 @@
 //!
 //! So an area of twice the second-level cache is enough. A channel that fits into the first-level
 //! cache should stay there. Between stages on one thread, a message costs up to 50 % more in the
-//! large area, so these channels use no more slots than their capacity. The numbers are medians of
-//! five runs of a bare loop over such a ring, on two shared cores of an AMD EPYC Zen 4, with rustc
-//! 1.95.
+//! large area. So these channels use no more slots than their capacity. The numbers are medians of
+//! five runs of a bare loop over such a ring. They were measured on two shared cores of an AMD EPYC
+//! Zen 4, with rustc 1.95.
 
 use crate::cache;
 

@@ -4,7 +4,7 @@
 //! one step. A batch has to stay in the second-level cache until it is read. That cache also holds
 //! the batches that the writer and the reader work on, and their other data. The table shows the
 //! cost of a message for each size of a batch in bytes. It was measured with three stages and
-//! messages of 8 and 16 bytes, on a core with 32 KiB of first-level and 512 KiB of second-level
+//! messages of 8 and 16 bytes. The core had 32 KiB of first-level and 512 KiB of second-level
 //! cache:
 //!
 //! | | 4 KiB | 8 KiB | 16 KiB | 32 KiB | 64 KiB | 128 KiB | 256 KiB | 512 KiB |
@@ -15,9 +15,9 @@
 //! | three threads, 1,048,576 slots | 3.1 ns | 2.8 | 2.0 | 1.9 | 1.7 | 2.2 | 2.2 | 2.8 |
 //!
 //! A batch of more than an eighth of the second-level cache is not faster, and its first value
-//! waits longer for its last. With a much smaller batch, the fixed cost is paid too often. The
-//! numbers are medians of five alternating runs on two shared cores, with rustc 1.95. Differences
-//! of less than a quarter are not significant.
+//! waits longer until the last value is written. With a much smaller batch, the fixed cost is paid
+//! too often. The numbers are medians of five alternating runs on two shared cores, with rustc
+//! 1.95. Differences of less than a quarter are not significant.
 
 use crate::cache;
 

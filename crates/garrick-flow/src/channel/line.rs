@@ -255,7 +255,7 @@ impl Line {
         locked(&self.outside[side as usize])
     }
 
-    /// Makes the stage on `side` take a step, at once or after the step that it is in.
+    /// Makes the stage on `side` take a step, at once or after its current step.
     pub(crate) fn ring(&self, side: Side) {
         let waiter = {
             let mut bell = locked(&self.bells[side as usize]);

@@ -16,10 +16,10 @@
 //! memory than they need (`area.rs`).
 //!
 //! A waiting stage on another core is woken at once, and runs in parallel with the stage that woke
-//! it. If it rested on the same core, the two stages would displace each other after each batch.
-//! With small channels, the thread switches would then take most of the time. So a wake-up on the
-//! same core is held back until the waking stage rests or ends. By then the channel is full or
-//! empty. The wake-up is also sent once the waking stage has taken a few more steps
+//! it. If the waiting stage rested on the same core, the two stages would displace each other after
+//! each batch. With small channels, the thread switches would then take most of the time. So a
+//! wake-up on the same core is held back until the waking stage rests or ends. By then the channel
+//! is full or empty. The wake-up is also sent once the waking stage has taken a few more steps
 //! ([`Post::settle`]). The core of a resting stage is only a guess. A wrong guess delays a wake-up
 //! by these steps.
 

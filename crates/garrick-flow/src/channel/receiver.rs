@@ -33,8 +33,8 @@ impl<T> Receiver<T> {
         self.moving().try_pop()
     }
 
-    /// Moves the oldest values into the front of `values` by copying them, and returns their
-    /// number.
+    /// Copies the oldest values into the front of `values`, removes them from the channel, and
+    /// returns their number.
     #[inline]
     pub fn pop_slice(&mut self, values: &mut [T]) -> usize
     where

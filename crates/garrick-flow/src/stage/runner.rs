@@ -141,7 +141,8 @@ impl<S: Stage> Runner<S> {
         None
     }
 
-    /// Takes a step, even if none is due. Returns false if the stage has ended.
+    /// Takes a step, even if none is due. Returns false if that was the last step, or if there was
+    /// none to take.
     #[inline]
     pub(crate) fn step(&mut self, clock: Clock<'_>) -> bool {
         let (Some(stage), Some(env)) = (&mut self.stage, &mut self.env) else {

@@ -11,8 +11,8 @@ use crate::post::StageId;
 /// A single condition of a wait.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Condition {
-    /// A condition on the ends on `side` of the `len` channels from number `first` on. At `need` of
-    /// these ends, `count` values can be taken, or `count` slots can be filled.
+    /// A condition on `len` channels, from number `first` on, at their ends on `side`. It is met if
+    /// `count` values can be taken, or `count` slots can be filled, at `need` of these ends.
     Ends {
         side: Side,
         first: u32,

@@ -1,10 +1,10 @@
-//! The staged effects of a turn, until it commits.
+//! Staged effects of a turn, until it commits.
 //!
-//! Staging costs a turn next to nothing because it is optimistic. A send to a cell of the same
-//! worker goes straight to its final place: above a mark in the run queue, or past a remembered end
-//! of the mailbox, which nobody looks at before the turn is over. Committing moves the marks.
-//! Undoing cuts back to them (later versions of the Lisp TActors roll back the tail of the queue in
-//! the same way). Only messages for other workers are kept aside, one chain of envelopes per
+//! Staging costs a turn almost nothing, because it is optimistic. A message to a cell of the same
+//! worker goes directly to its final place. This is above a mark in the run queue, or after a
+//! remembered end of the mailbox. No thread reads these places before the turn is over. A commit
+//! moves the marks. An undo cuts the queues back to the marks, as later versions of the Lisp
+//! TActors do. Only messages for other workers are kept separately, in one chain of envelopes per
 //! receiver.
 
 use std::cell::{Cell, RefCell};
@@ -20,29 +20,30 @@ use crate::runtime::purse::{Purse, Used};
 use crate::runtime::timer::{Later, Timed, Timer};
 use crate::runtime::worker::Worker;
 
-/// Number of chains of one turn that are searched for a receiver, newest first. A turn that
-/// alternates between more receivers makes more chains, still in the right order.
+/// Maximum number of chains of a turn that are searched for a receiver, newest first. A turn that
+/// alternates between more receivers creates more chains, which are still in the right order.
 const CHAINS_SEARCHED: usize = 4;
 
-/// Number of entries up to which a list keeps its allocation from one turn to the next. A turn that
-/// has staged a million effects is rare.
+/// Number of entries up to which a list keeps its allocation from one turn to the next. Larger
+/// lists are rare.
 const KEPT_MAX: usize = 4096;
 
-/// The end of a local mailbox when the turn first appended to it.
+/// End of a local mailbox when the turn first appended to it.
 struct Appended {
     cell: CellPtr,
-    /// The last envelope at that time, or null.
+    /// Last envelope at that time, or null.
     tail: *mut Envelope,
-    /// The free slots of that envelope at that time.
+    /// Number of free slots of this envelope at that time.
     free: u32,
 }
 
-/// Mailboxes that were cut back to their ends before a turn, and still count as appended to.
+/// Mailboxes that were cut back to the ends that they had before a turn. They are still marked as
+/// APPENDED.
 #[must_use]
 pub(crate) struct Cut(Vec<Appended>);
 
 impl Cut {
-    /// Marks these mailboxes as whole again. The turn is over, and the turn number has changed.
+    /// Removes the marks. The turn must be over, and the turn number must have changed.
     pub(crate) fn end(self) {
         // Release: pairs with the Acquire fences of `CellPtr::snapshot`. A reader that sees that
         // the flag is gone sees that the turn is over.
@@ -53,36 +54,36 @@ impl Cut {
     }
 }
 
-/// A chain for a cell of another worker.
+/// Chain of envelopes for a cell of another worker.
 struct Outgoing {
-    /// The receiver, kept alive by a reference of this entry (README, invariant 8).
+    /// Receiver. This entry has a reference to it (README, invariant 8).
     cell: CellPtr,
     chain: Chain,
 }
 
-/// An answer that the turn has given to a task that asked. If the turn is undone, so is the answer,
-/// and the asker must get a refusal.
+/// An answer of the turn to a task. If the turn is undone, the answer is undone too, and the asking
+/// task must get a refusal.
 #[derive(Clone, Copy)]
 pub(crate) struct Owed {
-    /// The asker, kept alive by the staged answer; a door, by the stage.
+    /// The asker. It is kept alive by the staged answer, or by the stage if it is a door.
     pub(crate) cell: CellPtr,
-    /// Sends a refusal to the asker. Consumes a reference to it.
+    /// Sends a refusal to the asker. Consumes a reference to the asker.
     pub(crate) refuse: unsafe fn(&Worker, CellPtr),
 }
 
-/// An answer that the turn has given to a thread or a future, stored in its slot. One of the two
-/// functions is called, once. Both are foreign code, and catch its panics.
+/// An answer of the turn to a thread or a future, which is stored in its slot. Exactly one of the
+/// two functions is called, once. Both run foreign code, and catch its panics.
 #[derive(Clone, Copy)]
 pub(crate) struct Given {
     pub(crate) slot: NonNull<()>,
     /// Publishes the answer to the asker.
     pub(crate) publish: unsafe fn(NonNull<()>),
-    /// Drops the answer, and refuses the question.
+    /// Drops the answer and refuses the question.
     pub(crate) refuse: unsafe fn(NonNull<()>),
 }
 
-/// The staged effects of a turn, set aside as separate chains, where nobody finds them before the
-/// turn commits.
+/// Staged effects of a turn that is away. They are kept as separate chains, so that no thread sees
+/// them before the turn commits.
 pub(crate) struct Carried {
     outgoing: Vec<Outgoing>,
     later: Vec<Later>,
@@ -100,35 +101,35 @@ impl Carried {
     }
 }
 
-/// The staged effects of the current turn.
+/// Staged effects of the current turn.
 pub(crate) struct Stage {
     appended: RefCell<Vec<Appended>>,
-    /// The state word of the cell in the newest entry of `appended`. If a cell's state is equal to
-    /// it, a message can go into its last envelope without a new entry. 0 for none.
+    /// State word of the cell in the newest entry of `appended`, or 0. If the state of a cell is
+    /// equal to it, a message can be written to the cell's last envelope without a new entry.
     covered: Cell<State>,
     outgoing: RefCell<Vec<Outgoing>>,
-    /// The receiver of the last used chain, or null, and the newest envelope of that chain. Further
-    /// messages to the same cell go there.
+    /// Receiver of the last used chain, or null. `out_envelope` is the newest envelope of this
+    /// chain, to which further messages to the same cell are written.
     out_cell: Cell<*const Header>,
     out_envelope: Cell<*mut Envelope>,
     later: RefCell<Vec<Later>>,
     /// Timers that the turn has cancelled.
     cancelled: RefCell<Vec<Timer>>,
-    /// Messages that no timer must send, kept during a commit.
+    /// Messages of cancelled or replaced timers. They are kept during a commit.
     unsent: RefCell<Vec<Timed>>,
-    /// The last turn that has set up a watch on its task's end, which cancels the task's timers.
+    /// Last turn that has set up a watch of its own task, which cancels the timers of the task.
     timers_watched_by: Cell<u64>,
-    /// Answers of turn `owed_by`.
+    /// Answers to tasks, of turn number `owed_by`.
     owed: RefCell<Vec<Owed>>,
     owed_by: Cell<u64>,
     /// Answers to threads and futures.
     given: RefCell<Vec<Given>>,
-    /// Doors that the turn has answered to. This list holds a reference to each, because an answer
-    /// that is passed on at once keeps nothing alive.
+    /// Doors to which the turn has sent answers. This list has a reference to each door, because a
+    /// door passes an answer on immediately.
     kept: RefCell<Vec<CellPtr>>,
-    /// Places that the turn has taken in bounded mailboxes.
+    /// Places in bounded mailboxes that the turn has taken.
     pub(crate) purse: Purse,
-    /// True if the end of the turn has more to do than to move the marks.
+    /// True if the end of the turn must do more than move the marks.
     dirty: Cell<bool>,
 }
 
@@ -153,31 +154,31 @@ impl Stage {
         }
     }
 
-    /// Returns true if the end of the turn has more to do than to move the run queues' marks.
+    /// Returns true if the end of the turn must do more than move the marks of the run queues.
     #[inline]
     pub(crate) fn is_dirty(&self) -> bool {
         self.dirty.get()
     }
 
-    /// Makes the end of the turn look for more to do.
+    /// Records that the end of the turn must do more.
     #[inline]
     pub(crate) fn set_dirty(&self) {
         self.dirty.set(true);
     }
 
-    /// Clears the mark, because the end of the turn is about to do the work.
+    /// Clears this record, because the end of the turn is about to do the work.
     pub(crate) fn clear_dirty(&self) {
         self.dirty.set(false);
     }
 
-    /// Returns the state word of the cell whose mailbox was last appended to.
+    /// Returns the state word of the cell to whose mailbox the turn last appended.
     #[inline]
     pub(crate) fn covered(&self) -> State {
         self.covered.get()
     }
 
-    /// Remembers the end of the mailbox of a scheduled cell of this worker, unless it is remembered
-    /// already.
+    /// Records the end of the mailbox of a scheduled cell of this worker, unless it is already
+    /// recorded.
     fn cover(&self, cell: CellPtr) {
         if self.covered.get() != cell.state() {
             let tail = cell.mailbox_tail();
@@ -194,8 +195,8 @@ impl Stage {
         }
     }
 
-    /// Appends a note to the mailbox of a scheduled cell of this worker. A note has no room for
-    /// messages.
+    /// Appends a note to the mailbox of a scheduled cell of this worker. Messages are not added to
+    /// a note.
     pub(crate) fn append_note(&self, cell: CellPtr, note: *mut Envelope) {
         self.cover(cell);
         // SAFETY: the note is ours, and alive until it is read.
@@ -210,10 +211,10 @@ impl Stage {
         self.covered.set(cell.state());
     }
 
-    /// Adds a message to the chain of the last receiver, which other threads may reach too.
+    /// Adds a message to the chain of the last receiver.
     ///
     /// # Errors
-    /// Gives the message back if `cell` is not the last receiver, or its envelope is full.
+    /// Returns the message if `cell` is not the last receiver or if the envelope is full.
     #[inline(always)]
     pub(crate) fn send_out_again<M>(&self, cell: CellPtr, message: M) -> Result<(), M> {
         if !ptr::eq(self.out_cell.get(), cell.0.as_ptr()) {
@@ -223,11 +224,11 @@ impl Stage {
         unsafe { parcel::put(self.out_envelope.get(), message) }
     }
 
-    /// Keeps a message for a cell that other threads may reach too, and that is no door. A closed
-    /// gate does not stop an answer.
+    /// Adds a message to the chain of a cell that is not a door. An answer passes even a closed
+    /// gate.
     ///
     /// # Errors
-    /// Gives the message back if the cell is closed.
+    /// Returns the message if the cell is closed.
     #[inline(never)]
     pub(crate) fn send_out_to_other<M: 'static>(
         &self,
@@ -265,7 +266,8 @@ impl Stage {
         Ok(())
     }
 
-    /// Keeps a note to a cell of any worker, after the messages that this turn has sent to it.
+    /// Stages a note to a cell of any worker, after the messages that this turn has sent to the
+    /// cell.
     pub(crate) fn send_note(&self, cell: CellPtr, note: *mut Envelope) {
         cell.clone_foreign();
         self.set_dirty();
@@ -275,24 +277,24 @@ impl Stage {
         self.outgoing.borrow_mut().push(Outgoing { cell, chain });
     }
 
-    /// Keeps a message that is to be delivered later.
+    /// Stages a message that is delivered later.
     pub(crate) fn send_later(&self, later: Later) {
         self.set_dirty();
         self.later.borrow_mut().push(later);
     }
 
-    /// Keeps a timer that is to be cancelled.
+    /// Stages the cancellation of a timer.
     pub(crate) fn cancel(&self, timer: Timer) {
         self.set_dirty();
         self.cancelled.borrow_mut().push(timer);
     }
 
-    /// Returns true if turn number `turn` calls this for the first time.
+    /// Returns true if this is the first call by turn number `turn`.
     pub(crate) fn watches_timers(&self, turn: u64) -> bool {
         self.timers_watched_by.replace(turn) != turn
     }
 
-    /// Remembers an answer that must be refused if turn number `turn` is undone.
+    /// Records an answer that must be refused if turn number `turn` is undone.
     pub(crate) fn owe(&self, turn: u64, owed: Owed) {
         if owed.cell.is_door() {
             owed.cell.clone_foreign();
@@ -306,7 +308,7 @@ impl Stage {
         list.push(owed);
     }
 
-    /// Takes the answers that the undone turn with that number has given.
+    /// Takes the answers of turn number `turn`, which was undone.
     pub(crate) fn take_owed(&self, turn: u64) -> Vec<Owed> {
         if self.owed_by.get() == turn {
             self.owed.take()
@@ -320,7 +322,7 @@ impl Stage {
         self.kept.take()
     }
 
-    /// Hands every delayed message of the turn to `insert`, in the order of sending.
+    /// Passes all delayed messages of the turn to `insert`, in the order of sending.
     pub(crate) fn commit_later(&self, insert: impl FnMut(Later)) {
         drain(&self.later, insert);
     }
@@ -330,32 +332,32 @@ impl Stage {
         self.later.take()
     }
 
-    /// Keeps a message, if there is one, that a timer must not send. It is dropped once the turn's
-    /// timers are set and cancelled.
+    /// Keeps a message that a timer must not send, if there is one. It is dropped after the timers
+    /// of the turn were set and cancelled.
     pub(crate) fn keep_unsent(&self, timed: Option<Timed>) {
         if let Some(timed) = timed {
             self.unsent.borrow_mut().push(timed);
         }
     }
 
-    /// Hands every kept unsent message to `drop`, which may keep more.
+    /// Passes all kept unsent messages to `drop`, which may keep more messages.
     pub(crate) fn take_unsent(&self, drop: impl FnMut(Timed)) {
         drain(&self.unsent, drop);
     }
 
-    /// Hands every timer that the turn has cancelled to `cancel`, which may cancel more.
+    /// Passes all timers that the turn has cancelled to `cancel`, which may cancel more timers.
     pub(crate) fn commit_cancelled(&self, cancel: impl FnMut(Timer)) {
         drain(&self.cancelled, cancel);
     }
 
-    /// Keeps an answer for the end of the turn.
+    /// Stages an answer, which is published or refused at the end of the turn.
     pub(crate) fn give(&self, given: Given) {
         self.set_dirty();
         self.given.borrow_mut().push(given);
     }
 
-    /// Hands every answer of the turn to `publish`, in the order of answering. `publish` may give
-    /// more answers.
+    /// Passes all answers of the turn to `publish`, in their order. `publish` may give more
+    /// answers.
     pub(crate) fn commit_given(&self, publish: impl FnMut(Given)) {
         drain(&self.given, publish);
     }
@@ -365,24 +367,24 @@ impl Stage {
         self.given.take()
     }
 
-    /// Forgets the timers that the turn has cancelled.
+    /// Discards the staged cancellations of timers.
     pub(crate) fn undo_cancelled(&self) {
         self.cancelled.borrow_mut().clear();
     }
 
-    /// Makes appended messages final, and hands every chain to `deliver`, with its reference, in
-    /// the order of sending.
+    /// Commits the appended messages, and passes each chain with its reference to `deliver`, in the
+    /// order of sending.
     pub(crate) fn commit(&self, mut deliver: impl FnMut(CellPtr, Chain)) {
         self.forget_appended();
         self.out_cell.set(ptr::null());
         drain(&self.outgoing, |out| deliver(out.cell, out.chain));
     }
 
-    /// Takes all staged effects back. `undone` gets envelopes that are in no mailbox any more.
+    /// Takes all staged effects back. `undone` gets the envelopes that were removed from mailboxes.
     /// `split` moves the newest messages of an envelope, which stays in its mailbox, to a separate
-    /// envelope. `discard` gets the chains with their references. None of the three may run foreign
-    /// code: they only collect. The mailboxes count as appended to until the caller has ended the
-    /// turn.
+    /// envelope. `discard` gets the chains with their references. These functions must only
+    /// collect, and must not run foreign code. The mailboxes stay marked as APPENDED until the
+    /// caller has ended the turn.
     pub(crate) fn undo(
         &self,
         mut split: impl FnMut(CellPtr, *mut Envelope, u32) -> *mut Envelope,
@@ -406,10 +408,10 @@ impl Stage {
         Cut(appended)
     }
 
-    /// Sets aside everything that turn number `turn` has staged, for a turn that leaves its seat.
-    /// `firsts` are the messages with which it has scheduled cells of this worker. `split` moves
-    /// the newest messages of an envelope, which stays in its mailbox, to a separate envelope.
-    /// `keep` counts a reference to a cell of this worker.
+    /// Sets aside all staged effects of turn number `turn`, which leaves its seat. `firsts` are the
+    /// messages with which the turn has scheduled cells of this worker. `split` moves the newest
+    /// messages of an envelope, which stays in its mailbox, to a separate envelope. `keep` counts a
+    /// reference to a cell of this worker.
     pub(crate) fn carry(
         &self,
         turn: u64,
@@ -458,7 +460,7 @@ impl Stage {
         (carried, Cut(appended))
     }
 
-    /// Stages the carried effects again, for turn number `turn`, which has staged nothing yet.
+    /// Stages the carried effects again, as turn number `turn`, which must have no staged effects.
     pub(crate) fn restore(&self, turn: u64, carried: Carried) {
         let Carried {
             outgoing,
@@ -480,8 +482,8 @@ impl Stage {
         self.set_dirty();
     }
 
-    /// Makes appended messages final: the mailboxes do not count as appended to any more, and the
-    /// places of the messages are used.
+    /// Commits the appended messages: removes the marks APPENDED from the mailboxes, and counts the
+    /// places of the messages as used.
     #[inline]
     pub(crate) fn forget_appended(&self) {
         self.purse.settle();
@@ -498,7 +500,7 @@ impl Stage {
     }
 }
 
-/// Frees the allocation of an empty list, if it is large.
+/// Frees the allocation of an empty list if it is large.
 #[inline]
 fn trim<T>(list: &mut Vec<T>) {
     if list.capacity() > KEPT_MAX {
@@ -506,8 +508,8 @@ fn trim<T>(list: &mut Vec<T>) {
     }
 }
 
-/// Takes everything out of a list, to which `f` may add. The list keeps its allocation, unless `f`
-/// has added something.
+/// Takes all values out of a list and passes them to `f`, which may add values to the list. The
+/// list keeps its allocation, unless `f` has added values.
 fn drain<T>(list: &RefCell<Vec<T>>, f: impl FnMut(T)) {
     if list.borrow().is_empty() {
         return;
@@ -521,7 +523,7 @@ fn drain<T>(list: &RefCell<Vec<T>>, f: impl FnMut(T)) {
     }
 }
 
-/// Appends a message to the mailbox of a scheduled cell of this worker. It cannot be undone.
+/// Appends a message to the mailbox of a scheduled cell of this worker. This cannot be undone.
 pub(crate) fn append_for_good<M>(pool: &Pool, cell: CellPtr, message: M) {
     let tail = cell.mailbox_tail();
     if tail.is_null() {
@@ -546,7 +548,7 @@ fn append_envelope<M>(pool: &Pool, cell: CellPtr, tail: *mut Envelope, message: 
     }
 }
 
-/// Links envelopes, oldest first, to a chain. Returns `None` if there are none.
+/// Links envelopes, oldest first, into a chain. Returns `None` if there are none.
 fn chain_of(envelopes: &[*mut Envelope]) -> Option<Chain> {
     let (oldest, rest) = envelopes.split_first()?;
     let mut chain = Chain::of_one(*oldest);
@@ -558,10 +560,10 @@ fn chain_of(envelopes: &[*mut Envelope]) -> Option<Chain> {
     Some(chain)
 }
 
-/// Appends a message to the newest envelope of a chain, or to a new envelope if that one is full.
+/// Appends a message to the newest envelope of a chain. If that envelope is full, adds a new one.
 ///
 /// # Safety
-/// The chain is the caller's own, and holds messages `M`.
+/// The caller owns the chain, which has messages of type `M`.
 unsafe fn append_to_chain<M>(pool: &Pool, chain: &mut Chain, message: M) {
     // SAFETY: by contract; the new envelope is made for `M`, empty, and ours.
     unsafe {
@@ -576,13 +578,14 @@ unsafe fn append_to_chain<M>(pool: &Pool, chain: &mut Chain, message: M) {
     }
 }
 
-/// Returns the free slots of the last envelope of a mailbox of this worker, 0 if there is none.
+/// Returns the number of free slots in the last envelope of a mailbox of this worker, or 0 if there
+/// is none.
 fn free_slots(tail: *mut Envelope) -> u32 {
     // SAFETY: in the local mailbox, hence ours.
     unsafe { tail.as_ref() }.map_or(0, Envelope::free)
 }
 
-/// Removes the envelopes from a mailbox that were appended after the remembered end.
+/// Removes the envelopes that were appended to a mailbox after the recorded end.
 fn cut_back(entry: &Appended, undone: &mut impl FnMut(CellPtr, *mut Envelope)) {
     let newest = entry.cell.mailbox_tail();
     if newest == entry.tail {

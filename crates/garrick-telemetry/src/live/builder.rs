@@ -147,7 +147,8 @@ impl Builder {
         self
     }
 
-    /// Sets the maximum time that an event stream sends nothing. The default is 15 s.
+    /// Sets the time after which an event stream that has sent nothing sends a heartbeat. The
+    /// default is 15 s.
     #[must_use]
     pub fn heartbeat(mut self, heartbeat: Duration) -> Self {
         self.heartbeat = heartbeat;

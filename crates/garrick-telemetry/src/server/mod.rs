@@ -53,7 +53,7 @@ pub(crate) struct Options {
     pub(crate) head_timeout: Duration,
     /// Maximum time that a client may leave sent data unread.
     pub(crate) write_timeout: Duration,
-    /// Maximum time that an event stream sends nothing.
+    /// Time after which an event stream that has sent nothing sends a heartbeat.
     pub(crate) heartbeat: Duration,
     /// True if only programs on this machine can reach the server.
     pub(crate) is_local: bool,

@@ -3,8 +3,8 @@
 //! This is the pattern of the TActors benchmark, step by step. An inner actor creates its left
 //! child and sends to it. Then it creates its right child and sends to that child. Then it becomes
 //! an actor that waits for two answers, and later one that waits for one answer. In total there are
-//! 2 creates, 2 sends and a become, a become for the first answer, and one send to its customer for
-//! the second answer. A leaf sends to its customer at once.
+//! 2 creates, 2 sends and a become. The first answer causes another become, and the second one a
+//! send to the customer. A leaf sends to its customer at once.
 //!
 //! ```text
 //!                   root                         depth n: 2^n - 1 inner actors, 2^n leaves

@@ -1,21 +1,21 @@
-//! Turns that block: the thread leaves the seat, another hand sits there, and the first thread
-//! comes back to finish its turn.
+//! Turns that block. The thread of the turn leaves its seat, another hand sits down there, and
+//! later the first thread comes back to finish its turn.
 //!
-//! The steps of a turn that is away (README.md, seats):
+//! A turn that is away takes these steps (README.md, seats):
 //!
-//! 1. The turn is counted in [`Away`], so that the sponsor does not end meanwhile. There must be a
-//!    hand for every seat: if need be, a spare hand is started. If the limit is reached, the turn
-//!    blocks on its seat.
-//! 2. The staged effects of the turn are set aside (`Worker::carry`), and the seat is left as a
-//!    guest leaves it.
+//! 1. The turn is counted in [`Away`], so that the sponsor does not stop before the turn comes
+//!    back. There must be a hand for every seat, so a spare hand is started if necessary. If the
+//!    limit is reached, the turn blocks on its seat.
+//! 2. The staged effects of the turn are set aside (`Worker::carry`), and the thread leaves the
+//!    seat as a guest does.
 //! 3. The thread blocks.
-//! 4. The thread takes the seat back (`Crew::take_back`): at once if nobody sits there, else from
-//!    the sitter, after the current activation. The carried effects are staged again
-//!    (`Worker::resume`), and the turn continues.
+//! 4. The thread takes the seat back (`Crew::take_back`). If another hand sits there, it gets the
+//!    seat after the current activation. The carried effects are staged again (`Worker::resume`),
+//!    and the turn continues.
 //!
-//! A task that blocks as a rule ([`Task::BLOCKS`](crate::Task::BLOCKS)) is counted for the whole
-//! activation, in step 1. If there are too many, its cell is taken off the worker and set aside,
-//! until another blocking turn is done.
+//! A task that usually blocks ([`Task::BLOCKS`](crate::Task::BLOCKS)) is counted in step 1 for the
+//! whole activation. If too many turns are away, its cell is set aside until another blocking turn
+//! has finished.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -44,28 +44,28 @@ use crate::runtime::current::{self, Serving};
 use crate::runtime::worker::Worker;
 use crate::world::ThreadSpec;
 
-/// The turns of a sponsor that are away, and the hands that sit on their seats.
+/// Turns of a sponsor that are away, and the spare hands for their seats.
 pub(crate) struct Away {
-    /// Largest number of turns that may be away at once.
+    /// Maximum number of turns that may be away at a time.
     max: usize,
     /// Number of turns that are away. Written under the lock of `spares`.
     turns: AtomicUsize,
     spares: Mutex<Spares>,
-    /// The way to start spare hands; not set where a model brings them.
+    /// Settings for starting spare hands. Not set in models, which have their own threads.
     how: OnceLock<How>,
 }
 
 #[derive(Default)]
 struct Spares {
-    /// Number of spare hands that were started, or are about to be.
+    /// Number of spare hands that were started or are about to be started.
     hands: usize,
     threads: Vec<JoinHandle<()>>,
-    /// Cells that wait until fewer turns are away, oldest first. They are given away like cells in
-    /// the shared queue.
+    /// Cells that wait until fewer turns are away, oldest first. Like cells in the shared queue,
+    /// they belong to no worker.
     aside: VecDeque<Entry>,
 }
 
-/// The settings for starting a spare hand.
+/// Settings for starting a spare hand.
 struct How {
     stack_size: Option<usize>,
     over: Arc<Over>,
@@ -81,7 +81,7 @@ impl Away {
         }
     }
 
-    /// Sets the way to start spare hands, once.
+    /// Stores the settings for starting spare hands. Called once.
     pub(super) fn set_how(&self, stack_size: Option<usize>, over: Arc<Over>) {
         let _ = self.how.set(How { stack_size, over });
     }
@@ -91,15 +91,15 @@ impl Away {
         self.spares.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true if any turn is away.
+    /// Returns true if at least one turn is away.
     pub(super) fn are_some(&self) -> bool {
         // Acquire: pairs with the Release in `come_back`; a thread that sees that a turn has come
         // back sees that a hand sits there.
         self.turns.load(Acquire) > 0
     }
 
-    /// Counts one more turn that is away. Returns the number of the spare hand to start for it, if
-    /// there are too few.
+    /// Counts one more turn that is away. If there are too few spare hands, returns the number of
+    /// the one to start.
     fn count(&self) -> Result<Option<usize>, Stays> {
         let mut spares = self.spares();
         let away = self.turns.load(Relaxed);
@@ -118,8 +118,8 @@ impl Away {
         Ok(Some(spares.hands - 1))
     }
 
-    /// Counts a turn as back, whose thread sits on its seat again. Returns a cell that has waited
-    /// for that.
+    /// Counts a turn as back, after its thread has sat down again. Returns a cell that has waited
+    /// for this, if any.
     fn come_back(&self) -> Option<Entry> {
         let mut spares = self.spares();
         // Release: pairs with the Acquire in `are_some`.
@@ -127,13 +127,15 @@ impl Away {
         spares.aside.pop_front()
     }
 
-    /// Takes back the count of a turn that stays, because there is no hand to sit on its seat.
+    /// Subtracts a turn from the count again, because it stays on its seat. Returns a cell that has
+    /// waited for this, if any.
     fn stay(&self) -> Option<Entry> {
         self.spares().hands -= 1;
         self.come_back()
     }
 
-    /// Sets a cell aside that was given away. Returns it if it need not wait.
+    /// Sets a cell aside, which belongs to no worker any more. Returns the cell if it need not
+    /// wait.
     fn set_aside(&self, entry: Entry) -> Option<Entry> {
         let mut spares = self.spares();
         if self.turns.load(Relaxed) < self.max {
@@ -143,32 +145,32 @@ impl Away {
         None
     }
 
-    /// Takes the threads of spare hands, to wait for their end.
+    /// Takes the threads of the spare hands, so that the caller can join them.
     pub(super) fn take_threads(&self) -> Vec<JoinHandle<()>> {
         mem::take(&mut self.spares().threads)
     }
 }
 
-/// The reason why a blocking turn stays on its seat.
+/// Reason why a blocking turn stays on its seat.
 enum Stays {
     /// The limit of turns that are away is reached.
     ForNow,
-    /// There is no thread for it, or no other thread may sit there.
+    /// There is no thread for the seat, or no other thread may sit there.
     Always,
 }
 
-/// The permission of an activation to leave the seat when it blocks.
+/// Permission of an activation to leave the seat when it blocks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Permission {
-    /// The activation asks when it blocks, because its task does not block as a rule.
+    /// The activation asks for permission when it blocks, because its task does not usually block.
     Unasked,
-    /// The activation is counted already.
+    /// The activation is already counted as away.
     Counted,
-    /// The activation stays.
+    /// The activation must stay on its seat.
     Refused,
 }
 
-/// Calls `f`, which may block, in the middle of a turn of that worker. `f` belongs to no turn.
+/// Calls `f`, which may block, in the middle of a turn of `worker`. `f` belongs to no turn.
 pub(crate) fn blocking<R>(worker: &Worker, f: impl FnOnce() -> R) -> R {
     let shared = worker.shared.clone();
     let cell = worker.running().expect("a turn has a cell");
@@ -210,7 +212,7 @@ pub(crate) fn blocking<R>(worker: &Worker, f: impl FnOnce() -> R) -> R {
 }
 
 impl Shared {
-    /// Makes sure that a turn may leave its seat, and counts it.
+    /// Counts a turn that wants to leave its seat, and starts a spare hand if necessary.
     fn let_go(self: &Arc<Self>) -> Result<(), Stays> {
         let Some(spare) = self.away.count()? else {
             return Ok(());
@@ -222,14 +224,14 @@ impl Shared {
         Err(Stays::Always)
     }
 
-    /// Makes a cell run that was set aside.
+    /// Pushes a cell that was set aside to the shared queue.
     fn let_in(&self, entry: Option<Entry>) {
         if let Some(entry) = entry {
             self.publish([entry].into_iter());
         }
     }
 
-    /// Puts all cells that were set aside into the shared queue.
+    /// Pushes all cells that were set aside to the shared queue.
     pub(super) fn let_all_in(&self) {
         let aside = mem::take(&mut self.away.spares().aside);
         if !aside.is_empty() {
@@ -266,14 +268,14 @@ impl Shared {
 }
 
 impl Worker {
-    /// Returns true if the current activation has asked whether it may block.
+    /// Returns true if the current activation has asked for permission to block.
     #[inline]
     pub(crate) fn has_asked(&self) -> bool {
         self.permit.get() != Permission::Unasked
     }
 
-    /// Begins an activation of a task that blocks, whose cell was scheduled with that message. If
-    /// too many turns are away, the cell waits elsewhere, with the message, and `None` is returned.
+    /// Begins an activation of a task that usually blocks. Its cell was scheduled with `message`.
+    /// If too many turns are away, sets the cell aside with the message and returns `None`.
     pub(crate) fn ask_permission(&self, cell: CellPtr, message: *const Slot) -> Option<Permit<'_>> {
         let permission = match self.shared.let_go() {
             Ok(()) => Permission::Counted,
@@ -300,7 +302,7 @@ impl Worker {
     }
 }
 
-/// The permission of an activation, until dropped.
+/// Guard of the permission of an activation.
 pub(crate) struct Permit<'a>(&'a Worker);
 
 impl Drop for Permit<'_> {
@@ -312,11 +314,11 @@ impl Drop for Permit<'_> {
     }
 }
 
-/// The thread of a spare hand that is about to serve.
+/// A spare hand whose thread is about to serve.
 struct Spare {
     shared: Arc<Shared>,
     number: usize,
-    /// Counts the thread as ended.
+    /// Counts the thread as exited when it is dropped.
     _ends: Ends,
 }
 
@@ -327,7 +329,7 @@ impl Spare {
     }
 }
 
-/// Serves the seats of a sponsor to their end, as spare hand `number`.
+/// Serves the seats of a sponsor until they are closed, as spare hand `number`.
 fn serve(shared: Arc<Shared>, number: usize) {
     let _serving = Serving::new(&shared);
     let hand = Hand::spare(shared, number);
@@ -336,8 +338,8 @@ fn serve(shared: Arc<Shared>, number: usize) {
     }
 }
 
-/// Runs the first hand of a sponsor on a thread of a model. It leaves its seat like a turn that
-/// blocks, calls `meanwhile`, comes back, and serves until the sponsor ends.
+/// Runs the first hand of a sponsor on a thread of a model. The hand leaves its seat like a turn
+/// that blocks, calls `meanwhile`, comes back, and serves until the sponsor stops.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn come_and_go_in_model(shared: &Arc<Shared>, meanwhile: impl FnOnce()) {
     let hand = Hand::new(shared.clone(), 0, None);
@@ -373,7 +375,7 @@ pub(crate) fn serve_in_model(shared: Arc<Shared>) {
     serve(shared, 0);
 }
 
-/// Takes the first seat back on a thread of a model, and hands it over.
+/// Takes the first seat back on a thread of a model, and then hands it over.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn take_back_in_model(shared: &Shared) {
     let (crew, seat) = shared.place_of(0);
@@ -383,7 +385,7 @@ pub(crate) fn take_back_in_model(shared: &Shared) {
     crew.hand_over(seat);
 }
 
-/// Counts a turn of a model that is away. It comes back to the first seat, which is PARKED, and
+/// A counted turn that is away, in a model. It comes back to the first seat, which is PARKED, and
 /// stays there.
 #[cfg(all(test, garrick_loom))]
 pub(crate) struct AwayInModel(Arc<Shared>);

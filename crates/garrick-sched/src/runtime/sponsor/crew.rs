@@ -1,13 +1,14 @@
 //! Seats, and the hands that sit on them.
 //!
-//! A *seat* is a worker's run queues, blocks, timers and ready stack. A *hand* is a thread. The
-//! sitter of a seat is its owner until it leaves. A seat is free while its ready stack says PARKED
-//! or WATCHED. The thread that removes that mark owns the seat: it sits there, or hands the seat
-//! over to an idle hand, exactly once ([`Crew::hand_over`]). Idle hands wait in a list of the crew
-//! for any seat ([`Hand::wait_for_seat`]). README.md, seats, has the protocol.
+//! A *seat* is the state of a worker: its run queues, blocks, timers and ready stack. A *hand* is a
+//! thread. The sitter of a seat owns it until it leaves. A seat is free while its ready stack is
+//! marked PARKED or WATCHED. The thread that removes this mark owns the seat. It must either sit
+//! down or hand the seat over to an idle hand, exactly once ([`Crew::hand_over`]). Idle hands wait
+//! in a list of the crew for any seat ([`Hand::wait_for_seat`]). README.md, seats, explains the
+//! protocol.
 //!
-//! Hands of a sponsor without drivers roam over all its seats. A seat with a driver, and the seat
-//! of a [`Here`](super::Here), has a crew of one.
+//! Without drivers, the hands of a sponsor move between all its seats. A seat with a driver, and
+//! the seat of a [`Here`](super::Here), has a crew of one hand.
 
 use std::collections::VecDeque;
 use std::ptr::{self, NonNull};
@@ -39,7 +40,7 @@ use crate::runtime::current;
 use crate::runtime::worker::{Shown, Worker};
 use crate::world::Nanos;
 
-/// No deadline. As a wake time: no hand keeps watch over deadlines.
+/// Value for no deadline. As a wake time, it means that no hand watches the deadlines.
 pub(super) const NEVER: Nanos = Nanos::MAX;
 
 /// A group of hands that serves seats.
@@ -47,32 +48,31 @@ pub(crate) struct Crew {
     pub(super) seats: Box<[Seat]>,
     hands: Box<[CachePadded<Berth>]>,
     lists: Mutex<Lists>,
-    /// The way in which seats lend their cells, if they do.
+    /// Settings by which seats lend their cells, if they lend them.
     pub(super) lend_by: Option<LendBy>,
-    /// Number of looks for stuck seats that are left to the watching hand; 0 if it does not look.
+    /// Number of remaining looks of the watching hand for stuck seats. 0 if it does not look.
     pub(super) looks_left: AtomicUsize,
-    /// Time until which the watching hand sleeps; [`NEVER`] if no hand watches. Not modelled:
-    /// models have no clock.
+    /// Time until which the watching hand sleeps. [`NEVER`] if no hand watches. Not modelled,
+    /// because models have no clock.
     until: AtomicU64,
 }
 
 pub(super) struct Seat {
     pub(super) home: Home,
-    /// The seat's worker, from the opening of the seat until it is over. Written and read by the
-    /// sitter.
+    /// Worker of the seat. Set while the seat is open. Written and read by the sitter.
     worker: AtomicPtr<Worker>,
-    /// Held while a thread that does not sit there looks at the worker, and while the worker is
-    /// closed.
+    /// Lock that is held while a thread other than the sitter reads the worker, and while the
+    /// worker is closed.
     look: Mutex<()>,
     pub(super) loan: Loan,
-    /// Deadline of the seat's next timer. Used while the seat is PARKED. Not modelled, like
+    /// Deadline of the next timer of the seat. Used while the seat is PARKED. Not modelled, like
     /// `until`.
     deadline: AtomicU64,
     /// Number of tickets in `Lists::returning` for this seat. Written under the lock.
     wanted_back: AtomicUsize,
 }
 
-/// A hand that has left a seat in the middle of a turn, and waits to sit there again.
+/// Ticket of a hand that has left a seat in the middle of a turn and waits to sit there again.
 struct Ticket {
     thread: Thread,
     /// True once the holder of the ticket owns the seat.
@@ -102,41 +102,42 @@ impl Ticket {
     }
 }
 
-/// The place where a hand waits.
+/// Place where a hand waits.
 #[derive(Default)]
 struct Berth {
-    /// The way to wake the hand, while there is a hand.
+    /// Handle that wakes the hand, while there is a hand.
     bell: Mutex<Option<Bell>>,
 }
 
-/// The way to wake a hand.
+/// Handle that wakes a hand.
 struct Bell {
     thread: Thread,
-    /// Waker for a hand that sleeps in a driver. Counted by an `Arc`, because cloning and dropping
-    /// a waker is foreign code, which must not run under the lock.
+    /// Waker for a hand that sleeps in a driver. It is in an `Arc`, because cloning and dropping a
+    /// waker is foreign code, which must not run under the lock.
     waker: Option<Arc<Waker>>,
 }
 
 #[derive(Default)]
 struct Lists {
-    /// Hands that wait for a seat; the last one is given the next seat.
+    /// Hands that wait for a seat. The last hand in the list gets the next seat.
     idle: Vec<usize>,
-    /// Seats that hands were given, by the number of the hand, until the hand has taken note.
+    /// Seats that were given to hands, by the number of the hand. Removed when the hand has noticed
+    /// its seat.
     given: Vec<Option<usize>>,
-    /// The idle hand that wakes for the timers of seats where nobody sits.
+    /// Idle hand that wakes for the timers of seats on which no thread sits.
     watch: Option<usize>,
     /// Seats that wait for a hand, oldest first.
     waiting: VecDeque<usize>,
-    /// Hands that have left a seat in the middle of a turn, and want it back, with the number of
-    /// the seat, oldest first.
+    /// Tickets of hands that have left a seat in the middle of a turn and want it back, with the
+    /// number of the seat, oldest first.
     returning: VecDeque<(usize, Arc<Ticket>)>,
-    /// Number of seats that will not be sat on any more.
+    /// Number of closed seats, on which no thread will sit any more.
     over: usize,
 }
 
 impl Crew {
-    /// Creates a crew for the seats of these homes, with one hand for each, and `spares` more. Its
-    /// seats lend their cells if `lend_by` is given.
+    /// Creates a crew for the seats of `homes`, with one hand for each seat and `spares` more
+    /// hands. The seats lend their cells if `lend_by` is `Some`.
     pub(crate) fn new(homes: &[Home], spares: usize, lend_by: Option<LendBy>) -> Self {
         let seat = |&home: &Home| Seat {
             home,
@@ -170,8 +171,8 @@ impl Crew {
         Remote::of(self.seats[seat].home)
     }
 
-    /// Passes the watch to another hand, if the leaving hand has kept it and there is something to
-    /// watch. Returns the hand to wake for it.
+    /// Passes the watch to another hand, if hand `leaves` has it and there is a reason to watch.
+    /// Returns the other hand, which the caller must wake.
     fn pass_watch(&self, lists: &mut Lists, leaves: usize) -> Option<usize> {
         if lists.watch != Some(leaves) {
             return None;
@@ -191,7 +192,7 @@ impl Crew {
         }
     }
 
-    /// Returns the earliest deadline of a seat where nobody sits.
+    /// Returns the earliest deadline of the seats on which no thread sits.
     fn earliest(&self) -> Nanos {
         // The timers of a seat with a sitter, or with one about to sit down, are looked after.
         let parked = self.seats.iter().filter(|seat| seat.is_parked());
@@ -199,8 +200,9 @@ impl Crew {
         deadlines.min().unwrap_or(NEVER)
     }
 
-    /// Takes a seat where nobody sits, by `sit`. A seat that was left may be over by now, and its
-    /// number may belong to another sponsor. Such a seat is handed over to the crew that owns it.
+    /// Takes a seat on which no thread sits, by `sit`. A seat that was left may have been closed,
+    /// and its number may now belong to another sponsor. Such a seat is handed over to the crew
+    /// that owns it.
     pub(super) fn retake(self: &Arc<Self>, seat: usize, sit: impl FnOnce(&Ready) -> bool) -> bool {
         let remote = self.remote(seat);
         if !sit(&remote.ready) {
@@ -213,7 +215,7 @@ impl Crew {
         is_ours
     }
 
-    /// Returns the worker of a seat. The caller must own the seat as long as it uses the worker.
+    /// Returns the worker of a seat. The caller must own the seat while it uses the worker.
     pub(crate) fn worker(&self, seat: usize) -> NonNull<Worker> {
         // Relaxed: written by the thread that opened the seat, which has left it since, or is the
         // caller.
@@ -221,8 +223,8 @@ impl Crew {
         NonNull::new(worker).expect("a seat that can be had is open")
     }
 
-    /// Returns the shown part of a seat's worker, valid while the lock is held. `None` if the seat
-    /// is not open.
+    /// Returns the shown part of a seat's worker, which is valid while the lock is held. Returns
+    /// `None` if the seat is not open.
     pub(super) fn shown<'a>(
         &self,
         seat: usize,
@@ -235,7 +237,7 @@ impl Crew {
         Some(unsafe { &(*worker.as_ptr()).shown })
     }
 
-    /// Returns the number of ready cells on a seat, as a hint, while the lock is held.
+    /// Returns the number of ready cells on a seat, as a hint. The caller must hold the lock.
     pub(super) fn ready(&self, seat: usize, _look: &MutexGuard<'_, ()>) -> usize {
         // Relaxed: as in `shown`.
         let Some(worker) = NonNull::new(self.seats[seat].worker.load(Relaxed)) else {
@@ -246,7 +248,7 @@ impl Crew {
         unsafe { (*worker).old.len() + (*worker).born.len() }
     }
 
-    /// Returns true if a seat probably has timers, while the lock is held.
+    /// Returns true if a seat probably has timers. The caller must hold the lock.
     pub(super) fn has_timers(&self, seat: usize, _look: &MutexGuard<'_, ()>) -> bool {
         // Relaxed: as in `shown`.
         NonNull::new(self.seats[seat].worker.load(Relaxed)).is_some_and(|worker| {
@@ -255,15 +257,15 @@ impl Crew {
         })
     }
 
-    /// Records the deadline of a seat's next timer, before the caller leaves the seat.
+    /// Records the deadline of the next timer of a seat. Called before the caller leaves the seat.
     pub(super) fn set_deadline(&self, seat: usize, deadline: Option<Nanos>) {
         self.seats[seat]
             .deadline
             .store(deadline.unwrap_or(NEVER), Relaxed);
     }
 
-    /// Ensures that a hand wakes for the deadline of a seat that was left PARKED, whose last hand
-    /// does not sleep now.
+    /// Ensures that a hand wakes for the deadline of a seat that was left PARKED. Called by the
+    /// thread that has left the seat, if it does not sleep now.
     pub(super) fn watch_over(&self, seat: usize) {
         // The caller has passed a fence since it left the seat: see `Hand::keep_watch`.
         if self.seats[seat].deadline.load(Relaxed) < self.until.load(Relaxed) {
@@ -271,8 +273,8 @@ impl Crew {
         }
     }
 
-    /// Wakes the watching hand. If no hand watches, an idle hand starts to. If all hands are busy,
-    /// the next idle hand looks for itself.
+    /// Wakes the watching hand. If no hand watches, wakes an idle hand, which then watches. If all
+    /// hands are busy, the next hand that becomes idle checks by itself.
     fn wake_watch(&self) {
         let watch = {
             let mut lists = self.lists();
@@ -288,7 +290,7 @@ impl Crew {
         self.seats[seat].wanted_back.load(Relaxed) > 0
     }
 
-    /// Waits until the caller, which has left the seat in the middle of a turn, owns it again.
+    /// Waits until the caller owns a seat that it has left in the middle of a turn.
     pub(super) fn take_back(self: &Arc<Self>, seat: usize) {
         let ticket = {
             let mut lists = self.lists();
@@ -311,7 +313,7 @@ impl Crew {
         ticket.wait();
     }
 
-    /// Takes the oldest ticket for a seat.
+    /// Removes and returns the oldest ticket for a seat.
     fn take_ticket(&self, lists: &mut Lists, seat: usize) -> Option<Arc<Ticket>> {
         if !self.is_wanted_back(seat) {
             return None;
@@ -322,7 +324,7 @@ impl Crew {
         lists.returning.remove(place).map(|(_, ticket)| ticket)
     }
 
-    /// Counts a seat that nobody will sit on again. After the last seat, all hands leave.
+    /// Counts a seat as closed. After the last seat was closed, all hands leave.
     pub(super) fn end_seat(&self) {
         let idle = {
             let mut lists = self.lists();
@@ -337,8 +339,8 @@ impl Crew {
 }
 
 impl Serve for Crew {
-    /// Gives a seat, which the caller owns and does not sit on, to a hand that wants it back.
-    /// Otherwise gives it to an idle hand. If no hand is idle, the next idle hand gets it.
+    /// Gives a seat to a hand that wants it back, or else to an idle hand. If no hand is idle, the
+    /// next hand that becomes idle gets the seat. The caller must own the seat and not sit on it.
     fn hand_over(&self, seat: usize) {
         let (hand, watch) = {
             let mut lists = self.lists();
@@ -418,7 +420,7 @@ impl Berth {
     }
 }
 
-/// A thread of a crew, as long as it serves the crew.
+/// A thread that serves a crew.
 pub(super) struct Hand {
     pub(super) shared: Arc<Shared>,
     pub(super) crew: Arc<Crew>,
@@ -428,21 +430,21 @@ pub(super) struct Hand {
 }
 
 impl Hand {
-    /// Makes the calling thread the hand that opens the sponsor's worker with that index. The hand
-    /// is woken by `waker`, if it sleeps in a driver.
+    /// Makes the calling thread the hand that opens the seat of worker number `index`. If the hand
+    /// sleeps in a driver, `waker` wakes it.
     pub(super) fn new(shared: Arc<Shared>, index: usize, waker: Option<Waker>) -> Self {
         let (crew, number) = shared.place_of(index);
         Self::with_bell(crew.clone(), number, shared, waker)
     }
 
-    /// Makes the calling thread spare hand `number` of the sponsor's only crew.
+    /// Makes the calling thread spare hand number `number` of the sponsor's only crew.
     pub(super) fn spare(shared: Arc<Shared>, number: usize) -> Self {
         let (crew, _) = shared.place_of(0);
         let number = crew.seats.len() + number;
         Self::with_bell(crew.clone(), number, shared, None)
     }
 
-    /// Makes the calling thread hand `number` of the crew.
+    /// Makes the calling thread hand number `number` of the crew.
     fn with_bell(
         crew: Arc<Crew>,
         number: usize,
@@ -468,14 +470,14 @@ impl Hand {
         self.number
     }
 
-    /// Opens a seat, on which the caller sits.
+    /// Opens a seat. The caller sits on it.
     pub(super) fn open(&self, seat: usize, worker: Box<Worker>) {
         let seat = &self.crew.seats[seat];
         let _look = seat.look();
         seat.worker.store(Box::into_raw(worker), Relaxed);
     }
 
-    /// Closes a seat that nothing can reach any more, and gives its number back.
+    /// Closes a seat that nothing can reach any more, and releases its number.
     pub(super) fn close(&self, seat: usize) {
         self.crew.set_deadline(seat, None);
         let worker = {
@@ -488,8 +490,8 @@ impl Hand {
         self.crew.end_seat();
     }
 
-    /// Waits for a seat of the crew. Returns `None` once all seats are over. `sleep` waits until
-    /// this hand is woken, and no longer than the given time.
+    /// Waits for a seat of the crew. Returns `None` once all seats are closed. `sleep` waits until
+    /// this hand is woken, but at most for the given time.
     pub(super) fn wait_for_seat(&self, sleep: impl Fn(Option<Duration>)) -> Option<usize> {
         let crew = &*self.crew;
         let wakes_before = self.wakes_before();
@@ -542,13 +544,13 @@ impl Hand {
         }
     }
 
-    /// Returns true if this hand was given a seat, or should leave.
+    /// Returns true if this hand was given a seat or must leave.
     fn has_been_called(&self) -> bool {
         let lists = self.crew.lists();
         lists.given[self.number].is_some() || lists.over == self.crew.seats.len()
     }
 
-    /// Returns the earliest known time at which a hand must wake.
+    /// Returns the earliest known deadline of a seat.
     fn wakes_before(&self) -> Nanos {
         let memory = self.memory_left().map(|left| {
             let left = Nanos::try_from(left.as_nanos()).unwrap_or(NEVER);
@@ -557,12 +559,12 @@ impl Hand {
         self.crew.earliest().min(memory.unwrap_or(NEVER))
     }
 
-    /// Returns the time left until memory should be given back.
+    /// Returns the time until memory should be given back.
     fn memory_left(&self) -> Option<Duration> {
         self.shared.is_real().then(pool::time_left).flatten()
     }
 
-    /// Returns how long this hand may sleep while it keeps watch.
+    /// Becomes the watching hand. Returns the time that this hand may sleep.
     fn keep_watch(&self) -> Option<Duration> {
         let next = loop {
             let next = self.crew.earliest();
@@ -589,7 +591,7 @@ impl Hand {
         times.into_iter().flatten().min()
     }
 
-    /// Takes a seat with a due timer, and takes this hand out of the line.
+    /// Takes a seat with a due timer, and removes this hand from the list of idle hands.
     fn take_due(&self) -> Option<usize> {
         let crew = &*self.crew;
         let now = self.shared.now();
@@ -600,8 +602,8 @@ impl Hand {
         self.leave_line(seat)
     }
 
-    /// Takes this hand out of the line, for a seat that it owns. Returns the seat, or `None` if
-    /// this hand has been given another seat meanwhile.
+    /// Removes this hand from the list of idle hands, because it owns `seat`. Returns the seat, or
+    /// `None` if this hand was given another seat in the meantime.
     pub(super) fn leave_line(&self, seat: usize) -> Option<usize> {
         let crew = &*self.crew;
         let watch = {

@@ -4,18 +4,18 @@ use crate::cell::Home;
 use crate::gate::Gate;
 use crate::remote::Remote;
 
-/// The gate of one sponsor, until dropped.
+/// Guard of the gate of a sponsor.
 pub(super) struct OwnGate(Home);
 
 impl OwnGate {
-    /// Makes a gate. Returns `None` if all numbers of workers are taken.
+    /// Claims a gate. Returns `None` if all numbers of workers are in use.
     pub(super) fn claim() -> Option<Self> {
         let home = Remote::claim()?;
         Remote::of(home).become_gate().begin();
         Some(Self(home))
     }
 
-    /// Returns the home of cells that stand behind this gate, and belong to no worker.
+    /// Returns the home of cells that have this gate and belong to no worker.
     pub(super) fn home(&self) -> Home {
         self.0
     }
@@ -25,7 +25,7 @@ impl OwnGate {
         gate.unwrap_or_else(|| unreachable!("`claim` has made it"))
     }
 
-    /// Opens the gate for the sponsor at that address, whose workers have these homes.
+    /// Opens the gate for the sponsor at address `sponsor`, whose workers have the homes `homes`.
     pub(super) fn open(&self, sponsor: *const (), homes: &[Home]) {
         let gate = self.gate();
         for home in homes {
@@ -34,7 +34,7 @@ impl OwnGate {
         gate.open(sponsor);
     }
 
-    /// Closes the gate for good.
+    /// Closes the gate permanently.
     pub(super) fn close(&self) {
         self.gate().close();
     }

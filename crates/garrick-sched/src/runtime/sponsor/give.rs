@@ -1,18 +1,19 @@
-//! The rules by which a worker gives cells to others, and how many.
+//! Rules by which a worker gives cells to other workers.
 
 use super::Signal;
 use crate::runtime::worker::{Worker, balance};
 use crate::world::Nanos;
 
-/// Number of ready cells that a worker keeps while another is idle, beside the cell that it runs
-/// next. Two cells that talk to each other stay together.
+/// Number of ready cells that a worker keeps while another worker is idle, in addition to the cell
+/// that it runs next. So two cells that send to each other stay together.
 const BACKLOG_KEPT: usize = if cfg!(garrick_loom) { 0 } else { 1 };
-/// Largest number of cells given away at once.
+/// Maximum number of cells that are given away at a time.
 const GIVEN_MAX: usize = 1024;
 
 impl Worker {
-    /// Shares cells before an activation, when the signal is not quiet: gives cells away, or takes
-    /// a share of given or lent cells. `in_hand` cells are about to run.
+    /// Shares cells before an activation if the signal is not quiet. Gives cells away, takes a
+    /// share of the shared queue, or visits lent cells. `in_hand` is the number of cells that are
+    /// about to run.
     #[cold]
     pub(crate) fn share(&self, in_hand: usize, signal: Signal) {
         if signal.is_lent() {
@@ -47,7 +48,7 @@ impl Worker {
         }
     }
 
-    /// Returns true if there is an idle worker, and some of the `ready` cells can be given away.
+    /// Returns true if another worker is idle and some of the `ready` cells can be given away.
     pub(crate) fn may_give(&self, ready: usize) -> bool {
         let signal = self.shared.signal();
         let is_much = signal.idle() > 0 && !signal.is_queued() && ready > BACKLOG_KEPT + 1;
@@ -59,13 +60,14 @@ impl Worker {
         is_much
     }
 
-    /// Returns true if recent turns were fine, and no newborn waits. Newborns do not talk to other
-    /// cells yet.
+    /// Returns true if recent turns were fine and there are no newborns. Newborns do not yet
+    /// exchange messages with other cells.
     pub(super) fn is_fine(&self) -> bool {
         self.pace.is_fine() && self.born.is_empty()
     }
 
-    /// Returns true if cells with fine turns should go. `ready` cells are ready.
+    /// Returns true if cells with fine turns should be given away. `ready` is the number of ready
+    /// cells.
     fn is_patient_no_more(&self, ready: usize) -> bool {
         if self.shared.signal().idle() == 0 || ready < 2 {
             return false;
@@ -75,7 +77,8 @@ impl Worker {
         self.patience.look(sits, round, || self.now())
     }
 
-    /// Returns true if the one cell that is kept beside the next one should go too.
+    /// Returns true if the one cell that is kept in addition to the next one should also be given
+    /// away.
     fn keeps_too_long(&self, ready: usize) -> bool {
         // A model has no clock for this rule.
         let is_kept = !cfg!(garrick_loom) && ready == BACKLOG_KEPT + 1;
@@ -88,8 +91,8 @@ impl Worker {
         self.kept.look(self.turn(), woke, || self.now())
     }
 
-    /// Gives `count` cells away while another worker is idle: all cells but the next one, oldest
-    /// first. Old cells tend to be large, and the next turn may take long.
+    /// Gives `count` cells away while another worker is idle, oldest first. Old cells tend to have
+    /// much work, and the next turn may take long.
     fn give(&self, count: usize) {
         let count = count.min(GIVEN_MAX);
         let mut kept = Vec::new();
@@ -103,8 +106,9 @@ impl Worker {
         self.publish(given);
     }
 
-    /// Gives away the surplus over the other workers, when all of them have enough to do, so that
-    /// all cells are served alike. `activation` is the average duration of an activation.
+    /// Gives away cells if this worker has more work than the average of all workers. So all cells
+    /// get an equal share of time, even if no worker is idle. `activation` is the average duration
+    /// of an activation.
     #[cold]
     #[inline(never)]
     pub(crate) fn balance(&self, activation: Nanos) {
@@ -129,7 +133,7 @@ impl Worker {
         }
     }
 
-    /// Gives away the cells that would have to wait longest here.
+    /// Gives away the cells that would wait longest on this worker.
     fn give_newest(&self, count: usize) {
         let mut kept = Vec::new();
         let given = self.take_to_give(count, &mut kept, || self.old.pop_newest().copied());

@@ -1,9 +1,9 @@
-//! Guests: threads that are no hands, and sit on a seat for one question.
+//! Guests: threads that are not hands, and sit on a seat for one question.
 //!
-//! A thread that asks and waits for the answer has nothing else to do. If nobody sits at the home
-//! of the asked task, the asker sits there itself, runs the task, and leaves. No thread is woken
-//! (README.md, seats). It does so only while it would wait anyway: any lock that it holds
-//! meanwhile, it would also hold while another thread ran the task.
+//! A thread that asks and waits for the answer has nothing else to do. If no thread sits on the
+//! seat of the asked task, the asker sits down there, runs the task, and leaves. So no thread must
+//! be woken (README.md, seats). The asker does this only while it would otherwise wait. If it holds
+//! a lock, it would also hold this lock while another thread runs the task.
 
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -25,25 +25,26 @@ use crate::runtime::current::{self, Entered, Serving};
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
-/// Largest number of activations that a guest runs.
+/// Maximum number of activations that a guest runs.
 const VISIT_MAX: u32 = 64;
-/// Longest visit that counts as short. A longer visit keeps the asker's thread from other work.
+/// Maximum duration of a short visit. A longer visit prevents the asker's thread from doing other
+/// work.
 const VISIT_LONG: Nanos = 20_000;
-/// Number of questions that take the ordinary path after a long visit.
+/// Number of questions that use the ordinary path after a long visit.
 const VISITS_SPARED: usize = 64;
-/// Largest number of untimed visits between two timed visits, once timed visits were short. The two
-/// looks at the clock take half as long as the rest of a visit.
+/// Maximum number of untimed visits between two timed visits, while visits are short. The two reads
+/// of the clock take half as long as the rest of a visit.
 const UNTIMED_MAX: u32 = 7;
-/// Number of answers that are there at the first look, until one is held back. A future that is
-/// always ready would starve the other futures of its executor.
+/// Number of answers that are ready at the first poll before one of them is held back. A future
+/// that is always ready would starve the other futures of its executor.
 const READY_MAX: u32 = 16;
 
 thread_values! {
-    /// Answers that were there at the first look since the last one that was held back.
+    /// Number of answers that were ready at the first poll since the last one that was held back.
     static READY: Cell<u32> = Cell::new(0);
 }
 
-/// Returns true if an answer that is there at the first look must be held back until the next poll.
+/// Returns true if an answer that is ready at the first poll must be held back until the next poll.
 pub(crate) fn is_to_yield() -> bool {
     let ready = READY.get() + 1;
     let yields = ready >= READY_MAX;
@@ -51,33 +52,33 @@ pub(crate) fn is_to_yield() -> bool {
     yields
 }
 
-/// Selects the visits of a seat that are timed. Used by the seat's owner only.
+/// Selects the visits of a seat that are timed. Only the owner of the seat uses it.
 #[derive(Default)]
 pub(crate) struct VisitTimes {
-    /// Visits until the next timed visit.
+    /// Number of visits until the next timed visit.
     untimed: Cell<u32>,
     /// Number of untimed visits before the last timed visit.
     run: Cell<u32>,
-    /// True during a visit that will be short, judging by earlier visits.
+    /// True during a visit that is expected to be short, according to earlier visits.
     is_short: Cell<bool>,
 }
 
 impl VisitTimes {
-    /// Returns true if the visit that begins is timed.
+    /// Returns true if the visit that now begins must be timed.
     fn begins(&self) -> bool {
         let untimed = self.untimed.get();
         self.untimed.set(untimed.saturating_sub(1));
         untimed == 0
     }
 
-    /// Returns true if a guest sits here for a short visit, judging by earlier visits. Then the
-    /// guest handles waiting work sooner than a hand that would have to be woken for it.
+    /// Returns true if a guest sits here and its visit is expected to be short. The guest then
+    /// handles waiting work earlier than a hand that must first be woken.
     pub(super) fn is_short(&self) -> bool {
         self.is_short.get()
     }
 
-    /// Records the duration of a timed visit. After a short visit twice as many visits go untimed,
-    /// after a long visit none does.
+    /// Records the duration of a timed visit. After a short visit, twice as many visits are not
+    /// timed. After a long visit, the next visit is timed.
     fn took(&self, time: Nanos) {
         let run = if time > VISIT_LONG {
             0
@@ -89,38 +90,38 @@ impl VisitTimes {
     }
 }
 
-/// Keeps a sponsor's shared state alive, for guests of one seat. Its counts are on a cache line
-/// that no other thread writes.
+/// Keeps the shared state of a sponsor alive for the guests of one seat. Its reference counts are
+/// in a cache line that no other thread writes.
 pub(crate) type Hold = CachePadded<Arc<Shared>>;
 
-/// A thread on a seat where nobody sat. Leaves the seat when it is dropped, even by a panic.
+/// Guard of a thread that sits on a seat as a guest. Dropping it leaves the seat, even in a panic.
 struct Guest {
     worker: NonNull<Worker>,
     remote: &'static Remote,
-    /// Keeps the shared state alive. Once the seat is left, the seat and everything that is still
-    /// used may be gone otherwise.
+    /// Keeps the shared state alive. Otherwise the state could be freed after the seat was left,
+    /// while the guest still uses it.
     shared: Arc<Hold>,
-    /// Start of the visit, if the visit is timed.
+    /// Start time of the visit, if the visit is timed.
     since: Option<Nanos>,
     /// False once the guest has left the seat.
     sits: bool,
-    /// Marks that this thread works for the sponsor, so that foreign code called meanwhile does not
-    /// wait for the sponsor's end.
+    /// Marks that this thread works for the sponsor, so that foreign code called during the visit
+    /// does not wait until the sponsor has stopped.
     _serving: Serving,
 }
 
-/// The result of a thread's request to be a guest.
+/// Result of a thread's request to be a guest.
 enum Welcome {
     /// The guest sits on the seat.
     Sits(Guest),
-    /// Another thread sits there.
+    /// Another thread sits on the seat.
     Taken,
-    /// No guests are wanted.
+    /// Guests are not allowed now.
     Unwanted,
 }
 
 impl Guest {
-    /// Sits at a home, if nobody sits there and guests are welcome.
+    /// Sits down on the seat of a home, if no thread sits there and guests are allowed.
     fn sit(home: Home) -> Welcome {
         // While the caller unwinds, destructors would take every turn for a failed one. A hand that
         // is lent to foreign code must not wait for work that only it can do.
@@ -137,7 +138,8 @@ impl Guest {
         Self::at(remote).map_or(Welcome::Unwanted, Welcome::Sits)
     }
 
-    /// Sits on a seat that the caller owns. Hands the seat over if it is not for guests.
+    /// Sits down on a seat that the caller owns. Hands the seat over instead if it does not allow
+    /// guests.
     fn at(remote: &'static Remote) -> Option<Self> {
         if !remote.has_guests() {
             // The number has moved to another sponsor since the first look, whose tasks may have to
@@ -173,8 +175,8 @@ impl Guest {
         unsafe { self.worker.as_ref() }
     }
 
-    /// Runs the cells that are ready, until `is_answered`, and leaves. Runs nothing more: the
-    /// caller may hold a lock that another task waits for.
+    /// Runs the ready cells until `is_answered` returns true, and leaves. Must run no more cells
+    /// after that, because the caller may hold a lock for which another task waits.
     fn run(mut self, is_answered: impl Fn() -> bool) {
         let mut left = VISIT_MAX;
         loop {
@@ -195,14 +197,14 @@ impl Guest {
         }
     }
 
-    /// Leaves the seat, if no work is left there. Returns true if it has left.
+    /// Leaves the seat and returns true if it has no more work.
     fn try_leave(&mut self) -> bool {
         self.take_time();
         self.sits = !self.shared.try_leave(self.worker);
         !self.sits
     }
 
-    /// Records how long the guest has sat here.
+    /// Records the duration of the visit.
     fn take_time(&self) {
         if let Some(since) = self.since {
             let time = self.worker().now().saturating_sub(since);
@@ -222,8 +224,8 @@ impl Drop for Guest {
     }
 }
 
-/// Sends a message to a task, and runs the task on this thread until `is_answered`, if no other
-/// thread does. The caller is in no turn, and waits anyway.
+/// Sends a message to a task. If no other thread runs the task, runs it on this thread until
+/// `is_answered` returns true. The caller must not be in a turn, and must be about to wait.
 pub(crate) fn send_and_run<M: 'static>(
     to: &Address<M>,
     message: M,
@@ -273,14 +275,15 @@ pub(crate) fn send_and_run<M: 'static>(
 }
 
 impl Worker {
-    /// Ends the visit's settings: the guest runs nothing more here, or its turn leaves the seat to
-    /// others.
+    /// Resets the settings of a visit, because the guest runs no more cells here or because its
+    /// turn leaves the seat.
     pub(super) fn ends_visit(&self) {
         self.visit_times.is_short.set(false);
         self.pace.set_one_by_one(false);
     }
 
-    /// Runs at most `max` activations, until `is_done`. Returns how many are left.
+    /// Runs at most `max` activations, until `is_done` returns true. Returns the number of
+    /// activations that were not used.
     fn run_as_guest(&self, max: u32, is_done: impl Fn() -> bool) -> u32 {
         let _entered = Entered::new(self);
         let times = &self.visit_times;

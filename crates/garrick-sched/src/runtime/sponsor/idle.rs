@@ -1,10 +1,11 @@
-//! Idle hands: the steps of a hand whose seat has nothing to run, and the ways to give it work.
+//! Idle hands: the steps of a hand whose seat has no work, and the ways in which it gets work.
 //!
-//! Nothing waits by polling. A hand that leaves a seat first announces it (`announce_idle`, then
-//! `PARKED` on the seat's ready stack), then looks for work once more. A thread that makes work
-//! first makes it visible, then looks for seats where nobody sits. With a sequentially consistent
-//! fence between the two steps on both sides (Dekker), one side sees the other. Foreign sends need
-//! no fence: they change the same word that says `PARKED`.
+//! No thread waits by polling. A hand that leaves a seat first announces this (`announce_idle`,
+//! then `PARKED` on the seat's ready stack), and then checks once more for work. A thread that
+//! creates work first makes the work visible, and then checks for seats on which no thread sits.
+//! Both sides have a sequentially consistent fence between their two steps (Dekker's pattern), so
+//! that one side sees the other. Sends from other threads need no fence, because they change the
+//! word that contains `PARKED`.
 
 use garrick_core::prim::{
     atomic::{
@@ -31,11 +32,11 @@ use crate::runtime::current::Entered;
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
-/// Largest number of cells looked at in vain in one go, because they cannot be given away at the
-/// moment.
+/// Maximum number of cells that are checked without success at a time, because they cannot be given
+/// away now.
 const KEPT_MAX: usize = 16;
 
-/// Number of workers of this process that are awake. Hands spin only when there are cores to spare.
+/// Number of workers of this process that are awake. Hands spin only if there are spare cores.
 static AWAKE: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns the number of workers of this process that are awake.
@@ -43,7 +44,7 @@ pub(crate) fn workers_awake() -> usize {
     AWAKE.load(Relaxed)
 }
 
-/// Counts a worker as awake until dropped.
+/// Guard that counts a worker as awake.
 pub(super) struct Awake;
 
 impl Awake {
@@ -59,34 +60,35 @@ impl Drop for Awake {
     }
 }
 
-/// The next step of the hand that sits on a seat.
+/// Next step of the hand that sits on a seat.
 pub(super) enum Next {
-    /// The hand leaves: there is no work.
+    /// The hand leaves the seat, because there is no work.
     Rest,
-    /// The hand goes to the seat of that number, which it already owns, and which counts as idle.
+    /// The hand moves to the seat with this number. It already owns that seat, which counts as
+    /// idle.
     Go(usize),
-    /// The hand hands the seat over to a hand that has left it in the middle of a turn, and wants
-    /// it back.
+    /// The hand hands the seat over to a hand that has left it in the middle of a turn and wants it
+    /// back.
     Yield,
     /// The hand closes the seat, which nothing can reach any more.
     Close,
 }
 
-/// The way in which a hand has come to its seat.
+/// Way in which a hand has come to its seat.
 #[derive(Clone, Copy)]
 pub(super) enum Came {
-    /// The hand was idle, and so was the seat.
+    /// The hand was idle, and the seat was idle.
     Idle,
-    /// A guest sat down on an idle seat, and the visit counts as a part of the sleep.
+    /// A guest sat down on an idle seat, and the visit counts as part of the sleep.
     Untimed,
-    /// The hand came from another seat, which counts as idle in place of this one. Contains the
+    /// The hand came from another seat, which now counts as idle instead of this one. Contains the
     /// time.
     Over(Nanos),
 }
 
 impl Hand {
-    /// Serves the seats of the crew until all of them are over, starting with `seat`, where the
-    /// hand sits. Leaves the seat of a driver open.
+    /// Serves the seats of the crew until all of them are closed, starting with `seat`, on which
+    /// the hand sits. Leaves the seat of a driver open.
     pub(super) fn serve(&self, mut seat: usize) {
         let mut spin = Spin::new(1);
         let _awake = Awake::new();
@@ -118,9 +120,9 @@ impl Hand {
         }
     }
 
-    /// Leaves a seat without work, and waits for a seat. Returns the seat where the hand sits then,
-    /// which may be the same one. Returns `None` if all seats of the crew are over. The caller
-    /// counts as awake.
+    /// Leaves a seat without work, and waits for a seat. Returns the seat on which the hand then
+    /// sits, which may be the same seat. Returns `None` if all seats of the crew are closed. The
+    /// caller must be counted as awake.
     pub(super) fn rest(&self, seat: usize, spin: &mut Spin) -> Option<usize> {
         let worker = self.crew.worker(seat);
         // SAFETY: this hand sits there; if the worker has a driver, nobody else ever does.
@@ -146,8 +148,8 @@ impl Hand {
         seat
     }
 
-    /// Leaves a seat without work (README, sleep). Returns true if there was work after all, and
-    /// this hand sits there again.
+    /// Leaves a seat without work (README, sleep). Returns true if work has come and this hand sits
+    /// there again.
     fn stays(
         &self,
         seat: usize,
@@ -191,8 +193,9 @@ impl Hand {
         is_wanted && self.crew.retake(seat, Ready::sit)
     }
 
-    /// Leaves a seat without work for a seat that its last turn woke, and that this hand owns.
-    /// Returns where the hand sits then. One of the two seats counts as idle before and after.
+    /// Moves from a seat without work to the seat that its last turn has woken and that this hand
+    /// owns. Returns the seat on which the hand then sits. Before and after the move, one of the
+    /// two seats counts as idle.
     pub(super) fn go(&self, seat: usize, next: usize) -> (usize, Came) {
         let ready = &self.crew.remote(seat).ready;
         let now = {
@@ -218,8 +221,8 @@ impl Hand {
 }
 
 impl super::Shared {
-    /// Leaves a seat on which the caller sits. If work is left, a hand takes the seat over. The
-    /// caller is no hand, or is a hand in the middle of a turn that it has taken off the seat.
+    /// Leaves a seat on which the caller sits. If the seat still has work, hands it over. The
+    /// caller is a guest, or a hand in the middle of a turn that it has taken off the seat.
     pub(super) fn leave(&self, worker: NonNull<Worker>) {
         if !self.try_leave(worker) {
             // SAFETY: the seat is the caller's still.
@@ -228,8 +231,8 @@ impl super::Shared {
         }
     }
 
-    /// Leaves a seat like [`Shared::leave`]. Returns false if work is left. Then the caller still
-    /// owns the seat, which counts as idle.
+    /// Leaves a seat like [`Shared::leave`]. Returns false if the seat still has work. The caller
+    /// then still owns the seat, which counts as idle.
     pub(super) fn try_leave(&self, worker: NonNull<Worker>) -> bool {
         let (crew, seat, deadline) = {
             // SAFETY: the seat is the caller's until it is left below. The reference ends before
@@ -268,7 +271,7 @@ pub(super) fn sleep(left: Option<Duration>) {
 }
 
 impl Worker {
-    /// Runs cells until there is no work here. The caller has just sat down.
+    /// Runs cells until the seat has no more work. The caller has just sat down.
     pub(super) fn work(&self, came: Came) -> Next {
         let _entered = Entered::new(self);
         self.sit_down(came);
@@ -306,8 +309,8 @@ impl Worker {
         }
     }
 
-    /// Announces that a hand or a guest has sat down, and delivers due timers. Returns the time, if
-    /// the clock was read. The clock does not slow down a hand that was away only briefly.
+    /// Announces that a hand or a guest has sat down, and delivers due timers. Returns the time if
+    /// the clock was read. The clock is not read after a short absence.
     pub(super) fn sit_down(&self, came: Came) -> Option<Nanos> {
         let now = self.arrive(came);
         if !self.timers.are_calm() {
@@ -316,7 +319,7 @@ impl Worker {
         now
     }
 
-    /// Announces that a hand or a guest has sat down. Returns the time, if the clock was read.
+    /// Announces that a hand or a guest has sat down. Returns the time if the clock was read.
     pub(super) fn arrive(&self, came: Came) -> Option<Nanos> {
         self.touch();
         self.remote().ready.count_sit();
@@ -333,7 +336,7 @@ impl Worker {
         }
     }
 
-    /// Prepares for a rest: the hand is about to look for work, and to leave if there is none.
+    /// Prepares for a rest. The hand is about to check for work, and to leave if there is none.
     /// Returns true if it sleeps in a driver.
     fn prepare_rest(&self) -> bool {
         self.shared.announce_idle();
@@ -343,14 +346,14 @@ impl Worker {
         self.is_driven()
     }
 
-    /// Prepares for leaving the seat.
+    /// Prepares to leave the seat.
     fn prepare_going(&self) {
         self.touch();
         self.pace.rests();
         self.lay_bare();
     }
 
-    /// Prepares for leaving the seat without a rest. Returns the deadline of the next timer.
+    /// Prepares to leave the seat without a rest. Returns the deadline of the next timer.
     fn prepare_leaving(&self) -> Option<Nanos> {
         self.prepare_going();
         if !self.lane.is_parked() {
@@ -359,7 +362,7 @@ impl Worker {
         self.next_deadline()
     }
 
-    /// Prepares for PARKED. Returns the time, and the deadline of the next timer.
+    /// Prepares to mark the seat PARKED. Returns the time, and the deadline of the next timer.
     fn prepare_park(&self) -> (Nanos, Option<Nanos>) {
         self.touch();
         let now = self.now();
@@ -367,8 +370,8 @@ impl Worker {
         (now, self.next_deadline())
     }
 
-    /// Returns a function that checks whether a hand that has left is wanted here again. The
-    /// function does not access the seat that was left.
+    /// Returns a function for a hand that has left this seat. It returns true if the hand should
+    /// come back. It does not access the seat.
     fn wanted<'a>(&self, hand: &'a Hand) -> impl Fn() -> bool + use<'a> {
         let (closes, may_end) = (self.closes.get(), self.awaited.get() == 0);
         let (seat, is_left) = (self.seat(), self.has_cells_elsewhere());
@@ -383,7 +386,7 @@ impl Worker {
         }
     }
 
-    /// Returns the number of its seat in the crew.
+    /// Returns the number of this worker's seat in the crew.
     pub(crate) fn seat(&self) -> usize {
         self.shared.place_of(self.index).1
     }
@@ -394,14 +397,14 @@ impl Worker {
         signal.calls_back() && self.crew.is_wanted_back(self.seat())
     }
 
-    /// Returns true if the sitter must run nothing more: the seat is wanted back, or the sponsor
-    /// ends.
+    /// Returns true if the sitter must run no more cells, because another hand wants the seat back
+    /// or the sponsor stops.
     #[inline]
     pub(crate) fn is_to_stop(&self, signal: Signal) -> bool {
         signal.is_stopping() || self.is_wanted_back(signal)
     }
 
-    /// Claims a cell like a worker that serves.
+    /// Claims a cell as a serving worker does.
     #[cfg(all(test, garrick_loom))]
     pub(super) fn claim_in_model(&self) {
         let _entered = Entered::new(self);
@@ -420,10 +423,10 @@ impl Worker {
         true
     }
 
-    /// Handles the move note at the head of the mailbox of a cell that is about to run. Returns
-    /// true if the cell was given to the note's sponsor. Otherwise removes the note, because the
-    /// cell is there already or cannot go, and returns false. A cell whose token is out tries again
-    /// later, and then the result is true as well.
+    /// Handles the move note that is first in the mailbox of a cell that is about to run. Returns
+    /// true if the cell was given to the sponsor of the note. Otherwise removes the note and
+    /// returns false, because the cell is already there or cannot move. If the token of the cell is
+    /// out, requeues the cell and returns true.
     #[cold]
     pub(crate) fn move_away(&self, cell: CellPtr, note: *mut Envelope) -> bool {
         // SAFETY: the note is the oldest envelope of the mailbox, hence ours; it holds a handle,
@@ -467,7 +470,7 @@ impl Worker {
         self.commit();
     }
 
-    /// Takes over a given cell without the commit.
+    /// Takes over a given cell, but does not commit.
     pub(super) fn take_in(&self, entry: Entry) {
         let cell = entry.cell();
         self.lane.claimed();
@@ -481,8 +484,8 @@ impl Worker {
         self.sort_in(cell, list);
     }
 
-    /// Gives spare blocks to the depot, once for each of the depot's watches, so that none of them
-    /// keeps memory from the system.
+    /// Moves the spare blocks to the depot, once for each watch of the depot, so that they do not
+    /// prevent memory from being given back.
     fn lay_bare(&self) {
         if let Some(watch) = pool::watch()
             && self.bared.replace(watch) != watch
@@ -491,8 +494,8 @@ impl Worker {
         }
     }
 
-    /// Releases up to `count` cells of the run queues, in the order of `next`. Cells that cannot go
-    /// at the moment are put into `kept`.
+    /// Releases up to `count` cells of the run queues, in the order of `next`. Cells that cannot be
+    /// given away now are appended to `kept`.
     pub(super) fn take_to_give(
         &self,
         count: usize,
@@ -525,8 +528,9 @@ impl Worker {
     }
 }
 
-/// Releases a scheduled cell of this worker (README, step 3). Returns false if its token is out, or
-/// if it must stay on this thread. The home of the released cell is that of the shared queue.
+/// Releases a scheduled cell of this worker (README, step 3), and sets its home to that of the
+/// shared queue. Returns false if the token of the cell is out or if the cell must stay on this
+/// thread.
 pub(super) fn hand_over(cell: CellPtr, queue_home: Home) -> bool {
     if !cell.table().moves || !cell.try_hold() {
         return false;
@@ -537,16 +541,17 @@ pub(super) fn hand_over(cell: CellPtr, queue_home: Home) -> bool {
 }
 
 impl super::Shared {
-    /// Ends the sponsor and notifies every worker, if it is draining and no work is left (README,
-    /// the end). Returns true if so.
+    /// Stops the sponsor, wakes all workers and returns true if the sponsor is draining and there
+    /// is no more work (README, the end).
     ///
-    /// The caller has announced that it is idle and parked. Work is made by workers that are awake.
-    /// So once all workers are parked and the shared queue is empty, only strangers can make more.
+    /// The caller must have announced that it is idle, and must have parked. Only workers that are
+    /// awake create work. So once all workers are parked and the shared queue is empty, only
+    /// strangers can create work.
     pub(crate) fn end_if_drained(&self) -> bool {
         self.end_if_drained_by(|home| Remote::of(home).ready.is_parked())
     }
 
-    /// Checks for the end, with `is_parked` as the test of each worker.
+    /// Does what `end_if_drained` does. Tests each worker by `is_parked`.
     fn end_if_drained_by(&self, is_parked: impl Fn(Home) -> bool) -> bool {
         if !self.signal().is_draining() {
             return false;
@@ -591,7 +596,7 @@ mod tests {
     use crate::runtime::task::{Flow, Task};
     use crate::runtime::turn::Turn;
 
-    /// Returns a sponsor of `workers` workers that have all parked. It is draining.
+    /// Creates a draining sponsor with `workers` workers, which are all parked.
     fn draining(workers: usize) -> Shared {
         let homes = (0..workers).map(|_| Remote::claim().unwrap()).collect();
         let extras = Extras {
@@ -606,7 +611,7 @@ mod tests {
         shared
     }
 
-    /// Checks for the end. Runs `meanwhile` after look number `look` at a worker.
+    /// Calls `end_if_drained_by`. Runs `meanwhile` after test number `look` of a worker.
     fn ends(shared: &Shared, look: usize, meanwhile: impl Fn()) -> bool {
         let looks = Cell::new(0);
         let ends = shared.end_if_drained_by(|_| {
@@ -644,7 +649,7 @@ mod tests {
         assert!(!ends(&shared, 2, || shared.note_queued(1)));
     }
 
-    /// Reports that it was called.
+    /// Task that reports its messages through a channel.
     struct Says(Sender<()>);
 
     impl Task for Says {
@@ -656,7 +661,7 @@ mod tests {
         }
     }
 
-    /// Waits for a word when it is dropped.
+    /// Task whose drop waits for a value from a channel.
     struct Waits(Receiver<()>);
 
     impl Task for Waits {
@@ -673,8 +678,8 @@ mod tests {
         }
     }
 
-    /// Makes a `Waits` task. At the next message it sends to the `Says` task, and drops the address
-    /// of the `Waits` task.
+    /// Task that spawns a `Waits` task. At the next message, it sends to the `Says` task and drops
+    /// the address of the `Waits` task.
     struct Drops {
         word: Option<Receiver<()>>,
         says: Address<()>,

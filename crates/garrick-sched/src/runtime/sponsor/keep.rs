@@ -1,5 +1,5 @@
-//! Seats that a worker wakes: either the hand goes there next, or the worker gathers the cell that
-//! it has sent to (README.md, seats).
+//! Seats that a worker wakes. Either the hand moves there next, or the worker gathers the cell to
+//! which it has sent (README.md, seats).
 
 use std::sync::Arc;
 
@@ -9,33 +9,33 @@ use crate::remote::{Remote, Serve as _};
 use crate::run_queue::Entry;
 use crate::runtime::worker::Worker;
 
-/// A seat that a worker owns by a push, and on which nobody sits.
+/// A seat that a worker owns because of a push, and on which no thread sits.
 #[derive(Clone, Copy)]
 pub(crate) struct KeptSeat {
     /// Number of the seat in the crew.
     pub(crate) seat: usize,
-    /// The receiving cell and the carrier of its token, if the worker takes the cell over and
-    /// leaves the seat. Otherwise the hand goes to the seat.
+    /// Receiving cell and carrier of its token, if the worker takes over the cell and then leaves
+    /// the seat. `None` if the hand moves to the seat.
     pub(crate) gathers: Option<(CellPtr, *mut Envelope)>,
 }
 
 impl Worker {
-    /// Hands over the seat that the last turn woke, if this hand has kept it.
+    /// Hands over the seat that the last turn has woken, if this hand has kept it.
     pub(crate) fn give_next_seat(&self) {
         if let Some(next) = self.next_seat.take() {
             self.crew.hand_over(next.seat);
         }
     }
 
-    /// Gives away everything that this worker has kept or gathered. The next drop may take long, or
-    /// wait for it.
+    /// Gives away the seat and the cell that this worker has kept or gathered. Called before a
+    /// drop, because the drop may take long or wait for them.
     pub(crate) fn let_others(&self) {
         self.give_next_seat();
         self.give_gathered();
     }
 
-    /// Returns the seat to keep, and its purpose, when this worker sends to `cell` of a seat where
-    /// nobody sits. `carrier` carries the token.
+    /// Returns the seat to keep, and its purpose, if this worker should keep it. Called when this
+    /// worker sends to `cell` of a seat on which no thread sits. `carrier` carries the token.
     pub(crate) fn keeps(
         &self,
         remote: &Remote,
@@ -53,16 +53,17 @@ impl Worker {
         (gathers.is_some() || self.will_rest()).then_some(KeptSeat { seat, gathers })
     }
 
-    /// Returns true if the hand has no work here after the turn that is about to end.
+    /// Returns true if the hand will have no work here after the current turn, which is about to
+    /// end.
     fn will_rest(&self) -> bool {
         // The current activation is about to end with this turn.
         let is_last = |cell: CellPtr| cell.mailbox_tail().is_null();
         !self.has_something() && self.running().is_some_and(is_last)
     }
 
-    /// Returns true if this worker takes over a cell that it sends to, when nobody sits on the seat
-    /// of the cell's home. A message to another worker costs more than the turn, and waking a hand
-    /// costs more than all the turns.
+    /// Returns true if this worker should take over a cell to which it sends, when no thread sits
+    /// on the seat of the cell's home. For short turns, a message to another worker costs more than
+    /// the turn, and waking a hand costs more than all turns.
     pub(super) fn gathers(&self, cell: CellPtr) -> bool {
         self.is_fine()
             && cell.table().moves
@@ -72,7 +73,7 @@ impl Worker {
             && !self.is_to_stop(self.shared.signal())
     }
 
-    /// Takes over the cell that the turn has sent to, if the seat of its home was kept for that.
+    /// Takes over the cell to which the turn has sent, if the seat of its home was kept for that.
     #[inline]
     pub(crate) fn gather(&self) {
         if let Some(kept) = self.next_seat.get()
@@ -85,8 +86,8 @@ impl Worker {
         }
     }
 
-    /// Takes over a cell from a kept seat. Returns false if the cell must stay there, or others
-    /// have sent to the seat too. Then this worker still owns the seat.
+    /// Takes over a cell from a kept seat. Returns false if the cell must stay there or if other
+    /// threads have also sent to the seat. This worker then still owns the seat.
     #[inline(never)]
     fn gather_from(&self, seat: usize, cell: CellPtr, carrier: *mut Envelope) -> bool {
         let worker = self.crew.worker(seat);
@@ -116,8 +117,8 @@ impl Worker {
         true
     }
 
-    /// Gives away the cell that was gathered since the last look around, because the next drop may
-    /// wait for it.
+    /// Gives away the cell that was gathered since the last check between two activations, because
+    /// the next drop may wait for it.
     #[inline]
     pub(crate) fn give_gathered(&self) {
         if let Some(cell) = self.gathered.take() {

@@ -1,7 +1,7 @@
-//! The timers of a seat that lends its cells (README.md, rescue).
+//! Timers of a seat that lends its cells (README.md, rescue).
 //!
-//! While a seat lends, a visitor also takes due timers out of the seat's wheel, under the lock of
-//! the loan. Only one visitor at a time does so. The owner waits until the taken timers are
+//! While a seat lends, visitors also take due timers out of the seat's wheel, under the lock of the
+//! loan. Only one visitor at a time does this. The owner waits until the taken timers were
 //! delivered, so that timers fire in order.
 
 use garrick_core::prim::{MutexGuard, thread, unmodelled};
@@ -12,11 +12,11 @@ use crate::runtime::timer::Timed;
 use crate::world::Nanos;
 use unmodelled::{AtomicU64, Relaxed};
 
-/// Largest number of timers that are taken at once.
+/// Maximum number of timers that are taken at a time.
 const TAKEN_MAX: usize = 64;
 
-/// Deadline of the next timer of a seat that lends; [`NEVER`] if the seat does not lend, or has no
-/// timer. A hint.
+/// Deadline of the next timer of a seat that lends, as a hint. [`NEVER`] if the seat does not lend
+/// or has no timer.
 pub(super) struct Due(AtomicU64);
 
 impl Default for Due {
@@ -35,27 +35,27 @@ impl Due {
     }
 }
 
-/// The lock of a seat's loan.
+/// Guard of the lock of a seat's loan.
 pub(crate) struct LoanLock<'a> {
     lent: MutexGuard<'a, Lent>,
     due: &'a Due,
 }
 
 impl LoanLock<'_> {
-    /// Records the deadline of the next timer, for the visitors.
+    /// Records the deadline of the next timer for the visitors.
     pub(crate) fn note_next(&self, next: Option<Nanos>) {
         self.due.set(next.filter(|_| self.lent.is_open()));
     }
 }
 
-/// Timers that were taken out of the wheel of a lending seat, in order, to be delivered.
+/// Timers that were taken out of the wheel of a lending seat and must be delivered in order.
 pub(crate) struct Taken<'a> {
     pub(crate) due: Vec<Timed>,
-    /// Dropped once the timers are delivered.
+    /// Guard that must be dropped after the timers were delivered.
     pub(crate) firing: Firing<'a>,
 }
 
-/// Marks that a thread delivers timers of a seat that lends, or lent.
+/// Guard that marks that a thread delivers timers of a seat that lends or has lent.
 pub(crate) struct Firing<'a> {
     crew: &'a Crew,
     seat: usize,
@@ -75,7 +75,7 @@ impl Drop for Firing<'_> {
 }
 
 impl Crew {
-    /// Owner only: takes the lock of its seat's loan.
+    /// Takes the lock of the seat's loan. Only the owner calls this.
     #[cold]
     pub(crate) fn hold_loan(&self, seat: usize) -> LoanLock<'_> {
         let loan = &self.seats[seat].loan;
@@ -85,7 +85,7 @@ impl Crew {
         }
     }
 
-    /// Owner only: waits until nobody delivers timers of its seat any more.
+    /// Waits until no other thread delivers timers of the seat. Only the owner calls this.
     #[cold]
     pub(crate) fn await_firing(&self, seat: usize) {
         loop {
@@ -105,7 +105,7 @@ impl Crew {
         self.next_due_of_lent() < NEVER
     }
 
-    /// Returns the earliest deadline of a timer of a lending seat; [`NEVER`] if there is none.
+    /// Returns the earliest deadline of a timer of a lending seat, or [`NEVER`] if there is none.
     pub(crate) fn next_due_of_lent(&self) -> Nanos {
         if !self.lends() {
             return NEVER;
@@ -141,8 +141,8 @@ impl Crew {
         debug_assert!(taken.is_empty(), "nothing is taken before any time");
     }
 
-    /// Takes timers that are due at `now` out of the wheel of a lending seat, under its lock, and
-    /// records the next deadline.
+    /// Takes timers that are due at `now` out of the wheel of a lending seat, under its lock.
+    /// Records the next deadline.
     fn take_due_of(
         &self,
         number: usize,

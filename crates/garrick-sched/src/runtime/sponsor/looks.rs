@@ -1,4 +1,4 @@
-//! Looks for stuck seats, by the watching hand (README.md, rescue).
+//! The looks of the watching hand for stuck seats (README.md, rescue).
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -10,25 +10,25 @@ use crate::cell::Ready;
 use crate::remote::Serve;
 use crate::world::Nanos;
 
-/// Number of looks for stuck seats before the looks end, unless something is found.
+/// Number of looks for stuck seats. After that, the looks stop, unless something was found.
 const LOOKS: usize = 10;
-/// Time between two looks: this long at first, and doubled each time.
+/// First time between two looks. It doubles each time.
 const LOOK_AFTER: Nanos = 100_000;
 const LOOK_AFTER_MAX: Nanos = 1_000_000;
-/// Number of further doublings where cells are ready, and nothing is pushed.
+/// Maximum number of further doublings while cells are ready and nothing is pushed.
 const SLOW_MAX: u32 = 4;
 
-/// Time between two looks of a crew that lends at once.
+/// Time between two looks of a crew that lends at the first look.
 const AT_ONCE: Duration = Duration::from_micros(20);
 
-/// The looks of a hand for stuck seats.
+/// State of a hand that looks for stuck seats.
 #[derive(Default)]
 pub(super) struct Looks {
-    /// Time of the next look; `None` if no look is planned.
+    /// Time of the next look, or `None` if no look is planned.
     next: Cell<Option<Nanos>>,
-    /// Number of activations of each seat at the last look, where a hand sat.
+    /// Number of activations of each seat at the last look. `None` if no thread sat there.
     picks: RefCell<Vec<Option<u32>>>,
-    /// Number of looks since the last push, at seats where cells are ready.
+    /// Number of looks since the last push, while cells were ready on a seat.
     slow: Cell<u32>,
 }
 
@@ -41,7 +41,7 @@ impl Looks {
 }
 
 impl Crew {
-    /// Allows the watching hand to look for stuck seats. The caller wakes it.
+    /// Makes the watching hand look for stuck seats. The caller must wake it.
     pub(super) fn allow_looks(&self) {
         // Relaxed: the lock of the lists orders it for the hand that is woken.
         self.looks_left.store(LOOKS, Relaxed);
@@ -54,8 +54,7 @@ impl Crew {
         }
     }
 
-    /// Returns true if cells are probably ready on a seat where a hand sits, or that seat has
-    /// timers.
+    /// Returns true if a seat on which a hand sits probably has ready cells or timers.
     fn are_some_ready(&self) -> bool {
         let are_ready = |number: usize| {
             let seat = &self.seats[number];
@@ -66,16 +65,16 @@ impl Crew {
         self.lends() && (0..self.seats.len()).any(are_ready)
     }
 
-    /// Makes the watching hand, which has just woken, look for stuck seats if cells are ready or
-    /// timers may become due. They may have come while nobody was idle.
+    /// Makes the watching hand look for stuck seats if there are ready cells or timers. Called when
+    /// the hand begins to watch, because they may have come while no hand was idle.
     pub(super) fn look_if_some_are_ready(&self) {
         if self.lends() && self.looks_left.load(Relaxed) == 0 && self.are_some_ready() {
             self.looks_left.store(LOOKS, Relaxed);
         }
     }
 
-    /// Wakes an idle hand to look for stuck seats, if none looks: a worker has a cell ready beside
-    /// the next one, or a timer.
+    /// Wakes an idle hand to look for stuck seats, if no hand looks. Called by a worker that has a
+    /// timer, or a ready cell in addition to the next one.
     #[inline]
     pub(crate) fn has_ready(&self) {
         // Relaxed: a hint.
@@ -84,8 +83,8 @@ impl Crew {
         }
     }
 
-    /// Returns the number of activations of a seat's worker, if a hand sits there and is in an
-    /// activation.
+    /// Returns the number of activations of a seat's worker. Returns `None` if no hand sits there
+    /// or if it is not in an activation.
     fn picks(&self, number: usize) -> Option<u32> {
         if !self.remote(number).ready.is_sat_on() {
             return None;
@@ -97,8 +96,8 @@ impl Crew {
 }
 
 impl Hand {
-    /// Returns how long this hand may sleep, while it keeps watch, before it looks for stuck seats.
-    /// `None` if it does not look.
+    /// Returns the time that this hand may sleep, while it watches, before it looks for stuck
+    /// seats. Returns `None` if it does not look.
     pub(super) fn time_to_look(&self) -> Option<Duration> {
         let left = self.crew.looks_left.load(Relaxed);
         if left == 0 {
@@ -121,8 +120,8 @@ impl Hand {
         Some(Duration::from_nanos(next.saturating_sub(now)))
     }
 
-    /// Returns how long this hand may sleep, while it keeps watch, before a timer of a lending seat
-    /// is due. `None` if there is none.
+    /// Returns the time that this hand may sleep, while it watches, before a timer of a lending
+    /// seat is due. Returns `None` if there is no such timer.
     pub(super) fn time_to_fire(&self, now: Nanos) -> Option<Duration> {
         let due = self.crew.next_due_of_lent();
         if due == NEVER {
@@ -138,8 +137,9 @@ impl Hand {
         Some(Duration::from_nanos(due - now))
     }
 
-    /// Looks for stuck seats, if it is time, and lends their cells. Returns a seat from which to
-    /// visit them, or to fire their timers, and takes this hand out of the line.
+    /// Looks for stuck seats if it is time, and lends their cells. If cells were lent or their
+    /// timers are due, removes this hand from the list of idle hands, and returns a seat from which
+    /// it can serve them.
     pub(super) fn look_for_stuck_seats(&self) -> Option<usize> {
         if self.crew.lends_timers()
             && self.crew.next_due_of_lent() <= self.shared.now()
@@ -175,7 +175,7 @@ impl Hand {
         if has_lent { self.take_parked() } else { None }
     }
 
-    /// Ends the looks. From here on a push that finds a sitter calls the watch.
+    /// Stops the looks. After that, a push to a seat with a sitter calls the watch.
     fn looks_no_more(&self) {
         let crew = &*self.crew;
         crew.set_unwatched(true);
@@ -200,8 +200,8 @@ impl Hand {
         }
     }
 
-    /// Takes a seat where nobody sits, and takes this hand out of the line. Returns `None` if every
-    /// seat has a sitter.
+    /// Takes a seat on which no thread sits, and removes this hand from the list of idle hands.
+    /// Returns `None` if all seats have sitters.
     fn take_parked(&self) -> Option<usize> {
         let crew = &self.crew;
         let seat = (0..crew.seats.len()).find(|&seat| crew.retake(seat, Ready::sit))?;

@@ -1,9 +1,10 @@
-//! A wait for the end of a sponsor's threads, with a time limit, which a join does not have.
+//! Waiting until the threads of a sponsor have exited, with a time limit, which a join does not
+//! support.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Counts the threads that have not ended.
+/// Counts the threads that have not exited.
 pub(super) struct Over {
     left: Mutex<usize>,
     none: Condvar,
@@ -21,12 +22,12 @@ impl Over {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a thread that is about to start. The caller is one of the counted threads.
+    /// Counts a thread that is about to start. The caller must be a counted thread.
     pub(super) fn expect(&self) {
         *self.left() += 1;
     }
 
-    /// Counts a thread as ended.
+    /// Counts a thread as exited.
     pub(super) fn count(&self) {
         let mut left = self.left();
         *left -= 1;
@@ -35,7 +36,7 @@ impl Over {
         }
     }
 
-    /// Waits until all threads have ended. Returns false if that takes longer than `limit`.
+    /// Waits until all threads have exited. Returns false if this takes longer than `limit`.
     pub(super) fn wait(&self, limit: Duration) -> bool {
         // A limit beyond the range of the clock means no limit.
         let deadline = Instant::now().checked_add(limit);

@@ -1,5 +1,5 @@
-//! Partners: cells of two seats that only answer each other, brought together on one seat
-//! (README.md, seats).
+//! Partners: cells of two seats that only answer each other. They are moved to one seat (README.md,
+//! seats).
 
 use std::cell::Cell;
 
@@ -11,22 +11,22 @@ use crate::run_queue::Entry;
 use crate::runtime::current::Entered;
 use crate::runtime::worker::Worker;
 
-/// Number of moves between two seats, and nowhere else, after which a hand takes along the cell for
-/// which it has moved.
+/// Number of consecutive moves between the same two seats after which a hand takes along the cell
+/// for which it has moved.
 const GOES: u32 = if cfg!(garrick_loom) { 2 } else { 8 };
 
-/// The two seats between which a hand moves to and fro.
+/// The two seats between which a hand moves back and forth.
 #[derive(Default)]
 pub(super) struct Path {
     seats: Cell<(usize, usize)>,
-    /// Number of moves between the two seats since the hand has done anything else, or has taken a
-    /// cell along.
+    /// Number of moves between the two seats since the hand has done other work or has taken a cell
+    /// along.
     goes: Cell<u32>,
 }
 
 impl Path {
-    /// Records a move of the hand from one seat to another. Returns true if the hand has done
-    /// little else lately than move between these two.
+    /// Records a move of the hand from one seat to another. Returns true if this was move number
+    /// [`GOES`] between the same two seats.
     fn is_worn_by(&self, from: usize, to: usize) -> bool {
         let seats = (from.min(to), from.max(to));
         let is_same = self.seats.replace(seats) == seats;
@@ -36,7 +36,7 @@ impl Path {
         is_worn
     }
 
-    /// Makes the next move between these two seats the one that wears the path.
+    /// Records so many moves that the next move between these two seats is number [`GOES`].
     #[cfg(all(test, garrick_loom))]
     pub(super) fn wear(&self, from: usize, to: usize) {
         (1..GOES).for_each(|_| {
@@ -44,16 +44,17 @@ impl Path {
         });
     }
 
-    /// Records that the hand does something else.
+    /// Records that the hand does other work.
     pub(super) fn ends(&self) {
         self.goes.set(0);
     }
 }
 
 impl Hand {
-    /// Moves from a seat without work to a seat that its last turn woke, and that this hand owns.
-    /// If the hand has moved between the two for a while, it brings over the cell for which it has
-    /// come, so that the next message stays on one seat. Returns where the hand sits then.
+    /// Moves from a seat without work to the seat that its last turn has woken and that this hand
+    /// owns. After many moves between the same two seats, the hand also moves the cell for which it
+    /// has come to the other seat. So the next message stays on one seat. Returns the seat on which
+    /// the hand then sits.
     pub(super) fn follow(&self, seat: usize, next: usize) -> (usize, Came) {
         let (sits, came) = self.go(seat, next);
         if sits == next && self.path.is_worn_by(seat, next) {
@@ -63,7 +64,7 @@ impl Hand {
         }
     }
 
-    /// Takes a seat where nobody sits, and whose worker has not closed its cells.
+    /// Takes a seat on which no thread sits and whose worker does not close its cells.
     fn retake_open(&self, seat: usize) -> bool {
         if !self.crew.retake(seat, Ready::sit) {
             return false;
@@ -77,8 +78,8 @@ impl Hand {
         !closes
     }
 
-    /// Takes the only ready cell of a seat, where the hand sits, along to the seat that the hand
-    /// has come from.
+    /// Moves the only ready cell of `seat`, on which the hand sits, to the seat `from`, from which
+    /// the hand has come.
     fn bring_back(&self, from: usize, seat: usize, came: Came) -> (usize, Came) {
         // SAFETY: this hand sits there, until `go` below.
         let worker = unsafe { self.crew.worker(seat).as_ref() };
@@ -99,7 +100,7 @@ impl Hand {
 }
 
 impl Worker {
-    /// Takes the only ready cell of this worker, if it can go.
+    /// Releases the only ready cell of this worker, if it can be given away.
     fn take_lone(&self, came: Came) -> Option<Entry> {
         let _entered = Entered::new(self);
         self.arrive(came);
@@ -121,7 +122,7 @@ impl Worker {
         given.into_iter().next()
     }
 
-    /// Makes a cell from another seat a cell of this worker.
+    /// Takes over a cell from another seat.
     fn bring(&self, entry: Entry) {
         let _entered = Entered::new(self);
         self.touch();
@@ -139,7 +140,7 @@ mod tests {
     use crate::runtime::task::{Flow, Task};
     use crate::runtime::turn::Turn;
 
-    /// The message of the two players: the number of hops left, and the address for the next hop.
+    /// Message of the two players: the number of remaining hops, and the address for the next hop.
     struct Ball {
         left: u32,
         back: Address<Ball>,

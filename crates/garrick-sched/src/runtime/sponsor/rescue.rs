@@ -1,11 +1,11 @@
-//! Rescue: a worker that is stuck in a turn lends its idle cells to the other workers of its crew
-//! (README.md, rescue).
+//! Rescue: a worker that is stuck in a long turn lends its idle cells to the other workers of its
+//! crew (README.md, rescue).
 //!
-//! A seat's ready stack names the cells for which something has come. If the current turn takes
-//! long, the watching hand takes the stack and leaves LENT on it
-//! ([`Ready::lend`](crate::cell::Ready)). The other workers *visit* those cells: they handle the
-//! messages without taking the cells from their owner. When the turn is over, the owner finds LENT
-//! and recalls what it has lent.
+//! The ready stack of a seat contains the cells for which messages have come. If the current turn
+//! takes long, the watching hand takes the stack and stores LENT
+//! ([`Ready::lend`](crate::cell::Ready)). The other workers *visit* these cells: they handle the
+//! messages, but the cells still belong to their owner. After the turn, the owner finds LENT and
+//! recalls the cells that it has lent.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::mem;
@@ -32,25 +32,24 @@ use crate::run_queue::{Entry, Stood};
 use crate::runtime::current::Entered;
 use crate::runtime::worker::Worker;
 
-/// A cell that a worker visits: the visitor has its token. Its owner runs other cells, or none,
-/// until it recalls.
+/// A cell that a worker visits. The visitor has the token of the cell. The owner does not run this
+/// cell before it has recalled it.
 pub(crate) struct Visit {
     pub(crate) cell: CellPtr,
     seat: usize,
     home: Home,
-    /// The entry with which the cell stood in a run queue, until the visitor takes the message out
-    /// of it.
+    /// Entry of the cell in a run queue. The visitor takes it in order to handle its message.
     entry: Option<Entry>,
-    /// The mail that waited in its mailbox, if the cell stood in a run queue.
+    /// Snapshot of the mailbox, if the cell was in a run queue.
     pub(crate) mail: Option<Mail>,
-    /// Envelopes that the last visit has left, oldest first.
+    /// Envelopes that the previous visit has not handled, oldest first.
     rest: Option<Rest>,
-    /// Number of references that were given back to the cell.
+    /// Number of references that RELEASE notes have given back to the cell.
     pub(crate) releases: usize,
 }
 
 impl Visit {
-    /// Creates a visit of a cell of that seat, for which something has come.
+    /// Creates a visit of a cell of `seat`, for which messages have come.
     fn of(cell: CellPtr, seat: usize, home: Home) -> Self {
         Self {
             cell,
@@ -63,33 +62,33 @@ impl Visit {
         }
     }
 
-    /// Takes the envelopes that the last visit has left.
+    /// Takes the envelopes that the previous visit has not handled.
     pub(crate) fn take_rest(&mut self) -> Option<Rest> {
         self.rest.take()
     }
 
-    /// Returns true if mail is left from the cell's mailbox.
+    /// Returns true if the snapshot of the mailbox has unread messages.
     pub(crate) fn has_mail(&self) -> bool {
         self.next_mail().is_some()
     }
 
-    /// Returns the next envelope of the mail, like [`Mail::next`].
+    /// Returns the next envelope of the snapshot, like [`Mail::next`].
     pub(crate) fn next_mail(&self) -> Option<(*mut Envelope, u32, bool)> {
         self.mail.as_ref()?.next()
     }
 
-    /// Advances to the next envelope of the mail, like [`Mail::go_on`].
+    /// Advances to the next envelope of the snapshot, like [`Mail::go_on`].
     pub(crate) fn next_envelope(&mut self) -> Option<*mut Envelope> {
         self.mail.as_mut()?.go_on()
     }
 
-    /// Takes the entry with which the cell stood in a run queue.
+    /// Takes the entry of the cell in a run queue.
     pub(crate) fn take_entry(&mut self) -> Option<Entry> {
         self.entry.take()
     }
 
-    /// Returns true if the cell has nothing to do at its home, so that messages from its inbox
-    /// overtake nothing.
+    /// Returns true if the owner has no other messages for the cell, so that messages from the
+    /// inbox do not overtake any.
     pub(crate) fn is_calm(&self) -> bool {
         match &self.mail {
             Some(mail) => mail.is_whole(&self.cell),
@@ -101,9 +100,9 @@ impl Visit {
 /// Envelopes that were not handled.
 #[derive(Clone, Copy)]
 pub(crate) struct Rest {
-    /// The envelopes, oldest first; null if there are none.
+    /// Envelopes, oldest first, or null if there are none.
     pub(crate) list: *mut Envelope,
-    /// True if they come before the mail in the mailbox, false if after it.
+    /// True if they are older than the messages in the mailbox, false if they are newer.
     pub(crate) is_older: bool,
 }
 
@@ -114,48 +113,50 @@ impl Rest {
     };
 }
 
-/// The reason why a visitor ends its visit of a cell.
+/// Reason why a visit ends.
 pub(crate) enum Outcome {
     /// All messages are handled.
     Done,
-    /// The visitor has something else to do.
+    /// The visitor has other work.
     Later,
-    /// Something came that only the owner may handle.
+    /// There is an envelope that only the owner may handle.
     ForOwner,
     /// The task has stopped.
     Stops,
-    /// A turn has panicked, with that message, and was undone.
+    /// A turn has panicked with this message and was undone.
     Failed(String),
 }
 
-/// The result of a visit that is over.
+/// Result of a visit.
 pub(crate) struct Parted {
     pub(crate) rest: Rest,
     pub(crate) outcome: Outcome,
 }
 
-/// The next step after a visit.
+/// Next step after a visit.
 pub(crate) enum After {
     /// There is nothing to do.
     Nothing,
-    /// Something has come: the visit continues.
+    /// Messages have come, so the visit continues.
     Again(Visit),
-    /// The owner has recalled the cell. It is notified by a note that carries the token.
+    /// The owner has recalled the cell. The visitor must notify the owner by a note that carries
+    /// the token.
     Tell(CellPtr),
 }
 
-/// Work that a visit has left to the owner of the cell, who has its token.
+/// Work that a visit has left for the owner of the cell.
 pub(crate) struct Left {
     pub(crate) rest: Rest,
     pub(crate) outcome: Outcome,
-    /// The mail that waited in its mailbox, if the cell was taken out of a run queue.
+    /// Snapshot of the mailbox, if the cell was taken out of a run queue.
     pub(crate) mail: Option<Mail>,
-    /// Number of references that were given back.
+    /// Number of references that RELEASE notes have given back.
     pub(crate) releases: usize,
 }
 
 impl Left {
-    /// Leaves the messages for a cell to its owner, including the rest of an earlier visit.
+    /// Leaves the messages of a cell to its owner, including those that an earlier visit has not
+    /// handled.
     fn for_owner(visit: Visit) -> Self {
         Self {
             rest: visit.rest.unwrap_or(Rest::NONE),
@@ -166,31 +167,31 @@ impl Left {
     }
 }
 
-/// The cells that an owner gets back.
+/// Cells that an owner gets back.
 #[derive(Default)]
 pub(crate) struct Recalled {
-    /// Cells whose token is the owner's again.
+    /// Cells whose token the owner has again.
     pub(crate) back: Vec<CellPtr>,
     /// Cells that were visited, and have something for their owner, with their tokens.
     pub(crate) left: Vec<(CellPtr, Left)>,
-    /// Cells that rest, each once.
+    /// Cells with the inbox value RESTING, each listed once.
     pub(crate) rested: Vec<CellPtr>,
     /// Cells to which a reference was given back.
     pub(crate) released: Vec<CellPtr>,
-    /// Cells that are still visited, and whether they stood in a run queue.
+    /// Cells that are still visited. The flag is true if the cell was in a run queue.
     pub(crate) visited: Vec<(CellPtr, bool)>,
-    /// Number of still visited cells whose tokens come back by notes. The owner waits for the other
-    /// cells.
+    /// Number of cells that are still visited and whose tokens come back by notes. The owner waits
+    /// for the others.
     pub(crate) to_be_told: usize,
-    /// Entries of the run queues that were lent, and not visited, oldest first.
+    /// Entries of the run queues that were lent and not visited, oldest first.
     pub(crate) entries: Vec<Entry>,
-    /// Cells that stood in a run queue, and were visited.
+    /// Cells that were in a run queue and were visited, with the snapshots of their mailboxes.
     pub(crate) stood: Vec<(CellPtr, Mail)>,
-    /// The end of the lent part of each run queue.
+    /// End of the lent part of each run queue.
     pub(crate) ends: Option<Ends>,
 }
 
-/// The end of the lent part of a worker's run queues.
+/// Ends of the lent parts of a worker's run queues.
 #[derive(Clone, Copy)]
 pub(crate) struct Ends {
     pub(crate) old: usize,
@@ -198,52 +199,52 @@ pub(crate) struct Ends {
     pub(crate) handoff: Option<CellPtr>,
 }
 
-/// The cells that a seat has lent.
+/// Cells that a seat has lent.
 #[derive(Default)]
 pub(super) struct Loan {
     lent: Mutex<Lent>,
-    /// True if others may visit; a hint.
+    /// True if other workers may visit. A hint.
     is_open: AtomicBool,
-    /// Number of cells that wait to be visited; a hint.
+    /// Number of cells that wait to be visited. A hint.
     waiting: AtomicUsize,
     pub(super) due: Due,
 }
 
 #[derive(Default)]
 pub(super) struct Lent {
-    /// The cell that the owner runs, while others may be visited.
+    /// Cell that the owner runs. `Some` while other cells may be visited.
     stuck: Option<*const Header>,
-    /// The run queues of the owner, from the loan to the recall.
+    /// Run queues of the owner, from the loan to the recall.
     stood: Option<Queues>,
     /// Cells that wait to be visited, oldest first.
     waiting: VecDeque<Visit>,
-    /// Cells that are visited, and whether they stood in a run queue.
+    /// Cells that are visited. The flag is true if the cell was in a run queue.
     visited: Vec<(CellPtr, bool)>,
-    /// Cells that were being visited when the owner recalled them.
+    /// Cells that were visited at the time of the recall.
     recalled: Vec<CellPtr>,
-    /// Recalled cells whose visits the owner waits for.
+    /// Recalled cells for whose visits the owner waits.
     awaited: Vec<CellPtr>,
     /// Cells that were visited, and have something for their owner, with their tokens.
     left: Vec<(CellPtr, Left)>,
-    /// Cells with something for their owner, whose visits have lasted longer than the loan. Their
-    /// tokens are on the way to the owner.
+    /// Cells with work for their owner, whose visits have lasted longer than the loan. Their tokens
+    /// are in transit to the owner.
     told: Vec<(CellPtr, Left)>,
-    /// Cells of `told` whose tokens have come back here, and cells to which the current turn has
-    /// sent.
+    /// Cells of `told` whose tokens have come back, and cells to which the current turn has sent.
     kept: Vec<CellPtr>,
-    /// Cells for which something came while they may stand in a run queue.
+    /// Cells for which messages have come and which may be in a run queue.
     held: BTreeSet<NonNull<Header>>,
-    /// Cells that were visited and rest, some of them more than once.
+    /// Cells that were visited and have the inbox value RESTING. Some are listed more than once.
     rested: Vec<CellPtr>,
     /// Cells to which a reference was given back, once for each reference.
     released: Vec<CellPtr>,
-    /// The mail of cells that were taken out of a run queue, and are not being visited.
+    /// Snapshots of the mailboxes of cells that were taken out of a run queue and are not visited
+    /// now.
     mails: BTreeMap<NonNull<Header>, Mail>,
-    /// Entries that nobody visits, oldest first.
+    /// Entries that are not visited, oldest first.
     entries: Vec<Entry>,
-    /// True while a thread delivers timers that it has taken out of the owner's wheel.
+    /// True while a thread delivers timers from the owner's wheel.
     pub(super) is_firing: bool,
-    /// The owner's thread, if it waits for a visit to end, or for its timers to be delivered.
+    /// Thread of the owner, if it waits for a visit to end or for its timers to be delivered.
     pub(super) waits: Option<Thread>,
 }
 
@@ -252,14 +253,14 @@ pub(super) struct Lent {
 // that are `Send`. The worker of `stood` stays until it has recalled.
 unsafe impl Send for Lent {}
 
-/// The entries that stood in a worker's run queues before its current turn.
+/// Entries that were in a worker's run queues before its current turn.
 struct Queues {
     worker: NonNull<Worker>,
     old: Stood,
     born: Stood,
-    /// The cell that the previous turn had woken first, until it is taken.
+    /// Handoff cell of the worker, until it is taken.
     handoff: Option<Entry>,
-    /// The handoff cell, once its entry was taken.
+    /// Handoff cell, after its entry was taken.
     taken: Option<CellPtr>,
 }
 
@@ -286,7 +287,7 @@ impl Queues {
         }
     }
 
-    /// Returns the number of entries that nobody has taken.
+    /// Returns the number of entries that were not taken.
     fn len(&self) -> usize {
         self.old.len() + self.born.len() + usize::from(self.handoff.is_some())
     }
@@ -298,7 +299,7 @@ impl Queues {
     }
 
     /// Takes the next entry: first the handoff cell, then the oldest entries. Skips the running
-    /// cell, which stands behind all others if its turn has been away.
+    /// cell, which is behind all others if its turn was away.
     fn take(&mut self, runs: *const Header) -> Option<Entry> {
         if let Some(entry) = self.handoff.take() {
             self.taken = Some(entry.cell());
@@ -328,7 +329,7 @@ impl Lent {
         self.stuck.is_some()
     }
 
-    /// Adds the cells of a list of carriers, at a home.
+    /// Adds the cells of a list of carriers.
     fn add(&mut self, mut carrier: *mut Envelope, seat: usize, home: Home) {
         while !carrier.is_null() {
             // SAFETY: a carrier lives until the inbox of its cell is taken, for which one must have
@@ -340,7 +341,7 @@ impl Lent {
         }
     }
 
-    /// Takes some of the cells that stand in the owner's run queues, with their tokens.
+    /// Takes some of the cells in the owner's run queues, with their tokens.
     fn take_stood(&mut self, seat: usize, home: Home, fence: Asymmetric) {
         let (Some(stuck), Some(mut queues)) = (self.stuck, self.stood.take()) else {
             return;
@@ -380,7 +381,7 @@ impl Lent {
         self.stood = Some(queues);
     }
 
-    /// Returns the number of cells that wait to be visited, or stand in a run queue.
+    /// Returns the number of cells that wait to be visited or are in a lent run queue.
     fn len(&self) -> usize {
         let stood = self.stood.as_ref().map_or(0, Queues::len);
         self.waiting.len() + stood
@@ -393,11 +394,11 @@ fn may_visit(cell: CellPtr) -> bool {
     table.moves && !table.blocks && !(table.starts && cell.state().is_newborn())
 }
 
-/// Number of cells that are taken out of run queues at once. Each time costs the heavy side of a
-/// fence.
+/// Maximum number of cells that are taken out of run queues at a time. Each time costs the heavy
+/// side of a fence.
 const TAKEN_MAX: usize = if cfg!(garrick_loom) { 1 } else { 32 };
 
-/// Removes a cell from a list. Returns false if it is not there.
+/// Removes a cell from a list. Returns false if it is not in the list.
 fn take_out(cells: &mut Vec<CellPtr>, cell: CellPtr) -> bool {
     let place = cells.iter().position(|&other| other == cell);
     place.map(|place| cells.swap_remove(place)).is_some()
@@ -409,7 +410,7 @@ impl Loan {
         self.lent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records how many cells wait, under the lock.
+    /// Records the number of cells that wait, under the lock.
     fn note_waiting(&self, lent: &Lent) {
         // Relaxed: hints; a fence orders them against sleep.
         self.is_open.store(lent.stuck.is_some(), Relaxed);
@@ -419,7 +420,8 @@ impl Loan {
         }
     }
 
-    /// Returns true if a cell of the seat with that stack probably waits to be visited.
+    /// Returns true if a cell of the seat with the ready stack `ready` probably waits to be
+    /// visited.
     fn has_to_visit(&self, ready: &Ready) -> bool {
         // Relaxed: a hint, as in `note_waiting`.
         self.is_open.load(Relaxed) && (self.waiting.load(Relaxed) > 0 || ready.has_lent())
@@ -436,8 +438,8 @@ impl Crew {
         self.lend_by.is_some_and(|by| by.at_once)
     }
 
-    /// Lends the idle cells of a seat whose owner seems to be stuck. Returns false if it is not
-    /// stuck. The caller wakes a hand to visit the cells.
+    /// Lends the idle cells of a seat whose owner seems to be stuck. Returns false if the owner is
+    /// not stuck. The caller must wake a hand, which then visits the cells.
     pub(super) fn lend(&self, number: usize, shared: &Shared) -> bool {
         let Some(by) = self.lend_by else {
             return false;
@@ -536,7 +538,7 @@ impl Crew {
         visit
     }
 
-    /// Ends a visit.
+    /// Finishes a visit.
     pub(crate) fn part(&self, mut visit: Visit, parted: Parted) -> After {
         let (cell, seat) = (visit.cell, visit.seat);
         let loan = &self.seats[seat].loan;
@@ -589,7 +591,7 @@ impl Crew {
         After::Tell(cell)
     }
 
-    /// Owner only: stops new visits.
+    /// Prevents new visits. Only the owner calls this.
     pub(crate) fn stop_lending(&self, seat: usize) {
         let loan = &self.seats[seat].loan;
         let mut lent = loan.lent();
@@ -597,7 +599,8 @@ impl Crew {
         loan.note_waiting(&lent);
     }
 
-    /// Owner only: takes back the lent cells. The seat's stack is not LENT any more.
+    /// Takes back the lent cells, after LENT was removed from the seat's stack. Only the owner
+    /// calls this.
     pub(crate) fn recall(&self, seat: usize) -> Recalled {
         let loan = &self.seats[seat].loan;
         let mut lent = loan.lent();
@@ -645,8 +648,8 @@ impl Crew {
         recalled
     }
 
-    /// Owner only: waits for the visits of recalled cells that stand in its run queues. Returns
-    /// what the visits have left.
+    /// Waits for the visits of recalled cells that are in the run queues. Returns the work that the
+    /// visits have left. Only the owner calls this.
     pub(crate) fn await_visits(&self, seat: usize) -> Vec<(CellPtr, Left)> {
         loop {
             {
@@ -660,8 +663,8 @@ impl Crew {
         }
     }
 
-    /// Owner only: takes what a visitor has left of a cell, if the visit has lasted longer than the
-    /// loan.
+    /// Takes the work that a visitor has left for a cell, if the visit has lasted longer than the
+    /// loan. Only the owner calls this.
     pub(crate) fn take_told(&self, seat: usize, cell: CellPtr) -> Option<Left> {
         let mut lent = self.seats[seat].loan.lent();
         let place = lent.told.iter().position(|(other, _)| *other == cell)?;
@@ -670,7 +673,8 @@ impl Crew {
 }
 
 impl Shared {
-    /// Counts a worker that begins to lend its cells, or has ended the loan.
+    /// Counts a worker that begins to lend its cells. If `lends` is false, the worker has ended its
+    /// loan.
     pub(crate) fn lends(&self, lends: bool) {
         let mut loans = self.loans.lock().unwrap_or_else(PoisonError::into_inner);
         // Relaxed: a hint to look closer; fences order it against sleep.
@@ -686,8 +690,8 @@ impl Shared {
     }
 }
 
-/// Sits on the second seat of a sponsor on a thread of a model and calls `before`. Then it lends
-/// and visits the cells of the first seat. Returns true if it has lent.
+/// Sits on the second seat of a sponsor on a thread of a model and calls `before`. Then lends and
+/// visits the cells of the first seat. Returns true if cells were lent.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn visit_in_model(shared: &Shared, before: impl FnOnce()) -> bool {
     let (crew, seat) = shared.place_of(1);

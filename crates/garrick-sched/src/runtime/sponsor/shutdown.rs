@@ -1,4 +1,4 @@
-//! The end of a sponsor: closes every cell, and drops every task and message.
+//! Shutdown of a sponsor: closes all cells, and drops all tasks and messages.
 
 use std::ptr;
 
@@ -16,9 +16,8 @@ use crate::runtime::watch::Ended;
 use crate::runtime::worker::Worker;
 
 impl Worker {
-    /// Closes all cells of this worker that exist by now. Returns true once nothing can reach the
-    /// worker any more (README, step 7). Until then it must be called again whenever something has
-    /// come.
+    /// Closes all cells of this worker that exist now. Returns true if nothing can reach the worker
+    /// any more (README, step 7). Otherwise it must be called again whenever messages have come.
     pub(super) fn wind_up(&self) -> bool {
         let _entered = Entered::new(self);
         if self.remote().ready.is_lent() || self.visited.get() > 0 {
@@ -51,7 +50,7 @@ impl Worker {
         true
     }
 
-    /// Gives the home back, once everything is wound up.
+    /// Releases the home of the worker, after all its cells were closed.
     pub(super) fn leave(self: Box<Self>) {
         let home = self.home;
         // Dropping the driver is foreign code. So is dropping the sponsor's world, reporter and
@@ -64,8 +63,8 @@ impl Worker {
         self.shared.have_all_closed() && self.awaited.get() == 0
     }
 
-    /// Drops all scheduled entries and stops every cell. Destructors may make more of both, so the
-    /// loop runs until nothing is left.
+    /// Drops all scheduled entries and stops all cells. Destructors may create more of both, so
+    /// this is repeated until there are no more.
     fn close_all(&self) {
         loop {
             self.hold(ptr::null_mut());
@@ -104,8 +103,8 @@ impl Worker {
         }
     }
 
-    /// Stops the cell of an entry that will not be run. The cell stays scheduled until then,
-    /// because messages in its mailbox keep nothing alive.
+    /// Stops the cell of an entry that will not be run. The cell stays scheduled until then, so
+    /// that it is not freed while messages are in its mailbox.
     pub(crate) fn drop_dead(&self, cell: CellPtr, message: *const Slot) {
         if !message.is_null() {
             // SAFETY: its entry left the queue, so the message is ours and of the cell's type.
