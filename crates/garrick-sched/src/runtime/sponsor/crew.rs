@@ -550,7 +550,7 @@ impl Hand {
         lists.given[self.number].is_some() || lists.over == self.crew.seats.len()
     }
 
-    /// Returns the earliest known deadline of a seat.
+    /// Returns the earliest known time at which this hand must wake.
     fn wakes_before(&self) -> Nanos {
         let memory = self.memory_left().map(|left| {
             let left = Nanos::try_from(left.as_nanos()).unwrap_or(NEVER);
@@ -564,7 +564,8 @@ impl Hand {
         self.shared.is_real().then(pool::time_left).flatten()
     }
 
-    /// Becomes the watching hand. Returns the time that this hand may sleep.
+    /// Records the time until which this hand sleeps while it watches. Returns the time that it may
+    /// sleep, or `None` if there is no limit.
     fn keep_watch(&self) -> Option<Duration> {
         let next = loop {
             let next = self.crew.earliest();

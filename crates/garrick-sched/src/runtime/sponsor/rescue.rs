@@ -172,7 +172,7 @@ impl Left {
 pub(crate) struct Recalled {
     /// Cells whose token the owner has again.
     pub(crate) back: Vec<CellPtr>,
-    /// Cells that were visited, and have something for their owner, with their tokens.
+    /// Cells that were visited and have work for their owner. Their tokens are for the owner, too.
     pub(crate) left: Vec<(CellPtr, Left)>,
     /// Cells with the inbox value RESTING, each listed once.
     pub(crate) rested: Vec<CellPtr>,
@@ -224,7 +224,7 @@ pub(super) struct Lent {
     recalled: Vec<CellPtr>,
     /// Recalled cells for whose visits the owner waits.
     awaited: Vec<CellPtr>,
-    /// Cells that were visited, and have something for their owner, with their tokens.
+    /// Cells that were visited and have work for their owner. Their tokens are for the owner, too.
     left: Vec<(CellPtr, Left)>,
     /// Cells with work for their owner, whose visits have lasted longer than the loan. Their tokens
     /// are in transit to the owner.

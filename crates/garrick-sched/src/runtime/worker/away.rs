@@ -1,10 +1,11 @@
-//! A turn that leaves its seat, and comes back.
+//! Turns that leave their seat and come back.
 //!
-//! While a turn is away another thread sits on the seat, and runs other cells there. So the staged
-//! effects of the turn are set aside first, as for undoing it, and kept as chains. When the turn
-//! has come back, it sends like a stranger, so that nothing overtakes the messages that it carries.
-//! The cell counts as scheduled meanwhile: it is neither run nor given away, freed or closed, and
-//! new messages wait in its mailbox. `sponsor/away.rs` has the rest.
+//! While a turn is away, another thread sits on the seat and runs other cells there. So the staged
+//! effects of the turn are first taken back, as in an undo, and kept as chains. After the turn has
+//! come back, it sends like a stranger, so that its later messages do not overtake the carried
+//! ones. While the turn is away, its cell is marked as scheduled. So the cell is not run, given
+//! away, freed or closed, and new messages wait in its mailbox. `sponsor/away.rs` has the other
+//! steps.
 
 use std::collections::HashSet;
 use std::ptr::{self, NonNull};
@@ -15,16 +16,17 @@ use crate::runtime::run::Limits;
 use crate::runtime::sponsor::away::Permission;
 use crate::runtime::stage::Carried;
 
-/// The state of a turn that is away.
+/// State of a turn that is away.
 pub(crate) struct Journey {
     cell: CellPtr,
-    /// True if the cell was scheduled, because its activation has come to its mailbox.
+    /// True if the cell was scheduled, because its activation was handling its mailbox.
     was_scheduled: bool,
     carried: Carried,
-    /// Newborns that start when the turn commits, each with a reference.
+    /// Newborns without messages, which start when the turn commits. There is a reference to each
+    /// of them.
     newborns: Vec<CellPtr>,
-    /// Permission of the current activation. It and the following fields restore the activation on
-    /// the worker.
+    /// Permission of the current activation. This field and the following ones restore the
+    /// activation.
     permit: Permission,
     limits: Limits,
     held: *mut Envelope,
@@ -37,12 +39,13 @@ impl Worker {
         !self.recovers.get() && !self.is_visiting()
     }
 
-    /// Returns true if cells of this worker run elsewhere: their turn is away, or they are visited.
+    /// Returns true if cells of this worker run elsewhere, because their turn is away or because
+    /// they are visited.
     pub(crate) fn has_cells_elsewhere(&self) -> bool {
         self.away.get() > 0 || self.visited.get() > 0
     }
 
-    /// Takes the current turn, which belongs to that cell, off the seat.
+    /// Takes the current turn, which belongs to `cell`, off the seat.
     pub(crate) fn carry(&self, cell: CellPtr) -> Journey {
         let turn = self.turn();
         let pool = NonNull::from(&self.pool).cast();
@@ -114,7 +117,7 @@ impl Worker {
         journey
     }
 
-    /// Continues a turn that was away. The caller has just sat down again.
+    /// Prepares a turn that was away to continue. The caller has just sat down again.
     pub(crate) fn resume(&self, journey: Journey) {
         let cell = journey.cell;
         debug_assert_eq!(cell.home(), self.home, "a cell whose turn is away stays");

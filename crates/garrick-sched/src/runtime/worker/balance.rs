@@ -1,67 +1,69 @@
-//! The rules by which a worker gives ready cells to others, takes some, and interrupts a running
-//! cell.
+//! Rules by which a worker gives ready cells to others, takes cells, and interrupts a running cell.
 //!
-//! There are four rules, each a separate type. None of them reads the clock often enough to matter:
-//! - [`SharedWait`]: cells in the shared queue are claimed after some activations, or after some
+//! There are four rules, each of which is a separate type. All of them read the clock only seldom:
+//! - [`SharedWait`]: a busy worker claims cells of the shared queue after some activations or some
 //!   time.
-//! - [`Kept`]: while another worker is idle, a worker keeps one cell beside the next one. That cell
-//!   is given away once it is clear that it does not talk to the other one.
-//! - [`Patience`]: cells whose turns take less time than a message to another worker go only to a
-//!   worker that is idle for long.
-//! - [`Pace`]: about once a millisecond a worker measures how long its cells wait for each other. A
-//!   worker with more waiting time than the average gives the surplus away. An activation handles
-//!   fewer messages if messages take long.
+//! - [`Kept`]: while another worker is idle, a worker keeps one cell in addition to the next one.
+//!   This cell is given away if the two cells do not send to each other.
+//! - [`Patience`]: cells whose turns take less time than a message to another worker are given only
+//!   to a worker that has been idle for long.
+//! - [`Pace`]: about once a millisecond, a worker measures how long its cells wait for each other.
+//!   If they wait longer than the average of all workers, the worker gives some away. An activation
+//!   handles fewer messages if messages take long.
 
 use std::cell::Cell;
 
 use crate::world::Nanos;
 
-/// Activations between two claims from the shared queue, for a worker with enough cells.
+/// Number of activations between two claims from the shared queue, for a worker that has other
+/// cells.
 const CLAIM_EVERY: u32 = if cfg!(garrick_loom) { 2 } else { 16 };
-/// Cells that have waited in the shared queue for longer are claimed at the next look at the clock.
+/// Time after which cells in the shared queue are claimed at the next read of the clock.
 const SHARED_WAIT_MAX: Nanos = 50_000;
-/// Largest number of cells claimed at once.
+/// Maximum number of cells that are claimed at a time.
 const CLAIMED_MAX: usize = 64;
 
-/// Time after which two cells part that are always ready, and do not wake each other.
+/// Time after which two cells are separated that are always ready and do not wake each other.
 const KEPT_MAX: Nanos = 50_000;
-/// Activations that are longer than this are worth a core each, even if the cells wake each other.
+/// Duration of an activation above which each cell should have its own core, even if the cells wake
+/// each other.
 const LONG: Nanos = 20_000;
 
-/// Turns that are shorter than this are fine. A message between two workers takes about as long, in
-/// total on both.
+/// Duration of a turn below which turns are called *fine*. A message between two workers takes
+/// about as long, in total on both workers.
 const FINE: Nanos = 250;
-/// Idle time after which another worker gets cells with fine turns.
+/// Idle time of another worker after which it gets cells with fine turns.
 const PATIENCE: Nanos = 10_000_000;
-/// Idle time after which another worker gets cells that wait for each other for longer than
+/// Idle time of another worker after which it gets cells that wait for each other for longer than
 /// `ROUND_MIN`.
 const PATIENCE_LONG_ROUND: Nanos = 100_000;
-/// Looks between two looks at the clock, while another worker is idle and turns are fine.
+/// Number of checks between two reads of the clock, while another worker is idle and turns are
+/// fine.
 const PATIENT_EVERY: u32 = 64;
 
-/// Time between two looks at the clock, as far as the limits below allow.
+/// Target for the time between two reads of the clock, within the limits below.
 const LOOK_AFTER: Nanos = 1_000_000;
-/// Time over which a worker measures its activations. Shorter measurements would depend too much on
-/// the operating system, which runs a thread for several milliseconds at a time.
+/// Time over which a worker measures the duration of its activations. The operating system runs a
+/// thread for several milliseconds at a time, which would influence shorter measurements too much.
 const BALANCE_AFTER: Nanos = 10_000_000;
-/// Smallest and largest number of turns between two looks at the clock.
+/// Minimum number of turns between two reads of the clock. `TURNS_MAX` is the maximum.
 const TURNS_MIN: u64 = 16;
 const TURNS_MAX: u64 = 2_048;
-/// Target for the longest activation, if each of its messages takes as long as the average turn.
+/// Target for the maximum duration of an activation, if each of its turns takes the average time.
 const ACTIVATION_MAX: Nanos = 100_000;
-/// Largest number of messages that one activation handles, before other cells run.
+/// Maximum number of messages that an activation handles before other cells run.
 const MESSAGES_MAX: u32 = 256;
-/// Cells that wait for each other for less time are not worth moving.
+/// Time that cells must wait for each other before it is useful to move some of them.
 const ROUND_MIN: Nanos = 100_000;
 
-/// The time that cells have been in the shared queue, as seen by one worker with enough cells.
+/// Waiting time of cells in the shared queue, as measured by a worker that has other cells.
 #[derive(Default)]
 pub(crate) struct SharedWait {
-    /// Looks since the last claim.
+    /// Number of checks since the last claim.
     looks: Cell<u32>,
-    /// Time of the second look. A worker without other work claims after the first look.
+    /// Time of the second check. After the first check, a worker without other work claims anyway.
     since: Cell<Nanos>,
-    /// True if this worker has put the cells there, for others to take.
+    /// True if this worker has pushed the cells to the shared queue for other workers.
     gave: Cell<bool>,
 }
 
@@ -73,24 +75,24 @@ impl SharedWait {
         self.gave.set(false);
     }
 
-    /// Records that the worker has no ready cells, and claims.
+    /// Records that the worker has no ready cells and claims a cell.
     #[inline]
     pub(crate) fn claims(&self) {
         self.looks.set(0);
     }
 
-    /// Records that the others have had time to take what this worker gave.
+    /// Records that the other workers have had time to take the cells that this worker gave away.
     pub(crate) fn others_had_time(&self) {
         self.gave.set(false);
     }
 
-    /// Records that the worker has put cells there, for others.
+    /// Records that the worker has pushed cells to the shared queue for other workers.
     pub(crate) fn gave(&self) {
         self.gave.set(true);
     }
 
-    /// Records a look at waiting cells. Returns how many of the `queued` cells this worker, one of
-    /// `workers`, should claim now.
+    /// Records a check of the shared queue, which has `queued` cells. Returns the number of cells
+    /// that this worker, which is one of `workers`, should claim now.
     pub(crate) fn look(&self, queued: usize, workers: usize, now: impl Fn() -> Nanos) -> usize {
         if self.gave.get() {
             return 0;
@@ -115,25 +117,25 @@ impl SharedWait {
     }
 }
 
-/// The time for which a cell has been kept beside the next one, while another worker is idle.
+/// Time for which a cell has been kept in addition to the next one, while another worker is idle.
 #[derive(Default)]
 pub(crate) struct Kept {
-    /// Looks since the cell is kept.
+    /// Number of checks since the cell has been kept.
     looks: Cell<u32>,
-    /// Number of the turn at the first look, and the time.
+    /// Number of the turn at the first check. `since` is the time of this check.
     turn: Cell<u64>,
     since: Cell<Nanos>,
 }
 
 impl Kept {
-    /// Records that no cell is kept, or no worker is idle.
+    /// Records that no cell is kept or that no worker is idle.
     #[inline]
     pub(crate) fn is_over(&self) {
         self.looks.set(0);
     }
 
-    /// Records a look at a kept cell, in turn number `turn`. `woke` is the last turn that woke
-    /// another cell. Returns true if the kept cell should go now.
+    /// Records a check of the kept cell in turn number `turn`. `woke` is the number of the last
+    /// turn that has woken a cell. Returns true if the kept cell should be given away now.
     pub(crate) fn look(&self, turn: u64, woke: u64, now: impl Fn() -> Nanos) -> bool {
         let looks = self.looks.get() + 1;
         self.looks.set(looks);
@@ -155,19 +157,20 @@ impl Kept {
     }
 }
 
-/// The time for which another worker has been idle without a break, while this worker has fine
-/// turns and cells to give.
+/// Time for which another worker has been idle without a break, while this worker has fine turns
+/// and cells to give away.
 #[derive(Default)]
 pub(crate) struct Patience {
-    /// Looks since the other worker is idle.
+    /// Number of checks since the other worker has been idle.
     looks: Cell<u32>,
-    /// Number of times that workers had sat down at the last look, and the time of the first look.
+    /// Number of times that hands had sat down at the last check. `since` is the time of the first
+    /// check.
     sits: Cell<usize>,
     since: Cell<Nanos>,
 }
 
 impl Patience {
-    /// Returns true if cells should be given away now. `sits` is the number of times that workers
+    /// Returns true if cells should be given away now. `sits` is the number of times that hands
     /// have sat down. `round` is the time that cells wait for each other.
     pub(crate) fn look(&self, sits: usize, round: Nanos, now: impl Fn() -> Nanos) -> bool {
         let looks = self.looks.get() + 1;
@@ -195,26 +198,30 @@ impl Patience {
     }
 }
 
-/// The pace of a worker.
+/// Pace of a worker.
 pub(crate) struct Pace {
-    /// Average duration of a turn before the last look, and of an activation.
+    /// Average duration of a turn before the last read of the clock. `lately` is that of an
+    /// activation.
     turn: Cell<Nanos>,
     lately: Cell<Nanos>,
-    /// Activations at the last look.
+    /// Number of activations at the last read of the clock.
     picks: Cell<u32>,
-    /// Turns at the last look, and the time; `None` if the worker has slept since.
+    /// Number of turns at the last read of the clock. `looked` is the time that was read, or `None`
+    /// if the worker has slept since.
     turns: Cell<u64>,
     looked: Cell<Option<Nanos>>,
-    /// Activations at the last measurement of their duration, and the time.
+    /// Number of activations at the last measurement of their duration. `counted` is the time of
+    /// this measurement.
     activations: Cell<u32>,
     counted: Cell<Nanos>,
-    /// Turns until the next look.
+    /// Number of turns until the next read of the clock.
     stride: Cell<u64>,
-    /// Largest number of messages that one activation handles: the fitting number, or one.
+    /// Maximum number of messages that an activation handles. This is `fitting`, or 1 if
+    /// `is_one_by_one` is true.
     messages_max: Cell<u32>,
     fitting: Cell<u32>,
     is_one_by_one: Cell<bool>,
-    /// Average duration of an activation, available once after each measurement.
+    /// Average duration of an activation. Set by each measurement, and taken once.
     activation: Cell<Option<Nanos>>,
 }
 
@@ -236,7 +243,7 @@ impl Pace {
         }
     }
 
-    /// Returns the largest number of messages that one activation handles, before other cells run.
+    /// Returns the maximum number of messages that an activation handles before other cells run.
     #[inline]
     pub(crate) fn messages_max(&self) -> u32 {
         self.messages_max.get()
@@ -248,23 +255,23 @@ impl Pace {
         self.turn.get() < FINE
     }
 
-    /// Makes turns count as fine. A model has no clock to measure them.
+    /// Marks turns as fine in a model, which has no clock to measure them.
     #[cfg(all(test, garrick_loom))]
     pub(crate) fn be_fine(&self) {
         self.turn.set(0);
     }
 
-    /// Returns the time of `activations` activations, at their recent duration.
+    /// Returns the expected duration of `activations` activations, according to recent activations.
     pub(crate) fn round(&self, activations: usize) -> Nanos {
         self.lately.get().saturating_mul(activations as u64)
     }
 
-    /// Returns true if `ready` ready cells wait for each other for long.
+    /// Returns true if `ready` ready cells wait for each other for longer than [`ROUND_MIN`].
     pub(crate) fn is_long_round(&self, ready: usize) -> bool {
         self.round(ready) > ROUND_MIN
     }
 
-    /// Sets whether each activation handles at most one message.
+    /// Limits each activation to one message if `is_so` is true.
     pub(crate) fn set_one_by_one(&self, is_so: bool) {
         self.is_one_by_one.set(is_so);
         self.messages_max
@@ -279,19 +286,19 @@ impl Pace {
         self.stride.set(TURNS_MIN);
     }
 
-    /// Returns true if it is time to look at the clock.
+    /// Returns true if it is time to read the clock.
     #[inline]
     pub(crate) fn wants_look(&self, turns: u64) -> bool {
         turns.wrapping_sub(self.turns.get()) >= self.stride.get()
     }
 
-    /// Takes the average duration of an activation, once after each measurement.
+    /// Takes the average duration of an activation. Returns `Some` once after each measurement.
     #[inline]
     pub(crate) fn take_activation(&self) -> Option<Nanos> {
         self.activation.take()
     }
 
-    /// Records the time, after `turns` turns and `activations` activations.
+    /// Records a read of the clock, with the numbers of turns and activations so far.
     pub(crate) fn look(&self, turns: u64, activations: u32, now: Nanos) {
         let taken = turns.wrapping_sub(self.turns.get()).max(1);
         self.turns.set(turns);
@@ -329,8 +336,9 @@ impl Pace {
     }
 }
 
-/// Returns how many of its `ready` cells a worker with that round gives away, if the average round
-/// of all workers is `average`: the part above the average, if the round exceeds it by a quarter.
+/// Returns the number of its `ready` cells that a worker should give away. `round` is the time that
+/// its cells wait for each other, and `average` is the average over all workers. If `round` exceeds
+/// the average by a quarter, the result is the part above the average.
 pub(crate) fn surplus(round: Nanos, average: Nanos, ready: usize) -> usize {
     if round < ROUND_MIN || round <= average.saturating_add(average / 4) {
         return 0;
@@ -343,7 +351,7 @@ pub(crate) fn surplus(round: Nanos, average: Nanos, ready: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Looks until a claim, with a clock that advances by `each` from look to look.
+    /// Calls `look` until it returns a claim. The clock advances by `each` between two calls.
     fn looks_until_claim(each: Nanos, queued: usize, workers: usize) -> (u32, usize) {
         let (wait, now) = (SharedWait::default(), Cell::new(0));
         for look in 1.. {
@@ -375,7 +383,7 @@ mod tests {
         assert!((0..5).any(|now| wait.look(10, 2, || now * 1_000_000) > 0));
     }
 
-    /// Returns the number of looks after which a kept cell goes.
+    /// Returns the number of calls of `look` after which a kept cell is given away.
     fn kept_for(each: Nanos, wakes: bool) -> Option<u64> {
         let kept = Kept::default();
         (1..100_000).find(|&look| {
@@ -393,8 +401,9 @@ mod tests {
         assert!((500..600).contains(&looks), "{looks}");
     }
 
-    /// Returns the number of looks, `each` apart, after which cells with fine turns go that wait
-    /// for each other for `round`. A worker sits down at every look for which `sits` returns true.
+    /// Returns the number of calls of `look` after which cells with fine turns are given away.
+    /// `each` is the time between two calls, and `round` is the time that the cells wait for each
+    /// other. A worker sits down at each call for which `sits` returns true.
     fn patient_for(each: Nanos, round: Nanos, sits: impl Fn(u64) -> bool) -> Option<u64> {
         let (patience, mut sat) = (Patience::default(), 0);
         (1..100_000).find(|&look| {

@@ -1,4 +1,5 @@
-//! A worker with a driver: it sleeps in the driver, and polls it while it is busy.
+//! Workers with a driver. Such a worker sleeps in its driver, and polls the driver while it is
+//! busy.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -11,15 +12,15 @@ use crate::quiet;
 use crate::runtime::current::Entered;
 use crate::world::Nanos;
 
-/// The shortest time between two polls of the driver while the worker is busy. A poll costs about
-/// half a microsecond, so its cost stays below one percent. In the load test of the example
-/// `sessions`, 25, 100 and 400 us made no difference beyond the noise.
+/// Minimum time between two polls of the driver while the worker is busy. A poll takes about half a
+/// microsecond, so the cost stays below one percent. In the load test of the example `sessions`,
+/// times of 25, 100 and 400 us made no measurable difference.
 const POLL_EVERY_NS: Nanos = 100_000;
 
-/// Name under which a driver's panics are reported.
+/// Name for reports of panics in a driver.
 const NAME: &str = "the worker's driver";
 
-/// A worker's driver.
+/// Driver of a worker.
 pub(super) struct Drive {
     driver: Box<dyn Driver>,
     /// Time of the last poll or sleep.
@@ -41,8 +42,9 @@ impl Worker {
         self.driver.is_some()
     }
 
-    /// Calls `life` inside of the driver, once, whatever the driver does: otherwise tasks would
-    /// never end, and their worker's number would go to another worker.
+    /// Calls `life` inside of the driver. Ensures that `life` is called exactly once, even if the
+    /// driver fails. Otherwise the tasks would never end, although another worker would get the
+    /// number of their worker.
     pub(crate) fn live(&self, life: impl FnOnce()) {
         let mut life = Some(life);
         if let Some(drive) = &self.driver {
@@ -60,7 +62,7 @@ impl Worker {
         }
     }
 
-    /// Sleeps until this thread is woken, for `timeout` at most.
+    /// Sleeps until this thread is woken, but for at most `timeout`.
     pub(crate) fn wait(&self, timeout: Option<Duration>) {
         match (&self.driver, timeout) {
             (Some(drive), _) => {
@@ -82,8 +84,8 @@ impl Worker {
         }
     }
 
-    /// Leaves the thread to foreign code, which is in no turn. A panic of it must not stop the
-    /// worker.
+    /// Runs foreign code on this thread, outside of turns. Catches a panic, so that the worker does
+    /// not stop.
     fn leave_to(&self, foreign: impl FnOnce()) {
         let _nobody = Entered::nobody();
         if let Err(panic) = quiet::call(foreign) {

@@ -1,4 +1,4 @@
-//! The ends of tasks: unreachable, stopped, or failed.
+//! The end of tasks that are unreachable, have stopped or have failed.
 
 use std::ptr::{self, NonNull};
 
@@ -19,7 +19,7 @@ impl Worker {
         self.stage.set_dirty();
     }
 
-    /// Drops the unreachable cells. Dropping one cell may make others unreachable.
+    /// Drops the unreachable cells. To drop a cell may make other cells unreachable.
     pub(super) fn sweep(&self) {
         loop {
             let Some(cell) = self.garbage.borrow_mut().pop() else {
@@ -43,7 +43,7 @@ impl Worker {
         }
     }
 
-    /// Stops a task of this worker: drops it and its waiting messages, and closes its cell.
+    /// Stops a task of this worker. Drops the task and its waiting messages, and closes its cell.
     #[cold]
     pub(crate) fn stop(&self, cell: CellPtr, ended: &Ended) {
         debug_assert_eq!(cell.home(), self.home, "a cell is closed once");
@@ -65,7 +65,8 @@ impl Worker {
         self.commit();
     }
 
-    /// Drops the task of a cell, replaces its table by the dead one, and notifies its watchers.
+    /// Drops the task of a cell, replaces its table by the table of a dropped task, and notifies
+    /// its watchers.
     pub(crate) fn retire(&self, cell: CellPtr, ended: &Ended) {
         cell.check_home(self.home);
         if !cell.retire() {
@@ -94,11 +95,12 @@ impl Worker {
         }
     }
 
-    /// Registers a watcher of a cell's end. Watchers that still need foreign code go to `late`:
-    /// watchers that have come too late, and cancelled watchers.
+    /// Registers the watchers in a note. Watchers that have come too late, and cancelled watchers
+    /// that were removed, are appended to `late`. They need foreign code, which the caller must
+    /// run.
     ///
     /// # Safety
-    /// The envelope is the caller's, of kind `Watch`, and freed by it.
+    /// The caller owns the envelope, which is of kind `Watch`, and frees it afterwards.
     pub(super) unsafe fn watch(
         &self,
         cell: CellPtr,
@@ -124,10 +126,11 @@ impl Worker {
         }
     }
 
-    /// Notifies watchers that come after the task has ended. The envelopes are left empty.
+    /// Notifies watchers that have come after the task has ended. The envelopes are empty
+    /// afterwards.
     ///
     /// # Safety
-    /// The list is the caller's.
+    /// The caller owns the list.
     pub(super) unsafe fn turn_watchers_away(&self, mut list: *mut Envelope) {
         while !list.is_null() {
             // SAFETY: by contract.
@@ -142,10 +145,11 @@ impl Worker {
         }
     }
 
-    /// Drops a task. A panic of its destructor must not keep the cell from being closed or freed.
+    /// Drops a task. Catches a panic of its destructor, so that the cell can still be closed or
+    /// freed.
     ///
     /// # Safety
-    /// The contract of `Table::drop_task`.
+    /// As for `Table::drop_task`.
     pub(super) unsafe fn drop_task(&self, cell: CellPtr, table: &Table) {
         // SAFETY: by contract.
         if let Err(panic) = quiet::call(|| unsafe { (table.drop_task)(cell) }) {
@@ -168,7 +172,7 @@ impl Worker {
         }
     }
 
-    /// Drops the rest of a closed cell's inbox.
+    /// Drops the remaining envelopes of a closed cell's inbox.
     fn drop_inbox(&self, cell: CellPtr, list: *mut Envelope) {
         let mut releases = 0;
         let mut at = list;
@@ -191,13 +195,13 @@ impl Worker {
         }
     }
 
-    /// Closes a stopped cell whose token this worker holds (README, step 7).
+    /// Closes a stopped cell whose token this worker has (README, step 7).
     fn close(&self, cell: CellPtr) {
         let list = self.shut(cell);
         self.leave_closed(cell, list);
     }
 
-    /// Closes a cell's inbox, which calls no foreign code, and returns what was left there.
+    /// Closes the inbox of a cell and returns the remaining envelopes. Calls no foreign code.
     pub(super) fn shut(&self, cell: CellPtr) -> *mut Envelope {
         cell.orphan_refs();
         let left = cell.close();
@@ -206,15 +210,15 @@ impl Worker {
         left
     }
 
-    /// Drops the rest of a closed cell's inbox, and releases this worker's reference to the cell.
+    /// Drops the remaining envelopes of a closed cell's inbox, and releases this worker's reference
+    /// to the cell.
     pub(super) fn leave_closed(&self, cell: CellPtr, list: *mut Envelope) {
         self.drop_inbox(cell, list);
         // SAFETY: the reference that `orphan_refs` made for us.
         unsafe { release_foreign(cell) };
     }
 
-    /// Handles the panic of a turn: its effects are undone, and its task stops if it cannot
-    /// recover.
+    /// Handles a panic of a turn. The turn is undone, and its task stops if it cannot recover.
     #[cold]
     pub(super) fn turn_panicked(&self, panic: &Panic) {
         let Some(cell) = self.shown.get() else {
@@ -236,8 +240,8 @@ impl Worker {
         self.fail(cell, &panic.message(), is_at_mailbox);
     }
 
-    /// Continues the task of a turn that panicked and was undone, if it can recover, and stops the
-    /// task if not.
+    /// Recovers the task of a turn that has panicked and was undone. Stops the task if it cannot
+    /// recover.
     pub(super) fn fail(&self, cell: CellPtr, message: &str, is_at_mailbox: bool) {
         if !self.recovers(cell, message, is_at_mailbox) {
             let ended = Ended::Failed(message.into());
@@ -253,7 +257,7 @@ impl Worker {
         self.commit();
     }
 
-    /// Tries to recover the task of a turn that panicked. Returns true if it continues.
+    /// Tries to recover the task of a turn that has panicked. Returns true if the task continues.
     fn recovers(&self, cell: CellPtr, message: &str, is_at_mailbox: bool) -> bool {
         let table = cell.table();
         let Some(recover) = table.recover else {
@@ -284,12 +288,12 @@ impl Worker {
         goes_on
     }
 
-    /// Reports a panic of a cell's task, or of a door.
+    /// Reports a panic of the task of a cell, or of a door.
     pub(crate) fn report(&self, cell: CellPtr, panic: &Panic) {
         self.report_as(cell.table().name_of(), panic);
     }
 
-    /// Reports a panic under that name.
+    /// Reports a panic with the name `task`.
     pub(crate) fn report_as(&self, task: &'static str, panic: &Panic) {
         self.shared.report(&Failure {
             task,

@@ -1,8 +1,8 @@
-//! A worker: the run queues, blocks and staged turn of one seat, and the order in which it runs
+//! A worker: the run queues, blocks and staged turn of a seat, and the order in which it runs
 //! cells.
 //!
-//! Only the thread that sits on the seat accesses a worker (`sponsor/README.md`, seats). State that
-//! other threads may access is in [`Remote`](crate::remote::Remote) and in the cells.
+//! Only the thread that sits on the seat accesses a worker (`sponsor/README.md`, seats). The state
+//! that other threads may access is in [`Remote`](crate::remote::Remote) and in the cells.
 
 mod away;
 pub(crate) mod balance;
@@ -46,19 +46,19 @@ use crate::world::Nanos;
 
 /// Number of picks between two fair picks.
 const FAIR_EVERY: u32 = 16;
-/// Every 16th fair pick takes a newborn, even if another cell was woken. Halfway in between, a fair
-/// pick takes the oldest other cell. Both are rare, because old cells may make newborns faster than
-/// they are run.
+/// Number of fair picks of which one takes a newborn, even if another cell was woken. Halfway in
+/// between, a fair pick takes the oldest other cell. Both are rare, because old cells may create
+/// newborns faster than these are run.
 const NEWBORN_EVERY: u32 = 16;
 const OLDEST_AT: u32 = NEWBORN_EVERY / 2;
 
-/// Number of envelopes whose messages are counted in a long mailbox. The last of them have room for
+/// Maximum number of envelopes in a mailbox whose messages are counted. The last ones have room for
 /// hundreds of messages.
 const ENVELOPES_LOOKED_AT: u32 = 64;
 
-/// The result of a step of the worker's loop.
+/// Result of a step of the worker's loop.
 enum Step {
-    /// A cell has run, or there is a cell to run.
+    /// A cell was run, or there is a cell to run.
     Ran,
     /// There is no cell to run.
     Nothing,
@@ -66,67 +66,70 @@ enum Step {
     Stopped,
 }
 
-/// A worker, used by the thread that sits on its seat.
+/// State of a worker. Only the thread that sits on its seat uses it.
 pub(crate) struct Worker {
     pub(crate) home: Home,
-    /// Index among the workers of the sponsor.
+    /// Index of the worker in its sponsor.
     pub(crate) index: usize,
-    /// Cells that have run before, oldest first.
+    /// Ready cells that have run before. They run oldest first.
     pub(crate) old: RunQueue,
-    /// Cells that have not run yet, newest first.
+    /// Ready cells that have not run yet. They run newest first.
     pub(crate) born: RunQueue,
-    /// The cell that the last turn woke first.
+    /// Cell that the last turn has woken first.
     pub(crate) handoff: Handoff,
-    /// Number of the current turn, or of the last turn. It marks the entries that a turn leaves in
-    /// the run queues. Other threads read it while the worker is in a long turn. Not modelled, like
-    /// the run queues.
+    /// Number of the current or last turn. It marks the entries that a turn pushes to the run
+    /// queues. Other threads read it while the worker is in a long turn. Not modelled, like the run
+    /// queues.
     pub(crate) turn: AtomicU64,
     pub(crate) stage: Stage,
     pub(crate) pool: Pool,
-    /// Number of the depot's watch for which this worker has last given away its spare blocks.
+    /// Number of the last watch of the depot for which this worker has moved its spare blocks to
+    /// the depot.
     pub(crate) bared: Cell<u64>,
     remote: &'static Remote,
     pub(crate) shared: Arc<Shared>,
-    /// A second owner of the shared state, for guests.
+    /// Second owner of the shared state, for guests.
     pub(crate) hold: Arc<Hold>,
-    /// The crew that serves the worker.
+    /// Crew that serves the worker.
     pub(crate) crew: Arc<Crew>,
-    /// The seat that the last turn woke, if the hand that sits here goes there next. The hand owns
-    /// that seat already.
+    /// Seat that the last turn has woken and that this worker keeps. The hand that sits here
+    /// already owns that seat.
     pub(crate) next_seat: Cell<Option<KeptSeat>>,
-    /// The cell that was gathered since the last look around.
+    /// Cell that was gathered since the last check between two activations.
     pub(crate) gathered: Cell<Option<CellPtr>>,
-    /// True while the worker closes its cells, because the sponsor ends.
+    /// True while the worker closes its cells, because the sponsor stops.
     pub(crate) closes: Cell<bool>,
-    /// The home to whose cells the current turn sends by their mailboxes: this worker's home. A
-    /// stranger's home if the turn has been away, so that its sends come after the messages that it
-    /// carries.
+    /// Home to whose cells the current turn sends through their mailboxes. Usually this is the home
+    /// of this worker. If the turn was away, it is `STRANGER`, so that later messages do not
+    /// overtake the carried ones.
     pub(crate) sends_at: Cell<Home>,
-    /// Number of turns of its cells that have left the seat, and come back.
+    /// Number of turns of this worker's cells that are away.
     pub(crate) away: Cell<usize>,
-    /// True if the running cell stands in a run queue since its turn has come back.
+    /// True if the running cell is in a run queue because messages came while its turn was away.
     in_line: Cell<bool>,
     /// Permission of the current activation to leave the seat when it blocks.
     pub(crate) permit: Cell<Permission>,
-    /// True while a task recovers whose cell may stand in a run queue: its turn stays on the seat.
+    /// True while a task recovers. Its cell may be in a run queue, so its turn must stay on the
+    /// seat.
     recovers: Cell<bool>,
-    /// The running cell.
+    /// Cell that runs now, for other threads.
     pub(crate) shown: Shown,
-    /// The cell of another worker that this worker visits.
+    /// Cell of another worker that this worker visits.
     visiting: Visiting,
-    /// Number of cells of this worker that others are known to visit.
+    /// Number of recalled cells of this worker whose visits are not over yet.
     pub(crate) visited: Cell<usize>,
-    /// The cell that was taken out of its queue, and is about to run, unless others visit it.
+    /// Cell that was taken out of its queue and is about to run, unless another worker has visited
+    /// it.
     in_hand: Cell<Option<CellPtr>>,
-    /// Limits of the current activation, once it has come to the mailbox.
+    /// Limits of the current activation, once it handles the mailbox.
     pub(crate) limits: Cell<Limits>,
-    /// Envelope of the message handled last, if that was its last message, or null. It is in no
-    /// mailbox any more, but may still be read.
+    /// Envelope of the message that was handled last, if it was the last message of the envelope.
+    /// Otherwise null. The envelope is in no mailbox any more, but may still be read.
     held: Cell<*mut Envelope>,
-    /// The message that waits for the start of its task, which is in progress. A dead letter if the
+    /// Message that waits until the start of its task has finished. It becomes a dead letter if the
     /// start fails.
     pub(crate) waiting: Cell<Option<Slot>>,
-    /// Unreachable cells, to be dropped before the next activation.
+    /// Unreachable cells, which are dropped before the next activation.
     garbage: RefCell<Vec<CellPtr>>,
     pub(crate) shared_wait: SharedWait,
     pub(crate) kept: Kept,
@@ -134,18 +137,20 @@ pub(crate) struct Worker {
     pub(crate) pace: Pace,
     pub(crate) visit_times: VisitTimes,
     pub(crate) timers: Timers,
-    /// The driver that the worker sleeps in, if it has one.
+    /// Driver in which the worker sleeps, if it has one.
     driver: Option<Drive>,
-    /// The worker's counters. Boxed, so that the fields that each turn needs stay close together.
+    /// Counters of the worker. They are boxed, so that the fields that each turn needs are close
+    /// together.
     pub(crate) lane: Box<Lane>,
-    /// Number of cells to be closed whose token is still on its way.
+    /// Number of cells that must still be closed and whose tokens are in transit.
     pub(crate) awaited: Cell<usize>,
-    /// Shows models who sits here, and that each sitter sees what the previous one has left.
+    /// Lets models check that only one thread sits here, and that each sitter sees the writes of
+    /// the previous one.
     #[cfg(garrick_loom)]
     sitter: garrick_core::prim::UnsafeCell<()>,
-    /// Number of times `turn` was raised for something else than a turn. Not beside `turn`: the
-    /// compiler would raise both by one load and one store of 16 bytes, and that load waits until
-    /// the two stores of 8 bytes before it are in the cache.
+    /// Number of times that `turn` was increased for something other than a turn. This field must
+    /// not be next to `turn`. The compiler would then increase both by one load and one store of 16
+    /// bytes. This load would wait until the two previous stores of 8 bytes are in the cache.
     pauses: Cell<u64>,
 }
 
@@ -201,7 +206,7 @@ impl Worker {
         }
     }
 
-    /// Shows models that the caller sits here.
+    /// Records in a model that the caller sits here.
     #[inline(always)]
     pub(crate) fn touch(&self) {
         #[cfg(garrick_loom)]
@@ -220,8 +225,8 @@ impl Worker {
         self.remote
     }
 
-    /// Returns true if the current activation should end early: the sponsor ends, the seat is
-    /// wanted back, or another worker is idle and could run cells that wait here.
+    /// Returns true if the current activation should stop early. This is so if the sponsor stops,
+    /// if the seat is wanted back, or if another worker is idle and could run cells that wait here.
     #[inline]
     pub(crate) fn is_wanted_elsewhere(&self) -> bool {
         let signal = self.shared.signal();
@@ -229,19 +234,20 @@ impl Worker {
             && (self.is_to_stop(signal) || !self.pace.is_fine() && self.may_give(self.backlog()))
     }
 
-    /// Returns the number of cells that wait to be run here.
+    /// Returns the number of ready cells of this worker.
     #[inline]
     pub(crate) fn backlog(&self) -> usize {
         self.old.len() + self.born.len() + usize::from(!self.handoff.is_empty())
     }
 
-    /// Takes a cell out of the run queues: the oldest newborn first, and the handoff cell last.
+    /// Takes a cell out of the run queues. Newborns come first, oldest first, and the handoff cell
+    /// comes last.
     pub(crate) fn take_oldest(&self) -> Option<Entry> {
         let queued = self.born.pop_oldest().or_else(|| self.old.pop_oldest());
         queued.copied().or_else(|| self.handoff.take_entry())
     }
 
-    /// Runs cells until there is nothing to run, or `until` returns true.
+    /// Runs cells until there are no ready cells or `until` returns true.
     pub(crate) fn run_ready(&self, until: impl Fn(Signal) -> bool) {
         let _entered = Entered::new(self);
         // A single landing pad for all turns, so that a turn itself pays nothing for it.
@@ -264,13 +270,13 @@ impl Worker {
         self.commit();
     }
 
-    /// Notes that no cell runs any more.
+    /// Records that no cell runs any more.
     pub(crate) fn stop_running(&self) {
         self.shown.name_none();
         self.lane.show_turns(self.turns());
     }
 
-    /// Runs cells until there is nothing to run, or `is_over`, or the sponsor ends.
+    /// Runs cells until there are no ready cells, `is_over` returns true, or the sponsor stops.
     pub(crate) fn run_some(&self, is_over: impl Fn() -> bool) {
         while !is_over() {
             let step = if self.lane.counts() {
@@ -286,8 +292,8 @@ impl Worker {
         }
     }
 
-    /// Runs cells until there is nothing to run, or `until` returns true. `COUNTED` is true for
-    /// sponsors that count the activity of each kind of task.
+    /// Runs cells until there are no ready cells or `until` returns true. `COUNTED` is true for
+    /// sponsors that count the work of each kind of task.
     fn run_cells<const COUNTED: bool>(&self, until: &impl Fn(Signal) -> bool) {
         loop {
             match self.step::<COUNTED>(until) {
@@ -308,8 +314,8 @@ impl Worker {
         !self.remote.ready.has_some() && self.shared.signal().is_quiet() && self.timers.are_calm()
     }
 
-    /// Takes back the lent cells. No cell runs here from then on, so nothing is lent until a cell
-    /// is named.
+    /// Takes back the lent cells. After that, no cell runs here, so nothing is lent until a cell is
+    /// named.
     fn end_loan(&self) {
         self.shown.name_none_and_fence();
         while self.remote.ready.is_lent() {
@@ -318,8 +324,8 @@ impl Worker {
         }
     }
 
-    /// Does the work between two activations. Returns true if the worker should stop. `in_hand`
-    /// cells are about to run.
+    /// Does the work between two activations. `in_hand` is the number of cells that are about to
+    /// run. Returns true if the worker should stop.
     #[inline(never)]
     fn attend(&self, in_hand: usize, until: &impl Fn(Signal) -> bool) -> bool {
         // Before anything is taken out of a queue, or done to a timer.
@@ -350,12 +356,12 @@ impl Worker {
         false
     }
 
-    /// Runs the next cell, if there is one. First comes the cell that the last turn woke first,
-    /// because the cell and its message are warm in the cache. Then come newborns, newest first,
+    /// Runs the next cell, if there is one. The cell that the last turn has woken first comes
+    /// first, because this cell and its message are in the cache. Then come newborns, newest first,
     /// which is depth first. Then come the other cells, oldest first. From time to time the order
-    /// is different, so that nothing starves.
+    /// is different, so that no cell starves.
     ///
-    /// Each case runs its cell itself, which gives each its own entry in the branch predictor.
+    /// Each case has its own call that runs the cell, and so its own entry in the branch predictor.
     #[inline(always)]
     fn step<const COUNTED: bool>(&self, until: &impl Fn(Signal) -> bool) -> Step {
         let picks = self.shown.count_pick();
@@ -384,7 +390,7 @@ impl Worker {
         Step::Nothing
     }
 
-    /// Looks at the clock from time to time, to measure the pace of this worker.
+    /// Reads the clock from time to time, to measure the pace of this worker.
     #[inline]
     pub(crate) fn keep_pace(&self) {
         if self.pace.wants_look(self.turn()) {
@@ -392,7 +398,7 @@ impl Worker {
         }
     }
 
-    /// Makes a fair pick, which no flood of other cells can prevent.
+    /// Makes a fair pick. Other cells cannot prevent it, even if they are always ready.
     #[inline(never)]
     fn pick_fairly(&self, looks: u32) -> Option<&Entry> {
         self.keep_pace();
@@ -413,8 +419,8 @@ impl Worker {
         }
     }
 
-    /// Runs a cell with the message that it was scheduled with, or null, after a check for other
-    /// work.
+    /// Checks for other work, and then runs a cell. `message` is the message with which the cell
+    /// was scheduled, or null.
     #[inline(always)]
     fn activate<const COUNTED: bool>(
         &self,
@@ -431,8 +437,8 @@ impl Worker {
         Step::Ran
     }
 
-    /// Does the other work before a cell runs that was taken out of its queue. Then runs the cell,
-    /// unless the worker should stop.
+    /// Does the other work before a cell runs that was already taken out of its queue. Then runs
+    /// the cell, unless the worker should stop.
     #[cold]
     #[inline(never)]
     fn attend_before<const COUNTED: bool>(
@@ -467,7 +473,7 @@ impl Worker {
         Step::Ran
     }
 
-    /// Runs a cell, which is named.
+    /// Runs a cell, which must be named.
     #[inline(always)]
     fn run<const COUNTED: bool>(&self, cell: CellPtr, message: *const Slot) {
         if COUNTED {
@@ -477,7 +483,7 @@ impl Worker {
         unsafe { (cell.table().run)(cell, NonNull::from(self).cast(), message) };
     }
 
-    /// Runs a cell, and counts the activation.
+    /// Runs a cell and counts the activation.
     #[inline(never)]
     fn run_counted(&self, cell: CellPtr, message: *const Slot) {
         let table = cell.table();
@@ -514,7 +520,7 @@ impl Worker {
         self.shown.get() == Some(cell)
     }
 
-    /// Forgets the running cell, which is about to be freed or closed.
+    /// Records that no cell runs, because the running cell is about to be freed or closed.
     #[inline]
     pub(crate) fn forget_running(&self) {
         self.shown.name_none();
@@ -525,7 +531,7 @@ impl Worker {
         self.shown.get()
     }
 
-    /// Begins a turn: entries that are in the run queues stay there.
+    /// Begins a turn. Entries that are now in the run queues are not part of this turn.
     #[inline]
     pub(crate) fn begin_turn(&self) {
         self.stage.purse.check_settled();
@@ -533,7 +539,8 @@ impl Worker {
         self.turn.store(self.turn() + 1, Relaxed);
     }
 
-    /// Begins work that belongs to no turn: entries that are in the run queues stay there.
+    /// Begins work that belongs to no turn. Entries that are now in the run queues are not part of
+    /// this work.
     #[inline]
     pub(crate) fn begin_pause(&self) {
         self.begin_turn();
@@ -545,13 +552,13 @@ impl Worker {
         self.turn() - self.pauses.get()
     }
 
-    /// Returns the number of the current turn, or of the last turn.
+    /// Returns the number of the current or last turn.
     #[inline]
     pub(crate) fn turn(&self) -> u64 {
         self.turn.load(Relaxed)
     }
 
-    /// Puts a cell that has just run at the end of the queue.
+    /// Pushes a cell that has just run to the end of the queue.
     pub(crate) fn requeue(&self, cell: CellPtr) {
         self.old.push_cell(self.turn(), cell);
     }
@@ -592,16 +599,16 @@ impl Worker {
         self.gather();
     }
 
-    /// Returns true if there is anything to run, or to look after.
+    /// Returns true if there are ready cells or other work.
     pub(crate) fn has_something(&self) -> bool {
         self.backlog() > 0 || self.remote.ready.has_some()
     }
 
-    /// Pushes a chain like [`push_out`]. If that wakes a seat, this hand sits there next, or
-    /// another hand does.
+    /// Pushes a chain like [`push_out`]. If the caller then owns a seat, keeps the seat or hands it
+    /// over.
     ///
     /// # Safety
-    /// The contract of [`push_out`].
+    /// As for [`push_out`].
     unsafe fn deliver(&self, cell: CellPtr, chain: Chain) -> bool {
         let mut kept = None;
         let keeps = |remote: &Remote| {
@@ -620,7 +627,7 @@ impl Worker {
         true
     }
 
-    /// Delivers a chain, with the reference that kept its receiver alive.
+    /// Delivers a chain, and drops the reference that has kept its receiver alive.
     fn deliver_staged(&self, cell: CellPtr, chain: Chain) {
         // SAFETY: the chain comes with a reference of its own.
         unsafe {
@@ -636,8 +643,8 @@ impl Worker {
         }
     }
 
-    /// Drops a chain that will not be delivered, with its reference. Returns the number of letters
-    /// in it.
+    /// Drops a chain that will not be delivered, and its reference. Returns the number of letters
+    /// in the chain.
     pub(crate) fn drop_staged(&self, cell: CellPtr, chain: Chain) -> u64 {
         let dropped = self.drop_chain(cell, chain);
         self.let_go(cell);

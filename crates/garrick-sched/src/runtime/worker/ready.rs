@@ -1,4 +1,4 @@
-//! Messages from other threads, and the fate of a cell without references.
+//! Messages from other threads, and the release of references.
 
 use super::Worker;
 use crate::cell::{CellPtr, Envelope, Kind, Settled, reverse};
@@ -40,8 +40,8 @@ impl Worker {
         self.commit();
     }
 
-    /// Takes a cell's inbox, with its token in hand. A cell that has stopped is closed; then the
-    /// rest of its inbox is returned.
+    /// Takes the inbox of a cell whose token this worker has. If the cell has stopped, closes it
+    /// and returns the remaining envelopes of the inbox.
     pub(super) fn receive(&self, cell: CellPtr) -> Option<*mut Envelope> {
         debug_assert_eq!(cell.home(), self.home, "a token goes to its cell's home");
         if cell.state().waits_for_token() {
@@ -53,15 +53,15 @@ impl Worker {
         None
     }
 
-    /// Sorts envelopes from an inbox into the mailbox, and schedules the cell if need be.
-    /// References are given back last: a cell with something in its mailbox must be scheduled
-    /// before that, or it would be freed.
+    /// Moves messages from an inbox to the mailbox, handles notes, and schedules the cell if
+    /// necessary. References are given back last. Before that, a cell with messages must be
+    /// scheduled, so that it is not freed.
     pub(crate) fn sort_in(&self, cell: CellPtr, list: *mut Envelope) {
         // SAFETY: the list was taken from the inbox, so it is ours.
         self.sort_in_order(cell, unsafe { reverse(list) });
     }
 
-    /// Sorts a list of envelopes, oldest first, into the mailbox, like `sort_in`.
+    /// Handles a list of envelopes, oldest first, like `sort_in`.
     pub(super) fn sort_in_order(&self, cell: CellPtr, mut list: *mut Envelope) {
         cell.check_home(self.home);
         let (mut wanted, mut releases, mut late) = (false, 0, Vec::new());
@@ -115,7 +115,7 @@ impl Worker {
         }
     }
 
-    /// Gives back a reference to a cell, wherever the cell is.
+    /// Drops a reference to a cell of any worker.
     pub(crate) fn let_go(&self, cell: CellPtr) {
         if cell.home() == self.home {
             self.drop_reference(cell);
@@ -125,7 +125,7 @@ impl Worker {
         }
     }
 
-    /// Counts one more reference to a cell that is alive.
+    /// Adds a reference to a cell of any worker.
     pub(crate) fn count_reference(&self, cell: CellPtr) {
         if cell.home() == self.home {
             cell.clone_local();
@@ -134,7 +134,7 @@ impl Worker {
         }
     }
 
-    /// Settles a cell of this worker whose local count is zero.
+    /// Handles a cell of this worker whose local count is zero.
     pub(crate) fn settle(&self, cell: CellPtr) {
         if cell.settle() == Settled::Referenced
             || cell.state().is_looked_after()
@@ -148,15 +148,15 @@ impl Worker {
         }
     }
 
-    /// Returns true if nothing can reach a cell of this worker whose local count is zero. If its
-    /// inbox is idle too, nothing ever will.
+    /// Returns true if there is no reference to a cell of this worker whose local count is zero. If
+    /// its inbox is also idle, the cell is unreachable.
     #[inline]
     pub(crate) fn is_unreachable(&self, cell: CellPtr) -> bool {
         cell.settle() == Settled::Unreferenced && cell.inbox_is_idle()
     }
 
-    /// Ensures that a reference to the cell is counted here as long as there are any. Frees a cell
-    /// that is not scheduled, if nothing can reach it.
+    /// Ensures that the local count of a cell is at least one if there are references. If there are
+    /// none and the cell is not scheduled, frees the cell.
     pub(super) fn free_if_unreachable(&self, cell: CellPtr) {
         if cell.local_refs() <= 0 {
             self.settle(cell);

@@ -1,9 +1,9 @@
-//! A visited cell: another worker handles its messages, while its own worker is in a long turn.
+//! Visits: a worker handles the messages of a cell whose own worker is in a long turn.
 //!
-//! The visitor holds the cell's token, and writes only the inbox, the shared count and the task
-//! itself. The owner fields stay the owner's, which may send to the cell meanwhile, clone its
-//! addresses and drop them. `sponsor/rescue.rs` defines which cells may be visited, and
-//! `sponsor/README.md` the protocol.
+//! The visitor has the token of the cell. It writes only the inbox, the shared count and the task.
+//! It does not write the owner fields, because the owner may send to the cell during the visit,
+//! clone its addresses and drop them. `sponsor/rescue.rs` defines which cells may be visited.
+//! `sponsor/README.md` explains the protocol.
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
@@ -17,15 +17,15 @@ use crate::run_queue::Entry;
 use crate::runtime::sponsor::rescue::{After, Left, Outcome, Parted, Rest, Visit};
 use crate::runtime::watch::Ended;
 
-/// Largest number of messages that a visit handles, before the visitor looks after its own cells.
+/// Maximum number of messages that a visit handles before the visitor runs its own cells again.
 const MESSAGES_MAX: u32 = if cfg!(garrick_loom) { 2 } else { 64 };
 
-/// The cell of another worker that this worker visits.
+/// State of the visit of this worker to a cell of another worker.
 #[derive(Default)]
 pub(super) struct Visiting {
-    /// Envelope of the message that is being handled, or is next; null if nothing is visited.
+    /// Envelope of the current or next message. Null if no cell is visited.
     envelope: Cell<*mut Envelope>,
-    /// True if another message is there.
+    /// True if another message waits for the cell.
     has_more: Cell<bool>,
     /// True if the task has stopped.
     stops: Cell<bool>,
@@ -38,7 +38,7 @@ impl Worker {
         !self.visiting.envelope.get().is_null()
     }
 
-    /// Panics in debug builds if the cell neither belongs to this worker nor is visited.
+    /// Panics in debug builds if the cell does not belong to this worker and is not visited.
     #[inline(always)]
     pub(crate) fn check_runs(&self, cell: CellPtr) {
         if cfg!(debug_assertions) && !self.is_visiting() {
@@ -46,8 +46,8 @@ impl Worker {
         }
     }
 
-    /// Takes the next message of the visited cell out of its envelope, and returns its place.
-    /// `None` if nothing is visited.
+    /// Removes the next message of the visited cell from its envelope and returns a pointer to it.
+    /// Returns `None` if no cell is visited.
     #[inline]
     pub(crate) fn next_of_visit<M>(&self) -> Option<*const u8> {
         let envelope = NonNull::new(self.visiting.envelope.get())?;
@@ -60,7 +60,8 @@ impl Worker {
         }
     }
 
-    /// Records that the task of the current turn stops, if its cell is visited. Returns true if so.
+    /// If the current turn belongs to a visited cell, records that its task stops, and returns
+    /// true.
     pub(crate) fn visit_stops(&self) -> bool {
         let is_visiting = self.is_visiting();
         if is_visiting {
@@ -69,13 +70,14 @@ impl Worker {
         is_visiting
     }
 
-    /// Returns whether another message waits for the visited cell; `None` if nothing is visited.
+    /// Returns true if another message waits for the visited cell. Returns `None` if no cell is
+    /// visited.
     pub(crate) fn visit_has_more(&self) -> Option<bool> {
         self.is_visiting().then(|| self.visiting.has_more.get())
     }
 
     /// Visits a cell that another worker of the crew has lent, and fires lent timers. Returns false
-    /// if there was neither.
+    /// if there were no such cells and timers.
     #[cold]
     pub(crate) fn visit_some(&self) -> bool {
         self.shown.name_none();
@@ -99,8 +101,8 @@ impl Worker {
         }
     }
 
-    /// Handles the entry of the cell in a run queue, then its mailbox, then the messages from its
-    /// inbox.
+    /// Continues a visit. Handles first the entry of the cell in a run queue, then its mailbox, and
+    /// then its inbox.
     fn go_on(&self, visit: &mut Visit, left: &mut u32) -> Parted {
         let message = visit
             .take_entry()
@@ -145,7 +147,8 @@ impl Worker {
         }
     }
 
-    /// Puts the message of an entry, if there is one, into a separate envelope.
+    /// Moves the message of an entry to a separate envelope. Returns `None` if the entry has no
+    /// message.
     fn unwrap_entry(&self, entry: &Entry) -> Option<*mut Envelope> {
         let pool = NonNull::from(&self.pool).cast();
         let (message, wrap) = (entry.message(), entry.cell().table().wrap_slot);
@@ -153,7 +156,7 @@ impl Worker {
         (!message.is_null()).then(|| unsafe { wrap(pool, message) })
     }
 
-    /// Handles the mailbox of a cell that stood in a run queue.
+    /// Handles the mailbox of a cell that was in a run queue.
     fn handle_mail(&self, visit: &mut Visit, left: &mut u32) -> Parted {
         let mut outcome = Outcome::Done;
         while let (Outcome::Done, Some((envelope, free, follows))) = (&outcome, visit.next_mail()) {
@@ -178,7 +181,7 @@ impl Worker {
         }
     }
 
-    /// Returns a visited cell, whose token this worker has, to its owner.
+    /// Returns a visited cell to its owner, by a note with the token of the cell.
     fn tell_owner(&self, cell: CellPtr) {
         let note = self.pool.take_envelope(Kind::Wake, 0, 0);
         // SAFETY: the note is ours, and stays in the inbox until the owner takes it, who must have
@@ -240,8 +243,8 @@ impl Worker {
         }
     }
 
-    /// Handles the messages of an envelope, down to the slot `free`. `follows` is true if others
-    /// follow.
+    /// Handles the messages of an envelope down to slot `free`. Pass true for `follows` if more
+    /// messages follow.
     fn handle_messages(
         &self,
         cell: CellPtr,
@@ -305,9 +308,9 @@ impl Worker {
         Outcome::Failed(message)
     }
 
-    /// Owner only: ends the lending of its cells, after LENT was taken off its stack. Returns the
-    /// cells to look after, whose token this worker has, and the cells of which visitors have left
-    /// something.
+    /// Recalls the lent cells, after LENT was removed from the ready stack. Returns the cells to
+    /// handle, whose tokens this worker has, and the cells for which visitors have left work. Only
+    /// the owner calls this.
     #[cold]
     pub(super) fn recall(&self) -> (Vec<CellPtr>, Vec<(CellPtr, Left)>) {
         let mut recalled = self.crew.recall(self.seat());
@@ -369,14 +372,14 @@ impl Worker {
         (recalled.back, recalled.left)
     }
 
-    /// Takes a cell out of this worker's hand, because others have run it meanwhile.
+    /// Removes a cell from `in_hand`, because another worker has run it.
     fn drop_from_hand(&self, cell: CellPtr) {
         if self.in_hand.get() == Some(cell) {
             self.in_hand.set(None);
         }
     }
 
-    /// Puts a lent entry back in its place.
+    /// Puts a lent entry back to its place in the run queue.
     fn put_back(&self, entry: Entry) {
         let queue = if entry.cell().state().is_newborn() {
             &self.born
@@ -386,8 +389,8 @@ impl Worker {
         queue.push_oldest(entry);
     }
 
-    /// Takes back a visited cell that stood in a run queue. Returns true if messages wait in its
-    /// mailbox: then it stays scheduled, but stands in no run queue.
+    /// Takes back a visited cell that was in a run queue. Returns true if messages wait in its
+    /// mailbox. The cell then stays scheduled, although it is in no run queue.
     fn take_back(&self, cell: CellPtr, mail: &Mail) -> bool {
         if let Some(read) = cell.mend(mail) {
             // SAFETY: all of it is read, and it is in no list any more.
@@ -400,8 +403,8 @@ impl Worker {
         waits
     }
 
-    /// Owner only: takes what a visitor has left of a cell of this worker, whose token it holds, if
-    /// the cell was recalled from a visit.
+    /// Takes the work that a visitor has left for a cell of this worker, if the cell was recalled
+    /// from a visit. The worker must have the token of the cell. Only the owner calls this.
     pub(super) fn take_told(&self, cell: CellPtr) -> Option<Left> {
         if self.visited.get() == 0 {
             return None;
@@ -411,8 +414,8 @@ impl Worker {
         Some(told)
     }
 
-    /// Owner only: looks after a cell of this worker, whose token it holds, and of which a visitor
-    /// has left `left`.
+    /// Does the work `left` that a visitor has left for a cell of this worker. The worker must have
+    /// the token of the cell. Only the owner calls this.
     pub(super) fn welcome(&self, cell: CellPtr, left: Left) {
         let mut rest = left.rest;
         let mut waits = left.mail.is_some_and(|mail| self.take_back(cell, &mail));

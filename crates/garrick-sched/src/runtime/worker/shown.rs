@@ -1,4 +1,4 @@
-//! The cell that a worker runs, shown to the hand that checks whether the worker is stuck.
+//! The cell that a worker runs, for the hand that checks if the worker is stuck.
 
 use std::ptr;
 
@@ -14,20 +14,22 @@ use garrick_core::prim::{
 
 use crate::cell::{CellPtr, Header};
 
-/// The cell that runs now, or ran last; none once anything else has been done. Its worker writes,
-/// others read.
+/// Cell that runs now or has run last, or none if the worker has done other work since. Written by
+/// the worker, read by other threads.
 ///
-/// A worker names a cell before its last look at its ready stack (`sponsor/README.md`, rescue). So
-/// a thread that has left LENT on that stack, and passed the heavy side of the fence, reads the one
-/// cell that the worker runs without having seen LENT.
+/// A worker *names* a cell, which means that it stores it here, before its last check of its ready
+/// stack (`sponsor/README.md`, rescue). Another thread stores LENT on that stack, passes the heavy
+/// side of the fence, and then reads the named cell. So only this cell can run before the worker
+/// sees LENT.
 pub(crate) struct Shown {
     running: AtomicPtr<Header>,
     /// Number of activations so far. A hint.
     picks: unmodelled::AtomicUsize,
-    /// A copy of `running` for the worker itself: a model need not switch threads at each look.
+    /// Copy of `running` for the worker itself, so that a model need not switch threads at each
+    /// read.
     #[cfg(garrick_loom)]
     own: std::cell::Cell<*mut Header>,
-    /// True if another thread looks.
+    /// True if another thread reads `running`.
     #[cfg(garrick_loom)]
     is_looked_at: bool,
 }
@@ -45,21 +47,22 @@ impl Shown {
         }
     }
 
-    /// Owner only: names the cell that is about to run.
+    /// Names the cell that is about to run. Only the owner calls this.
     #[inline(always)]
     pub(crate) fn name(&self, cell: CellPtr) {
         self.set(cell.0.as_ptr());
         self.fence();
     }
 
-    /// Owner only: notes that no cell runs. A lending thread sees this before the owner does
-    /// anything that lending must not meet.
+    /// Records that no cell runs. A lending thread sees this before the owner does work that must
+    /// not happen while cells are lent. Only the owner calls this.
     pub(crate) fn name_none_and_fence(&self) {
         self.name_none();
         self.fence();
     }
 
-    /// Owner only: passes the light side of the fence, whose heavy side lending threads pass.
+    /// Passes the light side of the fence. Lending threads pass its heavy side. Only the owner
+    /// calls this.
     #[inline(always)]
     #[cfg_attr(not(garrick_loom), expect(clippy::unused_self, reason = "for models"))]
     pub(super) fn fence(&self) {
@@ -72,7 +75,7 @@ impl Shown {
         }
     }
 
-    /// Owner only: notes that no cell runs.
+    /// Records that no cell runs. Only the owner calls this.
     #[inline(always)]
     pub(super) fn name_none(&self) {
         self.set(ptr::null_mut());
@@ -92,7 +95,7 @@ impl Shown {
         self.running.store(cell, Release);
     }
 
-    /// Owner only: returns the running cell.
+    /// Returns the running cell. Only the owner calls this.
     #[inline(always)]
     pub(super) fn get(&self) -> Option<CellPtr> {
         #[cfg(not(garrick_loom))]
@@ -102,13 +105,13 @@ impl Shown {
         ptr::NonNull::new(cell).map(CellPtr)
     }
 
-    /// Returns the running cell, for other threads. It may be gone.
+    /// Returns the running cell, for other threads. The cell may already be freed.
     pub(crate) fn look(&self) -> *const Header {
         // Acquire: pairs with the Release in `set`.
         self.running.load(Acquire)
     }
 
-    /// Owner only: counts an activation. Returns the number of activations so far.
+    /// Counts an activation. Returns the number of activations so far. Only the owner calls this.
     #[inline(always)]
     pub(super) fn count_pick(&self) -> u32 {
         // Relaxed: a hint for others. No read-modify-write, because nobody else writes.

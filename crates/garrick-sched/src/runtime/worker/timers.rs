@@ -1,4 +1,4 @@
-//! The timers of a worker, as seen by the worker.
+//! Use of a worker's timers by the worker.
 
 use garrick_core::wheel::Wheel;
 
@@ -32,7 +32,7 @@ impl Worker {
         }
     }
 
-    /// Puts a delayed message into the wheel. Returns a message that must not be sent.
+    /// Inserts a delayed message into the wheel. Returns a message that must not be sent, if any.
     pub(super) fn insert_timed(&self, later: Later) -> Option<Timed> {
         let deadline = later.deadline;
         let unsent = later.set_in(self.timers.wheel);
@@ -68,7 +68,7 @@ impl Worker {
         timed.drop_unsent();
     }
 
-    /// Takes a timer, due or not.
+    /// Takes a timer, even if it is not due.
     pub(crate) fn pop_timed(&self) -> Option<Timed> {
         self.with_wheel(|wheel| wheel.pop_due(Nanos::MAX))
     }
@@ -78,7 +78,7 @@ impl Worker {
         self.with_wheel(|wheel| wheel.next_deadline())
     }
 
-    /// Delivers due timers, on a worker that is not in its loop.
+    /// Delivers due timers, outside of the worker's loop.
     pub(crate) fn fire_due(&self) {
         let _entered = Entered::new(self);
         // Timers that others have taken come first.
@@ -86,7 +86,7 @@ impl Worker {
         self.fire_timers();
     }
 
-    /// Delivers due timers, and returns the time.
+    /// Delivers due timers and returns the time.
     #[cold]
     pub(crate) fn fire_timers(&self) -> Nanos {
         let now = self.now();
@@ -103,7 +103,7 @@ impl Worker {
         now
     }
 
-    /// Delivers a message whose time has come.
+    /// Delivers a message whose deadline has passed.
     fn fire(&self, mut timed: Timed) {
         timed.leave_owner();
         if timed.can_be_cancelled() && timed.comes_too_late() {

@@ -1,4 +1,4 @@
-//! Undoing turns, and dropping messages that will not be handled.
+//! Undo of turns, and drops of messages that will not be handled.
 
 use std::ptr::{self, NonNull};
 
@@ -14,12 +14,12 @@ use crate::runtime::timer::Later;
 use crate::runtime::watch::Watcher;
 
 impl Worker {
-    /// Undoes the effects of the turn. Everything is taken out before any of it is dropped, because
-    /// a message may send while it is dropped.
+    /// Undoes the effects of the turn. First takes all effects out, and then drops them, because a
+    /// message may send while it is dropped.
     ///
-    /// Returns true if the running cell is at its mailbox, and so stays scheduled without standing
-    /// in a run queue. That can be seen only here, in between: messages that are sent to the cell
-    /// while others are dropped put it into a run queue.
+    /// Returns true if the activation of the running cell was handling its mailbox. The cell then
+    /// stays scheduled, although it is in no run queue. Only this method can detect that, because
+    /// drops of messages may send to the cell and so push it to a run queue.
     #[cold]
     pub(crate) fn undo(&self) -> bool {
         self.sends_at.set(self.home);
@@ -75,7 +75,7 @@ impl Worker {
         is_at_mailbox
     }
 
-    /// Takes the entries out of the run queues that turn number `turn` has put there.
+    /// Removes and returns the entries that turn number `turn` has pushed to the run queues.
     pub(super) fn unschedule(&self, turn: u64) -> Vec<Entry> {
         let mut entries = Vec::from_iter(self.handoff.take_of_turn(turn));
         for queue in [&self.old, &self.born] {
@@ -90,7 +90,7 @@ impl Worker {
         entries
     }
 
-    /// Drops the message of an entry that is in no queue any more.
+    /// Drops the message of an entry that was removed from its queue.
     pub(super) fn drop_entry(&self, entry: &Entry) {
         let cell = entry.cell();
         if !entry.message().is_null() {
@@ -105,15 +105,15 @@ impl Worker {
     /// Drops the message in a slot. Returns true if it was a letter.
     ///
     /// # Safety
-    /// The slot holds a message of the cell's type, which is not used again.
+    /// The slot contains a message of the cell's type, which is not used again.
     pub(crate) unsafe fn drop_slot(&self, cell: CellPtr, slot: *const Slot) -> bool {
         debug_assert!(!slot.is_null(), "there is a message");
         // SAFETY: by contract.
         unsafe { (cell.table().drop_slot)(NonNull::from(&self.pool).cast(), slot) }
     }
 
-    /// Drops the message that waits for the start of the cell's task, if there is one. Its
-    /// destructor runs in no turn.
+    /// Drops the message that waits for the start of the cell's task, if there is one. The
+    /// destructor runs outside of turns.
     pub(crate) fn drop_waiting(&self, cell: CellPtr) {
         if let Some(slot) = self.waiting.take() {
             // SAFETY: the slot holds a message of the cell's type, which nobody else has.
@@ -122,7 +122,7 @@ impl Worker {
         }
     }
 
-    /// Drops a chain that came back from a closed cell: its messages are dead letters.
+    /// Drops a chain that a closed cell has not accepted. Its messages are dead letters.
     pub(super) fn discard(&self, cell: CellPtr, chain: Chain) {
         // A destructor may take long.
         self.let_others();
@@ -135,7 +135,7 @@ impl Worker {
         self.count_dead_letters(dropped);
     }
 
-    /// Drops a chain that was not pushed. Returns the number of letters in it.
+    /// Drops a chain that was not pushed. Returns the number of letters in the chain.
     pub(super) fn drop_chain(&self, cell: CellPtr, chain: Chain) -> u64 {
         // SAFETY: the chain is ours; its oldest may have a stale link from a push that failed.
         unsafe {
@@ -144,10 +144,10 @@ impl Worker {
         }
     }
 
-    /// Drops a list of envelopes. Returns the number of letters in it.
+    /// Drops a list of envelopes. Returns the number of letters in the list.
     ///
     /// # Safety
-    /// The list is the caller's, and its messages are of the cell's type.
+    /// The caller owns the list. The messages are of the cell's type.
     pub(super) unsafe fn drop_list(&self, cell: CellPtr, mut list: *mut Envelope) -> u64 {
         let mut dropped = 0;
         while !list.is_null() {
@@ -171,7 +171,7 @@ impl Worker {
         dropped
     }
 
-    /// Takes the oldest envelope, which has been read, out of the mailbox and frees it.
+    /// Removes the oldest envelope, which was read, from the mailbox and frees it.
     #[inline]
     pub(crate) fn drop_oldest(&self, cell: CellPtr) {
         let oldest = cell.take_oldest();
@@ -179,8 +179,8 @@ impl Worker {
         unsafe { self.pool.give_envelope(oldest) };
     }
 
-    /// Keeps an envelope while its last message is handled, and frees the previous one; null for
-    /// none.
+    /// Keeps an envelope while its last message is handled, and frees the envelope that was kept
+    /// before. Pass null to keep none.
     pub(crate) fn hold(&self, envelope: *mut Envelope) {
         let before = self.held.replace(envelope);
         if !before.is_null() {
