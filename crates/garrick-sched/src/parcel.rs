@@ -126,7 +126,7 @@ pub(crate) fn note<N>(pool: &Pool, kind: Kind, content: N) -> *mut Envelope {
 /// Returns a pointer to the message in `slot`, or to the end of the slots.
 ///
 /// # Safety
-/// As for [`put`]. In addition, `slot` is at most the capacity.
+/// The requirements of [`put`] apply. In addition, `slot` is at most the capacity.
 #[inline]
 pub(crate) unsafe fn place<M>(envelope: *mut Envelope, slot: u32) -> *mut u8 {
     // SAFETY: by contract, so the place is inside the block, or its end.
@@ -197,7 +197,8 @@ pub(crate) unsafe fn read_at<M>(place: *const u8) -> M {
 /// Moves the message out of `slot`.
 ///
 /// # Safety
-/// As for [`put`]. In addition, the slot contains a message, which is not read again.
+/// The requirements of [`put`] apply. In addition, the slot contains a message, which is not read
+/// again.
 #[inline]
 unsafe fn read<M>(envelope: *mut Envelope, slot: u32) -> M {
     // SAFETY: by contract.
@@ -207,7 +208,7 @@ unsafe fn read<M>(envelope: *mut Envelope, slot: u32) -> M {
 /// Removes and returns the oldest message, if there is one.
 ///
 /// # Safety
-/// As for [`put`].
+/// The requirements of [`put`] apply.
 #[inline]
 pub(crate) unsafe fn get<M>(envelope: *mut Envelope) -> Option<M> {
     // SAFETY: by contract; a slot between free and read holds a message, and read moves below it.
@@ -224,7 +225,7 @@ pub(crate) unsafe fn get<M>(envelope: *mut Envelope) -> Option<M> {
 /// Returns a pointer to the only message of an envelope, and marks the message as read.
 ///
 /// # Safety
-/// As for [`put`]. In addition, the envelope has an unread message.
+/// The requirements of [`put`] apply. In addition, the envelope has an unread message.
 #[inline]
 pub(crate) unsafe fn open<M>(envelope: *mut Envelope) -> *const u8 {
     // SAFETY: by contract.
@@ -239,8 +240,8 @@ pub(crate) unsafe fn open<M>(envelope: *mut Envelope) -> *const u8 {
 /// Returns a reference to the oldest message.
 ///
 /// # Safety
-/// As for [`put`]. In addition, the envelope has an unread message, which is not boxed. The message
-/// is not moved or removed during `'a`.
+/// The requirements of [`put`] apply. In addition, the envelope has an unread message, which is not
+/// boxed. The message is not moved or removed during `'a`.
 pub(crate) unsafe fn peek<'a, M>(envelope: *mut Envelope) -> &'a M {
     const { assert!(!is_boxed::<M>(), "a box is not looked into") };
     // SAFETY: by contract.
@@ -252,7 +253,7 @@ pub(crate) unsafe fn peek<'a, M>(envelope: *mut Envelope) -> &'a M {
 /// Removes and returns the newest message, if there is one.
 ///
 /// # Safety
-/// As for [`put`].
+/// The requirements of [`put`] apply.
 pub(crate) unsafe fn take_back<M>(envelope: *mut Envelope) -> Option<M> {
     // SAFETY: by contract; a slot between free and read holds a message, and free moves above it.
     unsafe {
@@ -268,7 +269,8 @@ pub(crate) unsafe fn take_back<M>(envelope: *mut Envelope) -> Option<M> {
 /// Moves the `count` newest messages to a separate envelope.
 ///
 /// # Safety
-/// As for [`put`]. In addition, the envelope has at least `count` unread messages.
+/// The requirements of [`put`] apply. In addition, the envelope has at least `count` unread
+/// messages.
 pub(crate) unsafe fn split_newest<M>(
     pool: &Pool,
     envelope: *mut Envelope,
@@ -296,7 +298,7 @@ pub(crate) unsafe fn split_newest<M>(
 /// Drops the unread messages. Returns the number of letters among them.
 ///
 /// # Safety
-/// As for [`put`].
+/// The requirements of [`put`] apply.
 pub(crate) unsafe fn drop_unread<M>(envelope: *mut Envelope, is_letter: fn(&M) -> bool) -> u64 {
     let mut dropped = 0;
     // SAFETY: by contract.

@@ -300,7 +300,7 @@ impl Remote {
     /// `keeps` is true, it will sit down on it.
     ///
     /// # Safety
-    /// As for [`Ready::push`].
+    /// The requirements of [`Ready::push`] apply.
     #[inline]
     pub(crate) unsafe fn notify(&'static self, carrier: *mut Envelope, keeps: bool) -> Wake {
         // SAFETY: by contract.

@@ -10,7 +10,7 @@
 //!     |                                  ^     |
 //!     | try_hold: gets the token         |     | close
 //!     +--------------------> NOTIFIED ---+     v
-//!                             push       +-> CLOSED   (for good)
+//!                             push       +-> CLOSED   (permanent)
 //! ```
 //!
 //! A cell with a bounded mailbox has BOUNDED instead of IDLE, so that a send by the owner cannot

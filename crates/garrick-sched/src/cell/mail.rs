@@ -120,7 +120,7 @@ impl Header {
     /// owner calls this.
     ///
     /// # Safety
-    /// As for [`Header::append`].
+    /// The requirements of [`Header::append`] apply.
     pub(crate) unsafe fn prepend(&self, list: *mut Envelope) {
         let tail = self.mailbox_tail();
         // SAFETY: the list is ours by contract, and ends with null; the mailbox is circular.

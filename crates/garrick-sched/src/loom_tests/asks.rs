@@ -1,4 +1,4 @@
-//! Questions from a thread to a task of another thread, by the production path.
+//! Models of questions from a thread to a task of another thread, through the production code.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -9,7 +9,8 @@ use crate::runtime::sponsor::{Handle, Sponsor, serve_in_model};
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
-/// Answers, or stops and drops the question. Records that it has handled it.
+/// Task that answers a question, or stops and drops the question. Records that it has handled the
+/// question.
 struct Answers(bool, Rc<Cell<bool>>);
 
 impl Task for Answers {
@@ -61,7 +62,7 @@ fn loom_an_asker_that_gives_up_leaves_nothing_behind() {
     });
 }
 
-/// Answers 7.
+/// Task that answers 7.
 struct Seven;
 
 impl Task for Seven {

@@ -1,4 +1,4 @@
-//! Turns that block: another hand serves the seat meanwhile, and the turn comes back.
+//! Models of turns that block. Another hand serves the seat, and later the turn comes back.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use crate::runtime::sponsor::{Handle, LeftInModel, Shared, Sponsor, serve_in_mod
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
-/// The messages of a task that blocks.
+/// Message to a task that blocks.
 enum Wish {
-    /// Sends 1, blocks, and sends 2. The stranger's part runs while it blocks.
+    /// Makes the task send 1, block, and send 2. The function runs while the task blocks.
     Block(fn(&Blocks, &Address<Wish>)),
     /// Records a number.
     Note(u32),
@@ -46,7 +46,7 @@ impl Task for Blocks {
     }
 }
 
-/// Returns a sponsor of one worker, with a task that blocks there, and a task that it sends to.
+/// Creates a sponsor with one worker, a task that blocks, and a task to which it sends.
 fn blocks(end: Flow, then: fn(&Blocks, &Address<Wish>)) -> (Arc<Shared>, SharedLog, Alive) {
     let shared = Sponsor::builder().share_in_model(true);
     let handle = Handle::new(shared.clone());
@@ -65,7 +65,7 @@ fn blocks(end: Flow, then: fn(&Blocks, &Address<Wish>)) -> (Arc<Shared>, SharedL
     (shared, log, alive)
 }
 
-/// Serves with this thread and a spare one until the sponsor ends.
+/// Serves with this thread and a spare hand until the sponsor stops.
 fn serve(shared: &Arc<Shared>) {
     let second = shared.clone();
     let spare = spawn(move || away::serve_in_model(second));
@@ -73,8 +73,8 @@ fn serve(shared: &Arc<Shared>) {
     spare.join().unwrap();
 }
 
-/// Runs a hand that leaves its seat, calls `meanwhile`, and comes back, while a spare hand may sit
-/// there.
+/// Runs a hand that leaves its seat, calls `meanwhile`, and comes back. In between, a spare hand
+/// may sit there.
 fn come_and_go(preemptions: usize, meanwhile: fn(&Arc<Shared>)) {
     check_with(preemptions, move || {
         let shared = Sponsor::builder().share_in_model(true);

@@ -1,4 +1,5 @@
-//! Bounded mailboxes: places taken by turns and by threads, and senders that wait for a place.
+//! Models of bounded mailboxes: places that turns and threads take, and senders that wait for a
+//! place.
 
 use std::future::Future;
 use std::pin::pin;
@@ -14,9 +15,9 @@ use crate::runtime::room::{Room, WhenFull};
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
-/// Runs `waiters` waiters for places of a room with one place, which is taken. The keeper uses it
-/// up, and looks when it is nudged, as long as a nudge may come. Each waiter's message is handled
-/// once it is there.
+/// Runs `waiters` threads that wait for a place of a room. The room has one place, which is taken
+/// at first. The keeper uses the place up, and handles nudges. After each waiter has got the place,
+/// the keeper uses it up again.
 fn wait_for_places(waiters: usize) {
     let room = Room::with(1, WhenFull::Wait);
     assert_eq!(room.take_some(|_| 1), 1);
@@ -57,7 +58,7 @@ fn loom_two_who_wait_share_one_nudge() {
     check_with(2, || wait_for_places(2));
 }
 
-/// Polls once for a place, and gives up. Returns true if there was none.
+/// Polls once for a place and gives up. Returns true if there was no place.
 fn gives_up(room: &Arc<Room>, nudge: impl Fn()) -> bool {
     let mut taking = pin!(room.take_with(nudge));
     let polled = taking
@@ -66,8 +67,9 @@ fn gives_up(room: &Arc<Room>, nudge: impl Fn()) -> bool {
     polled.is_pending()
 }
 
-/// Waits by `wait` for the one place of a room, with a function that nudges, while the keeper uses
-/// the place up and answers the nudges. `before` runs first, while the place is taken.
+/// Runs `wait` on a thread. It waits for the only place of a room, and gets a function that nudges
+/// the keeper. At the same time, the keeper uses the place up and handles the nudges. `before` runs
+/// first, while the place is taken.
 fn wait_beside_keeper(
     before: impl FnOnce(&Arc<Room>),
     wait: impl FnOnce(&Arc<Room>, &dyn Fn()) + 'static,
@@ -146,7 +148,7 @@ fn loom_what_was_done_with_a_place_is_seen_by_who_has_it_next() {
     });
 }
 
-/// Returns a bounded task that stops after some messages.
+/// Creates a bounded task that stops after some messages.
 fn bounded(
     here: &crate::runtime::sponsor::Here,
     capacity: usize,
@@ -216,7 +218,7 @@ fn loom_one_who_gives_up_waiting_leaves_the_nudge_to_others() {
     });
 }
 
-/// Sends two messages to another task in one turn, and records how many were accepted.
+/// Task that sends two messages to another task in one turn, and records how many were accepted.
 struct Sender {
     to: Option<Address<u32>>,
     sent: Arc<Mutex<Vec<u32>>>,

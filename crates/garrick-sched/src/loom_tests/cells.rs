@@ -1,4 +1,4 @@
-//! A cell of one worker, and other threads that send to it, hold references to it and watch it.
+//! Models of a cell of one worker, to which other threads send, have references and add watches.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 use crate::runtime::watch::Ended;
 
-/// Runs a function with an address of another task, once.
+/// Task that calls a function once, with an address of another task.
 struct Holder {
     held: Option<Address<u32>>,
     does: fn(Address<u32>),
@@ -112,7 +112,7 @@ fn loom_the_last_reference_is_dropped_by_another_task_while_a_message_is_on_its_
     });
 }
 
-/// Keeps its own address until its first message.
+/// Task that keeps its own address until its first message.
 struct Selfish {
     me: Rc<RefCell<Option<Address<u32>>>>,
     log: Log,
@@ -228,7 +228,7 @@ fn loom_a_newborn_is_refused_or_ends_with_the_sponsor() {
     });
 }
 
-/// Stops at its first message, in a turn in which it may have sent to itself.
+/// Task that stops at its first message, in a turn in which it may have sent to itself.
 struct Brief {
     sends: bool,
 }
@@ -271,7 +271,7 @@ fn loom_who_watches_a_task_that_stops_hears_of_it_once() {
 
 #[test]
 fn loom_what_is_undone_leaves_no_reference_and_no_message() {
-    /// Sends to a task of another thread, and undoes the turn.
+    /// Task that sends to a task of another thread and then undoes the turn.
     struct Fickle(Address<u32>);
     impl Task for Fickle {
         type Message = ();

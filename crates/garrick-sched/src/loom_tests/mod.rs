@@ -1,19 +1,19 @@
-//! Models of the runtime: the production code, run by loom in every interleaving of its threads up
-//! to a bound.
+//! Models of the runtime. Loom runs the production code in all interleavings of its threads, up to
+//! a bound.
 //!
-//! Nothing of the runtime is copied here. A model makes sponsors, tasks and addresses like a user,
-//! on threads of loom. The whole crate uses atomics, locks, cells and thread-local values through
-//! `prim`, which is loom's here. The differences from production under `cfg(garrick_loom)`, with
-//! their reasons:
+//! The models contain no copies of runtime code. A model creates sponsors, tasks and addresses as a
+//! user does, on threads of loom. The whole crate uses atomics, locks, cells and thread-local
+//! values through `prim`, which is based on loom here. These are the differences from production
+//! under `cfg(garrick_loom)`, with their reasons:
 //!
-//! - blocks come from the allocator and keep their memory until a run is over, so that loom sees
-//!   each use after free; every use of a cell through its pointer is checked
-//!   (`Header::check_alive`);
-//! - panics are not caught, because in a model a panic is a finding;
-//! - there is no clock, and nothing spins;
-//! - counts and hints that order nothing are not modelled (`prim::unmodelled`, `Lane::change`);
-//! - a worker gives away all but one of its cells, and claims every second time, so that two cells
-//!   are enough to test it.
+//! - Blocks come from the allocator, and their memory is kept until the run is over. So loom
+//!   detects each use after free. Every use of a cell through its pointer is checked
+//!   (`Header::check_alive`).
+//! - Panics are not caught, because a panic in a model is an error.
+//! - There is no clock, and no thread spins.
+//! - Counts and hints that order nothing are not modelled (`prim::unmodelled`, `Lane::change`).
+//! - A worker gives away all its cells except one, and claims cells every second time. So two cells
+//!   are enough to test this.
 
 mod asks;
 mod away;
@@ -40,16 +40,18 @@ use crate::runtime::timer;
 use crate::runtime::turn::Turn;
 
 thread_local! {
-    /// True if the threads that a model spawns run before its own thread, where loom begins.
+    /// True if spawned threads run before the main thread of the model, which loom runs first by
+    /// default.
     static SPAWNED_FIRST: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs a model with at most `preemptions` preemptions; the environment may ask for fewer. At the
-/// end of each run all blocks must be free.
+/// Runs a model with at most `preemptions` preemptions, or fewer if an environment variable is
+/// lower. Checks after each run that all blocks are free.
 ///
-/// The model is run both ways, with the spawned threads after its own thread and before it, because
-/// loom does not see everything from either side. Of the accesses to an atomic, loom keeps the last
-/// one, and a thread that reads before it writes hides an earlier read of another thread.
+/// The model is run twice: first with the main thread before the spawned threads, then after them.
+/// Either run alone may miss some orders, because loom remembers only the last access to each
+/// atomic. If a thread reads an atomic and then writes it, loom forgets an earlier read of another
+/// thread.
 fn check_with(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let model = Arc::new(model);
     for spawned_first in [false, true] {
@@ -83,7 +85,7 @@ fn spawn<R: 'static>(body: impl FnOnce() -> R + 'static) -> JoinHandle<R> {
     thread
 }
 
-/// Makes a sponsor of the calling thread.
+/// Creates a sponsor on the calling thread.
 fn here() -> Here {
     Sponsor::builder().here().unwrap()
 }
@@ -91,7 +93,7 @@ fn here() -> Here {
 /// Messages that tasks on one thread have handled.
 type Log = Rc<RefCell<Vec<u32>>>;
 
-/// Records the messages that it handles.
+/// Task that records the messages that it handles.
 struct Sink {
     log: Log,
     _lives: Lives,
@@ -118,7 +120,7 @@ impl Task for Sink {
 /// Messages that tasks on several threads have handled.
 type SharedLog = Arc<Mutex<Vec<u32>>>;
 
-/// Records the messages that it handles, on any thread, and stops after its last message.
+/// Task that records the messages that it handles, on any thread, and stops after its last message.
 struct Note {
     log: SharedLog,
     left: usize,
@@ -152,7 +154,7 @@ impl Task for Note {
     }
 }
 
-/// Counts live values, by an atomic that orders nothing.
+/// Number of live values. The atomic orders nothing.
 #[derive(Clone, Default)]
 struct Alive(Arc<AtomicUsize>);
 
@@ -167,7 +169,7 @@ impl Alive {
     }
 }
 
-/// Counts as one live value.
+/// Guard that counts as one live value.
 struct Lives(Alive);
 
 impl Drop for Lives {
@@ -177,7 +179,8 @@ impl Drop for Lives {
     }
 }
 
-/// Returns the numbers of a log that a sender marked by tens.
+/// Returns the numbers of a log that one sender has sent. The tens digit of a number identifies its
+/// sender.
 fn of(log: &[u32], tens: u32) -> Vec<u32> {
     log.iter()
         .copied()

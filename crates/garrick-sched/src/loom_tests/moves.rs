@@ -1,4 +1,4 @@
-//! Cells that move from one sponsor to another, and messages that others send to them meanwhile.
+//! Models of cells that move to another sponsor while other threads send to them.
 
 use super::{Alive, Log, Sink, check, here, of, spawn};
 use crate::cell::{Chain, Push};
@@ -12,7 +12,7 @@ use crate::runtime::turn::Turn;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Records messages, on any thread.
+/// Task that records messages, on any thread.
 struct Traveller(Arc<Mutex<Vec<u32>>>, #[allow(dead_code)] super::Lives);
 
 impl Task for Traveller {
@@ -24,7 +24,7 @@ impl Task for Traveller {
     }
 }
 
-/// Moves another task to another sponsor.
+/// Task that moves another task to another sponsor.
 struct Mover {
     whom: Address<u32>,
     to: Handle,
@@ -70,7 +70,7 @@ fn loom_a_task_that_moves_handles_each_senders_messages_in_order() {
     });
 }
 
-/// Sends from its place, moves to its receiver's sponsor, and sends again.
+/// Task that sends a message, moves to the sponsor of its receiver, and sends again.
 struct Wanderer {
     to: Address<u32>,
     there: Handle,
@@ -90,8 +90,8 @@ impl Task for Wanderer {
     }
 }
 
-/// Runs a sender that moves, and sends before and after. A stranger may have the token of its
-/// receiver all the while, and notify the home only at the end.
+/// Runs a sender that moves and sends before and after the move. If `with_stranger` is true, a
+/// stranger has the token of the receiver during this time, and notifies the home only at the end.
 fn wander(with_stranger: bool) {
     let (here, log, alive) = (here(), Log::default(), Alive::default());
     let to = here.spawn(Sink::new(&log, &alive));

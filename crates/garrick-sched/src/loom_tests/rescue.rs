@@ -1,4 +1,4 @@
-//! A worker in a long turn, whose cells are visited by another worker.
+//! Models of a worker in a long turn, whose cells are visited by another worker.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::runtime::turn::Turn;
 
 type Meddle = fn(Address<u32>, &Turn<'_, ()>);
 
-/// Uses the address of another task, in a turn that counts as long.
+/// Task that uses the address of another task, in a turn that counts as long.
 struct Meddler {
     held: Option<Address<u32>>,
     does: Meddle,
@@ -29,8 +29,8 @@ impl Task for Meddler {
     }
 }
 
-/// Runs two workers. The first one runs a meddler that meddles with a task. The second one sends to
-/// the task, and visits it.
+/// Runs two workers. The first worker runs a `Meddler`, which uses the address of a task. The
+/// second worker sends to this task and visits it.
 fn visited<T: Task<Message = u32> + Send>(
     preemptions: usize,
     task: fn(SharedLog, Lives) -> T,
@@ -41,7 +41,8 @@ fn visited<T: Task<Message = u32> + Send>(
     visited_after(preemptions, task, None, does, sends, check);
 }
 
-/// Runs the model of [`visited`], after a turn with another effect.
+/// Runs the model of [`visited`], but the meddler first has another turn, which calls
+/// `does_before`.
 fn visited_after<T: Task<Message = u32> + Send>(
     preemptions: usize,
     task: fn(SharedLog, Lives) -> T,

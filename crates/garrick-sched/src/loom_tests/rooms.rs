@@ -1,4 +1,5 @@
-//! Rooms: a waiting sender gets a place, and sees what the previous owner of the place did.
+//! Models of rooms: a waiting sender gets a place, and sees the writes of the previous owner of the
+//! place.
 
 use std::future::Future;
 use std::pin::pin;
@@ -12,7 +13,7 @@ use super::{check, spawn};
 use crate::runtime::room::{Place, Room};
 use crate::waker::waker_of_thread;
 
-/// A value that only the owner of the place touches.
+/// A value that only the owner of the place accesses.
 pub(super) struct Guarded(UnsafeCell<u32>);
 
 // SAFETY: loom checks that one thread after the other touches it.
@@ -36,7 +37,7 @@ impl Guarded {
     }
 }
 
-/// Takes a place like a future, parked.
+/// Takes a place by the future, and parks while it is pending.
 fn take_as_future(room: &Arc<Room>) -> Place {
     let waker = waker_of_thread();
     let mut taking = pin!(room.take());

@@ -1,4 +1,5 @@
-//! Two workers of one sponsor: cells given and claimed, sleep, and the end when no work is left.
+//! Models of two workers of one sponsor: giving and claiming of cells, sleep, and the end when
+//! there is no more work.
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -20,18 +21,18 @@ use crate::runtime::sponsor::{
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
-/// Makes a sponsor whose threads come later, and roam.
+/// Creates a sponsor whose threads are added later and roam.
 fn sponsor(workers: usize) -> (Arc<Shared>, Handle) {
     sponsor_of(workers, true)
 }
 
-/// Makes a sponsor whose threads come later.
+/// Creates a sponsor whose threads are added later.
 fn sponsor_of(workers: usize, roams: bool) -> (Arc<Shared>, Handle) {
     let shared = Sponsor::builder().workers(workers).share_in_model(roams);
     (shared.clone(), Handle::new(shared))
 }
 
-/// Serves with this thread and another one until the sponsor ends.
+/// Serves with this thread and another thread until the sponsor stops.
 fn serve_both(shared: &Arc<Shared>) {
     let second = shared.clone();
     let other = spawn(move || serve_in_model(second, 1, None));
@@ -63,7 +64,7 @@ fn loom_cells_are_given_to_a_worker_that_is_idle_and_nothing_is_left_at_the_end(
     });
 }
 
-/// Sends to the other player, a number of times.
+/// Task that sends to the other player, a number of times.
 struct Player {
     other: Option<Address<u32>>,
     handled: Arc<AtomicUsize>,
@@ -83,8 +84,8 @@ impl Task for Player {
     }
 }
 
-/// Makes players at the workers of these numbers, each of which sends to the next one. Returns the
-/// first player.
+/// Creates players on the given workers. Each player sends to the next one. Returns the first
+/// player.
 fn relay(
     shared: &Shared,
     handle: &Handle,
@@ -118,8 +119,8 @@ fn loom_the_end_waits_for_what_goes_to_and_fro_between_workers() {
     });
 }
 
-/// Gives away one of two cells of a worker, while another thread sends to it, drops references and
-/// claims.
+/// Gives away one of two cells of a worker. At the same time, another thread sends to the cell,
+/// drops references and claims.
 fn given_away_while(second: fn(Address<u32>) -> usize) {
     check_with(1, move || {
         let (shared, handle) = sponsor(2);
@@ -166,7 +167,7 @@ fn loom_a_cell_is_given_away_and_claimed_while_others_clone_and_drop_references(
     });
 }
 
-/// Sends its task to another sponsor, with a message.
+/// Task that moves another task to another sponsor, with a message.
 struct Mover {
     player: Address<u32>,
     to: Handle,
@@ -181,8 +182,8 @@ impl Task for Mover {
     }
 }
 
-/// Moves a cell from another sponsor, by the shared queue, to a worker that goes to sleep. Then the
-/// sponsor drains.
+/// Moves a cell from another sponsor, through the shared queue, to a worker that goes to sleep.
+/// Then the sponsor drains.
 fn published_to_a_worker_in(preemptions: usize, driver: fn() -> Option<Box<dyn Driver>>) {
     check_with(preemptions, move || {
         let (shared, to) = sponsor_of(1, false);
@@ -214,8 +215,9 @@ fn loom_published_work_is_seen_or_the_sleeper_is_woken() {
     published_to_a_worker_in(3, || None);
 }
 
-/// A driver to sleep in. An awake thread learns nothing from a wake here. Loom's `unpark` instead
-/// passes on everything that was done before, to a sleeping or awake thread.
+/// A driver in which a worker sleeps. Its wake synchronizes only with a sleeping thread. Loom's
+/// `unpark`, in contrast, makes all earlier writes visible to the thread, even if that thread is
+/// awake.
 #[derive(Default)]
 struct Bed {
     is_woken: loom::sync::Mutex<bool>,
@@ -279,7 +281,7 @@ fn loom_the_end_waits_for_what_a_worker_sends_before_it_sleeps() {
     });
 }
 
-/// Makes a sponsor of a model, with one worker, that refuses strangers.
+/// Creates a sponsor with one worker that refuses strangers.
 fn refuses_strangers() -> (Arc<Shared>, Handle) {
     let builder = Sponsor::builder().workers(1).refuse_strangers(true);
     let shared = builder.share_in_model(true);
@@ -384,7 +386,7 @@ fn loom_a_hand_sits_where_another_one_has_just_left() {
     });
 }
 
-/// Gives a task to a sponsor by its shared queue, on a separate thread.
+/// Gives a task to a sponsor through its shared queue, on a separate thread.
 fn give_one(shared: &Arc<Shared>) -> loom::thread::JoinHandle<()> {
     let to = Handle::new(shared.clone());
     spawn(move || {
@@ -399,7 +401,8 @@ fn give_one(shared: &Arc<Shared>) -> loom::thread::JoinHandle<()> {
     })
 }
 
-/// Panics if work waits in the shared queue although nobody sits at a home and nobody was notified.
+/// Panics if work waits in the shared queue, no thread sits on the seat of a home, and no thread
+/// was woken.
 fn check_nothing_waits(shared: &Shared, home: usize) {
     let is_left = Remote::of(shared.homes[home]).ready.is_parked();
     assert!(!is_left || shared.queued() == 0, "somebody is told");
@@ -473,7 +476,7 @@ fn loom_a_cell_that_is_brought_over_gets_what_another_thread_sends() {
     assert!(brought.load(Relaxed) > 0);
 }
 
-/// Forwards its messages.
+/// Task that forwards its messages.
 struct Passes(Address<u32>);
 
 impl Task for Passes {
@@ -485,9 +488,10 @@ impl Task for Passes {
     }
 }
 
-/// Runs a worker with fine turns that sends to a cell of a seat where nobody sits. Meanwhile
-/// another thread sends to a cell of the same seat: to that cell, or to another. The sender is
-/// dropped when it `ends`. Returns the number of runs in which the worker has gathered the cell.
+/// Runs a worker with fine turns that sends to a cell of a seat on which no thread sits. At the
+/// same time, another thread sends to a cell of this seat: to the same cell, or to another one. If
+/// `ends` is true, the sending task is dropped at the end. Returns the number of runs in which the
+/// worker has gathered the cell.
 fn gathers(other_sends_to_it: bool, ends: bool) -> usize {
     let gathered = Arc::new(AtomicUsize::new(0));
     let counts = gathered.clone();
@@ -544,14 +548,14 @@ fn loom_a_seat_whose_cell_is_gathered_gets_what_another_thread_sends() {
     assert!(gathers(false, false) > 0);
 }
 
-/// A dropped value may wait for the gathered cell.
+/// The destructor of a dropped value may wait for the gathered cell.
 #[test]
 fn loom_a_cell_that_was_gathered_is_given_away_before_something_is_dropped() {
     assert_eq!(gathers(false, true), 0);
 }
 
-/// A hand would see by its own actions alone what it left, so these two tests use the stack itself:
-/// the thread that removes the mark sees what was done before the mark was left there.
+/// The thread that removes a mark sees the writes before the mark was stored. A hand would see its
+/// own writes anyway, so this test and the next one use the stack itself.
 #[test]
 fn loom_who_sits_has_what_was_left() {
     check(|| {

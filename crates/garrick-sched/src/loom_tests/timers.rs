@@ -1,5 +1,5 @@
-//! Timers that are cancelled by another thread, while they fire, while their owner ends, or while
-//! their sponsor ends.
+//! Models of timers that another thread cancels while they fire, while their owner ends, or while
+//! their sponsor stops.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,16 +11,16 @@ use crate::runtime::timer::{SharedWheel, Timer};
 use crate::runtime::turn::Turn;
 use crate::world::Nanos;
 
-/// A message to an owner.
+/// Message to an owner.
 enum Word {
-    /// Sets a timer for that time.
+    /// Makes the owner set a timer with this deadline.
     Set(Nanos),
-    /// Sent by the timer.
+    /// Message of the timer.
     Rung(#[allow(dead_code)] Lives),
     Stop,
 }
 
-/// Sets a timer for itself, and shows it.
+/// Task that sets a timer for itself and publishes the handle of the timer.
 struct Owner {
     repeats: bool,
     timer: Arc<Mutex<Option<Timer>>>,
@@ -51,8 +51,8 @@ impl Task for Owner {
     }
 }
 
-/// Sets a timer of an owner, which another thread cancels while `then` runs here. The timer fires
-/// at most once, and its message is dropped once.
+/// Sets a timer of an owner. Another thread cancels it while `then` runs on this thread. Checks
+/// that the timer fires at most once, and that its message is dropped once.
 fn cancelled_while(deadline: Nanos, repeats: bool, then: fn(Here)) {
     check(move || {
         let (here, alive) = (here(), Alive::default());
@@ -103,8 +103,8 @@ fn loom_a_timer_is_cancelled_while_its_sponsor_ends() {
     }
 }
 
-/// Shows the wheel of its worker in its first turn. In its second turn it sets timers that are due
-/// at once, and cancels them.
+/// Task that publishes the wheel of its worker in its first turn. In its second turn, it sets
+/// timers that are due immediately, and cancels them.
 struct Fickle {
     wheel: Arc<Mutex<Option<&'static SharedWheel>>>,
     repeats: bool,

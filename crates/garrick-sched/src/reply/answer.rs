@@ -221,7 +221,7 @@ where
 }
 
 /// # Safety
-/// As for `answer_task`.
+/// The requirements of `answer_task` apply.
 unsafe fn refuse_task<R, M, F>(target: NonNull<()>)
 where
     M: Send + 'static,
@@ -232,7 +232,7 @@ where
 }
 
 /// # Safety
-/// As for `answer_task`.
+/// The requirements of `answer_task` apply.
 #[inline(always)]
 unsafe fn tell_task<R, M, F>(target: NonNull<()>, answer: Answer<R>)
 where
@@ -285,7 +285,7 @@ unsafe fn answer_slot<R: Send + 'static>(target: NonNull<()>, answer: R) {
 }
 
 /// # Safety
-/// As for `answer_slot`.
+/// The requirements of `answer_slot` apply.
 unsafe fn refuse_slot<R: Send + 'static>(target: NonNull<()>) {
     // SAFETY: by contract.
     unsafe { Written::<R>::new(target, Err(NoReply::Dropped)) }.publish();
@@ -335,7 +335,7 @@ unsafe fn publish_given<R: 'static>(slot: NonNull<()>) {
 }
 
 /// # Safety
-/// As for `publish_given`.
+/// The requirements of `publish_given` apply.
 unsafe fn refuse_given<R: 'static>(slot: NonNull<()>) {
     let slot = slot.cast();
     drop(Written::<R> { slot });

@@ -1,5 +1,5 @@
-//! Models of the slot: every interleaving of its two sides, and no use after the last side has
-//! left.
+//! Models of the slot. They check all interleavings of the two sides, and that the slot is not used
+//! after the last side has left.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -9,10 +9,11 @@ use garrick_core::prim::{Arc as Shared, thread};
 
 use super::slot::{Left, Slot};
 
-/// A slot that checks that it is freed exactly once, after everything else.
+/// A slot that checks that it is freed exactly once, after all other accesses.
 struct Block {
     slot: Slot<Box<u32>>,
-    /// Number of times it was freed. Not a model atomic, so that it orders nothing.
+    /// Number of times that the slot was freed. The atomic is not modelled, so that it orders
+    /// nothing.
     freed: AtomicUsize,
 }
 
@@ -24,7 +25,7 @@ impl Block {
         })
     }
 
-    /// Finishes a side that has left: the last side to leave reuses the block.
+    /// Called when a side has left. The side that has left last reuses the block.
     fn after(&self, left: &Left<Box<u32>>) {
         if left.last {
             self.slot.touch_all();
@@ -57,7 +58,7 @@ impl Block {
     }
 }
 
-/// Unparks a thread of the model.
+/// Waker that unparks a thread of the model.
 struct Unpark(thread::Thread);
 
 impl Wake for Unpark {
@@ -70,7 +71,7 @@ fn waker() -> Waker {
     Waker::from(Arc::new(Unpark(thread::current())))
 }
 
-/// Runs an asker against a replier that answers 7.
+/// Runs an asker and a replier that answers 7.
 fn model(ask: impl Fn(&Block) + Sync + Send + 'static) {
     loom::model(move || {
         let block = Block::new();

@@ -354,7 +354,7 @@ pub(crate) unsafe fn deliver(cell: CellPtr, chain: Chain) -> bool {
 /// is closed. If `keeps` is true, the caller will sit on the seat if no thread sits there.
 ///
 /// # Safety
-/// As for [`deliver`].
+/// The requirements of [`deliver`] apply.
 pub(crate) unsafe fn push_out(
     cell: CellPtr,
     chain: Chain,
@@ -378,7 +378,7 @@ pub(crate) unsafe fn push_out(
 /// Sends a note without messages. Returns false if the cell is closed.
 ///
 /// # Safety
-/// As for [`deliver`].
+/// The requirements of [`deliver`] apply.
 #[must_use]
 pub(crate) unsafe fn deliver_note(pool: &Pool, cell: CellPtr, kind: Kind) -> bool {
     debug_assert!(

@@ -41,7 +41,7 @@ unsafe fn committed<T: AtEnd>(action: NonNull<()>) {
 }
 
 /// # Safety
-/// As for [`committed`].
+/// The requirements of [`committed`] apply.
 unsafe fn undone<T: AtEnd>(action: NonNull<()>) {
     // SAFETY: by contract.
     let action = unsafe { Arc::from_raw(action.cast::<T>().as_ptr()) };

@@ -167,7 +167,7 @@ impl Worker {
     /// message is sent.
     ///
     /// # Safety
-    /// As for [`room_of`].
+    /// The requirements of [`room_of`] apply.
     ///
     /// # Errors
     /// Returns the message if there is no room or the task has stopped.

@@ -311,7 +311,8 @@ unsafe fn pass_one<D: Door>(cell: CellPtr, message: *mut ()) -> bool {
 }
 
 /// # Safety
-/// As for [`pass_one`]. In addition, `worker` points to the [`Worker`] that runs the current turn.
+/// The requirements of [`pass_one`] apply. In addition, `worker` points to the [`Worker`] that runs
+/// the current turn.
 unsafe fn relay_one<D: Door>(cell: CellPtr, worker: NonNull<()>, message: *mut ()) -> bool {
     let place = message.cast::<D::Message>();
     // SAFETY: by contract; the caller's reference keeps the door alive.
@@ -355,14 +356,15 @@ unsafe fn stop<D: Door>(cell: CellPtr) {
 }
 
 /// # Safety
-/// As for [`stop`].
+/// The requirements of [`stop`] apply.
 unsafe fn is_stopped<D: Door>(cell: CellPtr) -> bool {
     // SAFETY: by contract.
     unsafe { task_of::<D>(cell).as_ref() }.is_stopped()
 }
 
 /// # Safety
-/// As for [`stop`]. In addition, `notice` points to a boxed [`Notice`], which this call takes over.
+/// The requirements of [`stop`] apply. In addition, `notice` points to a boxed [`Notice`], which
+/// this call takes over.
 unsafe fn watch<D: Door>(cell: CellPtr, notice: NonNull<()>) {
     // SAFETY: by contract; the caller gives the box away.
     unsafe {
@@ -372,7 +374,8 @@ unsafe fn watch<D: Door>(cell: CellPtr, notice: NonNull<()>) {
 }
 
 /// # Safety
-/// As for [`stop`]. In addition, `found` points to an `Option<NonNull<dyn Gauged<D::Message>>>`.
+/// The requirements of [`stop`] apply. In addition, `found` points to an `Option<NonNull<dyn
+/// Gauged<D::Message>>>`.
 unsafe fn gauged<D: Door>(cell: CellPtr, found: NonNull<()>) {
     // SAFETY: by contract.
     unsafe {
@@ -398,7 +401,7 @@ pub(crate) unsafe fn gauged_of<'a, M: 'static>(cell: CellPtr) -> Option<&'a dyn 
 }
 
 /// # Safety
-/// As for [`stop`].
+/// The requirements of [`stop`] apply.
 unsafe fn identity<D: Door>(cell: CellPtr) -> usize {
     // SAFETY: by contract.
     let door = unsafe { task_of::<D>(cell).as_ref() };
@@ -434,7 +437,7 @@ impl Drop for Deeper {
 /// Sends to a door in a turn.
 ///
 /// # Safety
-/// As for [`pass`].
+/// The requirements of [`pass`] apply.
 ///
 /// # Errors
 /// Returns the errors of [`pass`].

@@ -119,7 +119,7 @@ impl Purse {
     /// Adds a place that was taken in another way, as if [`Purse::take`] had taken it.
     ///
     /// # Safety
-    /// As for [`Purse::take`].
+    /// The requirements of [`Purse::take`] apply.
     pub(crate) unsafe fn add(&self, room: &Room) {
         let mut held = self.held.borrow_mut();
         let last = self.turn_to(&mut held, room);

@@ -158,7 +158,7 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *
 /// cell is set aside.
 ///
 /// # Safety
-/// As for [`run`].
+/// The requirements of [`run`] apply.
 #[cold]
 unsafe fn run_with_permit<T: Task>(cell: CellPtr, worker: &Worker, message: *const Slot) {
     if let Some(_permit) = worker.ask_permission(cell, message) {
@@ -171,7 +171,7 @@ unsafe fn run_with_permit<T: Task>(cell: CellPtr, worker: &Worker, message: *con
 /// run queue, because the start may push to this queue.
 ///
 /// # Safety
-/// As for [`run`].
+/// The requirements of [`run`] apply.
 #[cold]
 unsafe fn run_starting<T: Task>(cell: CellPtr, worker: &Worker, message: *const Slot) {
     if message.is_null() && moves_first(cell, worker) {
@@ -417,7 +417,7 @@ fn start<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
 /// Recovers a task after a panic. Used as [`Table::recover`](crate::cell::Table).
 ///
 /// # Safety
-/// As for [`run`]. In addition, the cell no longer runs.
+/// The requirements of [`run`] apply. In addition, the cell no longer runs.
 pub(crate) unsafe fn recover<T: Task>(cell: CellPtr, worker: NonNull<()>, message: &str) -> bool {
     // SAFETY: by contract.
     let worker = unsafe { worker.cast::<Worker>().as_ref() };

@@ -301,21 +301,21 @@ unsafe fn drop_task<T>(cell: CellPtr) {
 pub(crate) fn nothing_to_drop(_: CellPtr) {}
 
 /// # Safety
-/// As for [`parcel::drop_unread`].
+/// The requirements of [`parcel::drop_unread`] apply.
 unsafe fn drop_unread<M>(envelope: *mut Envelope) -> u64 {
     // SAFETY: by contract.
     unsafe { parcel::drop_unread::<M>(envelope, |_| true) }
 }
 
 /// # Safety
-/// As for [`parcel::drop_unread`].
+/// The requirements of [`parcel::drop_unread`] apply.
 unsafe fn drop_unread_of<T: Task>(envelope: *mut Envelope) -> u64 {
     // SAFETY: by contract.
     unsafe { parcel::drop_unread::<T::Message>(envelope, T::is_letter) }
 }
 
 /// # Safety
-/// As for [`drop_slot`]. The caller owns the returned envelope.
+/// The requirements of [`drop_slot`] apply. The caller owns the returned envelope.
 unsafe fn wrap_slot<M>(pool: NonNull<()>, slot: *const Slot) -> *mut Envelope {
     // SAFETY: by contract. A message that does not fit into a slot lies in an envelope, which
     // nobody else has.
@@ -336,14 +336,14 @@ unsafe fn drop_slot<M>(pool: NonNull<()>, slot: *const Slot) -> bool {
 }
 
 /// # Safety
-/// As for [`drop_slot`].
+/// The requirements of [`drop_slot`] apply.
 unsafe fn drop_slot_of<T: Task>(pool: NonNull<()>, slot: *const Slot) -> bool {
     // SAFETY: by contract.
     unsafe { drop_in_slot::<T::Message>(pool, slot, T::is_letter) }
 }
 
 /// # Safety
-/// As for [`drop_slot`].
+/// The requirements of [`drop_slot`] apply.
 unsafe fn drop_in_slot<M>(pool: NonNull<()>, slot: *const Slot, is_letter: fn(&M) -> bool) -> bool {
     if !fits_slot::<M>() {
         // SAFETY: by contract; then the slot holds an envelope with the message, and nobody else
@@ -361,7 +361,7 @@ unsafe fn drop_in_slot<M>(pool: NonNull<()>, slot: *const Slot, is_letter: fn(&M
 }
 
 /// # Safety
-/// As for [`parcel::split_newest`]. In addition, `pool` points to a [`Pool`].
+/// The requirements of [`parcel::split_newest`] apply. In addition, `pool` points to a [`Pool`].
 unsafe fn split_newest<M>(pool: NonNull<()>, envelope: *mut Envelope, count: u32) -> *mut Envelope {
     // SAFETY: by contract.
     unsafe { parcel::split_newest::<M>(pool.cast().as_ref(), envelope, count) }

@@ -215,8 +215,8 @@ impl Builder {
         self
     }
 
-    /// Sets if a thread that waits in a [`Call`](crate::Call) may run the called task itself. It
-    /// does so only if no worker is awake to run the task. The default is true. For a short
+    /// Sets whether a thread that waits in a [`Call`](crate::Call) may run the called task itself.
+    /// It does so only if no worker is awake to run the task. The default is true. For a short
     /// question, no thread must then be woken, which makes the question several times as fast.
     ///
     /// The handler of the task then runs on the caller's thread, with its name, stack, thread-local
@@ -257,7 +257,7 @@ impl Builder {
         self
     }
 
-    /// Sets if messages from strangers are refused after a shutdown has begun. The default is
+    /// Sets whether messages from strangers are refused after a shutdown has begun. The default is
     /// false. A stranger is a thread that does not run tasks of this sponsor.
     ///
     /// After [`shutdown`](Sponsor::shutdown) or another kind of shutdown has begun, a message from
@@ -313,7 +313,7 @@ impl Builder {
         self
     }
 
-    /// Sets if the sponsor counts the work of each kind of task, for
+    /// Sets whether the sponsor counts the work of each kind of task, for
     /// [`Handle::sample`](crate::Handle::sample). The default is false. This costs a few
     /// nanoseconds for each activation, regardless of its number of messages.
     #[must_use]

@@ -149,7 +149,7 @@ impl Worker {
     /// freed.
     ///
     /// # Safety
-    /// As for `Table::drop_task`.
+    /// The requirements of `Table::drop_task` apply.
     pub(super) unsafe fn drop_task(&self, cell: CellPtr, table: &Table) {
         // SAFETY: by contract.
         if let Err(panic) = quiet::call(|| unsafe { (table.drop_task)(cell) }) {

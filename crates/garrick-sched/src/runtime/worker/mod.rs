@@ -44,7 +44,7 @@ use crate::runtime::stage::Stage;
 use crate::runtime::timer::Timers;
 use crate::world::Nanos;
 
-/// Number of picks between two fair picks.
+/// Number of picks of the next cell of which one is fair.
 const FAIR_EVERY: u32 = 16;
 /// Number of fair picks of which one takes a newborn, even if another cell was woken. Halfway in
 /// between, a fair pick takes the oldest other cell. Both are rare, because old cells may create
@@ -608,7 +608,7 @@ impl Worker {
     /// over.
     ///
     /// # Safety
-    /// As for [`push_out`].
+    /// The requirements of [`push_out`] apply.
     unsafe fn deliver(&self, cell: CellPtr, chain: Chain) -> bool {
         let mut kept = None;
         let keeps = |remote: &Remote| {

@@ -6,7 +6,7 @@ use crate::runtime::address::release_foreign;
 use crate::runtime::watch::Ended;
 
 impl Worker {
-    /// Looks after the cells whose token other threads took (README, step 2).
+    /// Handles the cells whose tokens other threads have taken (README, step 2).
     #[inline(never)]
     pub(crate) fn take_ready(&self) {
         let (mut carrier, was_lent) = self.remote.ready.take();
