@@ -1,5 +1,7 @@
 //! Cargo's description of the workspace: its packages, their targets and their dependencies.
 
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -80,6 +82,26 @@ impl Workspace {
             .iter()
             .flat_map(|package| package.targets.iter().map(move |target| (package, target)))
             .filter(move |(_, target)| target.kind == kind)
+    }
+
+    /// Returns the Rust files under `dir`. Both are relative to the root. Empty if there is no such
+    /// folder.
+    pub(crate) fn rust_files(&self, dir: &Path) -> Result<Vec<PathBuf>> {
+        let mut files = Vec::new();
+        let entries = match fs::read_dir(self.root.join(dir)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(files),
+            entries => entries.with_context(|| format!("cannot list {}", dir.display()))?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            let path = dir.join(entry.file_name());
+            if entry.file_type()?.is_dir() {
+                files.extend(self.rust_files(&path)?);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files.push(path);
+            }
+        }
+        Ok(files)
     }
 }
 

@@ -7,7 +7,7 @@
 //! (`MEMBARRIER_CMD_PRIVATE_EXPEDITED`, since 4.14) makes every running thread of the process pass
 //! a full fence before the call returns. The frequent side then only has to prevent the compiler
 //! from swapping its two steps. The technique is known as an asymmetric fence or asymmetric Dekker.
-//! It is used by folly, liburcu and Java's hotspot.
+//! Folly, liburcu and Java's hotspot use it.
 //!
 //! ```text
 //!     frequent side                  rare side

@@ -4,13 +4,24 @@
 /// value.
 const LIKENESS_MIN: f64 = 0.7;
 
+/// Returns the error for a name of a `kind` that is not in the list. It suggests the most similar
+/// name and lists all names.
+pub(crate) fn unknown<'a>(
+    kind: &str,
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> String {
+    let known: Vec<_> = known.into_iter().collect();
+    let guess = did_you_mean(name, &known);
+    format!("no {kind} '{name}'{guess}; there are: {}", known.join(", "))
+}
+
 /// Returns the question whether the known name most similar to `unknown` was meant. Returns an
 /// empty text if no name is similar.
-pub(crate) fn did_you_mean<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    let likeness = |name: &'a str| (strsim::jaro_winkler(unknown, name), name);
+fn did_you_mean(unknown: &str, known: &[&str]) -> String {
     let nearest = known
-        .into_iter()
-        .map(likeness)
+        .iter()
+        .map(|name| (strsim::jaro_winkler(unknown, name), name))
         .filter(|(likeness, _)| *likeness > LIKENESS_MIN)
         .max_by(|(one, _), (other, _)| one.total_cmp(other));
     nearest.map_or(String::new(), |(_, name)| question(name))
@@ -28,11 +39,11 @@ mod tests {
     #[test]
     fn the_nearest_name_is_suggested_if_it_is_near() {
         let known = ["tell", "tell-named", "rmw"];
-        assert_eq!(did_you_mean("tel", known), " (did you mean 'tell'?)");
+        assert_eq!(did_you_mean("tel", &known), " (did you mean 'tell'?)");
         assert_eq!(
-            did_you_mean("tell-nmaed", known),
+            did_you_mean("tell-nmaed", &known),
             " (did you mean 'tell-named'?)"
         );
-        assert_eq!(did_you_mean("queue", known), "");
+        assert_eq!(did_you_mean("queue", &known), "");
     }
 }

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use crate::process::{Ended, Job};
 use crate::workspace::Workspace;
 
-/// Program of the README, in a package that depends on the facade alone.
+/// Smallest program with an actor, for a package that depends on the facade alone.
 const HELLO: &str = r#"use garrick::prelude::*;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -45,7 +45,7 @@ pub(super) fn sizes(workspace: &Workspace) -> Result<String> {
     let command_crates = crates(&["-p", "garrick-cli"])?;
     let command_seconds = build(&["-p", "garrick-cli"], &folder.join("command-target"))?;
     let root = root_names(&workspace.root)?;
-    let functions = functions(&workspace.root)?;
+    let functions = functions(workspace)?;
     let with = |prefix: &str| -> Vec<&str> {
         let names = functions.iter().map(String::as_str);
         names.filter(|name| name.starts_with(prefix)).collect()
@@ -86,16 +86,11 @@ fn crates(package: &[&str]) -> Result<usize> {
 
 /// Builds a package in the profile `release` into an empty folder. Returns the seconds.
 fn build(package: &[&str], target: &Path) -> Result<f64> {
-    let build = Job::cargo(&["build", "--release"])
+    let time = Job::cargo(&["build", "--release"])
         .arguments(package)
-        .environment("CARGO_TARGET_DIR", target);
-    let built = build.watch()?;
-    anyhow::ensure!(
-        built.ended == Ended::Passed,
-        "the build failed:\n{}",
-        built.output
-    );
-    Ok(built.time.as_secs_f64())
+        .environment("CARGO_TARGET_DIR", target)
+        .run_logged(&target.with_extension("log"))?;
+    Ok(time.as_secs_f64())
 }
 
 /// Returns the names that the facade's root exports.
@@ -135,19 +130,13 @@ fn used(tree: &syn::UseTree, names: &mut BTreeSet<String>) {
 }
 
 /// Returns the names of the public methods of actors' addresses, contexts and systems.
-fn functions(root: &Path) -> Result<BTreeSet<String>> {
+fn functions(workspace: &Workspace) -> Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
-    for folder in ["garrick-actor/src", "garrick-sched/src/reply"] {
-        let mut folders = vec![root.join("crates").join(folder)];
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(&folder)? {
-                let path = entry?.path();
-                if path.is_dir() {
-                    folders.push(path);
-                } else if path.extension().is_some_and(|extension| extension == "rs") {
-                    names.extend(methods(&fs::read_to_string(&path)?)?);
-                }
-            }
+    for folder in ["crates/garrick-actor/src", "crates/garrick-sched/src/reply"] {
+        let files = workspace.rust_files(Path::new(folder))?;
+        anyhow::ensure!(!files.is_empty(), "no Rust files in {folder}");
+        for file in files {
+            names.extend(methods(&fs::read_to_string(workspace.root.join(file))?)?);
         }
     }
     Ok(names)

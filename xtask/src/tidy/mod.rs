@@ -37,10 +37,9 @@ mod contracts;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 pub(crate) use source::{Source, is_ident, is_punct};
 pub(crate) use violation::Violation;
@@ -149,7 +148,7 @@ impl Findings {
             self.violations.extend(tree.violations);
         }
         self.files += reached.len();
-        let files = files_under(&workspace.root, &package.dir.join("src"))?;
+        let files = workspace.rust_files(&package.dir.join("src"))?;
         let reached: Vec<&Path> = reached.iter().map(PathBuf::as_path).collect();
         self.violations.extend(tree::dead_files(&files, &reached));
         Ok(())
@@ -197,23 +196,4 @@ impl Findings {
             self.violations.extend(layers.check_rings());
         }
     }
-}
-
-/// Returns the Rust files under `dir`, relative to `root`. Empty if there is no such folder.
-fn files_under(root: &Path, dir: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    let entries = match fs::read_dir(root.join(dir)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(files),
-        entries => entries.with_context(|| format!("cannot list {}", dir.display()))?,
-    };
-    for entry in entries {
-        let entry = entry?;
-        let path = dir.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            files.extend(files_under(root, &path)?);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    Ok(files)
 }

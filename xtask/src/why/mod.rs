@@ -9,7 +9,7 @@ use std::fs;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::process::{Ended, Job};
+use crate::process::Job;
 use crate::workspace::Workspace;
 use chart::Shade;
 use figures::Figures;
@@ -32,13 +32,7 @@ pub(crate) fn why(workspace: &Workspace) -> Result<String> {
         .arguments(&["--seconds-per", "1", "--json"])
         .arguments(&[&rows]);
     measure.run()?;
-    let tail = Job::cargo(&["rivals", "latency", "--only", "tail"]).watch()?;
-    ensure!(
-        tail.ended == Ended::Passed,
-        "no latencies:\n{}",
-        tail.output
-    );
-    fs::write(folder.join(TAIL), &tail.output)?;
+    Job::cargo(&["rivals", "latency", "--only", "tail"]).run_logged(&folder.join(TAIL))?;
     redraw(workspace)
 }
 

@@ -1,7 +1,9 @@
 //! State that is stored next to an actor that was spawned with options.
 
-pub(crate) mod pipes;
 pub(crate) mod shelf;
+pub(crate) mod table;
+
+pub(crate) mod pipes;
 
 use std::cell::Cell;
 use std::sync::Arc;

@@ -16,15 +16,14 @@
 
 use std::collections::BTreeMap;
 use std::mem;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, Mutex, Weak};
 
 use garrick_sched::{Address, Room, TaskId, Watch};
-use indexmap::IndexMap;
+
+use super::table::{Table, lock};
 
 /// Default maximum number of futures of one actor that are polled concurrently.
 pub(crate) const PIPES_MAX: usize = 64;
-/// Number of shards of the table, each with its own lock.
-const SHARDS: usize = 16;
 
 /// A running future or stream.
 pub(crate) trait Cancel: Send + Sync {
@@ -58,21 +57,7 @@ pub(crate) struct Pipes {
     members: Mutex<Members>,
 }
 
-type Shard = Mutex<IndexMap<TaskId, Weak<Pipes>>>;
-
-static PIPES: LazyLock<[Shard; SHARDS]> = LazyLock::new(Default::default);
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No code under these locks can fail halfway.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn shard(owner: TaskId) -> MutexGuard<'static, IndexMap<TaskId, Weak<Pipes>>> {
-    use std::hash::{DefaultHasher, Hash, Hasher};
-    let mut hasher = DefaultHasher::new();
-    owner.hash(&mut hasher);
-    lock(&PIPES[hasher.finish() as usize % SHARDS])
-}
+static PIPES: LazyLock<Table<Weak<Pipes>>> = LazyLock::new(Table::default);
 
 impl Pipes {
     fn new(owner: Option<TaskId>, limit: usize) -> Arc<Self> {
@@ -90,7 +75,7 @@ impl Pipes {
 
     /// Returns the `Pipes` of an actor without its own limit.
     pub(crate) fn of(owner: TaskId) -> Arc<Self> {
-        let mut shard = shard(owner);
+        let mut shard = PIPES.shard(owner);
         if let Some(pipes) = shard.get(&owner).and_then(Weak::upgrade) {
             return pipes;
         }
@@ -101,7 +86,7 @@ impl Pipes {
 
     /// Cancels all futures and streams of an actor that has stopped or is about to be replaced.
     pub(crate) fn cancel_of(owner: TaskId) {
-        let pipes = shard(owner).swap_remove(&owner);
+        let pipes = PIPES.shard(owner).swap_remove(&owner);
         if let Some(pipes) = pipes.and_then(|pipes| pipes.upgrade()) {
             pipes.cancel();
         }
@@ -175,7 +160,7 @@ impl Drop for Pipes {
             watch.cancel();
         }
         if let Some(owner) = self.owner {
-            let mut shard = shard(owner);
+            let mut shard = PIPES.shard(owner);
             // A newer entry may stand there by now.
             if shard
                 .get(&owner)

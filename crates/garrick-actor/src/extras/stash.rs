@@ -16,50 +16,40 @@
 
 use std::any::Any;
 use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
 use garrick_sched::{Address, AtEnd, TaskId, count_dead_letters};
-use indexmap::IndexMap;
 
 use crate::beside::Beside;
 use crate::beside::shelf::Shelf;
+use crate::beside::table::{Table, lock};
 use crate::model::context::Context;
 
 /// Default capacity of a stash, in messages. [`Spawn::stash`](crate::spawn::Spawn::stash) sets
 /// another capacity.
 const CAPACITY: usize = 1024;
-/// Number of shards of the table, each with its own lock.
-const SHARDS: usize = 16;
 
 /// A stash of messages of any type.
-trait Drops: Send + Sync {
+trait Drops: Any + Send + Sync {
     /// Drops all messages and counts them as dead letters.
     fn drop_all(&self);
-
-    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
 
-type Shard = Mutex<IndexMap<TaskId, Arc<dyn Drops>>>;
+static STASHES: LazyLock<Table<Arc<dyn Drops>>> = LazyLock::new(Table::default);
 
-static STASHES: LazyLock<[Shard; SHARDS]> = LazyLock::new(Default::default);
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No code under these locks can fail halfway.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// Drops the stashed messages of an actor that is about to be replaced. They become dead letters.
+/// The next actor at the address uses the same stash, which is already watched.
+pub(crate) fn clear_of(owner: TaskId) {
+    let stash = STASHES.shard(owner).get(&owner).cloned();
+    if let Some(stash) = stash {
+        stash.drop_all();
+    }
 }
 
-fn shard(owner: TaskId) -> MutexGuard<'static, IndexMap<TaskId, Arc<dyn Drops>>> {
-    let mut hasher = DefaultHasher::new();
-    owner.hash(&mut hasher);
-    lock(&STASHES[hasher.finish() as usize % SHARDS])
-}
-
-/// Drops the stash of an actor that has stopped or is about to be replaced. The messages in the
-/// stash become dead letters.
-pub(crate) fn drop_of(owner: TaskId) {
-    let stash = shard(owner).swap_remove(&owner);
+/// Drops the stash of an actor that has stopped. The messages in the stash become dead letters.
+fn drop_of(owner: TaskId) {
+    let stash = STASHES.shard(owner).swap_remove(&owner);
     if let Some(stash) = stash {
         stash.drop_all();
     }
@@ -80,13 +70,14 @@ struct Stash<M>(Mutex<Inner<M>>);
 impl<M: Send + 'static> Stash<M> {
     /// Returns the stash of an actor, if there is one.
     fn of(owner: TaskId) -> Option<Arc<Self>> {
-        let stash = shard(owner).get(&owner)?.clone();
+        let stash = STASHES.shard(owner).get(&owner)?.clone();
         Self::known(stash)
     }
 
     /// Returns the stash of an actor. Creates the stash if there is none.
     fn of_or_new(owner: TaskId, capacity: usize) -> Arc<Self> {
-        let stash = shard(owner)
+        let stash = STASHES
+            .shard(owner)
             .entry(owner)
             .or_insert_with(|| {
                 Arc::new(Self(Mutex::new(Inner {
@@ -100,7 +91,8 @@ impl<M: Send + 'static> Stash<M> {
     }
 
     fn known(stash: Arc<dyn Drops>) -> Option<Arc<Self>> {
-        stash.into_any().downcast().ok()
+        let stash: Arc<dyn Any + Send + Sync> = stash;
+        stash.downcast().ok()
     }
 }
 
@@ -109,10 +101,6 @@ impl<M: Send + 'static> Drops for Stash<M> {
         // Dropped when nothing is locked.
         let left = lock(&self.0).shelf.take_all();
         count_dead_letters(left.len() as u64);
-    }
-
-    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
-        self
     }
 }
 
@@ -238,10 +226,10 @@ impl<M: Send + 'static> Context<'_, M> {
         let is_first = !mem::replace(&mut inner.is_changed, true);
         drop(inner);
         if is_first {
-            self.turn().at_end(Arc::new(Changes {
+            self.turn().at_end(Changes {
                 stash: stash.clone(),
                 actor: self.address(),
-            }));
+            });
         }
         changed
     }

@@ -90,8 +90,10 @@ impl<A: Actor, const TIMED: bool> With<A, TIMED> {
         #[cfg(feature = "tracing")]
         let _span = beside.path.as_ref().map(crate::span::named);
         let witness = Witness::new(A::name(), beside);
-        if let Some(more) = &beside.more {
-            more.begin();
+        if TIMED && let Some(wish) = beside.patience() {
+            // Discards a change of the timeout that an earlier turn requested before it panicked. A
+            // supervised actor can continue after such a turn.
+            wish.set(None);
         }
         let next = turn(&mut self.actor, &mut cx.with(beside)).into_next();
         if next == Next::Fail {
@@ -99,31 +101,20 @@ impl<A: Actor, const TIMED: bool> With<A, TIMED> {
         } else {
             mem::forget(witness);
         }
-        if beside.more.is_some() {
+        if TIMED {
             self.end(next, cx);
         }
         next
     }
 
-    /// Completes a turn of an actor that has options other than a name.
+    /// Completes a turn of an actor that may have a receive timeout.
     #[inline(never)]
     fn end(&mut self, next: Next, cx: &Context<'_, A::Msg>) {
-        if TIMED && let Some(silence) = &mut self.silence {
+        if let Some(silence) = &mut self.silence {
             let wish = self.beside.patience().and_then(Cell::take);
             if next == Next::Continue {
                 silence.broken(wish, cx);
             }
-        }
-    }
-}
-
-impl More {
-    /// Discards a change of the timeout that an earlier turn requested before it panicked. A
-    /// supervised actor can continue after such a turn.
-    #[inline]
-    fn begin(&self) {
-        if let Some(patience) = &self.patience {
-            patience.set(None);
         }
     }
 }

@@ -25,7 +25,7 @@ mod sink;
 use std::fmt;
 use std::sync::Arc;
 
-use garrick_sched::{Address, SpawnError, Spawns, WhenFull};
+use garrick_sched::{Address, SpawnError, Spawns, Task, WhenFull};
 
 use crate::model::actor::{Actor, Cell};
 pub use crate::system::workload::Workload;
@@ -70,14 +70,26 @@ impl std::error::Error for CapacityError {}
 type Rank<M> = Arc<dyn Fn(&M) -> i64 + Send + Sync>;
 
 enum Kind<M> {
-    /// The mailbox for the workload of the system or [`Local`](crate::Local) that runs the actor.
-    Suited,
     Unbounded,
-    Bounded {
-        capacity: usize,
-        on_full: OnFull,
-    },
+    Bounded { capacity: usize, on_full: OnFull },
     Priority(Rank<M>),
+}
+
+impl<M> Kind<M> {
+    fn for_workload(workload: Workload) -> Self {
+        match workload {
+            Workload::IoBound => Self::Bounded {
+                capacity: IO_BOUND_CAPACITY,
+                on_full: OnFull::Wait,
+            },
+            Workload::CpuBound | Workload::Mixed => Self::Unbounded,
+        }
+    }
+
+    /// Returns the kind for the workload of the actors on `sponsor`.
+    fn suited(sponsor: &garrick_sched::Handle) -> Self {
+        Self::for_workload(sponsor.attachment().copied().unwrap_or(Workload::Mixed))
+    }
 }
 
 /// The mailbox of an actor that is about to be spawned.
@@ -103,7 +115,15 @@ enum Kind<M> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Mailbox<M> {
-    kind: Kind<M>,
+    /// `None` for the mailbox that suits the workload of the system or [`Local`](crate::Local) that
+    /// runs the actor.
+    kind: Option<Kind<M>>,
+}
+
+impl<M> From<Kind<M>> for Mailbox<M> {
+    fn from(kind: Kind<M>) -> Self {
+        Self { kind: Some(kind) }
+    }
 }
 
 impl<M> Mailbox<M> {
@@ -111,9 +131,7 @@ impl<M> Mailbox<M> {
     /// this mailbox by default.
     #[must_use]
     pub fn unbounded() -> Self {
-        Self {
-            kind: Kind::Unbounded,
-        }
+        Kind::Unbounded.into()
     }
 
     /// Creates a mailbox for at most `capacity` messages, in the order of arrival. Messages that
@@ -125,9 +143,7 @@ impl<M> Mailbox<M> {
         if capacity == 0 {
             return Err(CapacityError);
         }
-        Ok(Self {
-            kind: Kind::Bounded { capacity, on_full },
-        })
+        Ok(Kind::Bounded { capacity, on_full }.into())
     }
 
     /// Creates an unbounded priority mailbox. The message with the highest rank is handled next.
@@ -157,35 +173,25 @@ impl<M> Mailbox<M> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn priority(rank: impl Fn(&M) -> i64 + Send + Sync + 'static) -> Self {
-        Self {
-            kind: Kind::Priority(Arc::new(rank)),
-        }
+        Kind::Priority(Arc::new(rank)).into()
     }
 
     /// Creates the default mailbox for a workload.
     #[must_use]
     pub fn for_workload(workload: Workload) -> Self {
-        match workload {
-            Workload::IoBound => Self {
-                kind: Kind::Bounded {
-                    capacity: IO_BOUND_CAPACITY,
-                    on_full: OnFull::Wait,
-                },
-            },
-            Workload::CpuBound | Workload::Mixed => Self::unbounded(),
-        }
+        Kind::for_workload(workload).into()
     }
 }
 
 impl<M> fmt::Debug for Mailbox<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::Suited => f.write_str("Mailbox::Suited"),
-            Kind::Unbounded => f.write_str("Mailbox::Unbounded"),
-            Kind::Bounded { capacity, on_full } => {
+            None => f.write_str("Mailbox::Suited"),
+            Some(Kind::Unbounded) => f.write_str("Mailbox::Unbounded"),
+            Some(Kind::Bounded { capacity, on_full }) => {
                 write!(f, "Mailbox::Bounded({capacity}, {on_full:?})")
             }
-            Kind::Priority(_) => f.write_str("Mailbox::Priority"),
+            Some(Kind::Priority(_)) => f.write_str("Mailbox::Priority"),
         }
     }
 }
@@ -208,7 +214,7 @@ impl<M> fmt::Debug for Mailbox<M> {
 /// ```
 impl<M> Default for Mailbox<M> {
     fn default() -> Self {
-        Self { kind: Kind::Suited }
+        Self { kind: None }
     }
 }
 
@@ -216,11 +222,6 @@ impl<M> Default for Mailbox<M> {
 pub(crate) trait Ground: Spawns {
     /// Returns the scheduler's handle of the sponsor.
     fn sponsor(&self) -> garrick_sched::Handle;
-}
-
-/// Returns the workload of a sponsor's actors.
-fn workload(sponsor: &garrick_sched::Handle) -> Workload {
-    sponsor.attachment().copied().unwrap_or(Workload::Mixed)
 }
 
 /// The bound of a mailbox that delivers messages in the order of arrival.
@@ -251,8 +252,7 @@ impl<M> Mailbox<M> {
     /// # Errors
     /// Fails for a mailbox that is ordered by rank or drops the oldest message.
     pub(crate) fn into_bound(self, sponsor: &garrick_sched::Handle) -> Result<Option<Bound>, ()> {
-        match self.kind {
-            Kind::Suited => Self::for_workload(workload(sponsor)).into_bound(sponsor),
+        match self.kind.unwrap_or_else(|| Kind::suited(sponsor)) {
             Kind::Unbounded => Ok(None),
             Kind::Bounded { capacity, on_full } => {
                 Bound::new(capacity, on_full).map(Some).ok_or(())
@@ -276,19 +276,32 @@ where
     A::Msg: Send,
 {
     let taken = |SpawnError(Cell(actor))| SpawnError(actor);
-    match mailbox.kind {
-        Kind::Suited => {
-            let suited = Mailbox::for_workload(workload(&ground.sponsor()));
-            spawn_at(ground, suited, actor)
-        }
-        Kind::Unbounded => ground.spawn_task(Cell(actor)).map_err(taken),
+    let suited = || Kind::suited(&ground.sponsor());
+    match mailbox.kind.unwrap_or_else(suited) {
+        Kind::Unbounded => spawn_bound(ground, None, Cell(actor)).map_err(taken),
         Kind::Bounded { capacity, on_full } => match Bound::new(capacity, on_full) {
             None => latest::spawn(ground, capacity, actor),
-            Some(bound) => {
-                let spawned = ground.spawn_bounded(bound.capacity, bound.when_full, Cell(actor));
-                spawned.map_err(taken)
-            }
+            bound => spawn_bound(ground, bound, Cell(actor)).map_err(taken),
         },
         Kind::Priority(rank) => priority::spawn(ground, rank, actor),
+    }
+}
+
+/// Spawns a task whose mailbox delivers messages in the order of arrival.
+///
+/// # Errors
+/// Returns the task if it cannot be spawned.
+pub(crate) fn spawn_bound<T>(
+    ground: &impl Spawns,
+    bound: Option<Bound>,
+    task: T,
+) -> Result<Address<T::Message>, SpawnError<T>>
+where
+    T: Task + Send,
+    T::Message: Send,
+{
+    match bound {
+        None => ground.spawn_task(task),
+        Some(bound) => ground.spawn_bounded(bound.capacity, bound.when_full, task),
     }
 }

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use garrick_sched::{Address, SpawnError};
 
-use super::options::{Own, Wrap};
+use super::options::{Own, Settle, Wrap};
 use super::place::{At, Place, Takes};
 use crate::future::{self, AsyncActor, Body, Incoming, NameOfFuture};
 use crate::mailbox::{self, Mailbox};
@@ -146,7 +146,7 @@ where
 impl<A, X, P> SpawnAt<OfAsync, X, Own, P> for A
 where
     A: AsyncActor,
-    X: super::options::Path,
+    X: Settle,
     P: Place,
 {
     #[expect(
@@ -159,7 +159,7 @@ where
         Own: Own,
         place: P,
     ) -> Result<Address<<A as AsyncActor>::Msg>, A> {
-        let plan = future::of_actor(self, options.path());
+        let plan = future::of_actor(self, options.into_path());
         plan.spawn(
             |body| place.take(body),
             |body, start| place.send_in_turn(body, start),
@@ -172,7 +172,7 @@ where
     M: Send + 'static,
     F: FnOnce(Incoming<M>) -> Fut + 'static,
     Fut: Future<Output = ()> + 'static,
-    X: super::options::Path,
+    X: Settle,
     P: Takes<Body<M, F, Fut, NameOfFuture<Fut>>>,
 {
     #[expect(
@@ -180,7 +180,7 @@ where
         reason = "a task that is refused comes back by value"
     )]
     fn spawn_at(self, options: X, Own: Own, place: P) -> Result<Address<M>, F> {
-        let plan = future::of_function(self, options.path());
+        let plan = future::of_function(self, options.into_path());
         plan.spawn(
             |body| place.take_any(body),
             |body, start| place.send_in_turn(body, start),

@@ -1,8 +1,6 @@
 //! Types for the options of an actor that is about to be spawned. An actor without options is not
 //! wrapped.
 
-use std::sync::Arc;
-
 use crate::extras::with::{Options, With};
 use crate::failure::path::ActorPath;
 use crate::model::actor::Actor;
@@ -101,39 +99,31 @@ impl<A: Actor, const TIMED: bool> Wrap<A> for Set<A::Msg, TIMED> {
 #[doc(hidden)]
 pub trait Settle {
     /// Creates the path of a named actor below the path of its parent. Returns the name.
-    fn settle(&mut self, parent: Option<&ActorPath>) -> Option<Arc<str>>;
+    fn settle(&mut self, parent: Option<&ActorPath>) -> Option<String>;
+
+    /// Returns the path that was created.
+    fn into_path(self) -> Option<ActorPath>;
 }
 
 impl Settle for Plain {
     #[inline]
-    fn settle(&mut self, _: Option<&ActorPath>) -> Option<Arc<str>> {
+    fn settle(&mut self, _: Option<&ActorPath>) -> Option<String> {
+        None
+    }
+
+    fn into_path(self) -> Option<ActorPath> {
         None
     }
 }
 
 impl<M: 'static, const TIMED: bool> Settle for Set<M, TIMED> {
-    fn settle(&mut self, parent: Option<&ActorPath>) -> Option<Arc<str>> {
+    fn settle(&mut self, parent: Option<&ActorPath>) -> Option<String> {
         let name = self.0.name.take()?;
         self.0.path = Some(ActorPath::new(parent, &name));
-        Some(name.into())
+        Some(name)
     }
-}
 
-/// Options that may include a path.
-#[doc(hidden)]
-pub trait Path {
-    /// Returns the path.
-    fn path(self) -> Option<ActorPath>;
-}
-
-impl Path for Plain {
-    fn path(self) -> Option<ActorPath> {
-        None
-    }
-}
-
-impl<M: 'static, const TIMED: bool> Path for Set<M, TIMED> {
-    fn path(self) -> Option<ActorPath> {
+    fn into_path(self) -> Option<ActorPath> {
         self.0.path
     }
 }

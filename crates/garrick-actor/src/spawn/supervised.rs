@@ -8,7 +8,7 @@ use garrick_sched::Address;
 
 use super::builder::Spawn;
 use super::kind::{OfActor, OfAsync, OfFactory, OfFunction, Spawnable};
-use super::options::{Own, Path, Settle, Wrap};
+use super::options::{Own, Settle, Wrap};
 use super::place::Place;
 use crate::failure::fault::Fault;
 use crate::failure::path;
@@ -87,7 +87,7 @@ impl<P, A, K, X, B> Spawn<P, A, K, X, B> {
         Supervised {
             spawn: self,
             tree,
-            policy: Policy::new("", Shutdown::default()),
+            policy: Policy::new(Arc::default(), Shutdown::default()),
         }
     }
 }
@@ -121,7 +121,7 @@ impl<P: Place, A, K, X, B> Supervised<'_, P, A, K, X, B> {
         } = self;
         let mut options = spawn.options;
         let name = options.settle(Some(tree.path()));
-        policy.name = name.unwrap_or_else(|| path::short(A::type_name()).into());
+        policy.name = name.map_or_else(|| path::short(A::type_name()).into(), Into::into);
         if !A::RESUMES {
             policy.restart_instead_of_resuming();
         }
@@ -196,12 +196,12 @@ impl<F, A, X> Restartable<OfFactory<A, OfAsync>, X> for F
 where
     F: Fn() -> A + Send + Sync + 'static,
     A: AsyncActor,
-    X: Path,
+    X: Settle,
 {
     type Seat = Resident<<A as AsyncActor>::Msg>;
 
     fn factory(self, options: X) -> Box<dyn Fn() -> Self::Seat + Send> {
-        let house = House::new(Receives::ByHand, make_of_actor(self), options.path());
+        let house = House::new(Receives::ByHand, make_of_actor(self), options.into_path());
         Box::new(move || house.resident())
     }
 
@@ -221,13 +221,13 @@ where
     M: Send + 'static,
     F: Fn(Incoming<M>) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = ()> + Send + 'static,
-    X: Path,
+    X: Settle,
 {
     type Seat = Resident<M>;
 
     fn factory(self, options: X) -> Box<dyn Fn() -> Resident<M> + Send> {
         let make = Arc::new(move |mailbox| -> AnyFuture { Box::pin(self(mailbox)) });
-        let house = House::new(Receives::AsItLikes, make, options.path());
+        let house = House::new(Receives::AsItLikes, make, options.into_path());
         Box::new(move || house.resident())
     }
 

@@ -88,9 +88,9 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    pub(crate) fn new(name: impl Into<String>, shutdown: Shutdown) -> Self {
+    pub(crate) fn new(name: Arc<str>, shutdown: Shutdown) -> Self {
         Self {
-            name: name.into().into(),
+            name,
             restart: Restart::default(),
             shutdown,
             backoff: Backoff::NONE,

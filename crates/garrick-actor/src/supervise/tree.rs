@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use garrick_core::backoff::{Backoff, Intensity};
-use garrick_sched::{Address, Ask, Ended, Orders, Spawns, Watch};
+use garrick_sched::{Address, Ask, Ended, Orders, Watch};
 
 use super::crew::Crew;
 use super::face::{self, Face, Snapshot};
@@ -17,7 +17,7 @@ use super::root::Root;
 use super::seat::Front;
 use crate::failure::fault::Fault;
 use crate::failure::path::ActorPath;
-use crate::mailbox::Bound;
+use crate::mailbox::{Bound, spawn_bound};
 use crate::model::actor::Actor;
 use crate::system::handle::Handle;
 
@@ -122,7 +122,8 @@ impl Supervisor {
     /// Panics if the name is empty, or contains `/`, `#` or a control character.
     #[track_caller]
     pub fn new(name: impl Into<String>, strategy: Strategy) -> Self {
-        let policy = Policy::new(name, Shutdown::DrainAll);
+        let name: String = name.into();
+        let policy = Policy::new(name.into(), Shutdown::DrainAll);
         ActorPath::check(&policy.name);
         Self {
             policy,
@@ -163,7 +164,7 @@ impl Supervisor {
             intensity,
         } = self;
         let below = Self {
-            policy: Policy::new(policy.name.to_string(), policy.shutdown),
+            policy: Policy::new(policy.name.clone(), policy.shutdown),
             strategy,
             intensity,
         };
@@ -254,13 +255,8 @@ impl Tree {
         let id = line.id;
         let orders = Arc::new(Orders::default());
         let front = Front::new(factory, line, orders.clone());
-        let front = match bound {
-            None => sponsor.spawn(front).ok(),
-            Some(bound) => sponsor
-                .spawn_bounded(bound.capacity, bound.when_full, front)
-                .ok(),
-        };
-        let front = front.ok_or(SuperviseError::SystemEnding)?;
+        let front = spawn_bound(sponsor, bound, front);
+        let front = front.map_err(|_| SuperviseError::SystemEnding)?;
         let leaf = Leaf::<A> {
             orders,
             front: front.clone(),

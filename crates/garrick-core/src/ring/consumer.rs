@@ -61,8 +61,8 @@ impl<T> Consumer<T> {
         Some(value)
     }
 
-    /// Takes the oldest values and copies them into `values`. Returns the number of values taken.
-    /// They overwrite the first elements of `values`.
+    /// Takes the oldest values and copies them over the first elements of `values`. Returns the
+    /// number of values taken.
     ///
     /// # Examples
     ///

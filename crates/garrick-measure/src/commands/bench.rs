@@ -8,7 +8,7 @@ use crate::engine::Plan;
 use crate::list;
 use crate::point::{Axis, Point, grid};
 use crate::scenario::{Effort, Result, Scenario, Swept};
-use crate::suggest::did_you_mean;
+use crate::suggest;
 
 /// Maximum number of parameters that can be swept at once.
 const SWEPT_MAX: usize = 2;
@@ -125,10 +125,8 @@ impl Arguments {
         } else {
             offer.named()
         };
-        let chosen = list::choose(&all, &self.scenarios).map_err(|unknown| {
-            let guess = did_you_mean(unknown, all.iter().map(|scenario| scenario.name));
-            let all = list::names(&all);
-            format!("no scenario '{unknown}'{guess}; there are: {all}")
+        let chosen = list::choose(&all, &self.scenarios).map_err(|name| {
+            suggest::unknown("scenario", name, all.iter().map(|scenario| scenario.name))
         })?;
         if self.sweep.is_empty() {
             return Ok(chosen

@@ -8,7 +8,7 @@ use crate::engine::Plan;
 use crate::machine;
 use crate::row::Row;
 use crate::scenario::{Effort, Result};
-use crate::suggest::did_you_mean;
+use crate::suggest;
 use crate::suite::{Beside, Suite};
 use crate::units;
 
@@ -83,9 +83,8 @@ fn choose(
 ) -> std::result::Result<Vec<&'static Suite>, String> {
     let known = |name: &&String| offer.iter().any(|suite| suite.name == **name);
     if let Some(unknown) = names.iter().find(|name| !known(name)) {
-        let guess = did_you_mean(unknown, offer.iter().map(|suite| suite.name));
-        let all = self::names(offer);
-        return Err(format!("no suite '{unknown}'{guess}; there are: {all}"));
+        let known = offer.iter().map(|suite| suite.name);
+        return Err(suggest::unknown("suite", unknown, known));
     }
     let asked = |suite: &&Suite| names.is_empty() || names.iter().any(|name| name == suite.name);
     Ok(offer.iter().filter(asked).collect())

@@ -1,8 +1,8 @@
 //! The ready stack of a worker's seat: the cells whose token another thread has taken.
 //!
-//! It is a Treiber stack of the envelopes that carry the tokens. The *sitter*, which is the thread
-//! that sits on the seat, takes the whole stack. The same word also records if the seat has a
-//! sitter. So no fence and no second flag is needed: a push on `PARKED` gives the seat to the
+//! A ready stack is a Treiber stack of the envelopes that carry the tokens. The *sitter*, which is
+//! the thread that sits on the seat, takes the whole stack. The same word also records if the seat
+//! has a sitter. So no fence and no second flag is needed: a push on `PARKED` gives the seat to the
 //! pusher.
 //!
 //! ```text

@@ -128,7 +128,7 @@ impl<R: 'static> Reply<R> {
     ///     Reply::to_task(to, move |answer| (token, answer))
     /// }
     /// ```
-    /// It can capture a token that is `Copy`:
+    /// The conversion can capture a token that is `Copy`:
     /// ```
     /// use garrick_sched::{Address, NoReply, Reply};
     ///

@@ -43,7 +43,7 @@ impl<M> std::error::Error for TrySendError<M> {}
 
 impl<M: 'static> Address<M> {
     /// Returns the room of the mailbox, if it is part of a bounded cell.
-    fn own_room(&self) -> Option<&Room> {
+    fn own_room(&self) -> Option<&Arc<Room>> {
         let cell = self.cell();
         // SAFETY: it is bounded, and we hold a reference.
         cell.is_bounded().then(|| unsafe { room_of(cell) })
@@ -57,6 +57,12 @@ impl<M: 'static> Address<M> {
         }
         // SAFETY: it is a door for these messages, and we hold a reference.
         unsafe { door::gauged_of(cell) }
+    }
+
+    /// Returns the bound of the mailbox and its room, if the address is a door with both.
+    fn gauged_room(&self) -> Option<(&dyn Gauged<M>, &Arc<Room>)> {
+        let gauged = self.gauged()?;
+        Some((gauged, gauged.room()?))
     }
 
     /// Waits until there is room, and sends `message`. Waits regardless of the mailbox's rule for
@@ -120,8 +126,7 @@ impl<M: 'static> Address<M> {
     pub fn try_send(&self, message: M) -> Result<(), TrySendError<M>> {
         let stopped = |SendError(message)| TrySendError::Stopped(message);
         let Some(room) = self.own_room() else {
-            let gauged = self.gauged();
-            return match gauged.and_then(|gauged| Some((gauged, gauged.room()?))) {
+            return match self.gauged_room() {
                 None => self.send(message).map_err(stopped),
                 Some((gauged, room)) => match room.try_take() {
                     Some(place) => gauged.send_in(message, place).map_err(stopped),
@@ -195,16 +200,12 @@ impl<M: 'static> Address<M> {
     /// Returns the room in which senders wait for places, if the mailbox has one.
     #[doc(hidden)]
     pub fn room(&self) -> Option<Arc<Room>> {
-        let Some(room) = self.own_room() else {
-            return self.gauged()?.room().cloned();
-        };
-        // SAFETY: we hold a reference. The room was made by `Arc::into_raw`, and the block has a
-        // count.
-        unsafe {
-            let room = ptr::from_ref(room);
-            Arc::increment_strong_count(room);
-            Some(Arc::from_raw(room))
-        }
+        self.any_room().cloned()
+    }
+
+    /// Returns the room like [`Address::room`], without a count.
+    pub(super) fn any_room(&self) -> Option<&Arc<Room>> {
+        self.own_room().or_else(|| self.gauged()?.room())
     }
 
     /// Nudges the task for a sender that waits for a place.
@@ -220,16 +221,16 @@ impl<M: 'static> Address<M> {
     /// has stopped, there are places for all senders. This future is cancel safe.
     #[doc(hidden)]
     pub async fn place(&self) -> Option<Place> {
-        let room = self.room()?;
+        let room = self.any_room()?;
         Some(room.take_with(|| self.nudge_keeper()).await)
     }
 
     /// Waits for a place like [`Address::place`], and blocks this thread.
     #[doc(hidden)]
     pub fn place_blocking(&self) -> Option<Place> {
-        let room = self.room()?;
+        let room = self.any_room()?;
         room.wait_for_place(|| self.nudge_keeper());
-        Some(Place::of(room))
+        Some(Place::of(room.clone()))
     }
 
     /// Sends a message that uses a place of this mailbox.
@@ -242,15 +243,11 @@ impl<M: 'static> Address<M> {
     #[doc(hidden)]
     pub fn send_in(&self, place: Place, message: M) -> Result<(), SendError<M>> {
         let Some(room) = self.own_room() else {
-            let gauged = self.gauged().expect("the mailbox has no places");
-            let room = gauged.room().expect("the mailbox has no places");
-            assert!(
-                ptr::eq(place.room(), &raw const **room),
-                "a place of another mailbox"
-            );
+            let (gauged, room) = self.gauged_room().expect("the mailbox has no places");
+            assert!(ptr::eq(place.room(), &**room), "a place of another mailbox");
             return gauged.send_in(message, place);
         };
-        assert!(ptr::eq(place.room(), room), "a place of another mailbox");
+        assert!(ptr::eq(place.room(), &**room), "a place of another mailbox");
         if let Some(worker) = current::worker() {
             // SAFETY: as in `try_send`.
             unsafe { worker.stage.purse.add(room) };

@@ -1,7 +1,6 @@
 //! Actions that run at the end of a turn.
 
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 use crate::quiet;
 use crate::runtime::stage::Given;
@@ -9,7 +8,7 @@ use crate::runtime::turn::Turn;
 
 /// An action that runs at the end of a turn. Exactly one of its methods is called, once, on the
 /// worker of the turn. Messages that the method sends belong to no turn. A panic is caught.
-pub trait AtEnd: Send + Sync + 'static {
+pub trait AtEnd: Send + 'static {
     /// Called when the turn has committed.
     fn committed(&self);
 
@@ -20,9 +19,8 @@ pub trait AtEnd: Send + Sync + 'static {
 impl<M: 'static> Turn<'_, M> {
     /// Registers an action that runs at the end of this turn.
     #[doc(hidden)]
-    pub fn at_end<T: AtEnd>(&self, action: Arc<T>) {
-        // SAFETY: an `Arc` is not null.
-        let slot = unsafe { NonNull::new_unchecked(Arc::into_raw(action).cast_mut()) };
+    pub fn at_end<T: AtEnd>(&self, action: T) {
+        let slot = NonNull::from(Box::leak(Box::new(action)));
         self.give(Given {
             slot: slot.cast(),
             publish: committed::<T>,
@@ -32,19 +30,26 @@ impl<M: 'static> Turn<'_, M> {
 }
 
 /// # Safety
-/// The pointer comes from `Arc::into_raw` of an `Arc<T>`, and is not used again.
+/// The requirements of [`end`] apply.
 unsafe fn committed<T: AtEnd>(action: NonNull<()>) {
     // SAFETY: by contract.
-    let action = unsafe { Arc::from_raw(action.cast::<T>().as_ptr()) };
-    let _ = quiet::call(|| action.committed());
-    quiet::drop(action);
+    unsafe { end(action, T::committed) };
 }
 
 /// # Safety
-/// The requirements of [`committed`] apply.
+/// The requirements of [`end`] apply.
 unsafe fn undone<T: AtEnd>(action: NonNull<()>) {
     // SAFETY: by contract.
-    let action = unsafe { Arc::from_raw(action.cast::<T>().as_ptr()) };
-    let _ = quiet::call(|| action.undone());
+    unsafe { end(action, T::undone) };
+}
+
+/// Calls a method of an action, and drops the action.
+///
+/// # Safety
+/// The pointer comes from `Box::leak` of a `Box<T>`, and is not used again.
+unsafe fn end<T: AtEnd>(action: NonNull<()>, method: fn(&T)) {
+    // SAFETY: by contract.
+    let action = unsafe { Box::from_raw(action.cast::<T>().as_ptr()) };
+    let _ = quiet::call(|| method(&action));
     quiet::drop(action);
 }

@@ -16,7 +16,6 @@
 
 use std::marker::PhantomPinned;
 use std::mem::{ManuallyDrop, size_of};
-use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::cell::{CellPtr, Header, Kind};
@@ -37,22 +36,17 @@ use crate::runtime::worker::Worker;
 /// that the unique reference is the only way to access the struct.
 #[repr(C)]
 struct Bounded<T> {
-    /// Result of `Arc::into_raw`. Dropped by [`drop_room`].
-    room: NonNull<Room>,
+    /// Dropped by [`drop_room`].
+    room: ManuallyDrop<Arc<Room>>,
     /// Dropped by [`Bounded::drop`].
     task: ManuallyDrop<T>,
     pinned: PhantomPinned,
 }
 
-// SAFETY: it owns the task, and a count of the room, which is shared by threads.
-unsafe impl<T: Send> Send for Bounded<T> {}
-
 impl<T> Bounded<T> {
     fn new(room: Arc<Room>, task: T) -> Self {
-        // SAFETY: an `Arc` is not null.
-        let room = unsafe { NonNull::new_unchecked(Arc::into_raw(room).cast_mut()) };
         Self {
-            room,
+            room: ManuallyDrop::new(room),
             task: ManuallyDrop::new(task),
             pinned: PhantomPinned,
         }
@@ -63,22 +57,16 @@ impl<T> Bounded<T> {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: each is taken once, because `this` is not dropped.
         unsafe {
-            drop(Arc::from_raw(this.room.as_ptr()));
+            ManuallyDrop::drop(&mut this.room);
             ManuallyDrop::take(&mut this.task)
         }
-    }
-
-    #[inline]
-    fn room(&self) -> &Room {
-        // SAFETY: counted here.
-        unsafe { self.room.as_ref() }
     }
 }
 
 impl<T> Drop for Bounded<T> {
     fn drop(&mut self) {
         // Waiting senders continue, and get their messages back.
-        self.room().close();
+        self.room.close();
         // SAFETY: dropped once, here.
         unsafe { ManuallyDrop::drop(&mut self.task) };
     }
@@ -97,15 +85,13 @@ impl<T: Task> Task for Bounded<T> {
 
     #[inline]
     fn receive(&mut self, message: T::Message, turn: &Turn<'_, T::Message>) -> Flow {
-        if self.task.holds() {
-            return self.task.hold(message, turn);
-        }
-        self.room().use_up();
-        self.task.receive_now(message, turn)
+        // A shared reference: senders read `room`, too.
+        let room: &Room = &self.room;
+        self.task.receive_bounded(message, turn, || room.use_up())
     }
 
     fn nudged(&mut self, turn: &Turn<'_, T::Message>) -> Flow {
-        self.room().nudged();
+        self.room.nudged();
         self.task.nudged(turn)
     }
 
@@ -123,7 +109,7 @@ impl<T: Task> Task for Bounded<T> {
 }
 
 /// Returns a pointer to the room of a bounded cell.
-fn place_of(cell: CellPtr) -> *const NonNull<Room> {
+fn place_of(cell: CellPtr) -> *mut Arc<Room> {
     debug_assert!(cell.is_bounded(), "others have no room");
     // SAFETY: the first field of what follows the header in the block.
     unsafe { cell.0.as_ptr().byte_add(size_of::<Header>()).cast() }
@@ -134,9 +120,9 @@ fn place_of(cell: CellPtr) -> *const NonNull<Room> {
 /// # Safety
 /// The cell is bounded, and the caller has a reference to the cell as long as the room is used.
 #[inline]
-pub(crate) unsafe fn room_of<'a>(cell: CellPtr) -> &'a Room {
+pub(crate) unsafe fn room_of<'a>(cell: CellPtr) -> &'a Arc<Room> {
     // SAFETY: by contract; the room is there as long as the block, and its place is not written.
-    unsafe { place_of(cell).read().as_ref() }
+    unsafe { &*place_of(cell) }
 }
 
 /// Drops the room of a bounded cell.
@@ -145,7 +131,7 @@ pub(crate) unsafe fn room_of<'a>(cell: CellPtr) -> &'a Room {
 /// The cell is bounded, its task was dropped, and its block is about to be freed.
 pub(crate) unsafe fn drop_room(cell: CellPtr) {
     // SAFETY: by contract: the count of the block, which nobody can reach any more.
-    unsafe { drop(Arc::from_raw(place_of(cell).read().as_ptr())) };
+    unsafe { place_of(cell).drop_in_place() };
 }
 
 /// Handles a message for which there is no room, according to the rule of the mailbox.

@@ -12,8 +12,6 @@ use crate::runtime::room::{Place, Room};
 /// Door of an address that converts its messages.
 struct Mapped<N, M, F> {
     to: Address<M>,
-    /// Room in which senders wait, if the mailbox has one.
-    room: Option<Arc<Room>>,
     function: F,
     from: PhantomData<fn(N)>,
 }
@@ -75,7 +73,7 @@ where
     F: Fn(N) -> M,
 {
     fn room(&self) -> Option<&Arc<Room>> {
-        self.room.as_ref()
+        self.to.any_room()
     }
 
     fn nudge(&self) {
@@ -136,7 +134,6 @@ impl<M: Send + 'static> Address<M> {
     {
         door(Mapped {
             to: self.clone(),
-            room: self.room(),
             function,
             from: PhantomData,
         })

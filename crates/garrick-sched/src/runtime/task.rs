@@ -58,24 +58,18 @@ pub trait Task: Sized + 'static {
     #[doc(hidden)]
     const BOUNDED: bool = false;
 
-    /// Returns true if the task wants to [hold](Task::hold) the next message back. In a bounded
-    /// mailbox, the message keeps its place. When the task later handles the message, it calls
-    /// [`Turn::use_up_place`].
+    /// Receives a message of a bounded mailbox. Calls `use_up` immediately before the message is
+    /// handled. A task that holds the message back for a later turn does not call `use_up`, so that
+    /// the message keeps its place. In the later turn, it calls [`Turn::use_up_place`].
     #[doc(hidden)]
-    fn holds(&self) -> bool {
-        false
-    }
-
-    /// Handles a message for which [`Task::holds`] has just returned false, even if it would now
-    /// return true.
-    #[doc(hidden)]
-    fn receive_now(&mut self, message: Self::Message, turn: &Turn<'_, Self::Message>) -> Flow {
-        self.receive(message, turn)
-    }
-
-    /// Receives a message that the task holds back for a later turn.
-    #[doc(hidden)]
-    fn hold(&mut self, message: Self::Message, turn: &Turn<'_, Self::Message>) -> Flow {
+    #[inline]
+    fn receive_bounded(
+        &mut self,
+        message: Self::Message,
+        turn: &Turn<'_, Self::Message>,
+        use_up: impl FnOnce(),
+    ) -> Flow {
+        use_up();
         self.receive(message, turn)
     }
 
@@ -126,16 +120,14 @@ impl<T: Task> Task for Boxed<T> {
 
     const BLOCKS: bool = T::BLOCKS;
 
-    fn holds(&self) -> bool {
-        self.0.holds()
-    }
-
-    fn receive_now(&mut self, message: T::Message, turn: &Turn<'_, T::Message>) -> Flow {
-        self.0.receive_now(message, turn)
-    }
-
-    fn hold(&mut self, message: T::Message, turn: &Turn<'_, T::Message>) -> Flow {
-        self.0.hold(message, turn)
+    #[inline]
+    fn receive_bounded(
+        &mut self,
+        message: T::Message,
+        turn: &Turn<'_, T::Message>,
+        use_up: impl FnOnce(),
+    ) -> Flow {
+        self.0.receive_bounded(message, turn, use_up)
     }
 
     const RECOVERS: bool = T::RECOVERS;

@@ -299,7 +299,7 @@ impl System {
         &self,
         capacity: NonZero<usize>,
     ) -> Result<(Address<M>, Outlet<M>), SpawnError<()>> {
-        self.handle().stream(capacity)
+        self.as_handle().stream(capacity)
     }
 }
 

@@ -396,7 +396,10 @@ impl Pair {
     fn add(&mut self) {
         self.added += 1;
         let id = self.added;
-        let policy = Policy::new((id as usize % NAMES).to_string(), Shutdown::default());
+        let policy = Policy::new(
+            (id as usize % NAMES).to_string().into(),
+            Shutdown::default(),
+        );
         self.crew.add(Slot::new(id, policy, Box::new(Nobody)));
         self.plain.children.push(Child {
             id,

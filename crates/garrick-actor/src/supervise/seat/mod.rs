@@ -212,7 +212,7 @@ impl<A: Actor> Front<A> {
         // destructor panics.
         let id = turn.address().id();
         Pipes::cancel_of(id);
-        stash::drop_of(id);
+        stash::clear_of(id);
         cancel_timers_of(id);
         drop(actor);
         self.halted(turn)
@@ -248,17 +248,21 @@ impl<A: Actor> Task for Front<A> {
 
     #[inline(always)]
     fn receive(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
-        if self.holds() {
-            return self.put_off(message, turn);
-        }
-        self.receive_now(message, turn)
+        self.receive_bounded(message, turn, || ())
     }
 
     #[inline(always)]
-    fn receive_now(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
-        let Seat::Open(actor) = &mut self.seat else {
-            return self.put_off(message, turn);
+    fn receive_bounded(
+        &mut self,
+        message: A::Msg,
+        turn: &Turn<'_, A::Msg>,
+        use_up: impl FnOnce(),
+    ) -> Flow {
+        let actor = match &mut self.seat {
+            Seat::Open(actor) if !self.orders.are_any() => actor,
+            _ => return self.put_off(message, turn),
         };
+        use_up();
         #[cfg(feature = "tracing")]
         let _span = crate::span::turn(A::name());
         let outcome = actor.receive(message, &mut Context::new(turn));
@@ -267,15 +271,6 @@ impl<A: Actor> Task for Front<A> {
             return Flow::Continue;
         }
         self.leave(next, turn)
-    }
-
-    #[inline(always)]
-    fn holds(&self) -> bool {
-        !matches!(self.seat, Seat::Open(_)) || self.orders.are_any()
-    }
-
-    fn hold(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
-        self.put_off(message, turn)
     }
 
     fn nudged(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {

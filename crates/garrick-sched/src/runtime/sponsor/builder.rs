@@ -215,8 +215,8 @@ impl Builder {
         self
     }
 
-    /// Sets whether a thread that waits in a [`Call`](crate::Call) may run the called task itself.
-    /// It does so only if no worker is awake to run the task. The default is true. For a short
+    /// Sets whether a thread that waits in a [`Call`](crate::Call) may run the called task itself
+    /// if no worker is awake to run the task. The default is true. For a short
     /// question, no thread must then be woken, which makes the question several times as fast.
     ///
     /// The handler of the task then runs on the caller's thread, with its name, stack, thread-local
