@@ -1,18 +1,20 @@
-//! Notes what the command was built from: figures without commit and compiler mean nothing.
+//! Records the commit, the compiler and the profile of the build. Figures mean nothing without
+//! them.
 
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// All sources of the workspace: when one changes, the tree may have become dirty, or clean.
+/// Paths that contain all sources of the workspace. If one of these files changes, this script runs
+/// again, because the working tree may have become dirty or clean.
 const SOURCES: &[&str] = &["..", "../../Cargo.toml", "../../Cargo.lock"];
 
 fn main() {
     for source in SOURCES {
         println!("cargo:rerun-if-changed={source}");
     }
-    // A commit changes neither; what it moves is the branch, which is logged here.
+    // A commit changes none of these files, but git records it in this log.
     if let Some(log) = output("git", &["rev-parse", "--git-path", "logs/HEAD"]) {
         println!("cargo:rerun-if-changed={log}");
     }
@@ -21,7 +23,8 @@ fn main() {
     println!("cargo:rustc-env=GARRICK_PROFILE={}", profile());
 }
 
-/// The commit, `-dirty` after it if files have changed since, or `unknown` outside of git.
+/// Returns the commit, with the suffix `-dirty` if files have changed since that commit. Returns
+/// `unknown` outside of git.
 fn commit() -> String {
     let Some(commit) = output("git", &["rev-parse", "--short", "HEAD"]) else {
         return "unknown".to_owned();
@@ -32,7 +35,8 @@ fn commit() -> String {
     }
 }
 
-/// The profile's own name, which is that of its folder: `PROFILE` tells only what it inherits from.
+/// Returns the name of the Cargo profile, which is the name of its build folder. The variable
+/// `PROFILE` contains only the name of the profile that it inherits from.
 fn profile() -> String {
     let out = env::var_os("OUT_DIR").map(PathBuf::from);
     // profile/build/package/out
@@ -46,7 +50,7 @@ fn compiler() -> String {
     output(&rustc, &["--version"]).unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// Returns what a program prints. None if it is missing or fails.
+/// Returns the output of a program, or `None` if the program is missing or fails.
 fn output(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

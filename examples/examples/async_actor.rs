@@ -1,11 +1,12 @@
-//! An actor that awaits the answers of a slow actor, and gives up on answers that take too long.
+//! An actor that awaits the answers of a slow actor, and stops waiting for answers that take too
+//! long.
 
 use std::time::Duration;
 
 use garrick::prelude::*;
 use garrick::{AsyncActor, AsyncContext, Incoming};
 
-/// Answers with the price of an item, after a while.
+/// The slow actor, which answers with the price of an item after some time.
 struct Shop;
 
 impl AsyncActor for Shop {
@@ -19,7 +20,7 @@ impl AsyncActor for Shop {
     }
 }
 
-/// Question of a customer about an item, with the reply for the result.
+/// A customer's question about an item, with the reply for the answer.
 type Question = (&'static str, Reply<String>);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,6 +1,6 @@
 //! Plain futures at both ends of a graph: one future sends lines, and another reads their lengths.
-//! Both wait without blocking a thread. The executor is that of the actors, on the calling thread.
-//! Any other executor works too.
+//! Both wait without blocking a thread. They run on the executor of the actors, on the calling
+//! thread. Any other executor would work too.
 //!
 //! Run it with `cargo run --release -p garrick-examples --example async_source`.
 use std::error::Error;
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let local = Local::new().map_err(|error| error.to_string())?;
         let send = local.block_on(async move {
             for number in 0..10_000 {
-                // Waits whenever sixteen lines are in the channel.
+                // Waits while there are sixteen lines in the channel.
                 lines.send(format!("line {number}")).await?;
             }
             Ok::<_, SendError<String>>(())

@@ -9,18 +9,18 @@ struct Account {
     balance: u64,
 }
 
-/// Amount that is missing in the account.
+/// The error if the account has too little money: the missing amount.
 #[derive(Debug, PartialEq, Eq)]
 struct Missing(u64);
 
 #[garrick::actor]
 impl Account {
-    /// Pays in.
+    /// Pays an amount into the account.
     fn pay_in(&mut self, amount: u64) {
         self.balance += amount;
     }
 
-    /// Pays out, and returns the new balance.
+    /// Pays an amount out of the account, and returns the new balance.
     fn pay_out(&mut self, amount: u64) -> Result<u64, Missing> {
         let left = self.balance.checked_sub(amount);
         self.balance = left.ok_or_else(|| Missing(amount - self.balance))?;
@@ -36,7 +36,7 @@ impl Account {
 #[derive(Default)]
 struct Bank {
     accounts: BTreeMap<String, AccountHandle>,
-    /// Replies for the total.
+    /// Replies that wait for the total.
     waiting: Vec<Reply<u64>>,
     /// Number of accounts that have not reported their balance.
     missing: usize,
@@ -46,14 +46,13 @@ struct Bank {
 
 #[garrick::actor]
 impl Bank {
-    /// Returns the account of `owner`, and opens it if there is none yet.
+    /// Returns the account of `owner`. Opens the account if there is none.
     fn account(&mut self, owner: String, cx: &mut Context<'_, BankMsg>) -> AccountHandle {
         let open = || cx.spawn(Account::default()).into();
         self.accounts.entry(owner).or_insert_with(open).clone()
     }
 
-    /// Replies with the total of all accounts. The reply waits for their balances, which arrive as
-    /// messages.
+    /// Replies with the total of all accounts, after their balances have arrived as messages.
     fn total(&mut self, reply: Reply<u64>, cx: &mut Context<'_, BankMsg>) {
         self.waiting.push(reply);
         if self.missing > 0 {
@@ -66,7 +65,7 @@ impl Bank {
         self.answer_if_counted();
     }
 
-    /// Handles the reported balance of an account.
+    /// Handles the balance that an account has reported.
     fn counted(&mut self, balance: Result<u64, NoReply>) {
         self.total += balance.unwrap_or(0);
         self.missing -= 1;

@@ -1,4 +1,4 @@
-//! Becoming: a turnstile has one of two behaviors at any time.
+//! An actor that changes its behavior: a turnstile is either locked or unlocked.
 
 use garrick::prelude::*;
 
@@ -13,7 +13,7 @@ fn locked() -> Behavior<Event> {
             println!("locked:   a coin, unlock");
             cx.becomes_behavior(unlocked());
         }
-        Event::Push => println!("locked:   nobody passes"),
+        Event::Push => println!("locked:   the visitor cannot pass"),
     })
 }
 
@@ -21,7 +21,7 @@ fn unlocked() -> Behavior<Event> {
     behavior(|event, cx| match event {
         Event::Coin => println!("unlocked: thank you for the coin"),
         Event::Push => {
-            println!("unlocked: somebody passes, lock");
+            println!("unlocked: a visitor passes, lock");
             cx.becomes_behavior(locked());
         }
     })

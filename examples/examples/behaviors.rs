@@ -1,12 +1,13 @@
-//! Small standard actors, combined: stations are asked all at once, against each other, in turn and
-//! one at a time. Chapters that arrive in any order are published in the right order.
+//! Combinations of small standard actors. Weather stations are asked all at once, in a race, in
+//! sequence, and one question at a time. Chapters that arrive in any order are published in the
+//! right order.
 use std::error::Error;
 use std::sync::mpsc;
 
 use garrick::behaviors::{self, Count, Gate, Request, Service, Subject};
 use garrick::prelude::*;
 
-/// Answers a city with a temperature.
+/// A weather station, which answers the name of a city with a temperature.
 struct Station(i32);
 
 impl Actor for Station {
@@ -18,7 +19,7 @@ impl Actor for Station {
     }
 }
 
-/// Asks several stations at once, in several ways.
+/// Asks several stations in several ways.
 fn ask_stations(system: &System) -> Result<(), Box<dyn Error>> {
     let on = system.handle();
     let stations: Vec<Service<_, _>> = [8, 9, 10]
@@ -34,7 +35,7 @@ fn ask_stations(system: &System) -> Result<(), Box<dyn Error>> {
     println!("the first: {}", first.ask(|reply| ("Oslo", reply)).wait()?);
     let in_turn = behaviors::seq(&on, stations.clone());
     println!(
-        "in turn: {:?}",
+        "in sequence: {:?}",
         in_turn.ask(|reply| ("Rome", reply)).wait()?
     );
     let one_by_one = system.spawn(behaviors::serializer(stations[0].clone()))?;
@@ -44,7 +45,8 @@ fn ask_stations(system: &System) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Puts chapters in order and counts them on the way to a reader, until the gate is closed.
+/// Sends chapters to a reader, and puts them in order and counts them on the way, until the gate is
+/// closed.
 fn publish(system: &System) -> Result<(), Box<dyn Error>> {
     let (to, read) = mpsc::channel();
     let reader = system.spawn(behavior(move |chapter: &'static str, _| {

@@ -1,4 +1,5 @@
-//! An address behind a function: a sensor sends degrees Fahrenheit to a display of degrees Celsius.
+//! An address that converts messages by a function: a sensor sends degrees Fahrenheit to a display
+//! of degrees Celsius.
 
 use garrick::prelude::*;
 

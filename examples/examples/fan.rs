@@ -1,12 +1,12 @@
-//! Orders are partitioned by customer, handled by four stages side by side, and merged again. The
-//! orders of a customer stay in order.
+//! Orders are partitioned by customer, handled by four parallel stages, and merged again. The
+//! orders of each customer stay in order.
 //!
 //! Run it with `cargo run --release -p garrick-examples --example fan`.
 use std::error::Error;
 
 use garrick::flow::{Graph, Slots, stages};
 
-/// Order: the customer, and the number of the order for that customer.
+/// An order: the number of the customer, and the number of the order for this customer.
 type Order = (u32, u32);
 
 const CUSTOMERS: u32 = 1_000;

@@ -1,5 +1,5 @@
 //! A graph asks an actor, which answers when it is done, with at most 64 asks in flight. The actor
-//! keeps sums, a typical task for an actor.
+//! keeps sums, which is a typical task for an actor.
 //!
 //! Run it with `cargo run --release -p garrick-examples --example flow_and_actors`.
 use std::error::Error;
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let mut graph = Graph::new();
     let (numbers, numbers_in) = graph.channel::<u64>(1024)?;
-    // A future as a source. It could wait for a socket as well.
+    // A future is the source. It could also wait for a socket.
     let count = |mut numbers: AsyncSender<u64>| async move {
         for number in 1..=100_000 {
             if numbers.send(number).await.is_err() {

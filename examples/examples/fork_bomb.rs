@@ -1,5 +1,5 @@
 //! A tree of 131,071 actors. Each inner actor creates two actors and waits for both. The newest
-//! actor runs first, so few are alive at a time.
+//! actor runs first, so only a few are alive at the same time.
 
 use garrick::prelude::*;
 
@@ -44,7 +44,7 @@ impl Node {
     fn report(&mut self, cx: &Context<'_, Msg>) -> Next {
         let above = std::mem::replace(&mut self.parent, Parent::Node(cx.address()));
         match above {
-            // A parent waits for both of its children.
+            // The parent is waiting for both of its children.
             Parent::Node(parent) => drop(cx.send(&parent, Msg::Grown(self.count))),
             Parent::Asker(reply) => reply.send(self.count),
         }

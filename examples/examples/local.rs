@@ -1,11 +1,11 @@
-//! Actors that are not `Send`, on the thread that made them.
+//! Actors that are not `Send`, on the thread that has created them.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use garrick::prelude::*;
 
-/// Writes into a page that it shares with `main`.
+/// An actor that writes into a page that it shares with `main`.
 struct Scribe {
     page: Rc<RefCell<String>>,
 }
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for word in ["All", "the", "world's", "a", "stage."] {
         scribe.send(word)?;
     }
-    // No actor runs before this thread runs its actors.
+    // No actor runs until this thread calls `run`.
     assert!(page.borrow().is_empty());
     local.run();
     println!("{}", page.borrow());

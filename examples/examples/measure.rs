@@ -1,5 +1,5 @@
-//! A function, measured in fifteen lines: `cargo run --profile measure -p garrick-examples
-//! --example measure -- --html sort.html`.
+//! Measures a function in fifteen lines. Run it with `cargo run --profile measure -p
+//! garrick-examples --example measure -- --html sort.html`.
 
 use std::process::ExitCode;
 

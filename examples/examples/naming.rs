@@ -5,7 +5,7 @@ use garrick::prelude::*;
 
 type News = &'static str;
 
-/// Publishes the news that it receives, and accepts subscribers.
+/// A newspaper, which publishes the news that it receives, and accepts subscribers.
 struct Newspaper(Topic<News>);
 
 enum Desk {
@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let mistaken = registry.lookup::<News>("newspaper").wait();
     let Err(error @ LookupError::Mismatch { .. }) = mistaken else {
-        unreachable!("the newspaper's desk takes no news as such");
+        unreachable!("no news is sent directly to the newspaper's desk");
     };
     println!("{error}");
     system.shutdown();

@@ -1,4 +1,4 @@
-//! One actor fails: its asker gets an error, and every other actor goes on.
+//! One actor fails. Its asker gets an error, and all other actors continue.
 
 use garrick::prelude::*;
 
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let error = first
         .ask(|reply| (1, 0, reply))
         .wait()
-        .expect_err("nobody divides by zero");
+        .expect_err("a division by zero has no answer");
     println!("1 / 0: {error}");
     assert_eq!(error, NoReply::Dropped);
     assert!(
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
 
     println!(
-        "9 / 3 = {}, says the other one",
+        "9 / 3 = {}, says the other actor",
         second.ask(|reply| (9, 3, reply)).wait()?
     );
     println!("actors that failed: {}", system.failures());

@@ -1,4 +1,4 @@
-//! Two actors that know each other send a ball back and forth.
+//! Two actors that have each other's addresses send a ball back and forth.
 
 use garrick::prelude::*;
 

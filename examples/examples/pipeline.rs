@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Standard stages are ready to use.
     graph.source("numbers", stages::produce(numbers_out, 1..=1_000_000));
 
-    // A stage of your own does the work that is possible now, then returns what to wait for.
+    // A custom stage does the work that is possible now, and then returns what to wait for.
     graph.stage("square", move |_: &mut Cx<'_>| {
         map_batch(&mut numbers, &mut squares_out, usize::MAX, |n| n * n);
         if numbers.is_finished() || squares_out.is_closed() {

@@ -1,4 +1,5 @@
-//! Test of a pipeline without threads: step by step, in many orders of steps, with injected panics.
+//! A test of a pipeline without threads: step by step, in many orders of steps, and with injected
+//! panics.
 //!
 //! Run it with `cargo run --release -p garrick-examples --example pipeline_test`.
 use std::error::Error;
@@ -20,7 +21,7 @@ fn build(total: mpsc::Sender<u64>) -> Result<Graph, Box<dyn Error>> {
         "sum",
         stages::consume(doubles, move |batch: &[u64]| {
             sum += batch.iter().sum::<u64>();
-            // The test listens until the end.
+            // The test receives until the end.
             let _ = total.send(sum);
         }),
     );
@@ -35,12 +36,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (total, _totals) = mpsc::channel();
     let mut stepper = Stepper::new(build(total)?);
     while stepper.fill(1) == 0 {
-        let stage = stepper.step().ok_or("nobody has anything to do")?;
+        let stage = stepper.step().ok_or("no stage has anything to do")?;
         print!("{stage:>8} took a step: ");
         println!("{} | {}", stepper.fill(0), stepper.fill(1));
     }
 
-    // Many orders, each reproducible, and a panic every few steps.
+    // Many orders of steps, which are reproducible, and a panic every few steps.
     let mut restarts = 0;
     for seed in 0..100 {
         let (total, totals) = mpsc::channel();

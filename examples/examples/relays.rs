@@ -1,4 +1,4 @@
-//! Smallest actors: actors that answer, pass on, tag and discard messages, and ways to join and
+//! The smallest standard actors: they answer, pass on, tag and discard messages, and join and
 //! number asks.
 use std::error::Error;
 use std::sync::mpsc;
@@ -28,8 +28,8 @@ fn pass_on(system: &System) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Sends to a judge through two addresses that it can tell apart. One of them can be used only
-/// once.
+/// Sends to a judge through two addresses that the judge can distinguish. One of the addresses can
+/// be used only once.
 fn tell_apart(system: &System) -> Result<(), Box<dyn Error>> {
     let (to, heard) = mpsc::channel();
     let judge = system.spawn(behavior(move |tagged: (Tag, &'static str), _| {
@@ -49,7 +49,8 @@ fn tell_apart(system: &System) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Asks two services as one, one service through another, by hand, and over a wire.
+/// Asks two services together, a service over a wire, and two services in sequence, and joins two
+/// answers by hand.
 fn ask(system: &System) -> Result<(), Box<dyn Error>> {
     let on = system.handle();
     let one = behaviors::constant(1).contramap(|(_, reply): ((), _)| reply);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use garrick::behaviors::{self, Circuit, Request};
 use garrick::prelude::*;
 
-/// Keeps the first reply for ever, drops the next three, and then works.
+/// A service that keeps the first reply forever, drops the next three, and then works.
 struct Moody {
     asked: u32,
     kept: Option<Reply<u32>>,

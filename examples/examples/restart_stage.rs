@@ -1,5 +1,5 @@
-//! A pipeline whose worker panics again and again, and restarts with its channels intact. No
-//! message is lost, and no message is counted twice. Then the graph ends by vote.
+//! A pipeline whose worker panics repeatedly, and restarts with its channels intact. No message is
+//! lost, and no message is counted twice. At the end, the stages agree to stop.
 //!
 //! Run it with `cargo run --release -p garrick-examples --example restart_stage`.
 use std::error::Error;
@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use garrick::flow::{Backoff, Cx, Graph, Receiver, Restarts, Wait, map_batch, restarting, stages};
 
-/// Number of messages after which the till votes for the end of the graph.
+/// Number of messages after which the counting stage agrees to stop.
 const ENOUGH: u64 = 20_000;
 
-/// Counts messages, and votes against the end until it has enough. The count survives a restart.
+/// Counts messages, and does not agree to stop until it has enough. The count survives a restart.
 fn count((input, seen): &mut (Receiver<u64>, u64), cx: &mut Cx<'_>) -> Wait {
     let mut peek = input.peek();
     for number in &*peek {
@@ -71,7 +71,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let worker = report.stage("worker").ok_or("the worker is reported")?;
     println!(
-        "the worker broke down {} times, the last time because it was {}",
+        "the worker has failed {} times, the last time because it was {}",
         worker.restarts,
         worker.last_panic.as_deref().unwrap_or("nothing")
     );

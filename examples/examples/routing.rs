@@ -1,12 +1,12 @@
-//! Routers and pools: four clerks behind one address, in turn and by customer, and a pool that adds
-//! up.
+//! Routers and pools: four clerks behind one address, which get customers round-robin or by
+//! customer; and a pool that computes sums.
 
 use std::collections::BTreeMap;
 
 use garrick::prelude::*;
 use garrick::route::{ConsistentHash, Policy, Pool, RoundRobin, Router};
 
-/// Serves customers, and counts the visits of each.
+/// A clerk, which serves customers, and counts the visits of each customer.
 struct Clerk {
     name: usize,
     served: BTreeMap<String, u32>,
@@ -34,7 +34,7 @@ fn visit_three_times(system: &System, policy: impl Policy<Visit>) -> Vec<(usize,
     let router = Router::spawn(&system.handle(), policy).expect("the system runs");
     let mut names = 0..;
     let clerk = || Clerk {
-        name: names.next().expect("there is no end of numbers"),
+        name: names.next().expect("the range of numbers does not end"),
         served: BTreeMap::new(),
     };
     router
@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let system = System::new()?;
 
     let by_turns = visit_three_times(&system, RoundRobin::new());
-    println!("clerk and visit, by turns:    {by_turns:?}");
+    println!("clerk and visit, round-robin: {by_turns:?}");
     assert_eq!(by_turns, [(0, 1), (1, 1), (2, 1)]);
 
     let by_customer = ConsistentHash::new(|visit: &Visit| visit.customer.clone());

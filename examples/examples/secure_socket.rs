@@ -1,5 +1,5 @@
-//! Two sides with the same key over a TCP connection: one asks, the other answers, and then both
-//! finish in order. A third side has another key, and receives nothing.
+//! A TCP connection between two sides with the same key. One side asks, the other side answers, and
+//! then both finish in order. A third side has another key, and receives nothing.
 
 use std::sync::mpsc::{Sender, channel};
 
@@ -8,7 +8,7 @@ use garrick::secure::{Event, Listener, Options, PreSharedKey, Role, Transport, W
 use garrick::{Handle, Incoming};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Answers every question with its reverse.
+/// The server, which answers every question with its reverse.
 async fn server(mut events: Incoming<Event>) {
     let mut writer: Option<Writer> = None;
     while let Some(event) = events.recv().await {
@@ -21,7 +21,7 @@ async fn server(mut events: Incoming<Event>) {
                     let _ = writer.send(answer).await;
                 }
             }
-            // The client has no more questions, and so there are no more answers.
+            // The client has no more questions, so there are no more answers.
             Event::Finished => writer = None,
             Event::Closed(outcome) => return println!("server: {outcome:?}"),
             _ => {}
@@ -29,7 +29,7 @@ async fn server(mut events: Incoming<Event>) {
     }
 }
 
-/// Asks two questions, and prints the answers.
+/// The client, which asks two questions, and prints the answers.
 struct Client {
     writer: Option<Writer>,
     answers: usize,
@@ -77,7 +77,7 @@ fn connect(
     role: Role,
     listener: impl Into<Listener>,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    // Each write is a whole frame, which need not wait for more.
+    // Each write contains a whole frame, which should be sent at once.
     stream.set_nodelay(true)?;
     let (read, write) = stream.into_split();
     let transport = Transport::new(read, write);

@@ -1,4 +1,4 @@
-//! Stash: a shop that keeps its customers waiting until it opens.
+//! The stash: a shop that keeps its customers waiting until it opens.
 
 use garrick::prelude::*;
 
@@ -15,7 +15,7 @@ fn closed() -> Behavior<Msg> {
         }
         customer => {
             if let Err(error) = cx.stash(customer) {
-                println!("a customer goes away, as {error}");
+                println!("a customer goes away, because {error}");
             }
         }
     })

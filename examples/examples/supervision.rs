@@ -1,11 +1,11 @@
-//! A tree of supervisors: children fail, are restarted behind the same addresses, and end in order.
+//! A tree of supervisors. Children fail, are restarted with the same addresses, and stop in order.
 
 use std::time::Duration;
 
 use garrick::prelude::*;
 use garrick::supervise::{Backoff, Decision, Fault, Restart, Strategy, Supervisor};
 
-/// Divides. A panic or an error ends the actor, but not its address.
+/// An actor that divides. A panic or an error ends the actor, but its address remains valid.
 #[derive(Default)]
 struct Divider {
     divided: u32,
@@ -24,7 +24,7 @@ impl Actor for Divider {
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {
             Msg::Divide(a, b, reply) => reply.send(a / b),
-            Msg::Refuse => return cx.fail("it does not feel like it"),
+            Msg::Refuse => return cx.fail("the message requests a failure"),
             Msg::Divided(reply) => {
                 reply.send(self.divided);
                 return Next::Continue;
@@ -41,7 +41,7 @@ impl Actor for Divider {
 
 /// Restarts after panics, and resumes after errors.
 fn decide(fault: &Fault) -> Decision {
-    println!("the supervisor hears: {fault}");
+    println!("the supervisor decides about: {fault}");
     match fault {
         Fault::Error(_) => Decision::Resume,
         _ => Decision::Restart,
@@ -77,9 +77,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let behind = half(6);
     println!(
         "1 / 0: {}",
-        failed.wait().expect_err("nobody divides by zero")
+        failed.wait().expect_err("a division by zero has no answer")
     );
-    println!("6 / 2 = {}, says the next one", behind.wait()?);
+    println!("6 / 2 = {}, says the new actor", behind.wait()?);
     assert_eq!(first.ask(Msg::Divided).wait(), Ok(1));
     println!("{tree}");
 

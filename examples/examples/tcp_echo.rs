@@ -1,6 +1,6 @@
 //! A server that echoes lines in capitals. The listener and each connection are actors in tokio's
-//! driver, and an actor of an ordinary pool makes the capitals. Eight clients, which are actors
-//! too, talk to it at once.
+//! driver. An actor of an ordinary system converts the lines to capitals. Eight clients, which are
+//! actors too, use the server at the same time.
 //!
 //! Run it with `cargo run --release -p garrick-examples --example tcp_echo`.
 use std::error::Error;
@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 const CLIENTS: usize = 8;
 const LINES: usize = 1_000;
 
-/// Line, and the reply for the line in capitals.
+/// A line, and the reply for the line in capitals.
 type Question = (String, Reply<String>);
 
 /// Serves one connection.
@@ -97,7 +97,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for number in 0..CLIENTS {
         let told = told.clone();
         net.spawn(move |_: Incoming<()>| async move {
-            // The receiver is gone once a client has failed.
+            // The receiver has been dropped if a client has failed.
             let _ = told.send(talk(port, number).await);
         })?;
     }

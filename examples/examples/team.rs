@@ -1,7 +1,8 @@
-//! Identical stages, on a thread each and as a team that shares one thread. Only the graph differs.
+//! Runs the same stages with a thread for each stage, and as a team that shares one thread. Only
+//! the construction of the graph differs.
 //!
 //! A team has no wake-ups between threads, and its messages stay in one core's cache. Stages on
-//! separate threads can work at the same time. Which is faster depends on the work.
+//! separate threads can work at the same time. The work determines which is faster.
 //!
 //! Run it with `cargo run --release -p garrick-examples --example team`.
 use std::error::Error;

@@ -1,7 +1,8 @@
-//! A pipeline that is watched: the program starts telemetry at a free port, fetches one snapshot,
-//! and ends.
+//! A pipeline that is watched by telemetry. The program starts telemetry on a free port, fetches
+//! one snapshot, and exits.
 //!
-//! Leave out the end and open the address in a browser to see it live.
+//! To see the pipeline live, remove the end of the program, and open the printed address in a
+//! browser.
 
 use std::error::Error;
 use std::io::{Read, Write};

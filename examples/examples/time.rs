@@ -1,5 +1,5 @@
-//! Time: an egg timer that ticks, an ask with a time limit, and an actor that receives no more
-//! messages.
+//! Timers and time limits: an egg timer that ticks, an ask with a time limit, and an actor that
+//! notices when it gets no more messages.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ enum Msg {
     Silence,
 }
 
-/// Boils an egg for three ticks, and asks whether it is done.
+/// A cook, who boils an egg for three ticks, and asks whether it is done.
 struct Cook {
     guest: Address<Reply<bool>>,
     ticks: u32,
@@ -42,10 +42,10 @@ impl Actor for Cook {
             }
             Msg::Done(answer) => {
                 println!("is it done? {answer:?}");
-                // The ticks end with the cook.
+                // The ticks end when the cook stops.
                 return Next::Stop;
             }
-            Msg::Silence => println!("nothing comes"),
+            Msg::Silence => println!("no message has arrived"),
         }
         Next::Continue
     }

@@ -1,10 +1,10 @@
-//! Counts the ways to put queens on a chess board such that none attacks another, by workers that
-//! steal.
+//! Counts the ways to put queens on a chess board so that no queen attacks another, by workers that
+//! steal work from each other.
 //!
 //! Each partial board is a value of a work-stealing channel. The worker that receives a board sends
-//! the boards with one queen more. It mostly receives them itself, because the boards on its own
-//! deque are in its cache. A worker without boards steals half of another worker's boards. It takes
-//! the oldest boards, which have the most work before them.
+//! all boards with one queen more. It receives most of them itself, from its own deque, so they are
+//! still in its cache. A worker without boards steals half of another worker's boards. It takes the
+//! oldest boards, which have the fewest queens and need the most work.
 //!
 //! Run it with `cargo run --release -p garrick-examples --example work_stealing`.
 use std::error::Error;
@@ -16,16 +16,17 @@ use std::time::Instant;
 use garrick::steal::{self, Capacity, Worker};
 
 const SIZE: u32 = 11;
-/// Known number of solutions for that size.
+/// Known number of solutions for this size.
 const SOLUTIONS: u64 = 2680;
-/// Number of queens from which boards are finished without sending.
+/// Number of queens from which a worker completes a board without sending.
 const SENT_BELOW: u32 = 6;
 
 /// A board with a queen in each of the first rows.
 #[derive(Clone, Copy, Default)]
 struct Board {
     rows: u32,
-    /// Bits of the columns that are attacked in the next row: straight, and along both diagonals.
+    /// Columns that are attacked in the next row, as bits: along the columns and along both
+    /// diagonals.
     columns: u32,
     left: u32,
     right: u32,
@@ -71,7 +72,7 @@ fn search(
         } else {
             solutions += board.solutions();
         }
-        // The last board is done, and no worker makes more.
+        // The last board is done, and no worker creates more boards.
         if unfinished.fetch_sub(1, Relaxed) == 1 {
             worker.close();
         }

@@ -1,5 +1,5 @@
-//! Garrick's examples, one file each beside this crate root, and the parts of them that the tests
-//! use.
+//! The parts of Garrick's examples that the tests use. The examples themselves are in the folder
+//! `examples`.
 #![forbid(unsafe_code)]
 
 pub mod sessions;

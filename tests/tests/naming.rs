@@ -98,7 +98,7 @@ fn a_name_in_use_is_refused_and_is_free_once_its_actor_has_stopped() {
     );
     assert_eq!(
         taken.to_string(),
-        "the name `it` belongs to an actor that receives u32 and has not stopped"
+        "the name `it` is already taken by an actor with messages of type u32"
     );
     stop(&local, &first);
     assert!(answer!(local, registry.lookup::<u32>("it")).is_err());

@@ -1,5 +1,4 @@
-//! Garrick's automation: `cargo xtask ci` is the whole check, and each of its steps is a
-//! subcommand.
+//! Garrick's automation. `cargo xtask ci` runs all checks. Each of its steps is also a subcommand.
 //!
 //! The modules are declared in the order of their layers: a module uses only those above it.
 #![forbid(unsafe_code)]
@@ -36,22 +35,22 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run every step below but `sanitize`, `lines`, `sizes`, `why` and `mutants`, of `bench` only
-    /// the benches, and sum up.
+    /// Run all steps, and print a summary. Omits `sanitize`, `lines`, `sizes`, `why` and `mutants`,
+    /// and runs only the benches of `bench`.
     Ci {
-        /// Stop at the first failure instead of running all.
+        /// Stop at the first failure instead of running all steps.
         #[arg(long)]
         fail_fast: bool,
     },
-    /// Check the rules of the house that neither rustc nor clippy knows.
+    /// Check the project's own rules, which neither rustc nor clippy checks.
     Tidy,
-    /// Check the layout of the code.
+    /// Check the formatting of the code.
     Fmt,
     /// Run clippy with warnings denied.
     Clippy,
     /// Build the documentation with warnings denied.
     Docs,
-    /// Install the outside tools that tests call, those that are missing.
+    /// Install the external tools that tests call, if they are missing.
     Tools,
     /// Run the unit tests and scenarios.
     Test,
@@ -61,23 +60,25 @@ enum Task {
     Stress,
     /// Run the loom models of every crate that has any.
     Loom,
-    /// Build every example and run it without arguments, 60 s at most.
+    /// Build every example, and run it without arguments for at most 60 s.
     Examples,
-    /// Build every benchmark and run it for a moment.
+    /// Build every benchmark, and run it briefly.
     Bench,
     /// Run the stress tests under AddressSanitizer and LeakSanitizer.
     Sanitize,
-    /// Count the lines that more than one thread writes for each message, wake, gift and claim.
+    /// Count the cache lines that more than one thread writes for each message, wake, gift and
+    /// claim.
     Lines,
-    /// Count the crates of the first build and of hello-world, time both, and count public names.
+    /// Count the crates of a first build and of a hello-world program, time both builds, and count
+    /// public names.
     Sizes,
-    /// Measure Garrick beside other libraries, and put the table and the chart into the README.
+    /// Measure Garrick and other libraries, and put the table and the chart into the README.
     Why {
-        /// Measure nothing, and draw what was measured last.
+        /// Do not measure. Draw the results of the last measurement.
         #[arg(long)]
         redraw: bool,
     },
-    /// Weaken memory orderings and break the logic, and see which models and tests notice.
+    /// Weaken memory orderings and break the logic, and report which models and tests notice it.
     Mutants(mutants::Options),
 }
 

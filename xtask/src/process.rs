@@ -1,8 +1,8 @@
-//! Commands: each is printed before it runs, and each has a time limit.
+//! Runs commands. Each command is printed before it runs, and has a time limit.
 //!
-//! The limit is enforced by `timeout` of coreutils, which ends the whole process group. A test that
-//! hangs leaves nothing behind. Lock-free code typically fails by hanging, so every command has a
-//! limit.
+//! The program `timeout` of coreutils enforces the limit. It ends the whole process group, so a
+//! test that hangs leaves no process behind. Lock-free code typically fails by hanging, so every
+//! command has a limit.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
@@ -17,7 +17,7 @@ use anyhow::{Context, Result, bail};
 /// Default time limit, enough for a cold build of everything on two shared cores.
 const LIMIT: Duration = Duration::from_secs(45 * 60);
 
-/// Time for a process to end after the request, in seconds.
+/// Time for a process to end after it is requested to, in seconds. Then it is killed.
 const KILL_AFTER_S: u32 = 5;
 
 /// Exit status of `timeout` when it had to end the command.
@@ -27,7 +27,7 @@ const TIMED_OUT: i32 = 124;
 const KILLED: i32 = 128 + SIGKILL;
 const SIGKILL: i32 = 9;
 
-/// End of a command whose failure is not an error of xtask.
+/// The end of a command whose failure is not an error of xtask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// The command succeeded.
@@ -38,12 +38,12 @@ pub(crate) enum Ended {
     Hung,
 }
 
-/// Result of a command whose failure is not an error.
+/// The result of a command whose failure is not an error of xtask.
 #[derive(Debug)]
 pub(crate) struct Watched {
     /// End of the command.
     pub(crate) ended: Ended,
-    /// Output of the command.
+    /// Captured output of the command.
     pub(crate) output: String,
     /// Running time of the command.
     pub(crate) time: Duration,
@@ -58,7 +58,7 @@ pub(crate) struct Job {
     limit: Duration,
 }
 
-/// Program built by cargo.
+/// A program that cargo has built.
 #[derive(Debug)]
 pub(crate) struct Executable {
     /// Name of its target.
@@ -82,7 +82,7 @@ impl Job {
         }
     }
 
-    /// Creates a call of the `cargo` that runs this program, so that nested calls use the same
+    /// Creates a call of the same `cargo` that runs this program, so that nested calls use the same
     /// toolchain.
     pub(crate) fn cargo(arguments: &[&str]) -> Self {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -109,9 +109,15 @@ impl Job {
         self.environment(name, value)
     }
 
-    /// Selects the profile for checks rather than measurements: optimized, but quick to build.
+    /// Selects the profile `ci`, which is optimized but builds quickly, for checks and not for
+    /// measurements.
     pub(crate) fn optimized(self) -> Self {
         self.arguments(&["--profile", "ci"])
+    }
+
+    /// Selects the profile for models.
+    pub(crate) fn models(self) -> Self {
+        self.arguments(&["--profile", "model"])
     }
 
     /// Sets the time limit of the command.
@@ -120,15 +126,15 @@ impl Job {
         self
     }
 
-    /// Runs the command with its output shown.
+    /// Runs the command, and shows its output.
     pub(crate) fn run(&self) -> Result<()> {
         self.announce();
         let status = self.spawn(Stdio::inherit(), Stdio::inherit())?.wait()?;
         self.check(status)
     }
 
-    /// Runs the command with its output shown, and counts the tests that passed, for each test
-    /// program.
+    /// Runs the command, and shows its output. Returns the number of tests that passed, for each
+    /// test program.
     pub(crate) fn run_tests(&self) -> Result<Vec<usize>> {
         self.announce();
         let mut child = self.spawn(Stdio::piped(), Stdio::inherit())?;
@@ -143,8 +149,8 @@ impl Job {
         Ok(passed)
     }
 
-    /// Runs the command with its output in the file `log`, which is shown only if the command
-    /// fails.
+    /// Runs the command, and writes its output to the file `log`. Shows the output only if the
+    /// command fails. Returns the running time.
     pub(crate) fn run_logged(&self, log: &Path) -> Result<Duration> {
         let file = fs::File::create(log).with_context(|| format!("cannot write {log:?}"))?;
         let start = Instant::now();
@@ -156,14 +162,14 @@ impl Job {
         Ok(start.elapsed())
     }
 
-    /// Runs the command without its output. Returns true if it succeeds.
+    /// Runs the command, and discards its output. Returns true if the command succeeds.
     pub(crate) fn succeeds(&self) -> bool {
         self.spawn(Stdio::null(), Stdio::null())
             .and_then(|mut child| Ok(child.wait()?))
             .is_ok_and(|status| status.success())
     }
 
-    /// Runs the command with its output captured, and returns the result even if it fails.
+    /// Runs the command, and captures its output. Returns the result even if the command fails.
     pub(crate) fn watch(&self) -> Result<Watched> {
         let start = Instant::now();
         let child = self.spawn(Stdio::piped(), Stdio::piped())?;
@@ -186,7 +192,8 @@ impl Job {
         })
     }
 
-    /// Runs a `cargo` call that builds, and returns the programs that it built.
+    /// Runs this call of `cargo`, which must be a build, and returns the programs that it has
+    /// built.
     pub(crate) fn build(mut self) -> Result<Vec<Executable>> {
         self.announce();
         self.arguments
@@ -223,8 +230,8 @@ impl Job {
         if status.success() {
             return Ok(());
         }
-        // A process that was killed, because it did not end on request, has a signal and no exit
-        // code.
+        // A process that was killed because it did not end on request has a signal instead of an
+        // exit code.
         if status.code().is_none_or(|code| code == TIMED_OUT) {
             bail!("`{self}` did not end within {} s", self.limit.as_secs());
         }
@@ -251,13 +258,13 @@ fn lines_of(child: &mut Child) -> Result<std::io::Lines<impl BufRead + use<>>> {
     Ok(BufReader::new(stdout).lines())
 }
 
-/// Returns the number in `test result: ok. 12 passed; 0 failed; ..`.
+/// Returns the number of passed tests in a line such as `test result: ok. 12 passed; 0 failed; ..`.
 fn tests_passed(line: &str) -> Option<usize> {
     let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
     counts.split_once(" passed")?.0.parse().ok()
 }
 
-/// Returns the program in a line of cargo's JSON.
+/// Returns the program that a line of cargo's JSON output describes, if there is one.
 fn executable(line: &str) -> Option<Executable> {
     let mut messages = cargo_metadata::Message::parse_stream(line.as_bytes());
     let Some(Ok(cargo_metadata::Message::CompilerArtifact(artifact))) = messages.next() else {

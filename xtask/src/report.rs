@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use crate::steps::Step;
 use crate::workspace::Workspace;
 
-/// Result of one step.
+/// The result of one step.
 #[derive(Debug)]
 struct Outcome {
     name: &'static str,
     time: Duration,
-    /// Coverage of the step, or the reason for its failure.
+    /// Summary of the step, or the reason for its failure.
     result: Result<String, String>,
 }
 

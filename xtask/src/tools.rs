@@ -1,18 +1,19 @@
-//! Outside tools that tests call, and the installation of missing tools on a Debian machine.
+//! External tools that tests call, and the installation of missing tools on a Debian machine.
 //!
 //! ```text
-//!   probe each tool --- all there ---------------------------------------------> done
+//!   probe each tool --- none missing -------------------------------------------> done
 //!         |
-//!      some missing --- apt-get install --- done? probe again --- all there ---> done
+//!      some missing --- apt-get install --- done? probe again -- none missing --> done
 //!                             |                       |
-//!                           failed                 not there
+//!                           failed               some missing
 //!                             |                       |
-//!                  apt-get update, install again      +--> fail, saying what to install
+//!                  apt-get update, install again      +--> fail with instructions
 //! ```
 //!
 //! Only missing tools are installed. A machine with all tools is not changed, and its user is not
-//! asked for a password. The package lists are fetched only if an installation fails without them:
-//! a fresh container has none, and old lists name files that are gone.
+//! asked for a password. The package lists are fetched only if an installation fails. This happens
+//! in a fresh container, which has no lists, and with old lists, which contain files that no longer
+//! exist.
 
 use std::process::Command;
 use std::time::Duration;
@@ -21,10 +22,10 @@ use anyhow::{Result, bail};
 
 use crate::process::Job;
 
-/// Time limit of an installation. A browser is 100 MB to fetch.
+/// Time limit of an installation. The download of a browser has 100 MB.
 const INSTALL_LIMIT: Duration = Duration::from_secs(10 * 60);
 
-/// Command and flags before the subcommand of `apt-get`: no questions, and a wait for other
+/// Command and flags before the subcommand of `apt-get`. It asks no questions, and waits for other
 /// installations.
 const APT: &[&str] = &[
     "env",
@@ -34,10 +35,10 @@ const APT: &[&str] = &[
     "DPkg::Lock::Timeout=300",
 ];
 
-/// Program or library that tests call.
+/// A program or library that tests call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tool {
-    /// Name for users.
+    /// Name that is shown to users.
     name: &'static str,
     /// Debian package that contains it.
     package: &'static str,
@@ -55,7 +56,8 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool {
         name: "the Prometheus project's parser",
         package: "python3-prometheus-client",
-        // Debian's own Python: another Python in the path does not see Debian's packages.
+        // The probe uses Debian's Python, because another Python in the path does not find Debian's
+        // packages.
         probe: &[
             "/usr/bin/python3",
             "-c",
@@ -83,11 +85,11 @@ impl Tool {
     }
 }
 
-/// Installs the missing ones of `tools`, and returns a summary.
+/// Installs those of `tools` that are missing, and returns a summary.
 pub(crate) fn install_missing(tools: &[Tool]) -> Result<String> {
     let missing = missing(tools);
     if missing.is_empty() {
-        return Ok(format!("there: {}", names(tools)));
+        return Ok(format!("all installed: {}", names(tools)));
     }
     println!("missing: {}", names(&missing));
     let manual = by_hand(&missing);
@@ -99,7 +101,7 @@ pub(crate) fn install_missing(tools: &[Tool]) -> Result<String> {
     }
     let still = self::missing(&missing);
     if !still.is_empty() {
-        bail!("installed, yet missing: {}", names(&still));
+        bail!("still missing after the installation: {}", names(&still));
     }
     Ok(format!("installed {}", names(&missing)))
 }
@@ -128,8 +130,8 @@ fn apt(prefix: &[&str], arguments: &[&str]) -> Job {
         .limit(INSTALL_LIMIT)
 }
 
-/// Returns the command before `apt-get` that gives the right to install. Returns `None` if there is
-/// no way.
+/// Returns the command prefix that gives `apt-get` the permission to install. Returns `None` if
+/// this program cannot install.
 fn prefix() -> Option<Vec<&'static str>> {
     if !Job::new("apt-get").arguments(&["--version"]).succeeds() {
         return None;
@@ -137,7 +139,7 @@ fn prefix() -> Option<Vec<&'static str>> {
     if is_root() {
         return Some(Vec::new());
     }
-    // `-n`: fail instead of asking for a password, because no command here has an input.
+    // `-n` makes sudo fail instead of asking for a password, because the commands have no input.
     let sudo = ["sudo", "-n"];
     let may = Job::new(sudo[0]).arguments(&[sudo[1], "true"]).succeeds();
     may.then(|| sudo.to_vec())
@@ -153,11 +155,11 @@ fn names(tools: &[Tool]) -> String {
     names.join(", ")
 }
 
-/// Returns instructions for the user, for a system on which this program cannot install.
+/// Returns instructions for users of a system on which this program cannot install.
 fn by_hand(tools: &[Tool]) -> String {
     let packages: Vec<&str> = tools.iter().map(|tool| tool.package).collect();
     format!(
-        "Install them by hand; on Debian: `sudo apt-get install {}`",
+        "Install the missing tools by hand, on Debian with `sudo apt-get install {}`",
         packages.join(" ")
     )
 }
@@ -181,7 +183,7 @@ mod tests {
     #[test]
     fn what_is_there_is_not_installed_again() {
         assert!(missing(&[THERE]).is_empty());
-        assert_eq!(install_missing(&[THERE]).unwrap(), "there: true");
+        assert_eq!(install_missing(&[THERE]).unwrap(), "all installed: true");
     }
 
     #[test]

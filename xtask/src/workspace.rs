@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use cargo_metadata::{DependencyKind, MetadataCommand, TargetKind};
 
-/// Workspace that contains the current directory.
+/// The workspace that contains the current directory.
 #[derive(Debug)]
 pub(crate) struct Workspace {
     /// Folder of the root `Cargo.toml`.
@@ -18,22 +18,22 @@ pub(crate) struct Workspace {
     pub(crate) packages: Vec<Package>,
 }
 
-/// Member of the workspace.
+/// A member of the workspace.
 #[derive(Debug)]
 pub(crate) struct Package {
-    /// Name in `Cargo.toml`.
+    /// Name of the package in `Cargo.toml`.
     pub(crate) name: String,
-    /// Folder, relative to the root.
+    /// Folder of the package, relative to the root.
     pub(crate) dir: PathBuf,
-    /// Names of its dependencies, without those of its tests.
+    /// Names of the dependencies of the package, without those of its tests.
     pub(crate) dependencies: Vec<String>,
-    /// Names of the dependencies that only its tests, examples and benchmarks have.
+    /// Names of the dependencies that only the tests, examples and benchmarks of the package have.
     pub(crate) test_dependencies: Vec<String>,
-    /// Targets that cargo builds of it.
+    /// Targets of the package.
     pub(crate) targets: Vec<Target>,
 }
 
-/// Crate root of a package.
+/// A target of a package, with its crate root.
 #[derive(Debug)]
 pub(crate) struct Target {
     /// Name for `--bin`, `--example`, `--bench` or `--test`.
@@ -44,7 +44,7 @@ pub(crate) struct Target {
     pub(crate) path: PathBuf,
 }
 
-/// Kinds of target that Garrick has.
+/// The kinds of targets that Garrick has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Lib,
@@ -84,8 +84,8 @@ impl Workspace {
             .filter(move |(_, target)| target.kind == kind)
     }
 
-    /// Returns the Rust files under `dir`. Both are relative to the root. Empty if there is no such
-    /// folder.
+    /// Returns the Rust files under `dir`. All paths are relative to the root. Returns an empty
+    /// list if the folder does not exist.
     pub(crate) fn rust_files(&self, dir: &Path) -> Result<Vec<PathBuf>> {
         let mut files = Vec::new();
         let entries = match fs::read_dir(self.root.join(dir)) {

@@ -1,11 +1,12 @@
 //! The actor model: addresses, behaviors, transactional turns, asks.
 //!
-//! An [`Actor`] is state with a mailbox. It handles one message at a time. Handling a message is
-//! called a *turn*. The effects that an actor requests through its [`Context`] take place together
-//! when the turn commits. If the turn fails, none of them takes place. Other actors know an actor
-//! only by its [`Address`], to which they send messages. A [`behavior`] is an actor written as a
-//! closure. It can replace its closure for the next message. A [`System`] runs actors on a pool of
-//! threads, and a [`Local`] runs them on the caller's thread.
+//! An [`Actor`] is state with a mailbox. It handles one message at a time. The handling of one
+//! message is called a *turn*. The effects that an actor requests through its [`Context`], such as
+//! messages to send, take place together when the turn commits. If the turn fails, none of the
+//! effects takes place. Other actors can reach an actor only through its [`Address`], to which they
+//! send messages. A [`behavior`] is an actor written as a closure, which it can replace for the
+//! next message. A [`System`] runs actors on a pool of threads, and a [`Local`] runs them on the
+//! caller's thread.
 //!
 //! # Examples
 //! ```
@@ -77,12 +78,12 @@ pub use system::handle::Handle;
 pub use system::local::Local;
 pub use system::pool::System;
 
-/// Receivers without a thread or mailbox: each sender runs the receiver's function itself.
+/// Addresses that lead to a function instead of an actor. Each sender runs the function itself.
 pub mod door {
     pub use garrick_sched::{Door, Notice, door};
 }
 
-/// Errors of operations on actors, other than sending and spawning.
+/// Errors returned by operations on actors, except for sending and spawning.
 pub mod error {
     pub use crate::extras::receive_timeout::NoReceiveTimeout;
     pub use crate::extras::stash::StashError;

@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(
             count.load(Relaxed),
             6,
-            "three, and what they have panicked with"
+            "three bombs, and the three bombs with which their destructors panicked"
         );
     }
 }

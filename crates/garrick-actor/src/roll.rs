@@ -17,7 +17,7 @@ use std::mem;
 use garrick_sched::TaskId;
 use indexmap::IndexMap;
 
-/// Maximum number of slots at which holes are closed immediately.
+/// Maximum number of slots of a short collection, whose holes are closed immediately.
 const SHORT_MAX: usize = 32;
 
 struct Slot<T> {
@@ -30,11 +30,11 @@ struct Slot<T> {
 /// An ordered collection of members. Members are dropped in their order.
 pub(crate) struct Roll<T> {
     slots: Vec<Slot<T>>,
-    /// Number of each member. Never iterated.
+    /// Number of each member. The map is never iterated.
     by_key: IndexMap<TaskId, u64>,
     /// Number of the next member. Numbers are never reused.
     next: u64,
-    /// Index of a slot. All slots before this index are holes.
+    /// Index of the slot of the oldest member. All slots before this index are holes.
     first: usize,
     /// Fenwick tree that counts the members, with one partial sum for each slot. Empty while there
     /// are no holes.
@@ -64,8 +64,8 @@ impl<T> Roll<T> {
         self.by_key.contains_key(&key)
     }
 
-    /// Adds a member after all others. Returns `member` as an error if there is a member with this
-    /// key.
+    /// Adds a member after all others. Returns `member` as an error if a member with this key
+    /// already exists.
     pub(crate) fn add(&mut self, key: TaskId, member: T) -> Result<(), T> {
         if self.contains(key) {
             return Err(member);
@@ -101,8 +101,8 @@ impl<T> Roll<T> {
         self.slots.get(self.first)?.member.as_ref()
     }
 
-    /// Returns the number of the member at this index. A number is greater than the numbers of all
-    /// earlier members, and is never reused.
+    /// Returns the number of the member at this index. Members are numbered in the order in which
+    /// they were added. Numbers are never reused.
     #[track_caller]
     pub(crate) fn number(&self, index: usize) -> u64 {
         self.slots[self.slot_of(index)].number
@@ -111,14 +111,14 @@ impl<T> Roll<T> {
     #[track_caller]
     pub(crate) fn get(&self, index: usize) -> &T {
         let member = self.slots[self.slot_of(index)].member.as_ref();
-        member.expect("a place is that of a member")
+        member.expect("the slot of a valid index contains a member")
     }
 
     #[track_caller]
     pub(crate) fn get_mut(&mut self, index: usize) -> &mut T {
         let at = self.slot_of(index);
         let member = self.slots[at].member.as_mut();
-        member.expect("a place is that of a member")
+        member.expect("the slot of a valid index contains a member")
     }
 
     /// Returns the index of the first member whose number is greater than `number`, or the length
@@ -225,7 +225,7 @@ impl<T> Roll<T> {
         self.slots = slots;
     }
 
-    /// Adds the partial sum for one more slot, which contains `count` members.
+    /// Adds the partial sum for another slot, which contains `count` members.
     fn push_rank(&mut self, count: usize) {
         let place = self.ranks.len() + 1;
         let (mut sum, mut step) = (count, 1);

@@ -21,9 +21,10 @@ pub(crate) fn named(path: &ActorPath) -> EnteredSpan {
     trace_span!("named", path = path.as_str()).entered()
 }
 
-/// Logs that a question of type `N` was not answered with an `R` in time. `G` is the type of the
-/// closure that would have handled the answer. The name of this type identifies the code that
-/// asked.
+/// Logs that a question of type `N` did not get an answer of type `R` in time.
+///
+/// `G` is the type of the closure that would have handled the answer. The name of this type
+/// identifies the code that asked.
 pub(crate) fn timed_out<N, R, G>(none: NoReply) {
     let (question, answer, asker) = (type_name::<N>(), type_name::<R>(), type_name::<G>());
     debug!(

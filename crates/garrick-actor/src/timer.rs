@@ -1,9 +1,9 @@
-//! Delayed and periodic messages. A timer runs until it is cancelled or until the actor that
-//! started it stops.
+//! Delayed and periodic messages. A timer ends at the latest when it is cancelled, or when the
+//! actor that started it stops.
 //!
-//! A message that is sent once waits in the timing wheel of a worker. A periodic timer also has a
-//! small separate task, the alarm, which creates each message when the message is due. Cancelling a
-//! timer removes it from the wheel.
+//! A delayed message waits in the timing wheel of a worker. A periodic timer also has a small
+//! separate task, the alarm, which creates each message when the message is due. Cancelling a timer
+//! removes it from the wheel.
 //!
 //! ```text
 //!   start_timer:  wheel --- message ------------------------------------> receiver
@@ -25,10 +25,11 @@ use garrick_sched::{Address, Flow, Nanos, SendError, Task, Timer, TrySendError, 
 use crate::model::context::Context;
 use crate::quiet;
 
-/// Notifies an alarm that its deadline has passed.
+/// A message that notifies an alarm that its deadline has passed.
 struct Due;
 
-/// The task of a periodic timer. The message to this task in the wheel keeps the task alive.
+/// The task of a periodic timer. The timing wheel contains a message to this task, which keeps the
+/// task alive.
 struct Alarm<N, F> {
     timer: Timer,
     to: Address<N>,
@@ -63,7 +64,7 @@ where
                 self.missed = 0;
                 true
             }
-            // The next message tells of this period too.
+            // The next message also counts this period.
             Err(TrySendError::Full(msg)) => {
                 quiet::drop(msg);
                 true
@@ -94,27 +95,28 @@ impl<N, F> Alarm<N, F> {
 }
 
 impl<N, F> Drop for Alarm<N, F> {
-    /// Cancels the timer, so that its owner can see that the timer no longer runs.
+    /// Cancels the timer, so that [`Timer::is_cancelled`] returns true once the alarm has ended.
     fn drop(&mut self) {
         self.timer.cancel();
     }
 }
 
-/// Error returned when a periodic timer cannot be started. Contains the message, or the closure
-/// that creates the messages.
+/// The error returned when a periodic timer cannot be started. It contains the message, or the
+/// closure that creates the messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum SendEveryError<T> {
-    /// The period was zero. A period must be at least one nanosecond.
+    /// The period is zero. A period must be at least one nanosecond.
     ZeroPeriod(T),
     /// The receiver has stopped.
     Stopped(T),
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Sends `msg` to `to` after `delay`. Timers have a resolution of about 10 us. The message is
-    /// sent even if this actor has stopped by then, and keeps the receiver alive until it is sent.
-    /// Use [`Context::start_timer`] for a message that can be cancelled, or that must not be sent
-    /// after this actor has stopped.
+    /// Sends `msg` to `to` after `delay`. The resolution is about 10 us.
+    ///
+    /// The message is sent even if this actor has stopped in the meantime. The pending message
+    /// keeps the receiver alive. Use [`Context::start_timer`] for a message that can be cancelled,
+    /// or that must not be sent after this actor has stopped.
     ///
     /// # Errors
     /// Returns the message if the receiver is known to have stopped.
@@ -164,7 +166,7 @@ impl<M: 'static> Context<'_, M> {
     }
 
     /// Starts a timer that sends `msg` to `to` after `delay`. No message is sent if the timer is
-    /// cancelled or this actor stops before that time.
+    /// cancelled or this actor stops before `delay` has passed.
     ///
     /// # Errors
     /// Returns the message if the receiver is known to have stopped.
@@ -225,16 +227,18 @@ impl<M: 'static> Context<'_, M> {
         self.turn().start_own_timer(delay, to, msg)
     }
 
-    /// Starts a timer that sends a clone of `msg` to `to` every `period`. The first message is sent
-    /// after one period. The timer runs until it is cancelled, this actor stops, or the receiver
-    /// stops.
+    /// Starts a timer that sends a clone of `msg` to `to` every `period`.
+    ///
+    /// The first message is sent after one period. The timer runs until it is cancelled, this actor
+    /// stops, or the receiver stops.
     ///
     /// Deadlines do not drift: each deadline is the previous deadline plus `period`. If the worker
-    /// is busy for several periods, a single message is sent for all of them. The message after it
-    /// is sent at its regular deadline. While the receiver's mailbox is full, no message is sent.
+    /// is busy for several periods, a single message is sent for all of them. The next message is
+    /// then sent at its regular deadline. While the receiver's mailbox is full, no message is sent.
     ///
     /// A timer keeps its receiver alive. An actor that sends itself periodic messages therefore
-    /// lives until it stops itself or cancels the timer, even if no other address of it is left.
+    /// lives until it stops itself or cancels the timer, even if all other addresses of the actor
+    /// have been dropped.
     ///
     /// # Errors
     /// Returns a [`SendEveryError`] with the message if the period is zero or the receiver is known
@@ -301,8 +305,10 @@ impl<M: 'static> Context<'_, M> {
     }
 
     /// Starts a periodic timer, like [`Context::send_every`], that calls `make` to create each
-    /// message. The argument of `make` is the number of periods since the last message. This number
-    /// is 1 unless the timer runs late or the receiver's mailbox was full.
+    /// message.
+    ///
+    /// The argument of `make` is the number of periods since the last message. This number is 1
+    /// unless the timer runs late or the receiver's mailbox was full.
     ///
     /// # Errors
     /// Returns a [`SendEveryError`] with the closure if the period is zero or the receiver is known
@@ -346,7 +352,7 @@ impl<M: 'static> Context<'_, M> {
     }
 }
 
-/// Returns the error, as a constructor, if such a timer cannot be started.
+/// Returns the constructor of the error if a timer with this period and receiver cannot be started.
 fn refusal<N: 'static, T>(period: Duration, to: &Address<N>) -> Option<fn(T) -> SendEveryError<T>> {
     if period.is_zero() {
         Some(SendEveryError::ZeroPeriod)
@@ -369,8 +375,10 @@ impl<T> fmt::Debug for SendEveryError<T> {
 impl<T> fmt::Display for SendEveryError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::ZeroPeriod(_) => "a period must be at least a nanosecond, not zero",
-            Self::Stopped(_) => "the receiver of the periodic message has stopped",
+            Self::ZeroPeriod(_) => {
+                "cannot send periodic messages with a period of zero: the minimum is 1 ns"
+            }
+            Self::Stopped(_) => "cannot send periodic messages: the receiver has stopped",
         })
     }
 }

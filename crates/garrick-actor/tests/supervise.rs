@@ -285,7 +285,7 @@ fn too_many_restarts_in_the_window_escalate() {
     };
     assert_eq!(
         &*why,
-        "supervisor `tree` gave up: more than 2 restarts within 1s, the last of `c`: it panicked: on purpose"
+        "supervisor `tree` gave up: at most 2 restarts are allowed within 1s, but child `c` needs another one because the actor panicked: on purpose"
     );
 }
 

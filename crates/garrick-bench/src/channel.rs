@@ -21,24 +21,27 @@ use garrick_steal::queue::{Queue, Receiver, Sender};
 pub trait Channel: 'static {
     /// Handle that pushes. Clones push into the same queue.
     type Sender: Clone + Send + 'static;
-    /// Handle that pops, on any thread.
+    /// Handle that pops. It can be moved to any thread.
     type Receiver: Send;
 
     /// Creates an empty queue.
     fn open() -> (Self::Sender, Self::Receiver);
-    /// Appends a value. The receiver must not have been dropped.
+    /// Appends a value.
+    ///
+    /// May panic if the receiver has been dropped.
     fn push(sender: &Self::Sender, value: u64);
     /// Takes the oldest value, if there is one.
     fn try_pop(receiver: &mut Self::Receiver) -> Option<u64>;
 }
 
-/// A queue whose receiver can sleep.
+/// A queue whose receiver can park its thread.
 pub trait Parked: Channel {
-    /// Takes the oldest value. Parks until there is one. Returns `None` if no more values can come.
+    /// Takes the oldest value. Parks the thread until there is one. Returns `None` if the queue is
+    /// empty and has no sender.
     fn wait_pop(receiver: &mut Self::Receiver) -> Option<u64>;
 }
 
-/// A queue of `garrick_steal`.
+/// A queue of `garrick_steal`, as a [`Channel`].
 #[derive(Debug)]
 pub struct Ours<Q>(Q);
 
@@ -52,7 +55,9 @@ impl<Q: Queue + 'static> Channel for Ours<Q> {
 
     #[inline]
     fn push(sender: &Self::Sender, value: u64) {
-        sender.push(value).expect("the receiver is there");
+        sender
+            .push(value)
+            .expect("the receiver has not been dropped");
     }
 
     #[inline]
@@ -68,7 +73,7 @@ impl<Q: Queue + 'static> Parked for Ours<Q> {
     }
 }
 
-/// The standard library's channel.
+/// The standard library's channel, as a [`Channel`].
 #[derive(Debug)]
 pub struct Std;
 
@@ -82,7 +87,9 @@ impl Channel for Std {
 
     #[inline]
     fn push(sender: &Self::Sender, value: u64) {
-        sender.send(value).expect("the receiver is there");
+        sender
+            .send(value)
+            .expect("the receiver has not been dropped");
     }
 
     #[inline]

@@ -1,4 +1,4 @@
-//! Parts of scenarios that need their own process.
+//! Parts of scenarios that must run in a separate process.
 
 use clap::Subcommand;
 use garrick_measure::{Measured, Result};
@@ -6,39 +6,41 @@ use garrick_measure::{Measured, Result};
 use crate::scenarios::flood_memory::{self, When};
 use crate::scenarios::{fork_bomb, idle_cpu, idle_memory, rest_memory};
 
-/// A hidden subcommand for work that a scenario must run in a new process of its own program. A
-/// program that measures [`SCENARIOS`] must have it among its commands, and must print the result
-/// of [`run`] as JSON.
+/// A hidden subcommand for work that a scenario runs in a new process of the same program.
+///
+/// A program that measures [`SCENARIOS`] must have these subcommands, and must print the result of
+/// [`run`] as JSON.
 ///
 /// [`SCENARIOS`]: crate::SCENARIOS
 /// [`run`]: Self::run
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
 pub enum Child {
-    /// The part of the idle-memory scenario that needs its own process.
+    /// The part of the scenario `idle-memory` that runs in a separate process.
     #[command(name = idle_memory::CHILD, hide = true)]
     IdleMemory {
         /// Number of actors to create.
         actors: u64,
     },
-    /// The part of the idle-cpu scenario that needs its own process.
+    /// The part of the scenario `idle-cpu` that runs in a separate process.
     #[command(name = idle_cpu::CHILD, hide = true)]
     IdleCpu {
         /// Number of seconds to measure.
         seconds: u64,
     },
-    /// The part of the flood-memory scenario that measures the peak in its own process.
+    /// The part of the scenario `flood-memory` that measures the peak memory in a separate process.
     #[command(name = flood_memory::CHILD_PEAK, hide = true)]
     FloodPeak {
         /// Number of messages to send.
         messages: u64,
     },
-    /// The part of the flood-memory scenario that measures the remaining memory in its own process.
+    /// The part of the scenario `flood-memory` that measures the remaining memory in a separate
+    /// process.
     #[command(name = flood_memory::CHILD_REST, hide = true)]
     FloodRest {
         /// Number of messages to send.
         messages: u64,
     },
-    /// The part of the timer-memory scenario that needs its own process.
+    /// The part of the scenario `timer-memory` that runs in a separate process.
     #[command(name = rest_memory::CHILD_TIMERS, hide = true)]
     TimerMemory {
         /// Number of timers to start and cancel.
@@ -47,13 +49,13 @@ pub enum Child {
         #[arg(value_parser = clap::value_parser!(u64).range(1..))]
         at_once: u64,
     },
-    /// The part of the ask-memory scenario that needs its own process.
+    /// The part of the scenario `ask-memory` that runs in a separate process.
     #[command(name = rest_memory::CHILD_ASKS, hide = true)]
     AskMemory {
         /// Number of questions to ask.
         asks: u64,
     },
-    /// The part of the fork-bomb suite that needs its own process.
+    /// The part of the suite `fork-bomb` that runs in a separate process.
     #[command(name = fork_bomb::CHILD, hide = true)]
     ForkBomb {
         /// Depth of the tree.
@@ -63,7 +65,7 @@ pub enum Child {
 }
 
 impl Child {
-    /// Performs the work in this process.
+    /// Performs the work in this process, and returns the measurement.
     ///
     /// # Errors
     /// Fails if actors cannot run on this thread, or if the system does not report the measured

@@ -1,11 +1,11 @@
 //! Scenarios, suites and soak of Garrick, used by `garrick bench`, `garrick suite` and `garrick
 //! soak`.
 //!
-//! `garrick_measure` measures [`SCENARIOS`], [`SAVINA`] and [`SWEPT`], one by one or as [`SUITES`].
-//! A program that compares other libraries with Garrick uses the [`contenders`] of a scenario.
-//! [`Soak`] performs work of all kinds at once and checks it. [`pipeline`] is the demonstration,
-//! which a scenario measures too. Everything except the pipeline needs the feature `scenarios`,
-//! which is enabled by default.
+//! `garrick_measure` measures the scenarios in [`SCENARIOS`], [`SAVINA`] and [`SWEPT`], and the
+//! suites in [`SUITES`]. A program that compares other libraries with Garrick uses the
+//! [`contenders`] of a scenario. [`Soak`] performs all kinds of work at the same time, and checks
+//! the results. [`pipeline`] is the demonstration pipeline, which a scenario measures too.
+//! Everything except the pipeline needs the feature `scenarios`, which is enabled by default.
 //!
 //! # Examples
 //! ```

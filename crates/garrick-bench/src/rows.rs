@@ -1,4 +1,4 @@
-//! Rows for the tests of findings.
+//! Creates rows for the tests of findings.
 
 use garrick_measure::Row;
 use serde_json::json;

@@ -1,38 +1,39 @@
-//! Commands that this build does not have, because they take long to build.
+//! Commands that are not part of this build, because they take a long time to compile.
 
 use clap::{Args, Subcommand};
 use garrick_measure::commands::Ended;
 
-/// Arguments of a command that this build does not have.
+/// Arguments of a command that is not part of this build.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     arguments: Vec<String>,
 }
 
-/// A command that this build does not have.
+/// A command that is not part of this build.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Measure scenarios: `cargo measure bench` builds and runs it.
+    /// Measure scenarios. Not part of this build: run `cargo measure bench` instead.
     #[cfg(not(feature = "bench"))]
     #[command(disable_help_flag = true)]
     Bench(Arguments),
-    /// Repeat published experiments: `cargo measure suite` builds and runs it.
+    /// Repeat published experiments. Not part of this build: run `cargo measure suite` instead.
     #[cfg(not(feature = "bench"))]
     #[command(disable_help_flag = true)]
     Suite(Arguments),
-    /// Run all kinds of work at once: `cargo measure soak` builds and runs it.
+    /// Run all kinds of work at once. Not part of this build: run `cargo measure soak` instead.
     #[cfg(not(feature = "bench"))]
     #[command(disable_help_flag = true)]
     Soak(Arguments),
-    /// Watch a running process in this terminal: `cargo top` builds and runs it.
+    /// Watch a running process in this terminal. Not part of this build: run `cargo top` instead.
     #[cfg(not(feature = "top"))]
     #[command(disable_help_flag = true)]
     Top(Arguments),
 }
 
 impl Command {
-    /// Refuses the command. The message contains the `cargo` command that builds and runs it.
+    /// Returns the error for the command. The message contains the `cargo` command that builds and
+    /// runs it.
     pub(crate) fn refuse(self) -> Ended {
         let (name, command, arguments) = match self {
             #[cfg(not(feature = "bench"))]
@@ -46,7 +47,8 @@ impl Command {
         };
         let command = [&[command.to_owned()], &arguments.arguments[..]].concat();
         Ended::Refused(format!(
-            "`garrick {name}` takes long to build, and is not part of this build: run `{}` in the repository",
+            "`garrick {name}` is not part of this build, because it takes a long time to compile: \
+             run `{}` in the repository instead",
             command.join(" ")
         ))
     }

@@ -8,7 +8,7 @@ use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Environment variable that selects what is logged.
+/// Environment variable with the filter for events to log.
 const VARIABLE: &str = "RUST_LOG";
 
 /// Starts logging to standard error, filtered by `RUST_LOG`. If the variable is empty, logs
@@ -25,19 +25,19 @@ pub(crate) fn start() -> Result<bool, String> {
     };
     let told = fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     let subscriber = tracing_subscriber::registry().with(told.with_filter(filter(&wanted)?));
-    // Fails only if a subscriber is already set, which then does the same.
+    // Fails only if a subscriber is already set. That subscriber then does the logging.
     let _ = subscriber.try_init();
     Ok(!wanted.is_empty())
 }
 
-/// Returns the filter for `wanted`. Spans and their fields cannot be selected, because the code
-/// that matches them takes longer to build than the rest of logging.
+/// Returns the filter for `wanted`, the text of the variable. Spans and their fields cannot be
+/// selected, because the code that matches them takes longer to compile than the rest of logging.
 fn filter(wanted: &str) -> Result<Targets, String> {
     if wanted.is_empty() {
         return Ok(Targets::new().with_default(LevelFilter::WARN));
     }
     let why = if wanted.contains(['[', ']', '{', '}']) {
-        "spans and fields cannot be chosen".to_owned()
+        "spans and fields cannot be selected".to_owned()
     } else {
         match wanted.parse() {
             Ok(targets) => return Ok(targets),
@@ -46,7 +46,8 @@ fn filter(wanted: &str) -> Result<Targets, String> {
     };
     let wanted = wanted.escape_debug();
     Err(format!(
-        "{VARIABLE} is \"{wanted}\": {why}; it may be a level such as info, or target=level, after commas more"
+        "{VARIABLE} is \"{wanted}\": {why}; use a level such as info, or a list such as \
+         garrick=debug,warn"
     ))
 }
 

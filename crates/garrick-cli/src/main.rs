@@ -30,22 +30,23 @@ use garrick_measure::commands::{bench, suite, told};
 #[derive(Debug, Parser)]
 #[command(name = "garrick", version = version())]
 struct Arguments {
-    /// The command. If there is none, the pipeline is run with its defaults.
+    /// The command. Without a command, the pipeline runs with its defaults.
     #[command(subcommand)]
     command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run the demonstration pipeline: a generator, a worker with its heartbeat, and a logger.
+    /// Run the demonstration pipeline: a generator, a worker with a heartbeat, and a logger.
     Pipeline(pipeline::Arguments),
-    /// Measure scenarios, and compare them with an atomic addition and other ways to do the same.
+    /// Measure scenarios, and compare them with an atomic addition and with other implementations.
     #[cfg(feature = "bench")]
     Bench(bench::Arguments),
     #[cfg(feature = "bench")]
     #[command(about = suite::ABOUT)]
     Suite(suite::Arguments),
-    /// Run all kinds of work at once for minutes, check the results, and watch the memory.
+    /// Run all kinds of work at once for minutes, check the results, and check that memory does not
+    /// grow.
     #[cfg(feature = "bench")]
     Soak(soak::Arguments),
     /// Watch a running process in this terminal.
@@ -59,7 +60,7 @@ enum Command {
     Absent(absent::Command),
 }
 
-/// Everything that `garrick bench` measures.
+/// All scenarios that `garrick bench` can measure.
 #[cfg(feature = "bench")]
 const OFFER: bench::Offer = bench::Offer {
     scenarios: SCENARIOS,

@@ -43,15 +43,15 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 30_000, value_parser = value_parser!(u64).range(1..=BEATS_MAX))]
     beats: u64,
 
-    /// Way in which the worker handles a batch.
+    /// Method by which the worker handles a batch.
     #[arg(long, value_enum, default_value_t = ModeName::ZeroCopy)]
     mode: ModeName,
 
-    /// Slots of each channel, rounded up to a power of two.
+    /// Number of slots of each channel, rounded up to a power of two.
     #[arg(long, value_name = "N", default_value_t = 1 << 16, value_parser = capacity)]
     capacity: usize,
 
-    /// Stop the pipeline after this number of seconds, if that is before the last beat.
+    /// Stop the pipeline after this number of seconds, if it has not stopped before.
     #[arg(long, value_name = "S", value_parser = seconds)]
     seconds: Option<f64>,
 
@@ -62,9 +62,10 @@ pub(crate) struct Arguments {
 /// A [`Mode`], as the user types it on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ModeName {
-    /// From ring to ring, in place at both ends.
+    /// Read and write messages in place, in the rings of both channels.
     ZeroCopy,
-    /// Out of one ring into a buffer, and from there into the next ring.
+    /// Copy each batch from the first ring into a buffer, and write the converted messages from
+    /// there into the next ring.
     DoubleBuffer,
 }
 
@@ -158,12 +159,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     if totals.agree() {
         Ok(Ended::Well)
     } else {
-        Ok(Ended::Wrong("the stages' totals differ".to_owned()))
+        Ok(Ended::Wrong(
+            "the stages have counted different numbers of messages".to_owned(),
+        ))
     }
 }
 
-/// Handles Ctrl-C. The first one stops the pipeline in order. The second one terminates the process
-/// at once.
+/// Handles Ctrl-C. The first Ctrl-C stops the pipeline in order. The second Ctrl-C terminates the
+/// process immediately.
 fn interrupt() {
     // Relaxed: no other read depends on it.
     if STOP.swap(true, Relaxed) {
@@ -171,14 +174,14 @@ fn interrupt() {
     }
 }
 
-/// Progress of the pipeline. A bar is shown on a terminal, and lines are printed at intervals in
-/// any case.
+/// Progress of the pipeline. A bar is shown if standard error is a terminal. Lines are always
+/// printed at intervals.
 struct Progress {
     /// Bar on standard error. Nothing is drawn if standard error is not a terminal.
     bar: ProgressBar,
     /// Time between two lines.
     interval: Duration,
-    /// Snapshot for the last line that was printed.
+    /// Snapshot from which the last line was printed.
     told: Snapshot,
 }
 
@@ -224,7 +227,7 @@ impl Progress {
     }
 }
 
-/// Returns the totals of each stage, and the time they took.
+/// Returns the totals of each stage, and the time that they took.
 fn summary(arguments: &Arguments, totals: &Totals, span: Span) -> String {
     let counts = &totals.counts;
     let mut text = String::new();

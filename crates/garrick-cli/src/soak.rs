@@ -7,8 +7,8 @@ use garrick_bench::Soak;
 use garrick_measure::commands::{Ended, print};
 use garrick_measure::{Result, Stop, provenance, resident_bytes, units};
 
-/// Minutes after which all pools have reached their final size. Later values of resident memory are
-/// compared with the value at that time.
+/// Minutes after which all memory pools have reached their final size. Later values of resident
+/// memory are compared with the value at that time.
 const SETTLED_MIN: u64 = 2;
 
 /// Maximum number of minutes: a month.
@@ -24,15 +24,17 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Minutes to run: at least 3, because memory is compared with that after 2 minutes.
+    /// Number of minutes to run. It is at least 3, because the memory at the end is compared with
+    /// the memory after 2 minutes.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u64).range(SETTLED_MIN + 1..=MINUTES_MAX))]
     minutes: u64,
 
-    /// Stop after this number of rounds of all kinds of work instead, and compare no memory.
+    /// Stop after this number of rounds instead, and do not check memory. A round is a fixed amount
+    /// of work of each kind.
     #[arg(long, value_name = "N", conflicts_with = "minutes", value_parser = value_parser!(u64).range(1..=ROUNDS_MAX))]
     rounds: Option<u64>,
 
-    /// Workers of the system. The default is one for each core.
+    /// Number of workers of the system. The default is one for each core.
     #[arg(long, value_name = "N", value_parser = workers)]
     workers: Option<usize>,
 }
@@ -65,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     }
     print(&summary(&soak));
     soak.end()?;
-    print("the system was shut down in order: no actor is left, no message was lost");
+    print("the system was shut down in order: no actor is left, and no message was lost");
     if let Some(grown) = memory.grown() {
         print(&grown.told());
     }
@@ -81,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     })
 }
 
-/// Returns the line about the process after `minute` minutes.
+/// Returns the line that describes the process after `minute` minutes.
 fn line(minute: u64, resident: u64, soak: &Soak) -> String {
     let operations = soak.operations().map(|(_, operations)| operations).sum();
     format!(
@@ -96,7 +98,7 @@ fn line(minute: u64, resident: u64, soak: &Soak) -> String {
 /// Returns a summary of the work of each part.
 fn summary(soak: &Soak) -> String {
     let mut lines = vec![format!(
-        "{} rounds, all of them right:",
+        "{} rounds, all with correct results:",
         units::whole(soak.rounds())
     )];
     let parts = soak.operations();
@@ -106,7 +108,7 @@ fn summary(soak: &Soak) -> String {
     lines.join("\n")
 }
 
-/// Resident memory after it had settled, and its latest value. Each comes with its minute.
+/// Resident memory after it had settled, and its latest value. Each value comes with its minute.
 #[derive(Debug, Default)]
 struct Memory {
     settled: Option<(u64, u64)>,

@@ -26,11 +26,12 @@ pub(crate) struct Flags {
     #[arg(long = "telemetry", value_name = "ADDR", value_parser = address)]
     address: Option<SocketAddr>,
 
-    /// Serve no telemetry.
+    /// Do not serve telemetry.
     #[arg(long = "no-telemetry", conflicts_with_all = ["address", "token"])]
     is_off: bool,
 
-    /// Require this token from viewers: up to 256 letters, digits and -._~.
+    /// Require this token from viewers. It consists of up to 256 letters, digits and the characters
+    /// -._~.
     #[arg(long = "telemetry-token", value_name = "TOKEN", value_parser = token::parse)]
     token: Option<String>,
 }
@@ -52,15 +53,12 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     alone
         .or_else(|_| text.parse())
         .or_else(|_| with_host.parse())
-        .map_err(|_| {
-            "an address to listen at is IP:PORT, :PORT or IP, such as 127.0.0.1:9901".to_owned()
-        })
+        .map_err(|_| "the address must be IP:PORT, :PORT or IP, such as 127.0.0.1:9901".to_owned())
 }
 
 impl Flags {
-    /// Starts telemetry for the process with the name `name`, and prints its address. Returns
-    /// `None` if telemetry is disabled. If `tells_events` is true, alerts and regular summaries are
-    /// logged.
+    /// Starts telemetry under the process name `name`, and prints its address. Returns `None` if
+    /// telemetry is disabled. If `tells_events` is true, alerts and regular summaries are logged.
     ///
     /// # Errors
     ///
@@ -91,13 +89,13 @@ impl Flags {
             }
             Err(error) if self.address.is_some() || self.token.is_some() => Err(error),
             Err(error) => {
-                eprintln!("warning: {error}; going on without it");
+                eprintln!("warning: {error}; continuing without telemetry");
                 Ok(None)
             }
         }
     }
 
-    /// Returns the address of telemetry, and how to view it.
+    /// Returns the line with the address of telemetry, and the command that shows it.
     fn announcement(&self, telemetry: &Telemetry) -> String {
         let address = telemetry.address();
         let moved = if self.address.is_none() && address.port() != PORT {
@@ -112,8 +110,8 @@ impl Flags {
     }
 }
 
-/// Returns the outcome of a command whose telemetry cannot start. It is a usage error, or an error
-/// of the system.
+/// Returns the outcome of a command whose telemetry cannot start: a usage error, or an error of the
+/// system.
 pub(crate) fn explain(error: StartError) -> garrick_measure::Result<Ended> {
     match error {
         StartError::System(_) => Err(error.into()),

@@ -5,7 +5,10 @@ pub(crate) fn parse(text: &str) -> std::result::Result<String, String> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()) {
         Ok(text.to_owned())
     } else {
-        Err("a token is one or more ASCII letters, digits and signs, without blanks".to_owned())
+        Err(
+            "a token is one or more ASCII letters, digits or punctuation characters, without spaces"
+                .to_owned(),
+        )
     }
 }
 

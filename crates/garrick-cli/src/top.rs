@@ -10,7 +10,8 @@ use garrick_top::{Client, Target};
 
 use crate::token;
 
-/// Minimum time between two snapshots, in seconds. No human reads faster.
+/// Minimum time between two snapshots, in seconds. Nobody can read snapshots that follow each other
+/// faster.
 const INTERVAL_MIN: f64 = 0.1;
 
 /// Maximum time between two snapshots, in seconds.
@@ -22,8 +23,8 @@ pub(crate) struct Arguments {
     #[arg(value_name = "ADDRESS", default_value_t = Target::default())]
     address: Target,
 
-    /// Token that the process requires. Set it by the environment variable to hide it from the list
-    /// of processes.
+    /// Token that the process requires. If it is set by the environment variable, it does not
+    /// appear in the list of processes.
     #[arg(long, value_name = "TOKEN", env = "GARRICK_TOKEN", hide_env_values = true, value_parser = token::parse)]
     token: Option<String>,
 
@@ -31,7 +32,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = interval)]
     interval: f64,
 
-    /// Print one snapshot as plain text, and exit. No terminal is needed.
+    /// Print one snapshot as plain text, and exit. This does not need a terminal.
     #[arg(long)]
     once: bool,
 
@@ -49,7 +50,7 @@ fn interval(text: &str) -> std::result::Result<f64, String> {
     }
 }
 
-/// Shows a process, once or until the user quits.
+/// Shows a running process, once or until the user quits.
 pub(crate) fn run(arguments: Arguments) -> Result<Ended> {
     let client = Client::new(arguments.address, arguments.token);
     if arguments.json {
@@ -60,7 +61,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<Ended> {
         garrick_top::watch(client, Duration::from_secs_f64(arguments.interval))?;
     } else {
         return Ok(Ended::Refused(
-            "standard output is not a terminal: --once prints one look, --json the same for programs"
+            "standard output is not a terminal: use --once to print one snapshot as text, or \
+             --json to print it as JSON"
                 .to_owned(),
         ));
     }

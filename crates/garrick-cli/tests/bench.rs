@@ -101,7 +101,8 @@ fn every_scenario_runs() {
     }
 }
 
-/// Every suite measures all of its scenarios, and shows the published figures beside them.
+/// Runs every suite. Each suite measures all of its scenarios, and shows the published figures next
+/// to ours.
 #[test]
 fn every_suite_runs() {
     let folder = Folder::new("suites");
@@ -277,7 +278,7 @@ fn scaled(json: &str, factor: f64) -> String {
     report.to_string()
 }
 
-/// Accepts a doubtful row: on a busy machine, the exit code alone is not reliable.
+/// Accepts a doubtful row, because on a busy machine the exit code alone is not reliable.
 #[test]
 fn a_run_is_compared_with_one_of_before() {
     let folder = Folder::new("compare");

@@ -201,7 +201,7 @@ fn a_soak_of_some_rounds_says_what_was_done_and_ends_in_order() {
         timers.is_some_and(|line| line.ends_with(" 7,209")),
         "{text}"
     );
-    for words in ["3 rounds, all of them right", "shut down in order"] {
+    for words in ["3 rounds, all with correct results", "shut down in order"] {
         assert!(text.contains(words), "{words} is missing: {text}");
     }
 }

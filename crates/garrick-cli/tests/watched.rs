@@ -190,7 +190,7 @@ fn a_token_keeps_others_out() {
     let address = pipeline.address();
     let (code, _, said) = run(&mut garrick(&["top", address, "--once"]));
     assert_eq!(code, Some(1));
-    assert!(said.contains("give --token"), "{said}");
+    assert!(said.contains("use --token"), "{said}");
     let (code, page, said) = run(&mut garrick(&[
         "top", address, "--once", "--token", "s3cret",
     ]));

@@ -1,6 +1,6 @@
 //! Delays before restarts, and a limit on the number of restarts.
 //!
-//! Supervisors of actors and stages of pipelines share these types. They are plain values, and
+//! Supervisors of actors and stages of pipelines use these types. The types are plain values, and
 //! nothing in this module is shared between threads.
 
 use std::collections::VecDeque;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::random::mix;
 
-/// Exponential delays before restarts.
+/// Delays before restarts that grow exponentially.
 ///
 /// The first delay is short, and each further delay is twice as long, up to a limit. Random jitter
 /// shortens each delay. So children that failed at the same time do not all restart at the same
@@ -27,16 +27,16 @@ use crate::random::mix;
 pub struct Backoff {
     /// First delay.
     first: Duration,
-    /// Upper limit of a delay.
+    /// Maximum delay.
     max: Duration,
-    /// Random part of a delay, 0 to 1.
+    /// Random part of each delay, as a fraction from 0 to 1.
     jitter: f64,
-    /// Uptime after which a child starts again with the first delay.
+    /// Uptime after which the next delay of a child is the first delay again.
     reset_after: Duration,
 }
 
 impl Backoff {
-    /// No delays.
+    /// A backoff without delays: each restart happens immediately.
     pub const NONE: Self = Self {
         first: Duration::ZERO,
         max: Duration::ZERO,
@@ -45,7 +45,7 @@ impl Backoff {
     };
 
     /// Creates delays of `first`, twice `first`, and so on up to `max`, with a jitter of 0.2. After
-    /// a child has been up for `max`, its next delay is `first` again.
+    /// a child has been up for at least `max`, its next delay is `first` again.
     #[must_use]
     pub fn exponential(first: Duration, max: Duration) -> Self {
         Self {
@@ -56,7 +56,8 @@ impl Backoff {
         }
     }
 
-    /// Sets the random part of each delay. With 0.2, a delay is 80 % to 100 % of its full length.
+    /// Sets the random part of each delay. With a part of 0.2, a delay takes 80 % to 100 % of its
+    /// full length.
     ///
     /// # Panics
     /// Panics if `part` is not between 0 and 1.
@@ -65,21 +66,22 @@ impl Backoff {
     pub fn jitter(mut self, part: f64) -> Self {
         assert!(
             (0.0..=1.0).contains(&part),
-            "the jitter is a part of the wait, from 0 to 1, not {part}"
+            "the jitter must be between 0 and 1, but is {part}"
         );
         self.jitter = part;
         self
     }
 
-    /// Sets the uptime after which a child starts again with the first delay.
+    /// Sets the uptime after which the next delay of a child is the first delay again. The uptime
+    /// is the time since the child was last started.
     #[must_use]
     pub fn reset_after(mut self, up: Duration) -> Self {
         self.reset_after = up;
         self
     }
 
-    /// Returns the delay before a restart that follows `restarts` earlier restarts. `random`
-    /// determines the jitter. It can be any number.
+    /// Returns the delay before a restart that follows `restarts` earlier restarts. The jitter is
+    /// computed from `random`, which can be any number.
     #[must_use]
     pub fn wait(&self, restarts: u32, random: u64) -> Duration {
         let factor = 1u32.checked_shl(restarts).unwrap_or(u32::MAX);
@@ -90,7 +92,7 @@ impl Backoff {
         Duration::try_from_secs_f64(seconds).map_or(whole, |wait| wait.min(whole))
     }
 
-    /// Returns the uptime after which a child starts again with the first delay.
+    /// Returns the uptime after which the next delay of a child is the first delay again.
     pub fn resets_after(&self) -> Duration {
         self.reset_after
     }
@@ -102,7 +104,7 @@ impl Default for Backoff {
     }
 }
 
-/// Limit on the number of restarts within a sliding time window.
+/// A limit on the number of restarts within a sliding time window.
 ///
 /// # Examples
 /// ```
@@ -126,8 +128,7 @@ pub struct Intensity {
 }
 
 impl Intensity {
-    /// Creates a counter that allows at most `restarts_max` restarts within a window of length
-    /// `within`.
+    /// Creates a limit of at most `restarts_max` restarts within a window of length `within`.
     pub fn new(restarts_max: usize, within: Duration) -> Self {
         Self {
             restarts_max,
@@ -136,7 +137,8 @@ impl Intensity {
         }
     }
 
-    /// Counts a restart at `now`, in nanoseconds. Returns false if the restart exceeds the limit.
+    /// Counts a restart at the time `now`, in nanoseconds, and returns true. If the restart would
+    /// exceed the limit, does not count it and returns false.
     pub fn count(&mut self, now: u64) -> bool {
         let window = self.within.as_nanos();
         while let Some(&oldest) = self.recent.front()

@@ -1,15 +1,15 @@
-//! Copies of long slices that are fast regardless of alignment.
+//! Copying of long slices at full speed, regardless of their alignment.
 //!
 //! The GNU C library copies more than about 2 KiB by `rep movsb` if the processor reports that this
-//! instruction is fast. On Zen 3 and 4 the instruction is slow for some alignments. These are the
-//! copies whose target begins less than 32 bytes after the source, modulo 4 KiB. Copying a batch of
-//! 32 KiB out of a ring then takes 11 us instead of 0.8 us (Zen 3, glibc 2.36, distances of 8, 16
-//! and 24 bytes). Earlier allocations determine which rings and buffers are affected. This module
-//! therefore copies pieces of 2 KiB. The C library copies such a piece by vector loads and stores,
-//! which are at least as fast as `rep movsb` at its best.
+//! instruction is fast. On Zen 3 and 4, this instruction is slow if the target begins less than 32
+//! bytes after the source, modulo 4 KiB. Copying a batch of 32 KiB out of a ring then takes 11 us
+//! instead of 0.8 us (Zen 3, glibc 2.36, distances of 8, 16 and 24 bytes). Earlier allocations
+//! determine which rings and buffers are affected. This module therefore copies pieces of 2 KiB.
+//! The C library copies such a piece by vector loads and stores, which are at least as fast as `rep
+//! movsb` at its best.
 //!
-//! Sources are [bug 30994 of glibc](https://sourceware.org/bugzilla/show_bug.cgi?id=30994) and our
-//! own measurements.
+//! Sources: [bug 30994 of glibc](https://sourceware.org/bugzilla/show_bug.cgi?id=30994) and our own
+//! measurements.
 
 use std::mem::MaybeUninit;
 
@@ -36,7 +36,11 @@ const fn piece<T>() -> usize {
 /// Panics if the lengths differ.
 #[inline]
 pub fn overwrite<T: Copy>(to: &mut [T], from: &[T]) {
-    assert_eq!(to.len(), from.len(), "as long as what is copied");
+    assert_eq!(
+        to.len(),
+        from.len(),
+        "the two slices must have the same length"
+    );
     let pieces = to.chunks_mut(piece::<T>()).zip(from.chunks(piece::<T>()));
     pieces.for_each(|(to, from)| to.copy_from_slice(from));
 }
@@ -47,7 +51,11 @@ pub fn overwrite<T: Copy>(to: &mut [T], from: &[T]) {
 /// Panics if the lengths differ.
 #[inline]
 pub fn fill<T: Copy>(to: &mut [MaybeUninit<T>], from: &[T]) {
-    assert_eq!(to.len(), from.len(), "as long as what is copied");
+    assert_eq!(
+        to.len(),
+        from.len(),
+        "the two slices must have the same length"
+    );
     let pieces = to.chunks_mut(piece::<T>()).zip(from.chunks(piece::<T>()));
     pieces.for_each(|(to, from)| {
         to.write_copy_of_slice(from);
@@ -103,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "as long as what is copied")]
+    #[should_panic(expected = "the two slices must have the same length")]
     fn lengths_that_differ_are_refused() {
         overwrite(&mut [0, 0], &[1]);
     }

@@ -1,7 +1,7 @@
 //! An asymmetric fence: a pair of fences in which only the rarely used side is expensive.
 //!
 //! Suppose that each of two threads writes one word and then reads the word of the other thread
-//! (Dekker's pattern). Both threads then need a full fence between the two steps. Otherwise each
+//! (Dekker's pattern). Both threads then need a full fence between these two steps. Otherwise each
 //! thread may miss the write of the other. If one side runs a thousand times as often as the other
 //! side, the rare side can pay for both fences. On Linux, `membarrier(2)`
 //! (`MEMBARRIER_CMD_PRIVATE_EXPEDITED`, since 4.14) makes every running thread of the process pass
@@ -27,23 +27,24 @@
 //! about a thousand times as often as the heavy side. Otherwise [`Asymmetric::symmetric`] is
 //! cheaper.
 //!
-//! # What orders what
+//! # How each side orders the accesses
 //!
-//! | side | pair | in the program | in the processor | shown by (without it) |
+//! | side | pair | in the program | in the processor | test that fails without it |
 //! | --- | --- | --- | --- | --- |
-//! | light | membarrier | `compiler_fence(SeqCst)`: the store is emitted before the load | nothing; the store may wait in the store buffer | no test, see below |
-//! | heavy | membarrier | the system call, which no compiler moves memory accesses over | a full barrier here, and on each core that runs a thread of the process, between the call's begin and end | `stress_tests`, optimized |
-//! | light | symmetric | `fence(SeqCst)` | a full barrier | models, and `stress_tests`, optimized |
-//! | heavy | symmetric | `fence(SeqCst)` | a full barrier | models, and `stress_tests`, optimized |
+//! | light | membarrier | `compiler_fence(SeqCst)`: the store comes before the load in the generated code | nothing: the store may wait in the store buffer | none, see below |
+//! | heavy | membarrier | the system call: no compiler moves a memory access across it | a full barrier on this core, and during the call on each core that runs a thread of the process | `stress_tests`, in an optimized build |
+//! | light | symmetric | `fence(SeqCst)` | a full barrier | models, and `stress_tests` in an optimized build |
+//! | heavy | symmetric | `fence(SeqCst)` | a full barrier | models, and `stress_tests` in an optimized build |
 //!
 //! Under loom both sides are `fence(SeqCst)`, because loom has no `membarrier`. This is a valid
 //! model of the real pair, for the following reason. A thread that is interrupted for the call
 //! passes a full barrier at one point of its program. A thread that is not running passed a full
 //! barrier when it was switched out, or will pass a full barrier when it is switched in. If the
-//! barrier is before the load of the light side, the load sees what the heavy side wrote. If the
-//! barrier is after the load, it is after the store too, and the heavy side sees the store. This
-//! requires only that the store is before the load in the compiled program. The compiler fence
-//! prevents the compiler from swapping them.
+//! barrier comes before the load of the light side, the load sees the store of the heavy side. If
+//! the barrier comes after the load, it also comes after the store of the light side, and the heavy
+//! side sees this store. This argument requires only that, on the light side, the store comes
+//! before the load in the compiled program. The compiler fence prevents the compiler from swapping
+//! them.
 //!
 //! No test in this module fails without the compiler fence. The language allows a compiler to move
 //! a relaxed load before an earlier release store to another word, but LLVM does not do so. LLVM
@@ -157,15 +158,18 @@ impl Asymmetric {
         }
     }
 
-    /// Runs the fence of the rare side. Take any other thread that calls [`light`](Self::light).
-    /// Either this thread then sees what the other thread wrote before its `light`, or the other
-    /// thread sees what this thread wrote before this call.
+    /// Runs the fence of the rare side.
+    ///
+    /// For each call of [`light`](Self::light) on another thread, at least one of two statements
+    /// holds:
+    /// - After `heavy`, this thread sees the writes that the other thread made before its `light`.
+    /// - After its `light`, the other thread sees the writes that this thread made before `heavy`.
     ///
     /// # Panics
     ///
     /// Panics if `membarrier(2)` fails although the process was registered for it, for example
     /// because a seccomp filter was installed later. The other threads already rely on the system
-    /// call, so there is no substitute.
+    /// call, so `heavy` cannot use another fence instead.
     #[inline]
     pub fn heavy(self) {
         match self.0 {
@@ -194,7 +198,8 @@ mod membarrier {
         SYS_membarrier, c_int,
     };
 
-    /// Registers the process on the first call. Returns true if the system accepted it.
+    /// Registers the process on the first call. Returns true if the system accepted the
+    /// registration.
     pub(super) fn is_registered() -> bool {
         static REGISTERED: OnceLock<bool> = OnceLock::new();
         *REGISTERED.get_or_init(|| register() && command(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
@@ -206,7 +211,7 @@ mod membarrier {
         assert!(
             command(MEMBARRIER_CMD_PRIVATE_EXPEDITED)
                 || register() && command(MEMBARRIER_CMD_PRIVATE_EXPEDITED),
-            "membarrier(2) must stay available to a process that has registered for it"
+            "membarrier(2) failed, although the process has registered for it"
         );
     }
 

@@ -1,12 +1,12 @@
 //! A value that a function lends to the code it calls, at any depth of the call stack.
 //!
-//! A [`Lender`] owns a value. A [`Borrower`] can reach the value only within [`Lender::lend`], on
-//! the same thread. So neither needs a lock, although the borrower can be stored anywhere. A
-//! borrower gets `None` while its value is not lent.
+//! A [`Lender`] owns a value. A [`Borrower`] can access the value only during a call of
+//! [`Lender::lend`], on the thread of that call. So neither needs a lock, although the borrower can
+//! be stored anywhere. A borrower gets `None` while its value is not lent.
 //!
 //! Each thread stores the address of the value that is lent on it. If a nested call lends another
-//! value, the first value cannot be borrowed during that call. A value that is borrowed cannot be
-//! borrowed a second time.
+//! value, the first value cannot be borrowed during that call. While a value is borrowed, it cannot
+//! be borrowed a second time.
 
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
@@ -21,13 +21,15 @@ thread_local! {
 /// Value that a lender and its borrowers share.
 struct Value<T>(UnsafeCell<T>);
 
-// SAFETY: the lender hands out references to the value by `&mut self`. Borrowers do so on a thread
-// where `LENT` is its address, which is so while `Lender::lend` holds `&mut self` on that thread,
-// and outside of `Borrower::with`. So there is one reference at a time, and what goes from one
-// thread to another is the value, with its lender: it is `Send`.
+// SAFETY: the lender hands out references to the value by `&mut self`. Borrowers hand out a
+// reference only on a thread where `LENT` is the address of the value. `LENT` has this address only
+// while `Lender::lend` holds `&mut self` on that thread, and not within `Borrower::with`. So there
+// is one reference at a time. The value goes from one thread to another only together with its
+// lender, and `T: Send` allows that.
 unsafe impl<T: Send> Sync for Value<T> {}
 
-/// Owns a value and lends it to its borrowers. The [module](self) explains the rules.
+/// An owner of a value. It can lend the value to its borrowers. The [module](self) explains the
+/// rules.
 ///
 /// # Examples
 /// ```
@@ -45,8 +47,8 @@ unsafe impl<T: Send> Sync for Value<T> {}
 /// ```
 pub struct Lender<T>(Arc<Value<T>>);
 
-/// Accesses the value of a [`Lender`] while the lender lends it. The [module](self) explains the
-/// rules.
+/// A handle that can access the value of a [`Lender`] while the value is lent. The [module](self)
+/// explains the rules.
 pub struct Borrower<T>(Arc<Value<T>>);
 
 /// Guard that sets the value lent on this thread. Dropping it restores the previous value.
@@ -76,12 +78,13 @@ impl<T> Lender<T> {
         Self(Arc::new(Value(UnsafeCell::new(value))))
     }
 
-    /// Returns a borrower of the value.
+    /// Creates a borrower of the value.
     pub fn borrower(&self) -> Borrower<T> {
         Borrower(self.0.clone())
     }
 
-    /// Returns the value. No borrower can access it as long as the returned reference is in use.
+    /// Returns a reference to the value. No borrower can access the value while this reference is
+    /// in use.
     #[inline]
     pub fn get(&mut self) -> &mut T {
         // SAFETY: see `Value`: nobody borrows, because `lend` would hold `self`.

@@ -1,11 +1,11 @@
-//! Lock-free building blocks of Garrick. Work stealing and queues, which the runtime does not use,
-//! are in `garrick-steal`.
+//! Lock-free building blocks of Garrick. The crate `garrick-steal` contains a work-stealing channel
+//! and queues, which the runtime does not use.
 //!
-//! Every type here is usable on its own. Each module documents its algorithm with its source, the
-//! progress guarantee, and which thread may call which method.
+//! Every type here is usable on its own. Each module documents its algorithm, the publication that
+//! describes the algorithm, the progress guarantee, and which thread may call which method.
 //!
 //! The modules are declared in the order of their layers. A module uses only modules above it.
-#![allow(unsafe_code)] // Lock-free structures are what this crate is for; every block is answered.
+#![allow(unsafe_code)] // This crate is for lock-free structures. Each block has a SAFETY comment.
 
 #[doc(hidden)]
 pub mod prim;

@@ -1,8 +1,9 @@
 //! A hint that memory will be needed soon.
 //!
-//! If a program knows which memory it will access in about a microsecond, the hint starts the load
-//! early. The hint itself reads nothing. If it comes too early or too late, or if it was not
-//! needed, it only costs time. It is wait-free, and any thread may call it.
+//! If a program knows which memory it will access in about a microsecond, it can start to load the
+//! memory now. The hint does not read the memory itself. If the hint comes too early or too late,
+//! or if it was not needed, it only costs time. [`prefetch`] is wait-free, and any thread may call
+//! it.
 
 /// Prefetches the cache lines of `bytes` bytes starting at `at` into this core's caches.
 ///

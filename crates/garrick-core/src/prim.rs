@@ -1,5 +1,5 @@
-//! The only access to atomics, cells, locks and threads: `std` in production, `loom` under
-//! `cfg(garrick_loom)`, `counting` under `cfg(garrick_count)`.
+//! The atomics, cells, locks and threads that Garrick uses. They are those of `std` in production,
+//! of `loom` under `cfg(garrick_loom)`, and of `counting` under `cfg(garrick_count)`.
 //!
 //! This module is public for the other Garrick crates only. Semantic versioning does not cover it.
 
@@ -57,17 +57,17 @@ mod imp {
     pub use loom::sync::{Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, atomic};
     pub use loom::{hint, lazy_static};
 
-    /// Threads of loom, for models.
+    /// The threads of loom, for use in models.
     pub mod thread {
         pub use loom::thread::*;
 
-        /// Parks. Models have no clock, so the timeout never expires.
+        /// Parks the calling thread. Models have no clock, so the timeout never expires.
         pub fn park_timeout(_: std::time::Duration) {
             park();
         }
     }
 
-    /// Methods of `std`'s thread-local cells, implemented for those of loom.
+    /// The methods of `std`'s thread-local cells, implemented for loom's thread-local cells.
     pub trait CellKey<T> {
         /// Returns a copy of the value.
         fn get(&'static self) -> T
@@ -101,9 +101,9 @@ mod imp {
 
 pub use imp::*;
 
-/// Atomics and locks of `std`, even under loom. Use them for counts and hints that order nothing,
-/// and would only multiply the states of a model. Other uses must document why they are not
-/// modelled.
+/// The atomics and locks of `std`, even under loom. Use them for counts and hints that do not order
+/// other accesses. A model of such accesses would only have more states. Any other use must
+/// document why it is not modelled.
 pub mod unmodelled {
     #[cfg(garrick_count)]
     pub use super::counting::{
@@ -144,9 +144,10 @@ macro_rules! thread_values {
     };
 }
 
-/// Orders the sequentially consistent accesses before and after this call under loom, which treats
-/// such accesses only as acquire and release. Does nothing in production, where they are already
-/// ordered.
+/// Under loom, orders the sequentially consistent accesses before this call and those after it.
+/// This is necessary because loom treats such accesses only as acquire and release.
+///
+/// In production, these accesses are already ordered, and this function does nothing.
 #[inline(always)]
 pub fn fence_for_loom() {
     #[cfg(garrick_loom)]

@@ -1,8 +1,8 @@
-//! Containment of panics in user code: destructors, notices, wakers, reporters. Such a panic must
-//! affect only the operation in which it occurs.
+//! Containment of panics in user code, such as destructors, notifications, wakers and failure
+//! reporters. Such a panic must affect only the operation in which it occurs.
 //!
-//! The panic hook of the process has already run when a panic is caught here. The caller only has
-//! to continue.
+//! When this module catches a panic, the panic hook of the process has already run. The caller can
+//! simply continue.
 
 use std::any::Any;
 use std::fmt;
@@ -13,10 +13,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// panics with a new payload.
 const NESTED_MAX: usize = 16;
 
-/// Calls `f` and catches its panic.
+/// Calls `f` and catches its panic, if any.
 ///
 /// # Errors
-/// Returns the panic if `f` panicked.
+/// Returns the caught panic if `f` panicked.
 ///
 /// # Examples
 /// ```
@@ -35,22 +35,23 @@ pub fn call<R>(f: impl FnOnce() -> R) -> Result<R, Panic> {
     catch_unwind(AssertUnwindSafe(f)).map_err(|payload| Panic(Some(payload)))
 }
 
-/// Drops `value`, and ignores a panic of its destructor.
+/// Drops `value`, and ignores a panic in its destructor.
 pub fn drop<T>(value: T) {
     if mem::needs_drop::<T>() {
         let _ = call(|| mem::drop(value));
     }
 }
 
-/// A caught panic. Dropping it never panics, even if the destructor of the payload panics, and the
-/// destructor of that new payload panics, too.
+/// A caught panic. Dropping it never panics, even if the destructor of its payload panics.
 ///
-/// The 17th payload of such a chain is leaked. Otherwise a destructor that always panics with
-/// another payload of its own kind would run forever.
+/// If that destructor panics, the payload of the new panic is dropped in the same way, and so on.
+/// The 17th payload of such a chain is leaked. Otherwise a chain of payloads that all panic when
+/// they are dropped might never end.
 pub struct Panic(Option<Box<dyn Any + Send>>);
 
 impl Panic {
-    /// Creates a `Panic` from a payload, such as the payload that `JoinHandle::join` returns.
+    /// Creates a `Panic` from the payload of a panic. For example, `JoinHandle::join` returns such
+    /// a payload.
     pub fn of(payload: Box<dyn Any + Send>) -> Self {
         Self(Some(payload))
     }
@@ -61,7 +62,8 @@ impl Panic {
         std::panic::resume_unwind(payload.expect("taken by drop and here only"))
     }
 
-    /// Returns the panic message.
+    /// Returns the message of the panic. If the payload is not a string, returns "a panic without a
+    /// message".
     pub fn message(&self) -> String {
         let payload = self.0.as_deref().expect("taken by drop and `resume` only");
         if let Some(text) = payload.downcast_ref::<&str>() {

@@ -1,8 +1,10 @@
 //! Deterministic pseudorandom numbers, for jitter and for orders that depend on a seed.
 
-/// Mixes the bits of `number`, as one step of the splitmix64 generator does ("Fast splittable
-/// pseudorandom number generators", Steele, Lea and Flood, 2014). Different numbers have different
-/// results.
+/// Mixes the bits of `number` by one step of the splitmix64 generator. Different numbers have
+/// different results.
+///
+/// The generator is described by Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators" (2014).
 ///
 /// # Examples
 /// ```

@@ -15,8 +15,8 @@ pub struct WithEnds<E, F> {
 /// Creates a stage from channel ends and a closure that borrows them.
 ///
 /// The stage works like a closure that owns its ends, but it also declares them to its graph before
-/// it runs ([`Stage::wiring`]). So [`Graph::start`](crate::Graph::start) can detect cycles, and the
-/// stage can be part of an intended loop ([`Graph::feedback`](crate::Graph::feedback)).
+/// its first step ([`Stage::wiring`]). So [`Graph::start`](crate::Graph::start) can detect cycles,
+/// and the stage can be part of an intended loop ([`Graph::feedback`](crate::Graph::feedback)).
 ///
 /// # Examples
 ///

@@ -1,20 +1,21 @@
 //! Intended loops, and how they stop.
 //!
-//! A pipeline stops from its sources on: when the inputs of a stage are finished, the stage ends
-//! and closes its outputs. In a loop no stage comes first, since each stage waits for the one
-//! before it. So the graph has to detect that the loop has come to a *standstill*. Then it closes
-//! the loop's feedback channels (`Line::cut`), and the loop stops like any pipeline. A loop stands
-//! still if
+//! A pipeline stops in the direction of its channels, beginning with the sources: when the inputs
+//! of a stage are finished, the stage ends and closes its outputs. In a loop no stage comes first,
+//! since each stage waits for the one before it. So the graph has to detect that the loop has come
+//! to a *standstill*. Then it closes the loop's feedback channels (`Line::cut`), and the loop stops
+//! like any pipeline. A loop stands still if
 //!
 //! - all channels that lead into it from outside are closed,
-//! - each of its stages rests or has ended, and none of them is a source that could go on,
-//! - each resting stage can go on only if a channel of the loop changes. A stage that can also go
-//!   on by time, a future, or a channel that leads out keeps the loop running.
+//! - each of its stages rests or has ended, and none of them is a source that could continue,
+//! - each resting stage can continue only if a channel of the loop changes. A stage that a timer, a
+//!   future, or a channel that leads out of the loop could wake keeps the loop running.
 //!
 //! From then on nothing can change in the loop. Only a stage of the loop could wake a resting
-//! stage, and no stage is working. Conversely, a message that still goes round prevents the
+//! stage, and no stage is working. Conversely, a message that is still circulating prevents the
 //! standstill. Such a message is either in a channel, so that its reader is woken, or held by a
-//! stage that works. So messages go round until they leave the loop, and nothing polls for that.
+//! stage that is working. So messages circulate until they leave the loop, and nothing polls for
+//! that.
 //!
 //! ```text
 //!   a stage of the loop:   working --rests--> resting   (checks: am I the last one?)
@@ -22,13 +23,14 @@
 //!                             '----- a step -----'      (marks itself as working first)
 //! ```
 //!
-//! A message that goes round forever keeps the stages of its loop working. So a loop has a *grace*,
+//! A message that circulates forever keeps the stages of its loop working. So a loop has a *grace*,
 //! a period that begins when the sources are stopped. Each stage of the loop checks the clock. The
-//! first stage that finds the grace over closes the feedback channels.
+//! first stage that finds that the grace is over closes the feedback channels.
 //!
-//! A stage records under one lock that it rests or works. So the last stage to rest sees that all
-//! others rest. A stage is marked as working before it takes a step, and thus before it sends
-//! values. Stages outside all loops are not recorded, but check the loops when they end.
+//! A stage records under a lock of its loop whether it rests or works. So the last stage to rest
+//! sees that all others are resting. A stage is marked as working before it takes a step, and thus
+//! before it sends values. Stages outside all loops are not recorded, but check the loops when they
+//! end.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -48,7 +50,7 @@ pub(crate) struct Loop {
     entering: Vec<u32>,
     /// Channels inside that are marked as feedback.
     feedback: Vec<u32>,
-    /// Time for which the loop may go on after the sources are stopped.
+    /// Time for which the loop may continue after the sources are stopped.
     grace: Nanos,
     /// State of the loop's stages.
     state: Mutex<State>,
@@ -56,7 +58,7 @@ pub(crate) struct Loop {
 
 struct State {
     members: Vec<Member>,
-    /// True once the feedback channels were closed.
+    /// True once the feedback channels have been closed.
     is_cut: bool,
 }
 
@@ -72,7 +74,7 @@ pub(crate) struct Member {
 pub(crate) enum Pace {
     /// The stage may take a step.
     Works,
-    /// The stage waits for this.
+    /// The stage rests, and waits for this condition.
     Rests(Wait),
     /// The stage is gone, and its ends are closed.
     Ended,
@@ -113,12 +115,12 @@ impl Loop {
         }
     }
 
-    /// Returns the time for which the loop may go on after the sources are stopped.
+    /// Returns the time for which the loop may continue after the sources are stopped.
     pub(crate) fn grace(&self) -> Nanos {
         self.grace
     }
 
-    /// Returns true if the feedback channels were closed.
+    /// Returns true if the feedback channels have been closed.
     pub(crate) fn is_cut(&self) -> bool {
         self.lock().is_cut
     }

@@ -1,9 +1,9 @@
 //! Pipelines of stages that own the ends of zero-copy channels and are woken once per batch.
 //!
-//! Build a [`Graph`] of channels and stages, then start it. A [`Stage`] is a state with a `step`. A
-//! step checks the stage's channel ends, and does what can be done now. Then it returns a [`Wait`],
-//! the condition for the next step. Each stage has its own thread, or shares one with the other
-//! stages of its [`Team`].
+//! Build a [`Graph`] of channels and stages, then start it. A [`Stage`] consists of a state and a
+//! `step` function. A step checks the stage's channel ends, and does all work that is possible now.
+//! Then it returns a [`Wait`], the condition for the next step. Each stage has its own thread, or
+//! shares one with the other stages of its [`Team`].
 //!
 //! ```text
 //!    source              stage                    stage
@@ -19,28 +19,31 @@
 //!
 //! # Waking
 //!
-//! No stage polls. A stage that cannot go on registers with the gates of its channels
-//! (`garrick_core::gate`) the count that it waits for. Then it checks the channels once more, and
-//! rests. The other end compares its own count with the registered count once per batch. When a
-//! batch reaches the registered count, the other end sends one wake-up message. If the two stages
-//! can run in parallel, the message is sent at once. If the waiting stage rested on the same core,
-//! the message is held back. It is sent when the waking stage has nothing more to do, or has taken
-//! a few more steps.
+//! No stage polls. A stage that has to wait registers how many values or free slots it needs, at
+//! the gates of its channels (`garrick_core::gate`). Then it checks the channels again, and rests.
+//! The stage at the other end of a channel compares its progress with the registered number once
+//! per batch. When a batch reaches that number, it sends one wake-up message. If the two stages can
+//! run in parallel, the message is sent at once. If the waiting stage went to rest on the same
+//! core, the message is held back until the waking stage has nothing more to do, or has taken a few
+//! more steps.
 //!
 //! # Ending
 //!
 //! A stage that returns [`Wait::done`] is dropped together with its channel ends, which closes its
-//! channels. A closed channel counts as ready: its consumer is woken, takes the remaining values,
-//! and then ends as well. A producer whose consumer is gone can check [`Sender::is_closed`]. So the
-//! stages end one after another along the graph, and no message in flight is lost.
+//! channels. A closed channel counts as ready: the receiving stage is woken, takes the remaining
+//! values, and then ends as well. A sending stage checks [`Sender::is_closed`] to detect that its
+//! receiver is gone. So the stages end one after another along the graph, and no message in flight
+//! is lost.
 //!
-//! [`Running::stop`] asks all stages to agree that the graph stops. A stage can refuse with
-//! [`Cx::veto`]. When all agree, the sources end, and the other stages follow. If a stage panics,
-//! that stage ends, and the others then end in order. A [`restarting`] stage is restarted instead.
+//! [`Running::stop`] asks all stages whether the graph may stop. A stage can refuse with
+//! [`Cx::veto`]. When all stages agree, the sources end, and the other stages follow. If a stage
+//! panics, it ends, and the other stages then end in order. A [`restarting`] stage is restarted
+//! instead.
 //!
-//! Stages in a cycle would wait for one another forever. So [`Graph::start`] refuses a cycle,
-//! unless one of its channels is marked by [`Graph::feedback`]. A marked loop stops when there are
-//! no more messages in it.
+//! Stages in a cycle would wait for one another forever. So [`Graph::start`] returns an error if
+//! stages form a cycle, unless one of the cycle's channels is marked by [`Graph::feedback`]. Stages
+//! that form a cycle with a marked channel are called a loop. A loop stops when it contains no more
+//! messages.
 //!
 //! # Examples
 //!

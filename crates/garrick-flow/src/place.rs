@@ -38,21 +38,23 @@ impl Place {
         self.0 as u32
     }
 
-    /// Returns true if the places are two threads on one core, so that only one of them can run.
+    /// Returns true if the places are two threads on one core, so that only one of them can run at
+    /// a time.
     pub(crate) fn competes_with(self, other: Self) -> bool {
         self.core() != 0 && self.core() == other.core() && self != other
     }
 }
 
-/// Place where a stage rested last. Written by the stage before it rests, and read by the stage
-/// that is to wake it.
+/// The place where a stage rested last. Written by the stage before it rests, and read by the stage
+/// that wakes it.
 #[derive(Debug, Default)]
 pub(crate) struct LastPlace(AtomicU64);
 
 impl LastPlace {
     /// Records that the calling thread is about to rest.
     pub(crate) fn set_here(&self) {
-        // Relaxed, here and below: it only decides if a wake-up comes sooner or later.
+        // Relaxed, here and below: it only determines whether a wake-up is sent at once or held
+        // back.
         self.0.store(Place::here().0, Relaxed);
     }
 

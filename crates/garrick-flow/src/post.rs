@@ -15,15 +15,15 @@ pub(crate) use crate::vote::StageId;
 /// Reason for waking a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wake {
-    /// The stage sent this to itself to go on. At most one of these messages is in flight to a
-    /// stage.
+    /// The stage sent this to itself to take another step. At most one of these messages is in
+    /// flight to a stage.
     Again,
-    /// A channel reached the count that the stage waits for, or was closed, or the graph is to
-    /// stop.
+    /// A channel has reached the count that the stage waits for, a channel was closed, or a stop of
+    /// the graph was requested.
     Note,
-    /// The time that the stage waits for has come.
+    /// The time that the stage waits for has been reached.
     Timer,
-    /// A caller requests what the stage waits for.
+    /// A caller asks what the stage is waiting for.
     Tell,
 }
 
@@ -40,11 +40,11 @@ thread_local! {
 
 /// A wake-up that is held back by [`Post::wake_later`].
 struct Held {
-    /// The stage that holds it back.
+    /// The stage that holds the wake-up back.
     by: StageId,
     /// The stage to wake.
     waiter: StageId,
-    /// Number of steps that `by` has taken since then.
+    /// Number of steps that `by` has taken since it held the wake-up back.
     steps: u32,
 }
 
@@ -61,7 +61,8 @@ fn take_due(by: StageId, rests: bool) -> Vec<StageId> {
 
 /// State that all ends and stages of a graph share.
 pub(crate) struct Post {
-    /// Number of the graph in this process. A stage may also have ends of another graph's channels.
+    /// Number of the graph, unique in this process. It is needed because a stage may also have ends
+    /// of another graph's channels.
     graph: u64,
     /// Address of each stage, for wake-ups. Written once, when the graph starts.
     addresses: OnceLock<Vec<Address<Wake>>>,
@@ -69,9 +70,10 @@ pub(crate) struct Post {
     ballot: Ballot,
     /// Known edges from sending to receiving stages.
     wires: Mutex<Wires>,
-    /// True once a stage is refused. Written by the thread of that stage, in a step.
+    /// True once a stage has to fail because it has closed a cycle. Written by the thread of that
+    /// stage, in a step.
     is_refused: AtomicBool,
-    /// The refused stage, and the reason.
+    /// The first stage that has closed a cycle, and the error message.
     refused: Mutex<Option<(StageId, String)>>,
 }
 
@@ -79,7 +81,7 @@ impl Post {
     pub(crate) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self {
-            // Relaxed: every graph gets another one, and nothing else depends on it.
+            // Relaxed: every graph gets a different number, and nothing else depends on it.
             graph: NEXT.fetch_add(1, Relaxed),
             addresses: OnceLock::new(),
             ballot: Ballot::default(),
@@ -99,22 +101,22 @@ impl Post {
         *locked(&self.wires) = wires;
     }
 
-    /// Records that `from` sends to `to`, which was discovered in a step of `stage`. If that closes
-    /// a cycle, `stage` is refused.
+    /// Records that `from` sends to `to`, which was discovered in a step of `stage`. If this closes
+    /// a cycle, `stage` fails after the step.
     pub(crate) fn join(&self, stage: StageId, from: StageId, to: StageId) {
         let mut wires = locked(&self.wires);
         if let Some(cycle) = wires.cycle_by(from, to) {
             let words = wires::refusal(&wires.names_of(&cycle));
             drop(wires);
             locked(&self.refused).get_or_insert((stage, words));
-            // Relaxed: the step that it is for is on this thread.
+            // Relaxed: the stage that has to fail checks the flag on this thread.
             self.is_refused.store(true, Relaxed);
         } else {
             wires.add(from, to);
         }
     }
 
-    /// Returns the reason why `stage` cannot go on, if its step has just closed a cycle.
+    /// Returns the reason why `stage` must fail, if its step has just closed a cycle.
     #[inline]
     pub(crate) fn refusal_of(&self, stage: StageId) -> Option<String> {
         if !self.is_refused.load(Relaxed) {
@@ -198,7 +200,7 @@ impl Post {
         }
     }
 
-    /// Asks all stages to agree that the graph stops.
+    /// Asks all stages whether the graph may stop.
     pub(crate) fn stop(&self) {
         self.ballot.ask();
         // Each stage has to vote, or sees that the end is agreed.
@@ -214,7 +216,7 @@ impl Post {
     /// Records the vote of `stage`.
     pub(crate) fn cast(&self, stage: StageId, vote: Vote) {
         if self.ballot.cast(stage, vote) {
-            // The sources end; the others look, and rest again.
+            // The sources end; the other stages check their waits, and rest again.
             self.wake_all(Wake::Note);
         }
     }
@@ -230,7 +232,7 @@ impl Post {
         self.ballot.is_asked()
     }
 
-    /// Returns true if the sources are to end.
+    /// Returns true if the sources must end.
     #[inline]
     pub(crate) fn is_ending(&self) -> bool {
         self.ballot.is_agreed()

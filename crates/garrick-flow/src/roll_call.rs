@@ -1,8 +1,8 @@
-//! Requests what stages wait for.
+//! Asks stages what they are waiting for.
 //!
-//! A stage does not record what it waits for, since that is rarely needed. A caller that needs it
-//! sends each stage a [`Wake::Tell`](crate::post::Wake::Tell), and collects the answers for a
-//! limited time. A missing answer shows that the stage is busy with a step.
+//! A stage does not publish what it is waiting for, since this information is rarely needed. A
+//! caller that needs it sends each stage a [`Wake::Tell`](crate::post::Wake::Tell), and collects
+//! the answers for a limited time. A missing answer shows that the stage is busy with a step.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,13 +16,13 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// Answer of a stage.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Answer {
-    /// The stage rests, and waits for this.
+    /// The stage rests, and waits for this condition.
     Rests(Wait),
-    /// The stage has something to do.
+    /// The next step of the stage is due.
     Goes,
 }
 
-/// The answers to a call, by the numbers of the stages.
+/// The answers to one call of [`RollCall::call`], by the numbers of the stages.
 #[derive(Debug, Default)]
 struct Answers {
     given: Vec<Option<Answer>>,
@@ -42,7 +42,7 @@ impl Answers {
     }
 
     fn give(&mut self, stage: usize, answer: Answer) {
-        // A late answer has no place any more.
+        // An answer that arrives after the end of the call is discarded.
         let Some(place) = self.given.get_mut(stage) else {
             return;
         };
@@ -68,7 +68,7 @@ pub(crate) struct RollCall {
 
 impl RollCall {
     /// Requests answers from `stages` stages. `ask` asks one stage, and returns true if that stage
-    /// has not ended. Returns the answers that came in time.
+    /// has not ended. Returns the answers that arrived within [`PATIENCE`].
     pub(crate) fn call(&self, stages: usize, ask: impl Fn(StageId) -> bool) -> Vec<Option<Answer>> {
         let _calling = self.calling.lock().unwrap_or_else(PoisonError::into_inner);
         *self.lock() = Answers {

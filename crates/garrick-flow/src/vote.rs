@@ -12,7 +12,7 @@
 //! ```
 //!
 //! A vote locks a mutex, but only after a stop was requested, and only if a stage changes its vote.
-//! Before that, a step only reads a flag that no thread writes.
+//! Before a stop is requested, a step only reads a flag that no thread writes.
 
 use std::sync::atomic::{
     AtomicBool,
@@ -95,8 +95,8 @@ impl Ballot {
     /// Returns true if the stop is agreed, so that the sources must end.
     #[inline]
     pub(crate) fn is_agreed(&self) -> bool {
-        // Acquire: pairs with the Release in `count` and `overrule`; what was done before the last
-        // vote is seen.
+        // Acquire: pairs with the Release in `count` and `overrule`; everything that happened
+        // before the last vote is visible.
         self.agreed.load(Acquire)
     }
 

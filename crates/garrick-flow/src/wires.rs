@@ -1,5 +1,5 @@
 //! The stages of a graph as a directed graph, with an edge from each sending stage to its receiving
-//! stage. Finds the cycles in it.
+//! stage. The type [`Wires`] finds the cycles.
 //!
 //! Feedback channels are left out. The edges that are known at the start are searched once, in time
 //! proportional to the stages and channels ([Tarjan's components](Wires::components)). An edge that
@@ -14,12 +14,12 @@ use crate::vote::StageId;
 pub(crate) struct Wires {
     /// Names of the stages, by number.
     names: Vec<String>,
-    /// The stages that each stage sends to, by number.
+    /// For each stage, by number, the stages that it sends to.
     next: Vec<Vec<StageId>>,
 }
 
 impl Wires {
-    /// Creates the given stages, without any channel.
+    /// Creates a directed graph of stages with the given names, without edges.
     pub(crate) fn new(names: Vec<String>) -> Self {
         let next = vec![Vec::new(); names.len()];
         Self { names, next }
@@ -33,7 +33,7 @@ impl Wires {
     }
 
     /// Returns a shortest path from one stage to another, including both. The path from a stage to
-    /// itself is only that stage.
+    /// itself contains only that stage. Returns `None` if there is no path.
     pub(crate) fn path(&self, from: StageId, to: StageId) -> Option<Vec<StageId>> {
         let mut before = vec![None; self.next.len()];
         *before.get_mut(from as usize)? = Some(from);
@@ -72,7 +72,7 @@ impl Wires {
         None
     }
 
-    /// Returns the cycle that a channel from `from` to `to` would close, if any.
+    /// Returns the cycle that an additional channel from `from` to `to` would close, if any.
     pub(crate) fn cycle_by(&self, from: StageId, to: StageId) -> Option<Vec<StageId>> {
         let back = self.path(to, from)?;
         Some(std::iter::once(from).chain(back).collect())
@@ -100,16 +100,17 @@ const NONE: usize = usize::MAX;
 
 /// Tarjan's search, without recursion, since a graph may be a chain of any length.
 struct Search {
-    /// Position of each stage in the order in which they were found, or [`NONE`].
+    /// Position of each stage in the order in which the stages were found, or [`NONE`].
     found: Vec<usize>,
-    /// Smallest position of a stage on the stack that each stage is known to reach.
+    /// For each stage, the smallest position among the stages on the stack that it is known to
+    /// reach.
     low: Vec<usize>,
     /// The result: the component of each stage, or [`NONE`].
     components: Vec<usize>,
     /// Stages that were found, and are not in a component yet.
     stack: Vec<usize>,
-    /// Path from the first stage to the current one. Each entry is a stage, and the number of its
-    /// channels that were followed.
+    /// Path from the first stage to the current one. Each entry contains a stage and the number of
+    /// its edges that were followed.
     path: Vec<(usize, usize)>,
     /// Number of stages that were found.
     count: usize,
@@ -135,7 +136,7 @@ impl Search {
         self.path.push((stage, 0));
     }
 
-    /// Finds all stages that `stage` reaches, unless that was done before.
+    /// Finds all stages that `stage` reaches. Does nothing if `stage` has already been found.
     fn visit(&mut self, stage: usize, all: &[Vec<StageId>]) {
         if self.found[stage] == NONE {
             self.enter(stage);
@@ -156,7 +157,7 @@ impl Search {
         }
     }
 
-    /// Removes `stage` from the end of the path, after all its channels were followed.
+    /// Removes `stage` from the end of the path, after all its edges were followed.
     fn leave(&mut self, stage: usize) {
         self.path.pop();
         if let Some((before, _)) = self.path.last() {
@@ -182,8 +183,8 @@ pub(crate) fn refusal(cycle: &[String]) -> String {
         "the stage"
     };
     format!(
-        "{subject} {} form{} a cycle, which would never end: if it is meant, mark the channel that leads back, by \
-         `Graph::feedback`",
+        "{subject} {} form{} a cycle, which would never end: if the cycle is intended, mark the channel that leads back \
+         with `Graph::feedback`",
         quoted.join(" -> "),
         if cycle.len() > 2 { "" } else { "s" },
     )

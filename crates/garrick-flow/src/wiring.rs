@@ -15,8 +15,8 @@ pub struct Wiring {
     pub(crate) ends: Vec<(u32, Side)>,
 }
 
-/// Channel ends and collections of them. Implemented for an end, a bundle, a tuple of up to six
-/// elements, a vector, and an option.
+/// Channel ends, or collections of them. The trait is implemented for channel ends and bundles, and
+/// for slices, vectors, options and tuples (of up to six elements) of such types.
 ///
 /// # Examples
 ///
@@ -35,7 +35,7 @@ pub struct Wiring {
 /// }
 /// ```
 pub trait Ends {
-    /// Declares each end to `wiring`.
+    /// Declares each end, by [`Wiring::has`].
     fn tell(&self, wiring: &mut Wiring);
 }
 
@@ -45,7 +45,7 @@ impl Wiring {
         Self { graph, ends }
     }
 
-    /// Records that the stage has these ends.
+    /// Declares that the stage has the given ends.
     pub fn has(&mut self, ends: &(impl Ends + ?Sized)) -> &mut Self {
         ends.tell(self);
         self

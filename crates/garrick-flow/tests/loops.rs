@@ -69,7 +69,7 @@ fn a_cycle_is_refused_by_the_names_of_its_stages() -> Result {
         }
         let refusal = refusal(graph);
         assert!(refusal.starts_with(words), "{refusal}");
-        assert!(refusal.ends_with("by `Graph::feedback`"), "{refusal}");
+        assert!(refusal.ends_with("with `Graph::feedback`"), "{refusal}");
     }
     Ok(())
 }
@@ -154,8 +154,8 @@ fn a_channel_that_does_not_lead_back_is_no_feedback() -> Result {
     graph.stage("read", stages::consume(input, |_| ()));
     assert_eq!(
         refusal(graph),
-        "channel \"numbers\" is marked as feedback, but nothing leads back from \"read\", which has its receiver, to \
-         \"count\", which has its sender, by the declared ends; closures declare ends by `with_ends`"
+        "channel \"numbers\" is marked as feedback, but no path of declared channel ends leads from \"read\", which has \
+         its receiver, back to \"count\", which has its sender; declare the ends of a closure with `with_ends`"
     );
 
     let mut graph = Graph::new();
@@ -166,7 +166,7 @@ fn a_channel_that_does_not_lead_back_is_no_feedback() -> Result {
     graph.stage("b", silent(there_in, back));
     assert_eq!(
         refusal(graph),
-        "channel 1 is marked as feedback, but no stage declares its sender; closures declare ends by `with_ends`"
+        "channel 1 is marked as feedback, but no stage declares its sender; declare the ends of a closure with `with_ends`"
     );
     Ok(())
 }

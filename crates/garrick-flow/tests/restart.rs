@@ -290,7 +290,7 @@ fn too_many_restarts_are_a_failure_and_the_graph_ends_in_order() -> Result {
         assert_eq!(failure.stage, "always");
         assert_eq!(
             failure.message,
-            "more than 2 restarts within 60s, the last: on purpose"
+            "the restart limit (2 within 60s) was exceeded; the last panic: on purpose"
         );
         assert_eq!(report.stage("always").map(|stage| stage.restarts), Some(2));
     }

@@ -209,16 +209,18 @@ fn a_late_end_is_explained() -> Result {
     else {
         panic!("{late}")
     };
-    assert_eq!(sends, "8 free in channel 0 (6 there)");
+    assert_eq!(sends, "8 free slots in channel 0 (it has 6)");
     assert!(
         waits.starts_with(
-            "5 to read in channel 0 (2 there, the sender is \"sends\") and 3 free in channel 1 (1 there), or time "
+            "5 messages in channel 0 (it has 2, its sender is \"sends\") and 3 free slots in channel 1 (it has 1), or its \
+             clock to reach "
         ),
         "{waits}"
     );
     assert_eq!(reason, "3 orders open");
     assert!(
-        late.to_string().ends_with("; \"stuck\" does not answer"),
+        late.to_string()
+            .ends_with("; \"stuck\" did not answer in time"),
         "{late}"
     );
     hold.send(())?;

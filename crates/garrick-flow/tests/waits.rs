@@ -108,7 +108,7 @@ fn again_and_done_combine() {
 }
 
 #[test]
-#[should_panic(expected = "a wait combines 6 conditions at most")]
+#[should_panic(expected = "a `Wait` can combine at most 6 conditions")]
 fn too_many_conditions_are_a_bug() {
     let one = Wait::until(1);
     let _ = (0..CONDITIONS_MAX).fold(one, |all, _| all.or(one));

@@ -1,11 +1,12 @@
-//! Selection of the attributes of a method that are copied to the generated code.
+//! The selection of those attributes of a method that are copied to the generated code.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, ExprLit, Lit, Meta, Token, parse_quote};
 
-/// Kind of generated code, which determines the attributes that are copied.
+/// The kind of generated code to which attributes are copied. The kind determines which attributes
+/// are copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// A match arm, or code that rustc does not lint. Only conditions are copied to it.
@@ -18,8 +19,8 @@ pub(crate) enum Place {
     Send,
     /// The handle's method that returns an `Ask`.
     Ask,
-    /// The handle's method with which an actor asks. It returns nothing. Its documentation refers
-    /// to the method that returns an `Ask`.
+    /// The handle's method that an actor calls to ask. This method returns nothing. Its
+    /// documentation refers to the method that returns an `Ask`.
     AskTo,
 }
 
@@ -65,7 +66,7 @@ fn carried_meta(meta: &Meta, place: Place) -> Option<TokenStream> {
         "allow" | "warn" | "deny" if place.is_linted() => Some(quote!(#meta)),
         "expect" if place.is_linted() => allowed_instead(meta),
         "deprecated" if place.is_method() => Some(quote!(#meta)),
-        // An `Ask` must be used in any case. Only a reason adds information.
+        // An `Ask` is already `#[must_use]`. Only a reason adds information.
         "must_use" if place == Place::Ask && !matches!(meta, Meta::Path(_)) => Some(quote!(#meta)),
         "cfg_attr" => carried_if(meta, place),
         _ => None,

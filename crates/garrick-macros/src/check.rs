@@ -10,16 +10,16 @@ use crate::errors::Errors;
 use crate::names;
 use crate::types;
 
-const OWNS: &str = "an actor cannot borrow, because it outlives whoever makes it; let it own what it needs, or \
-                    share it in an `Arc`";
+const OWNS: &str = "an actor cannot borrow data, because it can outlive the code that creates it; store owned data, \
+                    or share data in an `Arc`";
 
 /// Description of a method that handles a message, for errors.
-const OF_MESSAGE: &str = "a message's method";
+const OF_MESSAGE: &str = "a method that handles a message";
 
 /// Description of the method that is called at the start of the actor, for errors.
-const OF_START: &str = "the method that an actor starts with";
+const OF_START: &str = "the method marked `#[actor(started)]`";
 
-const OR_SKIP: &str = "or mark it `#[actor(skip)]` to keep it a plain method";
+const OR_SKIP: &str = "or mark the method `#[actor(skip)]` to exclude it from the actor";
 
 /// Returns the type of the block and the name of this type, if the block can be an actor.
 pub(crate) fn block(item: &ItemImpl, errors: &mut Errors) -> Option<(TypePath, Ident)> {
@@ -37,8 +37,8 @@ pub(crate) fn block(item: &ItemImpl, errors: &mut Errors) -> Option<(TypePath, I
 fn of_trait(path: &Path, errors: &mut Errors) {
     errors.at(
         path,
-        "`#[actor]` goes on an `impl` block without a trait, and implements `Actor` itself; call the \
-         trait's methods from there",
+        "`#[actor]` cannot be used on the implementation of a trait; use it on an inherent `impl` block, \
+         whose methods can call the methods of the trait",
     );
 }
 
@@ -56,7 +56,7 @@ fn named_type(item: &ItemImpl, errors: &mut Errors) -> Option<(TypePath, Ident)>
     }
     errors.at(
         &item.self_ty,
-        "`#[actor]` goes on the `impl` block of a struct or an enum",
+        "`#[actor]` can only be used on an `impl` block of a struct or an enum",
     );
     None
 }
@@ -97,31 +97,33 @@ fn qualifiers(signature: &Signature, of: &str, errors: &mut Errors) {
     if let Some(asyncness) = &signature.asyncness {
         refuse(
             asyncness,
-            "`async`",
-            "a turn does not wait: let an answer come as a message, with the `_to` method of a handle",
+            "`async`, because a turn cannot wait",
+            "to receive an answer as a message, call the `_to` method of a handle",
         );
     }
     if let Some(constness) = &signature.constness {
-        refuse(constness, "`const`", "leave the word out");
+        refuse(constness, "`const`", "remove `const`");
     }
     if let Some(unsafety) = &signature.unsafety {
         refuse(
             unsafety,
-            "`unsafe`",
-            "leave the word out, because anybody who has a handle can have it called",
+            "`unsafe`, because the runtime calls it from safe code",
+            "remove `unsafe`",
         );
     }
     if let Some(abi) = &signature.abi {
-        refuse(abi, "`extern`", "leave the word out");
+        refuse(abi, "`extern`", "remove `extern`");
     }
 }
 
 fn generics(signature: &Signature, of: &str, errors: &mut Errors) {
     for parameter in &signature.generics.params {
         let what = match parameter {
-            GenericParam::Lifetime(_) => "lifetimes; leave them to be inferred",
+            GenericParam::Lifetime(_) => {
+                "lifetime parameters; remove them, so that the compiler infers the lifetimes"
+            }
             GenericParam::Type(_) | GenericParam::Const(_) => {
-                "parameters of its own, because the actor's message is one type; move them to the `impl` block"
+                "generic parameters, because all messages of an actor have one type; move them to the `impl` block"
             }
         };
         let message = format!("{of} cannot have {what}, {OR_SKIP}");
@@ -137,8 +139,8 @@ fn generics(signature: &Signature, of: &str, errors: &mut Errors) {
 fn by_reference(receiver: &Receiver, of: &str, errors: &mut Errors) {
     if receiver.reference.is_none() || receiver.colon_token.is_some() {
         let message = format!(
-            "{of} takes `&mut self` or `&self`, because the actor goes on after it; return `Next::Stop` to end \
-             the actor, {OR_SKIP}"
+            "{of} must take `&mut self` or `&self`, because the actor continues after the call; return \
+             `Next::Stop` to stop the actor, {OR_SKIP}"
         );
         errors.at(receiver, message);
     }
@@ -149,8 +151,8 @@ fn unconditional(argument: &PatType, errors: &mut Errors) {
         if attribute.path().is_ident("cfg") || attribute.path().is_ident("cfg_attr") {
             errors.at(
                 attribute,
-                "an argument of a message cannot depend on a condition; write the method twice, each under its \
-                 `#[cfg]`",
+                "an argument of a message cannot be conditional; write two versions of the method, each with its \
+                 own `#[cfg]`",
             );
         }
     }
@@ -161,7 +163,7 @@ fn unconditional(argument: &PatType, errors: &mut Errors) {
 fn answer(signature: &Signature, errors: &mut Errors) {
     let at_most_one = |errors: &mut Errors, is: fn(&Type) -> bool, what: &str| {
         for second in typed_arguments(signature).filter(|a| is(&a.ty)).skip(1) {
-            errors.at(second, format!("{OF_MESSAGE} has one {what} at most"));
+            errors.at(second, format!("{OF_MESSAGE} can take at most one {what}"));
         }
     };
     at_most_one(errors, types::is_context, "`Context`");
@@ -173,7 +175,7 @@ fn answer(signature: &Signature, errors: &mut Errors) {
     if replies {
         errors.at(
             returned,
-            "a method that answers through its `Reply` returns nothing, `Next`, or `Result<Next, _>`",
+            "a method that takes a `Reply` must return nothing, `Next` or `Result<Next, _>`",
         );
         return;
     }
@@ -195,7 +197,7 @@ pub(crate) fn started(method: &ImplItemFn) -> Errors {
         Some(receiver) => by_reference(receiver, OF_START, &mut errors),
         None => errors.at(
             &method.sig.ident,
-            format!("{OF_START} takes `&mut self` or `&self`"),
+            format!("{OF_START} must take `&mut self` or `&self`"),
         ),
     }
     let arguments = typed_arguments(&method.sig).enumerate();
@@ -203,14 +205,14 @@ pub(crate) fn started(method: &ImplItemFn) -> Errors {
         if index > 0 || !types::is_context(&argument.ty) {
             errors.at(
                 argument,
-                format!("{OF_START} takes a `&mut Context<'_, _>` at most"),
+                format!("{OF_START} can take no argument except one `&mut Context<'_, _>`"),
             );
         }
     }
     if let types::Returned::Answer(returned) = types::Returned::of(&method.sig.output) {
         errors.at(
             returned,
-            format!("{OF_START} returns nothing, `Next`, or `Result<Next, _>`"),
+            format!("{OF_START} must return nothing, `Next` or `Result<Next, _>`"),
         );
     }
     errors
@@ -228,16 +230,17 @@ pub(crate) struct Taken {
     pub(crate) conditional: bool,
 }
 
-/// Returns true if `new` does not collide with `others`. Two items that each depend on a `cfg` are
-/// not compared, because their conditions may exclude each other. If both are present, rustc
-/// reports the collision.
+/// Returns true if `new` does not collide with `others`.
+///
+/// Two items that each depend on a `cfg` are not compared, because their conditions may exclude
+/// each other. If both are present, rustc reports the collision.
 pub(crate) fn name(new: &Taken, others: &[Taken], errors: &mut Errors) -> bool {
     let rival = others.iter().find(|other| {
         other.kind == new.kind && other.name == new.name && !(other.conditional && new.conditional)
     });
     if let Some(rival) = rival {
         let message = format!(
-            "`{}` and `{}` would both become the {} `{}`; call one of them otherwise, {OR_SKIP}",
+            "the methods `{}` and `{}` would both generate the {} `{}`; rename one of them, {OR_SKIP}",
             rival.method, new.method, new.kind, new.name
         );
         errors.at(&new.method, message);
@@ -250,7 +253,7 @@ pub(crate) fn free_on_handle(method: &Ident, errors: &mut Errors) -> bool {
     let taken = names::is_of_handles(method);
     if taken {
         let message =
-            format!("every handle has a method `{method}`; call this one otherwise, {OR_SKIP}");
+            format!("every handle already has a method `{method}`; rename this method, {OR_SKIP}");
         errors.at(method, message);
     }
     !taken

@@ -3,7 +3,7 @@
 use syn::ext::IdentExt;
 use syn::{Error, Ident, Result};
 
-/// Names of the methods of every handle.
+/// Names of the methods that every handle has.
 const OF_HANDLES: &[&str] = &["new", "address"];
 
 /// Returns the name of a method's variant: the method's name in camel case, such as `GetAll` for
@@ -17,8 +17,8 @@ pub(crate) fn variant_of(method: &Ident) -> Result<Ident> {
 
 fn no_variant(method: &Ident, name: &str) -> Error {
     let message = format!(
-        "`{method}` would become the variant `{name}`, which is no name; call it otherwise, or mark it \
-         `#[actor(skip)]`"
+        "the method `{method}` would generate the variant `{name}`, which is not a valid name; rename the \
+         method, or mark it `#[actor(skip)]` to exclude it from the actor"
     );
     Error::new_spanned(method, message)
 }
@@ -33,7 +33,7 @@ fn capitalized(word: &str) -> String {
     first.chain(letters).collect()
 }
 
-/// Returns the name of the handle's method with which an actor asks.
+/// Returns the name of the handle's method that an actor calls to ask.
 pub(crate) fn asking_of(method: &Ident) -> Ident {
     quote::format_ident!("{}_to", method.unraw(), span = method.span())
 }

@@ -1,4 +1,4 @@
-//! Options of a block and marks of its methods: the arguments of the attribute `#[actor(..)]`.
+//! Options of a block and marks of its methods. Both are arguments of the attribute `#[actor(..)]`.
 
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
@@ -11,30 +11,30 @@ use crate::attributes;
 use crate::errors::Errors;
 
 const OPTIONS: &str = "a visibility such as `pub(crate)`, `name = \"...\"`, `handle = Name`, \
-                       `message = Name`, `derive(Trait, ...)`, `crate = path`";
+                       `message = Name`, `derive(Trait, ...)` and `crate = path`";
 
-const MARKS: &str = "`#[actor(skip)]` for a method that is no message, `#[actor(started)]` for the one that \
-                     is called before the first message";
+const MARKS: &str = "`#[actor(skip)]` if it handles no message, or `#[actor(started)]` if it is called once, \
+                     before the first message";
 
 /// Options of a block.
 #[derive(Default)]
 pub(crate) struct Options {
-    /// Visibility of the message and the handle, if given.
+    /// Visibility of the message type and the handle type, if given.
     pub(crate) visibility: Option<Visibility>,
-    /// Name of the actor in reports.
+    /// Name of the actor in reports, if given.
     pub(crate) name: Option<LitStr>,
-    /// Name of the handle.
+    /// Name of the handle type, if given.
     pub(crate) handle: Option<Ident>,
-    /// Name of the message.
+    /// Name of the message type, if given.
     pub(crate) message: Option<Ident>,
-    /// Traits that the message derives.
+    /// Traits that the message type derives.
     pub(crate) derives: Vec<Path>,
-    /// Crate that contains the actor types, if given.
+    /// Path of the crate that contains the actor types, if given.
     krate: Option<Path>,
 }
 
 impl Options {
-    /// Returns the crate that contains the actor types. The default is the facade.
+    /// Returns the path of the crate that contains the actor types. The default is the facade.
     pub(crate) fn krate(&self) -> Path {
         self.krate
             .clone()
@@ -44,7 +44,7 @@ impl Options {
     fn parse_one(&mut self, input: ParseStream<'_>) -> Result<()> {
         if input.peek(Token![pub]) {
             let visibility = input.parse()?;
-            return once(&mut self.visibility, visibility, &"a visibility");
+            return once(&mut self.visibility, visibility, &"pub");
         }
         let key = Ident::parse_any(input)?;
         match key.to_string().as_str() {
@@ -57,7 +57,8 @@ impl Options {
             }
             "derive" => self.parse_derives(input),
             _ => {
-                let message = format!("`#[actor]` has no option `{key}`; it has {OPTIONS}");
+                let message =
+                    format!("`#[actor]` has no option `{key}`; the options are {OPTIONS}");
                 Err(Error::new_spanned(key, message))
             }
         }
@@ -78,10 +79,11 @@ fn value<T: Parse>(input: ParseStream<'_>) -> Result<T> {
     input.parse()
 }
 
-/// Sets `place` to `value`. Returns an error if `place` is already set.
+/// Sets `place` to `value`. Returns an error if `place` is already set, because each option may be
+/// given only once.
 fn once<T: quote::ToTokens>(place: &mut Option<T>, value: T, key: &impl ToString) -> Result<()> {
     if place.is_some() {
-        let message = format!("`{}` is given twice", key.to_string());
+        let message = format!("the option `{}` is given twice", key.to_string());
         return Err(Error::new_spanned(value, message));
     }
     *place = Some(value);
@@ -101,7 +103,7 @@ impl Parse for Options {
     }
 }
 
-/// Role of a method that is not a message.
+/// The role of a method that handles no message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// A plain method.
@@ -118,7 +120,7 @@ impl Mark {
             Some(mark) if mark == "started" => Ok(Self::Started),
             _ => Err(Error::new_spanned(
                 attribute,
-                format!("the marks of a method are {MARKS}"),
+                format!("a method can be marked {MARKS}"),
             )),
         }
     }
@@ -129,7 +131,10 @@ impl Mark {
         let mut taken = None;
         for attribute in attributes.extract_if(.., |a| attributes::is_mark(a.path())) {
             if taken.is_some() {
-                errors.at(&attribute, "a method has one mark at most");
+                errors.at(
+                    &attribute,
+                    "a method can have at most one `#[actor(..)]` mark",
+                );
             }
             taken = Some(Self::parse(&attribute).unwrap_or_else(|error| {
                 errors.push(error);
@@ -139,7 +144,7 @@ impl Mark {
         for attribute in attributes.extract_if(.., |a| attributes::is_conditional_mark(a)) {
             errors.at(
                 &attribute,
-                "a mark cannot depend on a condition; write the method twice, each under its `#[cfg]`",
+                "an `#[actor(..)]` mark cannot be conditional; write two versions of the method, each with its own `#[cfg]`",
             );
         }
         taken

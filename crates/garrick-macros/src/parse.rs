@@ -18,11 +18,11 @@ use crate::types::{self, Named, Returned};
 
 /// The parsed block of an actor.
 pub(crate) struct Block {
-    /// Crate that contains the actor types.
+    /// Path of the crate that contains the actor types.
     pub(crate) krate: Path,
     /// Attributes of the block.
     pub(crate) attributes: Vec<Attribute>,
-    /// Visibility of the message and the handle.
+    /// Visibility of the message type and the handle type.
     pub(crate) visibility: Visibility,
     /// Type of the actor.
     pub(crate) actor: TypePath,
@@ -30,13 +30,13 @@ pub(crate) struct Block {
     pub(crate) ident: Ident,
     /// Generic parameters of the block with their bounds. `Self` is replaced with the actor's type.
     pub(crate) generics: Generics,
-    /// Name of the message.
+    /// Name of the message type.
     pub(crate) message: Ident,
-    /// Name of the handle.
+    /// Name of the handle type.
     pub(crate) handle: Ident,
-    /// Name of the actor in reports.
+    /// Name of the actor in reports, if given.
     pub(crate) name: Option<LitStr>,
-    /// Traits that the message derives.
+    /// Traits that the message type derives.
     pub(crate) derives: Vec<Path>,
     /// Messages, in the order of the methods.
     pub(crate) messages: Vec<Message>,
@@ -74,7 +74,7 @@ pub(crate) enum Argument {
 
 /// A field of a message.
 pub(crate) struct Field {
-    /// Name of the argument of the handle's method.
+    /// Name of the corresponding argument of the handle's method.
     pub(crate) name: Ident,
     /// Type, with `Self` replaced by the actor's type.
     pub(crate) ty: Type,
@@ -148,7 +148,7 @@ fn take_marks(item: &mut ItemImpl, errors: &mut Errors) -> Vec<Option<Mark>> {
             _ => continue,
         };
         for attribute in attributes.extract_if(.., |a| attributes::is_mark(a.path())) {
-            errors.at(attribute, "only a method can have a mark of `#[actor]`");
+            errors.at(attribute, "only a method can be marked `#[actor(..)]`");
         }
     }
     methods(item)
@@ -171,8 +171,8 @@ fn widest<'a>(visibilities: impl Iterator<Item = &'a Visibility>) -> Visibility 
     widest.cloned().unwrap_or(Visibility::Inherited)
 }
 
-/// Returns an attribute that allows lints that the macro's requirements can trigger in any method
-/// of a message: owned arguments, an unused receiver, and a function that could be `const`.
+/// Returns an attribute that allows some lints in the methods that handle messages. Such methods
+/// need owned arguments and a receiver, and cannot be `const`, so the lints do not apply to them.
 fn forced() -> Attribute {
     parse_quote! {
         #[allow(
@@ -208,7 +208,8 @@ impl Reader<'_> {
             return;
         }
         if self.started.is_some() {
-            let message = "the actor starts with another method already; call this one from there";
+            let message =
+                "another method is already marked `#[actor(started)]`; call this method from there";
             self.errors.at(&method.sig.ident, message);
             return;
         }

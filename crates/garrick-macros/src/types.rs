@@ -9,7 +9,7 @@ use syn::{
     TypeReference,
 };
 
-/// Return type of a method.
+/// The kind of a method's return type.
 pub(crate) enum Returned {
     /// No value. The actor continues.
     Nothing,
@@ -112,8 +112,8 @@ struct Finder {
 impl Finder {
     fn borrowed(&mut self, culprit: impl quote::ToTokens) {
         let message = format!(
-            "{} must own what it is made of, because it outlives the call; use `String` for `&str`, `Vec<T>` \
-             for `&[T]`, an `Arc<T>` for what is shared, or `&'static`",
+            "{} must own its data, because it can outlive the call; use `String` instead of `&str`, `Vec<T>` \
+             instead of `&[T]`, an `Arc<T>` for shared data, or a `&'static` reference",
             self.what
         );
         self.found.push(Error::new_spanned(culprit, message));
@@ -138,8 +138,8 @@ impl<'ast> Visit<'ast> for Finder {
 
     fn visit_type_impl_trait(&mut self, ty: &'ast TypeImplTrait) {
         let message = format!(
-            "{} needs a type with a name, not `impl Trait`; name the type, box it (`Box<dyn Trait + Send>`), \
-             or make it a parameter of the `impl` block",
+            "{} cannot have an `impl Trait` in its type; name the type, use `Box<dyn Trait + Send>`, or make \
+             the type a generic parameter of the `impl` block",
             self.what
         );
         self.found.push(Error::new_spanned(ty, message));

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
 
-/// Selects the threads whose CPU time counts.
+/// The threads whose CPU time a [`Stopwatch`] measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
     /// CPU time of the calling thread.
@@ -30,12 +30,12 @@ impl Clock {
     }
 }
 
-/// A time span in CPU time and wall time.
+/// A time span, measured as CPU time and as wall time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Span {
-    /// CPU time.
+    /// CPU time of the span, of the threads that the [`Clock`] selects.
     pub cpu: Duration,
-    /// Wall time.
+    /// Wall time of the span.
     pub wall: Duration,
 }
 
@@ -47,10 +47,10 @@ impl AddAssign for Span {
     }
 }
 
-/// Measures one [`Span`], starting at its creation.
+/// A stopwatch, which measures the [`Span`] since its creation.
 #[derive(Debug)]
 pub struct Stopwatch {
-    /// Selects the threads whose CPU time counts.
+    /// The threads whose CPU time is measured.
     clock: Clock,
     /// CPU time at the start.
     cpu: Duration,
@@ -59,7 +59,7 @@ pub struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// Starts a stopwatch.
+    /// Starts a stopwatch that measures the CPU time of the threads of `clock`, and wall time.
     pub fn start(clock: Clock) -> Self {
         Self {
             clock,
@@ -68,7 +68,7 @@ impl Stopwatch {
         }
     }
 
-    /// Returns the time since the start.
+    /// Returns the time since the start. The stopwatch continues, and can be read again.
     pub fn stop(&self) -> Span {
         Span {
             cpu: self.clock.now().saturating_sub(self.cpu),

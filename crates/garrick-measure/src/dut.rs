@@ -13,8 +13,8 @@ use crate::clock::{Clock, Stopwatch};
 use crate::point::Point;
 use crate::scenario::{Contender, Measured, Result};
 
-/// A function or contender to measure. It is created at each point of a sweep, and then called many
-/// times.
+/// A device under test: a function or a contender to measure. It is created at each point of a
+/// sweep, and then called many times.
 ///
 /// # Examples
 /// ```
@@ -37,9 +37,10 @@ pub struct Dut {
 type Make = Box<dyn Fn(&Point) -> Result<Contender>>;
 
 impl Dut {
-    /// Measures the function that `make` creates. It is called on the measuring thread. The time
-    /// does not include `make`. The function's return value is used, so that the compiler cannot
-    /// remove the call.
+    /// Creates a device that measures the function returned by `make`.
+    ///
+    /// The function is called on the measuring thread. The time does not include `make`. The
+    /// function's return value is used, so that the compiler cannot remove the call.
     pub fn new<F, R>(name: &'static str, make: impl Fn(&Point) -> F + 'static) -> Self
     where
         F: FnMut() -> R + 'static,
@@ -54,10 +55,12 @@ impl Dut {
         })
     }
 
-    /// Measures the function that `make` creates, called by several actors at once. The actors run
-    /// in a separate system with the given number of `workers`, one actor for each worker. Wall
-    /// time is the time until the last actor has finished, divided by the number of all calls. CPU
-    /// time is that of the whole process.
+    /// Creates a device that measures the function returned by `make`, called by several actors at
+    /// the same time.
+    ///
+    /// The actors run in a separate system with the given number of `workers`, one actor for each
+    /// worker. Wall time is the time until the last actor has finished, divided by the number of
+    /// all calls. CPU time is the CPU time of the whole process.
     pub fn on_pool<F, R>(
         name: &'static str,
         workers: usize,
@@ -74,7 +77,8 @@ impl Dut {
         })
     }
 
-    /// Measures a contender that measures its own time. It is created at each point of a sweep.
+    /// Creates a device from a contender that measures its own time. `make` creates the contender
+    /// at each point of a sweep.
     pub fn contender(
         name: &'static str,
         make: impl Fn(&Point) -> Result<Contender> + 'static,
@@ -85,7 +89,7 @@ impl Dut {
         }
     }
 
-    /// Returns the name.
+    /// Returns the name of the device.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -93,7 +97,8 @@ impl Dut {
     /// Creates the contender for a point, and adds the point's values to its parameters.
     ///
     /// # Errors
-    /// Fails if the system cannot start the threads for it.
+    /// Returns the error of the function that creates the contender. Fails for example if the
+    /// system cannot start threads.
     pub fn at(&self, point: &Point) -> Result<Contender> {
         let contender = (self.make)(point)?;
         let parameters = point.parameters();
@@ -111,8 +116,8 @@ impl fmt::Debug for Dut {
     }
 }
 
-/// Calls the function in a loop. This is not inlined, so that the loop is compiled in the same way
-/// for every use.
+/// Calls the function in a loop. `call` is not inlined, so that the loop is compiled in the same
+/// way for every use.
 #[inline(never)]
 fn call<R>(mut function: impl FnMut() -> R, ops: u64) {
     for _ in 0..ops {
@@ -126,7 +131,7 @@ struct Crew {
     _system: System,
 }
 
-/// Request to call the function a number of times and to report when that is done.
+/// A request to call the function `ops` times, and to report on `done` after the last call.
 struct Call {
     ops: u64,
     done: mpsc::Sender<()>,
@@ -187,8 +192,8 @@ impl Crew {
     }
 }
 
-/// Error for a function that panics. The panic stops the actor that calls the function.
-const GONE: &str = "the function that is measured panicked";
+/// The error if the function panics. The panic stops the actor that calls the function.
+const GONE: &str = "the measured function panicked";
 
 #[cfg(test)]
 mod tests {

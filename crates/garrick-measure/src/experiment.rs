@@ -1,4 +1,4 @@
-//! Experiments, which consist of things to measure and parameters to sweep.
+//! Experiments, which consist of functions to measure and parameters to sweep.
 
 use std::fmt;
 
@@ -9,17 +9,17 @@ use crate::report::Report;
 use crate::scenario::{ROUNDS_MAX, Result};
 use crate::stop::Stop;
 
-/// Maximum number of parameters that a picture can show. The first is its axis, and the second
-/// distinguishes its lines.
+/// Maximum number of parameters that a picture can show. The first parameter is its horizontal
+/// axis, and the second one distinguishes its lines.
 const AXES_MAX: usize = 2;
 
-/// Default number of measurements of each thing at each point.
+/// Default number of measurements of each `Dut` at each point.
 const ROUNDS: usize = 15;
 
-/// Default time for all measurements of a thing at a point, in seconds.
+/// Default time for all measurements of a `Dut` at a point, in seconds.
 const SECONDS_PER_ROW: f64 = 0.5;
 
-/// Things to measure side by side, optionally over one or two parameters.
+/// A set of functions and contenders to compare, optionally over one or two parameters.
 ///
 /// # Examples
 /// ```
@@ -52,7 +52,8 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Creates an experiment without anything to measure. `operation` describes one call.
+    /// Creates an experiment that has nothing to measure yet. `operation` describes one call of a
+    /// measured function, for readers of the results.
     pub fn new(name: &str, operation: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -68,8 +69,8 @@ impl Experiment {
         }
     }
 
-    /// Measures at each of these values of a parameter. If there are two such parameters, measures
-    /// at each pair of values.
+    /// Adds a parameter, and measures at each of its `values`. If there are two parameters,
+    /// measures at each pair of values.
     #[must_use]
     pub fn sweep(mut self, parameter: &str, values: impl IntoIterator<Item = u64>) -> Self {
         self.axes.push(Axis {
@@ -79,37 +80,40 @@ impl Experiment {
         self
     }
 
-    /// Adds a thing to measure. At each point, all things are measured alternately.
+    /// Adds a function or contender to measure. At each point of the sweep, all of them are
+    /// measured alternately.
     #[must_use]
     pub fn dut(mut self, dut: Dut) -> Self {
         self.duts.push(dut);
         self
     }
 
-    /// Normalizes times to those of the thing with this name.
+    /// Makes the [`Dut`] with this name the reference: the report then also contains the ratio of
+    /// each time to the time of the reference.
     #[must_use]
     pub fn reference(mut self, name: &str) -> Self {
         self.reference = Some(name.to_owned());
         self
     }
 
-    /// Sets the approximate time for each thing at each point, in seconds. The default is half a
-    /// second.
+    /// Sets the approximate time to measure each [`Dut`] at each point of the sweep, in seconds.
+    /// The default is half a second.
     #[must_use]
     pub fn seconds_per_row(mut self, seconds: f64) -> Self {
         self.pace.seconds_per_row = seconds;
         self
     }
 
-    /// Sets the number of measurements of each thing at each point. The default is 15. The 95 %
-    /// confidence interval of a median needs at least 6.
+    /// Sets the number of measurements of each [`Dut`] at each point of the sweep. The default is
+    /// 15. The 95 % confidence interval of a median needs at least 6.
     #[must_use]
     pub fn rounds(mut self, rounds: usize) -> Self {
         self.pace.rounds = rounds;
         self
     }
 
-    /// Stops early when `stop` requests it, and keeps the measurements made so far.
+    /// Makes [`run`](Self::run) return early when the flag `stop` is set. The report then contains
+    /// the measurements made so far.
     #[must_use]
     pub fn stop(mut self, stop: &Stop) -> Self {
         self.stop = stop.clone();
@@ -126,12 +130,12 @@ impl Experiment {
         &self.operation
     }
 
-    /// Measures everything.
+    /// Measures everything at each point of the sweep, and returns the report.
     ///
     /// # Errors
     /// Fails if there is nothing to measure, if there are more than two parameters, or if a
     /// parameter has no values. Fails if the reference does not exist, or if the number of rounds
-    /// or seconds is invalid. Also returns the errors of the measured things.
+    /// or seconds is invalid. Also returns the errors of the measured contenders.
     pub fn run(self) -> Result<Report> {
         self.run_with(&mut |_| {})
     }
@@ -169,20 +173,31 @@ impl Experiment {
             return Err(format!("'{name}' sweeps more than {AXES_MAX} parameters"));
         }
         if let Some(axis) = self.axes.iter().find(|axis| axis.values.is_empty()) {
-            return Err(format!("'{name}' gives '{}' no values", axis.name));
+            return Err(format!(
+                "'{name}' has no values for the parameter '{}'",
+                axis.name
+            ));
         }
         if let Some(reference) = &self.reference
             && !self.duts.iter().any(|dut| dut.name() == reference)
         {
             let names: Vec<&str> = self.duts.iter().map(Dut::name).collect();
             let names = names.join(", ");
-            return Err(format!("no '{reference}' to refer to; there are: {names}"));
+            return Err(format!(
+                "the reference '{reference}' is not measured; it must be one of: {names}"
+            ));
         }
         if !(1..=ROUNDS_MAX).contains(&pace.rounds) {
-            return Err(format!("{} rounds, not 1 to {ROUNDS_MAX}", pace.rounds));
+            return Err(format!(
+                "the number of rounds is {}, but must be from 1 to {ROUNDS_MAX}",
+                pace.rounds
+            ));
         }
         if !(pace.seconds_per_row > 0.0 && pace.seconds_per_row.is_finite()) {
-            return Err(format!("{} seconds a row", pace.seconds_per_row));
+            return Err(format!(
+                "the time for each row is {} seconds, but must be positive and finite",
+                pace.seconds_per_row
+            ));
         }
         Ok(())
     }

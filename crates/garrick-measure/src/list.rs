@@ -1,7 +1,7 @@
 //! Finds scenarios by name in a list.
 //!
-//! A name is that of a scenario or of a family. For example, `mailbox` stands for `mailbox-offer`
-//! and `mailbox-take` if no scenario is called `mailbox` itself.
+//! A name stands for one scenario or for a family. For example, `mailbox` stands for
+//! `mailbox-offer` and `mailbox-take` if no scenario is called `mailbox` itself.
 
 use crate::scenario::Scenario;
 

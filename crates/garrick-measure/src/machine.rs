@@ -1,4 +1,4 @@
-//! Origin of figures: machine, compiler and commit.
+//! The origin of figures: machine, compiler and commit.
 
 use std::thread;
 use std::{fmt, fs};

@@ -1,9 +1,12 @@
-//! Decision of a handler after a send.
+//! The decision of a handler after a send.
 
 use garrick_actor::Next;
 
-/// Returns how a handler continues after a send. It stops if the receiver has stopped. A caller
-/// that waits for a result is then notified that there is none.
+/// Returns the decision of a handler after a send: [`Next::Stop`] if the receiver has stopped, and
+/// otherwise [`Next::Continue`].
+///
+/// When the handler's actor stops, a caller that is waiting for its result is notified that there
+/// will be none.
 #[inline]
 pub fn sent<E>(result: &Result<(), E>) -> Next {
     if result.is_ok() {

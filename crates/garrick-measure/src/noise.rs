@@ -1,10 +1,10 @@
-//! Noise, which is the activity of the machine besides the measurement. It shows whether figures
-//! are reliable.
+//! Noise: the activity of the machine besides the measurement. Noise makes figures unreliable.
 //!
-//! There are two sources. `/proc/stat` counts the time of all programs, and the time that the host
-//! took away. The time of other programs is this count without the time of this process and its
-//! children. The second source is the yardstick, which runs on one thread and waits for nothing. So
-//! if its wall time exceeds its CPU time, its thread was interrupted.
+//! Noise is computed from two sources. `/proc/stat` counts the time of all programs, and the time
+//! that the host of a virtual machine took away. The time of other programs is the time of all
+//! programs minus the time of this process and its children. The second source is the yardstick,
+//! which runs on one thread and waits for nothing. So if its wall time exceeds its CPU time, its
+//! thread was interrupted.
 
 use std::fs;
 
@@ -21,7 +21,7 @@ const OTHERS_MAX: f64 = 0.25;
 /// Maximum share of all cores that the host may take away.
 const STOLEN_MAX: f64 = 0.05;
 
-/// Maximum ratio of wall time to CPU time of the yardstick.
+/// Maximum ratio of wall time to CPU time of an undisturbed yardstick.
 const HELD_UP_MAX: f64 = 1.25;
 
 /// Maximum factor by which the yardstick may change while a scenario is measured.
@@ -111,22 +111,22 @@ impl Moment {
     }
 }
 
-/// Returns the doubts about a scenario's figures in words. Each consists of a kind, a colon, and an
-/// amount. Returns no doubts if the machine was quiet. `yardsticks` are all yardstick trials of
-/// that time, as time and number of additions.
+/// Returns the reasons to doubt a scenario's figures, in words. Each reason consists of a kind, a
+/// colon, and an amount. Returns an empty list if the machine was quiet. `yardsticks` are all
+/// yardstick trials of that time, as time and number of additions.
 pub(crate) fn doubts(noise: Option<Noise>, yardsticks: &[(Span, u64)]) -> Vec<String> {
     let mut doubts = Vec::new();
     let percent = |part: f64| (100.0 * part).round();
     if let Some(Noise { others, stolen }) = noise {
         if others > OTHERS_MAX {
             doubts.push(format!(
-                "other programs used the machine: {} % of it",
+                "other programs used CPU time: {} % of the machine",
                 percent(others)
             ));
         }
         if stolen > STOLEN_MAX {
             doubts.push(format!(
-                "the host took the machine away: {} % of it",
+                "the host took CPU time away: {} % of the machine",
                 percent(stolen)
             ));
         }
@@ -136,7 +136,7 @@ pub(crate) fn doubts(noise: Option<Noise>, yardsticks: &[(Span, u64)]) -> Vec<St
     let held_up = whole.wall.as_secs_f64() / whole.cpu.as_secs_f64();
     if held_up > HELD_UP_MAX {
         doubts.push(format!(
-            "the yardstick was held up: {held_up:.1} times its CPU time"
+            "the yardstick was interrupted: its wall time was {held_up:.1} times its CPU time"
         ));
     }
     let paces = yardsticks
@@ -146,19 +146,19 @@ pub(crate) fn doubts(noise: Option<Noise>, yardsticks: &[(Span, u64)]) -> Vec<St
     let change = slowest / paces.fold(f64::MAX, f64::min);
     if change > PACE_CHANGE_MAX {
         doubts.push(format!(
-            "the machine's pace changed: by a factor of {change:.1}"
+            "the machine's speed changed: by a factor of {change:.1}"
         ));
     }
     doubts
 }
 
-/// Returns the doubt about a row's own figures, if there is one.
+/// Returns a reason to doubt a row if its confidence interval is too wide.
 pub(crate) fn spread(cpu: &Summary) -> Option<String> {
     let interval = cpu.interval?;
     let wide = interval.high - interval.low > SPREAD_MAX * cpu.median;
     wide.then(|| {
         let (low, high) = (units::time(interval.low), units::time(interval.high));
-        format!("the median is not sure: {low} to {high}")
+        format!("the median is uncertain: {low} to {high}")
     })
 }
 

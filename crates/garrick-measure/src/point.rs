@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// Maximum number of values of one parameter. A larger number is a mistake.
 const VALUES_MAX: usize = 256;
 
-/// Values of the parameters at one point of a sweep.
+/// The values of all parameters at one point of a sweep.
 ///
 /// # Examples
 /// ```
@@ -20,7 +20,7 @@ const VALUES_MAX: usize = 256;
 pub struct Point(Vec<(String, u64)>);
 
 impl Point {
-    /// Returns the value of the parameter `name`, if it is swept.
+    /// Returns the value of the parameter `name`, or `None` if there is no such parameter.
     pub fn get(&self, name: &str) -> Option<u64> {
         let (_, value) = self.0.iter().find(|(known, _)| known == name)?;
         Some(*value)
@@ -33,7 +33,7 @@ impl Point {
         self
     }
 
-    /// Returns names and values, in order.
+    /// Returns the names and values of all parameters, in the order in which they were added.
     pub fn parameters(&self) -> impl Iterator<Item = (&str, u64)> {
         self.0.iter().map(|(name, value)| (name.as_str(), *value))
     }
@@ -42,7 +42,7 @@ impl Point {
 /// Returns the value of a parameter that is swept.
 ///
 /// # Panics
-/// Panics if there is no parameter with this name. [`Point::get`] does not panic.
+/// Panics if there is no parameter with this name. [`Point::get`] returns `None` instead.
 impl Index<&str> for Point {
     type Output = u64;
 
@@ -93,9 +93,10 @@ impl FromStr for Axis {
             None => values.split(',').map(whole).collect::<Result<_, _>>()?,
         };
         match values.len() {
-            0 => Err(format!("'{text}' has no values in it")),
+            0 => Err(format!("'{text}' has no values")),
             count if count > VALUES_MAX => Err(format!(
-                "'{text}' has more than {VALUES_MAX} values: take steps, such as +100, or factors, such as *2"
+                "'{text}' has more than {VALUES_MAX} values: use a step such as +100, or a factor \
+                 such as *2"
             )),
             _ => Ok(Self {
                 name: name.to_owned(),
@@ -139,7 +140,7 @@ fn range(from: &str, rest: &str) -> Result<Vec<u64>, String> {
 fn at_least(min: u64, text: &str) -> Result<u64, String> {
     match whole(text)? {
         value if value >= min => Ok(value),
-        value => Err(format!("{value} is less than {min}")),
+        value => Err(format!("the step or factor {value} is less than {min}")),
     }
 }
 

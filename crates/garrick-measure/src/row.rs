@@ -25,28 +25,30 @@ pub struct Row {
     pub wall: Summary,
     /// Operations per second of wall time.
     pub ops_per_s: f64,
-    /// Resident bytes for each actor, if memory was measured.
+    /// Resident memory for each actor in bytes, if memory was measured.
     pub bytes_per_actor: Option<f64>,
-    /// CPU time of one operation relative to the yardstick: the median of `to_rmw`.
+    /// Ratio of the CPU time of one operation to that of the yardstick: the median of `to_rmw`.
     pub ratio_to_rmw: f64,
-    /// CPU time of one operation relative to the yardstick just before and after it.
+    /// Ratio of the CPU time of one operation to that of the yardstick, measured just before and
+    /// just after it.
     #[serde(default)]
     pub to_rmw: Option<Summary>,
-    /// CPU time of one operation relative to that of another contender in the same round.
+    /// Ratio of the CPU time of one operation to that of the reference in the same round. `None` if
+    /// there is no reference.
     #[serde(default)]
     pub to_reference: Option<Relative>,
-    /// Number of measurements.
+    /// Number of measurements, each of which is one round.
     #[serde(default)]
     pub rounds: usize,
     /// Number of outliers among the measurements.
     #[serde(default)]
     pub outliers: usize,
-    /// Doubts about these figures. Empty if the machine was quiet.
+    /// Reasons to doubt these figures. Empty if there are none.
     #[serde(default)]
     pub doubts: Vec<String>,
 }
 
-/// A ratio to another contender.
+/// The ratio of a contender's time to the time of another contender.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Relative {
     /// Name of the contender whose time is 1.

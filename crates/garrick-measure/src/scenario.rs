@@ -11,35 +11,35 @@ use serde_json::{Map, Value};
 use crate::clock::Span;
 use crate::point::Point;
 
-/// Result of a scenario. The error means that the system could not start a thread or a process.
+/// The result of a function of this crate that can fail. The error is a boxed [`Error`].
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// An operation that is measured.
+/// An operation to measure, with the contenders that perform it.
 pub struct Scenario {
-    /// Name on the command line, in tables and in JSON.
+    /// Name of the scenario on the command line, in tables and in JSON.
     pub name: &'static str,
-    /// Description of exactly one operation.
+    /// Description of exactly one operation, which is shown by `--list`.
     pub operation: &'static str,
-    /// Creates the contenders, in the order in which they are shown.
+    /// Creates the contenders, in the order in which the outputs show them.
     pub contenders: fn(&Effort) -> Vec<Contender>,
 }
 
-/// A subcommand that has its own way of measuring and prints its own tables.
+/// A subcommand that measures by its own method and prints its own tables.
 pub struct Study {
-    /// Name on the command line.
+    /// Name of the subcommand.
     pub name: &'static str,
     /// Description of the study in the help.
     pub about: &'static str,
-    /// Sections, in the order in which they are shown. If there are several, the user can choose
-    /// among them.
+    /// Sections, in the order in which they are shown. If there are several, the user can select
+    /// some of them by the flag `--only`.
     pub sections: &'static [Section],
 }
 
 /// A part of a [`Study`].
 pub struct Section {
-    /// Name on the command line.
+    /// Name of the section, for the flag `--only`.
     pub name: &'static str,
-    /// Measures, and returns the results as text. If `quick`, takes a few seconds only.
+    /// Measures, and returns the results as text. If `quick` is true, it takes only a few seconds.
     pub run: fn(quick: bool) -> Result<String>,
 }
 
@@ -73,7 +73,7 @@ pub struct Swept {
     pub scenario: &'static str,
     /// Parameters that can be swept: their names, and the minimum and maximum value of each.
     pub parameters: &'static [(&'static str, RangeInclusive<u64>)],
-    /// Creates the contenders at a point, in the order in which they are shown.
+    /// Creates the contenders at a point of a sweep, in the order in which the outputs show them.
     pub contenders: fn(&Effort, &Point) -> Vec<Contender>,
 }
 
@@ -99,12 +99,12 @@ pub(crate) const ROUNDS_MAX: usize = 1000;
 /// measurements.
 const SLICE_S_MAX: f64 = 0.5;
 
-/// Amount of work of a run.
+/// The effort of a run: how much work it does, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effort {
-    /// True if contenders with a large amount of work are to use a smaller amount.
+    /// True if contenders with a large amount of work should do less.
     pub quick: bool,
-    /// Approximate time for each row, in seconds, without its preparations.
+    /// Approximate time to measure each row, in seconds, without the preparations.
     pub seconds_per_row: f64,
 }
 
@@ -127,7 +127,7 @@ impl Effort {
     }
 }
 
-/// Number of operations in one repetition.
+/// The number of operations in one repetition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
     /// Number of operations that fills the time, up to a limit.
@@ -142,16 +142,16 @@ pub(crate) enum Size {
     },
 }
 
-/// Result of one repetition.
+/// The result of one repetition of a contender's work.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Number of operations done.
+    /// Number of operations that were performed.
     pub ops: u64,
     /// CPU time of all operations, in nanoseconds.
     pub cpu_ns: f64,
     /// Wall time of all operations, in nanoseconds.
     pub wall_ns: f64,
-    /// Resident bytes for each actor, if memory was measured.
+    /// Resident memory for each actor in bytes, if memory was measured.
     pub bytes_per_actor: Option<f64>,
 }
 
@@ -193,12 +193,13 @@ pub struct Contender {
     pub params: Map<String, Value>,
     /// Amount of work in one repetition.
     pub(crate) size: Size,
-    /// Performs about the given number of operations and returns the time they took.
+    /// Performs about the given number of operations, and returns the time that they took.
     pub measure: Box<dyn FnMut(u64) -> Result<Measured>>,
 }
 
 impl Contender {
-    /// Creates a contender that performs as many operations as fit into the time.
+    /// Creates a contender that performs as many operations as fit into the time. `measure`
+    /// performs about the given number of operations.
     pub fn fitted(
         name: &'static str,
         measure: impl FnMut(u64) -> Result<Measured> + 'static,
@@ -212,7 +213,7 @@ impl Contender {
         }
     }
 
-    /// Creates a contender whose amount of work is fixed.
+    /// Creates a contender whose amount of work is fixed. `measure` performs this work once.
     pub fn fixed(
         name: &'static str,
         mut measure: impl FnMut() -> Result<Measured> + 'static,
@@ -228,19 +229,20 @@ impl Contender {
         }
     }
 
-    /// Records a parameter.
+    /// Adds a parameter, which distinguishes the contender in all outputs, for example `workers=2`.
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.params.insert(key.to_owned(), value.into());
         self
     }
 
-    /// Limits the number of operations in one repetition.
+    /// Makes the contender perform as many operations as fit into the time, but at most `ops_max`
+    /// in one repetition.
     pub fn at_most(mut self, ops_max: u64) -> Self {
         self.size = Size::Fitted { ops_max };
         self
     }
 
-    /// Limits the number of repetitions of fixed work.
+    /// Makes the amount of work fixed, and limits the number of repetitions to `rounds_max`.
     pub fn rounds(mut self, rounds_max: usize) -> Self {
         self.size = Size::Fixed { rounds_max };
         self

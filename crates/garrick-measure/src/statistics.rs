@@ -19,16 +19,16 @@ const DEVIATIONS_MAX: f64 = 3.0 * 1.4826;
 /// equal.
 const DEVIATION_MIN: f64 = 0.01;
 
-/// Summary of several measurements of one quantity.
+/// A summary of several measurements of one quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Middle value, or the mean of the two middle values.
+    /// The middle value, or the mean of the two middle values.
     pub median: f64,
-    /// Minimum.
+    /// The smallest value.
     pub min: f64,
-    /// Maximum.
+    /// The largest value.
     pub max: f64,
-    /// Interval that contains the true median with 95 % certainty. `None` for fewer than six
+    /// The interval that contains the true median with 95 % certainty. `None` for fewer than six
     /// values.
     #[serde(default)]
     pub interval: Option<Interval>,
@@ -37,9 +37,9 @@ pub struct Summary {
 /// A closed interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Lower bound.
+    /// Lower bound of the interval.
     pub low: f64,
-    /// Upper bound.
+    /// Upper bound of the interval.
     pub high: f64,
 }
 
@@ -64,7 +64,7 @@ impl Summary {
         }
     }
 
-    /// Returns the interval, or minimum and maximum if there is no interval.
+    /// Returns the 95 % confidence interval of the median, or minimum and maximum if there is none.
     pub fn bounds(&self) -> Interval {
         self.interval.unwrap_or(Interval {
             low: self.min,
@@ -112,7 +112,9 @@ fn middle(sorted: &[f64]) -> f64 {
     }
 }
 
-/// Returns the index, from below and from above, of the narrowest interval that is certain enough.
+/// Returns the index of the bounds of the narrowest interval that is certain enough. The index of
+/// the lower bound counts from the smallest value, and that of the upper bound from the largest
+/// value.
 fn rank_low(count: usize) -> Option<usize> {
     // The probability of exactly `heads` heads, and of fewer.
     let (mut chance, mut fewer) = (0.5_f64.powi(count.try_into().ok()?), 0.0);

@@ -9,8 +9,8 @@ use crate::scenario::Result;
 /// Exit code of a process that is interrupted twice. A shell reports the same code after SIGINT.
 const INTERRUPTED: i32 = 130;
 
-/// A request to stop a run early, which can be made from any thread. Clones refer to the same
-/// request.
+/// A flag that requests a run to stop early. It can be set from any thread. All clones share the
+/// same flag.
 ///
 /// # Examples
 /// ```
@@ -25,13 +25,13 @@ const INTERRUPTED: i32 = 130;
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Creates a request that has not been made yet.
+    /// Creates a flag that is not set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Creates a request that is made when the user presses Ctrl-C. A second Ctrl-C terminates the
-    /// process at once.
+    /// Creates a flag that is set when the user presses Ctrl-C. A second Ctrl-C terminates the
+    /// process immediately.
     ///
     /// # Errors
     /// Fails if another part of the process already handles Ctrl-C.
@@ -47,13 +47,13 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Requests that the run stops after the current trial.
+    /// Sets the flag. The run then stops after the current trial.
     pub fn wish(&self) {
-        // The flag publishes nothing else.
+        // Relaxed: no other data is read because of the flag.
         self.0.store(true, Relaxed);
     }
 
-    /// Returns true if the stop was requested.
+    /// Returns true if the flag is set.
     pub fn is_wanted(&self) -> bool {
         self.0.load(Relaxed)
     }

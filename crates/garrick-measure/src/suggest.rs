@@ -4,8 +4,9 @@
 /// value.
 const LIKENESS_MIN: f64 = 0.7;
 
-/// Returns the error for a name of a `kind` that is not in the list. It suggests the most similar
-/// name and lists all names.
+/// Returns the error message for a `name` that is not among the `known` names. The message suggests
+/// the most similar name, and lists all names. `kind` is the word for a named thing, such as
+/// `suite`.
 pub(crate) fn unknown<'a>(
     kind: &str,
     name: &str,
@@ -13,11 +14,14 @@ pub(crate) fn unknown<'a>(
 ) -> String {
     let known: Vec<_> = known.into_iter().collect();
     let guess = did_you_mean(name, &known);
-    format!("no {kind} '{name}'{guess}; there are: {}", known.join(", "))
+    format!(
+        "no {kind} is called '{name}'{guess}; the names are: {}",
+        known.join(", ")
+    )
 }
 
 /// Returns the question whether the known name most similar to `unknown` was meant. Returns an
-/// empty text if no name is similar.
+/// empty text if no name is similar enough.
 fn did_you_mean(unknown: &str, known: &[&str]) -> String {
     let nearest = known
         .iter()

@@ -11,7 +11,7 @@ pub fn time(ns: f64) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
-/// Formats a range of times.
+/// Formats a range of times given in nanoseconds.
 pub fn times(from: f64, to: f64) -> String {
     format!("{} .. {}", time(from), time(to))
 }

@@ -1,6 +1,6 @@
 //! The yardstick: one atomic addition that no other thread interferes with.
 //!
-//! A message that is sent, run and dropped normally costs about ten of these additions, on any
+//! Sending, handling and dropping a message normally costs about ten of these additions, on any
 //! machine. So figures in units of the yardstick can be transferred from one machine to another.
 
 use std::hint::black_box;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::clock::{Clock, Stopwatch};
 use crate::scenario::Measured;
 
-/// Performs the given number of additions and returns the time they took.
+/// Performs the given number of atomic additions, and returns the time that they took.
 pub fn measure(additions: u64) -> Measured {
     let sum = AtomicU64::new(0);
     let watch = Stopwatch::start(Clock::Thread);

@@ -5,17 +5,17 @@ use std::thread;
 
 use garrick_measure::{Clock, Result, Stopwatch};
 
-/// Threads that wait to start together, each with a result.
+/// Threads that wait to start together. Each thread returns a result.
 #[derive(Debug)]
 pub(crate) struct Crowd<R> {
-    /// Barrier of the threads and the measuring thread: once when all are there, and once more to
-    /// start.
+    /// Barrier for the threads and the measuring thread. They wait for each other twice: when all
+    /// threads are ready, and to start.
     barrier: Arc<Barrier>,
     threads: Vec<thread::JoinHandle<R>>,
 }
 
 impl<R: Send + 'static> Crowd<R> {
-    /// Starts `count` threads, with bodies created from their numbers.
+    /// Starts `count` threads. The body of each thread is created from its number.
     pub(crate) fn gather<F: FnOnce() -> R + Send + 'static>(
         count: u64,
         mut body: impl FnMut(u64) -> F,
@@ -34,8 +34,9 @@ impl<R: Send + 'static> Crowd<R> {
         Ok(Self { barrier, threads })
     }
 
-    /// Releases the threads, and starts the measurement. The time to wake them is included. A clock
-    /// started after the release could miss all their work, before this thread gets a core again.
+    /// Releases the threads, and starts the measurement. The time to wake them is included. If the
+    /// clock were started after the release, the threads could have done all their work before this
+    /// thread gets a core again.
     pub(crate) fn begin(&self) -> Stopwatch {
         self.barrier.wait();
         let watch = Stopwatch::start(Clock::Process);

@@ -1,7 +1,8 @@
-//! The `garrick-rivals` command: Garrick against other libraries for the same work, in one run.
+//! The `garrick-rivals` command, which measures Garrick and other libraries with the same work in
+//! one run.
 //!
-//! It is separate from the `garrick` command because of its dependencies: to build Garrick, you
-//! need not build its rivals.
+//! The command is separate from the `garrick` command, so that a build of Garrick does not need to
+//! build its rivals.
 #![forbid(unsafe_code)]
 
 mod crowd;
@@ -24,7 +25,7 @@ use std::process::ExitCode;
 
 use garrick_measure::{Scenario, Study};
 
-/// Everything that is measured, in the order of the output.
+/// All scenarios, in the order of the output.
 static SCENARIOS: &[Scenario] = &[
     actors::TELL,
     actors::TELL_NAMED,
@@ -55,7 +56,7 @@ static SCENARIOS: &[Scenario] = &[
     steal::IMBALANCED,
 ];
 
-/// Studies with separate tables.
+/// Studies, which print their own tables.
 static STUDIES: &[Study] = &[
     futures::ASYNC,
     timers::TIMERS,
@@ -68,7 +69,8 @@ fn main() -> ExitCode {
     if let Some(code) = actors::child() {
         return code;
     }
-    let about = "Measure Garrick against others, in turns and beside an atomic addition.";
+    let about = "Measure Garrick and other libraries, alternately and compared with an atomic \
+                 addition.";
     garrick_measure::measure("garrick-rivals", about, SCENARIOS, STUDIES, suites::SUITES)
 }
 
@@ -112,7 +114,7 @@ mod tests {
             quick: true,
             seconds_per_row: 0.1,
         };
-        // These contenders choose their own counts, and check them in separate tests.
+        // These contenders choose their own numbers of operations. Separate tests check them.
         let sized = [
             actors::IDLE_MEMORY.name,
             actors::FORK_BOMB.name,

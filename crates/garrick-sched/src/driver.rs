@@ -1,10 +1,10 @@
 //! Drivers: a driver is a reactor (I/O, timers) in which a worker sleeps instead of parking its
 //! thread.
 //!
-//! A [`Driver`] belongs to one worker. All code that the worker runs is called inside of the
-//! driver, and the worker sleeps in the driver. While the worker is busy, it polls the driver at
-//! short intervals. So sockets, timers and other events of the operating system wake tasks on the
-//! thread that runs them.
+//! A [`Driver`] belongs to one worker. The worker runs all its code inside of [`Driver::surround`],
+//! and it sleeps in [`Driver::park`]. While the worker is busy, it calls [`Driver::poll`] at short
+//! intervals. So sockets, timers and other events of the operating system wake tasks on the thread
+//! that runs them.
 //!
 //! ```text
 //!   worker:   surround( run .. run .. poll .. run .. run .. park .......... run .. )
@@ -12,41 +12,46 @@
 //!   others:   a task becomes ready ---------- Driver::waker -+
 //! ```
 //!
-//! **Waking.** Before a worker parks, it marks on its ready stack that it sleeps, and checks once
-//! more for work. A thread that makes a task ready clears this mark and calls the waker once. If
-//! the waker is called before `park`, `park` must return immediately. So the waker must store a
-//! token, as [`std::thread::Thread::unpark`] does. A redundant wake does no harm: the worker checks
-//! for work and parks again.
+//! **Waking.** Before a worker parks, it sets a mark on its ready stack, and checks for work a last
+//! time. A thread that makes a task ready clears this mark and calls the waker once. If the waker
+//! is called before `park`, `park` must return immediately. So the waker must store a token, as
+//! [`std::thread::Thread::unpark`] does. A redundant wake does no harm: the worker checks for work
+//! and parks again.
 //!
-//! **Outside of turns.** While the thread parks or polls, it is not a worker. A message that code
-//! in the driver sends belongs to no turn. It is sent immediately, as from another thread, and so
-//! wakes the worker.
+//! **Outside of turns.** While the thread is in `park` or `poll`, it is not a worker. A message
+//! that code in the driver sends belongs to no turn. It is sent immediately, as from another
+//! thread, and so wakes the worker.
 
 use std::io;
 use std::task::Waker;
 use std::time::Duration;
 
-/// The reactor in which one worker waits. Created by [`Drivers`].
+/// A reactor in which one worker sleeps. A [`Drivers`] value creates it.
 pub trait Driver: Send {
     /// Returns a waker that makes the current `park` of the worker return, or the next one if the
     /// worker is not parked. Any thread may call the waker at any time, even after the worker has
     /// stopped.
     fn waker(&self) -> Waker;
 
-    /// Calls `life` once on the worker's thread. Use it to set up the context that the tasks need.
-    /// All other methods except `waker` are called inside of `life`.
+    /// Calls `life` once, on the calling thread, which is the worker's thread. `life` runs the
+    /// worker until it stops.
+    ///
+    /// An implementation can set up the context that the tasks need before it calls `life`. The
+    /// worker calls all other methods except `waker` during `life`.
     fn surround(&self, life: &mut dyn FnMut());
 
-    /// Waits until the waker is called, but for at most `timeout`. Must also process pending
-    /// events, as [`Driver::poll`] does. May return early.
+    /// Waits until the waker is called, but for at most `timeout`, if there is one. An
+    /// implementation must also process pending events, as [`Driver::poll`] does. It may return
+    /// early.
     fn park(&self, timeout: Option<Duration>);
 
-    /// Processes pending events without waiting. It is called about every 100 microseconds while
-    /// the worker is busy.
+    /// Processes pending events without waiting. Called about every 100 microseconds while the
+    /// worker is busy.
     fn poll(&self);
 }
 
-/// Creates the drivers of a sponsor. Pass it to [`Builder::driver`](crate::Builder::driver).
+/// Creates the drivers of a sponsor, one for each worker. Passed to
+/// [`Builder::driver`](crate::Builder::driver).
 ///
 /// # Examples
 /// This driver only parks the thread:
@@ -62,7 +67,7 @@ pub trait Driver: Send {
 ///
 /// impl Wake for Sleeper {
 ///     fn wake(self: Arc<Self>) {
-///         // Nobody sleeps before the thread is known.
+///         // No thread sleeps until `surround` has stored the thread.
 ///         self.0.get().map(Thread::unpark);
 ///     }
 /// }
@@ -114,11 +119,11 @@ pub trait Driver: Send {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Drivers {
-    /// Creates the driver of worker number `worker`, counted from 0. It is called on the thread
-    /// that starts the sponsor.
+    /// Creates the driver of worker number `worker`, counted from 0. Called on the thread that
+    /// starts the sponsor.
     ///
     /// # Errors
-    /// Return an error if the driver cannot be created. The sponsor is then not started.
+    /// Returns an error if the driver cannot be created. The sponsor is then not started.
     fn driver(&self, worker: usize) -> io::Result<Box<dyn Driver>>;
 }
 

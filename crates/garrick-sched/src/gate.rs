@@ -26,8 +26,8 @@ use garrick_core::prim::{
     unmodelled::{AtomicPtr, AtomicUsize, Relaxed},
 };
 
-/// Number of gates in this process. Not modelled, because a stranger gets the address of a task
-/// with a gate from a thread that already knew the gate.
+/// Number of gates in this process. The models do not check this count, because a stranger gets the
+/// address of a task with a gate from a thread that already knew the gate.
 #[cfg(not(garrick_loom))]
 static GATES: AtomicUsize = AtomicUsize::new(0);
 
@@ -48,8 +48,8 @@ fn with_gates<R>(f: impl FnOnce(&AtomicUsize) -> R) -> R {
     GATES.with(f)
 }
 
-/// A gate, which is closed at first. It is part of a [`Remote`](crate::remote::Remote) whose number
-/// no worker has. It is never freed.
+/// A gate, which is initially closed. Each gate is part of a [`Remote`](crate::remote::Remote)
+/// whose number belongs to no worker. A gate is never freed.
 #[derive(Default)]
 pub(crate) struct Gate {
     is_open: RwLock<bool>,
@@ -65,8 +65,8 @@ pub(crate) struct Pass {
 }
 
 impl Gate {
-    /// Returns true if this process has a gate. It may miss only gates that the caller cannot know
-    /// of.
+    /// Returns true if this process has a gate. A false result may be wrong only if the caller
+    /// cannot know the gate.
     #[inline]
     pub(crate) fn are_any() -> bool {
         with_gates(|gates| gates.load(Relaxed) != 0)

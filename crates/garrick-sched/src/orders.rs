@@ -1,13 +1,13 @@
 //! Orders: instructions that a task follows before it handles its waiting messages.
 //!
 //! A message waits behind earlier messages. An order does not: the task finds it at the beginning
-//! of its next turn of any kind. For this, the task reads a flag with each message, which shows
-//! that there is an order. Each order is sent together with a nudge, which wakes a task that has no
-//! messages.
+//! of its next turn of any kind. To find orders, the task reads a flag before each message. The
+//! flag shows that there is an order. Each order is sent together with a nudge, which wakes a task
+//! that has no messages.
 //!
 //! ```text
 //!   the giver of an order               the task
-//!   1. append the order to the list     with each message, one relaxed load: is there an order?
+//!   1. append the order to the list     before each message, one relaxed load: is there an order?
 //!   2. set the flag                     if so, or after a nudge: take the oldest order
 //!   3. stage a nudge
 //! ```
@@ -52,7 +52,7 @@ impl<T> Orders<T> {
         self.are_any.load(Relaxed)
     }
 
-    /// Gives `order` to the task that owns these orders, and nudges the task. The order is added
+    /// Gives `order` to `task`, which owns these orders, and nudges the task. The order is added
     /// immediately, and stays even if the turn is undone. The nudge is staged.
     pub fn give<M: 'static, N: 'static>(&self, turn: &Turn<'_, M>, task: &Address<N>, order: T) {
         let mut list = self.list();

@@ -6,15 +6,18 @@ use crate::cell::{Envelope, Kind};
 use crate::pool::{self, Pool};
 use crate::quiet;
 
-/// Maximum size of a message or of an answer, in bytes: 16 KiB. Put larger values into a `Box`.
+/// The maximum size of a message or an answer in bytes: 16 KiB. Put a larger value into a `Box`.
 ///
-/// A message is moved from the sender's stack to its envelope, and from there to the receiver's
-/// stack. A message of more than about 4,000 bytes is stored in a box, but it is still passed by
-/// value. In unoptimized code, this makes dozens of copies. A test that sends messages of 16 KiB
-/// then needs 1.0 to 1.3 MB of stack, and a message of 64 KiB overflows the 2 MiB of a thread.
-/// (These are values for rustc 1.95 on x86-64, from `crates/garrick-actor/tests/large.rs`.) So a
-/// task or a door with larger messages does not compile. Wrappers of a message are included: an
-/// async actor, a receive timeout or a standard actor adds some bytes.
+/// Code that creates a task or a door with larger messages does not compile. The limit applies to a
+/// message together with its wrappers: an async actor, a receive timeout or a standard actor adds
+/// some bytes.
+///
+/// The reason for the limit is that a message is passed by value. It is moved from the sender's
+/// stack to an envelope, and from there to the receiver's stack. (A message of more than about
+/// 4,000 bytes is stored in a box between the two moves.) Unoptimized code copies each message
+/// dozens of times. In such code, a test with messages of 16 KiB needs 1.0 to 1.3 MB of stack, and
+/// a test with messages of 64 KiB overflows a thread's stack of 2 MiB. (These are values for rustc
+/// 1.95 on x86-64, from `crates/garrick-actor/tests/large.rs`.)
 ///
 /// # Examples
 /// ```compile_fail,E0080
@@ -56,8 +59,8 @@ pub const MESSAGE_BYTES_MAX: usize = 16 << 10;
 pub(crate) const fn check_size<M>() {
     assert!(
         size_of::<M>() <= MESSAGE_BYTES_MAX,
-        "a message or an answer, with what wraps it, has more than 16,384 bytes (`MESSAGE_BYTES_MAX`), too many to be moved \
-         by value: put it into a `Box`"
+        "a message or an answer, including its wrappers, is larger than 16,384 bytes \
+         (`MESSAGE_BYTES_MAX`): put it into a `Box`"
     );
 }
 
@@ -89,9 +92,9 @@ const fn capacity<M>(step: u8) -> u16 {
     }
 }
 
-/// Returns an empty envelope for messages of type `M`. It is larger than the previous envelope,
-/// whose size step is `before`. The previous envelope may be a note, which is small even if
-/// messages are large.
+/// Returns an empty envelope for messages of type `M`. `before` is the size step of the previous
+/// envelope, if there is one. The new envelope is one step larger, up to the largest step. The
+/// previous envelope may be a note, which is small even if messages are large.
 #[inline]
 pub(crate) fn envelope<M>(pool: &Pool, before: Option<u8>) -> *mut Envelope {
     let least = const { pool::envelope_step(stride::<M>()) };
@@ -178,7 +181,7 @@ pub(crate) unsafe fn put<M>(envelope: *mut Envelope, message: M) -> Result<(), M
     Ok(())
 }
 
-/// Moves the message out of `place`. A boxed message is only found in an envelope.
+/// Moves the message out of `place`. If messages of type `M` are boxed, `place` is in an envelope.
 ///
 /// # Safety
 /// The caller owns the place. It contains a message of type `M`, which is not read again.

@@ -13,14 +13,15 @@ use garrick_core::prim::{
 use crate::cell::{Envelope, Home, Notice, Ready};
 use crate::gate::Gate;
 
-/// Maximum number of workers in a process at a time.
+/// The maximum number of workers that a process can have at the same time: 4,095.
 pub const WORKERS_MAX: usize = if cfg!(garrick_loom) { 4 } else { 4095 };
 
 /// State of a worker that other threads access. Never freed. Reused by the next worker with the
 /// same number.
 #[derive(Default)]
 pub(crate) struct Remote {
-    /// Cells whose tokens other threads have taken, and the record that a thread sits on the seat.
+    /// Cells whose tokens other threads have taken, and the mark that shows if a thread sits on the
+    /// seat.
     pub(crate) ready: CachePadded<Ready>,
     /// The seat to which this remote belongs. Written when a sponsor claims the number and when it
     /// releases the number.
@@ -39,7 +40,7 @@ pub(crate) struct Remote {
     spared: AtomicUsize,
     /// The gate of this worker's cells, or null if there is none.
     gate: AtomicPtr<Gate>,
-    /// Gate that this remote contains, for use as a gate instead of a worker.
+    /// The gate that this remote becomes if it is used as a gate instead of a worker.
     own_gate: Gate,
 }
 
@@ -206,10 +207,10 @@ impl Remote {
     /// Returns the remote of the worker with the home `home`.
     #[inline]
     pub(crate) fn of(home: Home) -> &'static Self {
-        // Acquire: pairs with the Release in `claim`. It is not modelled, because loom's atomics
-        // cannot lie in a static. Only one caller needs it, which has read a home out of a cell
-        // that has just moved there, relaxed (`Ask::wait`). All other callers know the number by
-        // what was published after the claim.
+        // Acquire: pairs with the Release in `claim`. It is not modelled, because a static cannot
+        // contain loom's atomics. Only `Ask::wait` needs it: it reads the home of a cell, which may
+        // have just moved there, by a relaxed load. All other callers know the number from a value
+        // that was published after the claim.
         let remote = with_place(home.number(), |place| place.load(Acquire));
         debug_assert!(!remote.is_null(), "a token's cell has a home");
         // SAFETY: made by `claim` before any cell had this home, and never freed.
@@ -271,7 +272,8 @@ impl Remote {
         self.has_guests.load(Relaxed)
     }
 
-    /// Returns true if a thread that asks may probably sit on this seat now. Counts down `spared`.
+    /// Returns true if a thread that asks may probably sit on this seat now. Subtracts 1 from
+    /// `spared` if it is not 0.
     pub(crate) fn welcomes_guests(&self) -> bool {
         if !self.has_guests() {
             return false;
@@ -297,7 +299,7 @@ impl Remote {
     }
 
     /// Pushes the carrier of a token to the ready stack. The caller may then own the seat. If
-    /// `keeps` is true, it will sit down on it.
+    /// `keeps` is true, the caller will sit down on this seat.
     ///
     /// # Safety
     /// The requirements of [`Ready::push`] apply.
@@ -314,8 +316,8 @@ impl Remote {
         }
     }
 
-    /// Sets `is_unwatched`. If it is true, a push calls the watch even though a thread sits on the
-    /// seat.
+    /// Sets `is_unwatched`. If `is_unwatched` is true, a push calls the watch even though a thread
+    /// sits on the seat.
     pub(crate) fn set_unwatched(&self, is_unwatched: bool) {
         self.is_unwatched.store(is_unwatched, Relaxed);
     }
@@ -329,7 +331,7 @@ impl Remote {
         }
     }
 
-    /// Hands the seat to an idle hand if no thread sits on it, and then returns true.
+    /// If no thread sits on the seat, hands the seat to an idle hand and returns true.
     fn wake(&self) -> bool {
         let was_free = self.ready.sit();
         if was_free {
@@ -338,7 +340,7 @@ impl Remote {
         was_free
     }
 
-    /// Hands up to `wanted` of the seats on which no thread sits to idle hands.
+    /// Hands over up to `wanted` seats on which no thread sits, each to an idle hand.
     pub(crate) fn wake_some(remotes: impl Iterator<Item = &'static Self>, wanted: usize) {
         // SeqCst: pairs with the fence in `Hand::stays`; either the hand that leaves a seat sees
         // what was written before this call, or this thread sees that nobody sits there.

@@ -4,14 +4,13 @@
 //! with one message, which is the common case, needs no mailbox. A message that is too large for an
 //! entry is in an envelope, whose address is in the entry. Each turn has a number. The first push
 //! of a turn records the end of the ring as a mark. To undo the turn, the ring is cut back to the
-//! mark. In addition to the ring, there is a [`Handoff`], with room for the one cell that was woken
-//! first.
+//! mark. In addition to the ring, there is a [`Handoff`], a separate place for one cell.
 //!
-//! Only the worker writes. During a long turn of the worker, other threads may *look* at the
-//! entries that were in the ring before this turn (`runtime/sponsor/README.md`, rescue). For this
-//! purpose the words are atomics, which are not modelled. An entry is written before the word that
-//! announces it (release). A look reads that word first (acquire), and then the others. Its result
-//! is valid only if the worker is in the same turn before and after.
+//! Only the worker writes. During a long turn of the worker, other threads may read the entries
+//! that were in the ring before this turn (`runtime/sponsor/README.md`, rescue). For this purpose
+//! the words are atomics, which the models do not check. An entry is written before the word that
+//! announces it (release). A reader reads that word first (acquire), and then the others. The
+//! result is valid only if the worker is in the same turn before and after the read.
 
 use std::alloc::{self, Layout};
 use std::cell::{Cell, UnsafeCell};
@@ -26,7 +25,7 @@ use garrick_core::prim::unmodelled::{
 
 use crate::cell::{CellPtr, Header, Slot};
 
-/// Initial number of entries in a ring. The number doubles when the ring is full.
+/// Initial capacity of a ring, in entries. The capacity doubles when the ring is full.
 const CAPACITY_FIRST: usize = 256;
 /// Largest capacity that is kept. A larger ring is freed when it is empty.
 const CAPACITY_KEPT: usize = 1 << 16;
@@ -300,7 +299,7 @@ impl RunQueue {
         }
     }
 
-    /// Returns the entries that were in the ring before the current turn. `turn` reads the number
+    /// Returns the entries that were in the ring before the current turn. `turn` returns the number
     /// of this turn. Called by other threads while the worker is in a turn. Returns no entries if
     /// the turn ends during the call.
     pub(crate) fn stood_before(&self, turn: impl Fn() -> u64) -> Stood {
@@ -311,7 +310,7 @@ impl RunQueue {
         let is_marked = self.turn.load(Acquire) == now;
         let (head, mark) = (self.head(), self.mark.load(Acquire));
         let end = if is_marked { mark } else { tail };
-        // An outdated look may give any result, even an end that comes before the head.
+        // Outdated values may give any result, even an end that comes before the head.
         let is_sound = end.wrapping_sub(head) <= tail.wrapping_sub(head);
         if turn() != now || !is_sound {
             return Stood {
@@ -342,7 +341,7 @@ impl RunQueue {
     }
 
     /// Removes the entries below number `next`, which other threads have taken. The worker may have
-    /// taken one entry since the other threads looked.
+    /// taken one entry in the meantime.
     pub(crate) fn skip_to(&self, next: usize) {
         let (head, tail) = (self.head(), self.tail());
         let taken = next.wrapping_sub(head);
@@ -407,9 +406,9 @@ impl Drop for RunQueue {
     }
 }
 
-/// Room for one cell with a message: the first cell that was woken while the room was empty. This
-/// cell runs next, while it and its message are in the cache. It also saves the index arithmetic of
-/// the ring.
+/// A place for one cell with a message: the first cell that was woken while this place was empty.
+/// The cell runs next, while the cell and its message are still in the cache. Moreover, a cell in
+/// this place needs no index arithmetic of the ring.
 pub(crate) struct Handoff {
     /// The cell, or null.
     cell: AtomicPtr<Header>,
@@ -459,8 +458,8 @@ impl Handoff {
         Some(unsafe { Entry::with_slot(cell, slot) })
     }
 
-    /// Returns the cell and its message if they were here before the current turn. `turn` reads the
-    /// number of this turn. Called by other threads, like [`RunQueue::stood_before`].
+    /// Returns the cell and its message if they were here before the current turn. `turn` returns
+    /// the number of this turn. Called by other threads, like [`RunQueue::stood_before`].
     pub(crate) fn stood_before(&self, turn: impl Fn() -> u64) -> Option<Entry> {
         let now = turn();
         // Acquire: pairs with the Release in `put`.

@@ -13,13 +13,13 @@ use garrick_core::prim::thread::{Builder, JoinHandle};
 /// Time in nanoseconds since the start of the world, or a duration in nanoseconds.
 pub type Nanos = u64;
 
-/// Returns a duration in nanoseconds, but at most [`Nanos::MAX`].
+/// Converts a duration into nanoseconds. Returns [`Nanos::MAX`] if the duration is longer.
 #[inline]
 pub fn nanos(time: Duration) -> Nanos {
     Nanos::try_from(time.as_nanos()).unwrap_or(Nanos::MAX)
 }
 
-/// Clock, randomness and threads of a sponsor.
+/// The environment of a sponsor: its clock, its random seeds and its threads.
 ///
 /// A panic of [`World::now`] or [`World::seed`] is caught. A panic of the clock is reported once to
 /// [`Builder::on_failure`](crate::Builder::on_failure). The workers then continue with the latest
@@ -35,7 +35,7 @@ pub trait World: Send + Sync + 'static {
     /// call, the sponsor stops.
     ///
     /// # Errors
-    /// Return the error of the operating system if it cannot create a thread.
+    /// Returns the operating system's error if the thread cannot be created.
     fn spawn_thread(
         &self,
         spec: ThreadSpec,

@@ -443,7 +443,7 @@ fn too_many_threads_for_turns_that_block_are_refused() {
     ));
     assert_eq!(
         error.to_string(),
-        "4097 threads for turns that block are too many: a sponsor can have 4096"
+        "cannot use 4097 blocking threads: a sponsor can have at most 4096"
     );
 }
 

@@ -237,7 +237,10 @@ fn a_task_cannot_run_the_others() {
     }));
     task.send(()).unwrap();
     here.run();
-    assert_eq!(*said.borrow(), "a task must not wait for tasks");
+    assert_eq!(
+        *said.borrow(),
+        "a task must not run the other tasks of its thread"
+    );
 }
 
 #[test]
@@ -391,7 +394,7 @@ fn it_has_no_driver() {
     }
     let refused = Sponsor::builder().driver(Never).here();
     let error = refused.unwrap_err().to_string();
-    assert!(error.contains("threads of its own"), "{error}");
+    assert!(error.contains("starts its own threads"), "{error}");
 }
 
 #[test]

@@ -109,7 +109,10 @@ fn a_sponsor_that_has_ended_gives_tasks_back() {
         Flow::Continue
     }));
     let error = back.as_mut().unwrap_err();
-    assert_eq!(error.to_string(), "the sponsor has ended");
+    assert_eq!(
+        error.to_string(),
+        "the sponsor is shutting down or has stopped"
+    );
     assert!(tells.try_recv().is_err());
 }
 

@@ -87,8 +87,8 @@ fn a_size_that_is_no_stack_is_refused() {
         assert_eq!(
             error.to_string(),
             format!(
-                "a stack of {bytes} bytes is no stack for a worker: it can have {STACK_BYTES_MIN} to \
-                 {STACK_BYTES_MAX} bytes"
+                "a worker cannot have a stack of {bytes} bytes: the size must be \
+                 {STACK_BYTES_MIN} to {STACK_BYTES_MAX} bytes"
             )
         );
     }

@@ -26,7 +26,7 @@ fn errors_say_what_is_wrong() {
     let refusal = |builder: Builder| builder.start().unwrap_err().to_string();
     assert_eq!(
         refusal(Sponsor::builder().workers(0)),
-        "a sponsor needs at least 1 worker, not 0"
+        "a sponsor needs at least 1 worker, but 0 were requested"
     );
     let cores = thread::available_parallelism().unwrap().get();
     assert_eq!(
@@ -39,7 +39,7 @@ fn errors_say_what_is_wrong() {
     let asked = WORKERS_MAX + 1;
     assert_eq!(
         refusal(Sponsor::builder().workers(asked)),
-        format!("{asked} more workers are too many: a process can have {WORKERS_MAX}")
+        format!("cannot start {asked} more workers: a process can have at most {WORKERS_MAX}")
     );
     all_homes_are_free();
 }
@@ -53,8 +53,8 @@ fn a_name_that_no_thread_can_have_is_an_error() {
         assert!(matches!(&error, StartError::NulInName { name } if name == "in\0out"));
         assert_eq!(
             error.to_string(),
-            "the name \"in\\0out\" has a NUL byte in it: threads are named after their sponsor, and the \
-             name of a thread can have any other character"
+            "the name \"in\\0out\" contains a NUL byte: the threads of a sponsor are named after it, \
+             and the name of a thread cannot contain NUL bytes"
         );
     }
     assert!(matches!(named().here(), Err(StartError::NulInName { .. })));

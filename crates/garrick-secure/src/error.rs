@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-/// A part of the data on the wire.
+/// A part of the data that the peers exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Part {
@@ -20,21 +20,22 @@ pub enum Part {
     Tag,
 }
 
-/// A wait that can time out.
+/// A kind of wait that has a time limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Wait {
-    /// Wait for the whole greeting.
+    /// The wait for the whole greeting.
     Greeting,
-    /// Wait for the rest of a frame that has begun.
+    /// The wait for the rest of a frame that has begun.
     Frame,
-    /// Wait for the next frame.
+    /// The wait for the next frame.
     Silence,
-    /// Wait for the transport to accept data.
+    /// The wait for the transport to accept data.
     Write,
 }
 
-/// A failed check of a connection. Data that failed a check is never passed to an actor.
+/// The error returned when a check of the protocol fails, and the reason why a connection was
+/// closed. Data that fails a check is never passed to an actor.
 ///
 /// # Examples
 /// ```
@@ -48,29 +49,31 @@ pub enum Wait {
 pub enum Error {
     /// The peer's first bytes do not belong to this version of the protocol.
     NotOurs {
-        /// Bytes received instead of `GRK` and the version.
+        /// First four bytes from the peer, where `GRK` and the version are expected.
         found: [u8; 4],
     },
-    /// Both sides connect, or both accept. The greeting of this side may also have been sent back
-    /// to it.
+    /// Both sides are clients, or both are servers. An attacker may also have sent this side's
+    /// greeting back to it.
     SameRole,
-    /// The peer uses another suite.
+    /// The peer uses another cipher suite.
     Suite {
-        /// Number of this side's suite.
+        /// Number of this side's suite in the greeting.
         ours: u8,
-        /// Number of the peer's suite.
+        /// Number of the peer's suite in the greeting.
         theirs: u8,
     },
-    /// The peer has another key, or the greeting was changed on the way.
+    /// The peer has another key, or the greeting was changed in transit.
     WrongKey,
-    /// The length of a frame is zero or above the limit.
+    /// The length of a frame is zero or above the limit. For a received frame, both fields count
+    /// the encrypted body, which is one byte longer than the payload. For a payload that this side
+    /// seals, they count the payload.
     Length {
-        /// Length that the frame claims.
+        /// The rejected length in bytes.
         found: u32,
-        /// Maximum length allowed.
+        /// The maximum length in bytes.
         max: u32,
     },
-    /// The tag of a frame is wrong: the frame was changed on the way, or sealed with another key.
+    /// The tag of a frame is wrong: the frame was changed in transit, or sealed with another key.
     Forged {
         /// Number of the expected frame.
         sequence: u64,
@@ -82,31 +85,31 @@ pub enum Error {
         /// Number of the received frame.
         found: u64,
     },
-    /// A frame arrived too early: other frames are missing or delayed.
+    /// A frame arrived too early: earlier frames are missing or delayed.
     OutOfOrder {
         /// Number of the expected frame.
         expected: u64,
         /// Number of the received frame.
         found: u64,
     },
-    /// An authentic frame has an unknown kind.
+    /// A frame is authentic, but its kind is unknown.
     Kind {
-        /// Number of the received kind.
+        /// Number of the unknown kind.
         found: u8,
     },
-    /// The stream ended inside a part.
+    /// The stream ended in the middle of a part of the data.
     Truncated {
         /// The incomplete part.
         part: Part,
-        /// Number of bytes received.
+        /// Number of bytes of the part that were received.
         have: usize,
-        /// Number of bytes of the whole part.
+        /// Total number of bytes of the part.
         want: usize,
     },
     /// The stream ended between two frames, but the peer had not sent its last frame. An attacker
     /// may have cut the stream.
     Unfinished,
-    /// A wait took too long.
+    /// A wait exceeded its time limit.
     TimedOut {
         /// Kind of the wait.
         wait: Wait,
@@ -120,15 +123,15 @@ pub enum Error {
         /// Message of the transport's error.
         message: String,
     },
-    /// All 2^64 - 1 frame numbers are used up.
+    /// All 2^64 - 1 frame numbers of one direction have been used.
     Exhausted,
-    /// The system has no randomness.
+    /// The operating system could not provide random bytes.
     Randomness,
     /// The listener has stopped.
     Deserted,
     /// The local side closed the connection with [`Connection::close`](crate::Connection::close).
     Closed,
-    /// A part of the connection has panicked: the transport, or an actor of the connection.
+    /// The transport or an actor of the connection has panicked.
     Panicked {
         /// Name of the actor that panicked.
         actor: &'static str,
@@ -171,23 +174,37 @@ impl fmt::Display for Wait {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotOurs { found } => write!(f, "the peer speaks another protocol: {found:02x?}"),
-            Self::SameRole => f.write_str("both sides connect, or both accept"),
+            Self::NotOurs { found } => write!(
+                f,
+                "the peer uses another protocol or version: its first bytes are {found:02x?}"
+            ),
+            Self::SameRole => f.write_str("both sides are clients, or both are servers"),
             Self::Suite { ours, theirs } => {
-                write!(f, "the peer uses suite {theirs}, and we use {ours}")
+                write!(
+                    f,
+                    "the peer uses cipher suite {theirs}, but this side uses {ours}"
+                )
             }
-            Self::WrongKey => f.write_str("the peer has another key"),
+            Self::WrongKey => {
+                f.write_str("the peer has another key, or the greeting was changed in transit")
+            }
             Self::Length { found, max } => {
-                write!(f, "a frame of {found} bytes: 1 to {max} bytes are allowed")
+                write!(
+                    f,
+                    "the length of a frame is {found} bytes, but 1 to {max} are allowed"
+                )
             }
             Self::Forged { sequence } => write!(f, "the tag of frame {sequence} is wrong"),
             Self::Replayed { expected, found } => {
                 write!(f, "frame {found} arrived again, expected frame {expected}")
             }
             Self::OutOfOrder { expected, found } => {
-                write!(f, "frame {found} came early, expected frame {expected}")
+                write!(
+                    f,
+                    "frame {found} arrived too early, expected frame {expected}"
+                )
             }
-            Self::Kind { found } => write!(f, "an authentic frame of unknown kind {found}"),
+            Self::Kind { found } => write!(f, "an authentic frame has the unknown kind {found}"),
             Self::Truncated { part, have, want } => {
                 write!(f, "the stream ended after {have} of {want} bytes of {part}")
             }
@@ -195,10 +212,12 @@ impl fmt::Display for Error {
             Self::TimedOut { wait, limit } => write!(f, "{wait} within {limit:?}"),
             Self::Io { message, .. } => write!(f, "the transport failed: {message}"),
             Self::Exhausted => f.write_str("no frame numbers are left"),
-            Self::Randomness => f.write_str("the system has no randomness"),
+            Self::Randomness => f.write_str("the operating system could not provide random bytes"),
             Self::Deserted => f.write_str("the listener has stopped"),
             Self::Closed => f.write_str("this side closed the connection"),
-            Self::Panicked { actor } => write!(f, "the connection's {actor} has panicked"),
+            Self::Panicked { actor } => {
+                write!(f, "the {actor} actor of the connection has panicked")
+            }
         }
     }
 }

@@ -10,35 +10,35 @@ use garrick_actor::{Address, Ended, Reply, Watch};
 use crate::error::Error;
 use crate::writer::Writer;
 
-/// An event of a connection. Until the peer has proven that it has the key, the only possible event
-/// is [`Closed`](Self::Closed).
+/// An event of a connection, sent to the connection's [`Listener`]. Before the peer has proven that
+/// it has the key, [`Closed`](Self::Closed) is the only possible event.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// The peer has proven that it has the key. The writer sends payloads to the peer.
+    /// The peer has proven that it has the key. The [`Writer`] sends payloads to the peer.
     Opened(Writer),
-    /// A payload arrived.
+    /// A payload has arrived and has passed all checks.
     Frame(Frame),
     /// The peer will send no more payloads. Writing is still possible.
     Finished,
-    /// The connection is closed: either both sides have finished, or a check has failed. No event
-    /// follows.
+    /// The connection is closed. The result is `Ok` if both sides have finished. Otherwise it is
+    /// the reason. No event follows.
     Closed(Result<(), Error>),
 }
 
-/// A payload, checked and decrypted. Until it is dropped, a frame occupies one of the places in
+/// A received payload, checked and decrypted. Until a frame is dropped, it counts toward
 /// [`Options::window`](crate::Options::window).
 ///
-/// The payload shares the memory of the receive buffer with neighboring payloads. If you keep data
-/// for long, copy it.
+/// The payload shares the memory of the receive buffer with neighboring payloads. To keep data for
+/// a long time, copy it, so that the buffer can be freed.
 pub struct Frame {
     payload: BytesMut,
     /// Freed by dropping it, even if the turn that drops it is undone.
     place: Reply<()>,
 }
 
-/// Receiver of a connection's events. It consists of an actor, and a conversion of events into
-/// messages of that actor.
+/// The receiver of a connection's events: the address of an actor, and a function that converts
+/// events into messages of that actor. An `Address<Event>` can be converted into a listener.
 ///
 /// # Examples
 /// ```
@@ -64,7 +64,7 @@ pub struct Frame {
 pub struct Listener(Arc<dyn Tell>);
 
 impl Listener {
-    /// Creates a listener that sends each event to `to`, converted by `convert`.
+    /// Creates a listener that converts each event by `convert`, and sends the result to `to`.
     pub fn new<M: Send + 'static>(
         to: Address<M>,
         convert: impl Fn(Event) -> M + Send + Sync + 'static,
@@ -125,7 +125,8 @@ impl Frame {
         Self { payload, place }
     }
 
-    /// Returns the payload, and frees the frame's place in the window.
+    /// Returns the payload. The frame then no longer counts toward
+    /// [`Options::window`](crate::Options::window).
     #[must_use]
     pub fn into_payload(self) -> BytesMut {
         let Self { payload, place } = self;

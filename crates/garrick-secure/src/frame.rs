@@ -27,10 +27,10 @@ use crate::error::Error;
 use crate::key::Secrets;
 use crate::tag::{Suite, TAG_BYTES, Tagger};
 
-/// Size of the length at the beginning of a frame, in bytes.
+/// Size of the length field at the beginning of a frame, in bytes.
 pub const LENGTH_BYTES: usize = 4;
 
-/// Difference in bytes between the sizes of a frame and of its payload.
+/// Number of bytes by which a frame is longer than its payload.
 pub const OVERHEAD_BYTES: usize = LENGTH_BYTES + 1 + TAG_BYTES;
 
 /// Number of payload bytes that are encrypted and then authenticated in one step. This many bytes
@@ -41,7 +41,7 @@ const STEP_BYTES: usize = 8 * 1024;
 /// frame.
 const NEIGHBOURS: u64 = 256;
 
-/// Kind of a frame.
+/// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A frame that carries a payload.
@@ -177,7 +177,8 @@ pub(crate) fn check_length(length: [u8; LENGTH_BYTES], max: u32) -> Result<usize
     }
 }
 
-/// Seals outgoing payloads, frame by frame.
+/// The sending half of a [`Session`](crate::Session). It encrypts and authenticates outgoing
+/// payloads, frame by frame.
 ///
 /// # Examples
 /// The documentation of [`Session`](crate::Session) contains an example.
@@ -198,8 +199,8 @@ impl Sealer {
         }
     }
 
-    /// Appends the frame of `payload` to `out`. Allocates no memory if `out` has room for the
-    /// payload and for [`OVERHEAD_BYTES`] more.
+    /// Encrypts and authenticates `payload`, and appends the resulting frame to `out`. Allocates no
+    /// memory if `out` has spare capacity for the payload and for [`OVERHEAD_BYTES`] more.
     ///
     /// # Errors
     /// Returns [`Error::Length`] if the payload is too long, or [`Error::Exhausted`] if no frame
@@ -218,7 +219,8 @@ impl Sealer {
     }
 }
 
-/// Opens incoming frames, one after another.
+/// The receiving half of a [`Session`](crate::Session). It checks and decrypts incoming frames, one
+/// after another.
 ///
 /// # Examples
 /// The documentation of [`Session`](crate::Session) contains an example.
@@ -241,8 +243,8 @@ impl Opener {
         }
     }
 
-    /// Takes the next frame from the front of `stream` if it is complete. Returns the kind and the
-    /// payload without copying.
+    /// Removes the next frame from the front of `stream`, and checks and decrypts it. Returns its
+    /// kind and its payload without copying, or `None` if the frame is not complete yet.
     ///
     /// # Errors
     /// Returns an error that names the failed check. After an error, every further call returns the

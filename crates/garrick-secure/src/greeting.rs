@@ -34,7 +34,8 @@ pub const HELLO_BYTES: usize = HEAD_BYTES + SALT_BYTES;
 /// Size of a proof in bytes.
 pub const PROOF_BYTES: usize = TAG_BYTES;
 
-/// State of one side of a greeting, before any message is sent or received.
+/// One side of a greeting, before it has processed any message. A greeting is the exchange of two
+/// hellos and two proofs at the start of a connection.
 #[derive(Debug)]
 pub struct Greeting {
     key: PreSharedKey,
@@ -44,7 +45,7 @@ pub struct Greeting {
     hello: Hello,
 }
 
-/// State of one side of a greeting that has sent and received a hello, and waits for a proof.
+/// One side of a greeting that has processed the peer's hello, and needs the peer's proof.
 pub struct Proving {
     session: Session,
     /// Proof that the peer must send.
@@ -52,7 +53,7 @@ pub struct Proving {
     proof: [u8; PROOF_BYTES],
 }
 
-/// Result of a greeting: both directions of a connection.
+/// The result of a greeting: a sealer and an opener for the two directions of a connection.
 ///
 /// # Examples
 /// ```
@@ -76,20 +77,20 @@ pub struct Proving {
 /// ```
 #[derive(Debug)]
 pub struct Session {
-    /// Seals outgoing frames.
+    /// Encrypts and authenticates outgoing frames.
     pub sealer: Sealer,
-    /// Opens incoming frames.
+    /// Checks and decrypts incoming frames.
     pub opener: Opener,
 }
 
 type Hello = [u8; HELLO_BYTES];
 
 impl Greeting {
-    /// Creates one side of a greeting, with fresh randomness. Payloads of the session may have at
+    /// Creates one side of a greeting, with new random bytes. Payloads of the session may have at
     /// most `payload_bytes_max` bytes.
     ///
     /// # Errors
-    /// Returns [`Error::Randomness`] if the system has no randomness.
+    /// Returns [`Error::Randomness`] if the operating system cannot provide random bytes.
     pub fn new(
         key: PreSharedKey,
         suite: Suite,
@@ -111,17 +112,17 @@ impl Greeting {
         })
     }
 
-    /// Returns the first message to send.
+    /// Returns this side's hello, which is the first message to send.
     #[must_use]
     pub fn hello(&self) -> &[u8; HELLO_BYTES] {
         &self.hello
     }
 
-    /// Continues with the first message of the peer.
+    /// Processes the peer's hello. Returns the next state of the greeting.
     ///
     /// # Errors
-    /// Returns [`Error::NotOurs`], [`Error::Suite`] or [`Error::SameRole`] if the hello does not
-    /// match.
+    /// Returns [`Error::NotOurs`], [`Error::SameRole`] or [`Error::Suite`] if the protocol, the
+    /// role or the suite in the hello does not match.
     pub fn heard(self, theirs: &[u8; HELLO_BYTES]) -> Result<Proving, Error> {
         self.check(theirs)?;
         let (client, server) = match self.role {
@@ -170,13 +171,13 @@ fn salt(hello: &Hello) -> Salt {
 }
 
 impl Proving {
-    /// Returns the second message to send.
+    /// Returns this side's proof, which is the second message to send.
     #[must_use]
     pub fn proof(&self) -> &[u8; PROOF_BYTES] {
         &self.proof
     }
 
-    /// Completes the greeting with the proof of the peer.
+    /// Checks the peer's proof, and completes the greeting.
     ///
     /// # Errors
     /// Returns [`Error::WrongKey`] if the proof is wrong.

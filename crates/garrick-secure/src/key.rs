@@ -25,7 +25,7 @@ pub(crate) const SALT_BYTES: usize = 32;
 pub(crate) type Salt = [u8; SALT_BYTES];
 
 /// The key that both sides share: 32 random bytes. A password is not random enough. The key is
-/// erased from memory when it is dropped, and never printed.
+/// erased from memory when it is dropped. Its `Debug` output does not contain the bytes.
 ///
 /// # Examples
 /// ```
@@ -45,10 +45,11 @@ impl PreSharedKey {
         Self(Zeroizing::new(bytes))
     }
 
-    /// Creates a key from the system's randomness.
+    /// Creates a key from random bytes of the operating system.
     ///
     /// # Errors
-    /// Returns [`Error::Randomness`](crate::Error::Randomness) if the system has no randomness.
+    /// Returns [`Error::Randomness`](crate::Error::Randomness) if the operating system cannot
+    /// provide random bytes.
     pub fn random() -> Result<Self, crate::Error> {
         random().map(Self::new)
     }
@@ -60,14 +61,14 @@ impl PreSharedKey {
     }
 }
 
-/// Returns random bytes from the system.
+/// Returns random bytes from the operating system.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], crate::Error> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|_| crate::Error::Randomness)?;
     Ok(bytes)
 }
 
-/// Role of one side of a connection.
+/// The role of one side of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// The side that connects, and sends first.

@@ -1,15 +1,15 @@
 //! Authenticated and encrypted frames over a byte stream, read and written by actors.
 //!
 //! Two peers that share a 32-byte key exchange payloads. Each payload is encrypted, authenticated
-//! and counted. It is passed to an actor only after all checks. A frame consists of a length,
-//! encrypted data and a tag. The reader is an actor that takes these parts one after the other. It
-//! changes its behavior for each part.
+//! and numbered, and is sent as a frame. A frame consists of a length, encrypted data and a tag. An
+//! actor, the reader, takes these parts one after the other, and changes its behavior for each
+//! part. A payload is passed to the listening actor only after all checks have succeeded.
 //!
 //! - [`Greeting`], [`Sealer`] and [`Opener`] implement the protocol without input or output.
 //! - [`open`] creates a connection over a [`Transport`]. A connection is a small graph of actors.
 //!   Its failure does not affect other actors.
-//! - [`Event`] is a notification to the listening actor, [`Writer`] sends payloads, and [`Error`]
-//!   names the failed check.
+//! - [`Event`] is a message to the listening actor, [`Writer`] sends payloads, and [`Error`] is the
+//!   reason why a connection was closed.
 //!
 //! The guide is `docs/secure-socket.md`. It describes which attacks the protocol prevents, and when
 //! to use TLS instead.

@@ -8,8 +8,8 @@ use crate::tag::Suite;
 /// Upper limit of [`Options::payload_bytes_max`].
 const PAYLOAD_BYTES_LIMIT: u32 = 1 << 30;
 
-/// Options of a connection. Both sides should use the same suite and the same maximum size of
-/// payloads. Each side can choose the other options independently.
+/// The options of a connection. Both sides must use the same suite, and should use the same maximum
+/// payload size. Each side can choose the other options independently.
 ///
 /// # Examples
 /// ```
@@ -24,30 +24,33 @@ const PAYLOAD_BYTES_LIMIT: u32 = 1 << 30;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Algorithms.
+    /// The cipher suite, which must be the same on both sides.
     pub suite: Suite,
-    /// Maximum size of a payload in bytes, 1 to 2^30. A longer frame is rejected before any of its
-    /// data is stored.
+    /// Maximum size of a payload in bytes, from 1 to 2^30. A frame with a longer payload is
+    /// rejected before any of its payload is stored. The default is 1 MiB.
     pub payload_bytes_max: u32,
-    /// Time limit of the greeting.
+    /// Time limit for the whole greeting. The default is 10 s.
     pub greeting_timeout: Duration,
-    /// Time limit for a whole frame, from its first byte to its last.
+    /// Time limit for a received frame, from its first byte to its last. The default is 30 s.
     pub frame_timeout: Duration,
-    /// Time limit for the silence between two frames. `None` means no limit.
+    /// Time limit of the wait for the peer's next frame. The default is `None`, which means no
+    /// limit.
     pub silence_timeout: Option<Duration>,
-    /// Maximum time during which the transport may accept no data, although data is waiting to be
-    /// written.
+    /// Time limit for each write to the transport. If the transport accepts no data for this time,
+    /// the connection is closed. The default is 30 s.
     pub write_timeout: Duration,
-    /// Maximum number of frames that the listener holds or will receive. While the maximum is
-    /// reached, no frame is read.
+    /// Maximum number of frames that the listener has not yet dropped, including the frames in its
+    /// mailbox and a frame that is being read. While there are that many, no further frame is read.
+    /// At least 1. The default is 32.
     pub window: u32,
-    /// Maximum number of payloads that wait to be written.
+    /// Maximum number of payloads that are waiting to be written. At least 1. The default is 32.
     pub queue: usize,
-    /// Maximum number of bytes to read at once. A longer frame may exceed it.
+    /// Maximum number of bytes to read at once, at least 64. Reading a longer frame may exceed this
+    /// limit. The default is 256 KiB.
     pub read_bytes_max: usize,
 }
 
-/// An option that is out of bounds.
+/// The error returned when an option is out of bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OptionsError {
     option: &'static str,

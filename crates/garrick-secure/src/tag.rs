@@ -9,14 +9,16 @@ use sha3::Sha3_256;
 /// Size of a tag in bytes.
 pub const TAG_BYTES: usize = 32;
 
-/// Algorithms of a connection. Both sides must use the same suite.
+/// The cipher suite of a connection: its algorithms for encryption and authentication. Both sides
+/// must use the same suite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Suite {
-    /// AES-256 in counter mode, HMAC with SHA-256. Processors have instructions for both.
+    /// AES-256 in counter mode, and HMAC with SHA-256. Many processors have special instructions
+    /// for both.
     #[default]
     Aes256CtrHmacSha256,
-    /// AES-256 in counter mode, HMAC with SHA3-256. Several times slower than the default.
+    /// AES-256 in counter mode, and HMAC with SHA3-256. Several times slower than the default.
     Aes256CtrHmacSha3,
 }
 

@@ -20,9 +20,10 @@ pub(crate) enum Write {
     Finish,
 }
 
-/// Sender of payloads. Clones write to the same connection. When the last clone is dropped or
-/// [`Writer::finish`] is called, all payloads sent before are written. Then the peer is notified
-/// that there are no more payloads.
+/// A handle that sends payloads over a connection. Clones write to the same connection.
+///
+/// After the last clone is dropped or [`Writer::finish`] is called, the connection still writes all
+/// payloads that were already sent. Then it notifies the peer that no more payloads follow.
 ///
 /// # Examples
 /// The documentation of [`open`](crate::open) contains an example.
@@ -39,14 +40,15 @@ struct Shared {
     open: Mutex<Option<Reply<()>>>,
 }
 
-/// Reason why a payload was not accepted, with the payload itself.
+/// The error returned when a payload is not accepted. It contains the payload.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refused {
     /// The payload is longer than
     /// [`Options::payload_bytes_max`](crate::Options::payload_bytes_max).
     TooLong(Bytes),
-    /// The number of waiting payloads has reached [`Options::queue`](crate::Options::queue).
+    /// The number of payloads that are waiting to be written has reached
+    /// [`Options::queue`](crate::Options::queue).
     Full(Bytes),
     /// The connection is closed, or [`Writer::finish`] was called.
     Closed(Bytes),
@@ -92,13 +94,15 @@ impl Writer {
         self.shared.try_send(payload.into(), None)
     }
 
-    /// Sends a payload like [`Writer::try_send`], and requests a reply. `written` is sent when the
-    /// transport has accepted the payload, and dropped if that never happens. An actor that must
-    /// not wait can use the reply to limit its speed: it sends the next payload after the reply to
-    /// an earlier one.
+    /// Sends a payload like [`Writer::try_send`], and answers `written` when the transport has
+    /// accepted the payload.
+    ///
+    /// If the transport never accepts the payload, `written` is dropped. An actor, which must not
+    /// wait, can use the replies to limit its speed: it sends the next payload only after the reply
+    /// to an earlier one has arrived.
     ///
     /// # Errors
-    /// Returns the payload in the same cases as [`Writer::try_send`]. The reply is dropped then.
+    /// Returns the payload in the same cases as [`Writer::try_send`], and drops `written`.
     pub fn try_send_with(
         &self,
         payload: impl Into<Bytes>,
@@ -107,8 +111,8 @@ impl Writer {
         self.shared.try_send(payload.into(), Some(written))
     }
 
-    /// Finishes the writer. Payloads sent before are written. Payloads that a clone sends later are
-    /// returned as [`Refused::Closed`].
+    /// Announces that no more payloads will be sent. Payloads that were already sent are still
+    /// written. After this call, all clones reject payloads with [`Refused::Closed`].
     pub fn finish(&self) {
         let open = self.shared.take_open();
         if let Some(open) = open {
@@ -116,8 +120,8 @@ impl Writer {
         }
     }
 
-    /// Returns true if nothing can be written any more. Once this returns true, it always will. A
-    /// result of false may be outdated immediately.
+    /// Returns true if no more payloads can be sent. After the method has returned true, it never
+    /// returns false again. A result of false may be outdated immediately.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.shared.is_finished() || self.shared.address.is_stopped()
@@ -196,10 +200,12 @@ impl fmt::Debug for Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooLong(payload) => {
-                write!(f, "a payload of {} bytes is over the limit", payload.len())
-            }
-            Self::Full(_) => f.write_str("the queue of payloads is full"),
+            Self::TooLong(payload) => write!(
+                f,
+                "a payload of {} bytes is longer than `payload_bytes_max` allows",
+                payload.len()
+            ),
+            Self::Full(_) => f.write_str("the connection's queue of payloads is full"),
             Self::Closed(_) => f.write_str("the connection is closed for writing"),
         }
     }

@@ -1,10 +1,10 @@
 //! Cost of a push and a pop for the owner of a deque, compared with a plain `VecDeque` without
 //! thieves.
 //!
-//! `cargo bench -p garrick-steal --bench deque` runs for about a second. Each round measures every
-//! contender in turn, so that a slow moment of the machine hits all; the table shows medians over
-//! the rounds. Times are CPU time of the measured thread, in nanoseconds per pair of a push and a
-//! pop.
+//! `cargo bench -p garrick-steal --bench deque` runs for about a second. Each round measures all
+//! contenders one after another, so that a slow phase of the machine affects all of them. The table
+//! shows medians over the rounds. Times are CPU time of the measured thread, in nanoseconds per
+//! pair of a push and a pop.
 #![allow(unsafe_code)] // One system call for the clock.
 use std::{
     collections::VecDeque,
@@ -22,7 +22,8 @@ use garrick_steal::deque::{self, Steal, Stealer, Worker};
 const CAPACITY: usize = 256;
 const ROUNDS: usize = 21;
 const PAIRS: u64 = 200_000;
-/// Pause of a thief that found nothing, in turns of an empty loop: it stands for parking.
+/// Length of a thief's pause after it found no value, in iterations of an empty loop. The pause
+/// simulates parking.
 const BACKOFF_SPINS: usize = 2000;
 
 /// Operations that every contender supports.
@@ -69,9 +70,9 @@ impl Deque for Mutex<VecDeque<u64>> {
 /// Kind of a measurement.
 #[derive(Clone, Copy)]
 enum Scenario {
-    /// Push one value and pop one, above this many values.
+    /// Push one value and pop one, while the deque holds this many other values.
     Depth(u64),
-    /// Push this many values, then pop this many.
+    /// Push this many values, and then pop this many values.
     Batch(u64),
 }
 
@@ -82,7 +83,7 @@ impl Scenario {
         (Self::Batch(64), "64 then 64"),
     ];
 
-    /// Runs on `deque` and returns the time of a pair, in nanoseconds.
+    /// Runs the scenario on `deque`, and returns the time per pair, in nanoseconds.
     fn measure(self, deque: &mut impl Deque) -> f64 {
         // A real user of a deque holds it in a struct, so nothing may stay in registers for good.
         let deque = black_box(deque);
@@ -170,10 +171,10 @@ fn owner_alone() {
     }
 }
 
-/// Behaviour of a thief that found nothing.
+/// Behaviour of a thief that found no value.
 #[derive(Debug, Clone, Copy)]
 enum Patience {
-    /// Looks again at once: the worst that a thief can do to an owner.
+    /// Tries again immediately. This slows the owner down the most.
     Greedy,
     /// Pauses for a while, like a thief that parks.
     Patient,
@@ -209,7 +210,7 @@ fn owner_robbed(fence: Asymmetric, patience: Patience, scenario: Scenario) -> (f
     (median(times), share)
 }
 
-/// Measures both fences against both kinds of thief.
+/// Measures both pairs of fences with both kinds of thief.
 fn with_a_thief() {
     println!(
         "{:<12} {:>9} {:>8} {:>9} {:>8}",

@@ -6,8 +6,9 @@
 //!   series b              v   v   ....  v      began later: no earlier points
 //! ```
 //!
-//! All series end with the newest point. If a thing no longer exists, its series are dropped. When
-//! the maximum number of series is reached, new series are not recorded, but counted.
+//! All series end at the newest point. When a node, edge or sponsor no longer exists, its series
+//! are dropped. When the maximum number of series is reached, new series are only counted, not
+//! recorded.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -25,27 +26,30 @@ const SERIES_MAX: usize = 2048;
 /// Time between two points.
 const STEP: Nanos = 1_000_000_000;
 
-/// History of the last minutes. `/history.json` returns this value as JSON.
+/// The history of the last ten minutes, with one point per second. The server returns it as JSON at
+/// `/history.json`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct HistoryReport {
-    /// Times of the points: milliseconds since 1970-01-01, UTC.
+    /// Times of the points in milliseconds since 1970-01-01, UTC, the oldest first.
     pub unix_ms: Vec<u64>,
-    /// The series, in the order in which they began.
+    /// One series for each recorded value, in the order in which the series began.
     pub series: Vec<Series>,
-    /// Number of series that were not recorded, because the maximum number was reached.
+    /// Number of values that were not recorded at the newest point, because the maximum of 2048
+    /// series was reached.
     pub omitted: u64,
 }
 
-/// History of one value.
+/// The history of one value of a node, an edge, a sponsor or the process.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Series {
-    /// Identifier of the node, edge or sponsor. `process` for a value of the process.
+    /// Identifier of the node, edge or sponsor that has the value. The string `process` if the
+    /// process has the value.
     pub id: String,
-    /// Name of the value. `rate` and `turn_rate` are averages over one step. `fill` is a share of
-    /// the capacity.
+    /// Name of the value, such as `rate` or `depth`. The values `rate` and `turn_rate` are averages
+    /// over the time since the previous point. `fill` is a share of the channel's capacity, 0 to 1.
     pub probe: String,
-    /// Values, one for each time. A value is `null` if it was unknown, or if the thing did not
-    /// exist.
+    /// The values at the times in [`HistoryReport::unix_ms`]. A value is `None` (`null` in JSON) if
+    /// it was unknown, or if the node, edge or sponsor did not exist yet.
     pub values: Vec<Option<f32>>,
 }
 
@@ -58,7 +62,7 @@ struct Track {
     values: VecDeque<f32>,
     /// Count at the last point, for the rate over the step.
     count: Option<u64>,
-    /// Number of the last point that has a value of this series.
+    /// Number of the last point at which this series had a value.
     seen: u64,
 }
 

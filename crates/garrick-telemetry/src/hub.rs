@@ -110,7 +110,7 @@ impl Hub {
         }
     }
 
-    /// Replaces the newest snapshot by `snapshot`, and wakes all waiting readers.
+    /// Replaces the newest snapshot with `snapshot`, and wakes all waiting readers.
     pub(crate) fn publish(&self, snapshot: Snapshot, transitions: &[Transition]) {
         self.log().add(transitions);
         self.newest.send_replace(Arc::new(Frame::new(snapshot)));

@@ -1,7 +1,8 @@
-//! Live telemetry of a process.
+//! Live telemetry of a process: a dashboard, metrics, alerts and events.
 //!
-//! A [`Snapshot`] describes the process at one moment. The server returns the newest snapshot at
-//! `/graph.json`, and sends snapshots in the messages of `/events`.
+//! [`Telemetry`] samples the counters of pipelines and actor systems, and serves their values over
+//! HTTP. A [`Snapshot`] contains all values of one sample. The server returns the newest snapshot
+//! at `/graph.json`, and streams new snapshots at `/events`.
 #![forbid(unsafe_code)]
 
 mod quiet;

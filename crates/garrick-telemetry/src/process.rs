@@ -15,7 +15,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Creates a reader. The name of the process is `name`, or that of its executable.
+    /// Creates a reader. If `name` is `None`, the process is named after its executable.
     pub(crate) fn new(name: Option<String>) -> Self {
         Self {
             name: name.unwrap_or_else(executable),

@@ -1,4 +1,4 @@
-//! Raw counts that a source reads.
+//! Raw counts that sources provide.
 //!
 //! A [`Source`] fills a [`Reading`] on request, about ten times per second. All counts are totals
 //! since the start. The [`Sampler`](crate::Sampler) derives rates and windows from successive
@@ -6,9 +6,9 @@
 
 use crate::snapshot::State;
 
-/// A source of readings.
+/// A provider of counts, which telemetry reads about ten times per second.
 ///
-/// Any `FnMut(&mut Reading) + Send` is a source.
+/// Every closure of the type `FnMut(&mut Reading) + Send` is a source.
 ///
 /// # Examples
 ///
@@ -28,10 +28,10 @@ use crate::snapshot::State;
 /// assert_eq!(reading.stages[0].messages, 17);
 /// ```
 pub trait Source: Send {
-    /// Adds the current counts to `reading`, which is empty.
+    /// Writes the current counts into `reading`, which is empty before the call.
     ///
-    /// The sampler's thread calls this method. A call should take only microseconds. If a source
-    /// panics, it is never read again.
+    /// [`Telemetry`](crate::Telemetry) calls this method on its sampling thread. A call should take
+    /// only microseconds. If a call panics, the source is never read again.
     fn read(&mut self, reading: &mut Reading);
 }
 
@@ -44,138 +44,147 @@ impl<F: FnMut(&mut Reading) + Send> Source for F {
 /// The counts of one source at one moment.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reading {
-    /// Stages of pipelines.
+    /// Values of the stages of pipelines.
     pub stages: Vec<StageReading>,
-    /// Channels between the stages.
+    /// Values of the channels between the stages.
     pub channels: Vec<ChannelReading>,
-    /// Groups of actors.
+    /// Values of the groups of actors. A group contains all actors of one type on one sponsor.
     pub actors: Vec<ActorsReading>,
-    /// Sponsors.
+    /// Values of the sponsors. A sponsor is the thread pool of a `System`, or the thread of a
+    /// `Local`.
     pub sponsors: Vec<SponsorReading>,
 }
 
-/// A stage of a pipeline.
+/// The values of a pipeline stage in a [`Reading`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StageReading {
-    /// Identifier of the stage, constant for the lifetime of the source. No other stage, channel,
-    /// group or sponsor of the source has the same identifier.
+    /// Identifier of the stage. It must be the same in every reading of the source. It must differ
+    /// from the identifiers of all other stages, channels, groups and sponsors of the source.
     pub id: String,
-    /// Display name.
+    /// Display name of the stage.
     pub name: String,
-    /// Name of the stage's team or thread.
+    /// Name of the team or thread that runs the stage.
     pub place: String,
     /// State of the stage.
     pub state: State,
-    /// Number of messages taken. For a stage without an input, the number of messages sent.
+    /// Total number of messages that the stage has taken, or has sent if it has no input.
     pub messages: u64,
-    /// Number of steps.
+    /// Total number of steps that the stage has run.
     pub turns: u64,
-    /// Nanoseconds spent in steps, if known.
+    /// Total time that the stage was busy, in nanoseconds. `None` if it is unknown.
     pub busy_nanos: Option<u64>,
-    /// Number of restarts.
+    /// Total number of times that the stage was restarted.
     pub restarts: u64,
-    /// Number of slow steps.
+    /// Total number of slow steps. The source decides which steps are slow.
     pub slow: u64,
     /// Note about the stage, for example the reason for its failure.
     pub note: Option<String>,
 }
 
-/// A channel.
+/// The values of a channel in a [`Reading`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ChannelReading {
-    /// Identifier, unique within the source like [`StageReading::id`].
+    /// Identifier of the channel, subject to the rules of [`StageReading::id`].
     pub id: String,
-    /// Identifier of the sending stage or group.
+    /// Identifier of the stage or group of actors that sends to the channel. `None` if it is
+    /// unknown.
     pub from: Option<String>,
-    /// Identifier of the receiving stage or group.
+    /// Identifier of the stage or group of actors that receives from the channel. `None` if it is
+    /// unknown.
     pub to: Option<String>,
-    /// Display name.
+    /// Display name of the channel, if it has one.
     pub name: Option<String>,
-    /// Short name of the message type.
+    /// Short name of the type of the channel's messages.
     pub message: String,
-    /// Capacity in messages.
+    /// Capacity of the channel in messages.
     pub capacity: u64,
-    /// Number of messages in the channel.
+    /// Number of messages in the channel now.
     pub fill: u64,
-    /// Number of messages taken.
+    /// Total number of messages that the receiver has taken.
     pub taken: u64,
-    /// Numbers of sent batches by size. Entry `k` counts the batches of `2^k` to `2^(k+1) - 1`
-    /// messages.
+    /// Total number of sent batches, grouped by size. Entry `k` counts the batches of `2^k` to
+    /// `2^(k+1) - 1` messages.
     pub batches: Vec<u64>,
-    /// Number of times that the sender had to wait for room.
+    /// Total number of times that the sender waited because the channel had too little free space.
     pub sender_stalls: u64,
-    /// Number of times that the receiver had to wait for messages.
+    /// Total number of times that the receiver waited because the channel had too few messages.
     pub receiver_stalls: u64,
-    /// True if the channel leads back to a stage that its messages have already passed.
+    /// True if the channel is a feedback channel: it leads back to an earlier stage, so that the
+    /// stages form a loop.
     pub feedback: bool,
     /// True once the channel is closed.
     pub closed: bool,
 }
 
-/// The actors of one type on one sponsor.
+/// The values of a group of actors in a [`Reading`]: all actors of one type on one sponsor.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ActorsReading {
-    /// Identifier, unique within the source like [`StageReading::id`].
+    /// Identifier of the group, subject to the rules of [`StageReading::id`].
     pub id: String,
     /// Short name of the actors' type.
     pub name: String,
     /// Name of the actors' sponsor.
     pub place: String,
-    /// Number of living actors.
+    /// Number of actors that are alive now. `None` if it is unknown.
     pub alive: Option<u64>,
-    /// Number of messages taken.
+    /// Total number of messages that the actors have handled.
     pub messages: u64,
-    /// Number of turns.
+    /// Total number of turns that the actors have run.
     pub turns: u64,
-    /// Nanoseconds spent in turns, if known.
+    /// Total time of the actors' turns, in nanoseconds. `None` if it is unknown.
     pub busy_nanos: Option<u64>,
-    /// Average number of messages in the mailbox of an actor when its turn begins.
+    /// Average number of messages that are in an actor's mailbox when a turn of the actor begins.
+    /// `None` if it is unknown.
     pub depth: Option<u64>,
-    /// Number of restarts.
+    /// Total number of times that an actor was restarted.
     pub restarts: u64,
-    /// Number of slow turns.
+    /// Total number of slow turns. The source decides which turns are slow.
     pub slow: u64,
-    /// Nanoseconds that the longest running turn has held its worker. 0 if no turn is running.
+    /// Time for which a running turn has occupied its worker, in nanoseconds. If several turns are
+    /// running, the longest time counts. 0 if no turn is running. `None` if it is unknown.
     pub held_nanos: Option<u64>,
-    /// Number of turns that block in `cx.blocking`, while their workers run other actors.
+    /// Number of turns that are now blocked in `cx.blocking`, while their workers run other actors.
+    /// `None` if it is unknown.
     pub away: Option<u64>,
-    /// Nanoseconds that the longest of these turns has blocked. 0 if there are none.
+    /// Time for which a turn has been blocked in `cx.blocking`, in nanoseconds. If several turns
+    /// are blocked, the longest time counts. 0 if no turn is blocked. `None` if it is unknown.
     pub away_nanos: Option<u64>,
 }
 
-/// A worker of a sponsor that is running a turn.
+/// A worker of a sponsor, and the turn that the worker is running.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HeldReading {
-    /// Index among the workers of the sponsor, from 0.
+    /// Index of the worker among the workers of its sponsor, from 0.
     pub worker: u64,
-    /// Identifier of the group of actors that the turn belongs to.
+    /// Identifier of the group to which the actor of the turn belongs: its [`ActorsReading::id`].
     pub actors: String,
-    /// Short name of the actors' type.
+    /// Short name of the actor's type.
     pub name: String,
-    /// Minimum number of nanoseconds that the turn has taken so far.
+    /// Lower bound of the duration of the turn so far, in nanoseconds.
     pub nanos: u64,
 }
 
-/// A sponsor.
+/// The values of a sponsor in a [`Reading`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SponsorReading {
-    /// Identifier, unique within the source like [`StageReading::id`].
+    /// Identifier of the sponsor, subject to the rules of [`StageReading::id`].
     pub id: String,
     /// Name of the sponsor.
     pub name: String,
-    /// Number of worker threads.
+    /// Number of worker threads of the sponsor.
     pub workers: u64,
-    /// Nanoseconds for which the threads were parked, summed over all threads, if known.
+    /// Total time for which the worker threads slept, in nanoseconds, summed over all threads.
+    /// `None` if it is unknown.
     pub idle_nanos: Option<u64>,
-    /// Number of turns.
+    /// Total number of turns that the workers have run.
     pub turns: u64,
-    /// Number of cells that a thread has offered to other threads.
+    /// Total number of ready actors that workers have given away to other workers.
     pub published: u64,
-    /// Number of offered cells that another thread has taken.
+    /// Total number of ready actors that workers have taken over from other workers.
     pub claimed: u64,
-    /// Number of times that a thread parked.
+    /// Total number of times that a worker thread went to sleep.
     pub parks: u64,
-    /// Workers that are running a turn now, as far as known.
+    /// The workers that are known to be running a turn now.
     pub held: Vec<HeldReading>,
 }
 

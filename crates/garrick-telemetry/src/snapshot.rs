@@ -9,34 +9,35 @@
 //!     alerts      values that are beyond a threshold now
 //! ```
 //!
-//! Totals count from the creation of the thing that they belong to. Rates are per second. Rates and
-//! percentiles cover the last [`Snapshot::window`] seconds. Right after the start they cover a
-//! shorter time, so rates are correct from the first second on. A value that the source does not
-//! know is `null`.
+//! Totals count from the creation of the node, edge or sponsor that they belong to. Rates are per
+//! second. Rates and percentiles cover the last [`Snapshot::window`] seconds. Right after the start
+//! they cover a shorter time, so rates are correct from the first second on. A value that the
+//! source does not know is `null`.
 
 use serde::{Deserialize, Serialize};
 
 /// The state of a process at one moment.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// Number of the snapshot within the process, from 0. If snapshots are missed, there is a gap
-    /// in the numbers.
+    /// Number of the snapshot, counted from 0 within the process. A reader that has missed
+    /// snapshots sees a gap in the numbers.
     pub sequence: u64,
     /// Time of the snapshot: milliseconds since 1970-01-01, UTC.
     pub unix_ms: u64,
     /// Seconds since the start of the telemetry.
     pub uptime: f64,
-    /// Length of the window of rates and percentiles, in seconds.
+    /// Length of the time window over which rates and percentiles are computed, in seconds.
     pub window: f64,
-    /// The process.
+    /// The process, and the resources that it uses.
     pub process: Process,
-    /// Stages and groups of actors, in the order of their creation.
+    /// Stages and groups of actors, source by source, in the order in which each source lists them.
     pub nodes: Vec<Node>,
-    /// Channels, in the order of their creation.
+    /// Channels, source by source, in the order in which each source lists them.
     pub edges: Vec<Edge>,
-    /// Sponsors, in the order of their creation.
+    /// Sponsors, source by source. A sponsor is the thread pool of a `System`, or the thread of a
+    /// `Local`.
     pub sponsors: Vec<SponsorStatus>,
-    /// Values that are beyond a threshold now, the worst first.
+    /// Alerts for values that are beyond a threshold now, the most severe first.
     pub alerts: Vec<Alert>,
 }
 
@@ -47,16 +48,16 @@ pub struct Process {
     pub name: String,
     /// Process identifier.
     pub pid: u32,
-    /// Resident memory in bytes.
+    /// Resident memory of the process in bytes. `None` if it is unknown.
     pub resident_bytes: Option<u64>,
-    /// Number of cores in use, as CPU seconds per second. For example, 1.5 means one and a half
-    /// cores.
+    /// Number of cores that the process uses, as CPU seconds per second over the window. For
+    /// example, 1.5 means one and a half cores. `None` if it is unknown.
     pub cpu: Option<f64>,
-    /// Number of threads.
+    /// Number of threads of the process. `None` if it is unknown.
     pub threads: Option<u64>,
 }
 
-/// Kind of a [`Node`].
+/// The kind of a [`Node`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {
@@ -67,99 +68,109 @@ pub enum NodeKind {
     Actors,
 }
 
-/// State of a [`Node`].
+/// The state of a [`Node`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Working or idle.
+    /// The node is working or idle.
     #[default]
     Running,
-    /// Ended normally.
+    /// The node has ended without a failure.
     Ended,
-    /// Ended by a failure.
+    /// The node has ended because of a failure.
     Failed,
 }
 
-/// Severity of a value.
+/// The severity of a value.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// Within all thresholds.
+    /// The value is within all its thresholds.
     #[default]
     Ok,
-    /// Beyond the threshold for a warning.
+    /// The value is beyond a threshold for warnings.
     Warning,
-    /// Beyond the threshold for critical values.
+    /// The value is beyond a threshold for critical values.
     Critical,
 }
 
-/// A stage, or the actors of one type on one sponsor.
+/// A stage of a pipeline, or the actors of one type on one sponsor.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Node {
-    /// Identifier, unique for as long as the process lives.
+    /// Identifier of the node. No other node, edge or sponsor of the process ever has the same
+    /// identifier.
     pub id: String,
     /// Kind of the node.
     pub kind: NodeKind,
-    /// Display name: the stage's name, or the short name of the actors' type.
+    /// Display name of the node: the stage's name, or the short name of the actors' type.
     pub name: String,
-    /// Name of the node's team or sponsor.
+    /// Name of the team, thread or sponsor that runs the node.
     pub place: String,
     /// State of the node.
     pub state: State,
-    /// Severity of the worst of the node's values.
+    /// Severity of the node's most severe alert.
     pub level: Level,
-    /// Total number of messages taken. For a node without an input, the number of messages sent.
+    /// Total number of messages that the node has taken, or has sent if it has no input.
     pub messages: u64,
-    /// Messages per second, counted like `messages`.
+    /// Messages per second over the window, counted in the same way as `messages`.
     pub rate: f64,
-    /// Total number of turns or steps.
+    /// Total number of turns or steps that the node has run.
     pub turns: u64,
-    /// Turns or steps per second.
+    /// Turns or steps per second over the window.
     pub turn_rate: f64,
-    /// Share of one core that the node used. It is between 0 and 1 for a stage. It can exceed 1 for
-    /// a group of actors, since several actors can run at the same time.
+    /// Share of one core that the node used over the window. The share is between 0 and 1 for a
+    /// stage. It can exceed 1 for a group of actors, since several actors can run at the same time.
+    /// `None` if it is unknown.
     pub busy: Option<f64>,
-    /// Number of living actors.
+    /// Number of actors of the group that are alive. `None` for a stage, or if it is unknown.
     pub alive: Option<u64>,
-    /// Average number of messages in the mailbox of an actor when its turn begins.
+    /// Average number of messages that are in an actor's mailbox when a turn of the actor begins.
+    /// `None` for a stage, or if it is unknown.
     pub depth: Option<u64>,
-    /// Number of restarts.
+    /// Total number of restarts of the node.
     pub restarts: u64,
-    /// Number of slow turns or steps.
+    /// Total number of slow turns or steps of the node.
     pub slow: u64,
-    /// Seconds that the longest running turn has held its worker. 0 if no turn is running.
+    /// Time in seconds for which a running turn has occupied its worker. If several turns are
+    /// running, the longest time counts. 0 if no turn is running. `None` for a stage, or if it is
+    /// unknown.
     pub held_seconds: Option<f64>,
-    /// Number of turns that block in `cx.blocking`, while their workers run other actors.
+    /// Number of turns that are now blocked in `cx.blocking`, while their workers run other actors.
+    /// `None` for a stage, or if it is unknown.
     pub away: Option<u64>,
-    /// Seconds that the longest of these turns has blocked. 0 if there are none.
+    /// Time in seconds for which a turn has been blocked in `cx.blocking`. If several turns are
+    /// blocked, the longest time counts. 0 if no turn is blocked. `None` for a stage, or if it is
+    /// unknown.
     pub away_seconds: Option<f64>,
-    /// Note of the node: the reason for its failure, or for its veto against stopping the graph.
+    /// Note about the node, for example the reason for its failure.
     pub note: Option<String>,
 }
 
-/// Sizes of a channel's batches, grouped by powers of two.
+/// A histogram of the sizes of a channel's batches, grouped by powers of two.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Batches {
-    /// Entry `k` counts the batches of `2^k` to `2^(k+1) - 1` messages. Trailing zeros are omitted.
+    /// Number of batches in each group. Entry `k` counts the batches of `2^k` to `2^(k+1) - 1`
+    /// messages. Trailing zeros are omitted.
     pub counts: Vec<u64>,
 }
 
-/// A channel.
+/// A channel, and its values.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Edge {
-    /// Identifier, unique for as long as the process lives.
+    /// Identifier of the channel. No other node, edge or sponsor of the process ever has the same
+    /// identifier.
     pub id: String,
-    /// The [`Node::id`] of the sender, once known.
+    /// The [`Node::id`] of the sender. `None` while the sender is unknown.
     pub from: Option<String>,
-    /// The [`Node::id`] of the receiver, once known.
+    /// The [`Node::id`] of the receiver. `None` while the receiver is unknown.
     pub to: Option<String>,
-    /// Display name, if the channel has a name.
+    /// Display name of the channel, if it has a name.
     pub name: Option<String>,
-    /// Short name of the message type.
+    /// Short name of the type of the channel's messages.
     pub message: String,
-    /// Capacity in messages.
+    /// Capacity of the channel in messages.
     pub capacity: u64,
     /// Number of messages in the channel now.
     pub fill: u64,
@@ -167,78 +178,83 @@ pub struct Edge {
     pub fill_p80: f64,
     /// 95th percentile of the filled share of the capacity over the window, 0 to 1.
     pub fill_p95: f64,
-    /// Messages taken per second.
+    /// Messages per second that the receiver has taken, over the window.
     pub rate: f64,
-    /// Total number of messages taken.
+    /// Total number of messages that the receiver has taken.
     pub total: u64,
     /// Sizes of the batches that the sender sent.
     pub batches: Batches,
-    /// Number of times that the sender had to wait for room.
+    /// Total number of times that the sender waited because the channel had too little free space.
     pub sender_stalls: u64,
-    /// Number of times that the receiver had to wait for messages.
+    /// Total number of times that the receiver waited because the channel had too few messages.
     pub receiver_stalls: u64,
-    /// Severity of the worst of the channel's values.
+    /// Severity of the channel's most severe alert.
     pub level: Level,
-    /// True if the channel leads back to a stage that its messages have already passed.
+    /// True if the channel is a feedback channel: it leads back to an earlier stage, so that the
+    /// stages form a loop.
     #[serde(default)]
     pub feedback: bool,
     /// True once the channel is closed.
     pub closed: bool,
 }
 
-/// A sponsor.
+/// A sponsor, and its values. A sponsor is the thread pool of a `System`, or the thread of a
+/// `Local`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct SponsorStatus {
-    /// Identifier, unique for as long as the process lives.
+    /// Identifier of the sponsor. No other node, edge or sponsor of the process ever has the same
+    /// identifier.
     pub id: String,
     /// Name of the sponsor.
     pub name: String,
-    /// Number of worker threads.
+    /// Number of worker threads of the sponsor.
     pub workers: u64,
-    /// Share of the window in which the threads were parked, 0 to 1.
+    /// Share of the window during which the worker threads slept, 0 to 1. This is the average over
+    /// the threads. `None` if it is unknown.
     pub idle: Option<f64>,
-    /// Total number of turns that the threads ran.
+    /// Total number of turns that the worker threads have run.
     pub turns: u64,
-    /// Turns per second.
+    /// Turns per second of all worker threads together, over the window.
     pub turn_rate: f64,
-    /// Number of cells that a thread has offered to other threads.
+    /// Total number of ready actors that workers have given away to other workers.
     pub published: u64,
-    /// Number of offered cells that another thread has taken.
+    /// Total number of ready actors that workers have taken over from other workers.
     pub claimed: u64,
-    /// Number of times that a thread parked.
+    /// Total number of times that a worker thread went to sleep.
     pub parks: u64,
-    /// Workers that are running a turn now, as far as known.
+    /// The workers that are known to be running a turn now.
     #[serde(default)]
     pub held: Vec<Held>,
 }
 
-/// A worker of a sponsor that is running a turn.
+/// A worker of a sponsor, and the turn that the worker is running.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Held {
-    /// Index among the workers of the sponsor, from 0.
+    /// Index of the worker among the workers of its sponsor, from 0.
     pub worker: u64,
-    /// The [`Node::id`] of the group of actors that the turn belongs to.
+    /// The [`Node::id`] of the group to which the actor of the turn belongs.
     pub node: String,
     /// Display name of the group of actors.
     pub name: String,
-    /// Minimum number of seconds that the turn has taken so far.
+    /// Lower bound of the duration of the turn so far, in seconds.
     pub seconds: f64,
 }
 
 /// A value that is beyond a threshold.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Alert {
-    /// Identifier of the node, edge or sponsor. `process` for a value of the process.
+    /// Identifier of the node, edge or sponsor that has the value. The string `process` if the
+    /// process has the value.
     pub on: String,
-    /// Name of the value, which is the name of its field.
+    /// Name of the value, as returned by [`Probe::name`](crate::Probe::name).
     pub probe: String,
-    /// Severity of the value.
+    /// Severity of the alert.
     pub level: Level,
-    /// Threshold that the value is beyond.
+    /// Limit that the value is beyond.
     pub threshold: f64,
-    /// Current value.
+    /// The value at the time of the snapshot.
     pub value: f64,
-    /// Start of the alert: milliseconds since 1970-01-01, UTC.
+    /// Time at which the alert reached its current level, in milliseconds since 1970-01-01, UTC.
     pub since_unix_ms: u64,
     /// Summary of the alert in one sentence.
     pub text: String,

@@ -70,9 +70,9 @@ impl<T: Copy> Recent<T> {
 }
 
 impl Recent<f64> {
-    /// Returns the percentile for each of `shares`. It is the smallest value for which at least
-    /// this share of all values is less or equal. Returns 0 if there are no values. `scratch` is
-    /// overwritten.
+    /// Returns the percentile for each of `shares`. The percentile for a share is the smallest
+    /// value such that at least this share of all values is less than or equal to it. Returns 0 if
+    /// there are no values. `scratch` is overwritten.
     pub(crate) fn percentiles<const N: usize>(
         &self,
         shares: [f64; N],

@@ -231,12 +231,18 @@ fn what_cannot_be_set_is_told() {
         .interval(std::time::Duration::from_millis(9))
         .start();
     let error = interval.expect_err("too short").to_string();
-    assert_eq!(error, "the interval is 9ms; it may be 10ms to 10s");
+    assert_eq!(
+        error,
+        "the telemetry interval is 9ms, but must be from 10ms to 10s"
+    );
     let window = anywhere()
         .window(std::time::Duration::from_secs(3600))
         .start();
     let error = window.expect_err("too long").to_string();
-    assert_eq!(error, "the window is 3600s; it may be 100ms to 600s");
+    assert_eq!(
+        error,
+        "the telemetry window is 3600s, but must be from 100ms to 600s"
+    );
     let error = anywhere()
         .token("no good")
         .start()

@@ -5,7 +5,7 @@ use std::thread;
 
 use crate::panics::fail;
 
-/// Panics on purpose when dropped, except during another panic.
+/// A value that panics on purpose when dropped, except during another panic.
 #[derive(Debug)]
 pub struct Bomb;
 
@@ -17,7 +17,7 @@ impl Drop for Bomb {
     }
 }
 
-/// Calls its closure when dropped.
+/// A value that calls its closure when dropped.
 pub struct OnDrop<F: FnMut()>(pub F);
 
 impl<F: FnMut()> Drop for OnDrop<F> {

@@ -9,17 +9,20 @@ use std::time::Duration;
 /// Time after which a scenario counts as hanging. Not used for measurements.
 pub const HANGS_AFTER: Duration = Duration::from_secs(60);
 
-/// Receives from `channel`, or panics if the scenario hangs.
+/// Receives a value from `channel`. Panics if the scenario hangs.
 ///
 /// # Panics
 ///
 /// Panics if nothing arrives within [`HANGS_AFTER`], or if all senders are gone.
 #[track_caller]
 pub fn wait<T>(channel: &mpsc::Receiver<T>) -> T {
-    channel.recv_timeout(HANGS_AFTER).expect("it never comes")
+    channel
+        .recv_timeout(HANGS_AFTER)
+        .expect("the scenario sends no value")
 }
 
-/// Runs `scenario` on a new thread, whose spare blocks are returned when it ends.
+/// Runs `scenario` on a new thread, and waits until it has ended. When the thread exits, its spare
+/// memory blocks go back to the scheduler's depot.
 ///
 /// # Panics
 ///
@@ -29,7 +32,7 @@ pub fn ends(scenario: impl FnOnce() + Send + 'static) {
     ends_or(scenario, || {});
 }
 
-/// Runs `scenario` like [`ends`], and calls `hangs` first if it does not end in time.
+/// Runs `scenario` like [`ends`]. If it does not end in time, calls `hangs` before the panic.
 ///
 /// # Panics
 ///
@@ -50,14 +53,14 @@ pub fn ends_or(scenario: impl FnOnce() + Send + 'static, hangs: impl FnOnce()) {
     }
 }
 
-/// Excludes all other callers in this program until the guard is dropped. For counts that cover the
-/// whole process.
+/// Excludes all other callers in this process until the guard is dropped. Used by scenarios that
+/// check counters of the whole process.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs `scenario` like [`ends`], while it holds the guard of [`alone`].
+/// Runs `scenario` like [`ends`], with the guard of [`alone`] held.
 ///
 /// # Panics
 ///

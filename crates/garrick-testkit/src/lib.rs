@@ -2,8 +2,8 @@
 //! hang, panics on purpose, and views of the process from outside.
 //!
 //! A crate uses this as a dev-dependency, for the tests in its folder `tests`. Unit tests of the
-//! crates below it cannot use it. They are built with a second copy of their crate, whose types
-//! differ from the types used here.
+//! crates that this crate depends on cannot use it. They are built with a second copy of their
+//! crate, whose types differ from the types used here.
 #![forbid(unsafe_code)]
 
 mod world;

@@ -6,7 +6,7 @@ use std::sync::Once;
 /// Payload of panics that are part of a scenario.
 pub const ON_PURPOSE: &str = "on purpose";
 
-/// Suppresses the output of panics on purpose.
+/// Suppresses the output of panics whose payload is [`ON_PURPOSE`].
 pub fn silence_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

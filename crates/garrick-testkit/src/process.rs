@@ -5,37 +5,40 @@ use std::fs;
 /// Processor time that a thread may use before it falls asleep after becoming idle.
 const SETTLE_NS: u64 = 20_000_000;
 
-/// Processor time of the watching thread.
+/// Processor time that the calling thread uses while it watches the other threads.
 const WATCH_NS: u64 = 60_000_000;
 
-/// Total processor time that sleeping threads may use in the meantime.
+/// Total processor time that sleeping threads may use while they are watched.
 const ASLEEP_NS: u64 = 3_000_000;
 
 /// Size of a page, in bytes.
 const PAGE_BYTES: usize = 4_096;
 
-/// Returns the name that identifies the running thread for [`assert_asleep`].
+/// Returns a name for the current thread, for [`assert_asleep`].
 ///
 /// # Panics
 ///
 /// Panics if the system is not Linux.
 pub fn this_thread() -> String {
-    let thread = fs::read_link("/proc/thread-self").expect("Linux tells");
-    thread.to_str().expect("it is a number").to_owned()
+    let thread = fs::read_link("/proc/thread-self").expect("only Linux has `/proc`");
+    thread.to_str().expect("it should be a number").to_owned()
 }
 
-/// Asserts that these threads do not use the processor while this thread works.
+/// Asserts that the given threads do not use the processor while the calling thread is working.
 ///
 /// # Panics
 ///
-/// Panics if they do, or if the system is not Linux.
+/// Panics if the given threads use the processor, or if the system is not Linux.
 pub fn assert_asleep(threads: &[String]) {
     let busy = || threads.iter().map(|thread| busy_ns(thread)).sum::<u64>();
     work(SETTLE_NS);
     let before = busy();
     work(WATCH_NS);
     let used = busy() - before;
-    assert!(used < ASLEEP_NS, "{used} ns are not sleep");
+    assert!(
+        used < ASLEEP_NS,
+        "the threads are not asleep: they used {used} ns of processor time"
+    );
 }
 
 /// Returns the resident memory of this process, in bytes.
@@ -44,20 +47,22 @@ pub fn assert_asleep(threads: &[String]) {
 ///
 /// Panics if the system is not Linux.
 pub fn resident_bytes() -> usize {
-    let statm = fs::read_to_string("/proc/self/statm").expect("Linux tells");
+    let statm = fs::read_to_string("/proc/self/statm").expect("only Linux has `/proc`");
     let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok());
-    let pages: usize = pages.expect("it is a number");
+    let pages: usize = pages.expect("it should be a number");
     pages * PAGE_BYTES
 }
 
 /// Returns the processor time of a thread of this process, in nanoseconds.
 fn busy_ns(thread: &str) -> u64 {
-    let stat = fs::read_to_string(format!("/proc/{thread}/schedstat")).expect("Linux tells");
+    let stat =
+        fs::read_to_string(format!("/proc/{thread}/schedstat")).expect("only Linux has `/proc`");
     let time = stat.split(' ').next().and_then(|time| time.parse().ok());
-    time.expect("it is a number")
+    time.expect("it should be a number")
 }
 
-/// Uses processor time of this thread. The other threads may use as much in the meantime.
+/// Keeps the calling thread busy until it has used `ns` nanoseconds of processor time. Other
+/// threads may run in the meantime.
 fn work(ns: u64) {
     let end = busy_ns("thread-self") + ns;
     while busy_ns("thread-self") < end {}
@@ -72,7 +77,7 @@ mod tests {
         let this = this_thread();
         let failed = std::panic::catch_unwind(|| assert_asleep(&[this])).unwrap_err();
         let why = failed.downcast_ref::<String>().unwrap();
-        assert!(why.ends_with("ns are not sleep"), "{why}");
+        assert!(why.ends_with("ns of processor time"), "{why}");
     }
 
     #[test]

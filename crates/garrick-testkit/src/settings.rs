@@ -1,4 +1,4 @@
-//! Settings of a test in the environment: a longer duration, another seed.
+//! Settings of a test that environment variables change, such as a longer duration or another seed.
 
 use std::env;
 use std::str::FromStr;
@@ -7,15 +7,15 @@ use std::str::FromStr;
 ///
 /// # Panics
 ///
-/// Panics if the variable contains anything else. A test that ignored it would not be the requested
-/// test.
+/// Panics if the variable contains anything but a number, so that a test does not ignore a wrong
+/// setting.
 pub fn setting<T: FromStr>(variable: &str) -> Option<T> {
     env::var(variable).ok().map(|text| parsed(variable, &text))
 }
 
 fn parsed<T: FromStr>(variable: &str, text: &str) -> T {
     let number = text.parse().ok();
-    number.unwrap_or_else(|| panic!("{variable}={text} is no number"))
+    number.unwrap_or_else(|| panic!("{variable}={text} is not a valid number"))
 }
 
 #[cfg(test)]
@@ -33,7 +33,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "GARRICK_A=many is no number")]
+    #[should_panic(expected = "GARRICK_A=many is not a valid number")]
     fn what_is_no_number_is_not_ignored() {
         parsed::<u64>("GARRICK_A", "many");
     }

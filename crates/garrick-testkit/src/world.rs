@@ -1,4 +1,4 @@
-//! World for scenarios.
+//! A world for scenarios.
 
 use std::io;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use garrick_sched::{Nanos, ThreadSpec, World};
 
-/// World with a clock that is set by hand.
+/// A [`World`] whose clock is set by hand.
 ///
-/// Its threads are real, and its seed is the time.
+/// Its threads are threads of the operating system. Its seed is the time of its clock.
 #[derive(Debug, Default)]
 pub struct ByHand {
     now: AtomicU64,
@@ -22,7 +22,7 @@ impl ByHand {
         Arc::default()
     }
 
-    /// Advances the clock.
+    /// Advances the clock by the duration `by`.
     pub fn advance(&self, by: Duration) {
         self.now.fetch_add(by.as_nanos() as u64, SeqCst);
     }

@@ -1,9 +1,9 @@
 //! A timer that wakes a worker from its sleep in tokio's driver.
 //!
 //! tokio's own timers have a resolution of milliseconds, and so does the timeout of its sleep.
-//! Garrick's timers are a hundred times finer. On Linux, a timer file descriptor wakes the worker.
-//! The driver waits for the descriptor as it waits for a socket, and the kernel does not round the
-//! time. On other systems, one of tokio's timers is used.
+//! Garrick's timers are a hundred times finer. So on Linux, a timer file descriptor wakes the
+//! worker. The driver waits for the descriptor as it waits for a socket, and the kernel does not
+//! round the time. On other systems, one of tokio's timers is used.
 
 use std::io;
 use std::time::Duration;
@@ -34,7 +34,7 @@ mod fine {
         /// Creates a timer in the context of the current tokio runtime.
         #[expect(
             deprecated,
-            reason = "what makes it unsound, a descriptor that changes or is closed, an `OwnedFd` cannot do"
+            reason = "it is unsound only if the descriptor changes or is closed, which an `OwnedFd` rules out"
         )]
         pub(crate) fn new() -> io::Result<Self> {
             let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
@@ -48,8 +48,8 @@ mod fine {
             let set = self.set(delay);
             debug_assert!(set.is_ok(), "{set:?}");
             // Setting the timer again resets its expiration count, so nothing has to be read. Only
-            // the readiness that tokio has recorded must be cleared. It may still be that of the
-            // previous sleep.
+            // the readiness that tokio has recorded must be cleared. The recorded readiness may
+            // even be from the previous sleep.
             if let Ok(mut ready) = self.timer.readable().await {
                 ready.clear_ready();
             }

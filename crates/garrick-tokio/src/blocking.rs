@@ -10,14 +10,14 @@ use std::fmt;
 use garrick_actor::{Actor, Context, Next};
 use tokio::runtime::Handle;
 
-/// Reason why blocking work has no result.
+/// The reason why blocking work has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BlockingError {
     /// The work panicked with this message.
     Panicked(String),
     /// The actor does not run in a tokio runtime, since its system was not built with
-    /// [`Tokio`](crate::Tokio).
+    /// [`Tokio`](crate::Tokio), and no runtime was passed.
     NoRuntime,
     /// The runtime was shut down before the work began.
     Ended,
@@ -28,21 +28,23 @@ impl fmt::Display for BlockingError {
         match self {
             Self::Panicked(message) => write!(f, "the blocking work panicked: {message}"),
             Self::NoRuntime => f.write_str(
-                "this actor runs outside of a tokio runtime: build its system with the driver `Tokio`, or pass a runtime",
+                "the actor is not in a tokio runtime: build its system with the driver `Tokio`, or pass a runtime",
             ),
-            Self::Ended => f.write_str("the runtime ended before the blocking work began"),
+            Self::Ended => f.write_str("the tokio runtime was shut down before the blocking work began"),
         }
     }
 }
 
 impl Error for BlockingError {}
 
-/// Blocking work for actors. The method [`spawn_blocking`](SpawnBlocking::spawn_blocking) starts
-/// it.
+/// Methods of an actor's [`Context`] that run blocking work on another thread.
 pub trait SpawnBlocking<M> {
     /// Runs `work` on a separate thread once the turn commits. Then `convert` converts the result
-    /// into a message to this actor. The pending message keeps the actor alive until then. If the
-    /// actor has stopped, the message is dropped.
+    /// into a message to this actor.
+    ///
+    /// Until the message is sent, the work holds an address of the actor, so the actor does not
+    /// stop because all its addresses were dropped. If the actor has stopped for another reason,
+    /// the message is dropped.
     ///
     /// Async actors do not need this method. They can use
     /// `tokio::task::spawn_blocking(work).await`.
@@ -91,7 +93,7 @@ pub trait SpawnBlocking<M> {
         C: FnOnce(Result<R, BlockingError>) -> M + Send + 'static;
 
     /// Runs `work` like [`spawn_blocking`](Self::spawn_blocking), but on the threads of `runtime`.
-    /// Use it for actors of a system that was not built with [`Tokio`](crate::Tokio).
+    /// Use this method for actors of a system that was not built with [`Tokio`](crate::Tokio).
     fn spawn_blocking_on<R, W, C>(&self, runtime: &Handle, work: W, convert: C)
     where
         R: 'static,

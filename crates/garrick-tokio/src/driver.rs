@@ -4,12 +4,12 @@
 //! context, so that sockets and timers find the driver that they register with. Parking is a
 //! `block_on` of a future that is ready when the worker's token is given or its next timer expires.
 //! Polling runs the driver once without waiting. Tasks that actors have spawned with `tokio::spawn`
-//! run while the worker parks or polls.
+//! run while the worker is parked or polling.
 //!
 //! A token is a permit of [`Notify`]. A permit that was given before the worker parks makes the
 //! next park return. A surplus permit makes a park return early. If code inside the driver wakes an
-//! actor, it runs on the worker's own thread. Then tokio writes to no file descriptor, and the park
-//! returns when the available events have been dispatched.
+//! actor, that code runs on the worker's own thread. Then tokio writes to no file descriptor, and
+//! the park returns when the available events have been dispatched.
 
 use std::cell::Cell;
 use std::io;
@@ -37,7 +37,7 @@ pub fn system() -> Result<System, StartError> {
     System::builder().name("tokio").driver(Tokio::new()).start()
 }
 
-/// Driver factory that makes the workers of a system sleep in tokio's driver. Passed to
+/// A driver factory that makes the workers of a system sleep in tokio's driver. Pass it to
 /// [`Builder::driver`](garrick_actor::system::Builder::driver).
 ///
 /// Each worker has its own current-thread runtime, with sockets, timers and signals. All actors of
@@ -77,16 +77,17 @@ impl Tokio {
     }
 
     /// Sets the maximum number of threads that each worker may use for blocking work, including
-    /// file operations. The default is tokio's limit of 512. Threads start on demand, and exit
-    /// after ten seconds without work.
+    /// file operations. The default is tokio's limit of 512. If the number is 0, starting the
+    /// system returns an error. The threads start on demand, and exit after ten seconds without
+    /// work.
     #[must_use]
     pub fn blocking_threads_max(mut self, threads: usize) -> Self {
         self.blocking_threads_max = Some(threads);
         self
     }
 
-    /// Sets how long the shutdown of the system waits for running blocking work. By default it does
-    /// not wait.
+    /// Sets how long the shutdown of the system waits for blocking work that is still running. By
+    /// default, the shutdown does not wait.
     #[must_use]
     pub fn blocking_grace(mut self, grace: Duration) -> Self {
         self.blocking_grace = grace;
@@ -110,7 +111,8 @@ impl Drivers for Tokio {
     }
 }
 
-const NO_THREADS: &str = "blocking work needs at least 1 thread per worker, not 0";
+const NO_THREADS: &str =
+    "`blocking_threads_max` is 0, but each worker needs at least 1 thread for blocking work";
 
 /// Wakes a worker.
 #[derive(Debug, Default)]
@@ -187,7 +189,8 @@ impl Driver for TokioDriver {
     }
 }
 
-/// Runtime of a worker. Its `Drop` waits for blocking work for at most the grace period.
+/// Runtime of a worker. Its `Drop` waits for running blocking work, but for at most the grace
+/// period.
 #[derive(Debug)]
 struct Inside {
     /// `None` once dropped.

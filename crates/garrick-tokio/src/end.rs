@@ -7,12 +7,12 @@ use std::thread;
 use garrick_actor::System;
 use tokio::sync::oneshot;
 
-/// Shuts down a system in order like [`System::shutdown`], but without blocking. Use it in tasks of
-/// tokio.
+/// Shuts down a system in order like [`System::shutdown`], but without blocking the thread. Use
+/// this function in tasks of tokio.
 ///
 /// # Errors
-/// Returns an error if the operating system cannot start a thread for the wait. In that case the
-/// system is shut down at once.
+/// Returns an error if the operating system cannot start the thread that waits for the shutdown. In
+/// that case, the system is shut down at once.
 ///
 /// # Cancel safety
 /// If the future is dropped, the shutdown of the system still proceeds.
@@ -50,7 +50,7 @@ pub(crate) fn waiting(system: &Arc<System>) -> io::Result<oneshot::Receiver<()>>
     match thread.spawn(wait) {
         Ok(_) => Ok(told),
         Err(error) => {
-            // The caller that drops the system waits for the end.
+            // The caller then drops the system, and so waits for its end.
             system.begin_shutdown_now();
             Err(error)
         }

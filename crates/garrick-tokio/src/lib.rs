@@ -12,8 +12,8 @@
 //!                   sockets, tokio::time, any library that needs a tokio runtime
 //! ```
 //!
-//! The opposite direction needs no integration: any task of tokio can send to an address, and an
-//! ask is a future.
+//! Tasks of tokio can use actors without this crate: any task can send to an address, and an ask is
+//! a future.
 //!
 //! # Examples
 //! ```

@@ -14,7 +14,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::end::waiting;
 
-/// Stop signal that the process received.
+/// A stop signal that the process has received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopSignal {
     /// SIGINT, sent by Ctrl-C.
@@ -23,7 +23,7 @@ pub enum StopSignal {
     Terminate,
 }
 
-/// Receiver of the signals that request a process to exit.
+/// A receiver of the signals that request a process to exit: SIGINT and SIGTERM.
 ///
 /// # Examples
 /// This server notifies its own actors before it shuts down:
@@ -54,8 +54,8 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Starts to listen. From now on, the signals no longer terminate the process by themselves,
-    /// even after the returned value is dropped.
+    /// Starts to receive SIGINT and SIGTERM. From now on, these signals no longer terminate the
+    /// process, even after the returned value has been dropped.
     ///
     /// # Errors
     /// Returns an error if the caller is not in the context of a tokio runtime, or if the operating
@@ -73,8 +73,8 @@ impl Signals {
         })
     }
 
-    /// Waits for the next signal. Signals of the same kind that arrive faster than they are
-    /// received are merged.
+    /// Waits for the next signal. Signals of the same kind that arrive between two calls of this
+    /// method count as one.
     ///
     /// # Cancel safety
     /// No signal is lost if the future is dropped.
@@ -86,11 +86,12 @@ impl Signals {
         }
     }
 
-    /// Shuts down a system in order, or at once if another signal arrives meanwhile.
+    /// Shuts down a system in order, or at once if another signal arrives during the shutdown.
+    /// Returns how the shutdown ended.
     ///
     /// # Errors
-    /// Returns an error if the operating system cannot start a thread for the wait. In that case
-    /// the system is shut down at once.
+    /// Returns an error if the operating system cannot start the thread that waits for the
+    /// shutdown. In that case, the system is shut down at once.
     pub async fn shutdown(&mut self, system: System) -> io::Result<Ending> {
         let system = Arc::new(system);
         system.begin_shutdown();
@@ -110,8 +111,11 @@ const NO_RUNTIME: &str = "receiving signals needs a tokio runtime: call this in 
 const WITHIN_RUNTIME: &str =
     "`run_until_signal` would block a thread that runs tokio: await `shutdown_on_signal` instead";
 
-/// Runs a system until the process receives a stop signal, then shuts it down. Use it in tasks of
-/// tokio, and [`run_until_signal`] on other threads.
+/// Waits until the process receives SIGINT or SIGTERM, then shuts down `system`. Returns how the
+/// shutdown ended.
+///
+/// The shutdown is orderly, unless a second signal arrives during it: then the system stops at
+/// once. Use this function in tasks of tokio, and [`run_until_signal`] on other threads.
 ///
 /// # Errors
 /// Returns an error if [`Signals::listen`] or [`Signals::shutdown`] fails.
@@ -132,8 +136,11 @@ pub async fn shutdown_on_signal(system: System) -> io::Result<Ending> {
     signals.shutdown(system).await
 }
 
-/// Runs a system until the process receives a stop signal, then shuts it down. Use it on threads
-/// outside of tokio, such as the thread of a plain `main`.
+/// Blocks until the process receives SIGINT or SIGTERM, then shuts down `system`. Returns how the
+/// shutdown ended.
+///
+/// The shutdown is orderly, unless a second signal arrives during it: then the system stops at
+/// once. Use this function on threads outside of tokio, such as the thread of a plain `main`.
 ///
 /// # Errors
 /// Returns an error if the caller is in the context of a tokio runtime, or if

@@ -40,7 +40,7 @@ pub struct Client {
     token: Option<String>,
 }
 
-/// Reason why there is no response.
+/// The error returned when a request to a process fails.
 #[derive(Debug)]
 pub struct Fault {
     /// Address of the process.
@@ -71,7 +71,8 @@ enum Why {
 }
 
 impl Client {
-    /// Creates a client for the process at `target`, which may require `token`.
+    /// Creates a client for the process at `target`. If there is a token, the client sends it with
+    /// each request.
     pub fn new(target: Target, token: Option<String>) -> Self {
         let agent = Agent::config_builder()
             .proxy(None)
@@ -97,7 +98,11 @@ impl Client {
         &self.target
     }
 
-    /// Returns the current snapshot.
+    /// Returns the current snapshot of the process.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the request fails, or if the response is not a valid snapshot.
     pub fn snapshot(&self) -> Result<Snapshot, Fault> {
         let mut answer = self.get("/graph.json", Some(SNAPSHOT_MAX))?;
         let body = answer
@@ -116,7 +121,9 @@ impl Client {
         let kind = answer.headers().get("content-type");
         let kind = kind.map(|kind| kind.as_bytes().to_ascii_lowercase());
         if !kind.is_some_and(|kind| kind.starts_with(b"text/event-stream")) {
-            return Err(self.fault(Why::NotGarrick("/events is no stream of events".to_owned())));
+            return Err(self.fault(Why::NotGarrick(
+                "/events is not a stream of events".to_owned(),
+            )));
         }
         let body = answer
             .into_body()
@@ -190,7 +197,7 @@ fn why_not(error: ureq::Error) -> Why {
             Why::NotHttp(text::safe(&error.to_string()))
         }
         ureq::Error::BodyExceedsLimit(max) => {
-            Why::NotGarrick(format!("an answer of more than {max} bytes"))
+            Why::NotGarrick(format!("the answer is longer than {max} bytes"))
         }
         error => Why::Network(text::safe(&error.to_string())),
     }
@@ -200,23 +207,26 @@ impl Fault {
     /// Returns the reason for the fault, without the address.
     pub(crate) fn why(&self) -> String {
         match &self.why {
-            Why::Host => "there is no such host".to_owned(),
+            Why::Host => "the host was not found".to_owned(),
             Why::Refused => {
-                "nothing listens there: does the process run, with its telemetry on?".to_owned()
+                "nothing listens at this address: is the process running, with telemetry?"
+                    .to_owned()
             }
-            Why::Silent => "no answer".to_owned(),
-            Why::Token { given: false } => "it wants a token: give --token".to_owned(),
-            Why::Token { given: true } => "it wants another --token".to_owned(),
+            Why::Silent => "no answer within the time limit".to_owned(),
+            Why::Token { given: false } => "the process requires a token: use --token".to_owned(),
+            Why::Token { given: true } => {
+                "the process has rejected the token: use another --token".to_owned()
+            }
             Why::Status(status, said) if said.is_empty() => {
-                format!("it answers {status}, which no Garrick process does")
+                format!("the process answered {status}, which no Garrick process does")
             }
-            Why::Status(status, said) => format!("it answers {status}: {said}"),
-            Why::NotHttp(why) => format!("what listens there does not speak HTTP: {why}"),
+            Why::Status(status, said) => format!("the process answered {status}: {said}"),
+            Why::NotHttp(why) => format!("the server at this address does not speak HTTP: {why}"),
             Why::NotGarrick(why) => {
-                format!("this is no Garrick process, or one of another version: {why}")
+                format!("this is not a Garrick process, or it has another version: {why}")
             }
-            Why::Ended => "it has ended the connection".to_owned(),
-            Why::Network(why) => format!("it cannot be reached: {why}"),
+            Why::Ended => "the process has ended the connection".to_owned(),
+            Why::Network(why) => format!("the connection has failed: {why}"),
         }
     }
 }

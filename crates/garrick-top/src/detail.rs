@@ -14,9 +14,9 @@ const TURNS_MAX: usize = 4;
 pub(crate) struct Detail {
     /// Name of the row.
     pub(crate) title: String,
-    /// Values without a number, or without a column on a narrow screen.
+    /// Text about the row, with all values that have no column, or none on a narrow screen.
     pub(crate) facts: String,
-    /// Name of a share, the share, and the text next to it.
+    /// Name of a share, the share, and text to show next to it.
     pub(crate) gauge: Option<(&'static str, f64, String)>,
     /// Messages or turns per second.
     pub(crate) rate: Option<f64>,
@@ -72,7 +72,9 @@ fn node(node: &Node) -> Detail {
     }
     if let Some(away) = node.away.filter(|away| *away > 0) {
         let longest = Value::time(node.away_seconds).full();
-        facts.push_str(&format!("; {away} away, the longest for {longest}"));
+        facts.push_str(&format!(
+            "; {away} in cx.blocking, the longest for {longest}"
+        ));
     }
     facts.push_str(&format!("; {} messages", units::whole(node.messages)));
     Detail {
@@ -107,7 +109,7 @@ fn channel(edge: &Edge) -> Detail {
 fn sponsor(sponsor: &SponsorStatus) -> Detail {
     Detail {
         facts: format!(
-            "{}{} workers, {} turns, {} cells given, {} taken, {} parks",
+            "{}{} workers, {} turns, {} actors given away, {} taken over, {} parks",
             turns(sponsor),
             sponsor.workers,
             units::whole(sponsor.turns),
@@ -156,7 +158,7 @@ mod tests {
         let expected = [
             (
                 "Counter",
-                "1,000,000 actors on sponsor-0, ok; in a turn for 2.30 s; 2 away, the longest for 4.50 s; 3,000 messages",
+                "1,000,000 actors on sponsor-0, ok; in a turn for 2.30 s; 2 in cx.blocking, the longest for 4.50 s; 3,000 messages",
                 Some("busy"),
             ),
             (
@@ -166,7 +168,7 @@ mod tests {
             ),
             (
                 "pipeline",
-                "worker 1 in Counter for 2.30 s; worker 3 in worker for 20.0 ms; 2 workers, 5,000 turns, 3 cells given, 2 taken, 40 parks",
+                "worker 1 in Counter for 2.30 s; worker 3 in worker for 20.0 ms; 2 workers, 5,000 turns, 3 actors given away, 2 taken over, 40 parks",
                 Some("busy"),
             ),
             ("messages", "messages is 97 % full, 90 % is critical", None),

@@ -82,7 +82,7 @@ impl<R: BufRead> Events<R> {
                 .extend_from_slice(&bytes[..end.unwrap_or(bytes.len())]);
             if self.line.len() > max {
                 return Err(io::Error::other(format!(
-                    "an event of more than {BYTES_MAX} bytes"
+                    "the process sent an event of more than {BYTES_MAX} bytes"
                 )));
             }
             self.after_cr = end.is_some_and(|end| bytes[end] == b'\r');

@@ -8,10 +8,10 @@ use garrick_telemetry::Snapshot;
 use crate::client::{Client, Fault};
 use crate::text;
 
-/// Wait before the first attempt to reconnect. Each further attempt waits twice as long.
+/// Delay before the first attempt to reconnect. The delay doubles with each further attempt.
 const WAIT_MIN: Duration = Duration::from_millis(500);
 
-/// Maximum wait between two attempts.
+/// Maximum delay between two attempts.
 const WAIT_MAX: Duration = Duration::from_secs(8);
 
 /// A notification about a connection.
@@ -28,8 +28,8 @@ pub(crate) enum Word {
     },
 }
 
-/// Passes a snapshot of a process to `tell` every `interval`, and every loss of the connection.
-/// Stops when `tell` returns false. Blocks on the network and between attempts.
+/// Passes a snapshot of a process to `tell` every `interval`, and notifies `tell` of each loss of
+/// the connection. Stops when `tell` returns false. Blocks on the network and between attempts.
 pub(crate) fn run(client: &Client, interval: Duration, mut tell: impl FnMut(Word) -> bool) {
     let mut wait = WAIT_MIN;
     loop {
@@ -85,8 +85,8 @@ struct Told {
 }
 
 impl Told {
-    /// Makes `snapshot` safe to show and reports it, unless it was reported before. Returns false
-    /// if the receiver is dropped.
+    /// Makes `snapshot` safe to show and reports it, unless it has already been reported. Returns
+    /// false if the receiver has been dropped.
     fn tell(&mut self, mut snapshot: Snapshot, tell: &mut impl FnMut(Snapshot) -> bool) -> bool {
         if self.count > 0 && snapshot.sequence <= self.sequence {
             return true;

@@ -48,14 +48,17 @@ pub(crate) enum Action {
 
 /// Keys as shown in the help.
 pub(crate) const HELP: &[(&str, &str)] = &[
-    ("Tab, Shift-Tab, 1 to 4", "another table"),
-    ("Up, Down, k, j", "another row"),
-    ("PgUp, PgDn, Home, End, g, G", "a page, the first, the last"),
-    ("Left, Right, <, >", "sort by another column, or by none"),
-    ("r", "the other way round"),
-    ("/", "show rows with these letters; Enter keeps, Esc clears"),
-    ("Space, p", "hold the picture, go on"),
-    ("?, h", "this help"),
+    ("Tab, Shift-Tab, 1 to 4", "select another table"),
+    ("Up, Down, k, j", "select another row"),
+    ("PgUp, PgDn, Home, End, g, G", "go by a page, or to an end"),
+    ("Left, Right, <, >", "sort by another column or none"),
+    ("r", "reverse the order"),
+    (
+        "/",
+        "filter rows by text; Enter keeps the filter, Esc clears it",
+    ),
+    ("Space, p", "pause or resume"),
+    ("?, h", "show this help"),
     ("q, Esc, Ctrl-C", "quit"),
 ];
 

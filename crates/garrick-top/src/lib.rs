@@ -75,14 +75,15 @@ pub fn json(client: &Client) -> Result<String> {
     Ok(text::safe_json(&serde_json::to_string(&snapshot)?))
 }
 
-/// Shows a process in this terminal until the user quits, and refreshes it every `interval`.
+/// Shows a process in this terminal until the user quits, and refreshes the screen every
+/// `interval`.
 ///
 /// # Errors
 ///
 /// Returns an error if the first request fails, or if there is no terminal. Later failures are
 /// shown on the screen.
 pub fn watch(client: Client, interval: Duration) -> Result<()> {
-    // Report this failure on the terminal as it is, not on a screen that is gone in a moment.
+    // Reports a failure before the screen is taken over, so that the message stays on the terminal.
     client.snapshot()?;
     live::run(client, interval)
 }

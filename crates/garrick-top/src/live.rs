@@ -15,8 +15,7 @@ use crate::state::{Next, State};
 use crate::theme::Theme;
 use crate::{draw, text};
 
-/// Maximum number of news that wait while the screen is drawn. If there are more, the sender
-/// blocks.
+/// Maximum number of news items in the queue. While the queue is full, senders block.
 const NEWS_MAX: usize = 16;
 
 /// News for the screen.
@@ -86,7 +85,8 @@ fn start(
     thread.spawn(body).map(drop)
 }
 
-/// Reports that a thread has stopped when it is dropped, even after a panic.
+/// A guard of a thread. When the guard is dropped, even by a panic, it reports that the thread has
+/// stopped.
 struct End {
     told: SyncSender<News>,
     why: String,
@@ -106,7 +106,7 @@ fn tell_keys(told: &SyncSender<News>) -> String {
             Ok(Event::Key(key)) => News::Key(key),
             Ok(Event::Resize(..)) => News::Resized,
             Ok(_) => continue,
-            Err(error) => return format!("the terminal cannot be read: {error}"),
+            Err(error) => return format!("cannot read from the terminal: {error}"),
         };
         if told.send(news).is_err() {
             return "nobody listens".to_owned();
@@ -129,7 +129,7 @@ fn show(
     }
 }
 
-/// Waits until there is something to draw, and handles all news that has arrived by then.
+/// Waits until something has to be drawn, and handles all news that has arrived by then.
 fn wait(state: &mut State, news: &Receiver<News>) -> Result<Next> {
     let mut next = Next::Rest;
     while next == Next::Rest {

@@ -34,7 +34,7 @@ pub(crate) enum Link {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct View {
     /// Index of the column by which the rows are sorted. The flag is true if the largest value
-    /// comes first. `None` for the order of creation.
+    /// comes first. `None` if the rows are in the order of the snapshot.
     pub(crate) sort: Option<(usize, bool)>,
     /// Index of the selected row among the rows that are shown.
     pub(crate) cursor: usize,
@@ -66,7 +66,7 @@ pub(crate) struct State {
     pub(crate) rows: Vec<Row>,
     /// Number of rows that fitted on the screen when it was last drawn. Never 0.
     pub(crate) page: usize,
-    /// Number of snapshots that arrived since the pause.
+    /// Number of snapshots that have arrived since the pause.
     pub(crate) unseen: u64,
     live: Scene,
     /// Scene at the time of the pause.
@@ -199,8 +199,8 @@ impl State {
         id.clone_into(&mut view.cursor_id);
     }
 
-    /// Sorts by the column that is `step` columns to the right. The order of creation is the
-    /// position before the first column and after the last column.
+    /// Sorts by the column that is `step` columns to the right. The order of the snapshot counts as
+    /// one more column, between the last and the first.
     fn sort(&mut self, step: isize) {
         let columns = self.tab.columns();
         let view = &mut self.views[self.tab as usize];
@@ -212,7 +212,7 @@ impl State {
             .map(|column| (column, columns[column].is_figure));
     }
 
-    /// Rebuilds the rows, and moves the cursor back to its row.
+    /// Rebuilds the rows, and moves the cursor to the new position of the selected row.
     fn arrange(&mut self) {
         let words = self.filter.to_lowercase();
         let mut rows = self.tab.rows(&self.scene().snapshot);

@@ -282,7 +282,8 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Returns true if a text of the row contains `words`, which must be in lower case.
+    /// Returns true if a text of the row contains `words`, or if its mark is `words`. `words` must
+    /// be in lower case.
     pub(crate) fn matches(&self, words: &str) -> bool {
         words.is_empty()
             || self.mark.word() == words

@@ -8,18 +8,19 @@ use std::str::FromStr;
 const PORT: u16 = 9900;
 
 /// Description of the valid forms of an address.
-const FORMS: &str = "an address is HOST:PORT, HOST, :PORT or http://HOST:PORT";
+const FORMS: &str = "valid addresses are HOST:PORT, HOST, :PORT and http://HOST:PORT";
 
-/// Address of a process: a host and a port.
+/// The address of a process: a host and a port. It is parsed from `HOST:PORT`, `HOST`, `:PORT` or
+/// `http://HOST:PORT`. The default host is 127.0.0.1, and the default port is 9900.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// A name, an IPv4 address, or an IPv6 address in brackets.
+    /// Host: a name, an IPv4 address, or an IPv6 address in brackets.
     host: String,
     /// Port, not 0.
     port: u16,
 }
 
-/// Reason why a text is not a valid address.
+/// The error returned when a text is not a valid address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadTarget(String);
 
@@ -58,7 +59,7 @@ impl FromStr for Target {
     fn from_str(text: &str) -> Result<Self, BadTarget> {
         if text.starts_with("https://") {
             return Err(BadTarget(
-                "telemetry is not served over https; for another machine, tunnel it (ssh -L)"
+                "telemetry is not served over https; to watch another machine, use a tunnel (ssh -L)"
                     .into(),
             ));
         }

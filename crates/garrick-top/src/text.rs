@@ -48,7 +48,7 @@ pub(crate) fn safe(text: &str) -> String {
     safe
 }
 
-/// Returns true if a character has any other effect than being shown.
+/// Returns true if a character has an effect other than being shown.
 pub(crate) fn acts(char: char) -> bool {
     char.is_control()
         || matches!(char,

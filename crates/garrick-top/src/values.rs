@@ -71,8 +71,8 @@ impl Value {
         }
     }
 
-    /// Compares two values, the smaller first. Texts are compared by letters. Unknown values come
-    /// first.
+    /// Compares two values of a column. Texts are compared alphabetically, without regard to case.
+    /// An unknown value is less than any number.
     pub(crate) fn compare(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Text(this), Self::Text(that)) => this.to_lowercase().cmp(&that.to_lowercase()),

@@ -1,11 +1,10 @@
-//! A chat server on axum where each websocket session is an actor, beside the same server of plain
+//! A chat server on axum where each websocket session is an actor, and the same server with plain
 //! tokio tasks.
 //!
 //! - `cargo run --release -p garrick-examples --example sessions` runs a scripted visit of a few
 //!   clients;
-//! - `.. -- serve 127.0.0.1:8080` serves until Ctrl-C;
-//! - `.. -- load` holds 10,000 idle sessions on each of both servers, and measures memory and
-//!   latency.
+//! - `.. -- serve 127.0.0.1:8080` runs the server until Ctrl-C;
+//! - `.. -- load` opens 10,000 idle sessions on each server, and measures memory and latency.
 //!
 //! Both servers and the client are in `src/sessions`, so that the tests can use them too.
 mod load;
@@ -29,23 +28,23 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serve until Ctrl-C.
+    /// Run the server until Ctrl-C.
     Serve {
-        /// Address to listen at.
+        /// Address on which the server listens.
         address: SocketAddr,
-        /// Threads of the server.
+        /// Number of threads of the server.
         #[arg(long, default_value_t = 1)]
         workers: usize,
     },
-    /// Measure both servers with idle sessions and under load.
+    /// Measure the servers with idle sessions and under load.
     Load(Load),
-    /// Run one of the servers under measurement, until the standard input ends.
+    /// Run one of the measured servers until the standard input ends.
     #[command(hide = true)]
     Host {
         contender: Contender,
         workers: usize,
     },
-    /// Run many idle clients, until the standard input ends.
+    /// Run many idle clients until the standard input ends.
     #[command(hide = true)]
     Crowd {
         address: SocketAddr,
@@ -71,7 +70,7 @@ fn serve(address: SocketAddr, workers: usize) -> Result<(), Box<dyn Error>> {
         let mut signals = Signals::listen()?;
         Ok::<_, std::io::Error>(signals.recv().await)
     })?;
-    println!("told to end: {signal:?}");
+    println!("received a signal: {signal:?}");
     server.close();
     Ok(())
 }

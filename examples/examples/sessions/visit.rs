@@ -1,4 +1,4 @@
-//! Scripted visit: three clients in a room, one of which has its session fail.
+//! A scripted visit: three clients in a room. The session of one of them fails.
 
 use std::error::Error;
 use std::io;
@@ -13,23 +13,23 @@ pub(crate) fn visit() -> Result<(), Box<dyn Error>> {
     let server = Server::start(([127, 0, 0, 1], 0).into(), 1)?;
     let visitors = runtime(1)?;
     let mut ada = visitors.block_on(talk(&server))?;
-    // Ada has to answer before the server is closed.
+    // Close on another thread, because the server waits until Ada has answered.
     let closing = thread::spawn(|| server.close());
     let last = visitors.block_on(ada.hear());
     println!("ada hears: {last}");
     assert!(matches!(last, Heard::Closed(1001, _)), "no goodbye");
     if closing.join().is_err() {
-        return Err("the end has failed".into());
+        return Err("the server has failed to end".into());
     }
     Ok(())
 }
 
-/// Runs the conversation before the end, and returns Ada, who stays.
+/// Runs the conversation until only Ada is left, and returns Ada's client.
 async fn talk(server: &Server) -> io::Result<Client> {
     let at = server.address();
     match Client::enter(at, "garden", "no%20name").await {
-        Err(error) => println!("nobody gets in as that: {error}"),
-        Ok(_) => return Err(io::Error::other("a bad name was taken")),
+        Err(error) => println!("the name is rejected: {error}"),
+        Ok(_) => return Err(io::Error::other("an invalid name was accepted")),
     }
     let mut ada = Client::enter(at, "garden", "ada").await?;
     hear(&mut ada, "ada", 1).await;
@@ -38,7 +38,7 @@ async fn talk(server: &Server) -> io::Result<Client> {
     hear(&mut ada, "ada", 2).await;
     bob.say("good morning").await?;
     hear(&mut ada, "ada", 1).await;
-    // Eve's session fails, and no other session.
+    // Eve's session fails. The other sessions continue.
     eve.say("/panic").await?;
     bob.await_line("* eve has left: failed: its client asked for a panic")
         .await?;

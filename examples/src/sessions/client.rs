@@ -1,4 +1,4 @@
-//! Client of the chat, for the scripted visit, the load test and the tests.
+//! The client of the chat, for the scripted visit, the load test and the tests.
 
 use std::fmt;
 use std::io;
@@ -9,14 +9,14 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::{Error, Message, protocol::WebSocketConfig};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
-/// Event that a client receives.
+/// An event that a client receives.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// A line.
+    /// A line of text.
     Line(String),
-    /// The end, with code and reason.
+    /// The end of the session, with the code and reason of the close frame.
     Closed(u16, String),
-    /// The end, without a close frame.
+    /// The end of the session without a close frame.
     Lost,
 }
 
@@ -37,10 +37,10 @@ pub struct Client {
 }
 
 impl Client {
-    /// Enters a room.
+    /// Connects to the server, and enters a room under the name `name`.
     ///
     /// # Errors
-    /// Returns the server's refusal, or the error of the connection.
+    /// Returns an error if the server rejects the request, or if the connection fails.
     pub async fn enter(at: SocketAddr, room: &str, name: &str) -> io::Result<Self> {
         let stream = TcpStream::connect(at).await?;
         stream.set_nodelay(true)?;
@@ -59,23 +59,23 @@ impl Client {
         }
     }
 
-    /// Sends a line.
+    /// Sends a line of text.
     pub async fn say(&mut self, text: &str) -> io::Result<()> {
         self.send(Message::text(text)).await
     }
 
-    /// Sends any message.
+    /// Sends any websocket message.
     pub async fn send(&mut self, message: Message) -> io::Result<()> {
         self.socket.send(message).await.map_err(io::Error::other)
     }
 
-    /// Waits for the next line, or the end.
+    /// Waits for the next line or the end of the session.
     pub async fn hear(&mut self) -> Heard {
         loop {
             match self.socket.next().await {
                 Some(Ok(Message::Text(line))) => return Heard::Line(line.to_string()),
                 Some(Ok(Message::Close(Some(frame)))) => {
-                    // The next poll sends the answer to the close frame.
+                    // Polling the socket again sends the answer to the close frame.
                     while let Some(Ok(_)) = self.socket.next().await {}
                     return Heard::Closed(frame.code.into(), frame.reason.to_string());
                 }
@@ -85,7 +85,7 @@ impl Client {
         }
     }
 
-    /// Waits for that line, and skips other lines before it.
+    /// Waits for the line `wanted`, and skips other lines before it.
     ///
     /// # Errors
     /// Returns an error if the session ends instead.
@@ -99,7 +99,8 @@ impl Client {
         }
     }
 
-    /// Returns the stream, without its websocket. An idle client needs no more.
+    /// Returns the TCP stream, and drops the websocket around it. An idle client needs only the
+    /// stream.
     pub fn into_stream(self) -> TcpStream {
         self.socket.into_inner()
     }

@@ -1,5 +1,5 @@
-//! Parts of the example `sessions` that its tests use too: a chat server where each websocket
-//! session is an actor, the equivalent server of plain tokio tasks, and a client.
+//! The parts of the example `sessions` that its tests use too: a chat server where each websocket
+//! session is an actor, an equivalent server with plain tokio tasks, and a client.
 
 mod wire;
 

@@ -1,9 +1,9 @@
-//! Equivalent server of plain tokio tasks and channels, for comparison: a task for each session,
-//! each room and the lobby.
+//! The equivalent server with plain tokio tasks and channels, for comparison. Each session, each
+//! room and the lobby is a task.
 //!
-//! It has the same protocol and the same limits, and its sessions write through the same `Wire`.
-//! Features that the actors have built in are written by hand: a `Place` reports a session that
-//! panics to the room, and the lobby counts.
+//! The server has the same protocol and the same limits, and its sessions write through the same
+//! `Wire`. Features that are built into actors are written by hand: a `Place` reports a panic of
+//! its session to the room, and the lobby counts the sessions.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -48,7 +48,8 @@ enum ToLobby {
 type Session = mpsc::UnboundedSender<ToSession>;
 type Lobby = mpsc::UnboundedSender<ToLobby>;
 
-/// Place of a session in its room. Its drop reports the end of the session that held it.
+/// The place of a session in its room. When it is dropped, it reports the end of its session to the
+/// room.
 struct Place {
     room: mpsc::UnboundedSender<ToRoom>,
     number: u64,
@@ -56,7 +57,7 @@ struct Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // A room that is gone needs no report.
+        // A room that has ended needs no report.
         let _ = self.room.send(ToRoom::Ended(self.number));
     }
 }
@@ -70,7 +71,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server with `workers` threads.
+    /// Starts a server with this number of threads, which listens at `at`.
     pub fn start(at: SocketAddr, workers: usize) -> io::Result<Self> {
         let socket = TcpListener::bind(at)?;
         socket.set_nonblocking(true)?;
@@ -86,20 +87,20 @@ impl Server {
         })
     }
 
-    /// Returns the address at which the server listens.
+    /// Returns the address on which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Ends the server in order.
+    /// Ends the server in order. Notifies all sessions, and waits until they have ended.
     pub fn close(self) {
-        // A failed send means that the server has already ended.
+        // If the send fails, the server has already ended.
         let _ = self.close.send(());
         let _ = self.thread.join();
     }
 }
 
-/// Builds a runtime with `workers` threads. One thread needs no pool.
+/// Builds a tokio runtime with `workers` threads. One thread is a current-thread runtime.
 pub fn runtime(workers: usize) -> io::Result<Runtime> {
     let mut builder = match workers {
         1 => Builder::new_current_thread(),
@@ -112,7 +113,7 @@ async fn run(socket: TcpListener, closed: oneshot::Receiver<()>) {
     let (lobby, told) = mpsc::unbounded_channel();
     tokio::spawn(run_lobby(told, lobby.clone()));
     let listener = tokio::spawn(listen(socket, app(lobby.clone())));
-    // A dropped server must end as well.
+    // The receive also returns when the `Server` is dropped, which ends the server too.
     let _ = closed.await;
     listener.abort();
     let (done, all_left) = oneshot::channel();
@@ -222,7 +223,7 @@ fn say(place: &Place, line: Utf8Bytes) -> Result<(), Reason> {
 struct Room {
     name: Name,
     lobby: Lobby,
-    /// Sender of this room, for new members.
+    /// Sender to this room, for the places of new members.
     own: mpsc::WeakUnboundedSender<ToRoom>,
     members: BTreeMap<u64, (Name, Session)>,
     next_number: u64,

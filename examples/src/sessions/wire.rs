@@ -1,10 +1,10 @@
-//! Parts that both servers share: names, limits, and a websocket that is written to without
-//! waiting.
+//! The parts that both servers share: names, limits, and a websocket to which a session writes
+//! without waiting.
 //!
-//! A session receives lines from its room and frames from its client, and must not wait for one of
-//! them alone. So lines go into a backlog. While [`Wire::hear`] waits for the client's next line,
-//! it writes as much of the backlog as the client takes. The backlog of a client that does not read
-//! grows, and at [`BACKLOG_MAX`] lines the session ends.
+//! A session receives lines from its room and frames from its client, and must not wait for only
+//! one of them. So lines for the client are put into a backlog. While [`Wire::hear`] waits for the
+//! client's next line, it writes as much of the backlog as the client takes. If a client does not
+//! read, its backlog grows. When it contains [`BACKLOG_MAX`] lines, the session ends.
 //!
 //! ```text
 //!   room ---> Wire::tell ---> backlog, at most 256 lines ---> websocket's buffer ---> socket
@@ -23,16 +23,16 @@ use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgr
 use futures_util::{SinkExt, StreamExt};
 use tokio_tungstenite::tungstenite::Error as SocketError;
 
-/// Longest message that a client may send, in bytes.
+/// Maximum length of a message from a client, in bytes.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 1_024;
-/// Maximum number of lines that wait for a client that does not read, beside those in the socket's
-/// buffers.
+/// Maximum number of lines that wait for a client that does not read, in addition to the lines in
+/// the socket's buffers.
 pub(crate) const BACKLOG_MAX: usize = 256;
 /// Maximum number of characters of a name.
 pub(crate) const NAME_CHARS_MAX: usize = 32;
-/// Maximum number of rooms at a time.
+/// Maximum number of rooms at the same time.
 pub(crate) const ROOMS_MAX: usize = 10_000;
-/// Time for a client to receive the reason of its session's end, and the lines before it.
+/// Time for a client to receive the reason for the end of its session, and the lines before it.
 const GRACE: Duration = Duration::from_secs(10);
 /// Size of each session's read buffer. The default of tungstenite is 128 KiB. The buffer grows for
 /// longer messages.
@@ -40,25 +40,26 @@ const READ_BUFFER_BYTES: usize = 512;
 /// Number of bytes that are collected for one write.
 const WRITE_BUFFER_BYTES: usize = 4_096;
 
-/// Description of both servers.
-pub const HELP: &str = "A chat. GET /rooms lists the rooms; a websocket to /chat/ROOM/NAME is in ROOM as NAME.\n\
-    Each text message is a line for the room, but /who, /quit, and /panic, which shows what a panic does.\n";
+/// Help text of both servers.
+pub const HELP: &str = "A chat. GET /rooms lists the rooms. A websocket to /chat/ROOM/NAME enters \
+                        ROOM under the name NAME.\nEach text message is a line for the room, \
+                        except for /who, /quit, and /panic, which shows what a panic does.\n";
 
-/// Name of a room or of a visitor.
+/// The name of a room or of a visitor.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Name(Arc<str>);
 
-/// Reason why a text is not a name.
+/// The error returned when a text is not a valid name.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NameError {
-    /// The name has this number of characters.
+    /// The name is empty or too long: it has this number of characters.
     Length(usize),
-    /// The name has this character at this position.
+    /// The name contains this character, which is not allowed, at this position.
     Character(char, usize),
 }
 
 impl Name {
-    /// Checks a name.
+    /// Parses a name.
     pub(crate) fn parse(name: &str) -> Result<Self, NameError> {
         let count = name.chars().count();
         if count == 0 || count > NAME_CHARS_MAX {
@@ -95,7 +96,7 @@ impl fmt::Display for NameError {
     }
 }
 
-/// Visitor of a room.
+/// A visitor of a room.
 #[derive(Debug, Clone)]
 pub(crate) struct Visitor {
     /// Name of the room.
@@ -105,7 +106,7 @@ pub(crate) struct Visitor {
 }
 
 impl Visitor {
-    /// Checks both names. The error names the wrong one, and the reason.
+    /// Parses both names. The error text contains the invalid name and the reason.
     pub(crate) fn parse(room: &str, name: &str) -> Result<Self, String> {
         Ok(Self {
             room: Name::parse(room).map_err(|error| format!("the room {room:?}: {error}\n"))?,
@@ -114,35 +115,35 @@ impl Visitor {
     }
 }
 
-/// Reason for the end of a session.
+/// The reason for the end of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reason {
     /// The client has closed its websocket.
     Left,
-    /// The client has asked for the end.
+    /// The client has requested the end by `/quit`.
     Quit,
-    /// The client has gone without closing.
+    /// The connection has ended without a close frame.
     Lost,
-    /// The client has sent a message over the limit.
+    /// The client has sent a message that is too long.
     TooLong,
     /// The client has sent bytes that are not text.
     NotText,
-    /// The client violates the protocol.
+    /// The client has violated the websocket protocol.
     Protocol(String),
-    /// The client does not read.
+    /// The client reads too slowly, so its backlog is full.
     TooSlow,
-    /// Another visitor in the room has that name.
+    /// Another visitor in the room has the same name.
     NameTaken,
     /// There are too many rooms.
     NoRoom,
     /// The room has failed.
     RoomGone,
-    /// The server ends.
+    /// The server is ending.
     Closing,
 }
 
 impl Reason {
-    /// Returns the reason for an error of the websocket.
+    /// Returns the reason that corresponds to an error of the websocket.
     fn of(error: axum::Error) -> Self {
         match error.into_inner().downcast::<SocketError>() {
             Ok(error) => match *error {
@@ -158,8 +159,8 @@ impl Reason {
         }
     }
 
-    /// Returns the code of the close frame. Returns `None` if the client has closed or lost the
-    /// connection.
+    /// Returns the code of the close frame for this reason, or `None` if the client has closed or
+    /// lost the connection.
     fn close_code(&self) -> Option<u16> {
         match self {
             Self::Left | Self::Lost => None,
@@ -175,22 +176,22 @@ impl Reason {
     }
 }
 
-/// Meaning of a client's line.
+/// The meaning of a client's line.
 pub(crate) enum Word {
-    /// Request for the list of members.
+    /// A request for the list of members.
     Who,
-    /// Line for the room.
+    /// A line for the room.
     Say(Utf8Bytes),
 }
 
 impl Word {
-    /// Parses a line, unless it is the last one.
+    /// Parses a client's line.
     ///
     /// # Errors
-    /// Returns [`Reason::Quit`] if it is the last one.
+    /// Returns [`Reason::Quit`] if the line is `/quit`.
     ///
     /// # Panics
-    /// Panics if the client asks for it.
+    /// Panics if the line is `/panic`.
     pub(crate) fn parse(line: Utf8Bytes) -> Result<Self, Reason> {
         match line.as_str() {
             "/quit" => Err(Reason::Quit),
@@ -213,7 +214,7 @@ pub(crate) fn refusal(is_closed: bool, rooms: usize, has_room: bool) -> Option<R
     }
 }
 
-/// Returns true if the peer has gone without closing.
+/// Returns true if the error means that the connection has ended without a close frame.
 fn is_loss(error: &tokio_tungstenite::tungstenite::error::ProtocolError) -> bool {
     use tokio_tungstenite::tungstenite::error::ProtocolError::ResetWithoutClosingHandshake;
     *error == ResetWithoutClosingHandshake
@@ -239,7 +240,8 @@ impl fmt::Display for Reason {
 
 impl Error for Reason {}
 
-/// Sets the limits of a session's websocket. They determine most of the memory of an idle session.
+/// Sets the limits of a session's websocket. These limits determine most of the memory of an idle
+/// session.
 pub(crate) fn limited(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
     upgrade
         .read_buffer_size(READ_BUFFER_BYTES)
@@ -248,7 +250,7 @@ pub(crate) fn limited(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
         .max_frame_size(MESSAGE_BYTES_MAX)
 }
 
-/// Server's end of a websocket.
+/// The server's end of a websocket.
 pub(crate) struct Wire {
     socket: WebSocket,
     /// Lines that the socket has not taken yet.
@@ -264,7 +266,7 @@ impl Wire {
         }
     }
 
-    /// Adds a line to the backlog, which `hear` writes.
+    /// Adds a line to the backlog, which [`hear`](Self::hear) writes.
     ///
     /// # Errors
     /// Returns [`Reason::TooSlow`] if the backlog is full.
@@ -279,10 +281,10 @@ impl Wire {
     /// Waits for the client's next line, and writes the backlog in the meantime.
     ///
     /// # Errors
-    /// Returns the reason why there will be no more lines.
+    /// Returns the reason why the session must end.
     ///
     /// # Cancel safety
-    /// Nothing is lost if the future is dropped.
+    /// No line is lost if the future is dropped.
     pub(crate) async fn hear(&mut self) -> Result<Utf8Bytes, Reason> {
         poll_fn(|task| self.poll_hear(task)).await
     }
@@ -304,7 +306,7 @@ impl Wire {
         }
     }
 
-    /// Writes as much of the backlog as the client takes.
+    /// Writes as much of the backlog as the client accepts.
     fn poll_write(&mut self, task: &mut Context<'_>) -> Poll<Result<(), axum::Error>> {
         while !self.backlog.is_empty() {
             ready!(self.socket.poll_ready_unpin(task))?;
@@ -315,15 +317,15 @@ impl Wire {
         self.socket.poll_flush_unpin(task)
     }
 
-    /// Sends the client the reason for the end of its session, and waits a while until the client
-    /// has received it. Drops the remaining backlog.
+    /// Sends the client the reason for the end of its session, and waits until the client has
+    /// received it, but at most for [`GRACE`]. Drops the remaining backlog.
     pub(crate) async fn end(self, reason: &Reason) {
-        // A slower client does not receive the reason.
+        // A client that takes longer does not receive the reason.
         let _ = tokio::time::timeout(GRACE, part(self.socket, reason)).await;
     }
 }
 
-/// Sends the close frame, and waits for the client's.
+/// Sends the close frame, and waits for the client's close frame.
 async fn part(mut socket: WebSocket, reason: &Reason) {
     if let Some(code) = reason.close_code() {
         let reason = reason.to_string().into();

@@ -1,17 +1,17 @@
-//! Example of an actor: its state, its messages, and a test.
+//! An example of an actor: its state, its messages, and a test.
 
 use garrick::prelude::*;
 
-/// Adds up the booked amounts.
+/// A ledger, which adds up the booked amounts.
 #[derive(Default)]
 pub struct Ledger {
     cents: u64,
 }
 
-/// Message to a ledger.
+/// A message to a ledger.
 pub enum Entry {
-    /// Books this number of cents. A payment of nothing is an error, and the ledger's supervisor
-    /// handles it.
+    /// Books this number of cents. A payment of zero cents is an error, which the ledger's
+    /// supervisor handles.
     Book(u64, Reply<()>),
     /// Replies with the sum of the booked amounts.
     Sum(Reply<u64>),

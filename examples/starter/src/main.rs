@@ -1,6 +1,7 @@
-//! A pipeline of payments that ends in a supervised actor, and a page that shows both at work.
+//! A pipeline of payments that ends in a supervised actor, and a web page that shows both while
+//! they run.
 //!
-//! `cargo run --release` runs it, `cargo test` tests it.
+//! Run it with `cargo run --release`, and test it with `cargo test`.
 #![forbid(unsafe_code)]
 
 mod ledger;
@@ -21,8 +22,8 @@ const PAYMENTS: u64 = 5_000_000;
 /// Maximum number of asks in flight from the pipeline to the ledger.
 const AT_ONCE: usize = 64;
 
-/// Builds the pipeline: payments of 2, 3, 4, .. cents. A fee of one cent is taken off each, and the
-/// ledger books the rest.
+/// Builds the pipeline: payments of 2, 3, 4, .. cents. A fee of one cent is deducted from each
+/// payment, and the ledger books the rest.
 fn pipeline(payments: u64, ledger: Address<Entry>) -> Result<Graph, Box<dyn Error>> {
     let mut graph = Graph::new();
     let (paid, paid_in) = graph.channel::<u64>(4096)?;
@@ -68,7 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
     }
     println!(
-        "the ledger has {} cents; Enter ends",
+        "the ledger has {} cents; press Enter to exit",
         ledger.ask(Entry::Sum).wait()?
     );
     io::stdin().read_line(&mut String::new())?;

@@ -1,5 +1,5 @@
-//! Copy of a part of the workspace with all mutants in it, so that one build serves for all of
-//! them.
+//! A copy of a part of the workspace that contains all mutants, so that one build is enough for all
+//! of them.
 
 use std::collections::HashSet;
 use std::fs;
@@ -14,17 +14,17 @@ use crate::workspace::Workspace;
 /// Environment variable with the number of the active mutant.
 pub(super) const VARIABLE: &str = "GARRICK_MUTANT";
 
-/// Package with the function that returns the active mutant, for all packages.
+/// Package to which the module with the function for all mutants is added.
 const ASKED: &str = "garrick-core";
 
-/// Package that the tests need too, unchanged.
+/// Package that the tests need too. It is copied without changes.
 const KIT: &str = "garrick-testkit";
 
-/// Module added to that package.
-const MODULE: &str = r#"//! Which mutant is active.
+/// Module that is added to this package.
+const MODULE: &str = r#"//! The active mutant.
 use std::sync::OnceLock;
 
-/// Is it the one of that number?
+/// Returns true if the mutant with this number is active.
 #[inline]
 pub fn is(number: usize) -> bool {
     static ACTIVE: OnceLock<usize> = OnceLock::new();
@@ -33,8 +33,8 @@ pub fn is(number: usize) -> bool {
 }
 "#;
 
-/// Writes the workspace below `to`. Leaves unchanged files alone, so that cargo does not rebuild
-/// them.
+/// Writes the workspace to the folder `to`. Does not write files that have not changed, so that
+/// cargo does not rebuild them.
 pub(super) fn write(workspace: &Workspace, plan: &Plan, to: &Path) -> Result<()> {
     let mut copy = Copy {
         to,
@@ -63,7 +63,7 @@ pub(super) fn write(workspace: &Workspace, plan: &Plan, to: &Path) -> Result<()>
     copy.remove_others(&to.join("crates"))
 }
 
-/// Destination of the files, and the files written so far.
+/// The destination of the files, and the files written so far.
 struct Copy<'a> {
     to: &'a Path,
     written: HashSet<PathBuf>,
@@ -113,8 +113,8 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Removes files of an earlier run that this run did not write, because cargo would find
-    /// obsolete tests.
+    /// Removes files that an earlier run has written and this run has not, because cargo would find
+    /// obsolete tests in them.
     fn remove_others(&self, folder: &Path) -> Result<()> {
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
@@ -128,7 +128,7 @@ impl Copy<'_> {
     }
 }
 
-/// Returns the manifest of the workspace without other members.
+/// Returns the manifest of the workspace, with only the copied packages as members.
 fn small_manifest(manifest: &str) -> String {
     let members: Vec<String> = PACKAGES
         .iter()

@@ -1,4 +1,4 @@
-//! Runs of mutants against the models and tests that should kill them.
+//! Runs mutants with the models and tests that should kill them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -13,25 +13,26 @@ use super::plan::Mutant;
 use super::programs::{Programs, Trial};
 use crate::process::{Ended, Job};
 
-/// Bounds on preemptions, one after another. A mutant that survives the first bound faces the next.
+/// Bounds on preemptions, in this order. A mutant that survives with the first bound is run with
+/// the next one.
 pub(super) const PREEMPTIONS: &[u32] = &[2, 3];
 
-/// Number of further runs of a test program that failed. The mutant is killed if one of these runs
-/// fails too. Tests with threads sometimes fail because of the machine, while a model finds the
+/// Number of further runs of a test program that has failed. The mutant is killed if one of these
+/// runs fails too. Tests with threads sometimes fail because of the machine, but a model has the
 /// same result each time.
 const MORE_RUNS: usize = 4;
 
-/// Message of loom about a thread that loops without end.
+/// Loom's message about a thread that loops without end.
 const ENDLESS: &str = "Model exceeded maximum number of branches";
 
 /// Time limit of a quick model. Slower models run after the tests.
 const QUICK: Duration = Duration::from_secs(5);
 
-/// Multiple of the original's time before a mutated model counts as hanging, because it may have
-/// more orders to try.
+/// Factor of the original's time after which a model with a mutant counts as hanging. The model may
+/// have more orders to try than the original.
 const TIMES_THE_BASELINE: u32 = 3;
 
-/// Result of running a mutant.
+/// The result of running a mutant.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Fate {
     /// A model or test failed, or hung.
@@ -42,19 +43,19 @@ pub(super) enum Fate {
         preemptions: Option<u32>,
         hung: bool,
     },
-    /// All of these passed.
+    /// All these trials passed.
     Survived { faced: Vec<String> },
 }
 
 /// Settings for running mutants.
 pub(super) struct Judge<'a> {
     pub(super) programs: &'a Programs,
-    /// Number of mutants at one time.
+    /// Number of mutants to run at the same time.
     pub(super) jobs: usize,
     /// Bounds on preemptions, one after another.
     pub(super) preemptions: &'a [u32],
-    /// True if only models that are quick without a mutant are run. A survivor has not faced all
-    /// models then.
+    /// True if only models that are quick without a mutant are run. In this case a survivor has not
+    /// been run with all models.
     pub(super) quick: bool,
     /// Minimum time limit of a trial.
     pub(super) limit: Duration,
@@ -62,8 +63,8 @@ pub(super) struct Judge<'a> {
     pub(super) logs: PathBuf,
 }
 
-/// Time of each trial without a mutant, or `None` if it did not end. Such a model may still fail
-/// soon with a mutant, but a hang does not count.
+/// The time of each trial without a mutant, or `None` if the trial did not end. Such a trial may
+/// still fail quickly with a mutant, but a hang does not kill the mutant.
 type Baseline = HashMap<Trial, Option<Duration>>;
 
 impl Judge<'_> {
@@ -139,8 +140,8 @@ impl Judge<'_> {
         Ok(trials.into_iter().cloned().zip(times).collect())
     }
 
-    /// Runs the trials of one mutant until one fails. Quick models come first, then tests, then
-    /// other models, and within each group those of its module first.
+    /// Runs the trials of one mutant until one of them fails. The order is quick models, tests, and
+    /// other models. In each group, the trials of the mutant's module come first.
     fn run(
         &self,
         mutant: &Mutant,
@@ -176,7 +177,8 @@ impl Judge<'_> {
             match run.ended {
                 Ended::Passed => {}
                 Ended::Hung if time(trial).is_none() => {}
-                // A failure says more than a model with too many orders to try, if there is one.
+                // Continue with the other trials, because a failure is a better verdict than a
+                // hang. The model may only have too many orders to try.
                 Ended::Hung if trial.is_model => hang = hang.or(Some(killed(&trial.name, true))),
                 ended => {
                     let job = trial.job(mutant.number, preemptions, limit);
@@ -238,7 +240,7 @@ impl Fate {
         }
     }
 
-    /// Merges the trials of a survivor of this round and of the one before.
+    /// Merges the trials that a survivor has passed in this round and in the previous round.
     fn with_trials_of(self, before: Option<&Self>) -> Self {
         match (self, before) {
             (Self::Survived { mut faced }, Some(Self::Survived { faced: before })) => {
@@ -266,12 +268,12 @@ impl Fate {
     }
 }
 
-/// Returns true if `verdict` is a kill with more preemptions than the first round has.
+/// Returns true if `verdict` is a kill that needed more preemptions than the first round allows.
 pub(super) fn needs_all_bounds(verdict: &str) -> bool {
     verdict.ends_with(" preemptions")
 }
 
-/// Returns true if the job fails or hangs in one of a few more runs.
+/// Returns true if the job fails or hangs in one of [`MORE_RUNS`] further runs.
 fn fails_again(job: &Job) -> Result<bool> {
     for _ in 0..MORE_RUNS {
         if job.watch()?.ended != Ended::Passed {

@@ -1,5 +1,5 @@
-//! `cargo xtask mutants`: weakens memory orderings and breaks the logic of the lock-free parts, and
-//! reports which models and tests notice.
+//! `cargo xtask mutants`: weakens memory orderings and breaks the logic of the lock-free code, and
+//! reports which models and tests notice it.
 //!
 //! | module | contents |
 //! | --- | --- |
@@ -8,11 +8,11 @@
 //! | [`logic`] | mutants of the logic, written by hand |
 //! | [`reasons`] | reasons why mutants survive |
 //! | [`rewrite`] | insertion of all mutants into one text |
-//! | [`plan`] | all mutants, by their ids |
-//! | [`copied`] | the small workspace in which they are built, once for all |
-//! | [`programs`] | its models and tests, and those that a mutant has to face |
+//! | [`plan`] | all mutants with their ids |
+//! | [`copied`] | the small workspace in which all mutants are built at once |
+//! | [`programs`] | the models and tests of this workspace, and the selection for each mutant |
 //! | [`judge`] | runs of the mutants |
-//! | [`page`] | `docs/mutants.md` |
+//! | [`page`] | the page `docs/mutants.md` |
 
 mod weaker;
 
@@ -48,12 +48,12 @@ use plan::{Mutant, Plan};
 use programs::Programs;
 use reasons::Reason;
 
-/// Selection of the mutants to run, and settings of the run.
+/// The selection of the mutants to run, and the settings of the run.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Run only mutants whose id contains one of these texts.
     filters: Vec<String>,
-    /// Run only the mutant of exactly this id.
+    /// Run only the mutant with exactly this id.
     #[arg(long, value_name = "ID")]
     only: Vec<String>,
     /// Show the mutants instead of running them.
@@ -62,25 +62,25 @@ pub(crate) struct Options {
     /// Number of mutants to run at a time.
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// Time limit of a model or test program in seconds. A program that takes long without a mutant
-    /// gets three times that time.
+    /// Time limit of a model or test program in seconds. If three times its time without a mutant
+    /// is longer, that is its limit.
     #[arg(long, default_value_t = 30, value_name = "SECONDS")]
     time_limit: u64,
-    /// Try these bounds on preemptions, one after another, until a mutant is killed.
+    /// Try these bounds on preemptions in this order, until a mutant is killed.
     #[arg(long, value_delimiter = ',', default_values_t = judge::PREEMPTIONS.to_vec())]
     preemptions: Vec<u32>,
-    /// Leave out models that take more than 5 s without a mutant, and all bounds but the first. A
-    /// survivor still has to face them.
+    /// Omit models that take more than 5 s without a mutant, and all bounds except the first. A
+    /// survivor must then be run again without this flag.
     #[arg(long)]
     quick: bool,
-    /// Write the results to `docs/mutants.md`. Rows of mutants that were not run stay, and after a
-    /// quick run those of survivors.
+    /// Write the results to `docs/mutants.md`. The rows of mutants that were not run are kept.
+    /// After a quick run, the rows of survivors are kept too.
     #[arg(long)]
     write_docs: bool,
 }
 
-/// Runs the command. The exit code is a failure if a mutant survives without a reason, or a reason
-/// is wrong.
+/// Runs the command. The exit code is a failure if a mutant survives without a reason, or if a
+/// mutant is killed although there is a reason for its survival.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let start = Instant::now();
     let plan = match Plan::load(workspace) {
@@ -89,7 +89,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> 
             violations
                 .iter()
                 .for_each(|violation| println!("{violation}"));
-            bail!("the tables of mutants do not fit the sources");
+            bail!("the tables in xtask/src/mutants do not match the sources");
         }
     };
     let chosen: Vec<&Mutant> = plan
@@ -98,7 +98,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> 
         .filter(|mutant| options.choose(mutant))
         .collect();
     if chosen.is_empty() {
-        bail!("no mutant is chosen: see `cargo xtask mutants --list`");
+        bail!("no mutant matches the filters: `cargo xtask mutants --list` shows all mutants");
     }
     if options.list {
         for mutant in &chosen {
@@ -165,16 +165,16 @@ impl Options {
     }
 }
 
-/// Result of a run.
+/// The result of a run.
 #[derive(Debug, Default)]
 struct Outcome {
     verdicts: Verdicts,
     fates: BTreeMap<String, Fate>,
     killed: usize,
     explained: usize,
-    /// Ids of mutants that survive without a reason.
+    /// Ids of mutants that have survived without a reason.
     survivors: Vec<String>,
-    /// Ids of mutants that are killed although there is a reason for their survival.
+    /// Ids of mutants that were killed although there is a reason for their survival.
     unreasonable: Vec<String>,
 }
 
@@ -221,14 +221,15 @@ impl Outcome {
         let survivors = self
             .survivors
             .iter()
-            .map(|id| format!("lives without a reason: {id}"));
+            .map(|id| format!("survived without a reason: {id}"));
         lines.extend(survivors);
         let unreasonable = self.unreasonable.iter();
         lines.extend(
-            unreasonable.map(|id| format!("is killed in spite of its reason to live: {id}")),
+            unreasonable
+                .map(|id| format!("was killed although there is a reason for its survival: {id}")),
         );
         lines.push(format!(
-            "{} mutants: {} killed, {} live for a reason, {} without",
+            "{} mutants: {} killed, {} survived for a reason, {} survived without a reason",
             self.verdicts.len(),
             self.killed,
             self.explained,
@@ -237,14 +238,14 @@ impl Outcome {
         lines.join("\n")
     }
 
-    /// Writes the page, and keeps the rows of mutants that were not run. A quick run can only show
-    /// that a mutant is killed, or why it need not be.
+    /// Writes the page, and keeps the rows of mutants that were not run. A quick run writes only
+    /// rows of mutants that were killed, or that have a reason to survive.
     fn write_page(&self, workspace: &Workspace, plan: &Plan, quick: bool) -> Result<()> {
         let path = workspace.root.join(page::PATH);
         let mut verdicts = page::read(&fs::read_to_string(&path).unwrap_or_default());
         for (id, fate) in &self.fates {
-            // A model may notice with the last bound what it does not notice with the first, the
-            // only bound of a quick run.
+            // With the last bound, a model may notice a mutant that it does not notice with the
+            // first bound. A quick run uses only the first bound.
             let is_refuted = |verdict: &String| {
                 !(quick && judge::needs_all_bounds(verdict)) && fate.refutes(verdict)
             };

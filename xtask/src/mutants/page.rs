@@ -1,4 +1,4 @@
-//! Page `docs/mutants.md`, with a row for each mutant.
+//! The page `docs/mutants.md`, with a row for each mutant.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -11,16 +11,16 @@ use crate::tidy::Violation;
 /// Path of the page, relative to the workspace.
 pub(super) const PATH: &str = "docs/mutants.md";
 
-/// Possible first words of a verdict, as the sums count it.
+/// The possible first words of a verdict, by which the sums count it.
 const WORDS: &[&str] = &["killed", "equivalent", "not modelled", SURVIVED, NOT_RUN];
 
-/// Verdict on a mutant that survives without a reason.
+/// The verdict on a mutant that has survived without a reason.
 pub(super) const SURVIVED: &str = "survived";
 
-/// Placeholder for a missing verdict.
+/// The verdict on a mutant that has not been run.
 const NOT_RUN: &str = "not run";
 
-/// Verdicts by the ids of their mutants.
+/// The verdicts, by the ids of their mutants.
 pub(super) type Verdicts = BTreeMap<String, String>;
 
 const INTRODUCTION: &str = "\
@@ -30,12 +30,13 @@ A model is good only if it fails when any ordering that it covers is weakened. `
 weakens each memory ordering of `garrick-core`, `garrick-steal` and `garrick-sched` that is stronger than `Relaxed`,
 applies hand-written mutants of the logic (`xtask/src/mutants/logic`), and runs the models and tests that should fail.
 
-The id of an ordering's mutant is its file, function, operation and change. The id of a logic mutant is its file and a
-name. The time is that of the model or test program that failed, on two shared cores. A mutant that was not killed has
-its reason here (from `xtask/src/mutants/reasons.rs`), or it is a hole in the tests, marked `survived`.
+The id of an ordering's mutant consists of its file, function, operation and change. The id of a logic mutant consists
+of its file and a name. The verdict on a killed mutant contains the time of the model or test program that failed, on
+two shared cores. The verdict on any other mutant contains the reason why no test fails (from
+`xtask/src/mutants/reasons.rs`). The verdict `survived` marks a gap in the tests.
 ";
 
-/// Returns the verdicts of a page.
+/// Parses the verdicts of a page.
 pub(super) fn read(page: &str) -> Verdicts {
     page.lines()
         .filter_map(|line| {
@@ -49,7 +50,7 @@ pub(super) fn read(page: &str) -> Verdicts {
         .collect()
 }
 
-/// Returns the page with these verdicts. A mutant without a verdict has not been run.
+/// Returns the text of the page with these verdicts.
 pub(super) fn write(plan: &Plan, verdicts: &Verdicts) -> String {
     let verdict = |mutant: &Mutant| verdicts.get(&mutant.id).map_or(NOT_RUN, String::as_str);
     let mut parts: Vec<String> = Vec::new();
@@ -137,7 +138,7 @@ pub(super) fn check(plan: &Plan, page: Option<&str>) -> Vec<Violation> {
     let Some(page) = page else {
         return vec![violation(
             "the page is missing".to_owned(),
-            "what `cargo xtask mutants --write-docs` writes",
+            "the page that `cargo xtask mutants --write-docs` writes",
         )];
     };
     let rows: BTreeSet<String> = read(page).into_keys().collect();
@@ -149,13 +150,13 @@ pub(super) fn check(plan: &Plan, page: Option<&str>) -> Vec<Violation> {
     let missing = ids.difference(&rows).map(|id| {
         violation(
             format!("the mutant `{id}` has no row"),
-            "a row for each: `cargo xtask mutants --only ID --write-docs` adds it",
+            "a row for each mutant: `cargo xtask mutants --only ID --write-docs` adds it",
         )
     });
     let unknown = rows.difference(&ids).map(|id| {
         violation(
-            format!("there is a row for `{id}`, which is no mutant any more"),
-            "rows of mutants: `cargo xtask mutants --write-docs`, with any filter, removes it",
+            format!("there is a row for `{id}`, which is no longer a mutant"),
+            "only rows of mutants: `cargo xtask mutants --write-docs` removes it, with any filter",
         )
     });
     missing.chain(unknown).collect()

@@ -1,4 +1,4 @@
-//! All mutants, each with the edit that makes it.
+//! All mutants, each with the edit that creates it.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -20,22 +20,22 @@ pub(super) const PACKAGES: &[&str] = &["garrick-core", "garrick-steal", "garrick
 pub(super) struct Mutant {
     /// Number that selects the mutant in the programs, from 1.
     pub(super) number: usize,
-    /// Id of the mutant: its position and its change.
+    /// Id of the mutant, which consists of its position and its change.
     pub(super) id: String,
     /// Package of the mutant.
     pub(super) package: &'static str,
     /// File of the mutant, relative to the workspace.
     pub(super) path: PathBuf,
-    /// Logic mutant, if this is one.
+    /// Entry of the table of logic mutants, if this is a logic mutant.
     pub(super) logic: Option<&'static Logic>,
     /// True if the mutant leaves out a fence.
     pub(super) is_no_fence: bool,
-    /// Reason why it is useless to run the mutant.
+    /// Reason why running the mutant is useless. `None` if it is useful.
     pub(super) beyond: Option<Reason>,
     edit: Edit,
 }
 
-/// File with mutants.
+/// A file with mutants.
 #[derive(Debug)]
 pub(super) struct File {
     pub(super) path: PathBuf,
@@ -73,7 +73,8 @@ impl Plan {
     /// Reads the sources.
     ///
     /// # Errors
-    /// Returns the entries of the tables that are missing or ambiguous in the sources.
+    /// Returns a violation for each entry of the tables whose text is missing or ambiguous in the
+    /// sources.
     pub(super) fn load(workspace: &Workspace) -> Result<Self, Vec<Violation>> {
         let (mut plan, mut violations) = (Self::default(), Vec::new());
         for package in PACKAGES {
@@ -88,7 +89,7 @@ impl Plan {
             for (_, logic) in logic::all().filter(|(owner, _)| owner == package) {
                 if !files.contains(logic.file) {
                     let wrong = format!(
-                        "the mutant `{}` is for a file that is not there",
+                        "the mutant `{}` is for a file that does not exist",
                         logic.name
                     );
                     violations.push(of_tables(wrong, "a file of the crate"));
@@ -190,7 +191,7 @@ impl Plan {
         found.retain(|bytes| !source.is_scaffold_at(bytes.start));
         let [bytes] = found.as_slice() else {
             let wrong = format!("the text of the mutant `{id}` occurs {} times", found.len());
-            let allowed = "once: see `xtask/src/mutants/logic`";
+            let allowed = "exactly once: see `xtask/src/mutants/logic`";
             return Err(Violation::new(&source.path, 1, wrong, allowed));
         };
         let put = logic.put.to_owned();
@@ -198,7 +199,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Adds a mutant that replaces those bytes.
+    /// Adds a mutant that replaces these bytes of the file.
     fn add(
         &mut self,
         package: &'static str,
@@ -229,15 +230,15 @@ impl Plan {
             .filter(|mutant| !known.insert(mutant.id.as_str()));
         let mut violations: Vec<Violation> = twice
             .map(|mutant| {
-                let wrong = format!("two mutants are known by `{}`", mutant.id);
-                Violation::new(&mutant.path, 1, wrong, "a name for each")
+                let wrong = format!("two mutants have the id `{}`", mutant.id);
+                Violation::new(&mutant.path, 1, wrong, "a different name for each mutant")
             })
             .collect();
         let unknown = reasons::REASONS
             .iter()
             .filter(|(id, _)| !known.contains(id));
         violations.extend(unknown.map(|(id, _)| {
-            let wrong = format!("there is a reason for `{id}`, which is no mutant");
+            let wrong = format!("there is a reason for `{id}`, which is not a mutant");
             of_tables(wrong, "an id that `cargo xtask mutants --list` shows")
         }));
         violations
@@ -250,7 +251,7 @@ impl Plan {
     }
 }
 
-/// Returns a violation in the tables of this tool.
+/// Returns a violation in the tables of mutants.
 fn of_tables(wrong: String, allowed: &str) -> Violation {
     Violation::new(Path::new("xtask/src/mutants"), 1, wrong, allowed)
 }

@@ -1,5 +1,5 @@
-//! Builds the programs with the mutants in them, and selects the models and tests that a mutant has
-//! to face.
+//! Builds the programs that contain the mutants, and selects the models and tests with which a
+//! mutant is run.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,8 @@ use crate::process::{Executable, Job};
 /// Name for the unit tests of a crate.
 const UNIT: &str = "lib";
 
-/// Models of other modules that reach a part, beside its own models, with their packages.
+/// Models that run the code of a part, in addition to the models in its own module. An entry
+/// consists of the part, and of the package and the module of the models.
 const REACHED_BY: &[(&str, &str, &str)] = &[
     ("core/fence", "garrick-steal", "deque"),
     ("core/fence", "garrick-steal", "steal"),
@@ -24,20 +25,21 @@ const REACHED_BY: &[(&str, &str, &str)] = &[
     ("steal/deque", "garrick-steal", "steal"),
 ];
 
-/// Modules of models that drive a whole crate, so that any mutant of it has to face them.
+/// Modules whose models use a whole crate. Every mutant of the crate is run with them.
 const OF_THE_CRATE: &[&str] = &["loom_tests", "models"];
 
-/// Tests that should notice a missing fence of `garrick-sched` on a processor that really reorders.
+/// Tests that should notice a missing fence of `garrick-sched` on a processor that reorders
+/// accesses.
 const FENCE_TESTS: &[&str] = &["stress", "sponsors", "idle", "asks"];
 
-/// Run of a program that should kill a mutant.
+/// A run of a program that should kill a mutant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Trial {
     /// Name in tables.
     pub(super) name: String,
     /// True for a model, false for a test.
     pub(super) is_model: bool,
-    /// True if the trial is made for the mutant's module.
+    /// True if the trial is a model or test of the mutant's module.
     pub(super) is_own: bool,
     program: PathBuf,
     arguments: Vec<String>,
@@ -55,7 +57,7 @@ impl Trial {
     }
 }
 
-/// Programs, by their packages.
+/// The built programs, by their packages.
 #[derive(Debug, Default)]
 pub(super) struct Programs {
     /// Models of each package: the program and the paths of the models.
@@ -88,9 +90,8 @@ impl Programs {
             job
         };
         let loom = cargo(&["--lib"], "loom", &has_models)
-            .optimized()
-            .environment("CARGO_PROFILE_CI_DEBUG_ASSERTIONS", "true")
-            // Warnings about code that the mutants leave unused are expected.
+            .models()
+            // The mutants leave some code unused, so warnings are disabled.
             .environment("RUSTFLAGS", "--cfg garrick_loom --cap-lints allow");
         for program in loom.build()? {
             let paths = list(&program.path)?;
@@ -115,7 +116,7 @@ impl Programs {
         Ok(programs)
     }
 
-    /// Returns the models that a mutant has to face.
+    /// Returns the models with which a mutant is run.
     pub(super) fn models(&self, mutant: &Mutant) -> Vec<Trial> {
         let part = mutant.part();
         let own = format!("{}::", mutant.module());
@@ -137,7 +138,7 @@ impl Programs {
         trials
     }
 
-    /// Returns the tests that a mutant has to face.
+    /// Returns the tests with which a mutant is run.
     pub(super) fn tests(&self, mutant: &Mutant) -> Result<Vec<Trial>> {
         let mut trials = Vec::new();
         for shown in tests_of(mutant) {
@@ -169,7 +170,7 @@ impl Programs {
     }
 }
 
-/// Returns the names of the test programs that a mutant has to face.
+/// Returns the names of the test programs with which a mutant is run.
 fn tests_of(mutant: &Mutant) -> &'static [&'static str] {
     match mutant.logic {
         Some(logic) => logic.tests,
@@ -178,7 +179,7 @@ fn tests_of(mutant: &Mutant) -> &'static [&'static str] {
     }
 }
 
-/// Returns true if the model at `path` in `package` may notice a mutant of that part.
+/// Returns true if the model at `path` in `package` may notice a mutant of `part`.
 fn drives(package: &str, path: &str, part: &str) -> bool {
     let driven = path.split("::").next().unwrap_or_default();
     let (owner, module) = part.split_once('/').unwrap_or_default();
@@ -186,7 +187,7 @@ fn drives(package: &str, path: &str, part: &str) -> bool {
     is_own || REACHED_BY.contains(&(part, package, driven))
 }
 
-/// Returns true if `package` has models that reach that part.
+/// Returns true if `package` has models that run the code of `part`.
 fn reaches(package: &str, part: &str) -> bool {
     let mut reached = REACHED_BY.iter();
     reached.any(|(reached, by, _)| (*reached, *by) == (part, package))

@@ -1,31 +1,33 @@
 //! Reasons why mutants survive.
 //!
-//! A reason for a mutant that is killed is an error, and so is a reason for a mutant that does not
+//! It is an error if there is a reason for a mutant that is killed, or for a mutant that does not
 //! exist.
 
-/// Reason for the survival of a mutant.
+/// The reason for the survival of a mutant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// The mutant is as correct as the original, because ..
+    /// The mutant is as correct as the original. The text is the reason.
     Equivalent(&'static str),
-    /// No model can notice the mutant, because .., and the check that replaces one.
+    /// No model can notice the mutant. The text is the reason, and describes the check that
+    /// replaces a model.
     NotModelled(&'static str),
 }
 
-/// Reason for each survivor, by its id.
+/// The reason for each survivor, by its id.
 pub(super) const REASONS: &[(&str, Reason)] = &[
     (
         "steal/deque/shared.rs:counts-the-tail-before-the-done",
         Reason::Equivalent(
-            "the caller, `verdict`, compares the marks before and after. A value that came between the two looks has \
-             changed a mark, or its send is still under way. A value that was there before lies below `done`",
+            "the caller, `verdict`, compares the marks before and after the check. A value that \
+             arrived between the two loads has changed a mark, or its send is still in progress. A \
+             value that was in the deque earlier lies below `done`",
         ),
     ),
     (
         "steal/deque/stealer.rs:is-done-before-the-head-is-back",
         Reason::Equivalent(
-            "a thread that compares the two holds the lock, and `done` is the next value of the head. Without a panic \
-             in between no other thread can notice",
+            "a thread that compares the two holds the lock, and `done` is the next value of the \
+             head. No other thread can notice the order, unless there is a panic in between",
         ),
     ),
     (
@@ -143,8 +145,9 @@ pub(super) const REASONS: &[(&str, Reason)] = &[
     (
         "sched/runtime/sponsor/idle.rs:clears-the-home-before-references-are-shared",
         Reason::Equivalent(
-            "the token is held, so no thread learns the home from an empty inbox before the cell is taken over. A \
-             thread that drops a reference in the meantime looks at the shared count in both cases",
+            "the token is held, so no thread learns the home from an empty inbox before the cell \
+             is taken over. A thread that drops a reference in the meantime reads the shared count \
+             in both cases",
         ),
     ),
     (
@@ -170,8 +173,8 @@ pub(super) const REASONS: &[(&str, Reason)] = &[
     (
         "sched/runtime/sponsor/mod.rs:publishes-and-wakes-half",
         Reason::NotModelled(
-            "nothing is lost: a worker that is awake claims the remaining cells before it sleeps. Only the time until \
-             then grows, and no test measures it",
+            "nothing is lost: a worker that is awake claims the remaining cells before it sleeps. \
+             The mutant only takes more time until then, and no test measures this time",
         ),
     ),
 ];
@@ -181,40 +184,43 @@ const REMOTES: Reason = Reason::NotModelled(
      that has just arrived there. No other check replaces the model",
 );
 
-/// Two workers do not suffice to notice.
+/// Two workers are not enough to notice the mutant.
 const THREE_WORKERS: Reason = Reason::NotModelled(
-    "only three workers can notice: two send to each other while the third looks. That is more than loom can explore. \
-     The proof in `runtime/sponsor/README.md` (the end) replaces the model",
+    "only three workers can notice: two workers send to each other while the third one checks. \
+     That is more than loom can explore. The proof in `runtime/sponsor/README.md` (the end) \
+     replaces the model",
 );
 
-/// Places of a room are protected by more than their orderings.
+/// For places of a room, which are protected not only by their orderings.
 const ROOM: Reason = Reason::NotModelled(
     "the fence that replaces SeqCst in models also orders a relaxed access, and on x86-64 the locked instructions in \
      between (the line's unlock, the subtraction) are full barriers, so no test can notice. The argument at the head \
      of `room/mod.rs` replaces the model",
 );
 
-/// A look at the run queues of a worker in a turn.
+/// For reads of the run queues of a worker during a turn.
 const STOOD: Reason = Reason::NotModelled(
-    "the words of run queues and mailboxes are `std`'s in models too, because otherwise every model would explore \
-     their switches. `sponsor/README.md`, rescue, has the argument (Q1 and Q4). The chaos test of tasks and \
-     `tests/rescue.rs` take this path, on processors that keep this order by themselves",
+    "the words of run queues and mailboxes are `std`'s in models too, because otherwise every \
+     model would explore their switches. The section on rescue in `sponsor/README.md` contains the \
+     argument (Q1 and Q4). The chaos test of tasks and `tests/rescue.rs` take this path, but run \
+     on processors that keep this order by themselves",
 );
 
-/// Name of the running cell.
+/// For the name of the running cell.
 const NAME: Reason = Reason::NotModelled(
     "in a model the fence after the store gives the same order, because loom switches threads at no point between the \
      two. In production there is no such fence. The pair is the usual one: the store releases the changes to other \
      cells, the load acquires them",
 );
 
-/// Light side of the fence around the name of the running cell.
+/// For the light side of the fence around the name of the running cell.
 const LIGHT: Reason = Reason::NotModelled(
-    "models have `fence(SeqCst)` in its place, and the mutants of that fence are killed. The compiler keeps the order \
-     of the two accesses without it too (`core/fence.rs`), so no test of the program can notice",
+    "models have `fence(SeqCst)` in its place, and the mutants of that fence are killed. The \
+     compiler keeps the order of the two accesses even without the fence (`core/fence.rs`), so no \
+     test of the program can notice",
 );
 
-/// Ticket of a turn that comes back.
+/// For the ticket of a turn that comes back.
 const TICKET: Reason = Reason::NotModelled(
     "loom treats the store and the unpark after it as one step, which gives the order by itself. In production the \
      waiter may see the store before the unpark. The pair is the usual one: the store releases the changes of the \
@@ -223,26 +229,27 @@ const TICKET: Reason = Reason::NotModelled(
 
 /// Count of workers that have closed their cells.
 const WATCH: Reason = Reason::NotModelled(
-    "models have no clock, and so no timers. The proof is on paper, in `sponsor/README.md`, seats. `tests/timers.rs` \
-     fires timers of workers at which no thread sits",
+    "models have no clock, and so no timers. The proof is in the section on seats of \
+     `sponsor/README.md`. `tests/timers.rs` fires timers of workers at which no thread sits",
 );
 
 const CLOSED: Reason = Reason::Equivalent(
-    "only the number is waited for, and no read depends on it. A token that is out is waited for by `awaited`, and \
-     acquired from the ready stack. A closed cell is freed by the thread that drops its last reference. Newborns are \
-     ordered by `admits`",
+    "the waiting thread needs only the number, and no read depends on it. `awaited` waits for \
+     tokens that are out, and the ready stack acquires them. The thread that drops the last \
+     reference to a closed cell frees it. `admits` orders new cells",
 );
 
-/// Reason for a mutant that loom cannot judge in any model.
+/// For mutants that loom cannot judge in any model.
 pub(super) const SEQ_CST: Reason = Reason::NotModelled(
-    "loom treats a SeqCst access as AcqRel. Where more is needed, the model has a separate fence beside the access, \
-     which is a mutant too",
+    "loom treats a SeqCst access as AcqRel. If a model needs a stronger order, it has a separate \
+     fence next to the access, and this fence has its own mutant",
 );
 
-/// Reason for a mutant of the fence that only stops the compiler, not the processor.
+/// For mutants of fences that affect only the compiler, not the processor.
 pub(super) const COMPILER_FENCE: Reason = Reason::NotModelled(
-    "loom has none, and a compiler does not reorder accesses around the switch between mutants itself. The table in \
-     `core/fence.rs` names the replacement, with a stress test of the pair",
+    "loom has no compiler fences, and a compiler does not reorder accesses around the code that \
+     switches between mutants. The table in `core/fence.rs` names the replacement, with a stress \
+     test of the pair",
 );
 
 /// Returns the reason for the mutant with this id.

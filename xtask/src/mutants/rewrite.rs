@@ -1,4 +1,4 @@
-//! Insertion of many edits into one text, nested if they overlap.
+//! Inserts many edits into one text. Overlapping edits must be nested.
 
 use std::ops::Range;
 
@@ -7,16 +7,16 @@ use anyhow::{Result, bail};
 /// Placeholder in a replacement for "this mutant is active".
 const MUTANT: &str = "MUTANT";
 
-/// Placeholder in a replacement for the replaced text, with the edits inside it.
+/// Placeholder in a replacement for the replaced text, including the edits inside it.
 const ORIGINAL: &str = "ORIGINAL";
 
-/// Piece of the text and its replacement.
+/// A piece of the text, and its replacement.
 #[derive(Debug, Clone)]
 pub(super) struct Edit {
     /// Number of the mutant.
     pub(super) number: usize,
     pub(super) bytes: Range<usize>,
-    /// Rust code with the words `MUTANT` and `ORIGINAL`.
+    /// Replacement: Rust code that may contain the words `MUTANT` and `ORIGINAL`.
     pub(super) put: String,
 }
 
@@ -24,8 +24,8 @@ pub(super) struct Edit {
 /// mutant.
 ///
 /// # Errors
-/// Returns an error if two edits overlap without nesting, or if one omits a text that contains
-/// other edits.
+/// Returns an error if two edits overlap without being nested, or if an edit drops a text that
+/// contains other edits.
 pub(super) fn rewrite(text: &str, mut edits: Vec<Edit>, is: &str) -> Result<String> {
     edits.sort_by_key(|edit| (edit.bytes.start, usize::MAX - edit.bytes.end, edit.number));
     apply(text, 0..text.len(), &edits, is)
@@ -41,7 +41,10 @@ fn apply(text: &str, bytes: Range<usize>, mut edits: &[Edit], is: &str) -> Resul
             bail!("two mutants overlap at `{place}`");
         }
         if !inner.is_empty() && !edit.put.contains(ORIGINAL) {
-            bail!("a mutant hides others: it needs `{ORIGINAL}` in the place of `{place}`");
+            bail!(
+                "a mutant drops the text of other mutants: its replacement must contain \
+                 `{ORIGINAL}` in the place of `{place}`"
+            );
         }
         let original = apply(text, edit.bytes.clone(), inner, is)?;
         let put = edit.put.replace(MUTANT, &format!("{is}({})", edit.number));
@@ -54,7 +57,7 @@ fn apply(text: &str, bytes: Range<usize>, mut edits: &[Edit], is: &str) -> Resul
     Ok(out)
 }
 
-/// Returns the positions of `words` in `text`. Ignores white space between and within the words.
+/// Returns the positions of `words` in `text`. Ignores differences in white space.
 pub(super) fn find_loosely(text: &str, words: &str) -> Vec<Range<usize>> {
     let needle: Vec<char> = words.chars().filter(|c| !c.is_whitespace()).collect();
     let hay: Vec<(usize, char)> = text

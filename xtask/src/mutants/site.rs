@@ -1,8 +1,8 @@
-//! Finds the memory orderings of a source file, each with its operation and its function.
+//! Finds the memory orderings in a source file, each with its operation and its function.
 //!
-//! The search uses tokens, like tidy's rules, so that it also sees the arguments of macros. An
-//! ordering that is not an argument of an atomic operation is an error, because every ordering must
-//! be one that the tool can weaken.
+//! The search uses tokens, like the rules of tidy, so that it also finds orderings in the arguments
+//! of macros. An ordering that is not an argument of an atomic operation is an error, because the
+//! tool must be able to weaken every ordering.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -12,34 +12,33 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use super::weaker::{Access, Strength, operation};
 use crate::tidy::{Source, Violation, is_ident, is_punct};
 
-/// Type whose variants are orderings.
+/// The type whose variants are orderings.
 const ORDERING: &str = "Ordering";
 
-/// Fence that stands in models for the sequential consistency of the accesses beside it. A model
-/// that fails without the fence would fail without that consistency.
+/// The fence that replaces, in models, the sequential consistency of the accesses next to it. A
+/// model that fails without the fence would fail without that consistency.
 const FENCE_FOR_LOOM: &str = "fence_for_loom";
 
-/// File that contains this fence. Models run on this file, but do not check it.
+/// The file that contains this fence. Models use this file, but do not check it.
 const DOOR_TO_LOOM: &str = "prim.rs";
 
-/// Ordering that can be weakened.
+/// An ordering that can be weakened.
 #[derive(Debug, Clone)]
 pub(super) struct Site {
-    /// Name of the innermost function around it. Empty outside of functions.
+    /// Name of the innermost function that contains the ordering. Empty outside of functions.
     pub(super) function: String,
     /// Name of the atomic operation. `compare_exchange/failure` for the second ordering of a
     /// compare-and-exchange.
     pub(super) operation: String,
     pub(super) access: Access,
     pub(super) strength: Strength,
-    /// Bytes of the ordering's path.
+    /// Byte range of the ordering's path.
     pub(super) ordering: Range<usize>,
-    /// Bytes of the whole call with its path, needed to leave out a fence.
+    /// Byte range of the whole call with its path, which is needed to omit a fence.
     pub(super) call: Range<usize>,
 }
 
-/// Returns the orderings of `source` in the order of the text, without those in tests and in code
-/// for models.
+/// Returns the orderings in `source`, in the order of the text. Skips tests and code for models.
 pub(super) fn find(source: &Source) -> Result<Vec<Site>, Violation> {
     if source.path.ends_with(DOOR_TO_LOOM) {
         return Ok(Vec::new());
@@ -59,13 +58,13 @@ pub(super) fn find(source: &Source) -> Result<Vec<Site>, Violation> {
 
 struct Finder<'a> {
     source: &'a Source,
-    /// Names of orderings that are imported by a `use` and stand alone.
+    /// Names of orderings that are imported by a `use`, so that they appear without `Ordering::`.
     imported: HashSet<String>,
     sites: Vec<Site>,
     error: Option<Violation>,
 }
 
-/// Call whose arguments contain the tokens.
+/// A call whose arguments contain the visited tokens.
 struct Call {
     name: String,
     bytes: Range<usize>,
@@ -76,7 +75,7 @@ impl Finder<'_> {
     fn walk(&mut self, tokens: &TokenStream, function: &str, call: Option<&Call>) {
         let trees = trees(tokens);
         let (mut index, mut orderings) = (0, 0);
-        // Name of a function whose body is still to come.
+        // Name of a function whose body has not been visited yet.
         let mut named: Option<String> = None;
         while let Some(tree) = trees.get(index) {
             match tree {
@@ -115,7 +114,7 @@ impl Finder<'_> {
         }
         match path_before(trees, index) {
             Some(before) => before == ORDERING,
-            // The name may have been imported by another way than from `Ordering` itself.
+            // The name may also have been imported in another way than from `Ordering` itself.
             None => {
                 let is_atomic = call.is_some_and(|call| operation(&call.name, 0).is_some());
                 (is_atomic || self.imported.contains(&name)) && !is_punct(trees.get(index + 1), ':')
@@ -123,7 +122,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Records a call of the fence that only models have.
+    /// Records a call of the fence that exists only in models.
     fn found_fence_for_loom(&mut self, trees: &[TokenTree], index: usize, function: &str) {
         if let Some(call) = call_of(trees, index + 1)
             && !self.source.is_scaffold_at(call.bytes.start)
@@ -158,8 +157,8 @@ impl Finder<'_> {
         let atomic = call.and_then(|call| Some((call, operation(&call.name, nth)?)));
         let Some((call, (operation, access))) = atomic else {
             self.error = self.error.take().or_else(|| {
-                let wrong = "an ordering that is no argument of an atomic operation";
-                let allowed = "what `xtask/src/mutants` can weaken";
+                let wrong = "an ordering that is not an argument of an atomic operation";
+                let allowed = "orderings that `xtask/src/mutants` can weaken";
                 Some(self.source.violation(span, wrong, allowed))
             });
             return;
@@ -203,8 +202,8 @@ fn imported(trees: &[TokenTree]) -> HashSet<String> {
                     let parts = self::trees(&group.stream()).into_iter();
                     names.extend(parts.map(|part| part.to_string()));
                 }
-                // It may also be a path in code: then the name is superfluous, because it is a bare
-                // word nowhere.
+                // The path may also be in code that is not a `use`. Then recording the name has no
+                // effect, because the name does not occur alone.
                 Some(TokenTree::Ident(name)) => {
                     names.insert(name.to_string());
                 }

@@ -1,6 +1,6 @@
-//! Weaker orderings of each memory ordering.
+//! The weaker orderings of each memory ordering.
 
-/// Ordering that can be weakened. `Relaxed` is the weakest.
+/// An ordering that can be weakened. `Relaxed` is the weakest ordering, and cannot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strength {
     Acquire,
@@ -9,7 +9,7 @@ pub(super) enum Strength {
     SeqCst,
 }
 
-/// Access of an operation to the word, which determines the possible orderings.
+/// The access of an operation to its atomic word. It determines the possible orderings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     /// Reads, including a compare-and-exchange that fails.
@@ -17,17 +17,17 @@ pub(super) enum Access {
     Store,
     /// Reads and writes in one step.
     Change,
-    /// Touches no word.
+    /// Accesses no word.
     Fence,
-    /// Touches no word, and exists in models alone.
+    /// Accesses no word, and exists only in models.
     FenceForLoom,
 }
 
-/// Name for a fence that is left out.
+/// Name for a fence that is omitted.
 pub(super) const NONE: &str = "none";
 
 impl Strength {
-    /// Returns the ordering of that name.
+    /// Returns the ordering with this name.
     pub(super) fn of(name: &str) -> Option<Self> {
         Some(match name {
             "Acquire" => Self::Acquire,
@@ -48,8 +48,8 @@ impl Strength {
         }
     }
 
-    /// Returns all orderings weaker by one step, and the weakest if loom cannot distinguish the
-    /// first step.
+    /// Returns all orderings that are weaker by one step, and also the weakest one if loom cannot
+    /// distinguish the first step.
     pub(super) fn weaker(self, access: Access) -> &'static [&'static str] {
         match (self, access) {
             (Self::Acquire | Self::Release, Access::Fence) | (_, Access::FenceForLoom) => &[NONE],

@@ -7,7 +7,7 @@ use crate::process::Job;
 use crate::tidy;
 use crate::workspace::{Kind, Workspace};
 
-/// Checks the rules of the house.
+/// Checks the project's own rules.
 pub(super) fn tidy(workspace: &Workspace) -> Result<String> {
     let mut findings = tidy::check(workspace)?;
     findings.violations.extend(mutants::check(workspace));
@@ -16,11 +16,11 @@ pub(super) fn tidy(workspace: &Workspace) -> Result<String> {
     }
     match findings.violations.len() {
         0 => Ok(format!("{} files", findings.files)),
-        count => bail!("rules of the house broken: {count}"),
+        count => bail!("violations of the project's rules: {count}"),
     }
 }
 
-/// Checks the layout of the code.
+/// Checks the formatting of the code.
 pub(super) fn fmt(_: &Workspace) -> Result<String> {
     require("fmt", "rustfmt")?;
     Job::cargo(&["fmt", "--all", "--check"]).run()?;
@@ -44,12 +44,12 @@ pub(super) fn docs(workspace: &Workspace) -> Result<String> {
             .environment("RUSTDOCFLAGS", "-D warnings")
             .run()
     };
-    // All features, because clippy has just checked their dependencies.
+    // All features are enabled, because clippy has just checked all dependencies.
     doc(&["--workspace", "--lib", "--all-features"])?;
     let libs: Vec<&str> = names(workspace, Kind::Lib);
     for (package, target) in workspace.targets(Kind::Bin) {
-        // A program and a library of the same name would write the same pages. The library's win:
-        // the program's manual is its `--help`.
+        // A program and a library with the same name would write the same pages. In that case only
+        // the library's pages are built, because a program is documented by its `--help`.
         if !libs.contains(&target.name.as_str()) {
             doc(&["-p", &package.name, "--bin", &target.name])?;
         }

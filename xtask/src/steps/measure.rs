@@ -1,5 +1,5 @@
 //! Steps that run programs: the examples, a short run of every benchmark, and the count of shared
-//! lines.
+//! cache lines.
 
 use std::fs;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ const COMMAND: &str = "garrick";
 /// Flag that requests a short run of a benchmark.
 const QUICK: &str = "--quick";
 
-/// Environment variable that requests a short run of a benchmark that does not read its arguments.
+/// Environment variable that requests a short run, for benchmarks that do not read their arguments.
 const QUICK_VARIABLE: &str = "GARRICK_BENCH_QUICK";
 
 /// Builds every example of the workspace and runs each.
@@ -39,7 +39,8 @@ pub(super) fn examples(workspace: &Workspace) -> Result<String> {
 }
 
 /// Builds the examples and the command, with overflow checks and debug assertions. Uses the profile
-/// of the tests and all members together, because then all dependencies have been built.
+/// of the tests, and all members together, because all dependencies have already been built in this
+/// way.
 fn programs() -> Result<Vec<Executable>> {
     Job::cargo(&["build", "--workspace", "--exclude", "xtask"])
         .arguments(FEATURES)
@@ -47,8 +48,8 @@ fn programs() -> Result<Vec<Executable>> {
         .build()
 }
 
-/// Builds every benchmark and runs each for a moment. Real measurements use the profile `measure`,
-/// which would only take time here: every dependency would be built once more.
+/// Builds every benchmark, and runs each briefly. Real measurements use the profile `measure`. It
+/// would only take time here, because every dependency would have to be built again.
 pub(super) fn benches(workspace: &Workspace) -> Result<String> {
     let mut benches = Vec::new();
     if workspace.targets(Kind::Bench).next().is_some() {
@@ -62,7 +63,7 @@ pub(super) fn benches(workspace: &Workspace) -> Result<String> {
     Ok(format!("{} benches", benches.len()))
 }
 
-/// Runs the benchmarks and all scenarios of the command for a moment.
+/// Runs the benchmarks and all scenarios of the command briefly.
 pub(super) fn bench(workspace: &Workspace) -> Result<String> {
     let benches = benches(workspace)?;
     let command = of_kind(programs()?, &TargetKind::Bin);
@@ -72,7 +73,7 @@ pub(super) fn bench(workspace: &Workspace) -> Result<String> {
     Ok(format!("{benches}, and the command"))
 }
 
-/// Counts the lines that more than one thread writes, and prints the table.
+/// Counts the cache lines that more than one thread writes, and prints the table.
 pub(super) fn lines(workspace: &Workspace) -> Result<String> {
     let passed = Job::cargo(&["test", "-p", "garrick-sched", "--test", "lines"])
         .optimized()

@@ -1,7 +1,8 @@
-//! Steps of `cargo xtask ci`, and `sanitize`, `lines`, `sizes` and `why`, which are not part of
-//! it.
+//! The steps of `cargo xtask ci`, and the steps `sanitize`, `lines`, `sizes` and `why`, which are
+//! not part of it.
 //!
-//! Each step takes the workspace, prints its progress, and returns a short text on its coverage.
+//! Each step gets the workspace, prints its progress, and returns a short summary of what it has
+//! checked or measured.
 
 mod check;
 mod measure;
@@ -13,7 +14,7 @@ use anyhow::Result;
 use crate::why;
 use crate::workspace::Workspace;
 
-/// All commands of `garrick`, in a build of the whole workspace.
+/// The features that enable all commands of `garrick`, for a build of the whole workspace.
 const FEATURES: &[&str] = &["--features", "garrick-cli/bench,garrick-cli/top"];
 
 /// A step.
@@ -21,11 +22,11 @@ const FEATURES: &[&str] = &["--features", "garrick-cli/bench,garrick-cli/top"];
 pub(crate) struct Step {
     /// Name of the subcommand.
     pub(crate) name: &'static str,
-    /// Function that runs the step and returns its coverage.
+    /// Function that runs the step, and returns a summary of what it has checked or measured.
     pub(crate) run: fn(&Workspace) -> Result<String>,
 }
 
-/// Steps of `ci`, with cheap and informative steps first.
+/// The steps of `ci`. Cheap and informative steps come first.
 pub(crate) const CI: &[Step] = &[
     TIDY, FMT, CLIPPY, DOCS, TOOLS, TEST, DOCTEST, STRESS, LOOM, EXAMPLES, BENCHES,
 ];
@@ -87,7 +88,7 @@ pub(crate) const WHY: Step = Step {
     name: "why",
     run: why::why,
 };
-/// Draws what `why` has measured last.
+/// Draws the results of the last run of `why`.
 pub(crate) const REDRAW: Step = Step {
     name: "why",
     run: why::redraw,

@@ -1,5 +1,5 @@
-//! Costs for a newcomer: crates and seconds of the first build, bytes of a hello-world, and names
-//! to choose from.
+//! Costs for new users: crates and seconds of a first build, bytes of a hello-world program, and
+//! the number of public names.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use crate::process::{Ended, Job};
 use crate::workspace::Workspace;
 
-/// Smallest program with an actor, for a package that depends on the facade alone.
+/// The smallest program with an actor, for a package that depends only on the facade.
 const HELLO: &str = r#"use garrick::prelude::*;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -69,12 +69,12 @@ fn write_hello(workspace: &Workspace, hello: &Path) -> Result<()> {
     fs::create_dir_all(hello.join("src"))?;
     fs::write(hello.join("Cargo.toml"), manifest)?;
     fs::write(hello.join("src/main.rs"), HELLO)?;
-    // The same versions as in the workspace.
+    // Use the same versions as in the workspace.
     fs::copy(workspace.root.join("Cargo.lock"), hello.join("Cargo.lock"))?;
     Ok(())
 }
 
-/// Returns the number of crates that a package needs to be built, itself included.
+/// Returns the number of crates in a build of a package, including the package itself.
 fn crates(package: &[&str]) -> Result<usize> {
     let tree = Job::cargo(&["tree", "-e", "normal,build", "--prefix", "none"]).arguments(package);
     let listed = tree.watch()?;
@@ -84,7 +84,7 @@ fn crates(package: &[&str]) -> Result<usize> {
     Ok(names.len())
 }
 
-/// Builds a package in the profile `release` into an empty folder. Returns the seconds.
+/// Builds a package in the profile `release` into an empty folder, and returns the time in seconds.
 fn build(package: &[&str], target: &Path) -> Result<f64> {
     let time = Job::cargo(&["build", "--release"])
         .arguments(package)
@@ -114,7 +114,7 @@ fn is_public(visibility: &syn::Visibility) -> bool {
     matches!(visibility, syn::Visibility::Public(_))
 }
 
-/// Adds the names that a `use` brings.
+/// Adds the names that a `use` imports.
 fn used(tree: &syn::UseTree, names: &mut BTreeSet<String>) {
     match tree {
         syn::UseTree::Path(path) => used(&path.tree, names),

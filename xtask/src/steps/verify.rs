@@ -8,23 +8,24 @@ use crate::tidy;
 use crate::tools;
 use crate::workspace::{Kind, Workspace};
 
-/// Part of a test's path that makes it a stress test.
+/// Word that marks a test as a stress test if it is part of the test's path.
 const STRESS: &str = "stress";
 
-/// Part of a test's path that makes it a loom test.
+/// Word that marks a test as a loom test if it is part of the test's path.
 const LOOM: &str = "loom";
 
-/// Maximum number of preemptions in every schedule that loom explores, unless the environment sets
-/// another one. Without a bound, models of three threads do not end in reasonable time.
+/// Default for the maximum number of preemptions in a schedule that loom explores. The environment
+/// can set another number. Without a bound, models with three threads do not end in reasonable
+/// time.
 const LOOM_PREEMPTIONS_MAX: &str = "3";
 
-/// Only target whose sanitizer runtime comes with the toolchain.
+/// The only target whose sanitizer runtime is part of the toolchain.
 const SANITIZED_TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Environment variable that makes a missing tool a failure of a test.
+/// Environment variable that makes a test fail if a tool is missing.
 const TOOLS_VARIABLE: &str = "GARRICK_TOOLS";
 
-/// Installs the missing outside tools that tests call.
+/// Installs the external tools that tests call, if they are missing.
 pub(super) fn tools(_: &Workspace) -> Result<String> {
     tools::install_missing(tools::FOR_TESTS)
 }
@@ -37,7 +38,7 @@ pub(super) fn test(_: &Workspace) -> Result<String> {
         .arguments(FEATURES)
         .arguments(&["--no-fail-fast"])
         .environment(TOOLS_VARIABLE, "1");
-    // Tests behind features that no member of the workspace enables.
+    // Tests of features that no member of the workspace enables.
     let optional = Job::cargo(&["test", "-p", "garrick-actor", "-p", "garrick-telemetry"])
         .arguments(&["--all-features", "--test", "spans", "--test", "exports"]);
     // Use the profile in which `cargo xtask` has just built itself, so that nothing is compiled
@@ -57,19 +58,22 @@ pub(super) fn doctest(_: &Workspace) -> Result<String> {
     counted(&Job::cargo(&["test", "--workspace", "--doc"]))
 }
 
-/// Runs the stress tests once more, optimized, so that the compiler reorders as much as the code
+/// Runs the stress tests again with optimization, so that the compiler reorders as much as the code
 /// allows.
 pub(super) fn stress(workspace: &Workspace) -> Result<String> {
     counted(&stress_job(workspace, Job::cargo(&["test"]).optimized())?)
 }
 
-/// Makes `job` run the stress tests, and build no test program without any.
+/// Makes `job` run the stress tests, and build only test programs that contain some.
 fn stress_job(workspace: &Workspace, mut job: Job) -> Result<Job> {
     let targets = tidy::targets_that_mention(workspace, STRESS);
     if targets.is_empty() {
-        bail!("no stress tests: `{STRESS}` must be part of their name, or of their module's");
+        bail!(
+            "there are no stress tests: the name of a stress test or of its module must contain \
+             `{STRESS}`"
+        );
     }
-    // Cargo takes the flag once, for the libraries of all packages.
+    // Cargo accepts the flag only once, for the libraries of all packages.
     if targets.iter().any(|(_, target)| target.kind == Kind::Lib) {
         job = job.arguments(&["--lib"]);
     }
@@ -82,20 +86,18 @@ fn stress_job(workspace: &Workspace, mut job: Job) -> Result<Job> {
     Ok(job.arguments(&[STRESS]))
 }
 
-/// Runs the models of every crate that has any. One call for all crates, so that cargo builds loom
-/// once.
+/// Runs the models of every crate that has any. There is one call for all crates, so that cargo
+/// builds loom only once.
 pub(super) fn loom(workspace: &Workspace) -> Result<String> {
     let packages = tidy::packages_with_loom_tests(workspace);
     if packages.is_empty() {
         return Ok("no loom tests yet".to_owned());
     }
-    let mut job = Job::cargo(&["test", "--lib", LOOM]).optimized();
+    let mut job = Job::cargo(&["test", "--lib", LOOM]).models();
     for package in &packages {
         job = job.arguments(&["-p", &package.name]);
     }
     let passed = job
-        // Invariants stated by debug assertions are part of what a model checks.
-        .environment("CARGO_PROFILE_CI_DEBUG_ASSERTIONS", "true")
         .environment("CARGO_TARGET_DIR", workspace.target.join("loom"))
         .environment("RUSTFLAGS", "--cfg garrick_loom")
         .default_environment("LOOM_MAX_PREEMPTIONS", LOOM_PREEMPTIONS_MAX)
@@ -111,8 +113,8 @@ fn check_each_ran(passed: &[usize], crates: usize) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "a crate has loom tests, yet ran none (see `running 0 tests` above): \
-         `{LOOM}` must be part of their module's name"
+        "a crate has loom tests, but none of them ran (see `running 0 tests` above): the name of \
+         their module must contain `{LOOM}`"
     )
 }
 
@@ -121,11 +123,11 @@ pub(super) fn sanitize(workspace: &Workspace) -> Result<String> {
     let test = Job::cargo(&["test", "--target", SANITIZED_TARGET]);
     let job = stress_job(workspace, test)?
         .environment("CARGO_TARGET_DIR", workspace.target.join("sanitize"))
-        // The flag is unstable, but this variable enables it in the stable compiler.
+        // The sanitizer flag is unstable. This variable enables it in the stable compiler.
         .environment("RUSTC_BOOTSTRAP", "1")
         .environment(
             "RUSTFLAGS",
-            // Without a pool, each use of a freed block is found.
+            // Without a memory pool, every use of a freed block is found.
             "-Zsanitizer=address -Cforce-frame-pointers=yes --cfg garrick_no_pool",
         )
         .environment("ASAN_OPTIONS", "detect_leaks=1");

@@ -1,5 +1,5 @@
-//! Rule: the document of contracts has a row for each `unsafe fn` and `unsafe impl` of the crates
-//! that may have them, and no other rows.
+//! Rule: the document `docs/unsafe.md` has a row for each `unsafe fn` and `unsafe impl` of the
+//! crates that may contain `unsafe` code, and no other rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,7 +17,7 @@ use super::unsafety::UNSAFE_CRATES;
 use super::violation::Violation;
 use crate::workspace::{Kind, Package, Workspace};
 
-/// Document with the contracts.
+/// The document with the contracts.
 const DOCUMENT: &str = "docs/unsafe.md";
 
 /// Reports every contract without a row and every row without a contract.
@@ -48,16 +48,17 @@ fn library(package: &Package, read: &Read<'_>) -> Vec<Source> {
         .collect()
 }
 
-/// Row of the document.
+/// A row of the document.
 struct Row<'a> {
-    /// Crate whose heading the row stands under.
+    /// Crate in whose section the row is.
     package: &'a str,
     /// Name of the function or implementation.
     name: &'a str,
     line: usize,
 }
 
-/// Returns the rows of the tables under headings that name a crate, and the violations in them.
+/// Returns the rows of all tables in sections whose heading names a crate, and the violations in
+/// these rows.
 fn rows<'a>(document: &Path, text: &'a str) -> (Vec<Row<'a>>, Vec<Violation>) {
     let (mut rows, mut violations) = (Vec::<Row<'_>>::new(), Vec::new());
     let mut package = "";
@@ -83,7 +84,7 @@ fn rows<'a>(document: &Path, text: &'a str) -> (Vec<Row<'a>>, Vec<Violation>) {
         if holds.is_empty() || checked.is_empty() {
             fail(
                 format!("the row of `{name}` leaves a cell empty"),
-                "what the caller must hold, and how that is checked, or why it cannot be",
+                "the obligation of the caller, and how it is checked, or why it cannot be checked",
             );
         }
         if let Some(before) = rows.last()
@@ -91,8 +92,11 @@ fn rows<'a>(document: &Path, text: &'a str) -> (Vec<Row<'a>>, Vec<Violation>) {
             && before.name >= name
         {
             fail(
-                format!("the row of `{name}` stands behind `{}`", before.name),
-                "one row each, sorted by the first cell",
+                format!(
+                    "the row of `{name}` comes after the row of `{}`",
+                    before.name
+                ),
+                "one row for each item, sorted by the first cell",
             );
         }
         rows.push(Row {
@@ -114,7 +118,10 @@ fn compare(package: &str, document: &Path, sources: &[Source], rows: &[Row<'_>])
             let place = source.violation(
                 span,
                 format!("`{name}` has no row in {DOCUMENT}"),
-                format!("a row of `{package}` that says what the caller must hold and how it is checked, or no `unsafe`"),
+                format!(
+                    "a row of `{package}` with the obligation of the caller and how it is checked, \
+                     or code without `unsafe`"
+                ),
             );
             contracts.entry(name).or_insert(place);
         }
@@ -123,8 +130,8 @@ fn compare(package: &str, document: &Path, sources: &[Source], rows: &[Row<'_>])
     let named: BTreeSet<&str> = rows.iter().map(|row| row.name).collect();
     for row in rows {
         if !contracts.contains_key(row.name) {
-            let wrong = format!("`{}` is no `unsafe` item of `{package}`", row.name);
-            let allowed = "rows of items that there are: delete it, or rename it with its item";
+            let wrong = format!("`{}` is not an `unsafe` item of `{package}`", row.name);
+            let allowed = "rows of existing items: delete the row, or rename it like its item";
             violations.push(Violation::new(document, row.line, wrong, allowed));
         }
     }
@@ -137,8 +144,8 @@ fn compare(package: &str, document: &Path, sources: &[Source], rows: &[Row<'_>])
     violations
 }
 
-/// Returns the contracts in the non-test code of one file, and violations for those that the list
-/// cannot name.
+/// Returns the contracts in the non-test code of one file, and violations for contracts that have
+/// no name.
 fn contracts_of(source: &Source) -> (Vec<(String, Span)>, Vec<Violation>) {
     let mut finder = Finder {
         path: source.modules.clone(),
@@ -155,7 +162,7 @@ fn contracts_of(source: &Source) -> (Vec<(String, Span)>, Vec<Violation>) {
             unseen.push(source.violation(
                 span,
                 "an `unsafe` item that the list of contracts cannot name",
-                "an `unsafe fn` or `unsafe impl` that is written out, not made by a macro",
+                "an `unsafe fn` or `unsafe impl` that is written out, and not created by a macro",
             ));
         }
     });
@@ -164,8 +171,8 @@ fn contracts_of(source: &Source) -> (Vec<(String, Span)>, Vec<Violation>) {
     (found, unseen)
 }
 
-/// Returns true if the tokens after the word `unsafe` make it part of an item. A block, an
-/// attribute and the type of a function have no separate contract.
+/// Returns true if the tokens after the word `unsafe` show that the word is part of an item.
+/// Blocks, attributes and function types have no contract in the document.
 fn is_item(rest: &[TokenTree]) -> bool {
     let rest = if is_ident(rest.first(), "extern") {
         let abi = matches!(rest.get(1), Some(TokenTree::Literal(_)));
@@ -181,13 +188,13 @@ fn is_item(rest: &[TokenTree]) -> bool {
         .any(|word| is_ident(rest.first(), word))
 }
 
-/// Collects contracts with the path of each.
+/// Collects contracts with their paths.
 #[derive(Default)]
 struct Finder {
-    /// Modules, types and functions around the visited node.
+    /// Names of the modules, types and functions that enclose the visited node.
     path: Vec<String>,
     found: Vec<(String, Span)>,
-    /// Positions of the `unsafe` of each contract.
+    /// Positions of the word `unsafe` of each contract.
     seen: BTreeSet<usize>,
 }
 

@@ -1,12 +1,12 @@
-//! Rule: between crates, dependencies point downwards.
+//! Rule: a crate depends only on crates of a lower rank.
 
 use std::path::Path;
 
 use super::violation::Violation;
 use crate::workspace::{Package, Workspace};
 
-/// Rank of each crate. A crate may depend on crates of lower rank only, so that two crates of equal
-/// rank never use each other.
+/// The rank of each crate. A crate may depend only on crates of a lower rank, so two crates of the
+/// same rank never use each other.
 const RANKS: &[(&str, u32)] = &[
     ("garrick-core", 0),
     ("garrick-sched", 1),
@@ -27,18 +27,19 @@ const RANKS: &[(&str, u32)] = &[
     ("garrick-rivals", 6),
     ("starter", 6),
     (ALONE, 6),
-    // The examples' own library is tested from outside as well.
+    // `garrick-tests` also tests the library of the examples.
     ("garrick-tests", 7),
 ];
 
-/// Crate that must build when no other crate does: it uses no crate of the workspace, and no crate
-/// uses it.
+/// The crate that must build even if no other crate does. It uses no crate of the workspace, and no
+/// crate uses it.
 const ALONE: &str = "xtask";
 
-/// Crate for the tests of every crate, including the crates that it is built on.
+/// The crate for the tests of all crates, including the crates on which it depends.
 const KIT: &str = "garrick-testkit";
 
-/// Checks every member's dependencies. `read` returns a manifest's text, to find the line.
+/// Checks the dependencies of every member. `read` returns the text of a manifest, in which the
+/// line is found.
 pub(crate) fn check(workspace: &Workspace, read: &super::tree::Read<'_>) -> Vec<Violation> {
     workspace
         .packages
@@ -77,9 +78,9 @@ fn check_package(package: &Package, read: &super::tree::Read<'_>) -> Vec<Violati
 
 fn why_not(name: &str) -> &'static str {
     if name == KIT {
-        "which is for tests alone"
+        "which is only for tests"
     } else {
-        "which is not below it"
+        "whose rank is not lower"
     }
 }
 
@@ -87,8 +88,8 @@ fn unranked(manifest: &Path, name: &str) -> Violation {
     Violation::new(
         manifest,
         1,
-        format!("`{name}` has no place among the layers"),
-        "crates that RANKS in xtask/src/tidy/crates.rs lists: add it there",
+        format!("`{name}` has no rank"),
+        "crates in the table RANKS of xtask/src/tidy/crates.rs: add the crate there",
     )
 }
 

@@ -1,4 +1,5 @@
-//! Rule: README and ARCHITECTURE name every crate, and ARCHITECTURE every module of a crate root.
+//! Rule: README.md and ARCHITECTURE.md name every crate, and ARCHITECTURE.md names every module of
+//! a crate root.
 
 use std::path::Path;
 
@@ -25,13 +26,14 @@ pub(crate) fn check(workspace: &Workspace, read: &Read<'_>) -> Vec<Violation> {
         .collect()
 }
 
-/// Document that maps the modules.
+/// The document with the map of the modules.
 const MAP: &str = "ARCHITECTURE.md";
 
-/// Reports each module that a library's root declares and the crate's section of the map omits.
+/// Reports each module that the root of a library declares, but that is missing in the crate's
+/// section of the map.
 pub(crate) fn check_modules(krate: &str, root: &Source, read: &Read<'_>) -> Vec<Violation> {
     let Some(text) = read(Path::new(MAP)) else {
-        // Reported by `check`.
+        // `check` reports a missing document.
         return Vec::new();
     };
     let section = section_of(&text, krate);
@@ -54,7 +56,7 @@ fn modules(root: &Source) -> impl Iterator<Item = &syn::Ident> {
     })
 }
 
-/// Returns the part of the map between the crate's heading and the next one.
+/// Returns the part of the map between the crate's heading and the next heading.
 fn section_of<'a>(text: &'a str, krate: &str) -> &'a str {
     let heading = format!("\n## `crates/{krate}`\n");
     let Some((_, section)) = text.split_once(&heading) else {

@@ -1,20 +1,20 @@
 //! Rule: a doc comment does not open with a word that refers to another place.
 //!
-//! For example, "Whether that user is known." makes the reader look for the user. A doc comment
-//! opens with a verb for the action of its item, or with a noun.
+//! For example, the comment "Whether that user is known." makes the reader search for the user. A
+//! doc comment should open with a verb for the action of its item, or with a noun.
 
 use super::source::Source;
 use super::violation::Violation;
 
-/// Words that no doc comment may open with.
+/// Words with which no doc comment may open.
 const OPENERS: &[&str] = &[
     "Who", "What", "Whether", "How", "Where", "Why", "It", "They", "The same", "As", "See", "Also",
 ];
 
-/// Columns of a line of a comment. Tables, and what stands between fences, may be wider.
+/// Maximum number of columns in a line of a comment. Tables and fenced blocks may be wider.
 const WIDTH_MAX: usize = 100;
 
-/// Reports lines of comments that are too wide.
+/// Reports comment lines that are too wide.
 pub(crate) fn widths(source: &Source) -> Vec<Violation> {
     let mut is_fenced = false;
     let mut violations = Vec::new();
@@ -40,7 +40,7 @@ pub(crate) fn widths(source: &Source) -> Vec<Violation> {
     violations
 }
 
-/// Reports doc comments that open with such a word.
+/// Reports doc comments that open with one of the forbidden words.
 pub(crate) fn check(source: &Source) -> Vec<Violation> {
     let mut before = "";
     let mut violations = Vec::new();
@@ -53,7 +53,7 @@ pub(crate) fn check(source: &Source) -> Vec<Violation> {
                     &source.path,
                     index + 1,
                     format!("a doc comment opens with `{opener}`"),
-                    "a verb (\"Returns ..\", \"True if ..\") or the noun that the item is",
+                    "a verb (\"Returns ..\"), \"True if ..\", or a noun for the item",
                 ));
             }
         }

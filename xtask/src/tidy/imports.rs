@@ -1,5 +1,5 @@
-//! Rules: atomics are imported through the one module that loom can watch, and a crate root names
-//! its exports.
+//! Rules: atomics are imported through the module that can replace them by loom's, and a crate root
+//! lists its exports.
 
 use proc_macro2::Span;
 use syn::spanned::Spanned;
@@ -10,15 +10,15 @@ use super::paths;
 use super::source::Source;
 use super::violation::Violation;
 
-/// Crates whose atomics loom must see.
+/// Crates whose atomics must be replaceable by loom's.
 const WATCHED_CRATES: &[&str] = &["garrick-core", "garrick-steal", "garrick-sched"];
 
-/// Module that chooses between `std` and loom.
+/// The module that chooses between `std` and loom.
 const DOOR: &str = "prim";
 
-/// Reports atomics imported from `std` or loom past that module.
+/// Reports atomics that are imported directly from `std` or loom.
 ///
-/// Test code is exempt: a loom model counts across its executions with an atomic of `std`.
+/// Test code is exempt, because loom models use atomics of `std` to count across their executions.
 pub(crate) fn atomics(package: &str, source: &Source) -> Vec<Violation> {
     let is_door = source.modules.first().is_some_and(|module| module == DOOR);
     if is_door || !WATCHED_CRATES.contains(&package) {
@@ -30,7 +30,10 @@ pub(crate) fn atomics(package: &str, source: &Source) -> Vec<Violation> {
         .map(|path| {
             source.violation(
                 path.span,
-                format!("`{}` is taken past `{DOOR}`", path.segments.join("::")),
+                format!(
+                    "`{}` is not imported through `{DOOR}`",
+                    path.segments.join("::")
+                ),
                 format!("atomics from `crate::{DOOR}`, or `garrick_core::{DOOR}` in other crates"),
             )
         })
@@ -55,7 +58,7 @@ pub(crate) fn globs(root: &Source) -> Vec<Violation> {
         .0
         .into_iter()
         .map(|span| {
-            let wrong = "a glob re-export hides what the crate offers";
+            let wrong = "a glob re-export hides the names that the crate exports";
             root.violation(span, wrong, "an explicit `pub use` list")
         })
         .collect()

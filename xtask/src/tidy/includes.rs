@@ -1,4 +1,4 @@
-//! Rule: no `#[path]` leads out of its package.
+//! Rule: no `#[path]` points to a file outside of its package.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -7,7 +7,7 @@ use proc_macro2::{Delimiter, Literal, TokenStream, TokenTree};
 use super::source::{Source, is_group, is_ident, is_punct};
 use super::violation::Violation;
 
-/// Reports each `#[path = ".."]` of `source` whose file is outside of `package`, the folder of its
+/// Reports each `#[path = ".."]` in `source` whose file is outside of `package`, the folder of the
 /// package.
 pub(crate) fn check(package: &Path, source: &Source) -> Vec<Violation> {
     let mut found = Vec::new();
@@ -22,8 +22,8 @@ pub(crate) fn check(package: &Path, source: &Source) -> Vec<Violation> {
         .map(|path| {
             source.violation(
                 path.span(),
-                format!("`#[path = {path}]` takes a file of another package"),
-                "files of the same package; what the tests of several crates share is in garrick-testkit",
+                format!("`#[path = {path}]` includes a file of another package"),
+                "files of the same package; code that the tests of several crates share belongs to garrick-testkit",
             )
         })
         .collect()

@@ -1,8 +1,9 @@
 //! Rule: a module uses only modules declared above it in the same file.
 //!
-//! The order of the `mod` lines in a crate root is the order of its layers, and that in a `mod.rs`
-//! the order inside the folder. A name that a file re-exports counts as the module that it comes
-//! from. A file may use all modules that it declares. Test code is exempt.
+//! The order of the `mod` lines in a crate root is the order of the crate's layers. The order in a
+//! `mod.rs` is the order of the layers in its folder. A name that a file re-exports counts as the
+//! module that the name comes from. A file may use all modules that it declares. Test code is
+//! exempt.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -14,10 +15,10 @@ use super::paths::{self, FoundPath};
 use super::source::{Source, is_test};
 use super::violation::Violation;
 
-/// A package, a folder in it, and modules of that folder that may use one another.
+/// A ring: a package, a folder in the package, and modules of the folder that may use one another.
 type Ring = (&'static str, &'static str, &'static [&'static str]);
 
-/// The rings that are left to cut. This list only gets shorter.
+/// The rings that still exist. They should be removed, so no ring is added to this list.
 const RINGS: &[Ring] = &[
     ("garrick-actor", "future", &["gate", "shared"]),
     ("garrick-actor", "route", &["policy", "router"]),
@@ -69,13 +70,13 @@ const RINGS: &[Ring] = &[
     ("garrick-telemetry", "alert", &["probe", "threshold"]),
 ];
 
-/// The modules of one target in their order, folder by folder.
+/// The modules of one target, in their order in each folder.
 #[derive(Debug)]
 pub(crate) struct Layers {
     package: String,
-    /// The folders by their paths in the crate; the root's is empty.
+    /// The folders, by their paths in the crate. The path of the root is empty.
     folders: HashMap<Vec<String>, Folder>,
-    /// Places in [`RINGS`] of those that a use upwards was found for.
+    /// Indices in [`RINGS`] of the rings for which a use of a higher layer was found.
     found: RefCell<BTreeSet<usize>>,
 }
 
@@ -84,12 +85,12 @@ pub(crate) struct Layers {
 struct Folder {
     /// Module names, the lowest layer first.
     order: Vec<String>,
-    /// Names that the file re-exports, and the module each comes from.
+    /// Names that the file re-exports, with the module that each name comes from.
     aliases: HashMap<String, String>,
 }
 
 impl Layers {
-    /// Reads the order from the sources of a target of that package.
+    /// Reads the order of the modules from the sources of a target of `package`.
     pub(crate) fn of(package: &str, sources: &[Source]) -> Self {
         let folder = |source: &Source| (source.modules.clone(), Folder::of(source));
         Self {
@@ -112,7 +113,7 @@ impl Layers {
         let used = from_root(path, &source.modules)?;
         let own = &source.modules;
         let shared = own.iter().zip(&used).take_while(|(a, b)| a == b).count();
-        // A file may use what it declares itself.
+        // A file may use the modules that it declares.
         let here = own.get(shared)?;
         let name = used.get(shared)?;
         let folder = self.folders.get(&own[..shared])?;
@@ -141,8 +142,8 @@ impl Layers {
         place.is_some()
     }
 
-    /// Returns a violation for each listed ring of the package that is cut, or names a module that
-    /// is not there. All files of the target have been checked.
+    /// Returns a violation for each listed ring of the package that no longer exists, or that
+    /// contains a missing module. Must be called after all files of the target have been checked.
     pub(crate) fn check_rings(&self) -> Vec<Violation> {
         let found = self.found.borrow();
         let mut violations = Vec::new();
@@ -161,10 +162,10 @@ impl Layers {
                 Path::new("xtask/src/tidy/layers.rs"),
                 1,
                 format!(
-                    "the ring {} of `{package}`'s `{place}` is cut",
+                    "the ring {} in `{place}` of `{package}` no longer exists",
                     ring.join(", ")
                 ),
-                "a list of the rings that are left, with modules that are there",
+                "a list of the rings that still exist, with existing modules",
             ));
         }
         violations
@@ -186,7 +187,8 @@ impl Folder {
         folder
     }
 
-    /// Notes the names that `tree` brings into the file; `module` is the path's first word so far.
+    /// Records the names that `tree` imports into the file. `module` is the first word of the path
+    /// so far.
     fn add_aliases(&mut self, tree: &UseTree, module: Option<&str>) {
         match tree {
             UseTree::Path(path) => {
@@ -215,26 +217,26 @@ impl Folder {
         }
     }
 
-    /// Returns the layer of the module that `name` is, or comes from.
+    /// Returns the layer of the module that is called `name`, or that the name `name` comes from.
     fn layer(&self, name: &str) -> Option<usize> {
         let position = |name: &str| self.order.iter().position(|module| module == name);
         position(name).or_else(|| position(self.aliases.get(name)?))
     }
 
-    /// Returns the module that `name` is, or comes from.
+    /// Returns the module that is called `name`, or that the name `name` comes from.
     fn module(&self, name: &str) -> Option<&str> {
         self.layer(name).map(|layer| self.order[layer].as_str())
     }
 }
 
-/// Returns the words of a path from the crate root on, for one in a file of that module. None if it
-/// leads out of the crate.
+/// Returns the words of a path from the crate root on. `modules` is the module of the file that
+/// contains the path. Returns `None` if the path leads out of the crate.
 fn from_root(path: &FoundPath, modules: &[String]) -> Option<Vec<String>> {
     if path.segments[0] == "crate" {
         return Some(path.segments[1..].to_vec());
     }
     let supers = path.segments.iter().take_while(|s| *s == "super").count();
-    // Inline modules of the file are left first.
+    // The first `super`s leave inline modules of the file.
     let ups = supers.checked_sub(path.depth)?;
     let kept = modules.len().checked_sub(ups)?;
     let mut words = modules[..kept].to_vec();
@@ -242,7 +244,7 @@ fn from_root(path: &FoundPath, modules: &[String]) -> Option<Vec<String>> {
     Some(words)
 }
 
-/// Returns the path of a module as code writes it, with `::` at its end.
+/// Returns the path of a module as it is written in code, with `::` at its end.
 fn crate_path(modules: &[String]) -> String {
     let words = ["crate"]
         .into_iter()

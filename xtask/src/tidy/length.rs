@@ -1,4 +1,4 @@
-//! Rules: a function is at most 70 lines, a file has fewer than 500 lines of code.
+//! Rules: a function has at most 70 lines, and a file has fewer than 500 lines of code.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use super::source::{Source, is_group, is_ident, is_punct, line_of};
 use super::violation::Violation;
 
-/// Maximum number of lines of a function, from the `fn` to its closing brace, both counted.
+/// Maximum number of lines of a function, including the lines of the `fn` and of its closing brace.
 const FUNCTION_LINES_MAX: usize = 70;
 
 /// Maximum number of lines of a file, without blank lines, comments and test code.
@@ -44,8 +44,8 @@ fn function_at(trees: &[TokenTree], index: usize) -> Option<(String, usize)> {
     Some((name.to_string(), lines))
 }
 
-/// Returns the braces that end a function's signature. Skips those of a const generic, as in
-/// `Ring<{ N }>`.
+/// Returns the position of the braces of a function's body. Skips the braces of const generics, as
+/// in `Ring<{ N }>`.
 fn body_after(trees: &[TokenTree], start: usize) -> Option<Span> {
     for (index, tree) in trees.iter().enumerate().skip(start) {
         let next = trees.get(index + 1);
@@ -67,7 +67,9 @@ pub(crate) fn file(source: &Source) -> Option<Violation> {
             &source.path,
             1,
             format!("the file has {lines} lines of code"),
-            format!("{FILE_LINES_MAX}, tests, comments and blank lines not counted: split it"),
+            format!(
+                "{FILE_LINES_MAX} lines, without tests, comments and blank lines: split the file"
+            ),
         )
     })
 }

@@ -1,19 +1,20 @@
-//! Rules of the house that neither rustc nor clippy knows, checked over the whole workspace.
+//! The project's own rules, which neither rustc nor clippy checks. They are checked in the whole
+//! workspace.
 //!
 //! | module | rules |
 //! | --- | --- |
 //! | [`layers`] | a module uses only modules declared above it in the same file |
 //! | [`crates`] | a crate depends only on crates of a lower rank |
-//! | [`length`] | functions of at most 70 lines, files of fewer than 500 lines of code |
+//! | [`length`] | a function has at most 70 lines, a file has fewer than 500 lines of code |
 //! | [`documents`] | README and ARCHITECTURE name every crate, ARCHITECTURE every module of a crate root |
 //! | [`english`] | no doc comment opens with a word that refers to another place |
-//! | [`unsafety`] | `unsafe` in three crates, forbidden in every other root |
+//! | [`unsafety`] | `unsafe` is allowed in three crates, and forbidden in the roots of all others |
 //! | [`contracts`] | `docs/unsafe.md` has a row for each `unsafe fn` and `unsafe impl` |
-//! | [`unfinished`] | no marks of unfinished work, no skipped or sleeping test |
-//! | [`imports`] | atomics through `prim`, no glob re-export in a `lib.rs` |
-//! | [`includes`] | no `#[path]` leads out of its package |
-//! | [`orders`] | no collection in the actor model whose order differs from run to run |
-//! | [`tree`] | every file under `src/` is reached from a `mod` line |
+//! | [`unfinished`] | there is no mark of unfinished work, and no test that is skipped or sleeps |
+//! | [`imports`] | atomics are imported through `prim`, and no `lib.rs` has a glob re-export |
+//! | [`includes`] | no `#[path]` points to a file outside of its package |
+//! | [`orders`] | the actor model uses no collection whose order differs from run to run |
+//! | [`tree`] | a `mod` line leads to every file under `src/` |
 
 mod violation;
 
@@ -48,12 +49,12 @@ use crate::workspace::{Kind, Package, Target, Workspace};
 use layers::Layers;
 use tree::Tree;
 
-/// Results of tidy.
+/// The results of tidy.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     /// Number of source files read.
     pub(crate) files: usize,
-    /// Violations of the rules, sorted by place.
+    /// Violations of the rules, sorted by their positions.
     pub(crate) violations: BTreeSet<Violation>,
 }
 
@@ -74,8 +75,8 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Findings> {
     Ok(findings)
 }
 
-/// Returns the libraries and test programs whose source contains `word`, with their packages.
-/// Excludes this package, which contains the word because it searches for it.
+/// Returns the libraries and test programs whose sources contain `word`, with their packages.
+/// Excludes this package, which contains the word only because it searches for it.
 pub(crate) fn targets_that_mention<'a>(
     workspace: &'a Workspace,
     word: &str,
@@ -106,7 +107,7 @@ pub(crate) fn library_sources(workspace: &Workspace, package: &Package) -> Vec<S
     sources
 }
 
-/// Returns the packages with tests that run under loom only.
+/// Returns the packages with tests that run only under loom.
 pub(crate) fn packages_with_loom_tests(workspace: &Workspace) -> Vec<&Package> {
     let read = |path: &Path| fs::read_to_string(workspace.root.join(path)).ok();
     let has_loom_tests = |package: &&Package| {
@@ -164,8 +165,8 @@ impl Findings {
         }
     }
 
-    /// Checks the rules for libraries. Loom sees only libraries, and only their effects need a
-    /// fixed order. Benchmarks are exempt.
+    /// Checks the rules that apply only to libraries: atomics, because only libraries are modelled
+    /// with loom, and the order of collections, because only their effects need a fixed order.
     fn check_library(&mut self, package: &Package, sources: &[Source]) {
         for source in sources {
             self.violations

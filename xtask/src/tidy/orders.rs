@@ -1,14 +1,14 @@
-//! Rule: the behavior of the actor model depends only on the messages sent. Its crates contain no
-//! collection whose order differs from run to run.
+//! Rule: the behavior of the actor model depends only on the messages sent. So its crates contain
+//! no collection whose order differs from run to run.
 //!
-//! An iteration over a table of the standard library, or only its drop, sends, cancels and drops in
-//! an order chosen by the random seed of its hashes. The names alone are forbidden, because the
-//! code that uses a table does not show whether it iterates.
+//! The order of a hash table of the standard library depends on the random seed of its hashes. Code
+//! that iterates over such a table, or drops it, would send, cancel and drop in a random order. The
+//! rule forbids the names of these types, because it cannot detect whether code iterates.
 
 use super::source::{Source, is_ident};
 use super::violation::Violation;
 
-/// Crates whose effects must have one order.
+/// Crates whose effects must have a fixed order.
 const ORDERED_CRATES: &[&str] = &["garrick-actor", "garrick-flow"];
 
 /// Collections without a fixed order.
@@ -21,12 +21,12 @@ const UNORDERED: &[&str] = &[
     "hash_table",
 ];
 
-/// Modules that may use one of them, for a reason stated there: plain data, and sorted before
-/// iteration.
+/// Modules that may use one of these collections. The module states the reason: the collection
+/// contains plain data, which is sorted before iteration.
 const SORTED: &[(&str, &str, &str)] = &[("garrick-actor", "ask::waits", "HashTable")];
 
-/// Reports collections without a fixed order in one file. Test code is exempt: its only effect is
-/// its verdict.
+/// Reports collections without a fixed order in one file. Test code is exempt, because its only
+/// effect is its result.
 pub(crate) fn check(package: &str, source: &Source) -> Vec<Violation> {
     let mut violations = Vec::new();
     if !ORDERED_CRATES.contains(&package) {
@@ -41,8 +41,8 @@ pub(crate) fn check(package: &str, source: &Source) -> Vec<Violation> {
         if !source.in_test(span) && !is_sorted(package, source, name) {
             violations.push(source.violation(
                 span,
-                format!("a `{name}` has another order in every run"),
-                "BTreeMap, IndexMap or Vec, whose order is that of keys or of arrival",
+                format!("the order of a `{name}` differs from run to run"),
+                "BTreeMap, IndexMap or Vec, which are ordered by key or by insertion",
             ));
         }
     });

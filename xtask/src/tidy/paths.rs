@@ -1,4 +1,4 @@
-//! Finds the paths in code that begin with given words, with use-trees expanded.
+//! Finds the paths in code that begin with given words. Use-trees are expanded.
 //!
 //! `use crate::{a, b::{c, d}}` yields `crate::a`, `crate::b::c` and `crate::b::d`.
 
@@ -6,12 +6,13 @@ use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
 use super::source::{is_group, is_ident, is_punct};
 
-/// Path as written, with its position.
+/// A path as it is written, with its position.
 #[derive(Debug)]
 pub(crate) struct FoundPath {
-    /// Words between the `::`. The first is one of the given words. A glob ends with `*`.
+    /// Words between the `::`. The first word is one of the given words. The last word of a glob is
+    /// `*`.
     pub(crate) segments: Vec<String>,
-    /// Position of its last word.
+    /// Position of the last word.
     pub(crate) span: Span,
     /// Number of `mod name { .. }` of the same file that enclose the path.
     pub(crate) depth: usize,
@@ -87,7 +88,7 @@ impl Finder<'_> {
         index
     }
 
-    /// Returns true if `::` and another word, glob or use-tree follow.
+    /// Returns true if the tokens at `index` are `::` and a word, glob or use-tree.
     fn goes_on(&self, trees: &[TokenTree], index: usize) -> bool {
         let next = trees.get(index + 2);
         is_punct(trees.get(index), ':')

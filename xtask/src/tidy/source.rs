@@ -1,7 +1,7 @@
-//! Parsed source file: its tokens, with those of tests and comments marked.
+//! A parsed source file: its tokens, and the byte ranges of its tests.
 //!
-//! Rules look at tokens rather than at the syntax tree, so that they also see the arguments of
-//! macros. The syntax tree is used once, to find the byte ranges of tests.
+//! Rules check tokens rather than the syntax tree, so that they also see the arguments of macros.
+//! The syntax tree is used once, to find the byte ranges of tests.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use syn::{Attribute, Meta, Token, punctuated::Punctuated};
 
 use super::violation::Violation;
 
-/// Parsed source file.
+/// A parsed source file.
 pub(crate) struct Source {
     /// Path of the file, relative to the workspace.
     pub(crate) path: PathBuf,
@@ -36,7 +36,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Parses `text`. Returns the position of a syntax error as the error.
+    /// Parses `text`. Returns a violation at the position of a syntax error.
     pub(crate) fn parse(
         path: &Path,
         modules: &[String],
@@ -80,8 +80,8 @@ impl Source {
         self.test || self.test_ranges.iter().any(|range| range.contains(&byte))
     }
 
-    /// Returns true if the code at `byte` is compiled for tests or for loom only, so that users do
-    /// not build it.
+    /// Returns true if the code at `byte` is compiled only for tests or for loom, so users do not
+    /// build it.
     pub(crate) fn is_scaffold_at(&self, byte: usize) -> bool {
         self.is_test_at(byte) || self.loom_ranges.iter().any(|range| range.contains(&byte))
     }
@@ -102,7 +102,8 @@ impl Source {
         Violation::new(&self.path, line_of(span), wrong, allowed)
     }
 
-    /// Calls `look` with every run of sibling tokens and each position in it, from the outside in.
+    /// Calls `look` for each token, with the list of its siblings and its index in the list. Outer
+    /// tokens come before inner ones.
     pub(crate) fn each_token(&self, mut look: impl FnMut(&[TokenTree], usize)) {
         each_token_in(&self.tokens, &mut look);
     }
@@ -138,7 +139,7 @@ pub(crate) fn is_group(tree: Option<&TokenTree>, delimiter: Delimiter) -> bool {
     matches!(tree, Some(TokenTree::Group(group)) if group.delimiter() == delimiter)
 }
 
-/// Returns true if the attributes exclude their item from every build except a test's.
+/// Returns true if the attributes exclude their item from all builds except those of tests.
 pub(crate) fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|a| a.path().is_ident("test")) || requires(attributes, "test")
 }
@@ -171,7 +172,7 @@ fn demands(condition: &Meta, flag: &str) -> bool {
     }
 }
 
-/// Collects the byte ranges of test items, and records if any is for loom.
+/// Collects the byte ranges of test items, and records if one of them is compiled only for loom.
 #[derive(Default)]
 struct TestFinder {
     ranges: Vec<Range<usize>>,

@@ -1,4 +1,4 @@
-//! Files of a target, found the way the compiler finds them: from `mod` line to `mod` line.
+//! The files of a target. Like the compiler, the search follows the `mod` lines.
 
 use std::path::{Path, PathBuf};
 
@@ -7,34 +7,34 @@ use syn::{Expr, ExprLit, Item, ItemMod, Lit, Meta};
 use super::source::{Source, is_test, line_of};
 use super::violation::Violation;
 
-/// Function that reads a file: returns its text, or `None` if there is no such file.
+/// A function that returns the text of a file, or `None` if the file does not exist.
 pub(crate) type Read<'a> = dyn Fn(&Path) -> Option<String> + 'a;
 
-/// Sources of one target, its root first, with the violations found while reading them.
+/// The sources of one target, beginning with its root, and the violations found while reading them.
 #[derive(Default)]
 pub(crate) struct Tree {
     pub(crate) sources: Vec<Source>,
     pub(crate) violations: Vec<Violation>,
 }
 
-/// File still to be read.
+/// A file that has not been read yet.
 struct Pending {
     path: PathBuf,
     modules: Vec<String>,
     test: bool,
 }
 
-/// Position of a `mod` line.
+/// The position of a `mod` line.
 struct Scope<'a> {
     file: &'a Path,
-    /// Folder of the files of modules declared here.
+    /// Folder with the files of the modules that are declared at this position.
     dir: PathBuf,
     modules: Vec<String>,
     test: bool,
 }
 
 impl Tree {
-    /// Reads the target whose root is `root`. `test` is true if all of it is test code.
+    /// Reads the target with the root file `root`. `test` is true if the whole target is test code.
     pub(crate) fn load(root: &Path, test: bool, read: &Read<'_>) -> Self {
         let mut tree = Self::default();
         let mut pending = vec![Pending {
@@ -44,7 +44,12 @@ impl Tree {
         }];
         while let Some(file) = pending.pop() {
             let Some(text) = read(&file.path) else {
-                tree.fail(&file.path, 1, "there is no such file", "a root that exists");
+                tree.fail(
+                    &file.path,
+                    1,
+                    "the file does not exist",
+                    "a target whose root file exists",
+                );
                 continue;
             };
             match Source::parse(&file.path, &file.modules, file.test, text) {
@@ -145,7 +150,7 @@ fn path_attribute(module: &ItemMod) -> Option<String> {
     })
 }
 
-/// Returns one violation for each of `files` that no target reaches.
+/// Returns a violation for each of `files` that is not among the `reached` files of all targets.
 pub(crate) fn dead_files(files: &[PathBuf], reached: &[&Path]) -> Vec<Violation> {
     files
         .iter()
@@ -155,7 +160,7 @@ pub(crate) fn dead_files(files: &[PathBuf], reached: &[&Path]) -> Vec<Violation>
                 file,
                 1,
                 "no `mod` line leads to this file, so nothing compiles it",
-                "a `mod` line for it, or no file",
+                "a `mod` line for the file: add it, or delete the file",
             )
         })
         .collect()

@@ -1,4 +1,4 @@
-//! Rules: no unfinished work is merged, and no test is skipped or waits by the clock.
+//! Rules: there is no mark of unfinished work, and no test is skipped or sleeps.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use proc_macro2::{Delimiter, TokenTree};
 use super::source::{Source, is_group, is_ident, is_punct};
 use super::violation::Violation;
 
-/// Words that mark unfinished work, anywhere except in a string.
+/// Words that mark unfinished work everywhere except in strings.
 const MARKS: &[&str] = &["FIXME", "TODO", "XXX"];
 
 /// Macros that stand for missing code.
@@ -30,7 +30,7 @@ fn gap(source: &Source, trees: &[TokenTree], index: usize) -> Option<Violation> 
     let name = GAPS
         .iter()
         .find(|name| is_ident(trees.get(index), name) && is_punct(trees.get(index + 1), '!'))?;
-    let wrong = format!("`{name}!` stands for code that is not there");
+    let wrong = format!("`{name}!` stands for missing code");
     Some(source.violation(trees[index].span(), wrong, "finished code"))
 }
 
@@ -47,7 +47,7 @@ fn skipped(source: &Source, trees: &[TokenTree], index: usize) -> Option<Violati
     })
 }
 
-/// Reports a call that makes a thread sleep. An actor may sleep by the clock of its world: that is
+/// Reports a call that makes a thread sleep. An actor may sleep by the clock of its world, which is
 /// a method call.
 fn asleep(source: &Source, trees: &[TokenTree], index: usize) -> Option<Violation> {
     let is_method = index > 0 && is_punct(trees.get(index - 1), '.');
@@ -59,12 +59,13 @@ fn asleep(source: &Source, trees: &[TokenTree], index: usize) -> Option<Violatio
         source.violation(
             trees[index].span(),
             "a test sleeps",
-            "waiting for the event itself: a channel, a barrier, a virtual clock",
+            "waiting for the event itself, by a channel, a barrier or a virtual clock",
         )
     })
 }
 
-/// Looks for marks, and for examples that are not run, everywhere except in strings.
+/// Reports marks of unfinished work, and examples that are not compiled, everywhere except in
+/// strings.
 fn marks(source: &Source) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (index, line) in without_strings(source).lines().enumerate() {
@@ -82,7 +83,7 @@ fn marks(source: &Source) -> Vec<Violation> {
                 &source.path,
                 index + 1,
                 "an example that is not compiled",
-                "examples that run, `no_run` where running them takes a world, `text` for pictures",
+                "examples that run, `no_run` for examples that cannot run in a test, `text` for pictures",
             ));
         }
     }

@@ -1,4 +1,4 @@
-//! Report of a rule.
+//! The report of a broken rule.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

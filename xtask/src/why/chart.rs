@@ -1,10 +1,10 @@
-//! The figures as bars, on logarithmic axes.
+//! Draws the figures as bars on logarithmic axes.
 
 use std::fmt::Write;
 
 use super::figures::{CONTENDERS, Figures, Row, shown};
 
-/// Colors of a picture.
+/// The colors of a picture.
 #[derive(Clone, Copy)]
 pub(super) struct Shade {
     text: &'static str,
@@ -32,9 +32,9 @@ impl Shade {
 
 /// Width of the picture.
 const WIDTH: f64 = 760.0;
-/// Space for the names of contenders.
+/// Space for the names of contenders, to the left of the bars.
 const LEFT: f64 = 110.0;
-/// Space for the figure behind the longest bar.
+/// Space for the figure to the right of the longest bar.
 const RIGHT: f64 = 90.0;
 /// Height of a bar and of the gap below it.
 const BAR: f64 = 14.0;

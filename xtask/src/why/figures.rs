@@ -1,9 +1,9 @@
-//! The figures of the README, out of the output of `garrick-rivals`.
+//! The figures of the README, extracted from the output of `garrick-rivals`.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-/// Contenders in the order of the table, with their titles.
+/// The contenders in the order of the table, with their titles.
 pub(super) const CONTENDERS: &[(&str, &str)] = &[
     ("garrick", "Garrick"),
     ("actix", "actix"),
@@ -17,11 +17,11 @@ pub(super) struct Row {
     pub(super) title: &'static str,
     /// Unit of the figures: nanoseconds, bytes, or microseconds.
     pub(super) unit: &'static str,
-    /// Figures in the order of [`CONTENDERS`]. `None` for one that was not measured.
+    /// Figures in the order of [`CONTENDERS`]. `None` for contenders that were not measured.
     pub(super) figures: Vec<Option<f64>>,
 }
 
-/// Everything that the README shows.
+/// All figures that the README shows.
 pub(super) struct Figures {
     pub(super) rows: Vec<Row>,
     /// Machine, compiler and commit.
@@ -55,10 +55,15 @@ impl Figures {
         let rows = vec![
             row("a message, sent and handled", "ns", "tell", &cpu),
             row("a question and its answer", "ns", "ask", &cpu),
-            row("an actor: spawned, one message, gone", "ns", "spawn", &cpu),
-            row("an idle actor", "bytes", "idle-memory", &bytes),
+            row(
+                "an actor that is spawned, handles one message and stops",
+                "ns",
+                "spawn",
+                &cpu,
+            ),
+            row("memory of an idle actor", "bytes", "idle-memory", &bytes),
             Row {
-                title: "p99 until a message is handled, beside an actor that blocks",
+                title: "p99 latency of a message while another actor blocks",
                 unit: "us",
                 figures: CONTENDERS.iter().map(late).collect(),
             },
@@ -105,17 +110,18 @@ impl Figures {
         lines.push(String::new());
         lines.push(format!(
             "One run of `cargo xtask why`: {}.\n\
-             Medians of CPU time, and resident memory, of actors on one worker. Last row: a thread sends 10,000\n\
-             messages a second to 1,000 actors on 2 workers, while one of them blocks half of the time. No actor should\n\
-             wait for it. The rest is mostly the time that a sleeping thread takes to wake.",
+             The times are medians of CPU time, and the memory is resident memory. In all rows but the last, the actors are on one\n\
+             worker. In the last row, a thread sends 10,000 messages a second to 1,000 actors on 2 workers, and one of the actors\n\
+             blocks half of the time. Messages to the other actors should not wait for it. If they do not wait, their latency is\n\
+             mostly the time that a sleeping thread takes to wake.",
             self.origin
         ));
         lines.join("\n") + "\n"
     }
 }
 
-/// Returns the 99th percentile in microseconds of a contender with 2 workers beside an actor that
-/// sleeps, out of the table of latencies.
+/// Returns the 99th percentile of the lateness of messages in microseconds, from the table of
+/// latencies: for a contender with 2 workers, while another actor sleeps.
 fn p99(tail: &str, contender: &str) -> Option<f64> {
     tail.lines().find_map(|line| {
         let cells: Vec<&str> = line.split(['│', '┆', '|']).map(str::trim).collect();
@@ -176,8 +182,8 @@ mod tests {
         let table = figures.table();
         for line in [
             "| a message, sent and handled | 5.25 ns | 1.25 us | - | - | - |",
-            "| an idle actor | 40.2 bytes | - | - | - | - |",
-            "| p99 until a message is handled, beside an actor that blocks | 1.50 ms | - | - | - | - |",
+            "| memory of an idle actor | 40.2 bytes | - | - | - | - |",
+            "| p99 latency of a message while another actor blocks | 1.50 ms | - | - | - | - |",
             "a machine, 2 cores, linux; rustc; commit abc.",
         ] {
             assert!(table.contains(line), "{line} is not in {table}");

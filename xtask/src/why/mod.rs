@@ -1,5 +1,5 @@
-//! `cargo xtask why`: measures Garrick beside others, and puts the table and the chart into the
-//! README.
+//! `cargo xtask why`: measures Garrick and other libraries, and puts the table and the chart into
+//! the README.
 
 mod figures;
 
@@ -16,7 +16,7 @@ use figures::Figures;
 
 /// Line before the generated part of the README.
 const BEGIN: &str = "<!-- why: begin; `cargo xtask why` writes this -->";
-/// Folder of the measurement, in cargo's target folder, and the files in it.
+/// Folder of the measurement, in cargo's target folder, and names of the files in it.
 const FOLDER: &str = "why";
 const ROWS: &str = "rows.json";
 const TAIL: &str = "tail.txt";
@@ -56,11 +56,18 @@ pub(crate) fn redraw(workspace: &Workspace) -> Result<String> {
     Ok(format!("{} figures", figures.count()))
 }
 
-/// Returns the text with another generated part.
+/// Returns `text` with its generated part replaced by `part`.
 fn with(text: &str, part: &str) -> Result<String> {
-    let begin = text.find(BEGIN).context("README.md has no begin of it")?;
-    let end = text.find(END).context("README.md has no end of it")?;
-    ensure!(begin < end, "the end stands before the begin");
+    let begin = text
+        .find(BEGIN)
+        .context("README.md has no line that begins the generated part")?;
+    let end = text
+        .find(END)
+        .context("README.md has no line that ends the generated part")?;
+    ensure!(
+        begin < end,
+        "in README.md, the generated part ends before it begins"
+    );
     Ok(format!(
         "{}{BEGIN}\n\n{part}\n{}",
         &text[..begin],

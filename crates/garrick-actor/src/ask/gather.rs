@@ -1,4 +1,4 @@
-//! Asks of several actors whose answers arrive in one message.
+//! Questions to several actors, whose answers arrive in one message.
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ where
                     .collect(),
             );
         }
-        // The answers that are still missing come to nobody.
+        // Missing answers that arrive later are discarded.
         Flow::Stop
     }
 }
@@ -83,13 +83,16 @@ impl<R, F> Drop for Gatherer<R, F> {
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Asks several actors concurrently. `msg` creates each question. This actor receives a single
-    /// message, which `convert` creates from all answers, in the order of the actors. An actor that
-    /// does not answer yields an error at its position, as with [`Context::ask`].
+    /// Asks several actors concurrently and receives all answers in a single message. `msg` creates
+    /// each question.
     ///
-    /// The message is sent when all answers have arrived. If an actor neither answers nor drops its
-    /// reply, the message never arrives. Use [`Context::ask_all_within`] to set a time limit. If
-    /// `to` is empty, the message is sent immediately.
+    /// `convert` gets the answers in the order of the actors, and creates the message to this actor
+    /// from them. If an actor has no answer, for example because it has stopped, `convert` gets an
+    /// error in its place, as with [`Context::ask`].
+    ///
+    /// The message is sent when all answers and errors have arrived. If an actor neither answers
+    /// nor drops its reply, the message never arrives. Use [`Context::ask_all_within`] to set a
+    /// time limit. If `to` is empty, the message is sent immediately.
     ///
     /// # Examples
     /// ```
@@ -140,8 +143,8 @@ impl<M: 'static> Context<'_, M> {
         self.gather(None, to, msg, convert);
     }
 
-    /// Asks several actors concurrently, like [`Context::ask_all`], and waits at most `timeout` for
-    /// the answers. An answer that has not arrived by then is replaced by [`NoReply::TimedOut`].
+    /// Asks several actors concurrently, like [`Context::ask_all`], with a time limit. Each answer
+    /// that has not arrived after `timeout` is replaced by [`NoReply::TimedOut`].
     pub fn ask_all_within<'n, N, R, W, F>(
         &self,
         timeout: Duration,
@@ -174,7 +177,7 @@ impl<M: 'static> Context<'_, M> {
         let to: Vec<_> = to.into_iter().collect();
         let asker = self.address();
         let give = move |answers| {
-            // The send fails if the asker has stopped. It does not need the answers then.
+            // The send fails if the asker has stopped. In this case, it does not need the answers.
             let _ = asker.send_promised(convert(answers));
         };
         let turn = self.turn();
@@ -187,13 +190,14 @@ impl<M: 'static> Context<'_, M> {
         });
         if let (Some(timer), Some(timeout)) = (timer, timeout) {
             let time_over = turn.now().saturating_add(nanos(timeout));
-            // The gatherer has not begun, so it accepts the message.
+            // The gatherer has not started yet, so it accepts the message.
             let _ = turn.set_timer(&timer, time_over, &gatherer, Heard::TimeOver);
         }
         for (place, to) in to.into_iter().enumerate() {
             let convert = move |answer| Heard::Answer(place, answer);
             let reply = reply_through(turn, gatherer.clone(), convert);
-            // A refused question is dropped, and its reply then answers `NoReply::Dropped`.
+            // A question that cannot be sent is dropped, and its reply then answers
+            // `NoReply::Dropped`.
             let _ = self.send(to, make(reply));
         }
     }

@@ -23,8 +23,8 @@ impl<R, A: sealed::Pending<R>> Pending<R> for A {}
 mod sealed {
     use super::{Ask, AskWithin, Future, NoReply};
 
-    /// Restricts the futures that are accepted. The task that polls the future is no general
-    /// executor.
+    /// Restricts the futures that `Context::pipe_answer` accepts. The task that polls the future is
+    /// not a general executor.
     pub trait Pending<R>: Future<Output = Result<R, NoReply>> + Unpin + Send + 'static {}
 
     impl<R: Send + 'static> Pending<R> for Ask<R> {}
@@ -48,7 +48,7 @@ struct Knock(Option<Address<Self>>);
 impl Knock {
     fn at(pipe: &Address<Self>) {
         if let Err(SendError(mut knock)) = pipe.send(Self(Some(pipe.clone()))) {
-            // A pipe whose system has ended waits for nothing.
+            // The system of the pipe has ended, so nothing is waiting for the knock.
             knock.0 = None;
         }
     }
@@ -115,13 +115,15 @@ where
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Returns a [`Reply`] that leads to this actor. Use it to receive the result of an API that
-    /// takes a callback. When any code answers the reply, this actor receives the message that
-    /// `convert` creates from the answer. When the reply is dropped without an answer, `convert`
-    /// gets [`NoReply::Dropped`].
+    /// Returns a [`Reply`] whose answer is sent to this actor as a message. Use it to receive the
+    /// result of an API that takes a callback.
     ///
-    /// `convert` is called by the code that answers. It must not capture any values. The compiler
-    /// checks this.
+    /// When any code answers the reply, this actor receives the message that `convert` creates from
+    /// the answer. When the reply is dropped without an answer, `convert` gets
+    /// [`NoReply::Dropped`].
+    ///
+    /// `convert` is called by the code that answers. It must not capture any values, which the
+    /// compiler checks.
     ///
     /// # Examples
     /// ```
@@ -171,8 +173,11 @@ impl<M: 'static> Context<'_, M> {
         Reply::to_task(self.address(), convert)
     }
 
-    /// Waits for the answer to a pending ask. This actor receives the answer as a message, which
-    /// `convert` creates. If the turn is undone, the ask is dropped and no message arrives.
+    /// Sends this actor a message when a pending ask is answered. `convert` creates the message
+    /// from the answer.
+    ///
+    /// This method does not block. If the turn is undone, the ask is dropped and no message
+    /// arrives.
     ///
     /// Use this method for asks that are created by other code, such as the typed handles of
     /// `#[garrick::actor]`. An actor that creates the ask itself should use [`Context::ask`] or
@@ -225,7 +230,7 @@ impl<M: 'static> Context<'_, M> {
     {
         let to = self.address();
         let give = move |answer| {
-            // The send fails if the actor has stopped. It does not need the answer then.
+            // The send fails if the actor has stopped. In this case, it does not need the answer.
             let _ = to.send_promised(convert(answer));
         };
         self.turn().spawn(Pipe {

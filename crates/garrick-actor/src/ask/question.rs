@@ -11,14 +11,14 @@ impl<M: 'static> Context<'_, M> {
     /// Asks another actor. `msg` creates the question from a [`Reply`]. This actor receives the
     /// answer as a message, which `convert` creates.
     ///
-    /// The answer is [`NoReply::Dropped`] if the other actor has stopped, if it fails before it
-    /// answers, or if the current turn is undone.
+    /// The answer is [`NoReply::Dropped`] if the other actor has stopped, if it fails or drops the
+    /// [`Reply`] before it answers, or if the current turn is undone.
     ///
     /// If `convert` captures no values (for example, because it is a variant of an enum), it is
     /// called in the turn of the other actor. The ask then costs two ordinary sends. If `convert`
-    /// captures values, which must be `Copy`, it is called in a small helper actor. This costs an
-    /// additional spawn and an additional send. Use [`Context::ask_once`] to capture values that
-    /// are not `Copy`.
+    /// captures values, it is called in a small helper actor, which costs an additional spawn and
+    /// an additional send. The captured values must be `Copy`. Use [`Context::ask_once`] to capture
+    /// other values.
     ///
     /// # Examples
     /// ```
@@ -74,13 +74,15 @@ impl<M: 'static> Context<'_, M> {
         } else {
             reply_through(self.turn(), self.address(), convert)
         };
-        // A refused message is dropped, and its reply then answers `NoReply::Dropped`.
+        // A question that cannot be sent is dropped, and its reply then answers `NoReply::Dropped`.
         let _ = self.send(to, msg(reply));
     }
 
     /// Asks another actor, like [`Context::ask`], with a conversion that may capture any values.
-    /// For example, it can capture the [`Reply`] to a question that cannot be answered without this
-    /// answer. This costs an additional spawn and an additional send.
+    ///
+    /// For example, an actor that needs this answer before it can answer another question can
+    /// capture the [`Reply`] to that question. The helper actor that calls the conversion costs an
+    /// additional spawn and an additional send.
     ///
     /// # Examples
     /// An actor that answers a question with the help of another actor:
@@ -135,8 +137,8 @@ impl<M: 'static> Context<'_, M> {
 /// A function that converts an answer `R` into a message `M`, for [`Context::ask`]. A closure
 /// implements this trait if all captured values are `Copy`.
 #[diagnostic::on_unimplemented(
-    message = "this conversion of an answer must be `Copy`",
-    label = "captures a value that is not `Copy`, or is no function of the answer",
+    message = "the function that converts the answer must be `Copy`",
+    label = "captures a value that is not `Copy`, or is not a function that takes the answer",
     note = "use `ask_once`, whose conversion may capture any values"
 )]
 pub trait Conversion<R, M>: FnOnce(Result<R, NoReply>) -> M + Copy + Send + 'static {}
@@ -180,7 +182,7 @@ where
 
     fn receive(&mut self, Answer(answer): Answer<R>, _: &Turn<'_, Answer<R>>) -> Flow {
         if let Some((asker, convert)) = self.convert.take() {
-            // The asker may have stopped. It does not need the answer then.
+            // The asker may have stopped. In this case, it does not need the answer.
             let _ = asker.send_promised(convert(answer));
         }
         Flow::Stop

@@ -12,8 +12,8 @@ use garrick_sched::{Ask, NoReply};
 /// converted into an `E`, so that a single `?` suffices.
 ///
 /// # Cancel safety
-/// A request is as cancel safe as an [`Ask`].
-#[must_use = "a request that nobody waits for has no result"]
+/// A request is cancel safe, like an [`Ask`].
+#[must_use = "the result is lost unless you await the request or call `wait`"]
 pub struct Request<T: 'static, E: 'static> {
     ask: Ask<Result<T, E>>,
 }
@@ -26,22 +26,23 @@ impl<T: 'static, E: From<NoReply> + 'static> Request<T, E> {
     /// Blocks the thread until the answer arrives.
     ///
     /// # Errors
-    /// Returns the error of the answer, or the error converted from [`NoReply`].
+    /// Returns the error that the answer contains. If there is no answer, returns the error
+    /// converted from [`NoReply`].
     pub fn wait(self) -> Result<T, E> {
         flatten(self.ask.wait())
     }
 
-    /// Blocks the thread until the answer arrives, for at most `timeout`.
+    /// Blocks the thread until the answer arrives, but for at most `timeout`.
     ///
     /// # Errors
-    /// Returns the errors of [`Request::wait`]. After `timeout`, returns the error converted from
-    /// [`NoReply::TimedOut`].
+    /// Returns the same errors as [`Request::wait`]. If the answer does not arrive within
+    /// `timeout`, returns the error converted from [`NoReply::TimedOut`].
     pub fn wait_timeout(self, timeout: Duration) -> Result<T, E> {
         flatten(self.ask.wait_timeout(timeout))
     }
 }
 
-/// Flattens a nested result, with the outer error converted into the inner one.
+/// Flattens a nested result. The outer error is converted into the type of the inner error.
 pub(crate) fn flatten<T, E: From<NoReply>>(answer: Result<Result<T, E>, NoReply>) -> Result<T, E> {
     answer.unwrap_or_else(|none| Err(none.into()))
 }

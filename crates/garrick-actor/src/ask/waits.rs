@@ -1,5 +1,7 @@
-//! The wait-for graph, which contains all pending questions with a timeout. When a question is not
-//! answered in time, the graph is used to find out if the asked actors wait for each other.
+//! The wait-for graph, which contains all pending questions with a timeout.
+//!
+//! When a question is not answered in time, the graph is searched to find out whether the asked
+//! actors are waiting for each other.
 //!
 //! ```text
 //!   WAITS   shard by asker:  { asker -> first }   a hash table
@@ -48,7 +50,7 @@ struct Shard {
 }
 
 impl Shard {
-    /// Stores an entry in a free place, as a circular list of its own.
+    /// Stores an entry in a free place, as a circular list with one entry.
     fn place(&mut self, name: &'static str, asked: TaskId) -> usize {
         let place = self.free;
         let entry = Entry {
@@ -107,8 +109,8 @@ fn shard(hash: u64) -> MutexGuard<'static, Shard> {
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Entry in the graph for an actor that waits for the answer of another actor. Dropping it removes
-/// the entry.
+/// Entry in the graph for an actor that is waiting for the answer of another actor. Dropping it
+/// removes the entry.
 pub(crate) struct Wait {
     asker: TaskId,
     /// Place of the entry.
@@ -116,7 +118,7 @@ pub(crate) struct Wait {
 }
 
 impl Wait {
-    /// Records that `asker` waits for `asked`.
+    /// Records that `asker` is waiting for `asked`.
     pub(crate) fn enter<M, N>(asker: &Address<M>, asked: &Address<N>) -> Self {
         // Both may be doors. Their code must not run under the lock.
         let (id, name, asked) = (asker.id(), asker.task_name(), asked.id());
@@ -205,8 +207,8 @@ impl Search {
     }
 }
 
-/// Returns the actors that a task waits for, in the order of asking. Each is paired with the type
-/// of the asker.
+/// Returns the actors that a task is waiting for, in the order of asking. Each is paired with the
+/// type of the asker.
 fn questions_of(task: TaskId) -> Vec<(&'static str, TaskId)> {
     let hash = hash(task);
     let shard = shard(hash);

@@ -138,18 +138,20 @@ fn no_reply(circle: Option<Circle>) -> NoReply {
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Asks another actor, like [`Context::ask`], and waits at most `timeout` for the answer. This
-    /// actor receives exactly one message. It is created from the answer, from
-    /// [`NoReply::TimedOut`], or from [`NoReply::Dropped`] in the cases listed for
-    /// [`Context::ask`]. An answer that arrives after the timeout is dropped.
+    /// Asks another actor, like [`Context::ask`], with a time limit.
     ///
-    /// If actors ask each other in a circle, and each delays its own answer until it has received
-    /// the other's, they wait forever with [`Context::ask`]. With timeouts, the circle is broken at
-    /// the earliest deadline. The actor with this deadline receives [`NoReply::Circle`], which
-    /// lists the actors in the circle that asked with a timeout. If that actor then answers, the
-    /// other actors receive their answers one after another.
+    /// This actor receives exactly one message, within `timeout`. `convert` creates the message
+    /// from the answer, from [`NoReply::TimedOut`], or from [`NoReply::Dropped`] in the cases
+    /// listed for [`Context::ask`]. An answer that arrives after the timeout is dropped.
     ///
-    /// `convert` is called on the side of this actor, so it may capture any values.
+    /// If actors ask each other in a circle, and each of them delays its own answer until it has
+    /// received one, they wait forever with [`Context::ask`]. With timeouts, the circle is broken
+    /// at the earliest deadline. The actor with this deadline receives [`NoReply::Circle`], which
+    /// lists the actors in the circle. A circle is only detected if all its actors asked with a
+    /// timeout. If the actor with the earliest deadline then answers, the other actors receive
+    /// their answers one after another.
+    ///
+    /// `convert` may capture any values, because a helper task of this actor calls it.
     ///
     /// # Examples
     /// ```
@@ -216,7 +218,7 @@ impl<M: 'static> Context<'_, M> {
         let asker = self.address();
         let wait = Wait::enter(&asker, to);
         let give = move |answer| {
-            // The send fails if the asker has stopped. It does not need the answer then.
+            // The send fails if the asker has stopped. In this case, it does not need the answer.
             let _ = asker.send_promised(convert(answer));
         };
         let turn = self.turn();
@@ -229,18 +231,20 @@ impl<M: 'static> Context<'_, M> {
         // The deadline does not stop, so it accepts the message.
         let time_over = turn.now().saturating_add(nanos(timeout));
         let _ = turn.set_timer(&timer, time_over, &deadline, Heard::TimeOver);
-        // A refused question is dropped, and its reply then answers `NoReply::Dropped`.
+        // A question that cannot be sent is dropped, and its reply then answers `NoReply::Dropped`.
         let _ = turn.send(to, msg(Reply::to_task(deadline, Heard::Answer)));
     }
 }
 
 impl Handle {
-    /// Asks an actor with a time limit. The result can be awaited in any async runtime, because a
-    /// worker of this system provides the timer. A plain thread can block until the answer arrives.
+    /// Asks an actor with a time limit.
+    ///
+    /// The result can be awaited in any async runtime, because a worker of this system provides the
+    /// timer. A plain thread can call [`AskWithin::wait`] instead.
     ///
     /// After `timeout`, the answer is [`NoReply::TimedOut`], or [`NoReply::Circle`] if the asked
-    /// actors wait for each other. The answer is [`NoReply::Dropped`] if the actor has stopped, if
-    /// it fails before it answers, or if the system shuts down.
+    /// actors are waiting for each other. The answer is [`NoReply::Dropped`] if the actor has
+    /// stopped, if it fails before it answers, or if the system shuts down.
     ///
     /// # Examples
     /// ```
@@ -276,9 +280,10 @@ impl Handle {
         let Ok(deadline) = deadline else {
             return AskWithin { ask: None };
         };
-        // The deadline receives the asker first, because the question is sent only afterwards.
+        // The deadline receives the asker first, because the question is sent only after this
+        // message.
         let ask = deadline.ask(HeardOutside::Asker);
-        // A refused question is dropped, and its reply then answers `NoReply::Dropped`.
+        // A question that cannot be sent is dropped, and its reply then answers `NoReply::Dropped`.
         let _ = to.send(msg(Reply::to_task(deadline, HeardOutside::Answer)));
         AskWithin { ask: Some(ask) }
     }
@@ -287,14 +292,15 @@ impl Handle {
 /// A pending question with a time limit. Created by [`Handle::ask_within`]. Await it, or call
 /// [`AskWithin::wait`] on a plain thread.
 ///
-/// An ask can be dropped at any time.
+/// An `AskWithin` can be dropped at any time. The answer is then discarded.
 ///
 /// # Cancel safety
-/// This future is cancel safe: polling it later loses no answer. If it is dropped, only the answer
-/// is lost.
-#[must_use = "an ask that nobody waits for is a plain send"]
+/// This future is cancel safe. It can be polled again at any later time without losing the answer.
+/// If it is dropped, only the answer is lost.
+#[must_use = "the answer is lost unless you await the ask or call `wait`"]
 pub struct AskWithin<R: 'static> {
-    /// The answer of the deadline. `None` if the system has shut down, so that there is no answer.
+    /// The answer that the deadline passes on. `None` if the system has shut down, so that there is
+    /// no answer.
     ask: Option<Ask<Result<R, NoReply>>>,
 }
 

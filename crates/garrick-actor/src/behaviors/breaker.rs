@@ -24,20 +24,23 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 
 /// Creates a service that passes questions to `service`, but refuses them for some time after
-/// several consecutive failures. After this time, it first passes a few questions as probes. If all
-/// probes succeed, it passes all questions again. A failure is a missing answer or a bad answer.
+/// several consecutive failures.
 ///
-/// The reply of a refused question is dropped immediately. While the breaker waits for the answers
-/// to its probes, it refuses all other questions. If the answers do not arrive within
-/// [`Breaker::rest`], it passes new probes. The answer to a question from before the last change of
-/// state is passed to the asker, but counts neither as a success nor as a failure.
+/// After this time, the breaker first passes a few questions as probes. If all probes succeed, it
+/// passes all questions again. A failure is a missing answer, or an answer that [`Breaker::when`]
+/// defines as bad.
 ///
-/// For each question that is passed to the service, an actor is created that passes the answer to
+/// The reply of a refused question is dropped immediately. While the breaker is waiting for the
+/// answers to its probes, it refuses all other questions. If the answers do not arrive within
+/// [`Breaker::rest`], it passes new probes. If the state has changed since a question was passed
+/// on, the answer still goes to the asker, but counts neither as a success nor as a failure.
+///
+/// For each question that is passed to the service, an actor is created, which passes the answer to
 /// the asker. The question also costs four additional sends. A refused question costs one
 /// additional send.
 ///
-/// If the service has stopped, the breaker stops when it receives the next question. A reply that
-/// the service keeps forever does not count as a failure. To change this, wrap the service in a
+/// If the service has stopped, the breaker stops when it receives the next question. If the service
+/// keeps a reply forever, this does not count as a failure. To let it count, wrap the service in a
 /// [`timeout`](super::timeout()) first.
 ///
 /// # Examples
@@ -85,7 +88,7 @@ where
     }
 }
 
-/// A circuit breaker. Created by [`breaker`]. Configure it before it is spawned.
+/// A circuit breaker, created by [`breaker`]. It must be configured before it is spawned.
 pub struct Breaker<Q, R>
 where
     Q: Send + 'static,
@@ -94,7 +97,7 @@ where
     front: Front<Request<Q, R>, Core<Q, R>>,
 }
 
-/// The state of a [`breaker`].
+/// The state of a [`breaker`]'s circuit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Circuit {
     /// Questions are passed to the service.
@@ -124,11 +127,14 @@ where
     #[track_caller]
     #[must_use]
     pub fn failures(self, failures: u32) -> Self {
-        assert!(failures > 0, "a circuit opens after at least one failure");
+        assert!(
+            failures > 0,
+            "a breaker needs at least one failure to open its circuit"
+        );
         self.set(|core| core.failures_max = failures)
     }
 
-    /// Sets the time for which questions are refused before probes are passed to the service. The
+    /// Sets how long the breaker refuses questions before it passes probes to the service. The
     /// default is 1 s.
     #[must_use]
     pub fn rest(self, rest: Duration) -> Self {
@@ -142,7 +148,10 @@ where
     #[track_caller]
     #[must_use]
     pub fn probes(self, probes: u32) -> Self {
-        assert!(probes > 0, "without a probe a circuit stays open for ever");
+        assert!(
+            probes > 0,
+            "a breaker needs at least one probe to close its circuit"
+        );
         self.set(|core| core.probes = probes)
     }
 

@@ -30,9 +30,9 @@ pub enum Side<A, B> {
 /// Creates an actor that waits for one answer from each side, in any order, and sends both answers
 /// to `reply`.
 ///
-/// If one side has no answer, `reply` is dropped immediately, and the answer of the other side is
-/// ignored. If a side answers twice before the other side has answered, the second answer replaces
-/// the first one.
+/// If one side reports that it has no answer, `reply` is dropped immediately, and the answer of the
+/// other side is ignored. If a side answers twice before the other side has answered, the second
+/// answer replaces the first one.
 ///
 /// # Examples
 /// ```
@@ -143,8 +143,8 @@ where
 /// The address is a [door](crate::behaviors#doors-and-actors). For each question, an actor that
 /// collects the answers is created on the system `on`. For each service, another actor is created,
 /// which adds the index of the service to its answer. Each question also costs a clone and three
-/// sends for each service. If one of the services has no answer, the reply is dropped immediately.
-/// If there are no services, the answer is empty.
+/// sends for each service. If one of the services does not answer, the reply is dropped
+/// immediately. If `services` is empty, the answer is empty too.
 ///
 /// # Examples
 /// ```
@@ -187,8 +187,8 @@ where
     })
 }
 
-/// Adds the index of a service to its answer. This must be an actor and not a door. Only an actor
-/// receives `NoReply::Dropped` when the turn that has answered is undone.
+/// Adds the index of a service to its answer. A `Place` must be an actor and not a door. Only an
+/// actor receives `NoReply::Dropped` when the turn that has answered is undone.
 struct Place<R> {
     place: usize,
     gather: Address<(usize, Answer<R>)>,
@@ -235,13 +235,13 @@ impl<R: Send + 'static> Actor for Gather<R> {
     }
 }
 
-/// Creates a service that asks `services` one after another and returns their answers in this
+/// Creates a service that asks `services` one after another and returns their answers in the same
 /// order. Each service is asked after the previous one has answered.
 ///
 /// The address is a [door](crate::behaviors#doors-and-actors). For each question, an actor that
 /// asks the services is created on the system `on`. Each question also costs a clone and two sends
-/// for each service. If one of the services has no answer, the reply is dropped and the remaining
-/// services are not asked. If there are no services, the answer is empty.
+/// for each service. If one of the services does not answer, the reply is dropped and the remaining
+/// services are not asked. If `services` is empty, the answer is empty too.
 ///
 /// # Examples
 /// ```
@@ -319,10 +319,10 @@ where
 /// Creates a service that asks `first`, sends the answer of `first` as a question to `second`, and
 /// returns the answer of `second`.
 ///
-/// The address is a [door](crate::behaviors#doors-and-actors). For each question, an actor is
-/// created on the system `on`, which exists until `first` has answered. `second` answers the asker
-/// directly. So a question costs only one send more than asking the two services one after another.
-/// There is no answer if one of the services does not answer.
+/// The address is a [door](crate::behaviors#doors-and-actors). For each question, the system `on`
+/// runs an additional actor until `first` has answered. `second` answers the asker directly. So a
+/// question costs only one send more than asking the two services one after another. There is no
+/// answer if one of the services does not answer.
 ///
 /// # Examples
 /// ```

@@ -22,8 +22,8 @@ pub enum Count {
 
 /// Creates an actor that counts up and down, starting at 0.
 ///
-/// The count saturates at the bounds of `i64`. Give an actor that may use only some of the
-/// messages, for example only count up, an address that [`contramap`] creates.
+/// The count saturates at the bounds of `i64`. To let an actor send only some of the messages, for
+/// example only [`Count::Up`], use [`contramap`] to create an address for this actor.
 ///
 /// # Examples
 /// ```

@@ -11,9 +11,11 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::quiet::Several;
 
-/// Creates a service that passes only one question at a time to `service`. Other questions wait in
-/// the order of arrival. Use this for a resource that must not be used concurrently and that does
-/// not answer in the turn in which it is asked.
+/// Creates a service that passes only one question at a time to `service`.
+///
+/// Other questions wait in the order of arrival. Use a serializer for a resource that must not be
+/// used concurrently, and whose actor does not answer in the turn in which it receives the
+/// question.
 ///
 /// The serializer asks `service` with its own reply and passes the answer to the asker. The number
 /// of waiting questions is unbounded. An asker that needs a time limit should ask through a
@@ -22,13 +24,12 @@ use crate::quiet::Several;
 /// Each question costs three additional sends.
 ///
 /// # When something fails
-/// - If the service drops a question, for example by a panic, the question has no answer. The
-///   serializer then passes the next question to the service.
-/// - If the service has stopped, the serializer stops too, and the waiting questions have no
-///   answer.
+/// - If the service drops a question, for example because it panics, the question gets no answer.
+///   The serializer then passes the next question to the service.
+/// - If the service has stopped, the serializer stops too, and the waiting questions get no answer.
 /// - If the service keeps a reply forever, all waiting questions wait forever. To prevent this,
 ///   wrap the service in a [`timeout`](super::timeout()) first. However, the service may then
-///   receive the next question while it still works on the previous one.
+///   receive the next question while it is still working on the previous one.
 ///
 /// # Examples
 /// ```
@@ -75,7 +76,7 @@ enum Entry<Q, R: 'static> {
 
 struct Serializer<Q, R: 'static> {
     service: Service<Q, R>,
-    /// Reply to the asker of the current question, if there is one.
+    /// Reply to the asker of the current question. `None` if there is no current question.
     customer: Option<Reply<R>>,
     /// Waiting questions. Empty if there is no current question.
     waiting: Several<VecDeque<Request<Q, R>>>,

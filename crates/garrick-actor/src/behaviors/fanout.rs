@@ -12,9 +12,9 @@ use crate::roll::Roll;
 
 /// Creates an address that sends every message to both `to` and `copy`.
 ///
-/// The address is a [door](crate::behaviors#doors-and-actors). Each message costs clones and two
-/// sends. If one of the receivers has stopped, its copies are dropped. If both have stopped, a send
-/// fails and returns the message.
+/// The address is a [door](crate::behaviors#doors-and-actors). Each message costs two clones and
+/// two sends. If one of the receivers has stopped, its copies are dropped. If both have stopped, a
+/// send fails and returns the message.
 ///
 /// # Examples
 /// ```
@@ -75,14 +75,16 @@ where
     })
 }
 
-/// Creates an address that sends every message to one of `routes`, which the key of the message
-/// selects. In combination with [`label`](super::label()), several streams of messages can share
-/// one address.
+/// Creates an address that receives pairs of a key and a message.
+///
+/// The address sends the message, without the key, to the target that has this key in `routes`.
+/// Together with [`label`](super::label()), a demux lets several streams of messages share one
+/// address.
 ///
 /// The address is a [door](crate::behaviors#doors-and-actors). Each message costs a look-up in a
-/// map. If there is no route for the key, or if the target has stopped, a send fails and returns
-/// the message. If several routes have the same key, the last one is used. When the last clone of
-/// the address is dropped, the targets are dropped in the order of `routes`.
+/// map. If there is no route for the key, or if its target has stopped, a send fails and returns
+/// the pair. If several routes have the same key, the last one is used. When the last clone of the
+/// address is dropped, the targets are dropped in the order of `routes`.
 ///
 /// # Examples
 /// ```
@@ -131,7 +133,8 @@ pub enum Subject<M> {
 
 /// Creates an actor that sends notifications to its subscribers, in the order of subscription.
 ///
-/// Give an actor that may only subscribe, or only notify, an address that [`contramap`] creates.
+/// To let an actor only subscribe or only notify, use [`contramap`] to create an address for this
+/// actor, as in the example.
 ///
 /// Each notification costs a clone and a send for each subscriber. With `n` subscribers, adding or
 /// removing a subscriber takes O(log n) on average. Subscribers that have stopped are removed at

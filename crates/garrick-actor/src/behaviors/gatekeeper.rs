@@ -17,11 +17,11 @@ pub enum Gate<M> {
 
 /// Creates an actor that forwards messages to `to` until its owner closes it.
 ///
-/// The owner keeps the address of the gatekeeper, and gives other senders an address that
-/// [`contramap`] creates with [`Gate::Pass`]. Through this address, the other senders can only send
-/// messages. They can neither close nor stop the gatekeeper.
+/// The owner keeps the address of the gatekeeper. Other senders get an address that [`contramap`]
+/// creates with [`Gate::Pass`]. Through this address, the other senders can only send messages.
+/// They can neither close nor stop the gatekeeper.
 ///
-/// When it is closed, the gatekeeper stops, so later sends fail and return the message. The
+/// When the owner closes the gatekeeper, it stops, so later sends fail and return the message. The
 /// gatekeeper also stops if it cannot forward a message because the target has stopped. This
 /// message becomes a dead letter.
 ///

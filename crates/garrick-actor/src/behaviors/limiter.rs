@@ -23,15 +23,16 @@ use crate::model::next::Next;
 use crate::quiet::Several;
 
 /// Creates an actor that forwards messages to `to` at an average rate of at most one message per
-/// `every`. Other messages wait, in order.
+/// `every`. Messages that arrive faster wait in the limiter, in order.
 ///
 /// [`Limiter::waiting`] sets the maximum number of waiting messages. Further messages become dead
 /// letters, and a [`Reply`](crate::Reply) in such a message answers `NoReply::Dropped`. If the
 /// target has stopped, the limiter stops too, and the current message and all waiting messages
 /// become dead letters.
 ///
-/// Each message costs two additional sends. While messages wait, a timer runs for the next one.
-/// Waiting messages are forwarded even if the limiter is no longer reachable.
+/// Each message costs two additional sends. While messages are waiting, a timer is running for the
+/// next one. Waiting messages are forwarded even after the last address of the limiter has been
+/// dropped.
 ///
 /// # Examples
 /// ```
@@ -65,7 +66,7 @@ pub fn limiter<M: Send + 'static>(to: Address<M>, every: Duration) -> Limiter<M>
     }
 }
 
-/// A rate limiter. Created by [`limiter`]. Configure it before it is spawned.
+/// A rate limiter, created by [`limiter`]. It must be configured before it is spawned.
 pub struct Limiter<M: Send + 'static> {
     front: Front<M, Core<M>>,
 }
@@ -78,15 +79,15 @@ impl<M: Send + 'static> Limiter<M> {
         self
     }
 
-    /// Sets the maximum number of messages that are forwarded without a pause after a period
-    /// without messages. The default is 1.
+    /// Sets the maximum number of messages that the limiter forwards immediately, one after
+    /// another, after a period without messages. The default is 1.
     ///
     /// # Panics
     /// Panics if `burst` is 0.
     #[track_caller]
     #[must_use]
     pub fn burst(self, burst: u32) -> Self {
-        assert!(burst > 0, "a bucket must hold at least one token");
+        assert!(burst > 0, "the burst of a limiter must be at least 1");
         self.set(|core| core.tolerance = core.every.saturating_mul(Nanos::from(burst - 1)))
     }
 
@@ -114,7 +115,7 @@ impl<M: Send + 'static> Actor for Limiter<M> {
 /// A message to the core of the limiter.
 enum Entry<M> {
     Pass(M),
-    /// The next waiting message is due. While any message waits, exactly one `Due` is pending.
+    /// The next waiting message is due. While any message is waiting, exactly one `Due` is pending.
     Due,
 }
 
@@ -122,7 +123,7 @@ struct Core<M> {
     to: Address<M>,
     /// Average time between two messages.
     every: Nanos,
-    /// Time before `full` at which a message may be forwarded: `burst - 1` times `every`.
+    /// `burst - 1` times `every`. The next message may be forwarded at `full` minus this duration.
     tolerance: Nanos,
     waiting_max: usize,
     /// Time at which the bucket will be full if no further message arrives.

@@ -1,7 +1,7 @@
 //! Small standard actors that can be combined.
 //!
-//! These behaviors are typed versions of the actors in the Lisp library TActors. They have two
-//! kinds of addresses:
+//! These behaviors are typed versions of the actors in the Lisp library TActors. The address of a
+//! behavior is of one of two kinds:
 //!
 //! ```text
 //!   relays     Address<M>          a message goes in and comes out elsewhere
@@ -9,18 +9,19 @@
 //! ```
 //!
 //! A service that wraps another service can itself be wrapped. For example, you can wrap your own
-//! actor in a [`timeout`] and the result in a [`serializer`]. The users of the serializer's address
-//! need not know this. [`contramap`] converts the address of an actor with another message type
-//! into a service.
+//! actor in a [`timeout`] and the result in a [`serializer`]. Code that uses the serializer's
+//! address does not depend on this. [`contramap`] converts the address of an actor with another
+//! message type into a service.
 //!
 //! # Doors and actors
 //!
 //! Behaviors without state are *doors*. The constructor of a door returns an address, and no actor
-//! need be spawned. Each sender runs the code of the door itself, as a part of its own turn.
-//! Several senders can run it concurrently. These behaviors are [`constant`], [`forward`],
-//! [`label`], [`tag`], [`sink`], [`tee`], [`broadcast`] and [`demux`]. An address that
-//! [`contramap`] returns also leads to a door. [`race`], [`fork`], [`par`], [`seq`], [`pipe`],
-//! [`timer`] and [`timeout`] are doors that create an actor for each question, on a given system.
+//! needs to be spawned. Each sender runs the code of the door as a part of the sender's own turn,
+//! so several senders can run this code concurrently. The doors are [`constant`], [`forward`],
+//! [`label`], [`tag`], [`sink`], [`tee`], [`broadcast`] and [`demux`]. The address returned by
+//! [`contramap`] leads to a door too. [`race`], [`fork`], [`par`], [`seq`], [`pipe`], [`timer`] and
+//! [`timeout`] are doors that create an actor for each question. Their first argument determines
+//! the system that runs this actor.
 //!
 //! All other behaviors are actors, which must be spawned: [`once`], [`join`], [`serializer`],
 //! [`gatekeeper`], [`sequencer`], [`mux`], [`subject`], [`counter`], [`delay`], [`retry`],
@@ -31,17 +32,17 @@
 //! - If a **door** cannot forward a message, the send fails and returns the message, as if it had
 //!   been sent directly to the target.
 //! - If a **relay** that is an actor cannot forward a message, it counts the message as a dead
-//!   letter and stops. Later sends to the relay then fail. If the relay consists of two actors, the
-//!   next message is a dead letter too, and only the sends after it fail.
+//!   letter and stops. Later sends to the relay then fail. The [`limiter`] consists of two actors.
+//!   Its next message is a dead letter too, and only the sends after that message fail.
 //! - If a **service** cannot answer, it drops the [`Reply`](crate::Reply), and the asker gets
 //!   [`NoReply::Dropped`](crate::NoReply::Dropped). An actor that stops or panics drops its replies
-//!   too. So an asker waits forever only if an actor keeps the reply forever. Use [`timeout`] to
-//!   prevent this.
+//!   too. So an asker waits forever only if an actor keeps the reply forever. To limit the time,
+//!   use a [`timeout`].
 //! - Messages that an actor sends through a door are staged, like all effects of a turn. If the
 //!   turn is undone, they are discarded.
 //!
 //! # Examples
-//! A serializer in front of a resource that must not be used concurrently:
+//! This serializer protects a resource that must not be used concurrently:
 //! ```
 //! use garrick_actor::{Local, behaviors};
 //!

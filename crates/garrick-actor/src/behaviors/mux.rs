@@ -21,24 +21,26 @@ pub enum Mux<Q, R: 'static> {
     Ask(Request<Q, R>),
     /// The answer to the question with this number. Sent by the other end of the wire.
     Answer((u64, R)),
-    /// The question with this number has no answer. Sent by the other end of the wire.
+    /// The question with this number will not be answered. Sent by the other end of the wire.
     Refuse(u64),
     /// The wire is closed. The mux stops, and no pending question gets an answer. The mux sends
-    /// this to itself when the actor behind the wire has stopped.
+    /// this message to itself when the actor behind the wire has stopped.
     Close,
 }
 
-/// Creates a service that sends all questions to one address, the `wire`. The questions on the wire
-/// have numbers instead of replies. The mux passes each answer to the asker of the question with
-/// the same number. The answers may arrive in any order.
+/// Creates a service that sends all questions to one address, the `wire`.
 ///
-/// Give the askers an address that [`contramap`] creates with [`Mux::Ask`], and give the other end
-/// of the wire an address created with [`Mux::Answer`].
+/// On the wire, each question has a number instead of a reply, and the answer to it has the same
+/// number. The mux passes each answer to the asker of the question. The answers may arrive in any
+/// order.
+///
+/// Askers use an address that [`contramap`] creates with [`Mux::Ask`]. The actor at the other end
+/// of the wire sends answers to an address that [`contramap`] creates with [`Mux::Answer`].
 ///
 /// Each question costs two additional sends and an entry in a map. An answer to a question that is
 /// not pending is a dead letter. The mux watches the actor behind the wire and lives until this
-/// actor stops. Then the mux stops too, and the pending questions get no answer. If the other end
-/// of the wire never answers a question, the question stays pending forever. Use a
+/// actor stops. Then the mux stops too, and the pending questions are not answered. If the other
+/// end of the wire never answers a question, the question stays pending forever. Use a
 /// [`timeout`](super::timeout()) to prevent this.
 ///
 /// # Examples

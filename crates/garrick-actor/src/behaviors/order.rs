@@ -10,12 +10,12 @@ use crate::model::next::Next;
 use crate::quiet::Several;
 
 /// Creates an actor that receives numbered messages and forwards them to `to` in the order of their
-/// numbers, starting with 0. The numbers are removed.
+/// numbers, starting with 0. The numbers are not forwarded.
 ///
 /// A message that arrives early waits until all messages with smaller numbers have arrived. The
 /// number of waiting messages is unbounded, even if the mailbox of the sequencer is bounded. If a
 /// number never arrives, all messages with higher numbers wait forever. A message whose number has
-/// been received before is a dead letter.
+/// already been received is a dead letter.
 ///
 /// Each message costs one additional send. A message that arrives early also needs an entry in a
 /// sorted map. If the target has stopped, the sequencer stops too, and the current message and all
@@ -50,7 +50,8 @@ struct Sequencer<M> {
     to: Address<M>,
     /// Number of the next message to forward.
     next: u64,
-    /// Messages that have arrived early. All of them have numbers greater than `next`.
+    /// Messages that have arrived early, with their numbers as keys. All numbers are greater than
+    /// `next`.
     early: Several<BTreeMap<u64, M>>,
 }
 

@@ -10,9 +10,10 @@ struct Passage<M, F> {
     message: PhantomData<fn(M)>,
 }
 
-/// Creates an address that calls `function` for each message. The senders call the function
-/// themselves, possibly several of them concurrently. Therefore the function must be `Fn` and
-/// `Sync`.
+/// Creates an address that calls `function` for each message.
+///
+/// The senders call the function themselves, possibly several of them concurrently. Therefore the
+/// function must be `Fn` and `Sync`.
 pub(super) fn passage<M, F>(function: F) -> Address<M>
 where
     M: Send + 'static,

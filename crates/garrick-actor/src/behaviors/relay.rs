@@ -13,8 +13,8 @@ use crate::model::next::Next;
 
 /// Creates an address that answers every question with `value`.
 ///
-/// The address is a [door](crate::behaviors#doors-and-actors). Each question costs a clone of the
-/// value and the send of the answer.
+/// The address is a [door](crate::behaviors#doors-and-actors). Each question costs one clone of the
+/// value and one send for the answer.
 ///
 /// # Examples
 /// ```
@@ -35,8 +35,8 @@ where
 
 /// Creates an address that forwards every message to `to`.
 ///
-/// Holders of the new address cannot stop the target with [`Address::stop`]. To revoke the right to
-/// send as well, use a [`gatekeeper`](super::gatekeeper()).
+/// Code that has only the new address cannot stop the target with [`Address::stop`]. To be able to
+/// revoke the right to send, use a [`gatekeeper`](super::gatekeeper()) instead.
 ///
 /// The address is a [door](crate::behaviors#doors-and-actors), so forwarding costs only a function
 /// call.
@@ -59,8 +59,8 @@ pub fn forward<M: Send + 'static>(to: Address<M>) -> Address<M> {
     passage(move |msg| to.send(msg))
 }
 
-/// Creates an address that adds `label` to every message and forwards the pair to `to`. With the
-/// label, the receiver can distinguish messages to this address from other messages.
+/// Creates an address that adds `label` to every message and forwards the pair to `to`. The
+/// receiver can use the label to distinguish messages to this address from other messages.
 ///
 /// The address is a [door](crate::behaviors#doors-and-actors). Each message costs a clone of the
 /// label.
@@ -91,13 +91,14 @@ where
     })
 }
 
-/// An unforgeable label. Created by [`tag`].
+/// An unforgeable label, created by [`tag`].
 #[derive(Clone)]
 pub struct Tag(Arc<()>);
 
-/// Creates an address that adds a unique [`Tag`] to every message and forwards the pair to `to`. So
-/// a message with this tag was sent to this address. Code that has the tag but not the address
-/// cannot send such a message.
+/// Creates an address that adds a unique [`Tag`] to every message and forwards the pair to `to`.
+///
+/// The tag proves to the receiver that the message was sent to this address. Code that has the tag
+/// but not the address cannot send such a message.
 ///
 /// The address is a [door](crate::behaviors#doors-and-actors). Each message costs a clone of the
 /// tag.
@@ -165,12 +166,13 @@ pub fn sink<M: Send + 'static>() -> Address<M> {
     passage(|_| Ok(()))
 }
 
-/// Creates an actor that forwards its first message to `to` and discards all others. Use it for a
-/// receiver that must not receive more than one message. A [`Reply`] needs no such actor, because
-/// it can only be used once.
+/// Creates an actor that forwards its first message to `to` and discards all others.
 ///
-/// The actor drops `to` after the first message, so it no longer keeps the receiver alive. If the
-/// receiver has stopped before the first message, the message is a dead letter.
+/// Use this actor for a receiver that must not receive more than one message. A [`Reply`] needs no
+/// such actor, because it can only be used once.
+///
+/// After the first message, the actor drops `to`, so it no longer keeps the receiver alive. If the
+/// receiver has already stopped when the first message arrives, this message is a dead letter.
 ///
 /// # Examples
 /// ```
@@ -192,7 +194,7 @@ pub fn once<M: Send + 'static>(to: Address<M>) -> impl Actor<Msg = M> + Send {
 }
 
 struct Once<M> {
-    /// Target. `None` after the first message.
+    /// Receiver of the first message. `None` after this message has been forwarded.
     to: Option<Address<M>>,
 }
 

@@ -14,7 +14,7 @@ use crate::model::context::Context;
 ///
 /// The pause is random, with an upper limit that doubles with each try up to a maximum. This method
 /// is called "full jitter" (Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog,
-/// 2015). It prevents askers that failed at the same time from retrying at the same time.
+/// 2015). Full jitter prevents askers that failed at the same time from retrying at the same time.
 ///
 /// For each question, an actor is created that exists until the question is answered. Each try
 /// costs a clone of the question and three additional sends. Each try after the first one also
@@ -22,8 +22,8 @@ use crate::model::context::Context;
 /// the question is never tried again. To prevent this, wrap the service in a
 /// [`timeout`](super::timeout()) first.
 ///
-/// If the last try yields a bad answer, the asker receives this answer. If it yields no answer, the
-/// asker receives none. A service that has stopped is not asked again.
+/// If the last try yields a bad answer, the asker receives this answer. If the last try yields no
+/// answer, the asker receives none. A service that has stopped is not asked again.
 ///
 /// # Examples
 /// ```
@@ -71,7 +71,7 @@ where
     }
 }
 
-/// A service with retries. Created by [`retry`]. Configure it before it is spawned.
+/// A service with retries, created by [`retry`]. It must be configured before it is spawned.
 pub struct Retry<Q, R: 'static> {
     service: Service<Q, R>,
     policy: Policy<R>,
@@ -96,13 +96,16 @@ impl<Q, R> Retry<Q, R> {
     #[track_caller]
     #[must_use]
     pub fn tries(mut self, tries: u32) -> Self {
-        assert!(tries > 0, "a question must be tried once at least");
+        assert!(
+            tries > 0,
+            "a retry needs at least one try for each question"
+        );
         self.policy.tries = tries;
         self
     }
 
-    /// Sets the upper limit of the first pause and the upper limit of all pauses. The defaults are
-    /// 10 ms and 1 s.
+    /// Sets the upper limit `first` of the first pause, and the upper limit `max` of every pause.
+    /// The defaults are 10 ms and 1 s.
     #[must_use]
     pub fn backoff(mut self, first: Duration, max: Duration) -> Self {
         self.policy.ceiling = nanos(first);
@@ -137,7 +140,7 @@ where
             policy: self.policy,
             random: Random::new(cx.now().wrapping_add(self.asked.wrapping_mul(STEP))),
         });
-        // It has just been created, so it accepts the message.
+        // The errand has just been spawned, so it accepts the message.
         let _ = cx.send(&errand, Step::Ask);
     }
 }

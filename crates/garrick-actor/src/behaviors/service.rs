@@ -4,11 +4,11 @@ use garrick_sched::{Address, NoReply, Reply};
 
 /// A question together with its reply.
 ///
-/// A request with a question of at most 8 bytes has 24 bytes, the largest size for the fastest
-/// sends.
+/// If the question has at most 8 bytes, the request has at most 24 bytes. This is the maximum size
+/// of a message for the fastest kind of send.
 pub type Request<Q, R> = (Q, Reply<R>);
 
-/// An address that receives questions.
+/// An address to which questions are sent together with their replies.
 pub type Service<Q, R> = Address<Request<Q, R>>;
 
 /// The answer to a question, or an error if there is no answer.

@@ -14,8 +14,8 @@ use crate::system::handle::Handle;
 /// Creates a service that asks `service` and returns the answer together with the time that the
 /// answer took.
 ///
-/// The address is a [door](crate::behaviors#doors-and-actors). For each question, an actor is
-/// created on the system `on`, which waits for the answer. Each question also costs two additional
+/// The address is a [door](crate::behaviors#doors-and-actors). For each question, the system `on`
+/// runs an additional actor, which waits for the answer. Each question also costs two additional
 /// sends, one of which is included in the measured time. There is no answer if `service` does not
 /// answer.
 ///
@@ -87,11 +87,12 @@ impl<Q: Send + 'static, R: Send + 'static> Actor for Stopwatch<Q, R> {
     }
 }
 
-/// Creates an actor that forwards every message to `to` after the time `by`.
+/// Creates an actor that forwards every message to `to` after the delay `by`.
 ///
-/// Messages stay in order. Delayed messages are stored in the timing wheel, so they are delivered
-/// even if the actor has stopped. Each message costs one additional send and a timer. The actor
-/// stops if it receives a message and the target has stopped. This message becomes a dead letter.
+/// Messages stay in order. Delayed messages are stored in the timers of the system, so they are
+/// delivered even if the actor has stopped. Each message costs one additional send and a timer. If
+/// the target has stopped when the actor receives a message, the actor stops, and this message
+/// becomes a dead letter.
 ///
 /// # Examples
 /// ```

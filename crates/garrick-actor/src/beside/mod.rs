@@ -50,7 +50,7 @@ impl Beside {
 }
 
 impl Drop for More {
-    /// Cancels the futures and streams that still run when the actor is dropped.
+    /// Cancels the futures and streams that are still running when the actor is dropped.
     fn drop(&mut self) {
         if let Some(pipes) = &self.pipes {
             pipes.cancel();

@@ -10,9 +10,9 @@
 //! Most actors have no such futures, so an actor's cell has no field for them. Instead, a global
 //! table maps the [`TaskId`] of an actor to its [`Pipes`] while any future or stream of the actor
 //! is running. Each future and stream keeps the [`Pipes`] alive, and the last one removes the
-//! entry. An actor with its own limit stores its [`Pipes`] itself, without the table. Once
-//! cancelled, [`Pipes`] accept no further futures. After a restart, the actor gets new [`Pipes`],
-//! so futures from before the restart cannot be added to them.
+//! entry. An actor with its own limit stores its [`Pipes`] itself, without the table. After
+//! [`Pipes::cancel`], no future or stream can be added. After a restart, the actor gets new
+//! [`Pipes`], so a future that was started before the restart cannot be added to them.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -49,7 +49,7 @@ struct Members {
 
 /// The running futures and streams of an actor.
 pub(crate) struct Pipes {
-    /// Key in the table. `None` if the actor has its own limit.
+    /// Key of this entry in [`PIPES`]. `None` if the actor has its own limit.
     owner: Option<TaskId>,
     /// Places for futures. Only futures that have a place are polled.
     room: Arc<Room>,
@@ -92,7 +92,7 @@ impl Pipes {
         }
     }
 
-    /// Cancels all futures and streams. No more can be added afterwards.
+    /// Cancels all futures and streams. After this call, no more can be added.
     pub(crate) fn cancel(&self) {
         let mut members = lock(&self.members);
         members.is_cancelled = true;
@@ -109,9 +109,10 @@ impl Pipes {
         lock(&self.members).is_cancelled
     }
 
-    /// Adds a cell. Returns `None` if no more cells may be added. The second value is true if this
-    /// call has set up the watch of the actor. In this case, the caller must commit the current
-    /// turn immediately, so that the watch takes effect.
+    /// Adds a cell. Returns `None` if no more cells may be added.
+    ///
+    /// The second value is true if this call has set up the watch of the actor. In this case, the
+    /// caller must commit the current turn immediately, so that the watch takes effect.
     pub(crate) fn enter<M: Send + 'static>(
         self: &Arc<Self>,
         cell: Arc<dyn Cancel>,
@@ -138,7 +139,8 @@ impl Pipes {
 
     /// Watches the actor, so that all futures and streams are cancelled when it stops.
     fn watch<M: Send + 'static>(self: &Arc<Self>, actor: &Address<M>) {
-        // The notice keeps nothing alive: the last cell under way is to end the pipes.
+        // The notice has only a weak reference, so that the pipes are dropped with the last running
+        // cell.
         let pipes = Arc::downgrade(self);
         let watch = actor.watch(move |_| {
             if let Some(pipes) = pipes.upgrade() {
@@ -161,7 +163,7 @@ impl Drop for Pipes {
         }
         if let Some(owner) = self.owner {
             let mut shard = PIPES.shard(owner);
-            // A newer entry may stand there by now.
+            // A newer entry may have replaced this one.
             if shard
                 .get(&owner)
                 .is_some_and(|pipes| pipes.strong_count() == 0)

@@ -3,8 +3,8 @@
 //! ```text
 //!    kept:  [ oldest ............................ newest ]
 //!             \__ released __/            \__ added __/
-//!               leave when the turn         vanish if it
-//!               ends well                   does not
+//!               removed if the             removed if the
+//!               turn commits               turn is undone
 //! ```
 
 use std::collections::VecDeque;
@@ -50,7 +50,7 @@ impl<M> Shelf<M> {
     }
 
     /// Unstashes at most `count` messages, oldest first, if the turn commits. Returns the number of
-    /// messages.
+    /// unstashed messages.
     pub(crate) fn release(&mut self, count: usize) -> usize {
         let count = count.min(self.len());
         self.released += count;
@@ -58,7 +58,7 @@ impl<M> Shelf<M> {
     }
 
     /// Commits the turn. Returns the messages that it has unstashed, oldest first.
-    #[must_use = "they go back to the actor"]
+    #[must_use = "the messages must be sent to the actor"]
     pub(crate) fn commit(&mut self) -> Several<VecDeque<M>> {
         self.added = 0;
         let released = mem::take(&mut self.released);
@@ -67,7 +67,7 @@ impl<M> Shelf<M> {
     }
 
     /// Undoes the changes of the turn. Returns the messages that the turn has stashed.
-    #[must_use = "their destructors are foreign code"]
+    #[must_use = "the destructors of the messages are foreign code, so no lock may be held"]
     pub(crate) fn undo(&mut self) -> Several<VecDeque<M>> {
         self.released = 0;
         let added = mem::take(&mut self.added);

@@ -29,7 +29,7 @@ impl<V> Table<V> {
     }
 }
 
-/// Locks a mutex of this state. No code under these locks can fail halfway.
+/// Locks a mutex of this state. No code under these locks can panic.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

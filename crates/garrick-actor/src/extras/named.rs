@@ -23,11 +23,11 @@ pub(crate) fn take_failed(task: &str) -> Option<ActorPath> {
     failed.and_then(|(name, path)| (name == task).then_some(path))
 }
 
-/// Stores the path of an actor whose turn fails for [`take_failed`].
+/// Stores the path of an actor whose turn is failing, so that [`take_failed`] can return it.
 #[cold]
 pub(crate) fn leave(name: &'static str, path: Option<&ActorPath>) {
     let failed = path.map(|path| (name, path.clone()));
-    // A thread that is ending keeps none.
+    // If the thread-local variable was already destroyed, the path is not stored.
     let _ = FAILED.try_with(|last| last.replace(failed));
 }
 

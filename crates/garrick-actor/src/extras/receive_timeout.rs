@@ -2,12 +2,12 @@
 //!
 //! The watchman is a small separate task with one timer. The wrapper of an actor with options
 //! notifies the watchman of each message and of the new deadline. If the deadline has moved when
-//! the timer fires, the timer is set again for the new deadline. So each message costs a call of
-//! the clock and a message to the watchman, but no timer operation. The timer is cancelled when the
-//! actor stops.
+//! the timer fires, the timer is set again for the new deadline. So for each message, the clock is
+//! read and a message is sent to the watchman, but no timer is changed. The timer is cancelled when
+//! the actor stops.
 //!
 //! ```text
-//!   actor ---- a message has come; timeout if none before t -------> watchman <---+ Due
+//!   actor ---- a message arrived; the new deadline is t -----------> watchman <---+ Due
 //!     ^                                                                |   |      |
 //!     +----------------- the timeout's message, at t ------------------+   +------+ timing wheel
 //! ```
@@ -31,9 +31,9 @@ type Make<M> = Arc<dyn Fn() -> M + Send + Sync>;
 /// A message to a watchman.
 enum Word<M> {
     /// The actor has received a message. If it receives no other message, the timeout's message is
-    /// due at that time.
+    /// due at this time.
     Came(Nanos, Address<M>),
-    /// The timeout was changed. The timeout's message is due at that time.
+    /// The timeout was changed. The timeout's message is due at this time.
     Arm(Nanos, Address<M>),
     /// The timeout is cancelled.
     Disarm,
@@ -86,7 +86,8 @@ impl<M: Send + 'static> Watchman<M> {
         match self.armed.take() {
             Some((deadline, actor)) if deadline <= now => {
                 let message = (self.make)();
-                // It comes in above a bound. An actor that has stopped does not need it.
+                // A full mailbox also accepts this message. The send fails if the actor has
+                // stopped. In this case, it does not need the message.
                 self.told = actor.send_promised(message).is_ok();
             }
             Some((deadline, actor)) => self.arm(deadline, actor, turn),
@@ -216,7 +217,8 @@ impl<M: 'static> Drop for Silence<M> {
     }
 }
 
-/// Error returned when an actor that has no receive timeout changes its receive timeout.
+/// The error returned when an actor without a receive timeout tries to change or cancel its receive
+/// timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NoReceiveTimeout;
 
@@ -231,8 +233,8 @@ impl fmt::Display for NoReceiveTimeout {
 impl std::error::Error for NoReceiveTimeout {}
 
 impl<M: 'static> Context<'_, M> {
-    /// Changes the receive timeout if this turn commits. The new timeout starts at the end of the
-    /// turn.
+    /// Changes the receive timeout if this turn commits. The new time is measured from the end of
+    /// this turn.
     ///
     /// # Errors
     /// Returns [`NoReceiveTimeout`] if the actor was not spawned with
@@ -241,11 +243,12 @@ impl<M: 'static> Context<'_, M> {
         self.wish(Patience::For(nanos(timeout)))
     }
 
-    /// Cancels the receive timeout if this turn commits. [`Context::set_receive_timeout`] starts it
-    /// again. A timeout message that has already been sent still arrives.
+    /// Cancels the receive timeout if this turn commits. A timeout message that has already been
+    /// sent still arrives. [`Context::set_receive_timeout`] starts the timeout again.
     ///
     /// # Errors
-    /// Returns the error of [`Context::set_receive_timeout`].
+    /// Returns [`NoReceiveTimeout`] if the actor was not spawned with
+    /// [`Spawn::receive_timeout`](crate::spawn::Spawn::receive_timeout).
     pub fn cancel_receive_timeout(&self) -> Result<(), NoReceiveTimeout> {
         self.wish(Patience::Endless)
     }

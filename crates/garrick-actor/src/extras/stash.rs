@@ -2,17 +2,17 @@
 //!
 //! Most actors have no stash, so an actor's cell has no field for it. Instead, a global table maps
 //! the [`TaskId`] of an actor to its stash. The entry is created when the actor stashes its first
-//! message. Changes to a stash take effect when the turn commits. They are reverted if the turn is
-//! undone. At the end of the turn, the scheduler calls [`Changes`] for both purposes.
+//! message. Changes to a stash take effect when the turn commits, and are reverted if the turn is
+//! undone. The scheduler calls [`Changes`] at the end of the turn to commit or revert them.
 //!
 //! ```text
 //!   cx.stash ------> added --- commit ---> kept --- the actor ends ---> dead letters
 //!   cx.unstash_all --------------------> released --- commit ---> sent to the actor
 //! ```
 //!
-//! Unstashed messages are added to the end of the mailbox, so messages that already wait there are
-//! handled first. A bounded mailbox accepts unstashed messages even if it is full, because it has
-//! accepted them once before.
+//! Unstashed messages are added to the end of the mailbox, so messages that are already in the
+//! mailbox are handled first. A bounded mailbox accepts unstashed messages even if it is full,
+//! because it has already accepted each of them once.
 
 use std::any::Any;
 use std::fmt;
@@ -87,7 +87,7 @@ impl<M: Send + 'static> Stash<M> {
                 })))
             })
             .clone();
-        Self::known(stash).expect("an actor has messages of one type")
+        Self::known(stash).expect("all messages of an actor have the same type")
     }
 
     fn known(stash: Arc<dyn Drops>) -> Option<Arc<Self>> {
@@ -98,7 +98,7 @@ impl<M: Send + 'static> Stash<M> {
 
 impl<M: Send + 'static> Drops for Stash<M> {
     fn drop_all(&self) {
-        // Dropped when nothing is locked.
+        // The messages are dropped while no lock is held.
         let left = lock(&self.0).shelf.take_all();
         count_dead_letters(left.len() as u64);
     }
@@ -111,15 +111,15 @@ struct Changes<M> {
 }
 
 impl<M: Send + 'static> Changes<M> {
-    /// Resets the state for the next turn. After the first turn, also arranges that the stash is
-    /// dropped when the actor stops.
+    /// Resets the state for the next turn. After the first turn that changes the stash, also
+    /// arranges that the stash is dropped when the actor stops.
     fn end(&self, mut inner: MutexGuard<'_, Inner<M>>) {
         inner.is_changed = false;
         let is_first = !mem::replace(&mut inner.is_watched, true);
         drop(inner);
         if is_first {
             let owner = self.actor.id();
-            // An actor that has ended already drops the stash at once.
+            // If the actor has already stopped, the notice drops the stash immediately.
             let _ = self.actor.watch(move |_| drop_of(owner));
         }
     }
@@ -131,7 +131,8 @@ impl<M: Send + 'static> AtEnd for Changes<M> {
         let mut released = inner.shelf.commit();
         self.end(inner);
         while let Some(msg) = released.pop_front() {
-            // An actor that another thread stops at this moment no longer receives the message.
+            // If another thread stops the actor at this moment, the actor no longer receives the
+            // message.
             let _ = self.actor.send_promised(msg);
         }
     }
@@ -145,7 +146,7 @@ impl<M: Send + 'static> AtEnd for Changes<M> {
 }
 
 impl<M: Send + 'static> Context<'_, M> {
-    /// Stashes a message if this turn commits. The capacity of a stash is 1,024 messages, unless
+    /// Stashes a message if this turn commits. The default capacity of a stash is 1,024 messages.
     /// [`Spawn::stash`](crate::spawn::Spawn::stash) sets another capacity.
     ///
     /// Messages that are still stashed when the actor stops, for any reason, become dead letters.
@@ -170,7 +171,7 @@ impl<M: Send + 'static> Context<'_, M> {
     ///                 cx.unstash_all();
     ///                 cx.becomes_behavior(open());
     ///             }
-    ///             // A message over the capacity is dropped with its reply.
+    ///             // If the stash is full, the message is dropped with its reply.
     ///             caller => drop(cx.stash(caller)),
     ///         }
     ///     })
@@ -198,21 +199,22 @@ impl<M: Send + 'static> Context<'_, M> {
             .map_err(StashError)
     }
 
-    /// Unstashes all messages if this turn commits, and returns the number of messages. The actor
-    /// receives the messages again in the order in which they were stashed, after the messages that
-    /// already wait in its mailbox.
+    /// Unstashes all messages if this turn commits. Returns the number of unstashed messages.
+    ///
+    /// The actor receives the messages again in the order in which they were stashed, after the
+    /// messages that are already in its mailbox.
     pub fn unstash_all(&self) -> usize {
         self.unstash(usize::MAX)
     }
 
-    /// Unstashes at most `count` messages, oldest first, and returns the number of messages.
-    /// Otherwise this works like [`Context::unstash_all`].
+    /// Unstashes at most `count` messages, oldest first, like [`Context::unstash_all`]. Returns the
+    /// number of unstashed messages.
     pub fn unstash(&self, count: usize) -> usize {
         let stash = Stash::of(self.address().id());
         stash.map_or(0, |stash| self.change(&stash, |shelf| shelf.release(count)))
     }
 
-    /// Returns the number of stashed messages.
+    /// Returns the number of stashed messages, without those that this turn has unstashed.
     #[must_use]
     pub fn stash_len(&self) -> usize {
         let stash = Stash::<M>::of(self.address().id());
@@ -235,7 +237,8 @@ impl<M: Send + 'static> Context<'_, M> {
     }
 }
 
-/// Error returned when a message cannot be stashed because the stash is full. Contains the message.
+/// The error returned when a message cannot be stashed because the stash is full. It contains the
+/// message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct StashError<M>(pub M);
 

@@ -1,9 +1,9 @@
-//! Reasons of failures, and failures without a panic.
+//! Reasons for failures, and failures without a panic.
 //!
 //! A handler that cannot continue returns [`Next::Fail`](crate::Next::Fail).
 //! [`Context::fail`](crate::Context::fail) creates this value from an error. Every turn returns a
-//! `Next` in a register, so the error itself does not fit into it. A thread-local variable stores
-//! the error until the code that called the handler has processed the result.
+//! `Next` in a register, so a `Next` has no space for the error itself. A thread-local variable
+//! stores the error until the code that called the handler has processed the result.
 
 use std::cell::RefCell;
 use std::error::Error;
@@ -22,7 +22,7 @@ thread_local! {
     static WHY: RefCell<Option<BoxError>> = const { RefCell::new(None) };
 }
 
-/// The reason why a supervised actor has failed or stopped. The input of a decider.
+/// The reason why a supervised actor has failed or stopped. A decider receives this value.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Fault {
@@ -30,10 +30,10 @@ pub enum Fault {
     Panic(Arc<str>),
     /// A turn failed with this error, which can be downcast.
     Error(Arc<dyn Error + Send + Sync>),
-    /// A supervisor gave up, with this message.
+    /// A child that is itself a supervisor gave up, for the reason given in this message.
     Escalated(Arc<str>),
     /// The actor stopped by itself. No decider is called in this case.
-    /// [`Restart`](crate::supervise::Restart) determines what happens.
+    /// [`Restart`](crate::supervise::Restart) determines whether the actor is restarted.
     Stopped,
 }
 
@@ -58,24 +58,24 @@ fn said(what: &impl fmt::Display) -> String {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Panic(message) => write!(f, "it panicked: {message}"),
-            Self::Error(error) => write!(f, "it failed: {error}"),
+            Self::Panic(message) => write!(f, "the actor panicked: {message}"),
+            Self::Error(error) => write!(f, "the actor failed: {error}"),
             Self::Escalated(message) => f.write_str(message),
-            Self::Stopped => f.write_str("it stopped"),
+            Self::Stopped => f.write_str("the actor stopped"),
         }
     }
 }
 
 /// Stores the reason for a `Next::Fail` that is about to be returned.
 pub(crate) fn set_why(why: BoxError) {
-    // Drops the previous value only when nothing is borrowed any more: its destructor may come
-    // here.
+    // The previous value is dropped only when the cell is no longer borrowed, because its
+    // destructor may call this function.
     drop(WHY.replace(Some(why)));
 }
 
 fn take_why() -> BoxError {
     WHY.take()
-        .unwrap_or_else(|| "a turn ended in `Next::Fail` without a reason".into())
+        .unwrap_or_else(|| "the handler returned `Next::Fail` without a reason".into())
 }
 
 /// Fails the turn of an unsupervised actor with a panic, but without calling the panic hook.
@@ -83,7 +83,7 @@ fn take_why() -> BoxError {
 pub(crate) fn fail_alone() -> ! {
     let why = take_why();
     let said = said(&why);
-    // Drop it before the panic begins, not during it.
+    // The error is dropped before the panic begins, not during unwinding.
     quiet::drop(why);
     resume_unwind(Box::new(said))
 }

@@ -7,7 +7,7 @@ use std::fmt;
 
 use path::ActorPath;
 
-/// Report of a turn that panicked or failed with an error.
+/// The report of a turn that panicked or failed with an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failure {

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use garrick_sched::TaskId;
 
-/// The path of an actor, such as `/user/bank#1/teller#7`. A path consists of the path of the
-/// parent, the actor's own name, and a number that is unique in the process. The parent is the
-/// supervisor of the actor, or the actor that spawned it if that actor has a name. The path of an
-/// actor without a name consists of its type and its id, as in `/user/Teller@7f3a51c0`. No two
-/// living actors have the same path.
+/// The path of an actor, such as `/user/bank#1/teller#7`. No two living actors have the same path.
+///
+/// A path consists of the path of the parent, the actor's own name, and a number that is unique in
+/// the process. The parent is the supervisor of the actor, or the actor that spawned it if that
+/// actor has a name. The path of an actor without a name consists of its type and its id, as in
+/// `/user/Teller@7f3a51c0`.
 ///
 /// # Examples
 /// ```
@@ -42,7 +43,7 @@ pub struct ActorPath {
     text: Arc<str>,
 }
 
-/// Path of the parent if the actor was spawned by no actor or by an actor without a name.
+/// The parent path for an actor that was spawned by no actor or by an actor without a name.
 const ROOT: &str = "/user";
 
 /// Number of the most recent path.
@@ -71,7 +72,7 @@ impl ActorPath {
     pub(crate) fn check(name: &str) {
         assert!(
             !name.is_empty() && !name.contains(['/', '#']) && !name.contains(char::is_control),
-            "an actor's name must have a character, and neither `/`, `#` nor control characters, unlike {name:?}"
+            "the actor name {name:?} is not valid: a name must not be empty, and must not contain `/`, `#` or a control character"
         );
     }
 
@@ -96,7 +97,7 @@ pub(crate) fn short(type_name: &str) -> &str {
 }
 
 fn next_number() -> u64 {
-    // Nothing can panic halfway.
+    // No code under this lock can panic.
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     *last += 1;
     *last

@@ -14,11 +14,11 @@ use super::incoming::Incoming;
 use crate::model::next::Next;
 use crate::model::outcome::Outcome;
 
-/// State with a mailbox, like an [`Actor`](crate::Actor), but with async handlers. An async actor
-/// handles one message at a time. While a handler awaits, later messages wait in order.
+/// An actor like [`Actor`](crate::Actor), but with async handlers. An async actor handles one
+/// message at a time. While a handler awaits, later messages wait in order.
 ///
 /// Each poll of a handler is a [turn](crate::Context). Messages that a handler sends during a poll
-/// are delivered when the poll returns. So a handler that never waits is a single turn. If a
+/// are delivered when the poll returns. So a handler that never has to wait is a single turn. If a
 /// handler returns [`Next::Undo`] or [`Next::Fail`], only its last poll is undone. A panic undoes
 /// the current poll and fails the actor.
 ///
@@ -91,7 +91,7 @@ pub trait AsyncActor: Send + Sized + 'static {
     }
 }
 
-/// The name of an async actor.
+/// A type that provides the name of an async actor.
 pub(crate) struct NameOf<A>(A);
 
 impl<A: AsyncActor> Named for NameOf<A> {
@@ -126,9 +126,10 @@ impl<M: Send + 'static> Course<M> {
         After { course: self, step }
     }
 
-    /// Returns a future that receives the next message, after a handler has returned. The future
-    /// first ends the turn. If the handler has not awaited, the turn ends because a poll can
-    /// receive only one message. If the handler has awaited, the future yields to other actors.
+    /// Returns a future that receives the next message, after a handler has returned.
+    ///
+    /// The future first ends the turn. If the handler completed in its first poll, the turn ends
+    /// because a poll can receive only one message. Otherwise, the future yields to other actors.
     pub(super) fn after(&mut self, next: Next) -> After<'_, M> {
         let step = Step::Ends(next);
         After { course: self, step }
@@ -152,8 +153,8 @@ enum Step {
 impl<M: Send + 'static> Future for After<'_, M> {
     type Output = Option<M>;
 
-    // Used at two places of one function. Every message passes the second one, where a call costs 4
-    // ns.
+    // Inlined, because this function is called at two places, one of which runs for every message.
+    // A call there costs 4 ns.
     #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, task: &mut task::Context<'_>) -> Poll<Option<M>> {
         let Step::Ends(next) = self.step else {
@@ -161,7 +162,7 @@ impl<M: Send + 'static> Future for After<'_, M> {
         };
         self.step = Step::Receives;
         if next == Next::Continue && hand::waits_for_next_poll(&self.course.hand) {
-            // The handler was polled once. If another message is there already, the body polls
+            // The handler was polled once. If another message has already arrived, the body polls
             // again.
             return Poll::Pending;
         }

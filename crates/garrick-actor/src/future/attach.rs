@@ -18,7 +18,7 @@ use super::incoming::Incoming;
 use super::piped::{self, Lead, PipeError, Wake};
 use crate::model::context::Context;
 
-/// Default maximum number of items that are in flight.
+/// Default maximum number of items of a stream that are in flight.
 const UNDER_WAY_MAX: NonZero<usize> = NonZero::new(16).unwrap();
 
 /// A message from a stream that is attached to an actor.
@@ -28,13 +28,14 @@ pub enum Streamed<T> {
     Item(T, Ticket),
     /// The stream has ended. This is the last message and is sent once.
     End,
-    /// The stream has panicked. No more items follow.
+    /// The stream has panicked. This is the last message.
     Failed(PipeError),
 }
 
-/// Permit of an item that is in flight. Dropping the ticket permits the next item. Keep the ticket
-/// as long as the item is being processed, for example in a future that was passed to
-/// [`Context::pipe`].
+/// A permit for one item of an attached stream. The item is in flight until its ticket is dropped.
+///
+/// Dropping the ticket allows the stream to send another item. Keep the ticket until the item has
+/// been processed, for example in a future that is passed to [`Context::pipe`].
 pub struct Ticket {
     _place: Place,
 }
@@ -45,7 +46,8 @@ impl fmt::Debug for Ticket {
     }
 }
 
-/// Handle of a stream that is attached to an actor. Dropping the handle does not detach the stream.
+/// A handle to a stream that is attached to an actor. Dropping the handle does not detach the
+/// stream.
 #[derive(Debug, Clone)]
 pub struct Attachment {
     cell: Address<Wake>,
@@ -90,9 +92,11 @@ where
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Attaches a stream to this actor. The actor receives the items and the end of the stream as
-    /// messages, which `into_message` creates. At most 16 items are in flight: after that, the next
-    /// item is taken from the stream when the actor drops the [`Ticket`] of a previous one.
+    /// Attaches a stream to this actor.
+    ///
+    /// The actor receives the items and the end of the stream as messages, which `into_message`
+    /// creates. At most 16 items are in flight. When this limit is reached, the next item is taken
+    /// from the stream after the actor has dropped the [`Ticket`] of an earlier item.
     ///
     /// The stream is polled like a future in [`Context::pipe`], but does not count towards the
     /// limit on futures. The stream is dropped when the actor stops, and keeps the actor alive

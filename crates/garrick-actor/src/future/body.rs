@@ -21,12 +21,12 @@ use crate::extras::named;
 use crate::model::next::Next;
 use crate::quiet;
 
-/// Provides the name of an actor in reports.
+/// A type that provides the name of an actor for reports.
 pub trait Named: 'static {
     fn name() -> &'static str;
 }
 
-/// Adds messages to the queue of the shared part. Wakes the receiver that waits for a message,
+/// Adds messages to the queue of the shared part. Wakes the receiver that is waiting for a message,
 /// unless its waker is the actor's own waker.
 #[inline(never)]
 fn fill_queue<M: Send + 'static>(
@@ -42,7 +42,7 @@ fn fill_queue<M: Send + 'static>(
     }
     let due = inner.hungry || inner.closed || !inner.queue.is_empty();
     inner.hungry = false;
-    // The whole future is about to be polled, so its own waker has nothing to do.
+    // The whole future is about to be polled, so the actor's own waker need not be called.
     let receiver = inner.receiver.take_if(|waker| due && !waker.will_wake(own));
     drop(inner);
     if let Some(waker) = receiver {
@@ -54,7 +54,7 @@ fn fill_queue<M: Send + 'static>(
 
 type Make<D, M, Fut> = fn(D, Incoming<M>) -> Fut;
 
-/// Guard of a poll. If the poll panics, the guard is dropped, and then drops the future.
+/// A guard that exists during a poll. If the poll panics, the guard drops the future.
 struct Polling<'a, D, M: Send + 'static, Fut> {
     life: &'a mut Life<D, M, Fut>,
     shared: &'a Shared<M>,
@@ -72,8 +72,9 @@ impl<D, M: Send + 'static, Fut> Drop for Polling<'_, D, M, Fut> {
 /// The state of an actor's future.
 enum Life<D, M: Send + 'static, Fut> {
     /// Data from which the future is created when the actor starts, and the function that creates
-    /// it. The data is boxed, because otherwise it would occupy memory for the lifetime of the
-    /// actor.
+    /// it.
+    ///
+    /// The data is boxed, because otherwise it would occupy memory for the lifetime of the actor.
     Planned(Box<D>, Make<D, M, Fut>),
     /// The future exists.
     Lives(Pin<Box<Fut>>),
@@ -81,7 +82,7 @@ enum Life<D, M: Send + 'static, Fut> {
     Over,
 }
 
-/// The events for which the next poll waits.
+/// The events that the next poll is waiting for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pause {
     /// A message or a ring.
@@ -114,12 +115,12 @@ pub struct Body<M: Send + 'static, D, Fut, N> {
     /// The `Arc` behind `waker`, whose reference count is the number of clones.
     ringer: Arc<Ringer<M>>,
     /// True if there was no other clone of `waker` at the end of the last poll. In this case, there
-    /// is still none.
+    /// is still none, because only a poll can create one.
     was_alone: bool,
-    /// Number of words that have arrived since the future had to be polled.
+    /// Number of words that have arrived since a poll of the future became necessary.
     gathered: usize,
-    /// Maximum number of words to gather before a poll while more words wait. 0 for a supervised
-    /// actor, because a failure of the poll would lose all gathered words.
+    /// Maximum number of words to gather before a poll while more words are waiting. 0 for a
+    /// supervised actor, because a failure of the poll would lose all gathered words.
     gathers: usize,
     /// Address and timer for the timing wheel. `None` until the future sleeps for the first time.
     alarm: Option<(Address<()>, Timer)>,
@@ -240,13 +241,13 @@ where
         // The waker of the body, and the ringer beside it. The timing wheel rings for sleeps.
         let is_alone =
             Arc::strong_count(&self.ringer) == 2 && self.shared.known_sleepers().is_none();
-        // Pairs with the release by which the last other waker was dropped: what it has rung before
-        // is seen.
+        // Pairs with the release in the drop of the last other waker, so all of its earlier rings
+        // are visible.
         fence(Ordering::Acquire);
         is_alone
     }
 
-    /// Polls the future once. The future can receive the messages that have arrived before,
+    /// Polls the future once. The future can receive the messages that have already arrived,
     /// followed by `message`.
     #[inline]
     fn poll(&mut self, message: Option<M>, turn: &Turn<'_, Word<M>>) -> Next {
@@ -354,7 +355,7 @@ where
         }
         self.set_alarm(turn);
         if end == Some(Next::Undo) {
-            // The alarm vanishes with the turn.
+            // The undone turn does not set the alarm.
             self.armed = None;
         }
         end.unwrap_or(Next::Continue)
@@ -398,7 +399,7 @@ where
 
     #[inline]
     fn hear_message(&mut self, message: M, turn: &Turn<'_, Word<M>>) -> Next {
-        // No other word comes before the first one, unless the turn that created the actor was
+        // No other word arrives before the first one, unless the turn that created the actor was
         // undone. A holder of an address from that turn finds the actor alive, like any other
         // actor.
         if self.is_planned() {
@@ -428,8 +429,8 @@ where
         self.go_on(None, turn)
     }
 
-    /// Polls the future if necessary. `message` is received after the messages that have arrived
-    /// before.
+    /// Polls the future if necessary. `message` is received after the messages that have already
+    /// arrived.
     #[inline]
     fn go_on(&mut self, message: Option<M>, turn: &Turn<'_, Word<M>>) -> Next {
         if matches!(self.life, Life::Over) {
@@ -443,7 +444,7 @@ where
         self.poll(message, turn)
     }
 
-    /// Counts one more word. Returns true if the poll can wait for further words.
+    /// Counts a word. Returns true if the poll can wait for further words.
     fn goes_on_gathering(&mut self, turn: &Turn<'_, Word<M>>) -> bool {
         self.gathered += 1;
         let goes_on = self.gathered < self.gathers && turn.has_more();
@@ -493,8 +494,8 @@ impl<M: Send + 'static, D, Fut, N> Body<M, D, Fut, N> {
 
 impl<M: Send + 'static, D, Fut, N> Drop for Body<M, D, Fut, N> {
     fn drop(&mut self) {
-        // The future may hold messages that it has not received. Whatever its destructor does,
-        // threads that wait for an answer must not wait forever.
+        // The future may contain messages with replies. Even if its destructor panics, threads that
+        // are waiting for an answer must not wait forever.
         quiet::drop(mem::replace(&mut self.life, Life::Over));
         if let Some((_, timer)) = self.alarm.take() {
             timer.cancel();

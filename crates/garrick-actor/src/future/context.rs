@@ -37,8 +37,10 @@ impl<M: Send + 'static> AsyncContext<M> {
     }
 
     /// Returns the address of this actor, which is equal to the address that was returned when it
-    /// was spawned. While the actor keeps its own address, its mailbox does not close. If the
-    /// mailbox has closed because all addresses were dropped, this method opens it again.
+    /// was spawned.
+    ///
+    /// While the actor keeps its own address, its mailbox does not close. If the mailbox has closed
+    /// because all addresses were dropped, this method opens it again.
     #[must_use]
     pub fn address(&self) -> Address<M> {
         gate::own_address(&self.shared)
@@ -86,8 +88,8 @@ impl<M: Send + 'static> AsyncContext<M> {
         Sleep::new(self.shared.sleepers().clone(), delay)
     }
 
-    /// Yields to other actors. This ends the current turn, so the effects that were staged so far
-    /// take place.
+    /// Yields to other actors. The current turn ends, so the effects that were staged so far take
+    /// place.
     ///
     /// An actor that computes for a long time without awaiting delays the other actors of its
     /// worker. Call this method regularly during such a computation.
@@ -104,10 +106,11 @@ impl<M: Send + 'static> AsyncContext<M> {
         .await;
     }
 
-    /// Fails the actor with the reason `error`, like [`Context::fail`](crate::Context::fail). The
-    /// handler must return the result of this method. It must not await between this call and its
-    /// return.
-    #[must_use = "the handler must return it"]
+    /// Fails the actor with the reason `error`, like [`Context::fail`](crate::Context::fail).
+    ///
+    /// The handler must return the result of this method. The handler must not await between this
+    /// call and its return.
+    #[must_use = "the handler must return this value"]
     pub fn fail(&self, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Next {
         set_why(error.into());
         Next::Fail

@@ -45,7 +45,7 @@ impl<M: Send + 'static> Entry<M> {
     /// Records the spawned task.
     pub(super) fn set(&self, body: Address<Word<M>>) {
         let set = self.body.set(body);
-        debug_assert!(set.is_ok(), "set once, by who made the task");
+        debug_assert!(set.is_ok(), "the address of the task is set only once");
     }
 
     /// Returns the address of the task. Blocks until the address is set. This is necessary because
@@ -105,14 +105,14 @@ impl<M: Send + 'static> Gate<M> {
         }
     }
 
-    /// Prefetches the state that the poll needs. The cache misses of all parts then overlap,
-    /// instead of following one another during the poll.
+    /// Prefetches the state that the poll needs. The cache misses of all parts then overlap.
+    /// Without prefetching, they would follow one another during the poll.
     fn prefetch(&self, shared: &Shared<M>) {
         if let Some(future) = self.future.get() {
             shared.prefetch();
             future.prefetch();
         } else if let Some(future) = shared.future() {
-            // The place is known from now on.
+            // If another sender has already set the place, it has set the same one.
             let _ = self.future.set(future);
         }
     }

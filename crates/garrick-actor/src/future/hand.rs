@@ -12,13 +12,13 @@ use garrick_core::lend::Borrower;
 use super::queue::Queue;
 use super::shared::Shared;
 
-/// Messages that wait for the handlers of an actor.
+/// Messages that are waiting for the handlers of an actor, and the state of the current poll.
 pub(super) struct Hand<M> {
     /// Messages that have arrived.
     queue: Queue<M>,
     /// True once the current poll has received a message.
     has_received: bool,
-    /// True if the future waits for a message.
+    /// True if the future is waiting for a message.
     pub(super) wants: bool,
     /// True once the last address has been dropped. The mailbox may have been opened again since
     /// then. The shared part has the current state.
@@ -50,8 +50,8 @@ impl<M: Send + 'static> Hand<M> {
         }
     }
 
-    /// Returns true if the future waits for a message although the queue is not empty, because it
-    /// has already received one in this poll.
+    /// Returns true if the future is waiting for a message although the queue is not empty, because
+    /// it has already received one in this poll.
     #[inline]
     pub(super) fn is_hungry(&self) -> bool {
         self.wants && !self.queue.is_empty()
@@ -66,7 +66,7 @@ impl<M: Send + 'static> Hand<M> {
 }
 
 /// Returns true if the future has received a message in this poll. In this case, records that the
-/// future waits for a message, which it can receive in the next poll.
+/// future is waiting for a message, which it can receive in the next poll.
 #[inline]
 pub(super) fn waits_for_next_poll<M: Send + 'static>(from: &Borrower<Hand<M>>) -> bool {
     let waits = from.with(|hand| {

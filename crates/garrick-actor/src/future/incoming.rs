@@ -75,7 +75,7 @@ pub struct Incoming<M: Send + 'static> {
     batch: VecDeque<M>,
     /// Maximum number of messages that a poll can receive.
     share: usize,
-    /// Hand from which handlers receive instead of the queue.
+    /// Hand from which handlers receive messages, instead of the queue.
     hand: Option<Borrower<Hand<M>>>,
     /// Number of the poll to which `left` applies.
     poll: u64,
@@ -197,8 +197,9 @@ impl<M: Send + 'static> Incoming<M> {
             return Poll::Pending;
         }
         drop(inner);
-        // Wakers are cloned and dropped when nothing is locked, because they may be foreign code.
-        // No message comes meanwhile: the queue is filled between two polls.
+        // Wakers are cloned and dropped while nothing is locked, because they may run arbitrary
+        // code. No message can arrive in the meantime, because the queue is only filled between two
+        // polls.
         let waker = context.waker().clone();
         let before = self.shared.inner().receiver.replace(waker);
         drop(before);

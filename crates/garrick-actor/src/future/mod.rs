@@ -2,8 +2,8 @@
 //!
 //! The task of an async actor contains a future. When a message arrives, the task adds it to a
 //! queue and polls the future, which receives messages from the queue. The future's waker sends an
-//! ordinary message to the task. So the scheduler handles the task like any other. Each poll is a
-//! turn. `README.md` in this folder lists the states and the invariants of a task.
+//! ordinary message to the task. So the scheduler needs no special case for async actors. Each poll
+//! is a turn. `README.md` in this folder lists the states and the invariants of a task.
 //!
 //! ```text
 //!   Address<M>: a door ---> Word::Message ---> Body: arrived ---> queue ---> Incoming::recv, or Hand ---> handlers
@@ -15,8 +15,8 @@
 //!
 //! **Budget.** A poll can receive only a limited number of messages. After that, receiving returns
 //! `Pending`, and the task sends itself a message and moves to the end of the run queue. The budget
-//! applies to no other future. In contrast, tokio's budget applies to all leaf futures: once it is
-//! spent, futures that are ready return `Pending` and are polled again later.
+//! applies only to receiving messages. In contrast, tokio's budget applies to all leaf futures:
+//! once it is spent, futures that are ready return `Pending` and are polled again later.
 //!
 //! **Lifetime.** An async actor keeps itself alive until its future completes or the actor is
 //! stopped. When the last address is dropped, [`Incoming::recv`] returns `None`. Wakers do not keep
@@ -26,9 +26,8 @@
 //! receives only wakes. So does a stream that is attached to an actor. `crate::beside::pipes` keeps
 //! track of these tasks.
 //!
-//! **Supervision.** The seat of a supervisor runs the body as an ordinary actor and creates
-//! another body at each restart. The new body receives the messages that the previous one has not
-//! received.
+//! **Supervision.** A supervisor runs an async actor like any other actor. Each restart creates a
+//! new future, which receives the messages that the previous future has not received.
 
 mod sleepers;
 

@@ -58,24 +58,26 @@ fn start<N, M, Fut, F>(
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Runs a future concurrently with this actor. The actor receives the result as a message,
-    /// which `into_message` creates. Until then, the actor handles other messages. If the future
-    /// panics, `into_message` gets a [`PipeError`]. The panic is reported like the panic of an
-    /// actor.
+    /// Runs a future concurrently with this actor.
+    ///
+    /// The actor receives the result as a message, which `into_message` creates. Until then, the
+    /// actor handles other messages. If the future panics, `into_message` gets a [`PipeError`]. The
+    /// panic is reported like the panic of an actor.
     ///
     /// The future is polled by the workers of the system or [`Local`](crate::Local) that runs the
     /// actor. No other async runtime is needed. The future can await anything that does not require
-    /// the driver of a runtime, such as asks, channels and locks. It starts when the turn commits.
-    /// If the turn is undone, the future is dropped.
+    /// the driver of a runtime, such as asks, channels and locks. The future starts when the turn
+    /// commits. If the turn is undone, the future is dropped.
     ///
     /// **Limit.** At most 64 futures of one actor are polled concurrently.
     /// [`Spawn::pipe_limit`](crate::spawn::Spawn::pipe_limit) sets another limit. Further futures
     /// wait, and usually the oldest one starts first. The number of waiting futures is unbounded.
-    /// So on average, do not pipe futures faster than they complete.
+    /// To prevent it from growing without limit, pipe futures no faster, on average, than they
+    /// complete.
     ///
     /// **Cancellation.** When the actor stops, fails or is replaced by its supervisor, all of its
     /// futures are dropped, and their results are not delivered. Results that are already in the
-    /// mailbox stay there. A future keeps the actor alive until its result has been sent.
+    /// mailbox remain there. A future keeps the actor alive until its result has been sent.
     ///
     /// # Examples
     /// ```

@@ -21,21 +21,23 @@ use crate::beside::pipes::{Entered, Pipes};
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// A message to the cell of such a future. Only wakes are sent.
+/// A message to the cell of a piped future. Only wakes are sent.
 pub(super) type Wake = Word<Infallible>;
 
-/// Error for a future that was piped to an actor and has no result.
+/// The error that an actor receives when one of its piped futures or attached streams has panicked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PipeError {
-    /// The future panicked with this message.
+    /// The future or the stream panicked with this message.
     Panicked(Arc<str>),
 }
 
 impl fmt::Display for PipeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Panicked(message) => write!(f, "a future beside an actor panicked: {message}"),
+            Self::Panicked(message) => {
+                write!(f, "a future or stream of the actor panicked: {message}")
+            }
         }
     }
 }
@@ -74,8 +76,8 @@ impl<M: Send + 'static, F> Lead<M, F> {
         if self.pipes.is_cancelled() {
             return false;
         }
-        // Only the conversion itself can have panicked under this lock. Its state is its own
-        // responsibility.
+        // Only the conversion can have panicked while it held this lock. The author of the
+        // conversion is responsible for its captured state.
         let mut convert = self.convert.lock().unwrap_or_else(PoisonError::into_inner);
         let message = convert(what);
         drop(convert);
@@ -87,7 +89,7 @@ impl<M: Send + 'static, F> Lead<M, F> {
     pub(super) async fn enter(&self, own: &Incoming<Infallible>) -> Option<Entered> {
         let (entered, is_first) = self.pipes.enter(own.as_cancel(), &self.to)?;
         if is_first {
-            // The future's next step may panic, and must not undo the watch.
+            // The turn ends here, so that a panic in the future's next step cannot undo the watch.
             own.context().yield_now().await;
         }
         Some(entered)

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::mem;
 
-/// Messages in order. A single message is stored inline, without access to other memory. So an
+/// A queue of messages. A single message is stored inline, without access to other memory. So an
 /// actor that rarely receives a message needs no buffer.
 pub(super) struct Queue<M> {
     /// Oldest message, if the queue was empty when it arrived.
@@ -31,7 +31,7 @@ impl<M> Queue<M> {
     /// Adds the messages after the others, and leaves `messages` empty.
     pub(super) fn append(&mut self, messages: &mut VecDeque<M>) {
         if messages.is_empty() {
-            // The usual case: each of the two keeps its buffer.
+            // In the usual case, each of the two queues keeps its buffer.
         } else if self.rest.is_empty() {
             mem::swap(&mut self.rest, messages);
         } else {

@@ -22,7 +22,7 @@ pub(crate) type AnyFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// Function that creates the future, at the start and at each restart.
 pub(crate) type Make<M> = dyn Fn(Incoming<M>) -> AnyFuture + Send + Sync;
 
-/// The name of a supervised actor that receives `M`.
+/// A type that provides the name of a supervised actor that receives `M`.
 struct NameOfResident<M>(PhantomData<fn(M)>);
 
 impl<M: Send + 'static> Named for NameOfResident<M> {

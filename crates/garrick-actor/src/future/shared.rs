@@ -101,9 +101,10 @@ pub trait Tells {
     fn tell_again(self);
 }
 
-/// A message about an event that must not be lost. If the turn that sends it is undone, the message
-/// is dropped. However, the event has still happened. Therefore the destructor sends the message
-/// again. `None` once the note has been read.
+/// A message about an event that must not be lost.
+///
+/// If the turn that sends it is undone, the message is dropped. However, the event has still
+/// happened. Therefore the destructor sends the message again. `None` once the note has been read.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Note<T: Tells>(Option<T>);
 
@@ -168,14 +169,15 @@ impl<M> Drop for Heir<M> {
     }
 }
 
-/// The messages that wait for the future, the waker of the receiver, and the wishes of the future.
+/// The messages that the future can receive, the waker of the receiver, and the wishes of the
+/// future.
 pub(super) struct Inner<M: Send + 'static> {
     /// Messages that the future can receive. The task adds messages, and the future takes them.
     pub(super) queue: Queue<M>,
-    /// Waker of the receiver that waits for the next message. The future writes it, and the task
-    /// takes it.
+    /// Waker of the receiver that is waiting for the next message. The future writes it, and the
+    /// task takes it.
     pub(super) receiver: Option<Waker>,
-    /// True if the future received no message only because the poll had received its share already.
+    /// True if the future received no message only because the poll had already received its share.
     pub(super) hungry: bool,
     /// True once the last address has been dropped.
     pub(super) closed: bool,
@@ -208,9 +210,10 @@ impl Place {
 /// An action that runs in a turn of the actor and creates something.
 pub(super) type Birth<M> = Box<dyn FnOnce(&Turn<'_, Word<M>>) + Send>;
 
-/// State that an actor's future, its wakers and its addresses share. The fields that every poll
-/// needs come first, next to each other. If there are many actors, the state of an actor is usually
-/// in no CPU cache when a message arrives.
+/// State that an actor's future, its wakers and its addresses share.
+///
+/// The fields that every poll needs come first, next to each other. If there are many actors, the
+/// state of an actor is usually in no CPU cache when a message arrives.
 #[repr(C)]
 pub struct Shared<M: Send + 'static> {
     /// Bell that coordinates wakes. Wakers ring it, and the task answers it.
@@ -240,7 +243,7 @@ pub struct Shared<M: Send + 'static> {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No code under these locks can fail halfway.
+    // No code that holds one of these locks can panic halfway through a change.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -299,7 +302,7 @@ impl<M: Send + 'static> Shared<M> {
         lock(&self.inner)
     }
 
-    /// Takes the messages that wait in the queue.
+    /// Takes the messages that are waiting in the queue.
     pub(super) fn take_queue(&self) -> VecDeque<M> {
         let mut taken = VecDeque::new();
         self.inner().queue.drain_behind(&mut taken);
@@ -310,8 +313,8 @@ impl<M: Send + 'static> Shared<M> {
     pub(super) fn wish_for_end(&self, end: Next) {
         let mut inner = self.inner();
         inner.end = Some(end);
-        // Relaxed: the poll that it is for usually runs on this thread. Another thread finds it in
-        // a later poll.
+        // Relaxed: the poll that reads this flag usually runs on this thread. Another thread may
+        // read it only in a later poll.
         self.has_wishes.store(true, Relaxed);
     }
 
@@ -408,9 +411,10 @@ impl<M: Send + 'static> Shared<M> {
         drop(body);
     }
 
-    /// Releases all state when the task stops, so that the task can no longer be woken. `arrived`
-    /// contains the messages that the task has not passed to the future. Returns the number of
-    /// messages that will not be received.
+    /// Releases all state when the task stops, so that the task can no longer be woken.
+    ///
+    /// `arrived` contains the messages that the task has not passed to the future. Returns the
+    /// number of messages that will not be received.
     pub(super) fn close(&self, arrived: VecDeque<M>) -> usize {
         self.abandon();
         let mut inner = self.inner();

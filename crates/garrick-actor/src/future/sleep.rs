@@ -14,14 +14,14 @@ use super::sleepers::{Key, Sleepers};
 /// A future that completes after a certain time. Created by
 /// [`AsyncContext::sleep`](crate::AsyncContext::sleep).
 ///
-/// The time starts at the end of the actor's poll in which this future is polled first. Timers have
-/// a resolution of about 10 us, and the future never completes early. It must be polled by the
-/// actor that created it or by a future inside this actor.
+/// The sleep starts at the end of the actor's poll in which this future is first polled. Timers
+/// have a resolution of about 10 us, and the future never completes early. This future must be
+/// polled by the actor that created it or by a future inside this actor.
 ///
 /// # Cancel safety
 /// Dropping this future cancels the sleep and releases all of its resources. If the future is not
 /// polled for some time, the sleep continues in the meantime.
-#[must_use = "a sleep that nobody awaits does not begin"]
+#[must_use = "a sleep begins only when it is awaited or polled"]
 pub struct Sleep {
     sleepers: Arc<Sleepers>,
     stage: Stage,

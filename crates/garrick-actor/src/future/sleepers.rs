@@ -15,7 +15,7 @@
 //! Sleeps with the same duration are stored in `line`, where adding or removing a sleep takes O(1).
 //! Cancelling a sleep takes O(1) too: it frees the place in the table, and the entry in `line` or
 //! `heap` becomes stale. Stale entries are removed when they are more than half of all entries.
-//! There are no allocations once all collections have grown.
+//! Once all collections have grown to their final size, there are no more allocations.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -28,7 +28,7 @@ use garrick_sched::Nanos;
 
 use crate::quiet;
 
-/// Number of stale entries up to which they are not removed.
+/// Number of stale entries up to which no stale entries are removed.
 const SWEPT_MIN: usize = 32;
 
 /// Identifies a sleep. Becomes invalid when the sleep is over or cancelled.
@@ -184,7 +184,7 @@ impl Sleepers {
 
     /// Starts a sleep.
     pub(super) fn begin(&self, delay: Nanos, waker: &Waker) -> Key {
-        // Cloned while the table is unlocked: a waker's clone may do anything.
+        // The waker is cloned while the table is unlocked, because its code may do anything.
         let waker = waker.clone();
         let mut table = self.lock();
         let key = table.occupy(waker);
@@ -207,8 +207,8 @@ impl Sleepers {
             Some(true) => return false,
             Some(false) => {}
         }
-        // Cloned and dropped while the table is unlocked: a waker may do anything, also cancel
-        // another sleep.
+        // Wakers are cloned and dropped while the table is unlocked, because their code may do
+        // anything, even cancel another sleep.
         let waker = waker.clone();
         let mut table = self.lock();
         let before = table.at(key).map(|sleeper| sleeper.waker.replace(waker));
@@ -219,7 +219,7 @@ impl Sleepers {
     /// Cancels a sleep.
     pub(super) fn cancel(&self, key: Key) {
         let mut table = self.lock();
-        // Dropped when the table is unlocked again: a waker may do anything then.
+        // The waker is dropped after the table is unlocked, because its code may do anything.
         let waker = table.vacate(key);
         table.stale += usize::from(waker.is_some());
         if table.stale > SWEPT_MIN && table.stale > (table.line.len() + table.heap.len()) / 2 {
@@ -285,7 +285,7 @@ impl Sleepers {
         table.heap.clear();
         table.fresh.clear();
         drop(table);
-        // Their wakers may do anything.
+        // The wakers are dropped after the table is unlocked, because their code may do anything.
         quiet::drop_each(sleepers);
     }
 }

@@ -29,8 +29,8 @@ impl<N: 'static> Actual<N> {
         Self(OnceLock::new())
     }
 
-    /// Returns the actor's address. Blocks until the address is set. This is necessary because the
-    /// actor may use the door before the code that spawned it has set the address here.
+    /// Returns the actor's address. Blocks until the address is set, because the actor may use the
+    /// door before the code that spawned the actor has set the address.
     pub(super) fn wait(&self) -> &Address<N> {
         self.0.wait()
     }
@@ -89,9 +89,11 @@ impl<E: Entrance> Door for Gate<E> {
         self.0.gauged()
     }
 
-    /// Returns the id of the actor, so that state that is stored under this id, such as a stash, is
-    /// found through every address. The gate keeps the actor alive, so no other task can have the
-    /// same id. In contrast, the id of the gate could be reused by another gate.
+    /// Returns the id of the actor. So state that is stored under this id, such as a stash, is
+    /// found through every address.
+    ///
+    /// The gate keeps the actor alive, so no other task can have the same id. In contrast, the id
+    /// of the gate could be reused by another gate.
     fn stands_for(&self) -> Option<TaskId> {
         Some(self.0.actual().wait().id())
     }
@@ -115,8 +117,9 @@ pub(super) trait Way<M: 'static>: Send + 'static {
     -> Arrived<M>;
 
     /// Returns the number of stored messages that must be counted as dead letters. Called when the
-    /// actor has stopped. A message with a pending arrival is not included, because the arrival
-    /// itself is counted.
+    /// actor has stopped.
+    ///
+    /// A message with a pending arrival is not included, because the arrival itself is counted.
     fn left(&mut self) -> usize {
         0
     }
@@ -190,12 +193,12 @@ where
     match ground.spawn_task(Cell(behind)) {
         Ok(spawned) => {
             let set = entrance.actual().0.set(spawned);
-            debug_assert!(set.is_ok(), "set once, here");
+            debug_assert!(set.is_ok(), "the address is set only here");
             Ok(address)
         }
         Err(SpawnError(Cell(mut behind))) => {
             let actor = behind.actor.take();
-            Err(SpawnError(actor.expect("it has just been put there")))
+            Err(SpawnError(actor.expect("the actor was not spawned")))
         }
     }
 }

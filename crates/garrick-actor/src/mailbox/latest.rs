@@ -2,11 +2,11 @@
 //!
 //! Messages wait in a queue that the senders and the actor share. So a sender whose message exceeds
 //! the capacity can remove the oldest message. A plain thread adds its message to the queue
-//! immediately. It then sends the order `Look` to the actor, if no such order is pending. A message
-//! that is sent during a turn is staged. So it is sent through the actor's own mailbox and added to
-//! the queue when it arrives. For every message in the queue, the actor sends itself an order to
-//! handle one message. So each message is handled in a separate turn, and undoing a turn affects no
-//! other message.
+//! immediately. The thread then sends the order `Look` to the actor, if no such order is pending. A
+//! message that is sent during a turn is staged. Such a message is sent through the actor's own
+//! mailbox and added to the queue when it arrives. For every message in the queue, the actor sends
+//! itself an order to handle one message. So each message is handled in a separate turn, and
+//! undoing a turn affects no other message.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -37,7 +37,7 @@ pub(super) enum Order<M> {
 
 struct Waiting<M> {
     queue: VecDeque<(u64, M)>,
-    /// Number of the newest message. The code that adds a message increments it.
+    /// Number of the newest message. Incremented by the code that adds a message.
     last: u64,
     /// True once the actor has stopped. From then on, the queue is not read.
     is_over: bool,
@@ -63,12 +63,12 @@ struct Shared<M> {
 
 impl<M: Send + 'static> Shared<M> {
     fn lock(&self) -> MutexGuard<'_, Waiting<M>> {
-        // No code that holds the lock can panic halfway.
+        // No code that holds the lock can panic.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a message to the queue and records that an order `Look` is pending. Returns true if one
-    /// was pending already, and the number of the message.
+    /// Adds a message to the queue and records that an order `Look` is pending. Returns true if
+    /// such an order was already pending, and the number of the message.
     ///
     /// # Errors
     /// Returns the message if the actor has stopped.
@@ -87,7 +87,7 @@ impl<M: Send + 'static> Shared<M> {
         drop(waiting);
         if evicted.is_some() {
             self.carried.count_dropped();
-            // Its destructor must not keep this thread from notifying the actor.
+            // A panic of its destructor must not prevent this thread from notifying the actor.
             quiet::drop(evicted);
         }
         Ok((told, number))
@@ -96,7 +96,7 @@ impl<M: Send + 'static> Shared<M> {
 
 impl<M: Send + 'static> Gauged<M> for Front<M> {
     fn room(&self) -> Option<&Arc<Room>> {
-        // There is a place for every new message: that of the oldest.
+        // A new message always finds a place: that of the oldest message.
         None
     }
 
@@ -148,10 +148,10 @@ impl<M: Send + 'static> Entrance for Front<M> {
         if told || actor.send(Order::Look(here.clone())).is_ok() {
             return Ok(());
         }
-        // The actor has stopped just now. The message is returned, unless another sender's has
-        // evicted it meanwhile.
+        // The actor has just stopped. The message is returned, unless the message of another sender
+        // has evicted it in the meantime.
         let queue = &mut self.shared.lock().queue;
-        // Numbers ascend, and this message is one of the newest.
+        // The numbers in the queue are ascending, and this message is one of the newest.
         let at = queue.binary_search_by_key(&number, |(other, _)| *other);
         let back = at.ok().and_then(|at| queue.remove(at));
         back.map_or(Ok(()), |(_, message)| Err(SendError(message)))
@@ -193,7 +193,7 @@ impl<M: Send + 'static> Way<M> for Oldest<M> {
         let front = match order {
             Order::Carried(message, permit, front) => {
                 drop(permit);
-                // The actor runs this, so it has not ended.
+                // This code runs in a turn of the actor, so the actor has not stopped.
                 quiet::drop(self.shared.put(message));
                 return Arrived::Done(self.order(&front, cx));
             }

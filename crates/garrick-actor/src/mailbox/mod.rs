@@ -1,5 +1,5 @@
-//! Mailboxes. A mailbox determines how many messages may wait for an actor, what happens when it is
-//! full, and which message is handled next.
+//! Mailboxes. A mailbox determines how many messages can wait for an actor, what happens to a
+//! message if the mailbox is full, and which message is handled next.
 //!
 //! By default, the mailbox of an actor is unbounded. It is a linked list of arrays of increasing
 //! size, so even a large number of messages costs one store per message. A bounded mailbox also has
@@ -12,7 +12,7 @@
 //!              Address<M>
 //!   senders ---------------> room? ----------------------> actor
 //!                             |                              |
-//!                             +-- no: wait, fail, drop       +-- handles one more
+//!                             +-- no: wait, fail, drop       +-- handles one message
 //! ```
 
 mod behind;
@@ -41,27 +41,30 @@ const IO_BOUND_CAPACITY: usize = 10_000;
 #[non_exhaustive]
 pub enum OnFull {
     /// The sender waits until there is room. [`Address::send_async`] waits as a future, and
-    /// [`Address::send`] blocks the thread. A turn must not wait, so it gets the message back, as
-    /// with [`OnFull::Fail`].
+    /// [`Address::send`] blocks the thread.
+    ///
+    /// An actor must not wait during a turn. Its message is returned, as with [`OnFull::Fail`].
     Wait,
     /// The message is returned to the sender.
     Fail,
-    /// The new message is dropped. [`Address::dropped`] counts it.
+    /// The new message is dropped. [`Address::dropped`] returns the number of dropped messages.
     DropNewest,
     /// The oldest waiting message is dropped to make room for the new one. [`Address::dropped`]
-    /// counts it. A message that is sent during a turn is in transit until the actor adds it to the
-    /// queue. The number of messages in transit is limited to the capacity or to 1,024, whichever
-    /// is larger. Beyond this limit, new messages are dropped.
+    /// returns the number of dropped messages.
+    ///
+    /// A message that is sent during a turn is in transit until the actor adds it to the queue. The
+    /// number of messages in transit is limited to the capacity or to 1,024, whichever is larger.
+    /// Beyond this limit, new messages are dropped.
     DropOldest,
 }
 
-/// Error returned when a mailbox with a capacity of zero is created.
+/// The error returned when a mailbox with a capacity of zero is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CapacityError;
 
 impl fmt::Display for CapacityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a mailbox of capacity 0 takes no message: it must be at least 1")
+        f.write_str("the capacity of a mailbox must be at least 1 message, but is 0")
     }
 }
 
@@ -92,7 +95,8 @@ impl<M> Kind<M> {
     }
 }
 
-/// The mailbox of an actor that is about to be spawned.
+/// The configuration of an actor's mailbox. [`Spawn::mailbox`](crate::spawn::Spawn::mailbox) takes
+/// this value.
 ///
 /// # Examples
 /// ```
@@ -108,7 +112,7 @@ impl<M> Kind<M> {
 ///     .mailbox(mailbox)
 ///     .spawn()?;
 /// for n in 0..10_000 {
-///     // Waits while a hundred are there already.
+///     // Waits while the mailbox contains 100 messages.
 ///     slow.send(n)?;
 /// }
 /// system.shutdown();
@@ -134,8 +138,10 @@ impl<M> Mailbox<M> {
         Kind::Unbounded.into()
     }
 
-    /// Creates a mailbox for at most `capacity` messages, in the order of arrival. Messages that
-    /// are sent during a turn count even before the turn commits.
+    /// Creates a mailbox that holds at most `capacity` messages, in the order of arrival. `on_full`
+    /// determines what happens to a message if the mailbox is full.
+    ///
+    /// A message that is sent during a turn counts immediately, even before the turn commits.
     ///
     /// # Errors
     /// Returns [`CapacityError`] if the capacity is zero.
@@ -147,6 +153,7 @@ impl<M> Mailbox<M> {
     }
 
     /// Creates an unbounded priority mailbox. The message with the highest rank is handled next.
+    ///
     /// Messages with the same rank are handled in the order of arrival. Each message costs two
     /// turns: one to insert it into a heap and one to handle it.
     ///
@@ -250,7 +257,7 @@ impl<M> Mailbox<M> {
     /// Returns the bound of this mailbox, if it has one, for an actor on `sponsor`.
     ///
     /// # Errors
-    /// Fails for a mailbox that is ordered by rank or drops the oldest message.
+    /// Fails if this mailbox orders messages by rank or drops the oldest message.
     pub(crate) fn into_bound(self, sponsor: &garrick_sched::Handle) -> Result<Option<Bound>, ()> {
         match self.kind.unwrap_or_else(|| Kind::suited(sponsor)) {
             Kind::Unbounded => Ok(None),

@@ -1,7 +1,7 @@
 //! A priority mailbox, which is ordered by rank.
 //!
 //! When a message arrives, the actor inserts it into a heap and sends itself a `Go`. The `Go` waits
-//! behind all messages that have arrived before. So when the actor handles a `Go` and takes the
+//! behind all messages that have arrived earlier. So when the actor handles a `Go` and takes the
 //! message with the highest rank out of the heap, all of these messages are in the heap.
 
 use std::cmp::Ordering;
@@ -104,8 +104,8 @@ impl<M: Send + 'static> Way<M> for Highest<M> {
                 Err(_) => Next::Stop,
             });
         }
-        // There is a `Go` for every message, so the `Go`s that the actor leaves behind count for
-        // them.
+        // Each message in the heap has a `Go` in the mailbox. When the actor stops, these `Go`s are
+        // counted as dead letters, instead of the messages in the heap.
         let highest = self.heap.pop();
         highest.map_or(Arrived::Done(Next::Continue), |entry| {
             Arrived::Handle(entry.message, entry.front)

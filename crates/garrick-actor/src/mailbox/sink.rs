@@ -9,21 +9,23 @@ use std::task::{Context, Poll, ready};
 use futures_sink::Sink;
 use garrick_sched::{Address, Place as Permit, Room};
 
-/// Error returned when the actor behind a sink has stopped.
+/// The error returned when the actor behind a sink has stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SinkError;
 
 impl fmt::Display for SinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the receiver behind this sink has stopped")
+        f.write_str("the actor to which this sink sends has stopped")
     }
 }
 
 impl std::error::Error for SinkError {}
 
-/// A [`Sink`] that sends its items to an [`Address`]. The sink applies the back-pressure of the
-/// mailbox: it is not ready while the mailbox is full. Items need no flushing. If the actor has
-/// stopped, items are dropped.
+/// A [`Sink`] that sends its items to an [`Address`]. The sink is not ready while the actor's
+/// mailbox is full, so it applies the back-pressure of the mailbox.
+///
+/// Items need no flushing. If the actor has stopped, the sink drops the item and returns a
+/// [`SinkError`].
 ///
 /// # Examples
 /// ```
@@ -45,7 +47,7 @@ pub struct AddressSink<M> {
     room: Option<Arc<Room>>,
     /// The reserved place for the next message.
     place: Option<Permit>,
-    /// Future that waits for a place. Created when no place is free.
+    /// Future that waits for a place. Created if no place is free.
     waiting: Option<Pin<Box<dyn Future<Output = Option<Permit>> + Send>>>,
 }
 
@@ -92,7 +94,7 @@ impl<M: Send + 'static> Sink<M> for AddressSink<M> {
         let place = this.place.take();
         assert!(
             place.is_some() || this.room.is_none(),
-            "`start_send` comes after a `poll_ready` that was ready"
+            "`start_send` was called without a `poll_ready` that returned `Ready`"
         );
         let sent = match place {
             Some(place) => this.address.send_in(place, message),

@@ -40,19 +40,23 @@ use crate::model::outcome::Outcome;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Actor: Sized + 'static {
-    /// The type of the actor's messages. Messages with a size of at most 24 bytes and an alignment
-    /// of at most 8 are sent fastest. A message of more than about 4,000 bytes is boxed when it is
-    /// sent. Messages of more than [`MESSAGE_BYTES_MAX`](crate::system::MESSAGE_BYTES_MAX) (16 KiB)
-    /// cause a compile-time error. Put large data into a `Box`.
+    /// The type of the actor's messages.
+    ///
+    /// Messages of at most 24 bytes with an alignment of at most 8 bytes are sent fastest. A
+    /// message of more than about 4,000 bytes is boxed when it is sent. Messages of more than
+    /// [`MESSAGE_BYTES_MAX`](crate::system::MESSAGE_BYTES_MAX) (16 KiB) cause a compile-time error.
+    /// Put large data into a `Box`.
     type Msg: 'static;
 
-    /// The type that the handlers return. `()` continues, [`Next`](crate::Next) chooses the next
-    /// step, and the error of a `Result` fails the actor. [`Outcome`] lists all cases.
+    /// The type that the handlers return. After `()`, the actor continues. A [`Next`](crate::Next)
+    /// chooses the next step. The error of a `Result` fails the actor. [`Outcome`] lists all cases.
     type Outcome: Outcome;
 
-    /// True if [`Actor::started`] is called. If this is false, the actor is not scheduled before
-    /// its first message. Set it to false for an actor that has no `started` method and is created
-    /// in very large numbers.
+    /// True if [`Actor::started`] is called. If this is false, the actor is not scheduled until its
+    /// first message arrives.
+    ///
+    /// Set this constant to false for an actor that has no `started` method and is created in very
+    /// large numbers.
     const STARTS: bool = true;
 
     /// Called once, before the first message, in a separate turn. This method is called even if the
@@ -65,9 +69,12 @@ pub trait Actor: Sized + 'static {
     /// Handles one message.
     fn receive(&mut self, msg: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Self::Outcome;
 
-    /// True if turns usually call [`Context::blocking`]. This matters if as many turns block as
-    /// [`Builder::blocking_threads`](crate::system::Builder::blocking_threads) allows. Then an
-    /// actor with `BLOCKS` waits without occupying a worker. Any other actor blocks its worker.
+    /// True if turns of this actor usually call [`Context::blocking`].
+    ///
+    /// The constant matters while as many turns are blocking as
+    /// [`Builder::blocking_threads`](crate::system::Builder::blocking_threads) allows. An actor
+    /// with `BLOCKS` then waits without occupying a worker. Any other actor that calls
+    /// [`Context::blocking`] blocks its worker.
     const BLOCKS: bool = false;
 
     /// Returns the name of the actor in reports. The default is the name of the type.
@@ -105,9 +112,9 @@ impl<A: Actor> Task for Cell<A> {
     }
 }
 
-/// Adapts an actor that calls code of its many users, such as the clone of an event or the
-/// conversion of an answer. A turn that panics is undone and reported, and the actor continues. The
-/// actor's own fields must be consistent whenever it calls such code.
+/// Adapts an actor that calls foreign code, such as the clone of an event or the conversion of an
+/// answer. A turn that panics is undone and reported, and the actor continues. The actor's own
+/// fields must be consistent whenever it calls foreign code.
 pub(crate) struct Steady<A>(pub(crate) A);
 
 impl<A: Actor> Task for Steady<A> {

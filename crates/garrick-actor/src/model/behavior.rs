@@ -2,9 +2,9 @@
 //!
 //! A behavior is a function that handles one message. [`BehaviorContext::becomes`] replaces the
 //! behavior for the next message. If a function does not change its captured variables, a turn that
-//! is undone has no effect at all. Changes to captured variables remain, like changes to the fields
-//! of an actor. The function owns the message, so the message is dropped even if the turn fails. A
-//! [`Reply`](crate::Reply) that is dropped with the message answers
+//! is undone has no effect at all. Changes to captured variables are not undone, just like changes
+//! to the fields of an actor. The function owns the message, so the message is dropped even if the
+//! turn fails. A [`Reply`](crate::Reply) that is dropped with the message answers
 //! [`NoReply::Dropped`](crate::NoReply::Dropped).
 
 use std::fmt;
@@ -44,7 +44,7 @@ pub struct Behavior<M> {
 /// ```
 ///
 /// # Examples
-/// A flip-flop that consists of two behaviors, each of which becomes the other:
+/// A flip-flop that consists of two behaviors. Each of them replaces itself with the other:
 /// ```
 /// use garrick_actor::{Behavior, Reply, System, behavior};
 ///
@@ -79,7 +79,7 @@ where
     }
 }
 
-/// A [`Context`] for a closure. The closure can replace itself with another behavior.
+/// The [`Context`] of an actor that consists of a closure. It can also replace this closure.
 pub struct BehaviorContext<'a, M> {
     context: Context<'a, M>,
     /// The new behavior of the actor if the turn returns `Continue`.
@@ -88,7 +88,7 @@ pub struct BehaviorContext<'a, M> {
 
 impl<M: 'static> BehaviorContext<'_, M> {
     /// Replaces the behavior for the next message if this turn returns [`Next::Continue`]. If a
-    /// turn calls this more than once, the last call counts.
+    /// turn calls this method more than once, only the last call has an effect.
     pub fn becomes<F, O>(&mut self, function: F)
     where
         F: FnMut(M, &mut BehaviorContext<'_, M>) -> O + Send + 'static,
@@ -120,8 +120,8 @@ impl<M: 'static> Actor for Behavior<M> {
         {
             mem::swap(self, staged);
         }
-        // The captured values of the old closure must not undo the turn that replaces it: the actor
-        // has become another one already.
+        // The behavior has already been replaced, so a panic while the old closure is dropped must
+        // not undo the turn.
         quiet::drop(left);
         next
     }

@@ -53,7 +53,7 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn
     }
 
-    /// Sends `msg` to `to`.
+    /// Sends `msg` to `to` if this turn commits.
     ///
     /// # Errors
     /// Returns the message if the actor is known to have stopped.
@@ -97,9 +97,11 @@ impl<'a, M: 'static> Context<'a, M> {
     }
 
     /// Watches another actor. When `whom` stops for any reason, this actor receives one message,
-    /// which `convert` creates from an [`Ended`] value. The message arrives after all messages that
-    /// `whom` sent to this actor before. If `whom` has stopped already, the message is sent
-    /// immediately, with [`Ended::Before`]. If this turn is undone, the watch has no effect.
+    /// which `convert` creates from an [`Ended`] value.
+    ///
+    /// This message arrives after all messages that `whom` has sent to this actor. If `whom` has
+    /// already stopped, the message is sent immediately, with [`Ended::Before`]. If this turn is
+    /// undone, the watch has no effect.
     ///
     /// The watch keeps this actor alive until the message is sent. The watch does not keep `whom`
     /// alive.
@@ -154,8 +156,8 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.watch(whom, convert)
     }
 
-    /// Sends all of `msgs` to `to`, in order, and returns the number of messages. The accepted
-    /// messages are delivered when the turn commits. They are discarded if the turn is undone.
+    /// Sends all of `msgs` to `to`, in order, and returns how many messages were sent. The messages
+    /// are delivered when the turn commits, and are discarded if the turn is undone.
     ///
     /// # Errors
     /// Returns a [`BatchError`] if the receiver is known to have stopped. The error contains the
@@ -188,21 +190,23 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.send_batch(to, msgs)
     }
 
-    /// Calls `f`, which may block the thread, for example to read a file, query a database or
-    /// acquire a lock. `f` may also compute for a long time. Meanwhile another thread runs the
-    /// other actors of this worker. Messages to this actor wait until the turn is over.
+    /// Calls `f`, which may block the thread or compute for a long time. For example, `f` can read
+    /// a file, query a database or acquire a lock.
     ///
-    /// `f` runs outside the turn. Messages that `f` sends are delivered immediately, before the
+    /// While `f` runs, another thread runs the other actors of this worker. Messages to this actor
+    /// wait until the turn is over.
+    ///
+    /// `f` is not part of the turn. Messages that `f` sends are delivered immediately, before the
     /// messages of this turn, even if the turn is undone later. `f` must be `Send`, so it cannot
     /// use the context. Messages that the turn sends before and after the call of `f` are delivered
     /// in order when the turn commits.
     ///
     /// `garrick bench blocking` measures the cost of a call. At most
     /// [`Builder::blocking_threads`](crate::system::Builder::blocking_threads) turns of a system
-    /// can block this way at the same time. Any further turn blocks its worker. An actor with
-    /// [`Actor::BLOCKS`](crate::Actor::BLOCKS) waits without occupying a worker instead. A turn
-    /// always blocks its worker in a [`Local`](crate::Local), and on a worker that is pinned or has
-    /// a driver.
+    /// can block this way at the same time. Any further turn blocks its worker, unless its actor
+    /// has [`Actor::BLOCKS`](crate::Actor::BLOCKS). Such an actor waits without occupying a worker.
+    /// A turn always blocks its worker in a [`Local`](crate::Local), and on a worker that is pinned
+    /// or has a driver.
     ///
     /// # Panics
     /// Panics if `f` panics. The turn is then undone, as after any other panic.

@@ -8,7 +8,7 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::model::outcome::Outcome;
 
-/// An actor that is created in its first turn. Created by [`cyclic`].
+/// An actor that is created in its first turn. Returned by [`cyclic`].
 pub struct Cyclic<A, F> {
     state: State<A, F>,
 }
@@ -20,9 +20,10 @@ enum State<A, F> {
     Over,
 }
 
-/// Creates an actor with a function that has access to the actor's own [`Context`]. The function is
-/// called in the actor's first turn. With it, two actors can each be created with the address of
-/// the other.
+/// Creates an actor with a function that can use the actor's own [`Context`]. The function is
+/// called in the actor's first turn.
+///
+/// Use this function to create two actors that know each other's addresses.
 ///
 /// # Examples
 /// ```
@@ -91,7 +92,8 @@ where
     fn receive(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> Next {
         match &mut self.state {
             State::Created(actor) => actor.receive(msg, cx).into_next(),
-            // Messages come after the start, and an actor that panics at its start is dropped.
+            // Messages are handled after the start, and an actor that panics at its start is
+            // dropped.
             State::Planned(_) | State::Over => Next::Stop,
         }
     }

@@ -33,8 +33,9 @@ impl<M: 'static> Context<'_, M> {
     }
 
     /// Sends `msg` to `to`. If the receiver has stopped, counts `msg` as a dead letter and stops
-    /// this actor, which has no purpose without its receiver. Later sends to this actor then return
-    /// an error.
+    /// this actor, which has no purpose without its receiver.
+    ///
+    /// Later sends to this actor then return an error.
     #[inline]
     pub(crate) fn relay<N: 'static>(&self, to: &Address<N>, msg: N) -> Next {
         match self.send(to, msg) {

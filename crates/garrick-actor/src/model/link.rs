@@ -5,16 +5,17 @@ use garrick_sched::{Address, Ended};
 use crate::model::context::Context;
 
 impl<M: 'static> Context<'_, M> {
-    /// Links this actor and another actor. When either fails, the other is stopped after it has
-    /// handled the messages that are already in its mailbox. An actor that stops without a failure
-    /// does not stop the actors that are linked to it. Neither does a failed actor that its
-    /// [`Supervisor`](crate::supervise::Supervisor) restarts. If `other` has stopped or failed
-    /// before this call, the link has no effect.
+    /// Links this actor and another actor. When one of them fails, the other is stopped after it
+    /// has handled the messages that are already in its mailbox.
     ///
-    /// An actor that should be notified but not stopped uses [`Context::watch`] instead, which
-    /// corresponds to trapping exits in Erlang. An actor that is stopped by a link has not failed,
-    /// so it does not stop further actors. To stop many actors when one actor fails, link each of
-    /// them to that actor. If this turn is undone, the link has no effect.
+    /// An actor that stops without a failure does not stop the actors that are linked to it. A
+    /// failed actor that is restarted by its [`Supervisor`](crate::supervise::Supervisor) does not
+    /// stop them either. The link has no effect if this turn is undone, or if `other` has stopped
+    /// or failed before this call.
+    ///
+    /// An actor that is stopped by a link has not failed, so it does not stop further actors. To
+    /// stop many actors when one actor fails, link each of them to that actor. To be notified
+    /// instead of stopped, use [`Context::watch`], which corresponds to trapping exits in Erlang.
     ///
     /// A link keeps both actors alive until one of them stops.
     ///

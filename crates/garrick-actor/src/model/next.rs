@@ -10,16 +10,17 @@ use crate::failure::fault::fail_alone;
 pub enum Next {
     /// Commits the turn's effects. The actor continues.
     Continue,
-    /// Commits the turn's effects and drops the actor. Messages that still wait in its mailbox
+    /// Commits the turn's effects and drops the actor. Messages that are still in its mailbox
     /// become dead letters.
     Stop,
     /// Discards the turn's effects. The actor continues. Changes to the actor's own fields, or to
     /// variables that a closure has captured, are not reverted.
     Undo,
-    /// Discards the turn's effects and fails the actor, as if it had panicked. The actor's
-    /// [`Supervisor`](crate::supervise::Supervisor) decides what happens to the actor. Without a
-    /// supervisor the actor is dropped. [`Context::fail`](crate::Context::fail) creates this value
-    /// with a reason.
+    /// Discards the turn's effects and fails the actor, as if it had panicked.
+    /// [`Context::fail`](crate::Context::fail) creates this value with a reason.
+    ///
+    /// The actor's [`Supervisor`](crate::supervise::Supervisor) decides what happens to the actor.
+    /// Without a supervisor, the actor is dropped.
     Fail,
 }
 

@@ -86,8 +86,9 @@ impl<T: Outcome, E: Into<BoxError>> Outcome for Result<T, E> {
 
 impl<M: 'static> Context<'_, M> {
     /// Fails the actor with the reason `error`. The handler must return the result of this method.
+    ///
     /// The turn is then undone, and the actor's supervisor decides what happens to the actor.
-    /// Without a supervisor the actor stops, as after a panic.
+    /// Without a supervisor, the actor stops, as after a panic.
     ///
     /// # Examples
     /// ```
@@ -104,7 +105,7 @@ impl<M: 'static> Context<'_, M> {
     /// assert!(parse.is_stopped());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[must_use = "the handler must return it"]
+    #[must_use = "the actor fails only if the handler returns this value"]
     pub fn fail(&self, error: impl Into<BoxError>) -> Next {
         failed(error.into())
     }
@@ -131,7 +132,7 @@ impl<R> Returns for fn() -> R {
 /// The outcome of a handler that never returns because it always panics.
 impl Outcome for <fn() -> ! as Returns>::Value {
     fn go_on() -> Self {
-        unreachable!("a handler that never returns has no value to go on by")
+        unreachable!("a handler that never returns has no return value")
     }
 
     fn into_next(self) -> Next {

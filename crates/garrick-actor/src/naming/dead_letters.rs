@@ -11,13 +11,13 @@ use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
 use crate::system::handle::Handle;
 
-/// Publishes reports of messages that could not be delivered.
+/// A topic that publishes reports of messages that could not be delivered.
 ///
 /// Code that cannot deliver a message calls [`DeadLetters::post`]. A router does this if it has
 /// been configured with
-/// [`Router::post_dead_letters_to`](crate::route::Router::post_dead_letters_to). Messages that wait
-/// in the mailbox of an actor that stops are not posted individually. The system only counts them,
-/// and [`DeadLetters::collect`] publishes their number.
+/// [`Router::post_dead_letters_to`](crate::route::Router::post_dead_letters_to). When an actor
+/// stops, the messages in its mailbox are not posted individually. The system only counts them, and
+/// [`DeadLetters::collect`] publishes the count.
 ///
 /// # Examples
 /// ```
@@ -48,15 +48,15 @@ pub struct DeadLetters {
     address: Address<Msg>,
 }
 
-/// Report of messages that were not handled.
+/// A report of messages that were not handled.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct DeadLetter {
-    /// Type of the messages, if it is known.
+    /// Type name of the messages, if it is known.
     pub message: Option<&'static str>,
-    /// Name of the receiver, or name of the receiver's system.
+    /// Name of the receiver. In a report by [`DeadLetters::collect`], name of the system.
     pub receiver: String,
-    /// Number of the messages.
+    /// Number of messages that were not handled.
     pub count: u64,
 }
 
@@ -144,7 +144,8 @@ struct DeadLettersActor {
 impl DeadLettersActor {
     fn count(&mut self, receiver: String, total: u64) {
         let counted = self.counted.entry(receiver.clone()).or_default();
-        // Collections that overtake each other must not count twice.
+        // Counts may arrive in another order than they were taken. No dead letter must be counted
+        // twice.
         let count = total.saturating_sub(*counted);
         *counted += count;
         if count > 0 {

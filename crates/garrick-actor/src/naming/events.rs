@@ -11,8 +11,8 @@ use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
 use crate::system::handle::Handle;
 
-/// Sends each published event to all subscribers to the type of the event. Publishers and
-/// subscribers only need to agree on this type.
+/// An event stream. It sends each published event to all subscribers to the type of the event.
+/// Publishers and subscribers only need to agree on this type.
 ///
 /// The guarantees of [`Topic`](super::Topic) apply to each type. Events of different types from one
 /// publisher are also delivered in order. Each event needs an allocation.
@@ -36,7 +36,7 @@ use crate::system::handle::Handle;
 /// #     }
 /// # }
 /// let local = Local::new()?;
-/// let watch = local.spawn(Watch); // It receives `Opened`.
+/// let watch = local.spawn(Watch); // Its messages are of type `Opened`.
 /// let events = EventStream::spawn(&local.handle())?;
 /// events.subscribe(&watch)?;
 /// events.publish(Opened(7))?;

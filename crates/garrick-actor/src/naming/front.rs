@@ -2,7 +2,7 @@
 
 use garrick_sched::{Address, Door, SendError, door};
 
-/// Wraps each message and forwards it. The sender executes this itself, so there is no additional
+/// Wraps each message and forwards it. The sender runs this code itself, so there is no additional
 /// hop, and messages stay in order.
 struct Front<M, N> {
     to: Address<N>,

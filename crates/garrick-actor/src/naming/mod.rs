@@ -2,7 +2,7 @@
 //! subscribers.
 //!
 //! ```text
-//!   Registry       "printer" -> Address<Print>     one actor has one name, of one message type
+//!   Registry       "printer" -> Address<Print>     each name belongs to one actor
 //!   Receptionist   Key<Print> -> [Address<Print>]  the servers of a protocol; subscribers get changes
 //!   Topic<M>       publish(M) -> every subscriber  each message once, in order per publisher
 //!   EventStream    publish(E) -> subscribers to E  one topic for each type
@@ -16,12 +16,13 @@
 //! all code that needs it. When the last handle is dropped, the actor is dropped too.
 //!
 //! A subscriber receives every published message until it unsubscribes or stops, even if it handles
-//! the messages slowly. The messages then wait in its mailbox, which is unbounded by default.
+//! the messages slowly. The messages then wait in its mailbox, which is unbounded by default. A
+//! subscriber with a bounded mailbox can miss messages while the mailbox is full.
 //!
 //! Registered actors, servers and subscribers are stored as addresses, which keep the actors alive.
 //! Actors that have stopped are removed. The receptionist removes a stopped actor immediately and
-//! notifies its subscribers. The other types remove stopped actors when they use the address the
-//! next time, or when their collection has doubled in size.
+//! notifies its subscribers. The other types remove a stopped actor when they next use its address,
+//! or when their collection has doubled in size.
 
 pub(crate) mod front;
 mod sweep;

@@ -15,7 +15,7 @@ use crate::model::context::Context;
 use crate::roll::Roll;
 use crate::system::handle::Handle;
 
-/// Keeps track of the actors that serve each protocol, and notifies subscribers of changes.
+/// A directory of the actors that serve each protocol. It notifies subscribers of changes.
 ///
 /// A protocol is identified by a [`Key`], which consists of a message type and a name. Any number
 /// of actors may serve a protocol. An actor is removed from its protocols when it stops.
@@ -43,26 +43,29 @@ use crate::system::handle::Handle;
 /// ```
 #[derive(Clone)]
 pub struct Receptionist {
-    /// Address of the receptionist's actor, which all handles share. The notices of watched servers
-    /// only have a weak reference to this address. Otherwise, the actor and its servers would keep
-    /// each other alive forever, because the actor also keeps its servers alive.
+    /// Address of the receptionist's actor, which all handles share.
+    ///
+    /// The notices of watched servers have only a weak reference to this address. Otherwise, the
+    /// actor and its servers would keep each other alive forever, because the actor also keeps its
+    /// servers alive.
     address: Arc<Address<Order>>,
 }
 
-/// Key of a protocol. It consists of the message type `M` and a name that distinguishes protocols
-/// with the same message type.
+/// The key of a protocol. It consists of the message type `M` and a name that distinguishes
+/// protocols with the same message type.
 pub struct Key<M> {
     name: Cow<'static, str>,
     message: PhantomData<fn(M)>,
 }
 
-/// A message to a subscriber of a [`Key`].
+/// A message that a [`Receptionist`] sends to a subscriber of a protocol.
 pub enum Listing<M> {
-    /// The current servers. This is the first message to each subscriber, and is sent only once.
+    /// The current servers of the protocol. This is the first message to each subscriber, and is
+    /// sent only once.
     Present(Vec<Address<M>>),
     /// An actor has begun to serve the protocol.
     Added(Address<M>),
-    /// An actor no longer serves the protocol, because it was withdrawn or has stopped.
+    /// An actor no longer serves the protocol, because it has been withdrawn or has stopped.
     Removed(Address<M>),
 }
 
@@ -79,7 +82,7 @@ impl<M> Key<M> {
         }
     }
 
-    /// Creates a key whose name is created at run time.
+    /// Creates a key from a name that is created at run time.
     #[must_use]
     pub fn owned(name: impl Into<String>) -> Self {
         Self {
@@ -103,7 +106,7 @@ impl Receptionist {
         }
     }
 
-    /// Registers `address` as a server of this protocol. Has no effect if it is registered already.
+    /// Registers `address` as a server of this protocol. Has no effect if it is already registered.
     ///
     /// # Errors
     /// Fails if the receptionist is known to have stopped.
@@ -161,8 +164,8 @@ impl Receptionist {
         self.address.ask(|reply| find(key, reply))
     }
 
-    /// Finds servers for an actor, like [`Receptionist::find`]. The actor receives the answer as a
-    /// message, as with [`Context::ask`].
+    /// Finds the servers of this protocol, like [`Receptionist::find`]. The actor of `cx` receives
+    /// the answer as a message, as with [`Context::ask`].
     pub fn find_from<M, N, F>(&self, cx: &Context<'_, N>, key: &Key<M>, convert: F)
     where
         M: Send + 'static,
@@ -229,7 +232,7 @@ impl<M: 'static> Service<M> {
         let task = address.id();
         if !self.serving.contains(task) && !address.is_stopped() {
             let watch = address.watch(notice);
-            // It is not there, as was just checked.
+            // The check above has shown that the server is not registered yet.
             let _ = self.serving.add(task, (address.clone(), watch));
             self.subscribers.publish(Listing::Added(address));
         }
@@ -262,11 +265,11 @@ impl<M: 'static> Service<M> {
     }
 
     fn subscribe(&mut self, subscriber: &Address<Listing<M>>) {
-        // Before the subscription: the new subscriber gets no notice about actors that are not
-        // present.
+        // The subscriber is added after this call, so it is not notified of stopped actors that it
+        // has never received.
         let present = self.present();
         if self.subscribers.add(subscriber.clone()) {
-            // A subscriber that has stopped is removed at the next change.
+            // If the subscriber has stopped, it is removed at the next change.
             let _ = subscriber.send(Listing::Present(present));
         }
     }
@@ -292,7 +295,7 @@ impl Services {
             .or_insert_with(|| Box::new(Service::<M>::new()));
         let service: &mut Service<M> = any
             .downcast_mut()
-            .expect("the message type is part of the key");
+            .expect("the key of a service contains its message type");
         change(service);
         // Keys made at run time must not accumulate.
         if service.is_empty() {

@@ -12,13 +12,15 @@ use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
 use crate::system::handle::Handle;
 
-/// Finds actors by name. An address is only returned if it has the requested message type.
+/// A directory that finds an actor by its name. An address is only returned if it has the requested
+/// message type.
 ///
 /// A name becomes free when its actor stops or when [`Registry::unregister`] removes the name.
 /// Until then, the registry keeps the actor alive.
 ///
-/// The methods with the suffix `_from` are for actors. The actor receives the answer as a message,
-/// as with [`Context::ask`]. The captured values of the conversion must be `Copy`.
+/// The methods with the suffix `_from` are for actors. The actor whose context is passed receives
+/// the answer as a message, as with [`Context::ask`]. The captured values of the conversion must be
+/// `Copy`.
 ///
 /// # Examples
 /// ```
@@ -33,7 +35,7 @@ use crate::system::handle::Handle;
 /// # }
 /// let system = System::new()?;
 /// let registry = Registry::spawn(&system.handle())?;
-/// let printer = system.spawn(Printer)?; // It receives `String`.
+/// let printer = system.spawn(Printer)?; // Its messages are of type `String`.
 /// registry.register("printer", &printer).wait()?;
 ///
 /// let found = registry.lookup::<String>("printer").wait()?;
@@ -42,7 +44,7 @@ use crate::system::handle::Handle;
 /// let wrong = registry.lookup::<u32>("printer").wait().unwrap_err();
 /// assert_eq!(
 ///     wrong.to_string(),
-///     "`printer` receives alloc::string::String, and was asked for as an actor that receives u32",
+///     "the actor `printer` has messages of type alloc::string::String, not u32",
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -54,40 +56,40 @@ pub struct Registry {
 /// An operation on the names, executed by the registry's actor.
 type Order = Box<dyn FnOnce(&mut Names) + Send>;
 
-/// Error returned when a name cannot be registered.
+/// The error returned when a name cannot be registered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegisterError {
-    /// The name belongs to another actor.
+    /// The name already belongs to another actor that has not stopped.
     Taken {
-        /// The name.
+        /// The requested name.
         name: String,
-        /// Message type of the actor that has the name.
+        /// Message type of the actor to which the name belongs.
         message: &'static str,
     },
-    /// The registry has not answered.
+    /// The registry did not answer, for example because it has stopped.
     NoRegistry(NoReply),
 }
 
-/// Error returned when an actor cannot be found.
+/// The error returned when an actor cannot be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LookupError {
     /// No actor has this name, or the actor with this name has stopped.
     Unknown {
-        /// The name.
+        /// The requested name.
         name: String,
     },
     /// The actor with this name has another message type.
     Mismatch {
-        /// The name.
+        /// The requested name.
         name: String,
-        /// Message type of the actor.
+        /// Message type of the actor with this name.
         registered: &'static str,
-        /// Message type that was requested.
+        /// Message type that the caller requested.
         asked: &'static str,
     },
-    /// The registry has not answered.
+    /// The registry did not answer, for example because it has stopped.
     NoRegistry(NoReply),
 }
 
@@ -103,7 +105,8 @@ impl Registry {
         }
     }
 
-    /// Registers `address` under a name. Has no effect if `address` has this name already.
+    /// Registers `address` under a name. Has no effect if `address` is already registered under
+    /// this name.
     ///
     /// # Errors
     /// Returns a [`RegisterError`] if the name is taken or the registry did not answer.
@@ -116,7 +119,8 @@ impl Registry {
         Request::new(self.address.ask(|reply| register(name, address, reply)))
     }
 
-    /// Registers `address` under a name for an actor, like [`Registry::register`].
+    /// Registers `address` under a name, like [`Registry::register`]. The actor of `cx` receives
+    /// the answer as a message.
     pub fn register_from<M, N, F>(
         &self,
         cx: &Context<'_, N>,
@@ -136,7 +140,7 @@ impl Registry {
         );
     }
 
-    /// Returns the actor that has this name and the message type `M`.
+    /// Looks up an actor by its name. The actor must have the message type `M`.
     ///
     /// # Errors
     /// Returns a [`LookupError`] if there is no such actor or the registry did not answer.
@@ -148,7 +152,8 @@ impl Registry {
         Request::new(self.address.ask(|reply| lookup(name, reply)))
     }
 
-    /// Finds another actor for an actor, like [`Registry::lookup`].
+    /// Looks up an actor by its name, like [`Registry::lookup`]. The actor of `cx` receives the
+    /// answer as a message.
     ///
     /// # Examples
     /// ```
@@ -195,7 +200,7 @@ impl Registry {
         );
     }
 
-    /// Removes a name, regardless of the actor that has it.
+    /// Removes a name, regardless of the actor to which it belongs.
     ///
     /// # Errors
     /// Fails if the registry is known to have stopped.
@@ -278,7 +283,8 @@ impl Names {
         })
     }
 
-    /// Returns the actor that has this name. Removes the name if the actor has stopped.
+    /// Returns the actor that has this name. If the actor has stopped, removes the name and returns
+    /// `None`.
     fn present(&mut self, name: &str) -> Option<&dyn Entry> {
         if self.by_name.get(name)?.has_stopped() {
             self.by_name.remove(name);
@@ -330,7 +336,7 @@ impl fmt::Display for RegisterError {
         match self {
             Self::Taken { name, message } => write!(
                 f,
-                "the name `{name}` belongs to an actor that receives {message} and has not stopped"
+                "the name `{name}` is already taken by an actor with messages of type {message}"
             ),
             Self::NoRegistry(none) => write!(f, "the registry did not answer: {none}"),
         }
@@ -347,7 +353,7 @@ impl fmt::Display for LookupError {
                 asked,
             } => write!(
                 f,
-                "`{name}` receives {registered}, and was asked for as an actor that receives {asked}"
+                "the actor `{name}` has messages of type {registered}, not {asked}"
             ),
             Self::NoRegistry(none) => write!(f, "the registry did not answer: {none}"),
         }

@@ -52,9 +52,11 @@ impl<M: 'static> Subscribers<M> {
         self.roll.is_empty()
     }
 
-    /// Sends `message` to all subscribers and removes those that have stopped. If the bounded
-    /// mailbox of a subscriber is full, the subscriber does not receive the message, and a dead
-    /// letter is counted. If cloning the message panics, no subscriber is removed.
+    /// Sends `message` to all subscribers and removes those that have stopped. If cloning the
+    /// message panics, no subscriber is removed.
+    ///
+    /// If the bounded mailbox of a subscriber is full, the subscriber does not receive the message,
+    /// and a dead letter is counted.
     pub(super) fn publish(&mut self, message: M)
     where
         M: Clone,
@@ -63,7 +65,7 @@ impl<M: 'static> Subscribers<M> {
         let mut message = Some(message);
         self.roll.extract(|address| {
             to_come -= 1;
-            // The last subscriber gets the original.
+            // The last subscriber receives the original message.
             let message = match to_come {
                 0 => message.take(),
                 _ => message.clone(),
@@ -71,10 +73,11 @@ impl<M: 'static> Subscribers<M> {
             match message.map(|message| address.send(message)) {
                 Some(Ok(())) => true,
                 refused => {
-                    // A panic of a refused message's destructor must not keep the others from
-                    // getting theirs.
+                    // A panic in the destructor of a rejected message must not prevent the other
+                    // subscribers from receiving the message.
                     quiet::drop(refused);
-                    // One whose bounded mailbox is full misses this message alone.
+                    // A subscriber whose bounded mailbox is full misses only this message, and
+                    // stays subscribed.
                     let is_full = address.capacity().is_some() && !address.is_stopped();
                     count_dead_letters(u64::from(is_full));
                     is_full

@@ -10,13 +10,14 @@ use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
 use crate::system::handle::Handle;
 
-/// Sends each published message to all subscribers. Every subscriber receives each message once,
-/// and the messages of one publisher arrive in order.
+/// A topic. It sends each published message to all subscribers. Every subscriber receives each
+/// message once, and the messages of one publisher arrive in order.
 ///
 /// Subscribing, publishing and unsubscribing send messages to the topic, so the operations of one
 /// sender take effect in order. A topic keeps its subscribers alive. A subscriber that has stopped
-/// is removed, but a slow subscriber is not. If the `Clone` implementation of a message panics, no
-/// subscriber receives the message. The panic is reported, and the topic continues.
+/// is removed, but a slow subscriber is not. A subscriber with a bounded mailbox can miss messages
+/// while the mailbox is full. If the `Clone` implementation of a message panics, no subscriber
+/// receives the message. The panic is reported, and the topic continues.
 ///
 /// An actor with a message type other than `M` can subscribe through
 /// [`contramap`](Address::contramap), as in the example.
@@ -70,7 +71,7 @@ pub enum TopicMsg<M> {
     Subscribe(Address<M>),
     /// Removes a subscriber.
     Unsubscribe(Address<M>),
-    /// Returns the number of subscribers.
+    /// Requests the number of subscribers that have not stopped.
     Count(Reply<usize>),
 }
 
@@ -113,19 +114,19 @@ impl<M: Clone + Send + 'static> Topic<M> {
         self.send(TopicMsg::Unsubscribe(address.clone()))
     }
 
-    /// Returns the number of subscribers.
+    /// Returns the number of subscribers that have not stopped.
     pub fn subscribers(&self) -> Ask<usize> {
         self.address.ask(TopicMsg::Count)
     }
 
-    /// Returns an address whose messages are published. Use it for senders that should not know
-    /// that there is a topic.
+    /// Returns an address that publishes each message sent to it. Use it for senders that should
+    /// not depend on the type [`Topic`].
     #[must_use]
     pub fn publisher(&self) -> Address<M> {
         front(&self.address, TopicMsg::Publish, TopicMsg::into_message)
     }
 
-    /// Returns the address of the topic as an actor.
+    /// Returns the address of the actor behind the topic.
     #[must_use]
     pub fn address(&self) -> &Address<TopicMsg<M>> {
         &self.address
@@ -141,7 +142,7 @@ impl<M> TopicMsg<M> {
     fn into_message(self) -> M {
         match self {
             Self::Publish(message) => message,
-            _ => unreachable!("what comes back is what was sent"),
+            _ => unreachable!("the returned message is the message that was sent"),
         }
     }
 }

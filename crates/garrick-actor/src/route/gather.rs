@@ -10,11 +10,11 @@ use super::router::RouterMsg;
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 
-/// Asks all routees, and sends the first answer to the asker. If no routee answers, the asker gets
-/// [`NoReply::Dropped`].
+/// A policy that asks all routees and sends the first answer to the asker. If no routee answers,
+/// the asker gets [`NoReply::Dropped`].
 ///
 /// For each question, a separate actor receives the answers until all routees have answered.
-/// Answers after the first one are dropped. The asker can limit the waiting time.
+/// Answers after the first one are dropped. The policy has no time limit. The asker can set one.
 ///
 /// # Examples
 /// ```
@@ -93,7 +93,7 @@ where
         }
         let (reply, mut make) = (self.split)(msg);
         // When the last routee has answered or dropped its reply, the gatherer is unreachable and
-        // is dropped. The asker's reply, if it is still there, is dropped with it.
+        // is dropped. If the asker's reply has not been used, it is dropped with the gatherer.
         let gatherer = cx.spawn(Gatherer(Some(reply)));
         routees.send_to_all(|| make(Reply::to_task(gatherer.clone(), Answer)));
         Ok(())

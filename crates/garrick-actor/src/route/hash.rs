@@ -16,10 +16,13 @@ use super::routees::Routees;
 use super::router::RouterMsg;
 use crate::model::context::Context;
 
-/// Sends messages with equal keys to the same routee, as long as this routee is not removed.
+/// A policy that sends messages with equal keys to the same routee.
 ///
-/// The choice depends only on the key and on the order in which the routees were added. So it is
-/// the same in every run of a program.
+/// If a routee is removed, only its keys move to other routees. If a routee is added, it takes over
+/// an equal share of the keys of each other routee.
+///
+/// The choice depends only on the key and on the order in which the routees were added. So the
+/// choice is the same in every run of a program.
 ///
 /// # Examples
 /// ```
@@ -64,7 +67,7 @@ where
         routees: &mut Routees<M>,
         _: &Context<'_, RouterMsg<M>>,
     ) -> Result<(), M> {
-        // Without a random seed, unlike the hasher of the standard maps.
+        // This hasher has no random seed, unlike the hasher of the standard maps.
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one((self.key)(&msg));
         routees.send_to(msg, |_, routees| {
             winner(hash, routees.numbers()).expect("there is a routee")

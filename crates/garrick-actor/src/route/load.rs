@@ -12,7 +12,8 @@ use garrick_core::count::{Counter, CounterReader};
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 
-/// An actor that counts the messages it has handled, including those whose turns were undone.
+/// A wrapper of an actor that counts the messages that the actor has handled, including messages
+/// whose turns were undone.
 ///
 /// # Examples
 /// ```
@@ -44,14 +45,14 @@ pub struct Measured<A> {
     handled: Counter,
 }
 
-/// The number of messages that a [`Measured`] actor has handled.
+/// A reader of the number of messages that a [`Measured`] actor has handled.
 #[derive(Clone)]
 pub struct Load {
     handled: CounterReader,
 }
 
 impl<A> Measured<A> {
-    /// Wraps `actor` to measure its load.
+    /// Wraps `actor`, and returns the wrapper together with the [`Load`] that reads its counter.
     #[must_use]
     pub fn new(actor: A) -> (Self, Load) {
         let handled = Counter::new();
@@ -74,7 +75,7 @@ impl Load {
     }
 }
 
-/// Counts a message when it is dropped, which happens even if the turn panics.
+/// Counts one message when this guard is dropped, which happens even if the turn panics.
 struct Turn<'a>(&'a mut Counter);
 
 impl Drop for Turn<'_> {

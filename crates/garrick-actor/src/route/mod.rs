@@ -1,28 +1,29 @@
 //! Routers and pools: many actors behind one address.
 //!
 //! ```text
-//!                     policy                       RoundRobin      every routee in its turn
+//!                     policy                       RoundRobin      each routee in turn
 //!   Router<M> --> [ router actor ] --> routee      Random          a random routee
-//!      Address<M> ----^      \-------> routee      LeastLoaded     the one with the fewest messages
-//!                             \------> routee      ConsistentHash  one for each key
-//!                                                  Broadcast       all of them
-//!   Pool<T, R> --> [ dispatcher ] <--> worker      FirstCompleted  all, and the first answer wins
+//!      Address<M> ----^      \-------> routee      LeastLoaded     the least loaded routee
+//!                             \------> routee      ConsistentHash  the same routee for equal keys
+//!                                                  Broadcast       all routees
+//!   Pool<T, R> --> [ dispatcher ] <--> worker      FirstCompleted  all; the first answer wins
 //! ```
 //!
 //! A [`Router`] sends each message to one of its routees, or to all of them, according to its
 //! [`Policy`]. Routees can be added and removed at any time. If a routee has stopped, sending to it
 //! fails: the router then removes the routee and sends the message to another one. If no routee is
-//! left, the message is dropped, counted, and posted as a dead letter. If the message contained a
-//! [`Reply`](crate::Reply), the asker is notified. Messages that are already in the mailbox of a
-//! routee when it stops become dead letters of the system. The router cannot send them to another
-//! routee.
+//! left, the router drops the message and counts it. If [`Router::post_dead_letters_to`] was
+//! called, the router also posts a dead letter. If the message contained a [`Reply`](crate::Reply),
+//! the asker gets [`NoReply::Dropped`](crate::NoReply::Dropped). Messages that are already in the
+//! mailbox of a routee when it stops become dead letters of the system. The router cannot send them
+//! to another routee.
 //!
-//! A [`Pool`] has workers, each of which runs one task at a time, and a queue for tasks that wait
-//! for a worker. The queue can be bounded. Use a pool for short tasks with results. Running a task
-//! spawns no actor.
+//! A [`Pool`] has workers and a queue. Each worker runs one task at a time. Tasks wait in the queue
+//! until a worker is free. The queue can be bounded. Use a pool for short tasks with results.
+//! Running a task spawns no actor.
 //!
-//! A [`Router`] or [`Pool`] is a handle of an actor. So operations on it are staged if they are
-//! called during a turn.
+//! A [`Router`] or [`Pool`] is a handle to an actor. If an actor calls an operation on such a
+//! handle during a turn, the operation is staged, like all effects of a turn.
 
 mod load;
 mod pool;

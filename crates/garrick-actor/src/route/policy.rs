@@ -6,10 +6,10 @@ use super::routees::Routees;
 use super::router::RouterMsg;
 use crate::model::context::Context;
 
-/// A policy that chooses a routee for each message of a router.
+/// The rule by which a router chooses one or more routees for each message.
 ///
 /// # Examples
-/// A custom policy, which sends all messages to the newest routee.
+/// This custom policy sends all messages to the newest routee:
 /// ```
 /// use garrick_actor::Context;
 /// use garrick_actor::route::{Policy, Routees, RouterMsg};
@@ -40,7 +40,7 @@ pub trait Policy<M: 'static>: Send + 'static {
     ) -> Result<(), M>;
 }
 
-/// Sends the messages to the routees round-robin.
+/// A policy that sends the messages to the routees round-robin.
 #[derive(Debug, Clone, Default)]
 pub struct RoundRobin {
     /// Number of the routee that received the last message. Numbers increase and are never reused,
@@ -71,13 +71,13 @@ impl<M: 'static> Policy<M> for RoundRobin {
     }
 }
 
-/// Sends each message to the routee that has the fewest messages to handle. Routees with equal load
-/// receive messages round-robin.
+/// A policy that sends each message to the routee that has the fewest messages to handle. Routees
+/// with equal load receive messages round-robin.
 ///
 /// This policy requires [`Measured`](super::Measured) routees. For any other routee, all messages
-/// that the router has ever sent to it count as not yet handled. The policy does not know about
-/// waiting messages from other senders. Until a routee has handled these messages, its load is
-/// underestimated.
+/// that the router has ever sent to it count as not yet handled. The policy does not count messages
+/// that other senders have sent to a routee. Until the routee has handled these messages, its load
+/// is underestimated.
 #[derive(Debug, Clone, Default)]
 pub struct LeastLoaded {
     /// Number of the routee that received the last message, as in [`RoundRobin`].
@@ -101,7 +101,7 @@ impl<M: 'static> Policy<M> for LeastLoaded {
     ) -> Result<(), M> {
         routees.send_to(msg, |_, routees| {
             let first = routees.after(self.last);
-            // Among the routees with the least load, the first in turn.
+            // Among the routees with the least load, this order selects the next one in turn.
             let turn_of = |index: usize| (index < first, index);
             let (least, _) = (routees.all_in_flight().enumerate())
                 .min_by_key(|(index, in_flight)| (*in_flight, turn_of(*index)))
@@ -112,7 +112,7 @@ impl<M: 'static> Policy<M> for LeastLoaded {
     }
 }
 
-/// Sends each message to all routees.
+/// A policy that sends each message to all routees.
 #[derive(Debug, Clone, Default)]
 pub struct Broadcast<M> {
     /// Marker for the message type. [`Broadcast::new`] requires it to be `Clone`.

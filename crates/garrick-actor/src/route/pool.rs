@@ -31,7 +31,8 @@ use crate::system::handle::Handle;
 /// factory. A worker keeps its captured values from one task to the next. If a worker panics, its
 /// task fails and the worker is replaced. Other tasks are not affected. If the factory panics while
 /// it replaces a worker, the pool stops and all waiting tasks fail. Tasks start in the order in
-/// which they were submitted. When the last handle is dropped, the waiting tasks are still run.
+/// which they were submitted. When the last handle is dropped, the pool still runs the tasks that
+/// are waiting.
 ///
 /// # Examples
 /// ```
@@ -71,15 +72,15 @@ pub struct Pool<T: 'static, R: 'static> {
     address: Address<Msg<T, R>>,
 }
 
-/// Error returned when a task has no result.
+/// The error returned when a task has no result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PoolError<T> {
     /// All workers are busy, and the queue of waiting tasks is full.
     Full {
-        /// The task that was refused.
+        /// The task that was not accepted.
         task: T,
-        /// Capacity of the queue.
+        /// The maximum number of waiting tasks.
         waiting_max: usize,
     },
     /// The worker failed, the pool has stopped, or the time limit has passed.
@@ -104,10 +105,10 @@ struct Job<T: 'static, R: 'static> {
 }
 
 impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
-    /// Creates a pool with an unbounded queue for waiting tasks.
+    /// Creates a pool with `workers` workers and an unbounded queue for waiting tasks.
     ///
     /// # Errors
-    /// Fails if the system is shutting down.
+    /// Returns an error if the system is shutting down.
     ///
     /// # Panics
     /// Panics if `workers` is 0.
@@ -123,10 +124,10 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
         Self::bounded(on, workers, usize::MAX, factory)
     }
 
-    /// Creates a pool with a queue for at most `waiting_max` waiting tasks.
+    /// Creates a pool with `workers` workers and a queue for at most `waiting_max` waiting tasks.
     ///
     /// # Errors
-    /// Fails if the system is shutting down.
+    /// Returns an error if the system is shutting down.
     ///
     /// # Panics
     /// Panics if `workers` is 0.
@@ -146,7 +147,7 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
     /// assert_eq!(full, PoolError::Full { task: 3, waiting_max: 1 });
     /// assert_eq!(
     ///     full.to_string(),
-    ///     "the pool is full: all workers are busy, and 1 task waits, which is the limit"
+    ///     "the pool is full: all workers are busy, and 1 task is waiting, which is the maximum"
     /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -179,7 +180,7 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
     }
 
     /// Runs a task for an actor. The actor receives the result as a message, which `convert`
-    /// creates. The captured values of `convert` must be `Copy`.
+    /// creates. The values that `convert` captures must be `Copy`.
     ///
     /// # Examples
     /// ```
@@ -231,7 +232,7 @@ struct Dispatcher<T: 'static, R: 'static, F> {
     factory: F,
     /// Workers without a task. The worker that became idle last gets the next task.
     idle: Vec<Address<Job<T, R>>>,
-    /// Tasks that wait for a worker, oldest first. Empty if a worker is idle.
+    /// Tasks that are waiting for a worker, oldest first. Empty if a worker is idle.
     waiting: Several<VecDeque<(T, Outcome<T, R>)>>,
     waiting_max: usize,
 }
@@ -250,7 +251,7 @@ where
             self.waiting.push_back((task, outcome));
         } else {
             let waiting_max = self.waiting_max;
-            // The conversion belongs to the asker, not to the pool.
+            // A panic in the asker's conversion must not stop the pool.
             quiet::call(|| outcome.send(Err(PoolError::Full { task, waiting_max })));
         }
     }
@@ -344,14 +345,10 @@ impl<T> fmt::Display for PoolError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Full { waiting_max, .. } => {
-                let wait = if *waiting_max == 1 {
-                    " waits"
-                } else {
-                    "s wait"
-                };
+                let wait = if *waiting_max == 1 { " is" } else { "s are" };
                 write!(
                     f,
-                    "the pool is full: all workers are busy, and {waiting_max} task{wait}, which is the limit"
+                    "the pool is full: all workers are busy, and {waiting_max} task{wait} waiting, which is the maximum"
                 )
             }
             Self::Failed(none) => write!(f, "the task has no result: {none}"),

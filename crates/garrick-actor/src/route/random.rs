@@ -15,10 +15,10 @@ use super::routees::Routees;
 use super::router::RouterMsg;
 use crate::model::context::Context;
 
-/// Sends each message to a random routee. All routees are equally likely.
+/// A policy that sends each message to a random routee. All routees are equally likely.
 ///
 /// # Examples
-/// Generators with equal seeds make equal choices:
+/// Policies with equal seeds make equal choices:
 /// ```
 /// use garrick_actor::System;
 /// use garrick_actor::route::{Random, Router};

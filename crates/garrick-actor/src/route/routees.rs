@@ -18,9 +18,10 @@ pub struct Routees<M> {
 
 struct Routee<M> {
     address: Address<M>,
-    /// Number of messages that the router has sent to this routee. If the routee has handled more
-    /// messages than this, it received some from other senders. The number is then raised to the
-    /// number of handled messages.
+    /// Number of messages that the router has sent to this routee.
+    ///
+    /// If the routee has handled more messages than this, other senders have sent some of them.
+    /// This number is then raised to the number of handled messages.
     handed: u64,
     load: Option<Load>,
 }
@@ -48,7 +49,7 @@ impl<M: 'static> Routees<M> {
             handed: 0,
             load,
         };
-        // Messages that it has handled already were not sent to it here.
+        // Messages that the routee has already handled were not sent by this router.
         routee.handed = routee.handled();
         drop(self.roll.add(key, routee));
     }
@@ -88,7 +89,7 @@ impl<M: 'static> Routees<M> {
         self.roll.is_empty()
     }
 
-    /// Returns the number of the routee at `index`.
+    /// Returns the number that identifies the routee at `index`.
     ///
     /// # Panics
     /// Panics if there is no routee at `index`.
@@ -107,8 +108,10 @@ impl<M: 'static> Routees<M> {
     }
 
     /// Returns the number of messages that the router has sent to the routee at `index` and that
-    /// the routee has not handled yet. For a routee that is not [`Measured`](super::Measured),
-    /// returns the number of all messages that the router has sent to it.
+    /// the routee has not handled yet.
+    ///
+    /// For a routee that is not [`Measured`](super::Measured), returns the number of all messages
+    /// that the router has sent to it.
     ///
     /// # Panics
     /// Panics if there is no routee at `index`.
@@ -140,8 +143,8 @@ impl<M: 'static> Routees<M> {
         }
     }
 
-    /// Sends `msg` to the routee at the index that `choose` returns. If this routee has stopped,
-    /// removes it and calls `choose` again.
+    /// Calls `choose` to get an index, and sends `msg` to the routee at this index. If this routee
+    /// has stopped, removes it and calls `choose` again.
     ///
     /// # Errors
     /// Returns the message if no routee is left.

@@ -13,11 +13,11 @@ use crate::naming::front::front;
 use crate::naming::{DeadLetter, DeadLetters, Key, Listing, Receptionist};
 use crate::system::handle::Handle;
 
-/// Handle of a router, which forwards messages of type `M` to routees according to a [`Policy`].
+/// A handle to a router, which forwards messages of type `M` to routees according to a [`Policy`].
 ///
-/// All operations of one sender on a router take effect in order. For example, a message can be
-/// routed to a routee that was added before the message was sent. Messages from one sender to the
-/// same routee stay in order.
+/// The operations of one sender on a router take effect in order. For example, if a sender first
+/// adds a routee and then sends a message, the message can be routed to this routee. Messages from
+/// one sender to the same routee stay in order.
 ///
 /// # Examples
 /// ```
@@ -56,13 +56,14 @@ pub enum RouterMsg<M: 'static> {
     Add(Address<M>),
     /// Adds a routee whose load is measured. Has no effect if the routee has been added already.
     AddMeasured(Address<M>, Load),
-    /// Removes a routee. The routee still handles the messages that were sent to it before.
+    /// Removes a routee. The routee still handles the messages that have already been sent to it.
     Remove(Address<M>),
-    /// Applies a change in the listing of a receptionist to the routees.
+    /// Adds or removes routees because a receptionist has reported that actors serve a protocol or
+    /// no longer serve it.
     Follow(Listing<M>),
     /// Sets the topic to which undeliverable messages are posted.
     DeadLetters(DeadLetters),
-    /// Returns the router's status.
+    /// Sends the router's status to this reply.
     Status(Reply<Status<M>>),
 }
 
@@ -71,7 +72,7 @@ pub enum RouterMsg<M: 'static> {
 pub struct Status<M> {
     /// Routees that have not stopped, in the order in which they were added.
     pub routees: Vec<Address<M>>,
-    /// Number of messages that arrived when no routee was left.
+    /// Number of messages that were dropped because no routee was left.
     pub undelivered: u64,
 }
 
@@ -79,7 +80,7 @@ impl<M: Send + 'static> Router<M> {
     /// Creates a router without routees.
     ///
     /// # Errors
-    /// Fails if the system is shutting down.
+    /// Returns an error if the system is shutting down.
     pub fn spawn(on: &Handle, policy: impl Policy<M>) -> Result<Self, SpawnError<()>> {
         let actor = RouterActor {
             policy,
@@ -102,8 +103,8 @@ impl<M: Send + 'static> Router<M> {
         sent.map_err(|SendError(back)| SendError(back.into_message()))
     }
 
-    /// Asks a routee a question, like [`Address::ask`]. An actor must ask through
-    /// [`Router::address`] instead.
+    /// Asks a routee a question, like [`Address::ask`]. During a turn, use
+    /// [`Context::ask`](crate::Context::ask) with [`Router::address`] instead.
     pub fn ask<R: Send + 'static>(&self, msg: impl FnOnce(Reply<R>) -> M) -> Ask<R> {
         self.address.ask(|reply| RouterMsg::Route(msg(reply)))
     }
@@ -111,7 +112,7 @@ impl<M: Send + 'static> Router<M> {
     /// Adds a routee. Has no effect if the routee has been added already.
     ///
     /// # Errors
-    /// Fails if the router is known to have stopped.
+    /// Returns an error if the router is known to have stopped.
     pub fn add(&self, routee: &Address<M>) -> Result<(), SendError<()>> {
         self.order(RouterMsg::Add(routee.clone()))
     }
@@ -119,7 +120,7 @@ impl<M: Send + 'static> Router<M> {
     /// Adds a routee whose load is measured, for [`LeastLoaded`](super::LeastLoaded).
     ///
     /// # Errors
-    /// Fails if the router is known to have stopped.
+    /// Returns an error if the router is known to have stopped.
     pub fn add_measured(&self, routee: &Address<M>, load: Load) -> Result<(), SendError<()>> {
         self.order(RouterMsg::AddMeasured(routee.clone(), load))
     }
@@ -165,20 +166,22 @@ impl<M: Send + 'static> Router<M> {
         Ok(())
     }
 
-    /// Removes a routee. The routee still handles the messages that were sent to it before.
+    /// Removes a routee. The routee still handles the messages that have already been sent to it.
     ///
     /// # Errors
-    /// Fails if the router is known to have stopped.
+    /// Returns an error if the router is known to have stopped.
     pub fn remove(&self, routee: &Address<M>) -> Result<(), SendError<()>> {
         self.order(RouterMsg::Remove(routee.clone()))
     }
 
-    /// Adds all actors that serve the protocol `key` as routees, now and in the future. Returns the
-    /// address that is subscribed to the receptionist. The receptionist keeps the router alive
-    /// until this address is [unsubscribed](Receptionist::unsubscribe).
+    /// Keeps the routees in step with the actors that serve the protocol `key`: adds the current
+    /// ones, and later adds and removes routees with each change.
+    ///
+    /// Returns the address that is subscribed to the receptionist. The receptionist keeps the
+    /// router alive until this address is [unsubscribed](Receptionist::unsubscribe).
     ///
     /// # Errors
-    /// Fails if the receptionist is known to have stopped.
+    /// Returns an error if the receptionist is known to have stopped.
     ///
     /// # Examples
     /// ```
@@ -214,7 +217,7 @@ impl<M: Send + 'static> Router<M> {
     /// Posts undeliverable messages to `dead_letters` from now on.
     ///
     /// # Errors
-    /// Fails if the router is known to have stopped.
+    /// Returns an error if the router is known to have stopped.
     pub fn post_dead_letters_to(&self, dead_letters: &DeadLetters) -> Result<(), SendError<()>> {
         self.order(RouterMsg::DeadLetters(dead_letters.clone()))
     }
@@ -224,9 +227,11 @@ impl<M: Send + 'static> Router<M> {
         self.address.ask(RouterMsg::Status)
     }
 
-    /// Returns an address whose messages are routed. Use it for senders that should not know that
-    /// there is a router. The address adds no hop. Messages that one sender sends through this
-    /// address and through the router stay in order.
+    /// Returns an address whose messages are routed, for senders that should not depend on the
+    /// router.
+    ///
+    /// The address adds no hop. Messages that one sender sends through this address and through the
+    /// router stay in order.
     ///
     /// # Examples
     /// ```
@@ -255,7 +260,7 @@ impl<M: Send + 'static> Router<M> {
         front(&self.address, RouterMsg::Route, RouterMsg::into_message)
     }
 
-    /// Returns the address of the router as an actor.
+    /// Returns the address of the router's actor, which accepts every [`RouterMsg`].
     #[must_use]
     pub fn address(&self) -> &Address<RouterMsg<M>> {
         &self.address
@@ -271,14 +276,14 @@ impl<M: 'static> RouterMsg<M> {
     fn into_message(self) -> M {
         match self {
             Self::Route(msg) => msg,
-            _ => unreachable!("what comes back is what was sent"),
+            _ => unreachable!("a failed send returns the message that was sent"),
         }
     }
 
     fn into_listing(self) -> Listing<M> {
         match self {
             Self::Follow(listing) => listing,
-            _ => unreachable!("what comes back is what was sent"),
+            _ => unreachable!("a failed send returns the message that was sent"),
         }
     }
 }
@@ -286,7 +291,7 @@ impl<M: 'static> RouterMsg<M> {
 struct RouterActor<M, P> {
     policy: P,
     routees: Routees<M>,
-    /// Number of messages that arrived when no routee was left.
+    /// Number of messages that were dropped because no routee was left.
     undelivered: u64,
     dead_letters: Option<DeadLetters>,
 }
@@ -296,7 +301,8 @@ impl<M: 'static, P: Policy<M>> RouterActor<M, P> {
         if self.policy.route(msg, &mut self.routees, cx).is_ok() {
             return;
         }
-        // The message has been dropped by now, and a reply in it has notified the asker.
+        // The policy returned the message as an error, and it has been dropped. If the message
+        // contained a reply, the asker has been notified.
         self.undelivered += 1;
         if let Some(dead_letters) = &self.dead_letters {
             let _ = dead_letters.post(DeadLetter::of::<M>("a router without routees"));

@@ -18,8 +18,8 @@ use crate::system::handle::Handle;
 use crate::system::local::Local;
 use crate::system::pool::System;
 
-/// Builder of an actor. Created by [`System::actor`], [`Handle::actor`], [`Local::actor`] and
-/// [`Context::actor`]. [`Spawn::spawn`] spawns the actor.
+/// A builder that spawns an actor with options. Created by [`System::actor`], [`Handle::actor`],
+/// [`Local::actor`] and [`Context::actor`]. [`Spawn::spawn`] spawns the actor.
 ///
 /// The type parameters are the [place](Place), the actor, the [kind](Spawnable) of the actor, the
 /// options and the mailbox. The compiler infers them. Setting an option that this kind of actor
@@ -50,7 +50,7 @@ use crate::system::pool::System;
 ///
 /// System::new().unwrap().actor(ignore).stash(64);
 /// ```
-#[must_use = "an actor is spawned by `spawn`"]
+#[must_use = "call `spawn` to spawn the actor"]
 pub struct Spawn<P, A, K, X = Plain, B = Own> {
     pub(super) place: P,
     pub(super) actor: A,
@@ -90,8 +90,10 @@ where
     X: More<A::Msg>,
 {
     /// Names the actor. The name is a part of the actor's [`ActorPath`], which appears in reports
-    /// of the actor's failures. The path begins with the path of the spawner or supervisor, if the
-    /// spawner or supervisor has a path.
+    /// of the actor's failures.
+    ///
+    /// The path begins with the path of the actor's supervisor. Without a supervisor, it begins
+    /// with the path of the actor that spawned it, if that actor has a name.
     ///
     /// # Panics
     /// Panics if the name is empty, or contains `/`, `#` or a control character.
@@ -105,8 +107,8 @@ where
         self.with(|options| options.set(|options| options.name = Some(name)))
     }
 
-    /// Selects another system to spawn the actor on. During a turn, if `system` has been shut down,
-    /// the actor is spawned on the system of the turn instead.
+    /// Selects the system on which the actor is spawned. During a turn, if `system` is shutting
+    /// down or has shut down, the actor is spawned on the system of the turn instead.
     ///
     /// # Examples
     /// ```
@@ -183,12 +185,13 @@ where
         self.with(|options| options.set(|options| options.stash = Some(capacity)))
     }
 
-    /// Sends a message to the actor if the actor receives no message for `timeout`. `make` creates
-    /// this message. The time is measured from the actor's last message, or from its start if there
-    /// was none. A message whose turn is undone does not count. After the timeout's message, no
-    /// further timeout starts until the actor receives another message or calls
-    /// [`Context::set_receive_timeout`]. If `make` panics, the panic is reported and no message is
-    /// sent for this timeout.
+    /// Sets a receive timeout: if the actor receives no message for `timeout`, it receives the
+    /// message that `make` creates.
+    ///
+    /// The time is measured from the actor's last message, or from its start if there was none. A
+    /// message whose turn is undone does not count. After the timeout's message, no further timeout
+    /// starts until the actor receives another message or calls [`Context::set_receive_timeout`].
+    /// If `make` panics, the panic is reported and no message is sent for this timeout.
     ///
     /// # Examples
     /// ```
@@ -240,7 +243,7 @@ where
     }
 
     /// Sets the maximum number of futures started with [`Context::pipe`] that are polled
-    /// concurrently. The default is 64. Further futures wait until another one completes.
+    /// concurrently. The default is 64. Further futures wait until another future completes.
     ///
     /// # Examples
     /// ```
@@ -269,11 +272,12 @@ where
 }
 
 impl<P: Place, A, K, X, B> Spawn<P, A, K, X, B> {
-    /// Spawns the actor. [`Place`] lists the result types.
+    /// Spawns the actor. The result type depends on the place, as listed at [`Place`].
     ///
-    /// On a system, the actor runs on the caller's worker if the caller is a worker of that system.
-    /// Otherwise the workers are chosen round-robin. If the actor is spawned from a turn that is
-    /// undone, the actor is dropped without having received a message.
+    /// If the place is a system and the caller runs on a worker of that system, the actor runs on
+    /// the same worker. Otherwise, the actor runs on an idle worker, or on the next worker
+    /// round-robin if none is idle. If the actor is spawned from a turn that is undone, the actor
+    /// is dropped without having received a message.
     ///
     /// # Errors
     /// Returns the actor if the place is a system that is shutting down.
@@ -303,11 +307,14 @@ impl Handle {
         Spawn::new(self, actor)
     }
 
-    /// Spawns an actor on this system. The actor runs on the caller's worker if the caller is a
-    /// worker of this system. Otherwise the workers are chosen round-robin.
+    /// Spawns an actor on this system.
+    ///
+    /// If the caller runs on a worker of this system, the actor runs on the same worker. Otherwise,
+    /// the actor runs on an idle worker, or on the next worker round-robin if none is idle.
     ///
     /// # Errors
-    /// Returns the actor if the system is shutting down.
+    /// Returns the actor if the system is shutting down. A turn of an actor of this system never
+    /// gets this error.
     ///
     /// # Examples
     /// ```
@@ -336,12 +343,14 @@ impl System {
         self.as_handle().actor(actor)
     }
 
-    /// Spawns an actor on this system. The actor runs on the caller's worker if the caller is a
-    /// worker of this system. Otherwise the workers are chosen round-robin.
+    /// Spawns an actor on this system.
+    ///
+    /// If the caller runs on a worker of this system, the actor runs on the same worker. Otherwise,
+    /// the actor runs on an idle worker, or on the next worker round-robin if none is idle.
     ///
     /// # Errors
-    /// Returns the actor if the system is shutting down. Only code in an actor of this system can
-    /// observe this error.
+    /// Returns the actor if the system is shutting down. A turn of an actor of this system never
+    /// gets this error.
     pub fn spawn<'s, K, A>(&'s self, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
     where
         A: SpawnAt<K, Plain, Own, &'s Handle>,

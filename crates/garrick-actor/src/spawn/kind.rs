@@ -27,11 +27,11 @@ pub struct OfFunction<M, Fut>(PhantomData<fn(M, Fut)>);
 #[derive(Debug)]
 pub struct OfFactory<A, K>(PhantomData<fn(A, K)>);
 
-/// A kind of actor that handles its messages in [`Actor::receive`]. Such an actor supports all
+/// A kind of actor that handles its messages in [`Actor::receive`]. Only such an actor supports all
 /// options: a mailbox, a stash, a receive timeout and a limit for its futures.
 #[diagnostic::on_unimplemented(
-    message = "this kind of actor cannot have that: only an `Actor` can",
-    note = "an async actor has a name, and can be supervised; it awaits what it needs otherwise"
+    message = "this option is only supported for an `Actor`",
+    note = "an async actor or async function supports only the options `named`, `on` and `supervised_by`"
 )]
 pub trait Handles {}
 
@@ -69,7 +69,7 @@ impl<A, K: Handles> Handles for OfFactory<A, K> {}
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be spawned as an actor",
-    label = "neither an `Actor`, an `AsyncActor`, an async function of an `Incoming`, nor a closure that creates one",
+    label = "not an `Actor`, an `AsyncActor`, an async function that takes an `Incoming`, or a closure that creates one",
     note = "wrap a closure that handles messages in `behavior(..)`"
 )]
 pub trait Spawnable<K>: Sized + 'static {
@@ -151,7 +151,7 @@ where
 {
     #[expect(
         clippy::result_large_err,
-        reason = "a task that is refused comes back by value"
+        reason = "a rejected task is returned by value"
     )]
     fn spawn_at(
         self,
@@ -177,7 +177,7 @@ where
 {
     #[expect(
         clippy::result_large_err,
-        reason = "a task that is refused comes back by value"
+        reason = "a rejected task is returned by value"
     )]
     fn spawn_at(self, options: X, Own: Own, place: P) -> Result<Address<M>, F> {
         let plan = future::of_function(self, options.into_path());

@@ -6,7 +6,7 @@
 //!   system.actor(|| actor).supervised_by(&tree).spawn()      a child of a supervisor
 //! ```
 //!
-//! | to choose | from |
+//! | choice | values |
 //! | --- | --- |
 //! | [place](Place) | [`System`](crate::System), [`Handle`](crate::Handle), [`Local`](crate::Local), [`Context`](crate::Context) |
 //! | [actor](Spawnable) | [`Actor`](crate::Actor), [`behavior`](crate::behavior()), [`AsyncActor`](crate::AsyncActor), an async function |

@@ -9,7 +9,7 @@ use crate::model::actor::Actor;
 #[derive(Debug)]
 pub struct Plain;
 
-/// Options. `TIMED` is true if they include a receive timeout.
+/// A set of options. `TIMED` is true if they include a receive timeout.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Set<M: 'static, const TIMED: bool>(pub(crate) Options<M>);
 

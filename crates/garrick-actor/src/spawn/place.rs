@@ -16,14 +16,15 @@ use crate::system::local::Local;
 /// | a [`Local`] | on the thread of the `Local`; the actor need not be `Send` | `Address<M>` |
 /// | the [`Context`] of a turn | on the same worker, if the turn commits | `Address<M>` |
 pub trait Place: Copy {
-    /// The result of spawning an actor `A` with messages `M`. This is the address, or a `Result` if
-    /// spawning can fail.
+    /// The type of the result of spawning an actor `A` with messages `M`. This is the address, or a
+    /// `Result` if spawning can fail.
     type Spawned<M, A>;
 
-    /// The place that spawns an actor on another system on behalf of this place.
+    /// The type of the place after [`Spawn::on`](crate::spawn::Spawn::on) has selected another
+    /// system.
     type On<'h>: Place;
 
-    /// Returns the place that spawns an actor on the system `handle` on behalf of this place.
+    /// Returns the place that spawns an actor on the system `handle` instead of this place.
     #[doc(hidden)]
     fn on(self, handle: &Handle) -> Self::On<'_>;
 
@@ -127,7 +128,7 @@ impl Place for &Local {
     }
 
     fn spawned<M, A>(result: Result<Address<M>, A>) -> Address<M> {
-        result.unwrap_or_else(|_| unreachable!("it ends when it is dropped"))
+        result.unwrap_or_else(|_| unreachable!("a `Local` accepts actors until it is dropped"))
     }
 }
 
@@ -191,7 +192,7 @@ impl<'c, N: 'static> Place for InTurn<'c, N> {
 
     #[inline]
     fn spawned<M, A>(result: Result<Address<M>, A>) -> Address<M> {
-        result.unwrap_or_else(|_| unreachable!("a turn can always make an actor"))
+        result.unwrap_or_else(|_| unreachable!("a turn can always spawn an actor"))
     }
 }
 

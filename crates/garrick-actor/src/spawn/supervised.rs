@@ -21,10 +21,10 @@ use crate::supervise::{
     Backoff, Decision, Policy, Restart, Shutdown, SuperviseError, Tree, policy_setters,
 };
 
-/// Builder of a child of a supervisor. Created by [`Spawn::supervised_by`].
+/// A builder that spawns an actor as a child of a supervisor. Created by [`Spawn::supervised_by`].
 ///
-/// The address and the mailbox of the child stay the same when the child is restarted and a new
-/// actor replaces the old one.
+/// When a child is restarted, a new actor replaces the old one. The address and the mailbox of the
+/// child stay the same.
 ///
 /// If the future of an async actor returns, the child has stopped by itself. A future cannot
 /// continue after a panic or a failed handler. So for an async actor, the decision
@@ -41,7 +41,7 @@ use crate::supervise::{
 ///     Get(Reply<u64>),
 /// }
 ///
-/// /// Counts, and fails at 13.
+/// /// Adds up numbers, and panics at 13.
 /// async fn count(mut mailbox: Incoming<Msg>) {
 ///     let mut sum = 0;
 ///     while let Some(msg) = mailbox.recv().await {
@@ -64,12 +64,12 @@ use crate::supervise::{
 /// assert_eq!(
 ///     counter.ask(Msg::Get).wait(),
 ///     Ok(2),
-///     "a new one, behind the same address"
+///     "a new actor at the same address"
 /// );
 /// tree.stop().wait()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[must_use = "a child is spawned by `spawn`"]
+#[must_use = "call `spawn` to spawn the child"]
 pub struct Supervised<'t, P, A, K, X, B> {
     spawn: Spawn<P, A, K, X, B>,
     tree: &'t Tree,
@@ -78,8 +78,10 @@ pub struct Supervised<'t, P, A, K, X, B> {
 
 impl<P, A, K, X, B> Spawn<P, A, K, X, B> {
     /// Makes the actor a child of a supervisor. The actor must be given as a closure that creates
-    /// it, or as an async function. The closure or function is called in a separate turn, at the
-    /// start and at each restart. If it panics, the child has failed.
+    /// it, or as an async function.
+    ///
+    /// The closure or function is called in a separate turn, at the start and at each restart. If
+    /// it panics, the child has failed.
     ///
     /// # Examples
     /// [`Supervisor`](crate::supervise::Supervisor) has an example.
@@ -98,12 +100,13 @@ impl<P, A, K, X, B> Supervised<'_, P, A, K, X, B> {
 
 impl<P: Place, A, K, X, B> Supervised<'_, P, A, K, X, B> {
     /// Spawns the child as the last child of its supervisor. The returned address can be used
-    /// immediately. It stays valid across restarts, until the child stops for good. While the child
-    /// is being restarted, its messages wait. During a turn, spawning a child is staged, like
-    /// sending a message.
+    /// immediately. It stays valid across restarts, until the child stops permanently.
     ///
-    /// If the child is spawned on another system than the supervisor, the child cannot delay the
-    /// supervisor, even if the child's handlers block. If the child fails while that system is
+    /// While the child is being restarted, its messages wait. During a turn, spawning a child is
+    /// staged, like sending a message.
+    ///
+    /// If the child and the supervisor are on different systems, the child cannot delay the
+    /// supervisor, even if the child's handlers block. If the child fails while its system is
     /// shutting down, the child is not restarted.
     ///
     /// # Errors

@@ -11,13 +11,13 @@ use super::policy::Strategy;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ChildState {
-    /// The child waits for its start or restart.
+    /// The child is waiting to be started or restarted.
     Down,
     /// The child is being created and started.
     Starting,
-    /// The child handles messages.
+    /// The child has started and handles messages.
     Up,
-    /// The child has failed. Its actor has not been dropped yet.
+    /// The child has failed or stopped by itself. Its actor has not been dropped yet.
     Failed,
     /// The child is being stopped.
     Stopping,
@@ -73,7 +73,8 @@ impl ChildFace {
     }
 }
 
-/// Locks a face. No code that holds the lock can panic halfway.
+/// Locks a face. Ignores poisoning, because no code that holds the lock can panic halfway through a
+/// change.
 pub(super) fn lock(face: &Mutex<Face>) -> MutexGuard<'_, Face> {
     face.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -82,7 +83,7 @@ pub(super) fn look(face: &Arc<Mutex<Face>>) -> Snapshot {
     lock(face).snapshot()
 }
 
-/// The state of a tree at a certain time. The `Display` implementation prints it as a tree.
+/// The state of a supervision tree at one moment. The `Display` implementation draws the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Snapshot {
@@ -90,11 +91,11 @@ pub struct Snapshot {
     pub name: String,
     /// Restart strategy of the supervisor.
     pub strategy: Strategy,
-    /// Children of the supervisor, in the order of starting.
+    /// States of the supervisor's children, in the order in which the children are started.
     pub children: Vec<SnapshotOf>,
 }
 
-/// The state of a child at a certain time.
+/// The state of a supervisor's child at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SnapshotOf {
@@ -102,9 +103,10 @@ pub struct SnapshotOf {
     pub name: String,
     /// State of the child.
     pub state: ChildState,
-    /// Number of restarts because the child failed or stopped by itself.
+    /// Number of restarts because this child failed or stopped by itself. Restarts together with a
+    /// failed sibling are not counted.
     pub restarts: u64,
-    /// The child's own tree, if the child is a supervisor.
+    /// State of the child's own tree. `None` if the child is not a supervisor.
     pub tree: Option<Snapshot>,
 }
 

@@ -36,7 +36,7 @@ where
     fn job(&self, job: Job, turn: &Turn<'_, Note>) {
         let sponsor = self.sponsor.as_ref().filter(|_| job == Job::Begin);
         if sponsor.is_some_and(Handle::is_ending) {
-            // An actor that a message has moved to another system is not started again either.
+            // A child on another system is not started again once this system is ending.
             return self.front.stop();
         }
         self.orders.give(turn, &self.front, job);
@@ -59,7 +59,7 @@ pub(super) struct Branch {
 
 impl Member for Branch {
     fn job(&self, job: Job, turn: &Turn<'_, Note>) {
-        // A supervisor that has ended reports so by the notice of its watch.
+        // The send fails if the child has ended. Its watch then notifies the supervisor.
         let _ = turn.send(&self.address, Note::Parent(job));
     }
 

@@ -1,11 +1,14 @@
 //! Supervision: supervisors restart actors that have failed.
 //!
-//! This module is modelled on the supervisors of Erlang/OTP. In contrast to Erlang, addresses are
-//! typed and stay valid when an actor is restarted. Each child has one permanent cell, its `seat`.
-//! The factory of the child creates actors, and each new actor takes the seat of the previous one.
-//! The supervisor is an actor (`root`). Its `crew` determines the order in which children are
-//! stopped and started. The supervisor never blocks, and no actor waits for a lock of the
-//! supervisor.
+//! The design follows the supervisors of Erlang/OTP. Unlike in Erlang, addresses are typed and stay
+//! valid when an actor is restarted. Each child has a factory, a function that creates its actor.
+//! At a restart, the supervisor calls the factory again, and the new actor takes over the address
+//! and the mailbox of the old one.
+//!
+//! In the code, each child has one permanent cell, its `seat`, which contains one actor after
+//! another. The supervisor itself is an actor (`root`). Its `crew` determines the order in which
+//! children are stopped and started. The supervisor never blocks, and no actor waits for a lock of
+//! the supervisor.
 //!
 //! ```text
 //!   Tree --add, remove, stop--> root --order: begin, drain, halt--> front [ seat: actor ] <-- Address
@@ -13,13 +16,13 @@
 //!                                 '------ report: up, down, fault ----'
 //! ```
 //!
-//! - From its failure to its restart, a child handles no messages. The messages are held back, in
-//!   order.
-//! - An actor is dropped before the next one is created. If a supervisor restarts several children,
-//!   it first stops all of them, one by one, in reverse order of starting. Then it starts them in
-//!   order.
-//! - The effects of a failed turn are undone before the supervisor decides. The message of the turn
-//!   is dropped.
+//! - From its failure to its restart, a child handles no messages. Messages that arrive during this
+//!   time are kept in order, and the new actor handles them.
+//! - The failed actor is dropped before the new one is created. If a supervisor restarts several
+//!   children, it first stops all of them, one by one, in reverse order of starting. Then it starts
+//!   them again in the original order.
+//! - The effects of a failed turn are undone before the supervisor decides what happens to the
+//!   actor. The message that the turn was handling is dropped.
 
 mod policy;
 

@@ -4,7 +4,8 @@
 //! However, a [`Reply`] that the turn answers still sends a message:
 //! [`NoReply::Dropped`](crate::NoReply::Dropped) instead of the answer. So the child stores its
 //! report in a [`Desk`] that it shares with its supervisor, and answers a reply that leads to the
-//! supervisor. With or without the answer, the supervisor is notified and reads the report.
+//! supervisor. Whether this answer is sent or discarded, the supervisor receives a note, and then
+//! reads the report.
 
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +16,7 @@ use super::member::Member;
 use super::policy::Policy;
 use crate::failure::fault::Fault;
 
-/// The number of a child, in the order of starting.
+/// The number of a child. Children that are started later have greater numbers.
 pub(super) type Id = u64;
 
 /// A job for a child. The child executes it in a separate turn.
@@ -29,9 +30,9 @@ pub(super) enum Job {
     Resume,
     /// Drop the actor, and hold messages back.
     Halt,
-    /// Drop the actor, after its current turn if it is running, and refuse further messages.
+    /// Drop the actor, after its current turn if it is running, and accept no more messages.
     Abandon,
-    /// Stop for good, after the messages that were sent before this job.
+    /// Stop for good, after handling all messages that were sent before this job.
     End,
 }
 
@@ -46,9 +47,10 @@ pub(super) enum Report {
     /// A turn that handled a held message was undone. The supervisor must send another drain job.
     Undone,
     /// The actor has failed or stopped, and handles no message until the supervisor has decided.
-    /// The number identifies the incarnation. It is necessary because different workers may send
-    /// this report and the report that the actor has been dropped, so the two may arrive in any
-    /// order.
+    ///
+    /// The number identifies the incarnation. The number is necessary because this report and the
+    /// report that the actor has been dropped may be sent by different workers, and may then arrive
+    /// in any order.
     Fault(u32, Fault),
 }
 
@@ -61,7 +63,7 @@ pub(super) enum Note {
     /// Add a child.
     Add(Id, Policy, Box<dyn Member>),
     /// Stop the first child with this name for good. The answer is sent after the child has
-    /// stopped. It is true if there was such a child.
+    /// stopped. The answer is true if there was such a child.
     Remove(String, Reply<bool>),
     /// The wait of the plan with this number is over.
     Due(u64),
@@ -117,13 +119,13 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Sends a report in a turn that will commit, together with the turn's other messages.
+    /// Sends a report from a turn that will commit, together with the turn's other messages.
     pub(super) fn report<M: 'static>(&self, turn: &Turn<'_, M>, report: Report) {
         // The send fails if the supervisor has ended. It does not need the report then.
         let _ = turn.send(&self.supervisor, Note::Report(self.id, report));
     }
 
-    /// Sends a report in a turn that will be undone.
+    /// Sends a report from a turn that will be undone.
     pub(super) fn report_all_the_same(&self, report: Report) {
         self.desk.papers().reports.push((self.id, report));
         Reply::<()>::to_task(self.supervisor.clone(), |_| Note::Look).send(());

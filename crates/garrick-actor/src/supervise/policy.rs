@@ -14,14 +14,14 @@ use crate::quiet;
 /// good.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// The set of children that are restarted together with a child.
+/// The rule by which a supervisor selects the children to restart when one child has failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Strategy {
-    /// Only the child.
+    /// Only the failed child is restarted.
     OneForOne,
-    /// All children.
+    /// All children are restarted.
     OneForAll,
-    /// The child and all children that were started after it.
+    /// The failed child and all children that were started after it are restarted.
     RestForOne,
 }
 
@@ -38,19 +38,22 @@ pub enum Restart {
     Temporary,
 }
 
-/// The reaction to a failure.
+/// The reaction of a supervisor to the failure of a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Decision {
-    /// A new actor replaces the failed actor, behind the same address. The new actor receives the
-    /// messages that wait in the mailbox. This decision counts as a restart for
+    /// A new actor replaces the failed one at the same address.
+    ///
+    /// The new actor receives the messages that are waiting in the mailbox. This decision counts as
+    /// a restart for the limit set by
     /// [`Supervisor::intensity`](crate::supervise::Supervisor::intensity).
     Restart,
-    /// The failed actor continues. Its fields are not restored. If the child is a supervisor that
-    /// gave up, it starts its children again.
+    /// The failed actor continues with its fields as the failed turn left them. If the child is a
+    /// supervisor that has given up, it starts its children again.
     Resume,
-    /// The child is dropped and removed. The messages that wait in its mailbox are dropped too.
+    /// The child is dropped and removed. The messages that are waiting in its mailbox are dropped
+    /// too.
     Stop,
-    /// The supervisor stops all children and fails itself.
+    /// The supervisor stops all of its children, and then fails itself.
     Escalate,
 }
 
@@ -58,10 +61,11 @@ pub enum Decision {
 /// is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shutdown {
-    /// The child first handles the messages that are already in its mailbox, for at most this
-    /// duration.
+    /// The child first handles the messages that are already in its mailbox. It is stopped at the
+    /// latest after this duration.
     Drain(Duration),
-    /// The child stops after its current turn. The messages that wait in its mailbox are dropped.
+    /// The child stops after its current turn. The messages that are waiting in its mailbox are
+    /// dropped.
     Now,
     /// The child first handles the messages that are already in its mailbox, without a time limit.
     DrainAll,
@@ -83,7 +87,8 @@ pub(crate) struct Policy {
     pub(crate) restart: Restart,
     pub(crate) shutdown: Shutdown,
     pub(crate) backoff: Backoff,
-    /// Decider. If this is `None`, the child is restarted after every fault.
+    /// Function that chooses the reaction to a fault. If this is `None`, the child is restarted
+    /// after every fault.
     pub(crate) decider: Option<Decider>,
 }
 
@@ -98,7 +103,7 @@ impl Policy {
         }
     }
 
-    /// Converts each decision to resume into a decision to restart. Used for actors that cannot
+    /// Replaces each decision to resume by a decision to restart. Used for actors that cannot
     /// continue after a failure.
     pub(crate) fn restart_instead_of_resuming(&mut self) {
         let decider = self.decider.take();
@@ -116,7 +121,7 @@ impl Policy {
             (Fault::Stopped, _) if self.restart == Restart::Permanent => Decision::Restart,
             (Fault::Stopped, _) => Decision::Stop,
             (_, None) => Decision::Restart,
-            // A decider that panics cannot be trusted with the answer: the parent decides.
+            // A decider that panics has made no decision, so the parent decides.
             (_, Some(decider)) => quiet::call(|| decider(fault)).unwrap_or(Decision::Escalate),
         };
         match decision {
@@ -154,14 +159,14 @@ macro_rules! policy_setters {
             self
         }
 
-        /// Sets the way in which the child is stopped for good. An actor has the default of
-        /// [`Shutdown`]. A supervisor has [`Shutdown::DrainAll`] by default.
+        /// Sets the way in which the child is stopped for good. The default is [`Shutdown::Drain`]
+        /// with a limit of five seconds for an actor, and [`Shutdown::DrainAll`] for a supervisor.
         pub fn shutdown(mut self, shutdown: Shutdown) -> Self {
             self.policy.shutdown = shutdown;
             self
         }
 
-        /// Sets the wait before a restart. By default, there is no wait.
+        /// Sets the delay before a restart. By default, there is no delay.
         pub fn backoff(mut self, backoff: Backoff) -> Self {
             self.policy.backoff = backoff;
             self

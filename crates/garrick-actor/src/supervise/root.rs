@@ -49,8 +49,8 @@ pub(super) struct Root {
     incarnation: u32,
     /// True if the supervisor must report to its parent when all children are up.
     owes_up: bool,
-    /// True if the supervisor must stop as soon as no child is being started. So messages that were
-    /// sent to a child before the stop are handled first.
+    /// True if the supervisor must stop as soon as no child is being started. So a child first
+    /// handles the messages that were sent to it before the stop.
     is_stop_wanted: bool,
     /// Replies to send when the supervisor has stopped.
     stoppers: Vec<Reply<()>>,
@@ -124,7 +124,7 @@ impl Root {
             return;
         };
         match report {
-            // An actor that was up and has failed since must not open the gate for its successor.
+            // A late report of an actor that has failed must not let its successor handle messages.
             Report::Up(incarnation)
                 if slot.state() == ChildState::Starting && incarnation == slot.incarnation =>
             {
@@ -132,7 +132,7 @@ impl Root {
                 slot.member.job(Job::Drain, turn);
                 self.crew.set_state(id, ChildState::Up);
             }
-            // The supervisor waits for its end.
+            // The supervisor waits for the notice that the child has ended.
             Report::Down if slot.is_ending => {}
             Report::Down => self.crew.set_state(id, ChildState::Down),
             Report::Undone if slot.state() == ChildState::Up || slot.is_ending => {
@@ -173,7 +173,10 @@ impl Root {
         }
         match decision {
             Decision::Restart => self.restart(id, &name, fault, turn),
-            Decision::Escalate => self.escalate(&format!("`{name}`: {}", fault.said())),
+            Decision::Escalate => self.escalate(&format!(
+                "the failure of child `{name}` is escalated: {}",
+                fault.said()
+            )),
             Decision::Stop | Decision::Resume => self.doom(id),
         }
     }
@@ -183,7 +186,7 @@ impl Root {
             let restarts_max = self.intensity.restarts_max();
             let within = self.intensity.within();
             return self.escalate(&format!(
-                "more than {restarts_max} restarts within {within:?}, the last of `{name}`: {}",
+                "at most {restarts_max} restarts are allowed within {within:?}, but child `{name}` needs another one because {}",
                 fault.said()
             ));
         }
@@ -240,8 +243,8 @@ impl Root {
     /// Executes a job from the parent.
     fn obey(&mut self, job: Job, turn: &Turn<'_, Note>) {
         match job {
-            // The supervisor ends for good. Its parent gets the notice of that, and waiting
-            // stoppers get a reply.
+            // The supervisor is stopping for good. Its parent will be notified by a watch, and each
+            // `stop` request will get its reply.
             Job::Begin | Job::Resume | Job::Halt
                 if matches!(self.mode, Mode::Ending(After::Over)) => {}
             Job::Begin | Job::Resume => {

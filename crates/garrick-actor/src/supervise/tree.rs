@@ -26,7 +26,7 @@ const RESTARTS_MAX: usize = 3;
 /// Default period for [`RESTARTS_MAX`].
 const WITHIN: Duration = Duration::from_secs(5);
 
-/// Error returned when a child or supervisor cannot be started.
+/// The error returned when a supervisor or a supervised actor cannot be started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SuperviseError {
@@ -34,7 +34,7 @@ pub enum SuperviseError {
     SystemEnding,
     /// The supervisor has stopped.
     SupervisorEnded,
-    /// The mailbox is not supported for supervised actors, because it is ordered by rank or drops
+    /// The mailbox cannot be used for a supervised actor, because it is ordered by rank or drops
     /// the oldest message.
     Mailbox,
 }
@@ -42,10 +42,10 @@ pub enum SuperviseError {
 impl fmt::Display for SuperviseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::SystemEnding => "the system is ending, and takes no new actors",
-            Self::SupervisorEnded => "the supervisor has ended, and takes no new children",
+            Self::SystemEnding => "the system is shutting down and accepts no new actors",
+            Self::SupervisorEnded => "the supervisor has stopped and accepts no new children",
             Self::Mailbox => {
-                "a supervised actor has a mailbox in the order of arrival: unbounded, or bounded with `OnFull::Wait`, `Fail` or `DropNewest`"
+                "a supervised actor cannot have a mailbox that is ordered by rank or that drops the oldest message; use an unbounded mailbox, or a bounded one with `OnFull::Wait`, `OnFull::Fail` or `OnFull::DropNewest`"
             }
         })
     }
@@ -53,12 +53,13 @@ impl fmt::Display for SuperviseError {
 
 impl std::error::Error for SuperviseError {}
 
-/// Builder of a supervisor. Configures which children are restarted when one of them fails, and
-/// when the supervisor gives up.
+/// A builder for a supervisor. Its settings determine which children are restarted when one of them
+/// fails, and when the supervisor gives up.
 ///
 /// The setters [`restart`](Supervisor::restart), [`shutdown`](Supervisor::shutdown),
-/// [`backoff`](Supervisor::backoff) and [`decide`](Supervisor::decide) apply to a supervisor that
-/// is a child of another supervisor. They configure how the parent restarts and stops it.
+/// [`backoff`](Supervisor::backoff) and [`decide`](Supervisor::decide) have an effect only if this
+/// supervisor is a child of another supervisor. They configure how the parent restarts and stops
+/// this supervisor.
 ///
 /// # Examples
 /// ```
@@ -115,8 +116,8 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// Creates a builder. By default, the supervisor allows 3 restarts within 5 seconds, and gives
-    /// up instead of a fourth one.
+    /// Creates a builder for a supervisor. By default, the supervisor allows 3 restarts within 5
+    /// seconds. If a fourth restart would be necessary, the supervisor gives up instead.
     ///
     /// # Panics
     /// Panics if the name is empty, or contains `/`, `#` or a control character.
@@ -132,8 +133,8 @@ impl Supervisor {
         }
     }
 
-    /// Sets the number of restarts that the supervisor allows within a period. Instead of one more
-    /// restart, the supervisor gives up: it stops its children and fails.
+    /// Sets the maximum number of restarts within a period. If one more restart would be necessary,
+    /// the supervisor gives up instead: it stops its children and fails.
     pub fn intensity(mut self, restarts_max: usize, within: Duration) -> Self {
         self.intensity = Intensity::new(restarts_max, within);
         self
@@ -141,8 +142,10 @@ impl Supervisor {
 
     policy_setters!();
 
-    /// Starts the supervisor as the root of a tree. The supervisor runs until it is stopped, gives
-    /// up, or the system shuts down. If it gives up, it fails like an unsupervised actor.
+    /// Starts the supervisor as the root of a tree.
+    ///
+    /// The supervisor runs until it is stopped, until it gives up, or until the system shuts down.
+    /// If it gives up, it fails like an unsupervised actor.
     ///
     /// # Errors
     /// Returns [`SuperviseError::SystemEnding`] if the system is shutting down.
@@ -150,11 +153,12 @@ impl Supervisor {
         self.spawn_below(handle, None)
     }
 
-    /// Starts the supervisor as a child of `tree`. When the supervisor is restarted, all of its
-    /// children are restarted too.
+    /// Starts this supervisor as a child of the supervisor `tree`. When `tree` restarts this
+    /// supervisor, the children of this supervisor are restarted too.
     ///
     /// # Errors
-    /// Returns a [`SuperviseError`] if the supervisor cannot be started.
+    /// Returns [`SuperviseError::SystemEnding`] if the system is shutting down, or
+    /// [`SuperviseError::SupervisorEnded`] if `tree` has stopped.
     pub fn spawn_under(self, tree: &Tree) -> Result<Tree, SuperviseError> {
         let line = tree.line();
         let id = line.id;
@@ -203,8 +207,8 @@ impl Supervisor {
     }
 }
 
-/// Handle of a running supervisor. The `Display` implementation prints the supervisor and all
-/// children below it as a tree.
+/// A handle to a running supervisor. The `Display` implementation draws the supervisor and all of
+/// its descendants as a tree.
 ///
 /// Dropping the handle does not stop the supervisor.
 #[derive(Clone)]
@@ -225,7 +229,7 @@ impl Tree {
         }
     }
 
-    /// Returns the system of the supervisor.
+    /// Returns the handle to the system or [`Local`](crate::Local) that runs the supervisor.
     #[must_use]
     pub fn handle(&self) -> &Handle {
         &self.handle
@@ -236,7 +240,7 @@ impl Tree {
         &self.path
     }
 
-    /// Creates the seat of another child on the system `sponsor`.
+    /// Creates the seat of a new child on the system `sponsor`.
     ///
     /// # Errors
     /// Returns a [`SuperviseError`] if the child cannot be spawned.
@@ -271,17 +275,22 @@ impl Tree {
         sent.map_err(|_| SuperviseError::SupervisorEnded)
     }
 
-    /// Stops the first child with this name for good and removes it. The answer arrives after the
-    /// child has stopped. The answer is true if there was such a child.
+    /// Stops and removes the child named `name`, or the oldest one if several children have this
+    /// name.
+    ///
+    /// The answer is true, and arrives after the child has stopped. If there is no such child, the
+    /// answer is false.
     pub fn remove(&self, name: impl Into<String>) -> Ask<bool> {
         let name = name.into();
         self.address.ask(|reply| Note::Remove(name, reply))
     }
 
-    /// Stops the supervisor. First, all children are stopped for good in reverse order of starting,
-    /// each according to its [`Shutdown`]. The answer arrives after the supervisor has stopped. The
-    /// answer is [`NoReply::Dropped`](crate::NoReply::Dropped) if the supervisor had stopped before
-    /// this call.
+    /// Stops the supervisor after all of its children.
+    ///
+    /// The children are stopped for good in reverse order of starting, each according to its
+    /// [`Shutdown`]. The answer arrives after the supervisor has stopped. If the supervisor had
+    /// already stopped before this call, the answer is
+    /// [`NoReply::Dropped`](crate::NoReply::Dropped).
     pub fn stop(&self) -> Ask<()> {
         self.address.ask(|reply| Note::Stop(Some(reply)))
     }
@@ -291,8 +300,8 @@ impl Tree {
         self.address.watch(notice)
     }
 
-    /// Returns true if the supervisor has stopped. Once this returns true, it always will. A false
-    /// result may be outdated immediately.
+    /// Returns true if the supervisor has stopped. Once this method has returned true, it always
+    /// returns true. A result of false may be outdated immediately.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.address.is_stopped()

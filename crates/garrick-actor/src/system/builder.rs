@@ -12,7 +12,7 @@ use crate::system::workload::Workload;
 
 type Reporter = Box<dyn Fn(&Failure) + Send + Sync>;
 
-/// Configuration of a system. Created by [`System::builder`](crate::System::builder).
+/// The configuration of a system. Created by [`System::builder`](crate::System::builder).
 ///
 /// # Examples
 /// ```
@@ -69,30 +69,32 @@ impl Builder {
         self
     }
 
-    /// Sets the number of workers, each of which runs actors on a thread. The default is one for
-    /// each core.
+    /// Sets the number of workers. Each worker runs actors on one thread at a time. The default is
+    /// one worker for each core.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
         self
     }
 
-    /// Pins the workers to these cores. If there are more workers than cores, the cores are
-    /// assigned round-robin. Has no effect if the operating system does not support pinning.
+    /// Pins the workers to the cores with these numbers, counted from 0. If there are more workers
+    /// than cores, the cores are assigned round-robin.
+    ///
+    /// Has no effect if the operating system does not support pinning.
     #[must_use]
     pub fn pin_to(mut self, cores: impl IntoIterator<Item = usize>) -> Self {
         self.cores = cores.into_iter().collect();
         self
     }
 
-    /// Sets the stack size of each worker in bytes, from
-    /// [`STACK_BYTES_MIN`](crate::system::STACK_BYTES_MIN) to
-    /// [`STACK_BYTES_MAX`](crate::system::STACK_BYTES_MAX).
+    /// Sets the stack size of each worker in bytes.
     ///
-    /// The default is that of the standard library: 2 MiB, or the value of the environment variable
-    /// `RUST_MIN_STACK`. Handlers with deep recursion need a larger stack. A stack overflow aborts
-    /// the process. The operating system allocates the memory on first access. A
-    /// [`Local`](crate::Local) uses the stack of its thread.
+    /// The size must be from [`STACK_BYTES_MIN`](crate::system::STACK_BYTES_MIN) to
+    /// [`STACK_BYTES_MAX`](crate::system::STACK_BYTES_MAX). The default is the default of the
+    /// standard library: 2 MiB, or the value of the environment variable `RUST_MIN_STACK`. Handlers
+    /// with deep recursion need a larger stack. A stack overflow aborts the process. The operating
+    /// system allocates the memory on first access. A [`Local`](crate::Local) uses the stack of its
+    /// thread.
     ///
     /// # Examples
     /// ```
@@ -119,17 +121,20 @@ impl Builder {
         self
     }
 
-    /// Sets whether a thread that waits in a [`Call`](crate::Call) may run the called actor itself
-    /// while no worker is awake. A short call then need not wake another thread, which makes it
-    /// several times as fast. The default is true.
+    /// Sets whether a thread that is waiting in a [`Call`](crate::Call) may run the called actor
+    /// itself if no worker is awake. The default is true.
     ///
-    /// In this case, the actor's handler runs on the caller's thread. It has the name, the stack
-    /// and the thread-local values of this thread, and the context of the async runtime if there is
-    /// one. While the handler runs, timeouts of the caller do not fire. The duration of such calls
-    /// is measured, except for up to 7 consecutive calls after short ones. If a call takes more
-    /// than 20 us, the next 64 calls to the same worker run on the worker's own threads. Calls
-    /// always run on the worker's own threads if the workers are [pinned](Builder::pin_to), have a
-    /// [driver](Builder::driver), or have a [configured stack size](Builder::stack_size).
+    /// If the caller runs a short call itself, no other thread must be woken, which makes the call
+    /// several times as fast. The handler of the actor then runs on the caller's thread, with the
+    /// name, the stack and the thread-local values of that thread. If the caller runs in an async
+    /// runtime, the handler also runs in the context of that runtime. While the handler runs,
+    /// timeouts of the caller do not fire.
+    ///
+    /// The system measures the duration of such calls. While calls are short, it skips up to 7
+    /// calls between two measurements. If a measured call takes more than 20 us, the next 64 calls
+    /// to the same worker run on the worker's own threads. Calls always run on the worker's own
+    /// threads if the workers are [pinned](Builder::pin_to), have a [driver](Builder::driver), or
+    /// have a [configured stack size](Builder::stack_size).
     ///
     /// # Examples
     /// ```
@@ -143,8 +148,9 @@ impl Builder {
         self
     }
 
-    /// Sets the maximum number of turns that can call
-    /// [`Context::blocking`](crate::Context::blocking) concurrently without blocking their workers.
+    /// Sets how many turns can run [`Context::blocking`](crate::Context::blocking) at the same time
+    /// without blocking their workers.
+    ///
     /// The default is 64, and the maximum is
     /// [`BLOCKING_THREADS_MAX`](crate::system::BLOCKING_THREADS_MAX). For each of these turns, a
     /// spare thread runs the other actors of the worker. Spare threads are started on demand and
@@ -162,18 +168,19 @@ impl Builder {
         self
     }
 
-    /// Sets whether the system refuses messages from strangers once it has begun to shut down. The
+    /// Sets whether the system rejects messages from strangers once it has begun to shut down. The
     /// default is false.
     ///
     /// A stranger is a thread that runs no actors of this system. It can be a thread of the
     /// application, of another system or of an async runtime. Once
-    /// [`System::shutdown`](crate::System::shutdown) or any other shutdown has begun, messages from
-    /// strangers are refused with an error, as if the receiver had stopped. Asks from strangers get
-    /// no answer. Messages that were accepted before are still handled, unless the system is shut
-    /// down by [`System::shutdown_now`](crate::System::shutdown_now). Actors of the system can
-    /// still send messages to each other, and still receive answers from strangers. So a shutdown
-    /// completes soon, even if strangers keep sending. Without this setting, strangers can delay a
-    /// shutdown as long as they send messages.
+    /// [`System::shutdown`](crate::System::shutdown) or any other shutdown has begun, a message
+    /// from a stranger is returned to its sender with an error, as if the receiver had stopped.
+    /// Asks from strangers get no answer. Messages that were accepted before the shutdown began are
+    /// still handled, unless the system is shut down by
+    /// [`System::shutdown_now`](crate::System::shutdown_now). Actors of the system can still send
+    /// messages to each other, and still receive answers from strangers. So a shutdown completes
+    /// soon, even if strangers keep sending. Without this setting, strangers can delay a shutdown
+    /// for as long as they keep sending.
     ///
     /// With this setting, each message that is sent outside of a turn acquires a read lock. A
     /// message that an actor of another system staged before the shutdown may still arrive, or may
@@ -204,9 +211,11 @@ impl Builder {
         self
     }
 
-    /// Sets whether the system has counters for each type of actor, which
-    /// [`Handle::sample`](crate::Handle::sample) returns. The default is false. The counters cost a
-    /// few nanoseconds for each batch of messages that an actor handles without interruption.
+    /// Sets whether the system has counters for each type of actor.
+    /// [`Handle::sample`](crate::Handle::sample) returns these counters.
+    ///
+    /// The default is false. The counters cost a few nanoseconds for each batch of messages that an
+    /// actor handles without interruption.
     #[must_use]
     pub fn probes(mut self, probes: bool) -> Self {
         self.probes = probes;
@@ -221,17 +230,18 @@ impl Builder {
         self
     }
 
-    /// Sets the driver that idle workers wait in. By default, idle workers park their threads. With
-    /// the driver in `garrick-tokio`, actors can wait for tokio's timers and I/O.
+    /// Sets the driver in which idle workers sleep. By default, idle workers park their threads.
+    /// With the driver in `garrick-tokio`, actors can wait for tokio's timers and I/O.
     #[must_use]
     pub fn driver(mut self, drivers: impl Drivers + Send + 'static) -> Self {
         self.drivers = Some(Box::new(drivers));
         self
     }
 
-    /// Sets the function that reports failures. The function is called on the worker's thread when
-    /// an actor panics. It is also called when an actor without a supervisor fails with an error.
-    /// By default, a failure is printed to standard error.
+    /// Sets the function that reports failures. By default, a failure is printed to standard error.
+    ///
+    /// The function is called on the worker's thread when an actor panics. It is also called when
+    /// an actor without a supervisor fails with an error.
     #[must_use]
     pub fn on_failure(mut self, reporter: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
         self.reporter = Some(Box::new(reporter));

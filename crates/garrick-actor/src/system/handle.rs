@@ -6,7 +6,7 @@ use garrick_sched::{Address, Sample, SendError, SpawnError, Task};
 
 use crate::model::context::Context;
 
-/// Handle of a [`System`](crate::System) or a [`Local`](crate::Local). Spawns actors from any
+/// A handle to a [`System`](crate::System) or a [`Local`](crate::Local). It spawns actors from any
 /// thread or actor. A handle does not keep the system running.
 #[derive(Clone)]
 pub struct Handle {
@@ -45,9 +45,10 @@ impl Handle {
     }
 
     /// Returns the counters of the system's workers. If [`probes`](crate::system::Builder::probes)
-    /// are enabled, also returns the counters of each type of actor. The sample also contains the
-    /// type of each actor that currently runs on a worker or is in [`Context::blocking`]. Sampling
-    /// does not disturb the workers.
+    /// are enabled, also returns the counters of each type of actor.
+    ///
+    /// The sample also contains the type of each actor that is currently running on a worker or is
+    /// in [`Context::blocking`]. Sampling does not disturb the workers.
     ///
     /// # Examples
     /// ```
@@ -92,10 +93,12 @@ impl<M: 'static> Context<'_, M> {
     }
 
     /// Moves the actor `to` to another sponsor and sends `msg` to it. The actor handles `msg` and
-    /// all later messages on `sponsor`. Messages that were sent before are handled by the old
-    /// sponsor. An actor that was spawned by [`Local::spawn`](crate::Local::spawn) is never moved,
-    /// because it may not be `Send`. An actor is not moved either if `sponsor` has shut down. In
-    /// both cases, the actor still handles `msg`.
+    /// all later messages on `sponsor`.
+    ///
+    /// Messages that were sent before `msg` are handled on the old sponsor. An actor that was
+    /// spawned by [`Local::spawn`](crate::Local::spawn) is never moved, because it might not be
+    /// `Send`. An actor is also not moved if `sponsor` is shutting down or has shut down. In both
+    /// cases, the actor handles `msg` on its old sponsor.
     ///
     /// # Errors
     /// Returns the message if the actor is known to have stopped.

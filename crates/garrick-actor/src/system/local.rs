@@ -8,8 +8,10 @@ use crate::system::builder::Builder;
 use crate::system::handle::Handle;
 
 /// A system that runs actors on the thread that created it, whenever this thread calls
-/// [`Local::run`] or a similar method. The actors need not be `Send`. When a `Local` is dropped,
-/// its actors are dropped, and the messages that still wait become dead letters.
+/// [`Local::run`] or a similar method. The actors need not be `Send`.
+///
+/// When a `Local` is dropped, its actors are dropped, and the messages in their mailboxes become
+/// dead letters.
 ///
 /// # Examples
 /// ```
@@ -44,7 +46,8 @@ impl Local {
     /// Creates a system on the calling thread. Use [`Builder::local`] to configure it.
     ///
     /// # Errors
-    /// Returns [`StartError::TooManyWorkers`] if there are too many workers.
+    /// Returns [`StartError::TooManyWorkers`] if the process already has the maximum number of
+    /// workers.
     pub fn new() -> Result<Self, StartError> {
         Builder::new().name("local").local()
     }
@@ -70,8 +73,10 @@ impl Local {
     }
 
     /// Runs the actors until `done` returns true. The thread sleeps while no actor has a message to
-    /// handle. The code that changes the result of `done` to true must run in one of the actors, or
-    /// must send a message to one of them afterwards.
+    /// handle.
+    ///
+    /// The code that changes the result of `done` to true must run in one of the actors, or must
+    /// send a message to one of them after the change.
     ///
     /// # Panics
     /// Panics if called by an actor.
@@ -81,7 +86,9 @@ impl Local {
     }
 
     /// Runs the actors until `future` completes. The thread sleeps while no actor has a message to
-    /// handle. Use this method to wait for answers on the thread that runs the actors.
+    /// handle.
+    ///
+    /// Use this method to wait for answers on the thread that runs the actors.
     /// [`Ask::wait`](crate::Ask::wait) would block the actors, so it returns an error on this
     /// thread.
     ///

@@ -67,13 +67,14 @@ impl System {
         self.handle.failures()
     }
 
-    /// Shuts the system down gracefully. All messages that were sent are handled, including
-    /// messages that the actors send meanwhile. Then all actors are dropped. Returns when the
-    /// system's threads have exited.
+    /// Shuts the system down gracefully. All messages that have been sent are handled, including
+    /// messages that the actors send during the shutdown. Then all actors are dropped.
     ///
-    /// Other threads and actors of other systems can delay the shutdown as long as they send
-    /// messages. [`Builder::refuse_strangers`](crate::system::Builder::refuse_strangers) prevents
-    /// this.
+    /// Returns when the system's threads have exited.
+    ///
+    /// Other threads and actors of other systems can delay the shutdown for as long as they keep
+    /// sending messages. [`Builder::refuse_strangers`](crate::system::Builder::refuse_strangers)
+    /// prevents this.
     ///
     /// If called by an actor of this system, returns immediately, and the system shuts down later.
     pub fn shutdown(self) {
@@ -81,15 +82,18 @@ impl System {
     }
 
     /// Shuts the system down after the current turns. Messages that have not been handled become
-    /// dead letters. Returns when the system's threads have exited, or immediately if called by an
-    /// actor of this system.
+    /// dead letters.
+    ///
+    /// Returns when the system's threads have exited, or immediately if called by an actor of this
+    /// system.
     pub fn shutdown_now(self) {
         self.sponsor.shutdown_now();
     }
 
-    /// Shuts the system down gracefully with a time limit. Starts like [`System::shutdown`]. If the
-    /// shutdown takes longer than `limit`, continues like [`System::shutdown_now`]. Returns when
-    /// the system's threads have exited.
+    /// Shuts the system down gracefully, like [`System::shutdown`], but with a time limit. If the
+    /// shutdown takes longer than `limit`, continues like [`System::shutdown_now`].
+    ///
+    /// Returns when the system's threads have exited.
     ///
     /// If called by an actor of this system, returns `None` immediately, and the system shuts down
     /// later.
@@ -115,7 +119,7 @@ impl System {
     }
 
     /// Begins a shutdown like [`System::shutdown`], but returns immediately. If the system is
-    /// dropped afterwards, the drop waits until the shutdown is complete.
+    /// dropped during the shutdown, the drop waits until the shutdown is complete.
     ///
     /// # Examples
     /// A graceful shutdown with a time limit:
@@ -127,7 +131,7 @@ impl System {
     /// system.begin_shutdown();
     /// let waiting = system.clone();
     /// let end = thread::spawn(move || waiting.wait());
-    /// // If that takes too long:
+    /// // If the graceful shutdown takes too long:
     /// system.begin_shutdown_now();
     /// end.join().unwrap();
     /// # Ok::<(), garrick_actor::StartError>(())
@@ -142,8 +146,8 @@ impl System {
         self.sponsor.begin_shutdown_now();
     }
 
-    /// Waits until the system has shut down. Another thread can begin the shutdown. Returns
-    /// immediately if called by an actor of this system.
+    /// Waits until the system has shut down. This method does not begin the shutdown itself.
+    /// Returns immediately if called by an actor of this system.
     pub fn wait(&self) {
         self.sponsor.wait();
     }

@@ -9,6 +9,6 @@ pub enum Workload {
     IoBound,
     /// The actor mostly computes. Its mailbox is unbounded.
     CpuBound,
-    /// The actor does both. Its mailbox is unbounded.
+    /// The actor waits and computes. Its mailbox is unbounded.
     Mixed,
 }

@@ -8,49 +8,50 @@ use garrick_flow::{CapacityError, ChannelSample, Failure, StartError};
 
 use super::Counts;
 
-/// Method that the worker uses for a batch.
+/// The method by which the worker handles a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Maps directly from ring to ring, in place in both rings.
+    /// Reads and writes messages in place, in the rings of both channels.
     ZeroCopy,
-    /// Copies a batch from the ring into a private buffer, and maps it from there into the next
-    /// ring.
+    /// Copies each batch from the first ring into a buffer, and writes the converted messages from
+    /// there into the next ring.
     DoubleBuffer,
 }
 
-/// Configuration of a run.
+/// The configuration of a pipeline run.
 #[derive(Debug, Clone)]
 pub struct Config<'a> {
     /// Time between beats, in milliseconds.
     pub rate_ms: u64,
     /// Number of beats after which the run stops.
     pub beats: u64,
-    /// Method of the worker.
+    /// The method by which the worker handles a batch.
     pub mode: Mode,
     /// Number of slots of each channel.
     pub capacity: usize,
-    /// Time limit in seconds, if the run is to stop before the last beat.
+    /// Time limit of the run in seconds, if there is one in addition to `beats`.
     pub seconds: Option<f64>,
     /// True if all stages share one thread.
     pub one_core: bool,
-    /// Stops the run in order when it becomes true.
+    /// Flag that stops the run in order when it becomes true.
     pub stop: &'a AtomicBool,
 }
 
-/// Counts of a running pipeline.
+/// The counts of a running pipeline.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Time since the start.
+    /// Time since the start of the pipeline.
     pub elapsed: Duration,
     /// Count of numbers that the generator has sent.
     pub generated: u64,
     /// Count of beats that the worker has received.
     pub heartbeats: u64,
-    /// Counts of the logger.
+    /// Counts of the names that the logger has received, by kind.
     pub counts: Counts,
 }
 
-/// Counts of a run that has stopped. If the run stopped in order, all counts of messages are equal.
+/// The counts of a pipeline that has stopped. If it stopped in order, all counts of messages are
+/// equal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Time from the start until the last stage has ended.
@@ -63,7 +64,7 @@ pub struct Totals {
     pub values: u64,
     /// Count of messages that the worker has sent.
     pub messages: u64,
-    /// Counts of the logger.
+    /// Counts of the names that the logger has received, by kind.
     pub counts: Counts,
 }
 
@@ -74,7 +75,7 @@ impl Config<'_> {
         let seconds = self
             .seconds
             .map(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)));
-        // A number of seconds that exceeds a duration counts as no limit.
+        // If the seconds are too many for a `Duration`, there is no limit.
         seconds
             .and_then(Result::ok)
             .map_or(beats, |seconds| beats.min(seconds))
@@ -99,20 +100,21 @@ impl Totals {
     }
 }
 
-/// Total traffic of a channel.
+/// The total traffic of a channel during a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Traffic {
     /// Name of the channel.
     pub name: String,
-    /// Short name of the type of its messages.
+    /// Short name of the type of the channel's messages.
     pub message: &'static str,
     /// Capacity of the channel, in messages.
     pub capacity: u64,
-    /// Number of messages taken.
+    /// Number of messages that were taken from the channel.
     pub total: u64,
-    /// Messages per second.
+    /// Number of messages taken per second.
     pub rate: f64,
-    /// Average fill level, 0 to 1. `None` if the run was too short to measure it.
+    /// Average share of the slots that held messages, from 0 to 1. `None` if the run was too short
+    /// to measure it.
     pub fill: Option<f64>,
 }
 
@@ -130,10 +132,10 @@ impl Traffic {
     }
 }
 
-/// Reason why the pipeline did not complete.
+/// The error returned when the pipeline cannot start, or when a stage fails.
 #[derive(Debug)]
 pub enum Error {
-    /// The capacity is not possible.
+    /// The capacity of the channels is invalid.
     Capacity(CapacityError),
     /// The system could not start a thread for a stage.
     Start(StartError),
@@ -144,7 +146,7 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Capacity(error) => write!(f, "the channels cannot be made: {error}"),
+            Self::Capacity(error) => write!(f, "the channels cannot be created: {error}"),
             Self::Start(error) => write!(f, "the pipeline cannot start: {error}"),
             Self::Stage(failure) => {
                 write!(

@@ -1,19 +1,19 @@
-//! The work of the pipeline: it names numbers, and counts the names.
+//! The work of the pipeline: converting numbers into names, and counting the names.
 
-/// Name of a number, in 16 bytes.
+/// The FizzBuzz name of a number, in 16 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message {
     /// A multiple of 3.
     Fizz,
     /// A multiple of 5.
     Buzz,
-    /// A multiple of both.
+    /// A multiple of both 3 and 5.
     FizzBuzz,
     /// Any other number.
     Value(u64),
 }
 
-/// Name of a number, without the number.
+/// The kind of a name, without the number.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Fizz,
@@ -45,9 +45,10 @@ const KINDS: [Kind; 16] = {
 };
 
 impl Message {
-    /// Returns the name of `number`, with a multiplication and a table lookup. The result is
-    /// correct for numbers below 2^60, which a count of a billion per second reaches in 36 years.
-    /// For larger numbers it may be wrong.
+    /// Returns the name of `number`, with a multiplication and a table lookup.
+    ///
+    /// The result is correct for numbers below 2^60. At a billion numbers per second, a count takes
+    /// 36 years to reach 2^60. For larger numbers, the result may be wrong.
     ///
     /// Modulo 2^64, the product of `15 q + r` and `FIFTEENTH` is `r 2^60 + (r 2^60 - number) / 15`.
     /// If `number` is below 2^60, the four upper bits of that product are `r`, or 15 for multiples
@@ -65,7 +66,7 @@ impl Message {
         }
     }
 
-    /// Returns a 1 in the field of the message's kind.
+    /// Returns a word with a 1 in the bit field of the message's kind, and 0 in the other fields.
     #[inline(always)]
     fn field(&self) -> u64 {
         match self {
@@ -77,21 +78,21 @@ impl Message {
     }
 }
 
-/// Number of bits of a field in a sum of all kinds.
+/// Number of bits of each kind's field in a sum.
 const FIELD_BITS: u32 = 16;
-/// Maximum number of messages for which no field overflows.
+/// Maximum number of messages in a sum, so that no field overflows.
 const RUN_MAX: usize = u16::MAX as usize;
 
-/// Number of messages of each kind.
+/// The number of messages of each kind.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
-    /// Number of [`Message::Fizz`].
+    /// Number of [`Message::Fizz`] messages.
     pub fizz: u64,
-    /// Number of [`Message::Buzz`].
+    /// Number of [`Message::Buzz`] messages.
     pub buzz: u64,
-    /// Number of [`Message::FizzBuzz`].
+    /// Number of [`Message::FizzBuzz`] messages.
     pub fizz_buzz: u64,
-    /// Number of [`Message::Value`].
+    /// Number of [`Message::Value`] messages.
     pub value: u64,
 }
 
@@ -109,7 +110,7 @@ impl Counts {
         }
     }
 
-    /// Returns the total number of messages.
+    /// Returns the total number of messages of all kinds.
     pub fn total(&self) -> u64 {
         self.fizz + self.buzz + self.fizz_buzz + self.value
     }

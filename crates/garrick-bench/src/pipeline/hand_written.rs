@@ -1,4 +1,4 @@
-//! Plain loops that perform the pipeline's work over the same rings, to compare them with the
+//! Plain loops that perform the pipeline's work over the same rings, for comparison with the
 //! stages.
 
 use std::thread;
@@ -10,7 +10,7 @@ use super::{Config, Counts, Message, Mode, Totals};
 
 /// Maximum size of a batch in bytes. A graph uses the same size for 512 KiB of second-level cache.
 const BATCH_BYTES_MAX: usize = 64 * 1024;
-/// Number of rounds between two reads of the clock.
+/// Number of rounds between two readings of the clock.
 const ROUNDS: u32 = 16;
 
 /// Performs the pipeline's work in one loop, or in two loops on two threads. The first loop
@@ -19,7 +19,7 @@ const ROUNDS: u32 = 16;
 ///
 /// # Panics
 ///
-/// Panics if the capacity is not possible.
+/// Panics if the capacity is invalid.
 pub fn hand_written(config: &Config<'_>) -> Totals {
     let (values_out, values) = ring::channel(config.capacity);
     let (messages_out, messages) = ring::channel(config.capacity);
@@ -83,7 +83,8 @@ impl Front {
         }
     }
 
-    /// Generates a batch. Then names as many numbers as are there and have room.
+    /// Generates a batch of numbers. Then names as many numbers as there are, and as there is room
+    /// for in the next ring. Returns how many.
     #[inline]
     fn round(&mut self) -> usize {
         let next = self.generated;
@@ -139,11 +140,11 @@ fn one_loop(
             messages.consume_batch(usize::MAX, |batch| counts.add(batch));
         }
     }
-    // The last round left nothing: all that it generated had room.
+    // The last round left no numbers behind, because there was room for all of them.
     (front.generated, counts)
 }
 
-/// Number of checks of a ring that is not ready before the thread yields its core.
+/// Number of failed checks of a ring after which the thread yields its core.
 const SPINS_MAX: u32 = 1 << 10;
 
 /// Counts until the ring is finished. The loop waits for a whole batch. Otherwise the two threads
@@ -153,7 +154,7 @@ fn log(mut messages: Consumer<Message>, batch: usize) -> Counts {
     let mut spins = 0;
     while !messages.is_finished() {
         if messages.readable() < batch && !messages.is_closed() {
-            // If the other thread has no core of its own, spinning would keep it from working.
+            // If both threads share a core, spinning would prevent the other thread from working.
             spins += 1;
             if spins < SPINS_MAX {
                 std::hint::spin_loop();

@@ -19,17 +19,17 @@ const MESSAGES: usize = 2;
 /// Number of channels.
 const CHANNELS: usize = 3;
 
-/// Results of a pipeline that has stopped.
+/// The results of a pipeline that has stopped.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// Totals of the stages.
+    /// Total counts of the stages.
     pub totals: Totals,
     /// Traffic of each channel, in the order of their creation.
     pub traffic: Vec<Traffic>,
 }
 
-/// Runs the pipeline until it stops. Passes its monitor to `watch` once it has started. Reports the
-/// progress to `progress` at regular intervals.
+/// Runs the pipeline until it stops. Calls `watch` with the monitor once the pipeline has started,
+/// and `progress` with a snapshot at regular intervals.
 ///
 /// # Errors
 ///
@@ -97,8 +97,8 @@ struct Fills {
 impl Fills {
     fn add(&mut self, channels: &[ChannelSample]) {
         for (sum, channel) in self.sums.iter_mut().zip(channels) {
-            // A message is counted as taken a little after its slot is free, and the slot may be
-            // filled again by then.
+            // A message is counted as taken a little after its slot becomes free. The slot may be
+            // filled again before that, so the difference may exceed the capacity.
             let fill = (channel.sent - channel.taken).min(channel.capacity);
             *sum += fill as f64 / channel.capacity as f64;
         }

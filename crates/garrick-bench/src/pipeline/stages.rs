@@ -7,8 +7,8 @@ use super::{Counts, Message};
 
 /// Divisor of the capacity: a stage with a full output waits until this part of the slots is free.
 /// So the stage is woken less often, and works longer each time. A stage with an empty input is
-/// woken by the first batch. It is close behind its sender then, and sleeps so briefly that its
-/// thread does not leave the core.
+/// woken by the first batch, because its sender is only a little ahead. It sleeps so briefly that
+/// its thread does not leave the core.
 const FREE_PART: usize = 4;
 
 /// Sends 0, 1, 2, ...
@@ -46,7 +46,7 @@ pub(super) struct Heartbeat {
     pub(super) beats: u64,
     /// Time between two beats, in nanoseconds.
     pub(super) rate: u64,
-    /// Start time. `None` before the first step.
+    /// Start time in nanoseconds. `None` before the first step.
     pub(super) began: Option<u64>,
 }
 

@@ -175,7 +175,7 @@ fn each_channel_has_its_traffic_and_all_of_it_can_be_watched() {
     for channel in &traffic {
         let fill = channel
             .fill
-            .expect("it lasted longer than from look to look");
+            .expect("the run was longer than the interval between samples");
         assert!(
             (0.0..=1.0).contains(&fill) && channel.rate > 0.0,
             "{channel:?}"
@@ -200,6 +200,6 @@ fn an_impossible_capacity_is_an_error() {
     .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the channels cannot be made: a ring needs at least one slot"
+        "the channels cannot be created: a ring needs at least one slot"
     );
 }

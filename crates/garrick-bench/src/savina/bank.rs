@@ -6,10 +6,11 @@
 //!           <-- done -------------             <-- done -------------
 //! ```
 //!
-//! The teller draws all transactions in one turn. A transaction consists of i from the lower eight
-//! tenths of the accounts, j above i, and an amount. Accounts cannot wait for one another in a
-//! circle, because each account waits only for a higher one. An account is an [`AsyncActor`], whose
-//! messages wait while its handler awaits. The original blocks a thread or stashes messages.
+//! The teller draws all transactions in one turn. For each transaction, it draws the account i from
+//! the lower eight tenths of the accounts, the account j above i, and the amount. Accounts cannot
+//! wait for one another in a circle, because each account waits only for accounts with a higher
+//! number. An account is an [`AsyncActor`], whose messages wait while its handler awaits. The
+//! original blocks a thread or stashes messages.
 //!
 //! An amount is a thousand divided by a random number, as in the original. Here amounts are whole
 //! millionths. The original's accounts start with such a large floating-point balance that no
@@ -28,8 +29,8 @@ use super::work::Random;
 
 pub(super) const BANK: Scenario = Scenario {
     name: "savina-bank",
-    operation: "one transaction: an actor asks one of 1,000 async actors, which asks another one, awaits its answer \
-                and then answers: four messages",
+    operation: "one transaction: an actor asks one of 1,000 async actors, which asks another one \
+                of them, awaits the answer, and then answers: four messages",
     contenders,
 };
 
@@ -90,7 +91,7 @@ fn transactions(size: Size) -> impl FnMut() -> Transaction {
 /// Number of an account, and its balance.
 type Balance = (usize, u64);
 
-/// Requests the transactions.
+/// The teller, which requests all transactions.
 struct Teller {
     size: Size,
     accounts: Vec<Address<ToAccount>>,

@@ -25,8 +25,9 @@ use super::work::{Random, busy_wait};
 
 pub(super) const BARBER: Scenario = Scenario {
     name: "savina-barber",
-    operation: "one actor that is made as a customer, waits in the room of another, or comes again while that is full, \
-                and is served by a third: some 1,000 random numbers",
+    operation: "one customer: an actor that is created, waits in the room of a second actor or \
+                returns later if the room is full, and is served by a third actor: about 1,000 \
+                random numbers",
     contenders,
 };
 
@@ -36,9 +37,11 @@ struct Size {
     customers: u64,
     /// Number of customers that can wait at the same time.
     chairs: usize,
-    /// Range of the random numbers that it takes to create a customer. The minimum, 10, is added.
+    /// Range from which the number of random numbers for creating a customer is drawn. The minimum,
+    /// 10, is added.
     make_cost: u32,
-    /// Range of the random numbers that a haircut takes. The minimum, 10, is added.
+    /// Range from which the number of random numbers for a haircut is drawn. The minimum, 10, is
+    /// added.
     cut_cost: u32,
 }
 
@@ -69,7 +72,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&BARBER, size, &params, barber)
 }
 
-/// Counts after the run.
+/// The counts after the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Day {
     /// Number of haircuts.
@@ -82,7 +85,7 @@ struct Day {
     visits: u64,
 }
 
-/// Creates customers. Customers that found no chair are sent to the room again.
+/// The factory, which creates customers. It sends customers that found no chair to the room again.
 struct Factory {
     size: Size,
     room: Address<ToRoom>,
@@ -119,7 +122,7 @@ enum ToCustomer {
     Done,
 }
 
-/// Waiting room of the customers.
+/// The waiting room of the customers.
 struct Room {
     barber: Address<ToBarber>,
     chairs: usize,
@@ -138,7 +141,7 @@ enum ToRoom {
     Exit(Day),
 }
 
-/// Cuts the customers' hair.
+/// The barber, which cuts the customers' hair.
 struct Barber {
     random: Random,
     cost: u32,

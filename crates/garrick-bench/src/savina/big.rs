@@ -22,8 +22,8 @@ use super::work::Random;
 
 pub(super) const BIG: Scenario = Scenario {
     name: "savina-big",
-    operation: "one ping from an actor to a random one of 120 and the pong that answers it; each of them has one \
-                under way",
+    operation: "one ping from an actor to a random one of 120 actors, and the pong that answers \
+                it; each actor has one ping in flight",
     contenders,
 };
 
@@ -55,7 +55,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&BIG, size, &params, big)
 }
 
-/// Counts of an actor.
+/// The counts of one actor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Tally {
     /// Number of the actor.
@@ -71,7 +71,7 @@ struct Tally {
 /// All actors, by their numbers.
 type Neighbors = Arc<[Address<Message>]>;
 
-/// Pings other actors.
+/// An actor that pings other actors.
 struct Pinger {
     tally: Tally,
     /// Total number of pings to send.
@@ -99,7 +99,7 @@ enum Message {
     Exit,
 }
 
-/// Waits until all actors are done.
+/// The sink, which waits until all actors are done.
 struct Sink {
     /// Number of actors that are not done yet.
     left: u32,
@@ -118,7 +118,7 @@ impl Pinger {
     fn send(&self, to: u32, message: Message, cx: &Context<'_, Message>) -> Next {
         match self.neighbors.get(to as usize) {
             Some(to) => go_on(cx.send(to, message).is_ok()),
-            None => cx.fail("there is no such neighbor"),
+            None => cx.fail("there is no neighbor with this number"),
         }
     }
 

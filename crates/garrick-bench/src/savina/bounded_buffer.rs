@@ -5,12 +5,14 @@
 //!                     <- Produce -        <- Available -
 //! ```
 //!
-//! A producer produces an item on request. The next request comes as soon as the manager has room.
-//! Each producer may be producing an item, so the manager keeps fewer items than its size minus the
-//! number of producers. A consumer that has consumed an item reports that it is available.
+//! A producer produces an item on request. The manager requests the next item as soon as it has
+//! room. Each producer may be producing an item, so the manager keeps fewer items than the size of
+//! the buffer minus the number of producers. A consumer that has consumed an item reports that it
+//! is available.
 //!
-//! Producing or consuming an item is a computation: [`worked_on`], which is 2,500 random numbers
-//! and logarithms at the standard cost of 25. It takes nearly all of the time.
+//! Producing or consuming an item is the computation [`worked_on`]. At the standard cost of 25, it
+//! computes 2,500 random numbers and their logarithms. These computations take nearly all of the
+//! time.
 //!
 //! The run is correct if the producers have produced the same items as a plain loop, to the last
 //! bit. The consumers must have received exactly these items.
@@ -25,8 +27,9 @@ use super::work::worked_on;
 
 pub(super) const BOUNDED_BUFFER: Scenario = Scenario {
     name: "savina-bounded-buffer",
-    operation: "one item that is computed by one of 40 actors, kept by one that is the buffer, and computed with by \
-                one of 40 others, with its announcements: four messages, 5,000 logarithms",
+    operation: "one item that one of 40 actors computes, that the buffer actor keeps, and that one \
+                of 40 other actors uses in a computation, including the messages that request it: \
+                four messages, 5,000 logarithms",
     contenders,
 };
 
@@ -71,7 +74,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&BOUNDED_BUFFER, size, &params, bounded_buffer)
 }
 
-/// Items that passed through an actor.
+/// The number and the sum of the items that passed through an actor.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Share {
     items: u64,
@@ -93,7 +96,7 @@ impl Share {
     }
 }
 
-/// Report of an actor that is done.
+/// The report of an actor that is done.
 #[derive(Clone, Copy)]
 enum Report {
     Produced(Share),
@@ -105,9 +108,9 @@ struct Manager {
     size: Size,
     /// Items that no consumer has requested yet.
     items: VecDeque<f64>,
-    /// Producers that wait for room.
+    /// Producers that are waiting for room.
     producers: VecDeque<Address<Produce>>,
-    /// Consumers that wait for an item.
+    /// Consumers that are waiting for an item.
     consumers: VecDeque<Address<Consume>>,
     /// Number of producers that are done.
     ended: usize,
@@ -127,7 +130,7 @@ enum ToManager {
 /// Produces items.
 struct Producer {
     manager: Address<ToManager>,
-    /// Number of items still to be produced.
+    /// Number of items that have not been produced yet.
     left: u64,
     /// Last item.
     item: f64,

@@ -1,4 +1,5 @@
-//! Chameneos: creatures that meet in pairs, in a mall with one place for which all compete.
+//! Chameneos: creatures that meet in pairs, in a mall with a single meeting place for which all
+//! compete.
 //!
 //! ```text
 //!   Creature A -- Meet(color, A) --> Mall: A waits
@@ -19,8 +20,8 @@ use super::run::{Reports, agree, end, go_on, ours, run};
 
 pub(super) const CHAMENEOS: Scenario = Scenario {
     name: "savina-chameneos",
-    operation: "one meeting of two actors, who each go to a third one, of whom one is sent to the other, and the \
-                other answers: four messages",
+    operation: "one meeting of two actors: each of them sends a message to a third actor, which \
+                introduces one of them to the other, and the other answers: four messages",
     contenders,
 };
 
@@ -52,7 +53,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&CHAMENEOS, size, &params, chameneos)
 }
 
-/// Color of a creature.
+/// The color of a creature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Color {
     Red,
@@ -77,12 +78,12 @@ impl Color {
     }
 }
 
-/// Place where creatures meet.
+/// The mall, in which creatures meet.
 struct Mall {
     size: Size,
-    /// Number of meetings still to come.
+    /// Number of meetings that have not taken place yet.
     left: u64,
-    /// Creature that waits for another one.
+    /// Creature that is waiting for another one.
     waiting: Option<Address<ToCreature>>,
     /// Number of creatures that have gone home.
     faded: u64,

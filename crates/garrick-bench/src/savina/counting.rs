@@ -15,7 +15,8 @@ use super::run::{Reports, agree, ours, run};
 
 pub(super) const COUNTING: Scenario = Scenario {
     name: "savina-counting",
-    operation: "one message to an actor that counts it, of many that another actor sends in a single turn",
+    operation: "one message to an actor that counts it; another actor sends all messages in a \
+                single turn",
     contenders,
 };
 

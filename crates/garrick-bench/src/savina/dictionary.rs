@@ -5,9 +5,9 @@
 //!                          <------------------------- value ----
 //! ```
 //!
-//! The map has a value for each number below 524,287 before the measured time begins. Each worker
-//! draws its requests from its own generator. A number below 100 selects read or write, followed by
-//! key and value.
+//! Before the measured time begins, the map has a value for each number below 524,287. Each worker
+//! draws its requests from its own random number generator: first a number below 100, which selects
+//! read or write, and then the key and the value.
 //!
 //! The run is correct if each write was answered with the written value. The number of writes must
 //! be the number that the workers' generators draw. Each value in the map at the end must be a
@@ -24,7 +24,8 @@ use super::work::Random;
 
 pub(super) const DICTIONARY: Scenario = Scenario {
     name: "savina-dictionary",
-    operation: "one read or write of a map that an actor keeps, asked and answered; each of 20 actors has one open",
+    operation: "one read or write of a map that an actor owns, asked and answered; each of 20 \
+                actors has one request open",
     contenders,
 };
 
@@ -68,7 +69,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 /// Content of the dictionary.
 type Map = HashMap<u32, u32>;
 
-/// Request of a worker.
+/// A request of a worker.
 #[derive(Clone, Copy)]
 enum Request {
     Read(u32),
@@ -99,7 +100,7 @@ struct Tally {
     wrong: u64,
 }
 
-/// Creates the workers, and waits until they are done.
+/// The master, which creates the workers, and waits until they are done.
 struct Master {
     size: Size,
     dictionary: Address<ToDictionary>,
@@ -112,11 +113,11 @@ struct Master {
 /// Reports that a worker is done.
 struct Ended(Tally);
 
-/// Sends requests to the dictionary.
+/// A worker, which sends requests to the dictionary.
 struct Worker<F> {
     master: Address<Ended>,
     dictionary: Address<ToDictionary>,
-    /// Number of requests still to be sent.
+    /// Number of requests that have not been sent yet.
     left: u32,
     /// Generator of the next request.
     next: F,
@@ -133,7 +134,7 @@ enum Work {
     Answer(std::result::Result<u32, NoReply>),
 }
 
-/// Owns the map.
+/// The actor that owns the map.
 struct Dictionary {
     map: Map,
     reports: Reports<(Tally, Map)>,
@@ -232,7 +233,7 @@ impl Actor for Dictionary {
         match message {
             ToDictionary::Read(key, reply) => match self.map.get(&key) {
                 Some(value) => reply.send(*value),
-                None => return cx.fail(format!("there is no value for {key}")),
+                None => return cx.fail(format!("the map has no value for the key {key}")),
             },
             ToDictionary::Write(key, value, reply) => {
                 self.map.insert(key, value);
@@ -282,7 +283,9 @@ fn check(size: Size, tally: Tally, map: &Map) -> Result<()> {
             .get(key)
             .map_or_else(|| value == key, |all| all.contains(value));
         if !possible {
-            return Err(format!("entry {key}: {value}, which nobody wrote there").into());
+            return Err(
+                format!("entry {key}: {value}, a value that no worker has written there").into(),
+            );
         }
     }
     Ok(())

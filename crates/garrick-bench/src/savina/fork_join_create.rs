@@ -6,9 +6,9 @@
 //!           ..
 //! ```
 //!
-//! The main thread creates the actors and sends to them. If there is a pool, it already works
-//! meanwhile. The suite's harness waits on a latch that every actor counts down before it stops.
-//! This harness does the same.
+//! The main thread creates the actors and sends to them. If there is a pool of workers, the actors
+//! already run meanwhile. The suite's harness waits on a latch that every actor counts down before
+//! it stops. This harness does the same.
 //!
 //! The run is correct if the latch has reached zero, and each worker has computed the result of a
 //! plain call.
@@ -25,8 +25,8 @@ use super::work::{THETA, square_sine};
 
 pub(super) const FORK_JOIN_CREATE: Scenario = Scenario {
     name: "savina-fork-join-create",
-    operation: "one actor that the main thread makes and sends a message to, which computes the square of a sine, \
-                counts down a latch and stops",
+    operation: "one actor that the main thread creates, and to which it sends a message; the actor \
+                computes the square of a sine, counts down a latch, and stops",
     contenders,
 };
 
@@ -47,10 +47,10 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 
 /// Counts down the workers, and reports when all are done.
 struct Latch {
-    /// Number of workers that are not done. Every worker subtracts itself when it is done.
+    /// Number of workers that are not done. Every worker subtracts 1 when it is done.
     left: AtomicU64,
-    /// Number of workers whose result was as expected. Every such worker adds itself. The last
-    /// worker reads the number.
+    /// Number of workers whose result was as expected. Every such worker adds 1. The last worker
+    /// reads the number.
     right: AtomicU64,
     /// Channel to which the last worker sends the number of right results.
     reports: Reports<u64>,
@@ -59,8 +59,8 @@ struct Latch {
 impl Latch {
     fn count_down(&self, right: bool) {
         self.right.fetch_add(u64::from(right), Relaxed);
-        // AcqRel: each worker's pairs with the last worker's, which so sees what all have added to
-        // `right`.
+        // AcqRel: the decrement of each worker pairs with that of the last worker, so the last
+        // worker sees all additions to `right`.
         if self.left.fetch_sub(1, AcqRel) == 1 {
             self.reports.tell(self.right.load(Relaxed));
         }

@@ -4,7 +4,8 @@
 //!   main  -- one to each, round-robin, 10,000 times -->  Worker 0 .. Worker 59: sin(37.2) squared for each message
 //! ```
 //!
-//! The main thread sends. If there is a pool, it already works meanwhile.
+//! The main thread sends the messages. If there is a pool of workers, the actors already run
+//! meanwhile.
 //!
 //! The run is correct if the sum of each worker's results equals that of a plain loop.
 
@@ -16,7 +17,8 @@ use super::work::{THETA, square_sine};
 
 pub(super) const FORK_JOIN_THROUGHPUT: Scenario = Scenario {
     name: "savina-fork-join-throughput",
-    operation: "one message from the main thread to one of 60 actors, which computes the square of a sine",
+    operation: "one message from the main thread to one of 60 actors, which then computes the \
+                square of a sine",
     contenders,
 };
 
@@ -50,7 +52,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 
 /// Computes once for each message.
 struct Worker {
-    /// Number of messages still to come.
+    /// Number of messages that have not arrived yet.
     left: u64,
     /// Sum of the results.
     sum: f64,

@@ -24,8 +24,8 @@ use super::run::{Reports, agree, end, go_on, ours, run};
 
 pub(super) const LOGISTIC_MAP: Scenario = Scenario {
     name: "savina-logistic-map",
-    operation: "one term of a series: an async actor is told to go on, asks another actor for the term and awaits it; \
-                10 series at once",
+    operation: "one term of a series: an async actor gets a request, asks another actor for the \
+                term, and awaits it; there are 10 series at the same time",
     contenders,
 };
 

@@ -1,10 +1,10 @@
-//! Savina: the micro and concurrency benchmarks of a suite for actor libraries, with one file for
-//! each benchmark.
+//! Savina: the micro and concurrency benchmarks of a suite for actor libraries. Each file contains
+//! one benchmark.
 //!
 //! The source is Shams Imam and Vivek Sarkar, "Savina - An Actor Benchmark Suite", AGERE 2014. The
 //! parameters, the creation of actors and the flow of messages follow the sources of the suite for
-//! the JVM. The code is written as users of `garrick` would write it. Each page describes the
-//! computations, and the differences from the original.
+//! the JVM. The code is written as users of `garrick` would write it. The documentation of each
+//! file describes the computations, and the differences from the original.
 //!
 //! ```text
 //!   contenders -- size, workers --> run: Local or System -- makes, sends --> actors
@@ -12,8 +12,8 @@
 //!                 time, if right  <- check <---------------- reports ----------+
 //! ```
 //!
-//! All benchmarks have some rules in common. One repetition is one whole run of the given size. Its
-//! time begins before the first actor is created, and wall time ends with the last report. The
+//! The following rules apply to all benchmarks. One repetition is one whole run of the given size.
+//! Its time begins before the first actor is created. Its wall time ends with the last report. The
 //! original's time also includes the start and the shutdown of the actor system.
 //!
 //! The original's actors must each stop themselves, so the original sends a message for that to
@@ -41,8 +41,8 @@ mod thread_ring;
 
 use garrick_measure::Scenario;
 
-/// All benchmarks. The first ones use a single mechanism. In the others, many actors compete for
-/// something.
+/// All benchmarks of Savina. The first ones use a single mechanism. In the others, many actors
+/// compete for a resource.
 pub static SCENARIOS: &[Scenario] = &[
     ping_pong::PING_PONG,
     counting::COUNTING,

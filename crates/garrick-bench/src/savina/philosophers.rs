@@ -8,11 +8,11 @@
 //!
 //! A philosopher that is denied the forks asks again at once. A philosopher that has eaten returns
 //! the forks and sends itself a message to continue, for a number of rounds. The number of denials
-//! depends on the order of messages. The time for denials is included.
+//! depends on the order of messages. The measured time includes the denials.
 //!
 //! The run is correct if each philosopher has eaten once per round, and all forks are on the table
-//! at the end. The arbitrator ensures that two philosophers never share a fork: it fails if a fork
-//! is returned twice.
+//! at the end. Two philosophers never have the same fork, because the arbitrator fails if a fork is
+//! returned twice.
 
 use std::mem;
 
@@ -23,8 +23,8 @@ use super::run::{Reports, agree, end, go_on, ours, run};
 
 pub(super) const PHILOSOPHERS: Scenario = Scenario {
     name: "savina-philosophers",
-    operation: "one meal of one of 20 actors: it asks the one that keeps the forks until it gets two, gives them \
-                back, and sends itself a message",
+    operation: "one meal of one of 20 actors: it asks the actor that keeps the forks until it gets \
+                two forks, returns them, and sends itself a message",
     contenders,
 };
 
@@ -56,7 +56,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&PHILOSOPHERS, size, &params, philosophers)
 }
 
-/// Counts after the run.
+/// The counts after the run.
 #[derive(Debug, Clone, PartialEq)]
 struct Table {
     /// Number of meals of each philosopher.
@@ -65,7 +65,7 @@ struct Table {
     taken: usize,
 }
 
-/// Manages the forks, and grants or denies them.
+/// The arbitrator, which manages the forks, and grants or denies them.
 struct Arbitrator {
     /// For each fork, true if it is taken. Philosopher i uses fork i and the next one.
     taken: Vec<bool>,
@@ -86,7 +86,7 @@ enum ToArbitrator {
     Left(u32, u64),
 }
 
-/// Eats for a number of rounds.
+/// A philosopher, which eats for a number of rounds.
 struct Philosopher {
     id: u32,
     arbitrator: Address<ToArbitrator>,
@@ -147,7 +147,11 @@ impl Actor for Arbitrator {
                 return go_on(cx.send(&philosopher, answer).is_ok());
             }
             ToArbitrator::Done(id) if self.take_back(id) => {}
-            ToArbitrator::Done(id) => return cx.fail(format!("{id} gives back what it has not")),
+            ToArbitrator::Done(id) => {
+                return cx.fail(format!(
+                    "philosopher {id} returns forks that it does not have"
+                ));
+            }
             ToArbitrator::Left(id, meals) => {
                 self.meals[id as usize] = meals;
                 self.left -= 1;
@@ -233,7 +237,7 @@ fn check(size: Size, table: &Table) -> Result<()> {
     for (id, meals) in table.meals.iter().enumerate() {
         agree(format!("meals of philosopher {id}"), *meals, size.rounds)?;
     }
-    agree("forks not given back", table.taken, 0)
+    agree("forks not returned", table.taken, 0)
 }
 
 #[cfg(test)]
@@ -271,6 +275,6 @@ mod tests {
         let said = refused(check(size, &table(&[10; 2], 0)));
         assert_eq!(said, "philosophers: 2, not 3");
         let said = refused(check(size, &table(&[10; 3], 2)));
-        assert_eq!(said, "forks not given back: 2, not 0");
+        assert_eq!(said, "forks not returned: 2, not 0");
     }
 }

@@ -15,8 +15,8 @@ use super::run::{Reports, agree, end, go_on, ours, run};
 
 pub(super) const PING_PONG: Scenario = Scenario {
     name: "savina-ping-pong",
-    operation: "one ping from an actor to another and the pong that answers it, after a message of the first one \
-                to itself: three messages",
+    operation: "one ping from an actor to another and the pong that answers it, after a message of \
+                the first actor to itself: three messages",
     contenders,
 };
 
@@ -37,7 +37,7 @@ type Count = (&'static str, u64);
 struct Pinger {
     /// Actor that answers.
     ponger: Address<ToPonger>,
-    /// Number of pings still to be sent.
+    /// Number of pings that have not been sent yet.
     left: u64,
     /// Number of pongs received so far.
     pongs: u64,

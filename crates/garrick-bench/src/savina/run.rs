@@ -2,13 +2,14 @@
 //! reports of its actors.
 //!
 //! One worker is a [`Local`]. The thread that creates the actors also runs them, and its CPU time
-//! is measured. Several workers are a [`System`]. The actors run on their own threads while the
-//! main thread still creates and sends, and the CPU time of the whole process is measured.
+//! is measured. Several workers are a [`System`]. The actors run on the system's threads while the
+//! main thread is still creating actors and sending to them, and the CPU time of the whole process
+//! is measured.
 //!
 //! The time does not include the start of those threads. It includes the creation of the actors.
 //! Wall time ends with the last report. CPU time ends when the threads have exited. For a thread
-//! that still runs, the operating system reports a value that is some milliseconds old. The
-//! shortest of the benchmarks takes no longer than that.
+//! that is still running, the operating system reports a value that is some milliseconds old. The
+//! shortest benchmark takes only about as long.
 
 use std::fmt::Display;
 use std::sync::mpsc;
@@ -21,18 +22,18 @@ use serde_json::Value;
 /// Numbers of workers for which each benchmark is measured.
 const WORKERS: [usize; 2] = [1, 2];
 
-/// Time without a report after which a benchmark counts as stuck. The longest benchmark takes some
+/// Time without a report after which a benchmark counts as stuck. The longest benchmark takes a few
 /// seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Channel for the reports of actors, separate from all messages. The measuring thread reads the
-/// reports afterwards.
+/// reports.
 pub(super) struct Reports<R>(mpsc::Sender<R>);
 
 impl<R> Reports<R> {
     /// Sends a report.
     pub(super) fn tell(&self, report: R) {
-        // The measuring thread no longer listens after its patience has run out.
+        // The measuring thread no longer receives reports after it has given up.
         let _ = self.0.send(report);
     }
 }
@@ -43,8 +44,8 @@ impl<R> Clone for Reports<R> {
     }
 }
 
-/// Returns the contenders for `scenario`, which run `run` at this size with one worker and with
-/// two. `params` are shown next to their figures. Errors contain the name of the scenario.
+/// Returns the contenders for `scenario`, which call `run` with this size, with one worker and with
+/// two workers. `params` are shown next to their figures. Errors contain the name of the scenario.
 pub(super) fn ours<S: Copy + 'static>(
     scenario: &Scenario,
     size: S,
@@ -97,7 +98,7 @@ fn on_this_thread<R>(
     let span = watch.stop();
     let reports: Vec<R> = reports.try_iter().collect();
     all_well(&handle)?;
-    agree("reports when all actors rest", reports.len(), count)?;
+    agree("reports when all actors are idle", reports.len(), count)?;
     Ok((reports, span))
 }
 
@@ -116,7 +117,10 @@ fn on_a_pool<R>(
         let Ok(report) = reports.recv_timeout(PATIENCE) else {
             all_well(&handle)?;
             let (came, seconds) = (came.len(), PATIENCE.as_secs());
-            return Err(format!("{came} of {count} reports, and no other in {seconds} s").into());
+            return Err(format!(
+                "{came} of {count} reports have arrived, and no other for {seconds} s"
+            )
+            .into());
         };
         came.push(report);
     }
@@ -132,7 +136,7 @@ fn on_a_pool<R>(
 /// Fails if an actor failed or a message was not handled.
 fn all_well(on: &Handle) -> Result<()> {
     agree("actors that failed", on.failures(), 0)?;
-    agree("messages that nobody handled", on.dead_letters(), 0)
+    agree("messages that were not handled", on.dead_letters(), 0)
 }
 
 /// Compares a result with its expected value.
@@ -150,14 +154,15 @@ pub(super) fn agree<T: Copy + PartialEq + Display>(
     Err(format!("{what}: {found}, not {expected}").into())
 }
 
-/// Returns how an actor continues after its sends. It continues if the sends went `well`. Otherwise
-/// the receiver has stopped, so the actor fails, and the run reports that.
+/// Returns the decision of an actor after its sends. It continues if `well` is true, so all sends
+/// were accepted. Otherwise a receiver has stopped, so the actor fails, and the run reports the
+/// failure.
 pub(super) fn go_on(well: bool) -> Next {
     if well { Next::Continue } else { Next::Fail }
 }
 
-/// Returns how an actor finishes after its sends. It stops if the sends went `well`, and fails
-/// otherwise.
+/// Returns the decision of an actor after its last sends. It stops if `well` is true, so all sends
+/// were accepted, and fails otherwise.
 pub(super) fn end(well: bool) -> Next {
     if well { Next::Stop } else { Next::Fail }
 }
@@ -228,14 +233,14 @@ pub(super) mod tests {
                 }))?;
                 Ok(twice.send(())?)
             });
-            assert_eq!(said, "messages that nobody handled: 1, not 0");
+            assert_eq!(said, "messages that were not handled: 1, not 0");
         }
     }
 
     #[test]
     fn missing_reports_are_told_on_one_thread_and_too_many_on_any() {
         let said = wrong(1, |_, _| Ok(()));
-        assert_eq!(said, "reports when all actors rest: 0, not 1");
+        assert_eq!(said, "reports when all actors are idle: 0, not 1");
         for workers in WORKERS {
             let said = wrong(workers, |_, reports| {
                 reports.tell(1);

@@ -22,8 +22,9 @@ use super::work::{Random, busy_wait};
 
 pub(super) const SMOKERS: Scenario = Scenario {
     name: "savina-smokers",
-    operation: "one round in which an actor draws one of 200 others, who answers and then draws some 500 random \
-                numbers in a turn of its own: three messages",
+    operation: "one round in which an actor draws one of 200 other actors; the drawn actor \
+                answers, and then draws about 500 random numbers in a separate turn: three \
+                messages",
     contenders,
 };
 
@@ -63,7 +64,7 @@ fn rounds(size: Size) -> impl FnMut() -> (u32, u32) {
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Smoked {
     cigarettes: u64,
-    /// Random numbers of all cigarettes.
+    /// Number of random numbers for all cigarettes.
     numbers: u64,
 }
 
@@ -77,7 +78,7 @@ impl Smoked {
 /// Starts the smokers one after another.
 struct Arbiter<F> {
     size: Size,
-    /// Generator of the next smoker and its number of random numbers.
+    /// Generator that draws the next smoker, and the number of random numbers for its cigarette.
     next: F,
     smokers: Vec<Address<ToSmoker>>,
     /// Number of rounds so far.
@@ -93,7 +94,7 @@ enum ToArbiter {
     StartedSmoking,
 }
 
-/// Smokes one cigarette at a time.
+/// A smoker, which smokes one cigarette at a time.
 struct Smoker {
     id: usize,
     arbiter: Address<ToArbiter>,
@@ -171,8 +172,8 @@ impl Actor for Smoker {
                 self.smoked.add(numbers);
                 Next::Continue
             }
-            // Two senders use this mailbox, the smoker itself and the arbiter: the order of their
-            // messages is not defined.
+            // Two actors send to this mailbox, the smoker itself and the arbiter. The order of
+            // their messages is not defined.
             ToSmoker::Exit if self.lit > 0 => go_on(cx.send(&cx.address(), ToSmoker::Exit).is_ok()),
             ToSmoker::Exit => {
                 self.reports.tell((self.id, self.smoked));

@@ -6,10 +6,11 @@
 //!                          <-------------------------------- answer --
 //! ```
 //!
-//! Each worker draws its requests from its own generator. A number below 100 selects the kind,
-//! followed by the value. The list is singly linked, and each request traverses it from its head.
-//! After the last insert it contains about 16,000 values, so traversing it takes nearly all of the
-//! time. A search stops at the first larger value, while the original's continues.
+//! Each worker draws its requests from its own random number generator: first a number below 100,
+//! which selects the kind of request, and then the value. The list is singly linked, and each
+//! request traverses it from its head. After the last insert it contains about 16,000 values, so
+//! traversing it takes nearly all of the time. A search stops at the first larger value, while the
+//! original's continues.
 //!
 //! The run is correct if the list finally contains all inserted values, sorted. Each worker must
 //! have sent as many requests as its generator draws, and no worker may receive a smaller length
@@ -25,8 +26,8 @@ use super::work::Random;
 
 pub(super) const SORTED_LIST: Scenario = Scenario {
     name: "savina-sorted-list",
-    operation: "one search, insert or length of a sorted linked list that an actor keeps, asked and answered; each \
-                of 20 actors has one open",
+    operation: "one search, insertion or length query of a sorted linked list that an actor owns, \
+                asked and answered; each of 20 actors has one request open",
     contenders,
 };
 
@@ -66,7 +67,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&SORTED_LIST, size, &params, sorted_list)
 }
 
-/// Request of a worker.
+/// A request of a worker.
 #[derive(Clone, Copy)]
 enum Request {
     Contains(u32),
@@ -109,7 +110,7 @@ impl Linked {
         self.iter().find(|known| *known >= value) == Some(value)
     }
 
-    /// Inserts this value behind all values that are not larger.
+    /// Inserts this value after all values that are not larger.
     fn insert(&mut self, value: u32) {
         let mut here = self;
         while here.0.as_ref().is_some_and(|node| node.value <= value) {
@@ -143,7 +144,7 @@ struct Tally {
     shrunk: u64,
 }
 
-/// Creates the workers, and waits until they are done.
+/// The master, which creates the workers, and waits until they are done.
 struct Master {
     size: Size,
     list: Address<ToList>,
@@ -156,11 +157,11 @@ struct Master {
 /// Reports that a worker is done.
 struct Ended(Tally);
 
-/// Sends requests to the list.
+/// A worker, which sends requests to the list.
 struct Worker<F> {
     master: Address<Ended>,
     list: Address<ToList>,
-    /// Number of requests still to be sent.
+    /// Number of requests that have not been sent yet.
     left: u32,
     /// Generator of the next request.
     next: F,
@@ -179,7 +180,7 @@ enum Work {
     Len(std::result::Result<u64, NoReply>),
 }
 
-/// Owns the list.
+/// The actor that owns the list.
 struct Keeper {
     list: Linked,
     reports: Reports<(Tally, Linked)>,

@@ -1,4 +1,5 @@
-//! Thread ring: one token that goes round among many actors. The actors are traditionally threads.
+//! Thread ring: one token that goes round a ring of many actors. In other versions of this
+//! benchmark, the members are threads.
 //!
 //! ```text
 //!   Member 0  -- Token(99,999) -->  Member 1  -- Token(99,998) -->  ..  Member 99  -->  Member 0  -->  ..
@@ -46,7 +47,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&THREAD_RING, size, &params, thread_ring)
 }
 
-/// Passes the token on.
+/// A member of the ring, which passes the token on.
 struct Member {
     /// Next member of the ring. `None` before the message with its address.
     next: Option<Address<Message>>,
@@ -63,7 +64,7 @@ enum Message {
     Next(Address<Message>),
     /// Token with the number of hops left.
     Token(u64),
-    /// Stops the ring.
+    /// Stops all members of the ring.
     End {
         /// Number of members that this message reaches after this one.
         left: u64,
@@ -100,7 +101,9 @@ impl Actor for Member {
                 let left = left - 1;
                 return end(cx.send(next, Message::End { left, tokens }).is_ok());
             }
-            (Message::Token(_) | Message::End { .. }, None) => return cx.fail("nobody is next"),
+            (Message::Token(_) | Message::End { .. }, None) => {
+                return cx.fail("the next member is unknown");
+            }
         }
         Next::Continue
     }
@@ -130,7 +133,7 @@ fn check(size: Size, tokens: &[u64]) -> Result<()> {
     let expected = size.hops + 1;
     tokens
         .iter()
-        .try_for_each(|tokens| agree("times that somebody had the token", *tokens, expected))
+        .try_for_each(|tokens| agree("times that a member had the token", *tokens, expected))
 }
 
 #[cfg(test)]
@@ -151,6 +154,6 @@ mod tests {
     #[test]
     fn a_hop_that_is_missing_is_found() {
         let said = refused(check(QUICK, &[5_000]));
-        assert_eq!(said, "times that somebody had the token: 5000, not 5001");
+        assert_eq!(said, "times that a member had the token: 5000, not 5001");
     }
 }

@@ -2,9 +2,9 @@
 //! floating-point work.
 //!
 //! The suite has its own generator, so that different languages draw the same numbers. It is a
-//! linear congruence on 16 bits, x' = (1309 x + 13849) mod 65536. The Java sources of the suite
-//! sometimes use the generators of the Java library. This code uses the suite's generator there,
-//! too.
+//! linear congruential generator with 16 bits: x' = (1309 x + 13849) mod 65536. The Java sources of
+//! the suite sometimes use the generators of the Java library. This code uses the suite's generator
+//! there, too.
 
 use std::hint::black_box;
 
@@ -13,7 +13,7 @@ use std::hint::black_box;
 pub(super) struct Random(u32);
 
 impl Random {
-    /// Seed of the benchmarks without their own seed.
+    /// Seed for benchmarks that do not choose their own seed.
     pub(super) const SEED: u64 = 74_755;
 
     /// Creates a generator that starts with `seed`. Only the low 16 bits of the seed are used.
@@ -50,7 +50,8 @@ pub(super) fn busy_wait(count: u32) {
 /// Argument of the fork-join benchmarks' computation.
 pub(super) const THETA: f64 = 37.2;
 
-/// Returns the square of the sine, computed again for each call.
+/// Returns the square of the sine of `theta`. The compiler cannot reuse the result of an earlier
+/// call.
 pub(super) fn square_sine(theta: f64) -> f64 {
     let sine = black_box(theta).sin();
     sine * sine

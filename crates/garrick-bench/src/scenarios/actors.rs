@@ -31,7 +31,7 @@ pub(crate) fn worker(name: &str) -> Result<System> {
 /// Counts messages, and reports when the last expected message has arrived.
 #[derive(Clone)]
 pub(crate) struct Counter {
-    /// Number of messages still to come.
+    /// Number of messages that have not arrived yet.
     left: u64,
     /// Channel that is notified of the last message.
     done: mpsc::Sender<()>,
@@ -50,8 +50,8 @@ impl Counter {
         black_box(message);
         self.left -= 1;
         if self.left == 0 {
-            // Without a receiver the actors run on the measuring thread, which checks the result
-            // afterwards.
+            // If there is no receiver, the actors run on the measuring thread, which checks the
+            // result after the run.
             let _ = self.done.send(());
         }
     }
@@ -68,11 +68,11 @@ impl Actor for Counter {
     }
 }
 
-/// Passes a number on, decremented by one each time, until it is 0.
+/// An actor that passes a number on, decremented by one each time, until the number is 0.
 pub(crate) struct Relay {
     /// Next relay. `None` before the message with its address.
     next: Option<Address<Pass>>,
-    /// Channel that is notified when 0 is reached.
+    /// Channel that is notified when the number is 0.
     done: mpsc::Sender<()>,
 }
 

@@ -10,27 +10,30 @@ use super::actors::{measure_here, send_in, sent, worker};
 
 pub(super) const ASK: Scenario = Scenario {
     name: "ask",
-    operation: "one ask between two actors on the same worker: question sent and handled, answer sent and \
-                handled, and then the next one is asked; one is open at a time",
+    operation: "one ask between two actors on the same worker: the question is sent and handled, \
+                the answer is sent and handled, and then the next question is asked; one question \
+                is open at a time",
     contenders: |_: &Effort| vec![Contender::fitted("garrick", ask::<PLAIN>)],
 };
 
 pub(super) const ASK_WITHIN: Scenario = Scenario {
     name: "ask-within",
-    operation: "one ask as that of ask, by ask_within an hour",
+    operation: "one ask as in 'ask', by ask_within with a time limit of an hour",
     contenders: |_: &Effort| vec![Contender::fitted("garrick", ask::<WITHIN>)],
 };
 
 pub(super) const ASK_ONCE: Scenario = Scenario {
     name: "ask-once",
-    operation: "one ask as that of ask, by ask_once: the conversion of the answer captures an address",
+    operation: "one ask as in 'ask', by ask_once: the function that converts the answer captures \
+                an address",
     contenders: |_: &Effort| vec![Contender::fitted("garrick", ask::<ONCE>)],
 };
 
 pub(super) const ASK_ALL: Scenario = Scenario {
     name: "ask-all",
-    operation: "one of 16 questions that ask_all asks at once, of the same actor on the same worker: all are handled, \
-                the answers come as one message, and then the next 16 are asked",
+    operation: "one of 16 questions that ask_all asks the same actor on the same worker at once: \
+                all questions are handled, the answers arrive as one message, and then the next 16 \
+                questions are asked",
     contenders: |_: &Effort| vec![Contender::fitted("garrick", ask_all)],
 };
 
@@ -48,8 +51,9 @@ const HOUR: Duration = Duration::from_secs(3_600);
 
 pub(super) const ASK_OUTSIDE: Scenario = Scenario {
     name: "ask-outside",
-    operation: "one ask from a plain thread of an actor on a worker of its own, by Address::ask and .wait(): \
-                question sent and handled, answer sent and received; one is open at a time",
+    operation: "one ask from a plain thread to an actor on a separate worker, by Address::ask and \
+                .wait(): the question is sent and handled, the answer is sent and received; one \
+                question is open at a time",
     contenders: |_: &Effort| {
         let ask = |answerer: &Address<Question>, number| {
             answerer.ask(|reply| Question(number, reply)).wait()
@@ -60,8 +64,9 @@ pub(super) const ASK_OUTSIDE: Scenario = Scenario {
 
 pub(super) const CALL_OUTSIDE: Scenario = Scenario {
     name: "call-outside",
-    operation: "the same by Address::call and .wait(): the question is sent when the answer is waited for, and the thread \
-                that waits may run the actor itself; one is open at a time",
+    operation: "one ask as in 'ask-outside', by Address::call and .wait(): the question is sent \
+                when the thread waits for the answer, and this thread may run the actor itself; \
+                one question is open at a time",
     contenders: |_: &Effort| {
         let call = |answerer: &Address<Question>, number| {
             answerer.call(|reply| Question(number, reply)).wait()
@@ -70,7 +75,7 @@ pub(super) const CALL_OUTSIDE: Scenario = Scenario {
     },
 };
 
-/// A question for the number plus one.
+/// A question: a number, and the reply for the number plus one.
 pub(super) struct Question(pub(super) u64, pub(super) Reply<u64>);
 
 /// Answers each question.
@@ -87,11 +92,11 @@ impl Actor for Answerer {
     }
 }
 
-/// Asks again after every answer, in the way selected by `WAY`.
+/// An actor that asks again after every answer, by the method that `WAY` selects.
 pub(super) struct Asker<const WAY: u8> {
     /// Actor that answers.
     answerer: Address<Question>,
-    /// Answer after which the asker stops.
+    /// The answer after which the asker stops.
     last: u64,
     /// Channel that is notified when the asker stops.
     done: mpsc::Sender<()>,

@@ -1,4 +1,4 @@
-//! Questions from tokio tasks.
+//! Questions that tokio tasks ask actors.
 
 use std::future::Future;
 
@@ -13,9 +13,11 @@ use super::ask::{Answerer, Question};
 
 pub(super) const ASK_TOKIO: Scenario = Scenario {
     name: "ask-tokio",
-    operation: "one ask by a task of tokio, which asks one of 16 actors again and again, one ask at a time: so many tasks, on so many \
-                workers of tokio, and as many of the actors; garrick: by Address::call; tokio: a task of the same runtime answers, \
-                which has a channel for its questions and gets a oneshot with each",
+    operation: "one ask by a tokio task that repeatedly asks one of 16 actors, one ask at a time; \
+                tasks is the number of these tasks, and workers the number of tokio's threads and \
+                of the actors' threads; garrick: the tasks ask by Address::call; tokio: tasks of \
+                the same runtime answer instead of actors, and receive each question with a \
+                oneshot channel for the answer",
     contenders: |effort: &Effort| at(effort, &Point::default()),
 };
 
@@ -25,10 +27,10 @@ pub(super) const SWEPT: Swept = Swept {
     contenders: at,
 };
 
-/// Numbers of tasks if the point sets no number.
+/// Numbers of tasks to measure if the point does not set the number.
 const TASKS: [u64; 3] = [1, 64, 4_096];
 
-/// Numbers of workers if the point sets no number.
+/// Numbers of workers to measure if the point does not set the number.
 const WORKERS: [u64; 2] = [1, 2];
 
 fn at(_: &Effort, point: &Point) -> Vec<Contender> {
@@ -45,7 +47,7 @@ fn at(_: &Effort, point: &Point) -> Vec<Contender> {
 /// Tokio tasks that ask actors repeatedly, each with one ask at a time.
 ///
 /// # Examples
-/// Ask a function that returns at once instead of an actor:
+/// Ask a function, which returns at once, instead of an actor:
 /// ```
 /// use garrick_bench::Askers;
 /// use garrick_measure::Point;
@@ -73,11 +75,11 @@ impl Askers {
     /// Number of actors that are asked.
     pub const ASKED: usize = 16;
 
-    /// Minimum number of questions of each task.
+    /// Minimum number of questions that each task asks.
     const EACH_MIN: u64 = 16;
 
-    /// Returns the askers to measure at a point. There are several if the point does not set the
-    /// number of `tasks` or `workers`.
+    /// Returns the askers to measure at a point of a sweep. There are several if the point does not
+    /// set the number of `tasks` or `workers`.
     pub fn at(point: &Point) -> Vec<Self> {
         let one_or =
             |name, all: &[u64]| point.get(name).map_or(all.to_vec(), |number| vec![number]);
@@ -95,7 +97,7 @@ impl Askers {
         self.workers
     }
 
-    /// Creates a contender whose measurement is `measure`.
+    /// Creates a contender that calls `measure` with these askers and a number of asks.
     pub fn contender(
         self,
         name: &'static str,
@@ -109,7 +111,7 @@ impl Askers {
             .with("workers", self.workers)
     }
 
-    /// Starts a runtime for the tasks.
+    /// Starts a tokio runtime for the tasks.
     ///
     /// # Errors
     /// Fails if its threads cannot be started.
@@ -118,7 +120,7 @@ impl Askers {
         Ok(builder.worker_threads(self.workers).build()?)
     }
 
-    /// Runs the tasks on `runtime` until they have asked `asks` questions together. Measures the
+    /// Runs the tasks on `runtime` until they have asked `asks` questions in total. Measures the
     /// whole process until the last answer.
     ///
     /// `asker` creates a task from the index of its actor and the number of its questions. Each

@@ -1,4 +1,4 @@
-//! One actor that blocks its worker, while others are ready.
+//! One actor that blocks its worker while others are ready.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::AcqRel};
@@ -13,8 +13,9 @@ use super::actors::{send_in, sent};
 
 pub(super) const BLOCKED: Scenario = Scenario {
     name: "blocked",
-    operation: "1000 actors are made ready by one turn on a pool of 2 workers, and one of them blocks its \
-                worker for 200 ms: the time until all 999 others are done; blocker is its place among them",
+    operation: "the time until 999 actors are done: one turn makes them and one more actor ready \
+                on a pool of 2 workers, and that actor blocks its worker for 200 ms; blocker is \
+                the position of the blocking actor in the order of sending",
     contenders,
 };
 
@@ -45,7 +46,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 struct Ready {
     /// True for the actor that blocks.
     blocks: bool,
-    /// Number of the other actors that are not done yet. Each of them subtracts itself.
+    /// Number of the other actors that are not done yet. Each of them subtracts 1 when it is done.
     left: Arc<AtomicUsize>,
     /// Channel that the last of the other actors notifies.
     done: mpsc::Sender<()>,
@@ -61,8 +62,8 @@ impl Actor for Ready {
             thread::sleep(BLOCK);
             return Next::Continue;
         }
-        // AcqRel: pairs with itself in the other actors; the last actor's turn happens after those
-        // of all others.
+        // AcqRel: the decrements of all actors pair with each other, so the last actor's turn
+        // happens after the turns of all others.
         if self.left.fetch_sub(1, AcqRel) == 1 {
             return sent(&self.done.send(()));
         }
@@ -70,7 +71,8 @@ impl Actor for Ready {
     }
 }
 
-/// Creates the actors in its first turn, and sends to all of them in its second.
+/// An actor that creates the ready actors in its first turn, and sends to all of them in its second
+/// turn.
 struct Starter {
     /// Actors that the first turn created.
     ready: Vec<Address<()>>,

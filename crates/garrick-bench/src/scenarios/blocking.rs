@@ -9,9 +9,9 @@ use super::actors::{send_in, sent, worker};
 
 pub(super) const BLOCKING: Scenario = Scenario {
     name: "blocking",
-    operation: "one turn that calls Context::blocking with a closure that does nothing, on one worker: the turn leaves its \
-                worker and comes back. Beside a busy actor another thread sits down there in between, and runs at least one \
-                turn of that actor",
+    operation: "one turn that calls Context::blocking with a closure that does nothing, on one \
+                worker: the turn leaves its worker and comes back; beside a busy actor, another \
+                thread runs the worker in between, for at least one turn of the busy actor",
     contenders: |_: &Effort| {
         let beside = |(name, is_beside_busy): (&str, bool)| {
             Contender::fitted("garrick", move |ops| blocking(ops, is_beside_busy))
@@ -23,7 +23,7 @@ pub(super) const BLOCKING: Scenario = Scenario {
     },
 };
 
-/// Blocks in each turn, and sends itself the next message.
+/// An actor that blocks in each turn, and sends itself the next message.
 struct Blocker {
     /// Channel that is notified of the last turn.
     done: mpsc::Sender<()>,
@@ -43,7 +43,7 @@ impl Actor for Blocker {
     }
 }
 
-/// Sends itself a message in each turn.
+/// An actor that sends itself a message in each turn.
 struct Busy;
 
 impl Actor for Busy {

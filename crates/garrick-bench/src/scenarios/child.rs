@@ -5,7 +5,8 @@ use std::process::Command;
 
 use garrick_measure::{Measured, Result};
 
-/// Runs this program again with a hidden subcommand and its numbers, and reads the measurement.
+/// Runs this program in a new process with the hidden subcommand `word` and its `numbers`, and
+/// returns the measurement that the process prints.
 pub(super) fn measured(word: &str, numbers: &[u64]) -> Result<Measured> {
     let output = Command::new(env::current_exe()?)
         .arg(word)

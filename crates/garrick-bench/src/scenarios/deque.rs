@@ -10,8 +10,8 @@ use garrick_steal::deque;
 
 pub(super) const DEQUE: Scenario = Scenario {
     name: "deque",
-    operation: "one push and one pop at the owner's end, with so many values lying below (depth); a stealer \
-                exists and does nothing",
+    operation: "one push and one pop at the owner's end of a deque that already holds some values \
+                (depth); a stealer exists, but does nothing",
     contenders,
 };
 
@@ -50,7 +50,7 @@ fn stealable(ops: u64, depth: u64) -> Result<Measured> {
     let push = |worker: &mut deque::Worker<u64>, value| {
         worker
             .push(value)
-            .expect("it has room for the depth and one more");
+            .expect("the deque has room for one more value than the depth");
     };
     Ok(pairs(ops, depth, &mut worker, push, deque::Worker::pop))
 }
@@ -66,7 +66,7 @@ fn plain(ops: u64, depth: u64) -> Result<Measured> {
     ))
 }
 
-/// Pushes and pops `ops` times, with `depth` values below.
+/// Pushes and pops `ops` times, with `depth` other values in the deque.
 #[inline]
 fn pairs<D>(
     ops: u64,
@@ -87,7 +87,7 @@ fn pairs<D>(
     assert_eq!(
         pop(deque),
         depth.checked_sub(1),
-        "what lay below is still there"
+        "the values below are still in the deque"
     );
     Measured::new(ops, span)
 }

@@ -8,8 +8,9 @@ use super::tell::Teller;
 
 pub(super) const FAN_IN: Scenario = Scenario {
     name: "fan-in",
-    operation: "one message from one of four actors to the same fifth one, all on two workers, sent and handled; \
-                each of the four sends 256 a turn, then goes on by a message to itself",
+    operation: "one message from one of four actors to the same fifth actor, all on two workers, \
+                sent and handled; each of the four sends 256 messages per turn, and continues by a \
+                message to itself",
     contenders: |_: &Effort| {
         vec![
             Contender::fitted("garrick", fan_in)

@@ -1,4 +1,5 @@
-//! Memory use of a flood of messages, and the memory that remains in use afterwards.
+//! Memory use of a flood of messages, and the memory that remains in use after the messages have
+//! been handled.
 
 use std::sync::mpsc;
 
@@ -12,9 +13,11 @@ use super::rest_memory::lowest;
 
 pub(crate) const FLOOD_MEMORY: Scenario = Scenario {
     name: "flood-memory",
-    operation: "one message of 64 bytes that another thread sends to an actor which handles none before all are sent, in a fresh \
-                process; bytes_per_actor is what the process has grown by in resident memory for each message: `peak` when \
-                all wait, `rest` as soon as all are handled and what a runtime gives back by itself within 10 s is given back",
+    operation: "one message of 64 bytes that another thread sends to an actor that handles no \
+                message until all are sent, in a fresh process; bytes_per_actor is the growth of \
+                the process's resident memory per message: `peak` when all messages are waiting, \
+                `rest` when all have been handled and the runtime has had up to 10 s to return \
+                memory",
     contenders,
 };
 
@@ -40,7 +43,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
         .collect()
 }
 
-/// Moment at which memory is measured.
+/// The moment at which memory is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum When {
     Peak,

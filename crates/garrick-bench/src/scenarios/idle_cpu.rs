@@ -13,9 +13,9 @@ use super::idle_memory::Crowd;
 
 pub(super) const IDLE_CPU: Scenario = Scenario {
     name: "idle-cpu",
-    operation: "one second in which a pool of 2 workers with 1 million idle actors is left alone: its CPU time \
-                is that of the whole process in a second, which is a fresh one, where no earlier scenario has left memory \
-                to be given back",
+    operation: "one second in which a pool of 2 workers with 1 million idle actors has nothing to \
+                do; CPU time is that of the whole process; the process is fresh, so no earlier \
+                scenario has left memory that is still being returned",
     contenders,
 };
 
@@ -31,7 +31,7 @@ const SECONDS: u64 = 5;
 
 const SECONDS_QUICK: u64 = 1;
 
-/// Time in which the last actors handle their messages, and the workers go to sleep.
+/// Time for the last actors to handle their messages, and for the workers to go to sleep.
 const SETTLING: Duration = Duration::from_millis(100);
 
 fn contenders(effort: &Effort) -> Vec<Contender> {

@@ -1,9 +1,9 @@
 //! Memory use of an idle actor.
 //!
-//! Each actor's state is 8 bytes, the address of the actor created before it. So nothing else keeps
-//! the actors alive, and no list of addresses has to be subtracted. The growth of the process is
-//! that of the actors alone. It is measured in a new process, where no earlier scenario has left
-//! memory that could be reused.
+//! The state of each actor is 8 bytes: the address of the actor created before it. These addresses
+//! keep the actors alive, so there is no list of addresses whose memory would have to be
+//! subtracted. The growth of the process is the memory of the actors alone. It is measured in a new
+//! process, where no earlier scenario has left memory that could be reused.
 
 use std::sync::mpsc;
 
@@ -17,10 +17,10 @@ use super::child;
 
 pub(crate) const IDLE_MEMORY: Scenario = Scenario {
     name: "idle-memory",
-    operation: "one actor with 8 bytes of state that is spawned, has handled one message, and is idle; \
-                bytes_per_actor is what the process has grown by in resident memory for each, all included, \
-                in a fresh process with all of them alive at once; each actor's state is the address of the \
-                one before it, so no list keeps them",
+    operation: "one actor with 8 bytes of state that is spawned, has handled one message, and is \
+                idle; bytes_per_actor is the growth of a fresh process's resident memory per \
+                actor, everything included, with all actors alive at the same time; the state of \
+                each actor is the address of the previous actor, so there is no list of addresses",
     contenders,
 };
 
@@ -66,7 +66,7 @@ impl Actor for Idler {
 
 /// Spawns idle actors in as many turns as its message requests.
 pub(super) struct Crowd {
-    /// Actor that was created last.
+    /// The actor that was created last.
     last: Option<Address<()>>,
     /// Channel that is notified of the last turn.
     done: mpsc::Sender<()>,

@@ -1,4 +1,4 @@
-//! Scenarios of `garrick bench`, with one file for each scenario.
+//! Scenarios of `garrick bench`. Each file contains one scenario, or a few similar ones.
 //!
 //! [`SCENARIOS`] is the only list of scenarios. The command's help, `--list`, the tables and the
 //! JSON are created from it.
@@ -40,7 +40,7 @@ pub(crate) mod flood_memory;
 
 use garrick_measure::{Contender, Effort, Point, Scenario, Swept};
 
-/// All scenarios, in the order in which they run.
+/// All scenarios of `garrick bench`, in the order in which they run.
 pub static SCENARIOS: &[Scenario] = &[
     rmw::RMW,
     tell::TELL,
@@ -95,8 +95,11 @@ pub static SWEPT: &[Swept] = &[
 ];
 
 /// Creates the contenders of a scenario of `garrick bench`, for programs that compare other
-/// libraries with them. If `point` has parameters, the scenario must be one that can be swept.
-/// Without parameters, the contenders are those of the scenario itself.
+/// libraries with them.
+///
+/// If `point` has parameters, the scenario must be one whose parameters can be swept, and the
+/// contenders have these parameters. If `point` has no parameters, the contenders are those of the
+/// scenario itself.
 ///
 /// # Examples
 /// ```
@@ -111,7 +114,8 @@ pub static SWEPT: &[Swept] = &[
 /// ```
 ///
 /// # Panics
-/// Panics if there is no such scenario, or if it cannot be swept at the given point.
+/// Panics if there is no scenario with this name, or if `point` has parameters and the scenario
+/// cannot be swept.
 #[track_caller]
 pub fn contenders(scenario: &str, effort: &Effort, point: &Point) -> Vec<Contender> {
     if point.parameters().next().is_none() {
@@ -120,7 +124,7 @@ pub fn contenders(scenario: &str, effort: &Effort, point: &Point) -> Vec<Contend
         return (known.contenders)(effort);
     }
     let known = SWEPT.iter().find(|known| known.scenario == scenario);
-    let known = known.unwrap_or_else(|| panic!("no scenario '{scenario}' can be swept"));
+    let known = known.unwrap_or_else(|| panic!("the scenario '{scenario}' cannot be swept"));
     (known.contenders)(effort, point)
 }
 

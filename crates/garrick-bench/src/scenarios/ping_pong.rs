@@ -9,22 +9,23 @@ use super::actors::{Pass, measure_here, ring_of, send_in, worker};
 
 pub(crate) const PING_PONG: Scenario = Scenario {
     name: "ping-pong",
-    operation: "one round trip between two actors on the same worker: two messages, each sent by the handling \
-                of the other",
+    operation: "one round trip between two actors on the same worker: two messages, each sent by \
+                the handler of the other",
     contenders: |_: &Effort| vec![Contender::fitted("garrick", ping_pong)],
 };
 
 pub(super) const PING_PONG_CROSS: Scenario = Scenario {
     name: "ping-pong-cross",
-    operation: "one round trip between two actors on two workers: two messages, each sent by the handling of \
-                the other",
+    operation: "one round trip between two actors on two workers: two messages, each sent by the \
+                handler of the other",
     contenders: |_: &Effort| vec![Contender::fitted("garrick", ping_pong_cross)],
 };
 
 pub(super) const PING_PONG_SPLIT: Scenario = Scenario {
     name: "ping-pong-split",
-    operation: "one round trip between two actors that were made from outside, one after the other, in a system of 2 \
-                workers: two messages, each sent by the handling of the other",
+    operation: "one round trip between two actors that the main thread has spawned, one after the \
+                other, in a system of 2 workers: two messages, each sent by the handler of the \
+                other",
     contenders: |_: &Effort| vec![Contender::fitted("garrick", ping_pong_split)],
 };
 
@@ -44,7 +45,7 @@ pub(crate) fn ping_pong_cross(ops: u64) -> Result<Measured> {
     let ping = ring_of(2, &done, |index, relay| {
         systems[index]
             .spawn(relay)
-            .expect("the system was just made")
+            .expect("the system was just started")
     });
     let watch = Stopwatch::start(Clock::Process);
     send_in(&ping, Pass::Token(2 * ops));
@@ -56,7 +57,7 @@ fn ping_pong_split(ops: u64) -> Result<Measured> {
     let system = System::builder().workers(2).start()?;
     let (done, waiting) = mpsc::channel();
     let ping = ring_of(2, &done, |_, relay| {
-        system.spawn(relay).expect("the system was just made")
+        system.spawn(relay).expect("the system was just started")
     });
     let watch = Stopwatch::start(Clock::Process);
     send_in(&ping, Pass::Token(2 * ops));

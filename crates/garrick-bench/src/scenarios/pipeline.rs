@@ -8,9 +8,10 @@ use crate::pipeline::{Config, Mode, Totals, hand_written, run};
 
 pub(super) const PIPELINE: Scenario = Scenario {
     name: "pipeline",
-    operation: "one message through the whole FizzBuzz pipeline: a number generated, called by its name, and \
-                counted; hand-written does the same work in plain loops over the same rings; with cores 1 \
-                all on one thread, with cores 2 the stages on a thread each, and hand-written on two",
+    operation: "one message through the whole FizzBuzz pipeline: a number is generated, converted \
+                into its name, and counted; hand-written does the same work in plain loops over \
+                the same rings; with cores=1 everything runs on one thread, with cores=2 the \
+                counting runs on a second thread",
     contenders,
 };
 
@@ -26,7 +27,7 @@ const CAPACITY: usize = 1 << 16;
 /// Time between beats, in milliseconds.
 const RATE_MS: u64 = 2;
 
-/// Flag that is never set, since a run stops after its time.
+/// Flag that is never set, because a run stops at its time limit.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
@@ -76,6 +77,6 @@ fn measure(config: &Config<'_>, pipeline: fn(&Config<'_>) -> Result<Totals>) -> 
     let totals = pipeline(config)?;
     let span = watch.stop();
     assert!(totals.agree(), "all stages count the same: {totals:?}");
-    // A slice can end before the first message has passed.
+    // The run may end before the first message has passed.
     Ok(Measured::new(totals.counts.total().max(1), span))
 }

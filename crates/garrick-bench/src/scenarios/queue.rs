@@ -10,9 +10,9 @@ use crate::channel::{Channel, Ours, Parked, Std};
 
 pub(super) const QUEUE: Scenario = Scenario {
     name: "queue",
-    operation: "one push and one pop of 8 bytes; with threads 1 on one thread and in turns, 64 pushes and 64 \
-                pops at a time; with threads 2 one thread pushes as fast as it can and another pops, parked \
-                when there is nothing",
+    operation: "one push and one pop of 8 bytes; with threads=1, one thread alternates between 64 \
+                pushes and 64 pops; with threads=2, one thread pushes as fast as it can, and \
+                another thread pops, and parks when the queue is empty",
     contenders,
 };
 

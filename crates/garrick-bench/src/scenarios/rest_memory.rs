@@ -17,18 +17,21 @@ use super::timer::{BURST, Starter};
 
 pub(crate) const TIMER_MEMORY: Scenario = Scenario {
     name: "timer-memory",
-    operation: "one timer of an hour that an actor starts, for a message to itself, and cancels, in a fresh process: so many at once are \
-                started, 64 in a turn, and then cancelled in one turn; bytes_per_actor is what the process has grown by in \
-                resident memory for each as soon as all are cancelled and what a runtime gives back by itself within 10 s is given \
-                back; it fails unless there are as many actors as before",
+    operation: "one timer of an hour that an actor starts for a message to itself and cancels, in \
+                a fresh process: a number of timers (at_once) are started, 64 per turn, and then \
+                all are cancelled in one turn; bytes_per_actor is the growth of the process's \
+                resident memory per timer, when all timers have been cancelled and the runtime has \
+                had up to 10 s to return memory; the measurement fails unless there are as many \
+                actors as before",
     contenders: timers,
 };
 
 pub(crate) const ASK_MEMORY: Scenario = Scenario {
     name: "ask-memory",
-    operation: "one ask as that of ask-within, which is answered at once, of very many in a row in a fresh process on a worker of its own; \
-                bytes_per_actor is what the process has grown by in resident memory for each since 100,000 were answered, as \
-                soon as what a runtime gives back by itself within 10 s is given back; it fails unless there are as many actors as before",
+    operation: "one ask as in 'ask-within' that is answered at once, one of many in a row, on the \
+                worker of a fresh process; bytes_per_actor is the growth of the process's resident \
+                memory per ask after the first 100,000 asks, when the runtime has had up to 10 s \
+                to return memory; the measurement fails unless there are as many actors as before",
     contenders: asks,
 };
 
@@ -51,11 +54,11 @@ const WARM_UP: u64 = 100_000;
 pub(crate) const CHILD_TIMERS: &str = "measure-timer-memory";
 pub(crate) const CHILD_ASKS: &str = "measure-ask-memory";
 
-/// Number of operations per byte of remaining memory that is good enough. The measurement does not
-/// wait until less memory remains.
+/// Number of operations per byte of remaining memory that is enough. If the remaining memory is as
+/// small as that, the measurement does not wait for more memory to be returned.
 const OPS_A_BYTE: u64 = 10;
 
-/// Maximum time to wait until memory is returned and actors have stopped.
+/// Maximum time to wait for memory to be returned and for actors to stop.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Time between two measurements.
@@ -128,8 +131,8 @@ fn system() -> Result<System> {
     Ok(System::builder().workers(1).probes(true).start()?)
 }
 
-/// Returns the number of actors that a system with probes has now. It includes actors that the
-/// system has created for itself.
+/// Returns the current number of actors of a system with probes, including actors that the system
+/// has created for itself.
 pub(crate) fn living(system: &Handle) -> u64 {
     let kinds = system.sample().kinds.into_iter();
     kinds
@@ -137,7 +140,7 @@ pub(crate) fn living(system: &Handle) -> u64 {
         .sum()
 }
 
-/// Runs `ops` operations, and measures how much memory remains in use afterwards. Fails if the
+/// Runs `ops` operations, and measures how much memory remains in use after them. Fails if the
 /// number of actors does not return to `actors`.
 fn left(
     system: &Handle,
@@ -155,7 +158,10 @@ fn left(
     while living(system) != actors {
         if began.elapsed() > PATIENCE {
             let left = living(system);
-            return Err(format!("there were {actors} actors before, and {left} afterwards").into());
+            return Err(format!(
+                "there were {actors} actors before the measurement, and {left} after it"
+            )
+            .into());
         }
         thread::sleep(INTERVAL);
     }
@@ -164,7 +170,7 @@ fn left(
     Ok(measured)
 }
 
-/// Returns the lowest resident memory within some seconds. Stops waiting when it is at most
+/// Returns the lowest resident memory within [`PATIENCE`]. Stops waiting as soon as it is at most
 /// `enough`.
 pub(super) fn lowest(enough: u64) -> Result<u64> {
     let (began, mut lowest) = (Instant::now(), u64::MAX);

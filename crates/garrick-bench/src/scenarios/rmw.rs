@@ -4,7 +4,8 @@ use garrick_measure::{Contender, Effort, Scenario, yardstick};
 
 pub(super) const RMW: Scenario = Scenario {
     name: "rmw",
-    operation: "one atomic fetch_add on a counter that no other thread touches: the yardstick of the other rows",
+    operation: "one atomic fetch_add on a counter that no other thread uses: the yardstick of the \
+                other rows",
     contenders,
 };
 

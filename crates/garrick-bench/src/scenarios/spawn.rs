@@ -9,9 +9,9 @@ use super::actors::{measure_here, send_in, sent};
 
 pub(crate) const SPAWN: Scenario = Scenario {
     name: "spawn",
-    operation: "one actor with 8 bytes of state that is spawned by another on the same worker, gets one \
-                message, handles it, and is dropped because nobody has its address; 64 are spawned a turn, \
-                or 1, and then the spawner goes on by a message to itself",
+    operation: "one actor with 8 bytes of state that another actor spawns on the same worker; it \
+                handles one message, and is dropped because its last address has been dropped; 64 \
+                actors or 1 are spawned per turn, and the spawner continues by a message to itself",
     contenders: |_: &Effort| {
         let of = |litter| Contender::fitted("garrick", move |ops| spawn(ops, litter));
         LITTERS

@@ -7,9 +7,9 @@ use super::actors::{BURST, Counter, measure_here, send_in, sent};
 
 pub(crate) const TELL: Scenario = Scenario {
     name: "tell",
-    operation: "one message from an actor to another on the same worker, sent and handled; the sender sends \
-                256 (burst) a turn, then goes on by a message to itself; with 64 the receiver keeps up, with \
-                256 it may fall behind",
+    operation: "one message from an actor to another on the same worker, sent and handled; the \
+                sender sends 256 or 64 messages per turn (burst), and continues by a message to \
+                itself; with 64 the receiver keeps up, with 256 it may fall behind",
     contenders: |effort: &Effort| at(effort, &Point::default()),
 };
 
@@ -27,14 +27,14 @@ fn at(_: &Effort, point: &Point) -> Vec<Contender> {
     bursts.into_iter().map(of).collect()
 }
 
-/// Number of messages per turn that an activation handles at once. With more messages, the mailbox
-/// grows.
+/// Number of messages per turn, small enough that one activation of the receiver handles all of
+/// them. With larger bursts, the mailbox grows.
 const BURST_SMALL: u64 = 64;
 
 pub(crate) const TELL_ONE: Scenario = Scenario {
     name: "tell-one",
-    operation: "one turn that sends one message to another actor on the same worker, which handles it, and \
-                one to itself, which is the next turn: two messages",
+    operation: "one turn that sends a message to another actor on the same worker, which handles \
+                it, and a message to the sender itself, which starts its next turn: two messages",
     contenders: |_: &Effort| {
         vec![Contender::fitted("garrick", |ops| tell(ops, 1)).with("burst", 1)]
     },

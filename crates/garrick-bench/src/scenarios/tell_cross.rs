@@ -9,8 +9,9 @@ use super::actors::{BURST, send_in, sent, worker};
 
 pub(super) const TELL_CROSS: Scenario = Scenario {
     name: "tell-cross",
-    operation: "one message from an actor to one on another worker, sent and handled; the sender sends 256 a \
-                turn, and has at most 8 such bursts on their way: the receiver gives each back by a credit",
+    operation: "one message from an actor to an actor on another worker, sent and handled; the \
+                sender sends 256 messages per turn, with at most 8 such bursts in flight: the \
+                receiver sends back a credit for each burst",
     contenders: |_: &Effort| {
         vec![
             Contender::fitted("garrick", tell_cross)
@@ -28,7 +29,7 @@ const BURSTS_OPEN: u64 = 8;
 struct Teller {
     /// Actor that counts the messages. `None` before the message with its address.
     to: Option<Address<u64>>,
-    /// Number of bursts still to be sent.
+    /// Number of bursts that have not been sent yet.
     left: u64,
 }
 
@@ -67,7 +68,7 @@ impl Actor for Teller {
 struct Counter {
     /// Actor that receives the credits.
     teller: Address<ToTeller>,
-    /// Number of messages still to come.
+    /// Number of messages that have not arrived yet.
     left: u64,
     /// Channel that is notified of the last message.
     done: mpsc::Sender<()>,

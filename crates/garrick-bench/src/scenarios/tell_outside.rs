@@ -9,9 +9,9 @@ use super::actors::{send_in, sent, worker};
 
 pub(super) const TELL_OUTSIDE: Scenario = Scenario {
     name: "tell-outside",
-    operation: "one message from a plain thread, by Address::send, to an actor on a worker of its own, sent \
-                and handled; every 4096 messages the actor says so, and the thread waits when it is 4 such \
-                batches ahead",
+    operation: "one message from a plain thread, by Address::send, to an actor on a separate \
+                worker, sent and handled; the actor reports every 4096 messages, and the thread \
+                waits when it is 4 such batches ahead",
     contenders: |_: &Effort| {
         vec![
             Contender::fitted("garrick", tell_outside)

@@ -16,7 +16,7 @@ const BOUND: usize = 1024;
 
 pub(super) const TELL_NAMED: Scenario = Scenario {
     name: "tell-named",
-    operation: "one message as that of tell with bursts of 64, to an actor with a name",
+    operation: "one message as in 'tell' with bursts of 64, to an actor with a name",
     contenders: |_: &Effort| {
         contender(|ops| {
             by(ops, |local, counter| {
@@ -28,13 +28,14 @@ pub(super) const TELL_NAMED: Scenario = Scenario {
 
 pub(super) const TELL_SUPERVISED: Scenario = Scenario {
     name: "tell-supervised",
-    operation: "one message as that of tell with bursts of 64, to an actor in a supervisor's care",
+    operation: "one message as in 'tell' with bursts of 64, to a supervised actor",
     contenders: |_: &Effort| contender(supervised),
 };
 
 pub(super) const TELL_BOUNDED: Scenario = Scenario {
     name: "tell-bounded",
-    operation: "one message as that of tell with bursts of 64, to an actor whose mailbox has room for 1024",
+    operation: "one message as in 'tell' with bursts of 64, to an actor whose mailbox has a \
+                capacity of 1024",
     contenders: |_: &Effort| {
         contender(|ops| {
             by(ops, |local, counter| {
@@ -47,7 +48,8 @@ pub(super) const TELL_BOUNDED: Scenario = Scenario {
 
 pub(super) const TELL_ASYNC: Scenario = Scenario {
     name: "tell-async",
-    operation: "one message as that of tell with bursts of 64, to an async actor whose handler awaits nothing",
+    operation: "one message as in 'tell' with bursts of 64, to an async actor whose handler awaits \
+                nothing",
     contenders: |_: &Effort| {
         contender(|ops| by(ops, |local, counter| Ok(local.spawn(AsyncCounter(counter)))))
     },

@@ -10,8 +10,8 @@ use super::actors::{measure_here, send_in, sent};
 
 pub(super) const TIMER_CANCEL: Scenario = Scenario {
     name: "timer-cancel",
-    operation: "one timer of an hour that an actor starts, for a message to itself, and cancels: 64 in one turn, which the next \
-                turn cancels",
+    operation: "one timer of an hour that an actor starts for a message to itself and cancels: one \
+                turn starts 64 timers, and the next turn cancels them",
     contenders: |_: &Effort| vec![Contender::fitted("garrick", timer_cancel)],
 };
 

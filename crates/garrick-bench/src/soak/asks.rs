@@ -14,11 +14,11 @@ const ASKS: u64 = 10_000;
 /// Number of questions that the actor has open at the same time.
 const OPEN: u64 = 64;
 
-/// Length of the cycle of question kinds. In each cycle one question is never answered, one is
-/// refused, and one is answered close to its time limit.
+/// Length of the cycle of question kinds. In each cycle, one question is never answered, one is
+/// rejected, and one is answered close to its time limit.
 const KINDS: u64 = 64;
 
-/// Number of questions of the thread in a round, for each way in which the thread can ask.
+/// Number of questions of the thread in a round, for each method by which the thread can ask.
 const FROM_THREAD: u64 = 100;
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -26,7 +26,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 /// Time limit of a question that is never answered.
 const SHORT: Duration = Duration::from_millis(1);
 
-/// Time limit of a question that is answered after the same time.
+/// Time limit of a question that is answered after just this time.
 const TIGHT: Duration = Duration::from_micros(200);
 
 pub(super) struct Asks {
@@ -84,7 +84,7 @@ impl Part for Asks {
     }
 }
 
-/// Returns the right answer to a question.
+/// Returns the right answer to the question with this number.
 pub(super) fn right(number: u64) -> u64 {
     3 * number + 1
 }
@@ -95,15 +95,16 @@ pub(super) enum Question {
     Now(u64, Reply<u64>),
     /// Requests an answer after the time [`TIGHT`].
     Later(u64, Reply<u64>),
-    /// Requests no answer: the oracle keeps the reply.
+    /// Requests the oracle to keep the reply, and not to answer.
     Never(Reply<u64>),
     /// Requests the oracle to drop the reply at once.
     Refuse(Reply<u64>),
-    /// Drops the replies that were never sent. Their askers no longer wait.
+    /// Requests the oracle to drop the replies that it keeps. Their askers no longer wait for an
+    /// answer.
     Forget,
 }
 
-/// Answers questions, or keeps their replies.
+/// The oracle, which answers questions, or keeps their replies.
 #[derive(Default)]
 pub(super) struct Oracle {
     kept: Vec<Reply<u64>>,
@@ -140,7 +141,8 @@ struct Ends {
     right: u64,
     timed_out: u64,
     dropped: u64,
-    /// Number of outcomes that are wrong for the kind of question. The first of them is stored.
+    /// Number of outcomes that are wrong for the kind of question. The first wrong outcome is
+    /// stored.
     wrong: u64,
     first_wrong: Option<String>,
 }

@@ -16,7 +16,7 @@ const FLOOD: u64 = 300;
 /// Number of messages that the thread sends. The thread waits for room.
 const FROM_THREAD: u64 = 500;
 
-/// Behavior of each mailbox when it is full. The thread sends to the first mailbox.
+/// The behavior of each mailbox when it is full. The thread sends to the first mailbox.
 const KINDS: [OnFull; 4] = [
     OnFull::Wait,
     OnFull::Fail,
@@ -25,7 +25,7 @@ const KINDS: [OnFull; 4] = [
 ];
 
 pub(super) struct Mailboxes {
-    /// Address of the mailbox whose senders wait.
+    /// Address of the mailbox whose senders wait for room.
     patient: Address<Work>,
     flooder: Address<Msg>,
     round: Option<Ask<Outcome>>,
@@ -73,7 +73,8 @@ impl Part for Mailboxes {
     }
 
     fn stop(&mut self) -> Result<()> {
-        // The flooder holds the addresses of actors that hold its own.
+        // The flooder and the actors that it floods hold each other's addresses, so none of them
+        // stops by itself.
         self.flooder.send(Msg::End)?;
         Ok(())
     }
@@ -83,7 +84,7 @@ impl Part for Mailboxes {
 #[derive(Debug)]
 struct Work;
 
-/// Reports each message that it handles.
+/// A handler, which reports each message that it handles.
 struct Handler {
     kind: usize,
     reports: Address<Msg>,
@@ -102,18 +103,18 @@ impl Actor for Handler {
 enum Msg {
     Inlets(Vec<Address<Work>>),
     Round(Reply<Outcome>),
-    /// Reports that a message was handled behind the mailbox with this number.
+    /// Reports that a message of the mailbox with this number was handled.
     Handled(usize),
     End,
 }
 
-/// Sends more messages than there is room for, and counts the results.
+/// The flooder, which sends more messages than there is room for, and counts the results.
 #[derive(Default)]
 struct Flooder {
     inlets: Vec<Address<Work>>,
     rounds: u64,
-    /// Number of messages that were returned in all rounds, for each mailbox. `handled` counts in
-    /// the same way.
+    /// Number of messages that were returned in all rounds, for each mailbox. `handled` contains
+    /// the number of handled messages in the same form.
     returned: [u64; KINDS.len()],
     handled: [u64; KINDS.len()],
     reply: Option<Reply<Outcome>>,
@@ -156,7 +157,7 @@ impl Flooder {
     /// wrong.
     fn checked(&self, kind: usize) -> Outcome {
         let on_full = KINDS[kind];
-        let name = format!("messages to a mailbox that does {on_full:?}");
+        let name = format!("messages to a mailbox with OnFull::{on_full:?}");
         same(&name, self.ended(kind), self.sent(kind))?;
         let (returned, dropped) = (self.returned[kind], self.inlets[kind].dropped());
         let is_returned = matches!(on_full, OnFull::Wait | OnFull::Fail);
@@ -167,7 +168,7 @@ impl Flooder {
         };
         if full == 0 || other > 0 {
             return Err(format!(
-                "{name}: {returned} came back, {dropped} were dropped"
+                "{name}: {returned} were returned, {dropped} were dropped"
             ));
         }
         Ok(self.sent(kind) / self.rounds)

@@ -1,10 +1,11 @@
-//! The work of `garrick soak`: mixed work that runs for any time and is checked.
+//! The work of `garrick soak`: many kinds of work, which can run for any time and whose results are
+//! checked.
 //!
-//! A soak has several parts. Each is a kind of work with its own actors, and all run on one system.
-//! A round consists of some work of each part, all at once. A thread outside of the system drives
-//! the round. The round is over when each part has reported its amount of work, which is always the
-//! same, or an error. Between two rounds no work is in progress, so the memory use at these times
-//! can be compared.
+//! A soak has several parts. Each part is a kind of work with its own actors. All parts run on one
+//! system. In a round, all parts do a fixed amount of work at the same time. A thread outside of
+//! the system starts the round. The round is over when each part has reported its amount of work or
+//! an error. Between two rounds no work is in progress, so the memory use at these times can be
+//! compared.
 
 mod part;
 
@@ -24,7 +25,7 @@ use garrick_measure::Result;
 use self::part::{PATIENCE, Part};
 use crate::scenarios::rest_memory::living;
 
-/// Parts that work on one system.
+/// A soak: several kinds of work on one system, which are checked after each round.
 pub struct Soak {
     system: System,
     parts: Vec<(Box<dyn Part>, u64)>,
@@ -57,10 +58,11 @@ impl Soak {
         })
     }
 
-    /// Runs a round of all parts.
+    /// Runs a round of all parts, and checks the results.
     ///
     /// # Errors
-    /// Fails if a part of the round failed.
+    /// Fails if a result is wrong or missing. The error contains the number of the round and the
+    /// name of the part.
     pub fn round(&mut self) -> Result<()> {
         self.rounds += 1;
         let (rounds, system) = (self.rounds, self.system.handle());
@@ -75,17 +77,18 @@ impl Soak {
         Ok(())
     }
 
-    /// Returns the number of rounds that were started.
+    /// Returns the number of rounds that have been started.
     pub fn rounds(&self) -> u64 {
         self.rounds
     }
 
-    /// Returns the number of actors, including those that the system has created for itself.
+    /// Returns the current number of actors, including those that the system has created for
+    /// itself.
     pub fn actors(&self) -> u64 {
         living(&self.system.handle())
     }
 
-    /// Returns the number of operations that each part has performed so far.
+    /// Returns the name of each part, and the number of operations that it has performed so far.
     pub fn operations(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let parts = self.parts.iter();
         parts.map(|(part, operations)| (part.name(), *operations))
@@ -104,10 +107,10 @@ impl Soak {
         drop(self.parts);
         let handle = self.system.handle();
         if self.system.shutdown_within(PATIENCE) != Some(Ending::InOrder) {
-            return Err("the system did not end in order".into());
+            return Err("the system did not shut down in order".into());
         }
         let left = [
-            ("actors that did not end", living(&handle)),
+            ("actors that did not stop", living(&handle)),
             ("dead letters", handle.dead_letters()),
             ("failures", handle.failures() as u64),
         ];

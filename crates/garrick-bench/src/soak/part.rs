@@ -8,10 +8,10 @@ use garrick_measure::Result;
 /// Time after which a round counts as stuck.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Amount of work, or an error.
+/// The outcome of a round: its number of operations, or an error.
 pub(super) type Outcome = std::result::Result<u64, String>;
 
-/// Work that is performed in rounds. Each round is checked.
+/// A kind of work that is performed in rounds, and checked after each round.
 pub(super) trait Part {
     /// Returns the name of the part in tables.
     fn name(&self) -> &'static str;
@@ -28,7 +28,7 @@ pub(super) trait Part {
     /// Fails if a result is wrong or missing.
     fn end(&mut self) -> Result<u64>;
 
-    /// Stops actors that must be stopped before the system shuts down.
+    /// Stops the actors that must be stopped before the system shuts down.
     ///
     /// # Errors
     /// Fails if they do not stop.
@@ -37,12 +37,12 @@ pub(super) trait Part {
     }
 }
 
-/// Waits for the outcome that the main actor of a part reports.
+/// Waits for the outcome of the `round`, which the main actor of a part reports.
 pub(super) fn outcome(round: Option<Ask<Outcome>>) -> Result<u64> {
-    let round = round.ok_or("no round was begun")?;
+    let round = round.ok_or("no round was started")?;
     let outcome = round
         .wait_timeout(PATIENCE)
-        .map_err(|why| format!("the round has no end: {why}"))?;
+        .map_err(|why| format!("the round did not end: {why}"))?;
     Ok(outcome?)
 }
 
@@ -51,7 +51,7 @@ pub(super) fn sum_below(number: u64) -> u64 {
     number * number.saturating_sub(1) / 2
 }
 
-/// Returns the number if both are the same, or else an error.
+/// Returns `found` if it equals `expected`, and otherwise an error.
 pub(super) fn same(what: &str, found: u64, expected: u64) -> Outcome {
     if found == expected {
         Ok(found)

@@ -19,7 +19,7 @@ const FROM_THREAD: u64 = 200;
 pub(super) struct Spawns {
     nursery: Address<Msg>,
     round: Option<Ask<Outcome>>,
-    /// Channel on which the actors that the thread created report.
+    /// Receiver of the reports of the actors that the thread has created.
     greetings: Option<mpsc::Receiver<u64>>,
 }
 
@@ -35,7 +35,7 @@ impl Spawns {
 
 impl Part for Spawns {
     fn name(&self) -> &'static str {
-        "actors made"
+        "spawned actors"
     }
 
     fn begin(&mut self, system: &Handle) -> Result<()> {
@@ -44,7 +44,8 @@ impl Part for Spawns {
         self.greetings = Some(greetings);
         for number in 0..FROM_THREAD {
             let greet = greet.clone();
-            // The greeter ends with its only address, after it has handled its messages.
+            // The greeter stops when its only address is dropped, after it has handled its
+            // messages.
             let greeter = system.spawn(behavior(move |number, _| sent(&greet.send(number))))?;
             greeter.send(number)?;
         }
@@ -53,12 +54,12 @@ impl Part for Spawns {
 
     fn end(&mut self) -> Result<u64> {
         let made = outcome(self.round.take())?;
-        let greetings = self.greetings.take().ok_or("no round was begun")?;
+        let greetings = self.greetings.take().ok_or("no round was started")?;
         let mut sum = 0;
         for _ in 0..FROM_THREAD {
-            sum += greetings
-                .recv_timeout(PATIENCE)
-                .map_err(|why| format!("an actor made from outside says nothing: {why}"))?;
+            sum += greetings.recv_timeout(PATIENCE).map_err(|why| {
+                format!("an actor that was spawned from outside did not report: {why}")
+            })?;
         }
         same("the sum of all greetings", sum, sum_below(FROM_THREAD))?;
         Ok(made + FROM_THREAD)
@@ -71,7 +72,7 @@ enum Msg {
     Litter(u64),
 }
 
-/// Creates children, and waits for one message from each.
+/// The nursery, which creates children, and waits for one message from each.
 #[derive(Default)]
 struct Nursery {
     heard: u64,
@@ -79,7 +80,7 @@ struct Nursery {
     reply: Option<Reply<Outcome>>,
 }
 
-/// Sends its number, and stops.
+/// A child, which sends its number, and stops.
 struct ChildActor(Address<Msg>);
 
 impl Actor for ChildActor {

@@ -16,7 +16,7 @@ const CHILDREN: u64 = 16;
 /// Number of messages that each child handles in a round.
 const MESSAGES: u64 = 60;
 
-/// Number of additional messages for which each child fails.
+/// Number of additional messages at which each child fails.
 const FAILURES: u64 = 4;
 
 pub(super) struct Supervised {
@@ -24,7 +24,7 @@ pub(super) struct Supervised {
     children: Vec<Address<Msg>>,
     counts: Arc<Counts>,
     rounds: u64,
-    /// Questions to the children, which they answer after all other messages.
+    /// Questions to the children. Each child answers after all its other messages.
     ends: Vec<Ask<()>>,
 }
 
@@ -86,7 +86,7 @@ impl Part for Supervised {
     fn end(&mut self) -> Result<u64> {
         for end in self.ends.drain(..) {
             end.wait_timeout(PATIENCE)
-                .map_err(|why| format!("a child does not answer: {why}"))?;
+                .map_err(|why| format!("a child did not answer: {why}"))?;
         }
         let handled = self.counts.handled.load(Relaxed);
         same(
@@ -96,7 +96,7 @@ impl Part for Supervised {
         )?;
         let made = self.counts.made.load(Relaxed);
         let expected = CHILDREN + self.rounds * CHILDREN * FAILURES;
-        same("children made, first and again", made, expected)?;
+        same("children started and restarted", made, expected)?;
         Ok(CHILDREN * (MESSAGES + FAILURES))
     }
 
@@ -104,11 +104,11 @@ impl Part for Supervised {
         self.tree
             .stop()
             .wait_timeout(PATIENCE)
-            .map_err(|why| format!("the supervisor does not stop: {why}"))?;
+            .map_err(|why| format!("the supervisor did not stop: {why}"))?;
         if self.children.iter().all(Address::is_stopped) {
             Ok(())
         } else {
-            Err("a child runs on without its supervisor".into())
+            Err("a child is still running after its supervisor has stopped".into())
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Timers that are cancelled, either at once or in the next turn, and some that fire.
+//! Timers that are cancelled at once, timers that are cancelled in the next turn, and timers that
+//! fire.
 
 use std::time::Duration;
 
@@ -57,7 +58,7 @@ enum Msg {
     CancelFar,
     Ring(u64),
     Tick,
-    /// Message of a timer that was cancelled. It must never arrive.
+    /// Message of a timer that is cancelled. It must never arrive.
     Cancelled,
 }
 
@@ -69,7 +70,7 @@ struct Alarms {
     rings: u64,
     /// Sum of the numbers of the timers that have fired.
     sum: u64,
-    /// Number of messages of cancelled timers, in all rounds.
+    /// Number of messages from cancelled timers, in all rounds. It must be 0.
     cancelled: u64,
     reply: Option<Reply<Outcome>>,
 }
@@ -95,7 +96,7 @@ impl Alarms {
         sent(&cx.send(&me, Msg::CancelFar))
     }
 
-    /// Reports that the round is over, if it is.
+    /// Reports the outcome if the round is over.
     fn tell(&mut self) -> Next {
         let is_over = self.rings == RINGS && self.ticks >= TICKS && self.far.is_empty();
         if is_over && let Some(reply) = self.reply.take() {

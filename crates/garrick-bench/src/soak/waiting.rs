@@ -1,5 +1,5 @@
-//! Async actors. Some have handlers that sleep, ask and wait for room, and some are a single future
-//! each.
+//! Async actors. Some have handlers that sleep, ask, and wait for room in a mailbox. Others consist
+//! of a single future each.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -19,22 +19,22 @@ const WAITERS: u64 = 8;
 /// Number of messages to each waiter in a round.
 const ORDERS: u64 = 10;
 
-/// Capacity of the mailbox for which the waiters wait.
+/// Capacity of the mailbox in which the waiters wait for room.
 const ROOM: usize = 2;
 
-/// Number of actors created in a round that are a single future.
+/// Number of actors created in a round that consist of a single future.
 const FUTURES: u64 = 100;
 
-/// Count of numbers that each future adds up.
+/// Amount of numbers that each future adds up.
 const NUMBERS: u64 = 20;
 
 const NAP: Duration = Duration::from_micros(100);
 
 pub(super) struct Waiting {
     waiters: Vec<Address<Order>>,
-    /// Orders that are not answered yet, by their numbers.
+    /// Orders that are not answered yet, with their numbers.
     orders: Vec<(u64, Ask<u64>)>,
-    /// Channel on which the answers arrive after they have passed a narrow mailbox.
+    /// Receiver of the answers, which have passed through a mailbox with the capacity [`ROOM`].
     seen: mpsc::Receiver<u64>,
     sums: Option<mpsc::Receiver<u64>>,
 }
@@ -86,7 +86,7 @@ impl Part for Waiting {
                     sum += number;
                     mailbox.context().yield_now().await;
                 }
-                // The thread waits for this sum.
+                // The thread is waiting for this sum.
                 let _ = tell.send(sum);
             })?;
             (0..NUMBERS).try_for_each(|number| adder.send(number))?;
@@ -99,7 +99,7 @@ impl Part for Waiting {
         for (number, order) in self.orders.drain(..) {
             let answer = order
                 .wait_timeout(PATIENCE)
-                .map_err(|why| format!("an async actor does not answer: {why}"))?;
+                .map_err(|why| format!("an async actor did not answer: {why}"))?;
             same("an async actor's answer", answer, right(number))?;
             passed += answer;
         }
@@ -107,8 +107,12 @@ impl Part for Waiting {
         for _ in 0..WAITERS * ORDERS {
             seen += self.seen.recv_timeout(PATIENCE)?;
         }
-        same("the sum of what passed a narrow mailbox", seen, passed)?;
-        let sums = self.sums.take().ok_or("no round was begun")?;
+        same(
+            "the sum of the answers that passed through the small mailbox",
+            seen,
+            passed,
+        )?;
+        let sums = self.sums.take().ok_or("no round was started")?;
         for _ in 0..FUTURES {
             let sum = sums.recv_timeout(PATIENCE)?;
             same("the sum of a future", sum, sum_below(NUMBERS))?;
@@ -120,7 +124,7 @@ impl Part for Waiting {
 /// A question whose answer takes some time.
 struct Order(u64, Reply<u64>);
 
-/// Sleeps, asks, waits for room, and answers.
+/// A waiter, which sleeps, asks, waits for room, and answers.
 struct Waiter {
     oracle: Address<Question>,
     narrow: Address<u64>,

@@ -1,17 +1,17 @@
 //! Break-even points: the minimum load for which one contender is no slower than another.
 
-/// Position where two curves over a load meet.
+/// The load from which a contender is no slower than another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum BreakEven {
-    /// The first contender is never slower.
+    /// The first contender is never slower than the second.
     Always,
     /// The first contender is no slower from this load on.
     From(f64),
-    /// The first contender is still slower at the largest load.
+    /// The first contender is slower than the second, even at the largest load.
     Never,
 }
 
-/// Times at one load.
+/// The times of both contenders at one load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Times {
     /// Load of each operation.
@@ -23,7 +23,8 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// Returns the difference by which the first contender is slower.
+    /// Returns the time by which the first contender is slower. It is negative if the first
+    /// contender is faster.
     fn lag(&self) -> f64 {
         self.one - self.other
     }

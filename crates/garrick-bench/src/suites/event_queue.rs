@@ -24,9 +24,11 @@ use crate::scenarios::tell::tell;
 
 const LIGHT: Scenario = Scenario {
     name: "event-queue-light",
-    operation: "one message of 8 bytes through a queue that holds no other; with threads 1 pushed and popped, or sent by \
-                an actor to itself, which is its next turn; with threads 2 handed to another thread, which parks when \
-                there is nothing and hands one back through a second queue, or between two actors on two workers",
+    operation: "one message of 8 bytes through a queue that is otherwise empty; with threads=1, \
+                one thread pushes and pops it, or an actor sends it to itself for its next turn; \
+                with threads=2, it is passed to another thread, which parks while the queue is \
+                empty and passes a message back through a second queue, or it is sent between two \
+                actors on two workers",
     contenders: |_: &Effort| {
         let one = all(Work::OneByOne).map(|contender| contender.with("threads", 1));
         let two = all(Work::HandedOver).map(|contender| contender.with("threads", 2));
@@ -36,9 +38,10 @@ const LIGHT: Scenario = Scenario {
 
 const HEAVY: Scenario = Scenario {
     name: "event-queue-heavy",
-    operation: "one message of 8 bytes through a queue in which thousands wait; with producers 0 pushed and popped on \
-                one thread, 4096 at a time, or sent by one actor to another; with 1 and 4 producers pushed by so many \
-                other threads as fast as they can, and 8192 wait when the time begins",
+    operation: "one message of 8 bytes through a queue in which thousands of messages wait; with \
+                producers=0, one thread pushes and pops 4096 messages at a time, or one actor \
+                sends them to another; with producers=1 or 4, this number of other threads push as \
+                fast as they can, and 8192 messages are waiting when the time begins",
     contenders: |_: &Effort| {
         let one = all(Work::Batches).map(|contender| contender.with("producers", 0));
         let several = [1, 4].into_iter().flat_map(|producers| {
@@ -52,7 +55,7 @@ const HEAVY: Scenario = Scenario {
 /// Number of messages that one thread pushes before it pops them.
 const BATCH: u64 = 4096;
 
-/// Number of messages that wait before producers start.
+/// Number of messages that are waiting when the producers start.
 const WAITING: u64 = 8192;
 
 /// Maximum number of messages pushed in a repetition, since all of them may wait at the same time.
@@ -126,14 +129,14 @@ fn batches<C: Parked>(batch: u64, ops: u64) -> Result<Measured> {
     Ok(Measured::new(batches * batch, span))
 }
 
-/// Measures messages of an actor to itself.
+/// Measures messages that an actor sends to itself.
 fn to_oneself(ops: u64) -> Result<Measured> {
     let (done, waiting) = mpsc::channel();
     let measured = measure_here(ops, |local| {
         let one = ring_of(1, &done, |_, relay| local.spawn(relay));
         send_in(&one, Pass::Token(ops));
     });
-    assert!(waiting.try_recv().is_ok(), "the last message came");
+    assert!(waiting.try_recv().is_ok(), "the last message has arrived");
     measured
 }
 
@@ -161,15 +164,15 @@ fn handed_over<C: Parked>(ops: u64) -> Result<Measured> {
 
 /// Threads that begin to push at the same moment.
 struct Producers {
-    /// Barrier for the producers, the consumer and the measuring thread. They meet once when all
-    /// are ready, and once more to start.
+    /// Barrier for the producers, the consumer and the measuring thread. They wait for each other
+    /// twice: when all are ready, and to start.
     barrier: Arc<Barrier>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Producers {
-    /// Starts `count` threads. Each waits for `barrier` twice, and then calls a closure created by
-    /// `push` `each` times.
+    /// Starts `count` threads. Each thread waits for `barrier` twice. Then it calls the closure
+    /// that `push` has created, `each` times.
     fn start<P: Fn(u64) + Send + 'static>(
         count: u64,
         each: u64,
@@ -204,7 +207,8 @@ impl Producers {
     }
 }
 
-/// Pops on this thread the messages that waited before and those that producers push.
+/// Pops messages on this thread: those that are waiting at the start, and those that producers
+/// push.
 fn flood<C: Parked>(producers: u64, ops: u64) -> Result<Measured> {
     let each = ops.div_ceil(producers);
     let all = WAITING + producers * each;
@@ -225,12 +229,12 @@ fn flood<C: Parked>(producers: u64, ops: u64) -> Result<Measured> {
     Ok(Measured::new(all, span))
 }
 
-/// Counts messages. During the first message it blocks its worker until all other threads are
-/// ready.
+/// The consumer, which counts messages. At the first message, it blocks its worker until all other
+/// threads are ready.
 struct Consumer {
     /// Barrier for the first message. `None` after that.
     barrier: Option<Arc<Barrier>>,
-    /// Number of messages still to come.
+    /// Number of messages that have not arrived yet.
     left: u64,
     /// Channel that is notified of the last message.
     done: mpsc::Sender<()>,
@@ -256,7 +260,7 @@ impl Actor for Consumer {
     }
 }
 
-/// Floods an actor that has its own worker.
+/// Floods an actor on a separate worker.
 fn flood_of_actor(producers: u64, ops: u64) -> Result<Measured> {
     let each = ops.div_ceil(producers);
     let all = WAITING + producers * each;
@@ -282,7 +286,8 @@ fn flood_of_actor(producers: u64, ops: u64) -> Result<Measured> {
 
 pub(super) const EVENT_QUEUE: Suite = Suite {
     name: "event-queue",
-    about: "TActors: a locked mailbox, a banker's queue, a lock-free queue and ours, under light load and heavy load",
+    about: "TActors: a locked mailbox, a banker's queue, a lock-free queue and an actor's mailbox, \
+            under light load and heavy load",
     scenarios: &[LIGHT, HEAVY],
     memory_bytes: |_| 256 << 20,
     origin: TACTORS,
@@ -309,7 +314,7 @@ pub(super) const EVENT_QUEUE: Suite = Suite {
             ..Published::UNKNOWN
         },
         Published {
-            of: "lock-free in units of locked, 4 producers",
+            of: "lock-free / locked queue, 4 producers",
             unit: Unit::TIMES_THE_COST,
             said: Some(Figure::of(10.0)),
             ours: |rows| {
@@ -326,9 +331,10 @@ pub(super) const EVENT_QUEUE: Suite = Suite {
             ..Published::UNKNOWN
         },
     ],
-    note: "The queue chosen in the end is the one of one thread; ours is an actor's mailbox, the actor's turn included. \
-           Earlier queues are the locked mailbox and the banker's queue; ours is the slowest of our three, a push and a \
-           pop without a turn. The source's lock-free queue spins and sleeps when it is empty, ours parks",
+    note: "The queue chosen in the end is TActors' queue for one thread; our figure is an actor's \
+           mailbox, including the actor's turn. The earlier queues are the locked mailbox and the \
+           banker's queue; our figure is the slowest of our three queues, a push and a pop without \
+           a turn. The source's lock-free queue spins and sleeps when it is empty, and ours parks",
     findings,
 };
 

@@ -13,23 +13,25 @@ const DEPTHS: [u32; 10] = [5, 8, 10, 12, 14, 16, 18, 20, 22, 24];
 /// Maximum depth in a quick run. It results in 131,071 actors.
 const DEPTH_QUICK: u32 = 16;
 
-/// Minimum depth for which a single tree fills the time.
+/// Minimum depth at which a single tree fills the time.
 const DEPTH_LARGE: u32 = 22;
 
-/// Maximum number of measurements of a large tree. The source has a median of three, too.
+/// Maximum number of measurements of a large tree. The source uses a median of three, too.
 const ROUNDS_LARGE: usize = 3;
 
 const SIZES: Scenario = Scenario {
     name: "fork-bomb-sizes",
-    operation: "one actor of binary trees of 2^(depth+1)-1 actors, grown one tree after the other until there were \
-                131,072 actors about: what fork-bomb of 'garrick bench' is, at each depth",
+    operation: "one actor of binary trees of 2^(depth+1)-1 actors, grown one after the other until \
+                there have been about 131,072 actors: the scenario fork-bomb of 'garrick bench', \
+                at several depths",
     contenders: sizes,
 };
 
 const MEMORY: Scenario = Scenario {
     name: "fork-bomb-memory",
-    operation: "one actor of one tree, on one worker, in a fresh process; bytes is the growth of resident memory at its \
-                peak, for each actor of the tree, alive then or not",
+    operation: "one actor of one tree, on one worker, in a fresh process; bytes is the growth of \
+                resident memory at its peak, divided by the number of all actors of the tree, \
+                whether they were alive then or not",
     contenders: memory,
 };
 
@@ -62,7 +64,7 @@ fn memory(effort: &Effort) -> Vec<Contender> {
     ]
 }
 
-/// Creates a line for the time of an actor at one depth. For SBCL, that time was from `low` to
+/// Creates a line for the time of an actor at one depth. On SBCL, this time was from `low` to
 /// `high`.
 macro_rules! at_depth {
     ($depth:literal, $of:literal, $low:literal, $high:literal) => {
@@ -90,7 +92,7 @@ pub(super) const FORK_BOMB: Suite = Suite {
         at_depth!("22", "an actor of 8,388,607", 132.0, 132.0),
         at_depth!("24", "an actor of 33,554,431", 611.0, 611.0),
         Published {
-            of: "cost at depth 24 in units of that at 10",
+            of: "cost at depth 24 / cost at depth 10",
             unit: Unit::TIMES_THE_COST,
             here: Here::Noted(Figure::between(4.6, 5.2)),
             ours: |rows| {
@@ -127,10 +129,11 @@ pub(super) const FORK_BOMB: Suite = Suite {
             },
         },
     ],
-    note: "Times are CPU time of one thread. TActors' one queue grows the tree level by level, so that all of its actors are \
-           alive at once, at 16 bytes each as its author counts them; ours runs what was made last first, and is rid of a \
-           branch before it grows the next. Idle actors that are all alive are in the suite 'messages'. Speed is wall time: \
-           theirs of 4 cores, ours of two workers",
+    note: "Times are CPU time of one thread. TActors has a single queue and grows the tree level \
+           by level, so all actors are alive at the same time, at 16 bytes each as its author \
+           counts them. Garrick runs the newest actor first, and drops a branch before it grows \
+           the next one. The suite 'messages' measures idle actors that are all alive. Speed is \
+           wall time: theirs on 4 cores, ours on two workers",
     ..Suite::PLAIN
 };
 

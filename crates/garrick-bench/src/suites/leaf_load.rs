@@ -14,23 +14,24 @@ const DEPTH: u32 = 16;
 /// Depth of the trees whose leaves compute random numbers, in a quick run.
 const DEPTH_QUICK: u32 = 14;
 
-/// Depth of the trees whose leaves compute erfc. The source has depths of up to 12.
+/// Depth of the trees whose leaves compute erfc. The source uses depths of up to 12.
 const DEPTH_ERFC: u32 = 10;
 
 /// Depth of the trees whose leaves compute erfc, in a quick run.
 const DEPTH_ERFC_QUICK: u32 = 8;
 
-/// Counts of random numbers that each leaf computes.
+/// Numbers of random numbers that each leaf computes: one row for each.
 const RANDOMS: [u32; 9] = [0, 1, 4, 10, 16, 64, 100, 256, 1000];
 
-/// Counts of erfc values that each leaf computes.
+/// Numbers of erfc values that each leaf computes: one row for each.
 const ERFCS: [u32; 2] = [1, 1000];
 
 const OF_RANDOMS: Scenario = Scenario {
     name: "leaf-load",
-    operation: "one leaf of a binary tree of 2^depth leaves, with its share of the inner nodes; each leaf computes so \
-                many random numbers (randoms, SplitMix64); as actors, on the calling thread or on two workers, and as \
-                direct calls on one thread: plain recursion, or a boxed continuation for each inner node",
+    operation: "one leaf of a binary tree of 2^depth leaves, with its share of the inner nodes; \
+                each leaf computes a number of random numbers (randoms, by SplitMix64); the nodes \
+                are actors, on the calling thread or on two workers, or direct calls on one \
+                thread: plain recursion, or a boxed continuation for each inner node",
     contenders: |effort: &Effort| {
         let depth = effort.pick(DEPTH, DEPTH_QUICK);
         let at = |randoms| contenders(depth, Randoms(randoms), "randoms", randoms);
@@ -40,7 +41,8 @@ const OF_RANDOMS: Scenario = Scenario {
 
 const OF_ERFC: Scenario = Scenario {
     name: "leaf-load-erfc",
-    operation: "the same where each leaf computes the complementary error function of so many random numbers (erfc)",
+    operation: "one leaf as in 'leaf-load', but each leaf computes the complementary error \
+                function of a number of random numbers (erfc)",
     contenders: |effort: &Effort| {
         let depth = effort.pick(DEPTH_ERFC, DEPTH_ERFC_QUICK);
         let at = |values| contenders(depth, Erfc(values), "erfc", values);
@@ -67,8 +69,8 @@ fn contenders<L: Load>(depth: u32, load: L, name: &str, count: u32) -> [Contende
     .map(|contender| contender.with(name, count).with("depth", depth))
 }
 
-/// Creates a line for the time of actors relative to plain recursion, for one load. On SBCL that
-/// ratio was from `low` to `high`.
+/// Creates a line for the ratio of the time of actors to that of plain recursion, for one load. On
+/// SBCL, this ratio was from `low` to `high`.
 macro_rules! under {
     ($randoms:literal, $of:literal, $said:expr, $low:literal, $high:literal) => {
         Published {
@@ -83,7 +85,8 @@ macro_rules! under {
 
 pub(super) const LEAF_LOAD: Suite = Suite {
     name: "leaf-load",
-    about: "TActors: trees whose leaves have work to do, against direct calls, and from which work on it pays",
+    about: "TActors: trees whose leaves have work to do, compared with direct calls, and the \
+            minimum work for which actors are faster",
     scenarios: &[OF_RANDOMS, OF_ERFC],
     memory_bytes: |_| 256 << 20,
     origin: TACTORS,
@@ -136,9 +139,11 @@ pub(super) const LEAF_LOAD: Suite = Suite {
             ..Published::UNKNOWN
         },
     ],
-    note: "actors / calls is CPU time of one thread, actors in units of plain recursion, which is what the source calls \
-           direct continuation calls. SBCL's random numbers come from a Mersenne twister, ours from SplitMix64, which takes \
-           far less time: the same count is less of a load here. Speed is wall time: theirs of 4 cores, ours of two workers",
+    note: "actors / calls is the CPU time of actors on one thread divided by that of plain \
+           recursion, which the source calls direct continuation calls. SBCL's random numbers come \
+           from a Mersenne twister, ours from SplitMix64, which takes far less time, so the same \
+           count is a smaller load here. Speed is wall time: theirs on 4 cores, ours on two \
+           workers",
     findings,
 };
 
@@ -161,7 +166,7 @@ fn findings(rows: Rows<'_>) -> Vec<String> {
         .collect()
 }
 
-/// Returns the wall times of actors on two workers, and of `contender`.
+/// Returns the wall times of actors on two workers and of `contender`, at each load.
 fn times(rows: Rows<'_>, contender: &str) -> Vec<Times> {
     let at = |randoms: u32| {
         let load = randoms.to_string();
@@ -190,10 +195,10 @@ fn random_ns(rows: Rows<'_>) -> Option<f64> {
 
 fn said(found: BreakEven, contender: &str, random_ns: f64) -> String {
     let when = match found {
-        BreakEven::Always => "whatever the leaves have to do".to_owned(),
+        BreakEven::Always => "for all of the loads".to_owned(),
         BreakEven::Never => "for none of the loads".to_owned(),
         BreakEven::From(randoms) => format!(
-            "from {randoms:.0} random numbers a leaf on, which are {:.0} ns",
+            "from {randoms:.0} random numbers per leaf on, which take {:.0} ns",
             randoms * random_ns
         ),
     };
@@ -246,7 +251,7 @@ mod tests {
 
     #[test]
     fn it_is_told_if_there_is_none() {
-        assert!(found(5.0, 2.0)[1].contains("whatever"));
+        assert!(found(5.0, 2.0)[1].contains("for all"));
         assert!(found(500.0, 2.0)[0].contains("for none"));
         assert!(findings(Rows::new(&[])).is_empty());
     }

@@ -11,7 +11,8 @@ use crate::scenarios::tell::{TELL, TELL_ONE};
 
 pub(super) const MESSAGES: Suite = Suite {
     name: "messages",
-    about: "TActors: SEND and dispatch, a round trip, a hop, an actor made and gone, an idle one",
+    about: "TActors: SEND and dispatch, a round trip, a hop, an actor that is created and stops, \
+            an idle actor",
     scenarios: &[TELL, TELL_ONE, PING_PONG, RING, SPAWN, IDLE_MEMORY],
     memory_bytes: |effort| effort.pick(2 << 30, 128 << 20),
     origin: TACTORS,
@@ -43,7 +44,7 @@ pub(super) const MESSAGES: Suite = Suite {
             ..Published::UNKNOWN
         },
         Published {
-            of: "an actor made, sent to, run and gone",
+            of: "an actor created, sent to, run and stopped",
             here: Here::Noted(Figure::between(29.0, 30.0)),
             ours: |rows| cpu(rows, "spawn", &[("spawned_per_turn", "64")]),
             ..Published::UNKNOWN
@@ -59,10 +60,11 @@ pub(super) const MESSAGES: Suite = Suite {
             },
         },
     ],
-    note: "CPU time of one thread. A message to oneself is half of an operation of tell-one, which has one to another \
-           actor too. TActors' actor is a bare cell of 16 bytes with no mailbox, no owner and no end; it is collected \
-           when nobody has it. Ours has 8 bytes of state, a mailbox and a place among those that are supervised, can be sent to \
-           from any thread, and is gone when its time is over",
+    note: "CPU time of one thread. A message to oneself is half of an operation of tell-one, which \
+           also sends a message to another actor. An actor of TActors is a bare cell of 16 bytes \
+           without a mailbox or an owner; it does not stop, but is collected when nothing refers \
+           to it. Our actor has 8 bytes of state and a mailbox, can be supervised, can be sent to \
+           from any thread, and is dropped when it stops",
     ..Suite::PLAIN
 };
 

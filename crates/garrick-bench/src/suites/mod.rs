@@ -10,7 +10,7 @@ mod savina;
 
 use garrick_measure::Suite;
 
-/// All suites, in the order in which they are shown.
+/// All suites of `garrick suite`, in the order in which they are shown.
 pub static SUITES: &[Suite] = &[
     messages::MESSAGES,
     fork_bomb::FORK_BOMB,
@@ -20,12 +20,12 @@ pub static SUITES: &[Suite] = &[
 ];
 
 /// Origin of the figures in the suites for actors in Lisp.
-const TACTORS: &str = "TActors, actors in Lisp, its author's words of May 2021; the graphs are pictures without \
-                       figures; a Mac with 4 cores and 8 threads";
+const TACTORS: &str = "TActors, an actor library in Lisp, as its author described it in May 2021, \
+                       with graphs without figures; measured on a Mac with 4 cores and 8 threads";
 
 /// Measurements of TActors on a machine like this one.
 const TACTORS_HERE: &str =
-    "the same patterns on SBCL 2.2.9, one thread, no checks compiled in, 2 shared x86-64 cores";
+    "the same patterns on SBCL 2.2.9, one thread, compiled without checks, 2 shared x86-64 cores";
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use comfy_table::{Cell, CellAlignment, Table, presets};
 use garrick_bench::pipeline::Traffic;
 use garrick_measure::units;
 
-/// Titles of the columns. The flag is true for columns of figures.
+/// Titles of the columns. The flag is true if the column contains figures.
 const COLUMNS: [(&str, bool); 6] = [
     ("channel", false),
     ("message", false),
@@ -14,8 +14,8 @@ const COLUMNS: [(&str, bool); 6] = [
     ("fill", true),
 ];
 
-/// Returns a table with a row for each channel. `fill` is the average share of the channel that was
-/// full.
+/// Returns a table with a row for each channel. The column `fill` is the average share of the
+/// channel's slots that held messages.
 pub(crate) fn table(channels: &[Traffic]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);

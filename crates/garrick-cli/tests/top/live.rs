@@ -91,7 +91,7 @@ fn a_lost_process_is_found_again() {
     let (process, mut terminal) = watched();
     process.close();
     terminal.wait_for(&["x lost", "trying again in", ">   first"]);
-    terminal.wait_for(&["it answers 503 Service Unavailable: not now"]);
+    terminal.wait_for(&["the process answered 503 Service Unavailable: not now"]);
     process.open();
     terminal.wait_for(&["* live"]);
     process.show(snapshot("back", 9));

@@ -95,11 +95,11 @@ fn a_token_opens_what_is_closed() {
     };
     let (code, said) = look(&[], None);
     assert_eq!(code, Some(1));
-    assert!(said.contains("wants a token: give --token"), "{said}");
+    assert!(said.contains("requires a token: use --token"), "{said}");
     let (code, said) = look(&["--token", "wrong"], None);
     assert_eq!(code, Some(1));
     assert!(
-        said.contains("wants another --token") && !said.contains("wrong"),
+        said.contains("has rejected the token") && !said.contains("wrong"),
         "{said}"
     );
     assert_eq!(look(&["--token", "s3cret"], None), (Some(0), String::new()));

@@ -82,7 +82,7 @@ fn what_is_no_garrick_is_said_to_be_none() {
             "200 OK",
             "text/html",
             "<h1>Welcome</h1>",
-            &["this is no Garrick process"],
+            &["this is not a Garrick process"],
         ),
         (
             "200 OK",
@@ -94,7 +94,7 @@ fn what_is_no_garrick_is_said_to_be_none() {
             "200 OK",
             "application/json",
             "",
-            &["this is no Garrick process"],
+            &["this is not a Garrick process"],
         ),
     ];
     for (status, kind, body, words) in answers {

@@ -103,7 +103,8 @@ fn send_chunk(stream: &mut TcpStream, bytes: &[u8]) {
     let _ = stream.write_all(&chunk);
 }
 
-/// Process that is alive: answers with its newest snapshot, and streams later ones.
+/// A process that is alive. It answers with its newest snapshot, and streams the following
+/// snapshots.
 pub(crate) struct Process {
     server: Server,
     state: Arc<Mutex<Streams>>,

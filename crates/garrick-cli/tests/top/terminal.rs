@@ -106,7 +106,7 @@ impl Terminal {
             {
                 Ok(bytes) => self.take(&bytes),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    panic!("it never comes:\n{}", self.contents())
+                    panic!("the screen never showed it:\n{}", self.contents())
                 }
             }
         }

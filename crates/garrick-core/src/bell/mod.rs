@@ -2,9 +2,9 @@
 //! actor a message.
 //!
 //! A bell is three bits in one word. If the actor is idle, the waker sends it a message, which is
-//! called the ring. Otherwise the waker only sets a bit. The actor reads this bit when its poll
+//! called a *ring*. Otherwise the waker only sets a bit. The actor reads this bit when its poll
 //! ends or when the ring arrives. So at most one ring is in flight, regardless of the number of
-//! wakers and of their threads.
+//! wakers and their threads.
 //!
 //! ```text
 //!   wake:   resting ------> WOKEN | RINGING, and the caller sends a ring
@@ -15,11 +15,12 @@
 //!   end:    RUNNING | WOKEN -> RINGING                  and the caller sends a ring
 //! ```
 //!
-//! Only the actor may call the methods that are marked "Only the actor calls this". A call from
-//! other code may lose a wake or send a redundant ring. It can do no other harm.
+//! Only the actor may call the methods that are marked "Only the actor calls this". If other code
+//! calls such a method, a wake may be lost, or a redundant ring may be sent. Nothing worse can
+//! happen.
 //!
-//! Every operation is lock-free. It is at most one read-modify-write, which is retried only if
-//! another thread has changed the word.
+//! Every operation is lock-free. An operation is at most one read-modify-write, which is retried
+//! only if another thread has changed the word.
 
 #[cfg(all(test, garrick_loom))]
 mod loom_tests;
@@ -33,7 +34,7 @@ const WOKEN: u8 = 2;
 /// Set while a ring is in flight, that is, sent and not yet received.
 const RINGING: u8 = 4;
 
-/// Wake state of a future that an actor runs. The [module](self) explains the algorithm.
+/// The wake state of a future that an actor runs. The [module](self) explains the algorithm.
 ///
 /// # Examples
 /// ```
@@ -62,13 +63,14 @@ impl Default for Bell {
     }
 }
 
-/// Result of [`Bell::wake`] and [`Bell::end`]. It states whether the caller must send a ring.
+/// The result of [`Bell::wake`] and [`Bell::end`]. It shows if the caller must send a ring to the
+/// actor.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 #[must_use]
 pub enum Call {
-    /// The caller must send a ring.
+    /// The caller must send a ring, which is a message to the actor.
     Ring,
-    /// The caller must not send a ring. The actor notices any wake without it.
+    /// The caller must not send a ring. The actor notices each wake without a ring.
     Quiet,
 }
 
@@ -108,8 +110,8 @@ impl Bell {
         }
     }
 
-    /// Records that a ring has arrived. Returns true if the actor must poll the future: no poll has
-    /// handled the wake so far.
+    /// Records that a ring has arrived. Returns true if the actor must poll the future, because no
+    /// poll has handled the wake yet.
     pub fn arrived(&self) -> bool {
         self.change(|word| word & !RINGING) & WOKEN != 0
     }
@@ -121,8 +123,8 @@ impl Bell {
         self.polls.store(self.polls() + 1, Ordering::Relaxed);
     }
 
-    /// Does what [`Bell::begin`] does, without a read-modify-write. Only the actor calls this, and
-    /// only while no other thread can call a method of this bell.
+    /// Begins a poll like [`Bell::begin`], but without a read-modify-write. Only the actor calls
+    /// this, and only while no other thread can call a method of this bell.
     pub fn begin_alone(&self) {
         // Relaxed: no other thread writes.
         let word = self.word.load(Ordering::Relaxed);
@@ -130,8 +132,8 @@ impl Bell {
         self.polls.store(self.polls() + 1, Ordering::Relaxed);
     }
 
-    /// Makes the current poll handle the wakes since it began, too. Only the actor calls this,
-    /// during a poll that has not yet read any state that a wake announces.
+    /// Marks all wakes since the current poll began as handled by this poll. Only the actor calls
+    /// this, during a poll that has not yet read any state that a wake announces.
     pub fn answer(&self) {
         self.change(|word| word & !WOKEN);
     }
@@ -142,8 +144,8 @@ impl Bell {
         self.polls.load(Ordering::Relaxed)
     }
 
-    /// Ends the poll. Pass true for `again` if the future must be polled once more. Returns
-    /// [`Call::Ring`] if the caller must send the actor a ring.
+    /// Ends the poll. Pass true for `again` if the future must be polled again. Returns
+    /// [`Call::Ring`] if the caller must send the actor a ring. Only the actor calls this.
     pub fn end(&self, again: bool) -> Call {
         let again = if again { WOKEN } else { 0 };
         let before = self.change(|word| {
@@ -161,8 +163,8 @@ impl Bell {
         }
     }
 
-    /// Does what [`Bell::end`] does, without a read-modify-write. Only the actor calls this, and
-    /// only while no other thread can call a method of this bell.
+    /// Ends the poll like [`Bell::end`], but without a read-modify-write. Only the actor calls
+    /// this, and only while no other thread can call a method of this bell.
     pub fn end_alone(&self, again: bool) -> Call {
         // Relaxed: no other thread writes.
         let before = self.word.load(Ordering::Relaxed) & !RUNNING;

@@ -54,13 +54,13 @@ impl Counter {
         self.set(self.get().wrapping_add(count));
     }
 
-    /// Sets the counter to `value`. Use this for a quantity that goes up and down.
+    /// Sets the counter to `value`. Use this method for a quantity that can also decrease.
     #[inline]
     pub fn set(&mut self, value: u64) {
         self.value.store(value, Relaxed);
     }
 
-    /// Returns the exact value.
+    /// Returns the exact value of the counter.
     #[inline]
     pub fn get(&self) -> u64 {
         self.value.load(Relaxed)
@@ -81,10 +81,12 @@ impl Default for Counter {
 }
 
 impl CounterReader {
-    /// Returns a recent value. Later reads by the same thread never see an earlier value.
+    /// Returns a recent value of the counter. A later call on the same thread never returns an
+    /// older value.
     ///
-    /// The read does not synchronize other memory. The work that was counted may therefore not be
-    /// visible yet. Use another synchronization if you need to see it.
+    /// Reading the counter does not synchronize with its writer. So the results of the counted work
+    /// might not be visible to this thread yet. Use another synchronization if this thread needs
+    /// the results.
     #[inline]
     pub fn get(&self) -> u64 {
         self.value.load(Relaxed)

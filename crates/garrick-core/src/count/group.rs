@@ -13,17 +13,16 @@ use crate::prim::{
     hint,
 };
 
-/// Number of tries of [`GroupReader::try_snapshot`]. Publishing takes a few nanoseconds. So many
-/// failures in a row mean that the writer does nothing but publish, or that it was preempted during
-/// a publish.
+/// Maximum number of tries of [`GroupReader::try_snapshot`]. Publishing takes a few nanoseconds. If
+/// all tries fail, the writer does nothing but publish, or it was preempted during a publish.
 pub const TRIES_MAX: usize = if cfg!(garrick_loom) { 2 } else { 64 };
 
 /// `N` counters that are published together, with the exclusive right to write them. Each count
 /// wraps at 2^64.
 ///
-/// [`add`](Self::add) writes only to plain memory of the writer. [`publish`](Self::publish) makes
-/// all `N` counters visible to the readers at once. Call it when the numbers are consistent with
-/// each other, such as after a batch or a turn.
+/// [`add`](Self::add) writes only to memory that the readers do not see. [`publish`](Self::publish)
+/// makes all `N` counters visible to the readers at once. Call `publish` when the numbers are
+/// consistent with each other, for example after a batch or a turn.
 ///
 /// # Examples
 ///
@@ -65,7 +64,8 @@ struct Shared<const N: usize> {
     values: [AtomicU64; N],
 }
 
-/// Error of a snapshot: at each try, the writer was in the middle of a publish.
+/// The error returned by [`GroupReader::try_snapshot`] if the writer was publishing during each
+/// try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Busy;
 
@@ -106,7 +106,7 @@ impl<const N: usize> Group<N> {
         self.values[index] = value;
     }
 
-    /// Returns the exact values, including changes that are not yet published.
+    /// Returns the exact values of all counters, including changes that are not yet published.
     #[inline]
     pub fn values(&self) -> &[u64; N] {
         &self.values
@@ -151,7 +151,7 @@ impl<const N: usize> Default for Group<N> {
 }
 
 impl<const N: usize> GroupReader<N> {
-    /// Returns the values of one recent publish.
+    /// Returns the values of all counters as of one recent publish.
     ///
     /// # Errors
     ///
@@ -209,7 +209,7 @@ impl<const N: usize> fmt::Debug for GroupReader<N> {
 
 impl fmt::Display for Busy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the counters were being published")
+        f.write_str("the counters were being published during each try to read them")
     }
 }
 

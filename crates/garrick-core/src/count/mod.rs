@@ -1,9 +1,10 @@
-//! Counters that one thread writes and any thread reads.
+//! Counters that one thread writes and any thread can read.
 //!
-//! A worker increments its counters, and telemetry reads them on demand. An atomic
-//! read-modify-write costs several times as much as a plain increment. Because a counter has only
-//! one writer, a load and a store suffice, which cost as much as a plain increment. The type of the
-//! writer guarantees that there is only one: it is not `Clone`, and writing takes `&mut self`.
+//! For example, a worker increments its counters, and telemetry reads them on demand. An atomic
+//! read-modify-write costs several times as much as a plain increment. A counter has only one
+//! writer, so a load and a store suffice. Together they cost as much as a plain increment. The type
+//! of a counter guarantees that it has only one writer: it is not `Clone`, and writing takes `&mut
+//! self`.
 //!
 //! ```text
 //!   Counter ---- add: load, add, store ----> [ value ] <---- get ---- CounterReader, as many as wanted
@@ -14,19 +15,20 @@
 //!   GroupReader, as many as wanted -- try_snapshot: version, values, version again
 //! ```
 //!
-//! A [`Counter`] is one number. A [`Group`] is several numbers that belong together. A reader gets
-//! all numbers of one [`publish`](Group::publish), never a mix of two. A [`Tally`] is several
-//! independent counters side by side.
+//! - A [`Counter`] is one number.
+//! - A [`Tally`] is several independent counters in adjacent memory.
+//! - A [`Group`] is several numbers that belong together. A reader gets the numbers of one
+//!   [`publish`](Group::publish), never a mix of two.
 //!
-//! A group is a sequence lock whose data are atomics. So there is no data race even if a reader
-//! must try again. The method is from H.-J. Boehm, "Can Seqlocks Get Along with Programming
-//! Language Memory Models?" (2012).
+//! A group is a sequence lock whose data are atomics. So there is no data race, even if a reader
+//! reads during a publish and must try again. The method is from H.-J. Boehm, "Can Seqlocks Get
+//! Along with Programming Language Memory Models?" (2012).
 //!
 //! | operation | who | progress |
 //! | --- | --- | --- |
 //! | [`Counter::add`], [`Tally::add`], [`Group::add`], [`Group::publish`] | the one writer | wait-free |
-//! | [`CounterReader::get`], [`TallyReader::values`] | anyone | wait-free |
-//! | [`GroupReader::try_snapshot`] | anyone | bounded: gives up after [`TRIES_MAX`] tries |
+//! | [`CounterReader::get`], [`TallyReader::values`] | any thread | wait-free |
+//! | [`GroupReader::try_snapshot`] | any thread | bounded: gives up after [`TRIES_MAX`] tries |
 mod counter;
 mod group;
 mod tally;

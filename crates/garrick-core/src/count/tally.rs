@@ -1,4 +1,4 @@
-//! Independent counters side by side.
+//! Independent counters in adjacent memory.
 use std::{array, fmt};
 
 use crossbeam_utils::CachePadded;
@@ -8,11 +8,13 @@ use crate::prim::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-/// `N` counters side by side, with the exclusive right to write them. Each count wraps at 2^64.
+/// `N` independent counters in adjacent memory, with the exclusive right to write them. Each count
+/// wraps at 2^64.
 ///
-/// Each new count is visible to the readers immediately, as with a [`Counter`](super::Counter). But
-/// all counters are side by side in memory, so that counting several things touches only one or two
-/// cache lines. If the numbers must be consistent with each other, use a [`Group`](super::Group).
+/// Each new count is visible to the readers immediately, as with a [`Counter`](super::Counter). A
+/// `Counter` has a cache line of its own, but the counters of a tally share cache lines. So
+/// counting several things touches only one or two cache lines. If the numbers must be consistent
+/// with each other, use a [`Group`](super::Group).
 ///
 /// # Examples
 ///
@@ -85,8 +87,11 @@ impl<const N: usize> Default for Tally<N> {
 }
 
 impl<const N: usize> TallyReader<N> {
-    /// Returns recent values, which are read one after another. Later reads by the same thread
-    /// never see earlier values.
+    /// Returns a recent value of each counter. A later call on the same thread never returns an
+    /// older value.
+    ///
+    /// The counters are read one after another, so the values might not be consistent with each
+    /// other.
     pub fn values(&self) -> [u64; N] {
         array::from_fn(|index| self.values[index].load(Relaxed))
     }

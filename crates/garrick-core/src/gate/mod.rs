@@ -1,10 +1,11 @@
-//! A count that one side advances and that the other side can wait for. A waiting thread is woken
-//! once, when the count reaches its target.
+//! A counter with two sides. One side advances the count, and the other side can wait for it. A
+//! waiting thread is woken once, when the count reaches its target.
 //!
 //! One side, the [`Mover`], counts its progress (values sent, slots freed). The other side holds a
-//! [`Watch`]. Before a thread of that side goes to sleep, it registers the count that it waits for.
-//! When the mover reaches this count, it gets the number of the worker to wake. So there is one
-//! wake-up per sleep instead of one per value, and no thread polls.
+//! [`Watch`]. Before a thread of that side goes to sleep, it registers the number of its worker and
+//! the count that it waits for. When the mover reaches this count, it gets the number of the
+//! worker, and must wake it. So there is one wake-up per sleep instead of one per value, and no
+//! thread polls.
 //!
 //! ```text
 //!              the mover writes                 the watching side writes
@@ -17,19 +18,19 @@
 //! ```
 //!
 //! Each side writes its own word, passes a sequentially consistent fence, and then reads the word
-//! of the other side. This is Dekker's handshake ("Cooperating sequential processes", 1965). At
-//! least one side sees the other: either the watching side sees that its count was reached, or the
-//! mover sees `wanted`.
+//! of the other side. This is Dekker's handshake ("Cooperating sequential processes", 1965). So at
+//! least one side sees the write of the other side: either the watching side sees that its count
+//! was reached, or the mover sees `wanted`.
 //!
 //! The thread that resets `wanted` to 0, by a swap, must send one wake-up. So there is at most one
-//! wake-up for each [`Watch::arm`]. A wake-up can come too early: the mover has read an old
-//! `wanted` that was reached, and a new `wanted` replaces it before the swap. The woken thread then
-//! checks the count and arms again.
+//! wake-up for each [`Watch::arm`]. A wake-up can come too early. This happens if the mover reads a
+//! `wanted` that was reached, and the watching side stores a new `wanted` before the mover's swap.
+//! The woken thread must therefore check the count, and arm again if its target was not reached.
 //!
 //! | operation | who | progress |
 //! | --- | --- | --- |
 //! | [`Mover::advance`], [`Mover::close`] | the one mover | wait-free |
-//! | [`Watch::count`], [`Watch::is_closed`] | anyone | wait-free |
+//! | [`Watch::count`], [`Watch::is_closed`] | any thread | wait-free |
 //! | [`Watch::arm`] | one watching side at a time | wait-free |
 //!
 //! A count has 64 bits and does not wrap in practice. At a billion steps per second this would take
@@ -52,10 +53,11 @@ mod loom_tests;
 #[cfg(all(test, not(garrick_loom)))]
 mod tests;
 
-/// Target that no count reaches. A waiter with this target is woken only when the gate is closed.
+/// A target for [`Watch::arm`] that no count reaches. A waiter with this target is woken only when
+/// the gate is closed.
 pub const CLOSE_ONLY: u64 = u64::MAX;
 
-/// Value of `wanted` while no thread waits.
+/// Value of `wanted` while no thread is waiting.
 const NOBODY: u64 = 0;
 
 /// Creates a gate with the count 0.
@@ -113,7 +115,7 @@ pub struct Mover {
     count: u64,
 }
 
-/// Observes the count of a gate, and can request a wake-up. Created by [`new`].
+/// A handle that reads the count of a gate and can request a wake-up. Created by [`new`].
 #[derive(Clone)]
 pub struct Watch {
     /// Shared with the mover.
@@ -121,19 +123,20 @@ pub struct Watch {
 }
 
 impl Mover {
-    /// Advances the count by `by`. Returns the waiter that must be woken now, if any.
+    /// Advances the count by `by`. Returns the number of the waiter that the caller must now wake,
+    /// if any.
     ///
     /// All writes before this call are visible to a thread that reads the new count.
     #[inline]
-    #[must_use = "whoever takes a waiter must wake it"]
+    #[must_use = "the caller must wake the returned waiter"]
     pub fn advance(&mut self, by: u64) -> Option<u32> {
         self.count += by;
-        // Release: pairs with the Acquire in `Watch::count`; publishes what was done before.
+        // Release: pairs with the Acquire in `Watch::count`; publishes all earlier writes.
         self.gate.count.store(self.count, Release);
-        // SeqCst: pairs with the fence in `Watch::arm`; we see what is wanted, or it sees our
+        // SeqCst: pairs with the fence in `Watch::arm`; we see `wanted`, or the watch sees our
         // count.
         fence(SeqCst);
-        // Relaxed: the swap in `take` orders what follows.
+        // Relaxed: the swap in `take` orders the later accesses.
         let wanted = self.gate.wanted.load(Relaxed);
         if wanted == NOBODY || wanted > self.count {
             return None;
@@ -141,25 +144,27 @@ impl Mover {
         self.take()
     }
 
-    /// Closes the gate. The count must not change afterwards. Returns the waiter that must be woken
-    /// now, if any.
-    #[must_use = "whoever takes a waiter must wake it"]
+    /// Closes the gate. Returns the number of the waiter that the caller must now wake, if any.
+    ///
+    /// Do not advance the count after this call.
+    #[must_use = "the caller must wake the returned waiter"]
     pub fn close(&mut self) -> Option<u32> {
-        // Release: pairs with the Acquire in `Watch::is_closed`; the last count, and all that was
-        // done before, comes before it.
+        // Release: pairs with the Acquire in `Watch::is_closed`; publishes the last count and all
+        // earlier writes.
         self.gate.closed.store(true, Release);
-        // SeqCst: pairs with the fence in `Watch::arm`; we see that it waits, or it sees the close.
+        // SeqCst: pairs with the fence in `Watch::arm`; we see `wanted`, or the watch sees the
+        // close.
         fence(SeqCst);
         self.take()
     }
 
-    /// Returns the exact count.
+    /// Returns the exact count. Only this mover can change the count.
     #[inline]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Resets `wanted`, and returns the waiter that the caller must now wake, if any.
+    /// Resets `wanted`. Returns the number of the waiter that the caller must now wake, if any.
     #[cold]
     fn take(&self) -> Option<u32> {
         // Acquire: pairs with the Release in `Watch::arm`; we see the waiter that belongs to it, or
@@ -171,12 +176,12 @@ impl Mover {
 }
 
 impl Watch {
-    /// Returns the count of the mover. By the time this returns, the count may be higher, but never
-    /// lower.
+    /// Returns the count of the mover. When this call returns, the count may already be higher, but
+    /// never lower.
     #[inline]
     pub fn count(&self) -> u64 {
-        // Acquire: pairs with the Release in `Mover::advance`; what the count stands for has been
-        // done.
+        // Acquire: pairs with the Release in `Mover::advance`; the work that was counted is
+        // visible.
         self.gate.count.load(Acquire)
     }
 
@@ -189,18 +194,20 @@ impl Watch {
     }
 
     /// Requests that `waiter` be woken when the count reaches `target` or the gate is closed.
-    /// Replaces the earlier request.
+    /// Replaces an earlier request.
     ///
-    /// Check [`count`](Self::count) and [`is_closed`](Self::is_closed) afterwards. Sleep only if
-    /// the target is not reached and the gate is not closed. A mover that reached the target before
-    /// this call does not wake the waiter.
+    /// `waiter` is a number that the mover gets back, such as the number of a worker.
+    ///
+    /// After this call, check [`count`](Self::count) and [`is_closed`](Self::is_closed). Sleep only
+    /// if the count has not reached the target and the gate is not closed. If the mover reached the
+    /// target before this call, it does not wake the waiter.
     ///
     /// # Panics
     ///
     /// Panics if `target` is 0, because every count has reached it.
     #[track_caller]
     pub fn arm(&self, target: u64, waiter: u32) {
-        assert!(target != NOBODY, "a count of 0 need not be waited for");
+        assert!(target != NOBODY, "the target of a gate must be at least 1");
         // Relaxed: the Release below orders it.
         self.gate.waiter.store(waiter, Relaxed);
         // Release: pairs with the Acquire in `Mover::take`; publishes the waiter.

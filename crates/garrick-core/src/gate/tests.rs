@@ -42,7 +42,7 @@ fn a_close_wakes_whoever_waits_for_anything() {
 }
 
 #[test]
-#[should_panic(expected = "a count of 0 need not be waited for")]
+#[should_panic(expected = "the target of a gate must be at least 1")]
 fn waiting_for_nothing_is_a_bug() {
     new().1.arm(0, 0);
 }

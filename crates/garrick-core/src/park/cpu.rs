@@ -1,8 +1,9 @@
 //! The core that the calling thread runs on.
 
-/// Returns the number of the core that the calling thread runs on, if the system reports it. The
-/// thread may have moved to another core by the time this returns, so the number is only a hint.
-/// The call takes a few nanoseconds and no system call.
+/// Returns the number of the core that the calling thread is running on, if the system reports it.
+///
+/// The thread may have moved to another core by the time this call returns, so the number is only a
+/// hint. The call takes a few nanoseconds and makes no system call.
 ///
 /// # Examples
 ///

@@ -1,13 +1,13 @@
 //! Parking: lets a thread wait for another thread without using its core.
 //!
 //! A [`Parker`] holds at most one *token*. [`Unparker::unpark`] sets the token. [`Parker::park`]
-//! waits until there is a token, and takes it. A park after an unpark therefore returns
+//! waits until the token is set, and takes it. A park after an unpark therefore returns
 //! immediately. So no wake-up is lost if one thread checks for a value and then parks, while
 //! another thread publishes a value and then unparks.
 //!
 //! The algorithm is the parker of the standard library and crossbeam. It consists of a state word,
-//! a lock and a condition variable. The lock and the condition variable are used only if the owner
-//! sleeps.
+//! a lock and a condition variable. The lock and the condition variable are used only while the
+//! owner is asleep or about to sleep.
 //!
 //! ```text
 //!                 park: about to sleep                  unpark: must wake
@@ -17,13 +17,13 @@
 //!       +---------------------- park: take the token --------------------+    +----+
 //! ```
 //!
-//! `unpark` is one swap, without a system call unless the owner sleeps. The swap is necessary even
-//! if the token is already set. It makes the caller's earlier writes visible to the thread that
-//! takes the token.
+//! `unpark` is one swap. It makes a system call only if the owner is asleep. The swap is necessary
+//! even if the token is already set, because it makes the caller's earlier writes visible to the
+//! thread that takes the token.
 //!
-//! `unpark` is wait-free unless the owner sleeps. Then it takes a lock that is held only for a
-//! moment. One thread owns the [`Parker`]. Any number of threads may hold an [`Unparker`]. Use a
-//! [`Spin`] to spin for a short time before parking.
+//! `unpark` is wait-free unless the owner is asleep. In that case, `unpark` takes a lock that is
+//! held only for a moment. One thread owns the [`Parker`]. Any number of threads may hold an
+//! [`Unparker`]. Use a [`Spin`] to spin for a short time before parking.
 
 mod cpu;
 #[cfg(all(test, garrick_loom))]
@@ -49,9 +49,9 @@ use crate::prim::{
 pub use cpu::current_core;
 pub use spin::Spin;
 
-/// No token, and the owner is awake.
+/// The token is not set, and the owner is awake.
 const EMPTY: u8 = 0;
-/// No token, and the owner sleeps, or holds the lock and is about to sleep.
+/// The token is not set, and the owner is asleep, or holds the lock and is about to sleep.
 const PARKED: u8 = 1;
 /// The token is set.
 const NOTIFIED: u8 = 2;
@@ -61,15 +61,16 @@ struct Shared {
     /// NOTIFIED.
     state: AtomicU8,
 
-    /// Held by the owner from its store of PARKED until it sleeps. So when a thread has seen PARKED
-    /// and then takes the lock, the owner already waits on `woken`.
+    /// Held by the owner from its store of PARKED until it is asleep. So when a thread has seen
+    /// PARKED and then takes the lock, the owner is already waiting on `woken`.
     lock: Mutex<()>,
 
     /// Condition variable on which the owner sleeps.
     woken: Condvar,
 }
 
-/// The waiting side, which one thread owns.
+/// The waiting side of a token. The thread that owns it can wait until an [`Unparker`] sets the
+/// token.
 ///
 /// # Examples
 ///
@@ -86,7 +87,7 @@ pub struct Parker {
     shared: Arc<Shared>,
 }
 
-/// The waking side. Clones wake the same [`Parker`].
+/// The waking side of a token. It wakes the owner of a [`Parker`]. All clones wake the same parker.
 #[derive(Clone)]
 pub struct Unparker {
     shared: Arc<Shared>,
@@ -110,9 +111,10 @@ impl Parker {
         }
     }
 
-    /// Blocks until the token is set, and takes it.
+    /// Blocks until the token is set, and takes the token.
     ///
-    /// Writes before the [`unpark`](Unparker::unpark) are visible after this call returns.
+    /// When this call returns, the writes that the other thread made before
+    /// [`unpark`](Unparker::unpark) are visible.
     #[inline]
     pub fn park(&mut self) {
         if !self.shared.take_token() {
@@ -120,8 +122,8 @@ impl Parker {
         }
     }
 
-    /// Blocks until the token is set, but for at most `timeout`. Takes the token and returns true
-    /// if it was set.
+    /// Blocks until the token is set, but for at most `timeout`. Returns true if the token was set,
+    /// and takes the token.
     #[inline]
     pub fn park_timeout(&mut self, timeout: Duration) -> bool {
         // A timeout beyond the range of the clock counts as no timeout.
@@ -136,14 +138,15 @@ impl Default for Parker {
 }
 
 impl Unparker {
-    /// Sets the token, and wakes the owner if it sleeps.
+    /// Sets the token, and wakes the owner of the [`Parker`] if it is asleep.
     ///
-    /// This costs one atomic swap while the owner is awake. Tokens do not add up: to set the token
-    /// twice before it is taken is the same as to set it once.
+    /// This costs one atomic swap while the owner is awake. Tokens do not add up: setting the token
+    /// twice before it is taken has the same effect as setting it once.
     #[inline]
     pub fn unpark(&self) {
-        // Release: pairs with the Acquire in `take_token` and `give_up`; publishes what the caller
-        // wrote before. As a read-modify-write it also carries on an earlier unpark's release.
+        // Release: pairs with the Acquire in `take_token` and `give_up`; publishes the earlier
+        // writes of the caller. The swap is a read-modify-write, so it also continues the release
+        // sequence of an earlier unpark.
         if self.shared.state.swap(NOTIFIED, Release) == PARKED {
             self.shared.wake();
         }
@@ -153,8 +156,8 @@ impl Unparker {
 impl Shared {
     #[inline]
     fn take_token(&self) -> bool {
-        // Acquire: pairs with the Release in `unpark`; the owner sees what was published before.
-        // Relaxed on failure: nothing was learned.
+        // Acquire: pairs with the Release in `unpark`; the owner sees the writes before the unpark.
+        // Relaxed on failure: no token was taken.
         self.state
             .compare_exchange(NOTIFIED, EMPTY, Acquire, Relaxed)
             .is_ok()

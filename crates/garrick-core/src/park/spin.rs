@@ -1,13 +1,13 @@
-//! Adaptive spinning before parking: the duration depends on the success of recent spins.
+//! Adaptive spinning before parking: the duration of a spin depends on the success of recent spins.
 //!
-//! Parking and waking take microseconds, so spinning is cheaper if the wait is shorter. The spin
-//! budget adapts to the latest waits, as described by Karlin, Li, Manasse and Owicki in "Empirical
-//! Studies of Competitive Spinning for a Shared-Memory Multiprocessor" (SOSP 1991).
+//! Parking and waking take microseconds, so spinning is cheaper for a wait that is shorter than
+//! that. The spin budget adapts to the latest waits, as described by Karlin, Li, Manasse and Owicki
+//! in "Empirical Studies of Competitive Spinning for a Shared-Memory Multiprocessor" (SOSP 1991).
 //!
 //! ```text
 //!     ready while spinning            budget x 2, up to SPIN_MAX
 //!     not ready                       budget / 2, below ROUNDS_MIN it is 0
-//!     budget 0                        every PROBE_EVERY-th wait spins SPIN_MAX, to learn anew
+//!     budget 0                        every PROBE_EVERY-th wait spins up to SPIN_MAX, as a probe
 //! ```
 
 use std::{
@@ -20,23 +20,23 @@ use std::{
 use crate::prim::hint;
 
 /// Longest spin. It is roughly the time that a virtual machine needs to park a thread, to wake it,
-/// and to wake its waker afterwards. We measured a thread that hands single tasks to a worker and
-/// sleeps until each task is answered. With a third of this value, the worker was parked whenever a
-/// task came. A task of 80 us then took 115 to 135 us instead of 90 to 110 us.
+/// and to wake the waking thread in turn. We measured a thread that sends single tasks to a worker
+/// and sleeps until the worker has answered. With a third of this value, the worker was parked
+/// whenever a task arrived. A task of 80 us then took 115 to 135 us instead of 90 to 110 us.
 const SPIN_MAX: Duration = Duration::from_micros(60);
 
-/// Bounds on the number of rounds of the longest spin. They hold for any duration of the pause
-/// instruction, which took 10 to 60 ns on the processors that we measured.
+/// Bounds on the number of rounds of the longest spin. They apply regardless of the duration of the
+/// pause instruction, which took 10 to 60 ns on the processors that we measured.
 const ROUNDS_MAX: RangeInclusive<u32> = 256..=8192;
 
 /// Shortest spin worth the cost.
 const ROUNDS_MIN: u32 = 16;
 
-/// Number of waits without spinning after which one wait spins as a probe. So a thread whose waits
-/// are always long loses at most a sixteenth of [`SPIN_MAX`] per wait.
+/// While the budget is 0, one of this many waits spins as a probe. So a thread whose waits are
+/// always long loses on average at most a sixteenth of [`SPIN_MAX`] per wait.
 const PROBE_EVERY: u32 = 16;
 
-/// Spins before parking. The duration adapts to the earlier waits of the same thread.
+/// A spin before parking. Its duration adapts to the earlier waits of the same thread.
 ///
 /// # Examples
 ///
@@ -67,7 +67,7 @@ pub struct Spin {
 }
 
 impl Spin {
-    /// Creates a `Spin` for a process in which `threads_running` threads need a core of their own.
+    /// Creates a `Spin` for a process in which `threads_running` threads each need a core.
     pub fn new(threads_running: usize) -> Self {
         let mut spin = Self {
             is_on: false,
@@ -83,13 +83,14 @@ impl Spin {
         Self::new(usize::MAX)
     }
 
-    /// Sets the number of threads that need a core now. Spinning is on only while there are more
-    /// cores than such threads.
+    /// Sets the number of threads that now need a core. Spinning is on only while this number is
+    /// less than the number of cores.
     pub fn set_threads_running(&mut self, threads_running: usize) {
         self.is_on = cfg!(not(garrick_loom)) && threads_running < cores();
     }
 
-    /// Calls `ready` until it returns `Some` or the budget is used up. Returns the last result.
+    /// Calls `ready` until it returns `Some` or the budget is used up. Returns the last result of
+    /// `ready`.
     ///
     /// `ready` is called at least once, even if spinning is off.
     #[inline]
@@ -110,13 +111,13 @@ impl Spin {
         None
     }
 
-    /// Returns the number of rounds that a wait may spin now. A round is a pause and a call of
-    /// `ready`.
+    /// Returns the number of rounds that the next wait may spin. In each round, the wait executes a
+    /// pause instruction and calls the closure `ready`.
     pub fn budget(&self) -> u32 {
         if self.is_on { self.budget } else { 0 }
     }
 
-    /// Returns the number of rounds for the wait that now begins. The wait may be a probe.
+    /// Returns the number of rounds for a wait that is about to begin. The wait may be a probe.
     fn rounds(&mut self) -> u32 {
         if !self.is_on || self.budget > 0 {
             return self.budget();
@@ -160,8 +161,8 @@ fn cores() -> usize {
 /// Returns the number of rounds of the longest spin. The first call measures it, because on some
 /// processors the pause instruction takes several times as long as on others.
 fn rounds_max() -> u32 {
-    /// Number of rounds per measurement. The shortest measurement is used, because a longer
-    /// measurement was disturbed.
+    /// Number of rounds per measurement. Only the shortest measurement counts, because longer ones
+    /// were disturbed.
     const TRIED: u32 = 64;
     const TRIES: usize = 4;
     static ROUNDS: OnceLock<u32> = OnceLock::new();

@@ -1,4 +1,5 @@
-//! Counts the writes to each cache line and the threads that write it, under `cfg(garrick_count)`.
+//! Counts of the writes to each cache line, and of the threads that write it. Only under
+//! `cfg(garrick_count)`.
 //!
 //! Four things count as a write to a cache line: a write to an atomic, taking a lock, handing out
 //! an `UnsafeCell` for writing, and parking or unparking a thread. A cache line *moves* when a
@@ -7,7 +8,7 @@
 //! because it writes to the cache line that was locked. The reference counts of an `Arc` are not
 //! counted, nor are writes that bypass this module.
 //!
-//! Only the counts of such a build are meaningful. Its measured times are not.
+//! In a build with `cfg(garrick_count)`, the counts are meaningful, but measured times are not.
 
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
@@ -20,11 +21,11 @@ use std::sync::{
 
 /// Size of a cache line in bytes.
 const LINE_BYTES: usize = 64;
-/// Number of tables that share the cache lines. There are several, so that threads seldom wait for
-/// each other.
+/// Number of tables. The cache lines are distributed over several tables, so that threads seldom
+/// wait for each other.
 const SHARDS: usize = 64;
-/// Marks the number of a virtual cache line that stands for the state of a parked thread, whose
-/// real address is not known here.
+/// Bit that marks the number of a virtual cache line. This line stands for the state of a parked
+/// thread, because the real address of that state is not known here.
 const PARKED: usize = 1 << (usize::BITS - 1);
 
 /// Number of a thread. Threads are numbered in the order of their first writes.
@@ -46,9 +47,9 @@ pub struct Line {
 /// Number of times that one place in the code wrote a cache line.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Writes {
-    /// Number of all writes.
+    /// Number of all writes that this place made.
     pub all: u64,
-    /// Number of writes whose previous write, to the same cache line, was by another thread.
+    /// Number of those writes before which another thread was the last writer of the cache line.
     pub moves: u64,
 }
 
@@ -66,7 +67,7 @@ thread_local! {
     static LOOKS_AWAY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Begins a new count. The last writer of each cache line is kept.
+/// Begins a new count. Only the last writer of each cache line is kept.
 pub fn begin() {
     for shard in TABLE.iter() {
         let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
@@ -132,7 +133,7 @@ fn note(line: usize, place: &'static Location<'static>) {
     writes.moves += u64::from(moves);
 }
 
-/// Atomics that count.
+/// Atomics that count their writes.
 pub mod atomic {
     use super::note_value;
     pub use std::sync::atomic::{Ordering, compiler_fence, fence};
@@ -140,7 +141,7 @@ pub mod atomic {
     /// Defines a counting atomic with the operations that all atomics have.
     macro_rules! counting {
         ($name:ident $(<$of:ident>)?: $value:ty) => {
-            /// Counting version of the atomic of `std`.
+            /// Version of the atomic of `std` that counts its writes.
             #[repr(transparent)]
             pub struct $name $(<$of>)? (std::sync::atomic::$name $(<$of>)?);
 
@@ -205,7 +206,7 @@ pub mod atomic {
                 }
 
                 /// Exchanges the value if it is `old`, but may fail spuriously. Counts a write in
-                /// any case.
+                /// all cases.
                 #[track_caller]
                 pub fn compare_exchange_weak(
                     &self,
@@ -372,12 +373,12 @@ pub mod thread {
 
     pub use std::thread::*;
 
-    /// Handle of a thread.
+    /// A handle to a thread.
     #[derive(Debug, Clone)]
     pub struct Thread(std::thread::Thread);
 
     impl Thread {
-        /// Returns the identity of the thread.
+        /// Returns the identifier of the thread.
         pub fn id(&self) -> ThreadId {
             self.0.id()
         }
@@ -390,12 +391,12 @@ pub mod thread {
         }
     }
 
-    /// Returns a handle of the calling thread.
+    /// Returns a handle to the calling thread.
     pub fn current() -> Thread {
         Thread(std::thread::current())
     }
 
-    /// Parks, and counts one write before and one write after.
+    /// Parks the calling thread. Counts one write before parking and one write after it.
     #[track_caller]
     pub fn park() {
         let (id, place) = (current().id(), Location::caller());
@@ -404,7 +405,8 @@ pub mod thread {
         note_park(id, place);
     }
 
-    /// Parks for at most `time`, and counts one write before and one write after.
+    /// Parks the calling thread for at most `time`. Counts one write before parking and one write
+    /// after it.
     #[track_caller]
     pub fn park_timeout(time: Duration) {
         let (id, place) = (current().id(), Location::caller());

@@ -6,8 +6,8 @@ use crate::{copy, prim::Arc};
 
 /// The reading half of a ring.
 ///
-/// Dropping it closes the ring, which the producer can detect. Values that are still in the ring
-/// are dropped after both halves have been dropped.
+/// Dropping the consumer closes the ring. The producer can detect this. Values that are still in
+/// the ring are dropped after both halves have been dropped.
 pub struct Consumer<T> {
     /// State shared with the producer. It owns the memory that `slots` points to.
     shared: Arc<Shared<T>>,
@@ -61,8 +61,8 @@ impl<T> Consumer<T> {
         Some(value)
     }
 
-    /// Takes the oldest values and copies them over the first elements of `values`. Returns the
-    /// number of values taken.
+    /// Takes the oldest values, at most `values.len()`, and copies them to the start of `values`.
+    /// Returns the number of values taken.
     ///
     /// # Examples
     ///
@@ -88,8 +88,8 @@ impl<T> Consumer<T> {
         count
     }
 
-    /// Takes up to `max` values, oldest first, and passes each to `each`. Returns the number of
-    /// values taken.
+    /// Takes up to `max` values, oldest first, and passes each value to `each`. Returns the number
+    /// of values taken.
     ///
     /// The slots of all these values become free at once, after the last value. If `each` panics,
     /// the values already passed to it are lost, and the other values stay in the ring.
@@ -154,7 +154,7 @@ impl<T> Consumer<T> {
         count
     }
 
-    /// Opens all available values for reading in place.
+    /// Opens all available values for reading in place, without taking them out of the ring.
     ///
     /// # Examples
     ///
@@ -187,8 +187,8 @@ impl<T> Consumer<T> {
         self.head
     }
 
-    /// Returns the number of available values. Reads the current count of the producer. By the time
-    /// this returns, there may be more values, but never fewer.
+    /// Reads the current count of the producer, and returns the number of available values. When
+    /// this call returns, there may already be more values, but never fewer.
     #[inline]
     pub fn readable(&mut self) -> usize {
         self.tail_seen = self.shared.tail.look();
@@ -199,22 +199,22 @@ impl<T> Consumer<T> {
         self.readable_seen()
     }
 
-    /// Returns the number of available values according to the last count that was read from the
-    /// producer. There may be more values, but never fewer.
+    /// Returns the number of available values according to the count of the producer that was last
+    /// read. There may be more values, but never fewer.
     #[inline]
     pub fn readable_seen(&self) -> usize {
         self.tail_seen.wrapping_sub(self.head)
     }
 
-    /// Returns true if the producer was dropped. After this has returned true, all values that the
+    /// Returns true if the producer was dropped. Once this returns true, all values that the
     /// producer published are visible to this half.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.shared.tail.is_gone()
     }
 
-    /// Returns true if the producer was dropped and all values it published were taken. No more
-    /// values will come.
+    /// Returns true if the producer was dropped and all its published values were taken. Then no
+    /// more values will arrive.
     ///
     /// # Examples
     ///
@@ -263,7 +263,7 @@ impl<T> Consumer<T> {
         // SAFETY:
         // - full and not written: all below `tail_seen`, checked above; the producer keeps off
         //   until `release`, which takes `&mut self`, so not during the borrow of `&self`.
-        // - no wrap: `run_len` is what lies side by side.
+        // - no wrap: `run_len` ends where the slots wrap.
         unsafe { slots.readable(start, slots.run_len(start, to - from)) }
     }
 
@@ -291,7 +291,7 @@ impl<T> Consumer<T> {
         self.shared.head.publish(self.head);
     }
 
-    /// Does what `release` does, but writes nothing to the shared cache line if `count` is 0.
+    /// Calls `release` if `count` is not 0. Otherwise does not write to the shared cache line.
     #[inline]
     fn release_some(&mut self, count: usize) {
         if count > 0 {
@@ -317,7 +317,8 @@ impl<T> fmt::Debug for Consumer<T> {
     }
 }
 
-/// Slots whose values were moved out. The guard frees them when it is dropped, even after a panic.
+/// Guard of slots whose values were moved out. Dropping the guard frees the slots, even after a
+/// panic.
 pub(super) struct Taken<'a, T> {
     /// Consumer that took the values.
     pub(super) consumer: &'a mut Consumer<T>,
@@ -332,8 +333,9 @@ impl<'a, T> Taken<'a, T> {
         Self { consumer, count: 0 }
     }
 
-    /// Returns the next contiguous slots among the first `count_max` whose values were not taken
-    /// yet. These slots are full, and only this half accesses them until they are released.
+    /// Returns the next contiguous slots whose values were not taken yet, among the first
+    /// `count_max` slots. These slots are full, and only this half accesses them until they are
+    /// released.
     #[inline]
     pub(super) fn run(&self, count_max: usize) -> *mut [T] {
         let consumer = &*self.consumer;
@@ -346,7 +348,7 @@ impl<'a, T> Taken<'a, T> {
         // SAFETY:
         // - full and ours: all below `tail_seen`, checked above, and we hold the consumer by
         //   `&mut`.
-        // - no wrap: `run_len` is what lies side by side.
+        // - no wrap: `run_len` ends where the slots wrap.
         unsafe { slots.run(start, slots.run_len(start, count_max - self.count)) }
     }
 }

@@ -7,16 +7,16 @@ use super::{
     producer::{Made, Tally},
 };
 
-/// Maps up to `max` values from `consumer` into `producer`, in place on both sides. Returns the
-/// number of values mapped.
+/// Maps up to `max` values from `consumer` into `producer`, without moving them out of the rings.
+/// Returns the number of values mapped.
 ///
-/// The number of values is limited by the available inputs and the free output slots. The inner
-/// loop runs over plain slices, so the compiler can optimize it like a loop over two `Vec`s. The
-/// changes of each ring are published once, after the last value.
+/// The number of values is also limited by the available inputs and the free output slots. The
+/// inner loop runs over plain slices, so the compiler can optimize it like a loop over two `Vec`s.
+/// Each ring is updated once, after the last value.
 ///
 /// If `map` panics, the earlier results are published, and their inputs are dropped. The input on
-/// which it panicked stays in `consumer` as the oldest value. So each value either was mapped once
-/// or is still in `consumer`.
+/// which `map` panicked stays in `consumer` as the oldest value. So each value either was mapped
+/// once or is still in `consumer`.
 ///
 /// # Examples
 ///
@@ -54,8 +54,8 @@ pub fn map_batch<In, Out>(
 /// Writes the result of `map` for each value of `input` into `output`, up to the shorter length.
 /// Adds the number of results to `done`, even if `map` panics.
 ///
-/// This function is not inlined, so that the variables of the loop stay in registers. The code
-/// around it would use them up.
+/// This function is not inlined, so that the variables of the loop stay in registers. Otherwise the
+/// surrounding code would need these registers.
 #[inline(never)]
 pub(super) fn map_run<In, Out>(
     input: &[In],
@@ -70,12 +70,13 @@ pub(super) fn map_run<In, Out>(
     }
 }
 
-/// Maps up to `max` values from `consumer` into `producer`, and passes them to `map` by value. Use
-/// this if `map` moves its input into the result. Otherwise use [`map_batch`]. Returns the number
-/// of values mapped.
+/// Maps up to `max` values from `consumer` into `producer`, and passes them to `map` by value.
+/// Returns the number of values mapped.
 ///
-/// If `map` panics, the earlier results are published. The input on which it panicked is lost, and
-/// the later inputs stay in `consumer`.
+/// Use this function if `map` moves its input into the result. Otherwise use [`map_batch`].
+///
+/// If `map` panics, the earlier results are published. The input on which `map` panicked is lost,
+/// and the later inputs stay in `consumer`.
 ///
 /// # Examples
 ///
@@ -133,8 +134,8 @@ fn batch_len<In, Out>(
     producer.free_up_to(readable)
 }
 
-/// Guard of a batch in progress. When it is dropped, even after a panic, it publishes the outputs
-/// and drops their inputs.
+/// Guard of a batch in progress. Dropping the guard publishes the outputs and drops their inputs,
+/// even after a panic.
 struct Mapped<'a, In, Out> {
     /// Consumer of the inputs.
     consumer: &'a mut Consumer<In>,

@@ -1,11 +1,12 @@
-//! A bounded ring between one producer and one consumer, with zero-copy batches at both ends.
+//! A bounded ring buffer between one producer and one consumer. Both can access batches of values
+//! in place, without a copy.
 //!
-//! The algorithm is Lamport's ring ("Proving the Correctness of Multiprocess Programs", 1977). Each
-//! of the two halves, the producer and the consumer, has an *end* of the ring: a count that only
-//! this half writes. As in MCRingBuffer (Lee, Bu, Chandranmenon, 2010), each half also keeps a copy
-//! of the other half's count. It reads the shared count again only when the copy shows no more
-//! values or free slots. So the two cores exchange a cache line once per batch instead of once per
-//! value.
+//! The algorithm is Lamport's ring ("Proving the Correctness of Multiprocess Programs", 1977). A
+//! ring has two halves, the producer and the consumer. Each half has an *end* of the ring: a count
+//! that only this half writes. As in MCRingBuffer (Lee, Bu, Chandranmenon, 2010), each half also
+//! keeps a copy of the other half's count. It reads the other half's count again only when,
+//! according to the copy, there are no more values or no more free slots. So the two cores exchange
+//! a cache line once per batch instead of once per value.
 //!
 //! ```text
 //!         head: the consumer writes it      tail: the producer writes it
@@ -15,7 +16,7 @@
 //!            two slices where they wrap          two slices where they wrap
 //! ```
 //!
-//! # Who may call what
+//! # Which thread may call which method
 //!
 //! One thread at a time owns the [`Producer`], and one thread at a time owns the [`Consumer`]. Both
 //! can be sent to other threads. All methods that write or take values require `&mut self`.
@@ -30,18 +31,18 @@
 //!
 //! # Order and loss
 //!
-//! Each value comes out once, in the order in which the values went in. Values that were never
-//! taken are dropped after both halves have been dropped. `is_closed` returns true once the other
-//! half was dropped. If a half sees the close and then reads the count of the other half, it gets
-//! the final count. So a consumer that finds a closed ring empty has taken all values
-//! ([`Consumer::is_finished`]).
+//! The consumer gets each value once, in the order in which the values were pushed. Values that
+//! were never taken are dropped after both halves have been dropped. On each half, `is_closed`
+//! returns true once the other half has been dropped. From then on, reading the count of the other
+//! half returns the final count. So if the consumer first sees that the ring is closed, and then
+//! finds it empty, it has taken all values ([`Consumer::is_finished`]).
 //!
 //! # Panics in closures
 //!
 //! A panic in a closure stops the batch at that value. Values that were written before the panic
-//! are published. Values that were consumed before the panic are gone, and the others stay in the
-//! ring. The only exception is a [`Poke`]: if it is dropped without [`commit`](Poke::commit), the
-//! values written through it are dropped and not published.
+//! are published. Values that were consumed before the panic are gone, and the other values stay in
+//! the ring. The only exception is a [`Poke`]: if it is dropped without [`commit`](Poke::commit),
+//! the values written through it are dropped and not published.
 mod spread;
 
 mod slots;
@@ -74,19 +75,20 @@ use std::{error::Error, fmt};
 use self::{shared::Shared, slots::Storage};
 use crate::prim::Arc;
 
-/// Error of a push into a full ring. Contains the value.
+/// The error returned by a push into a full ring. Contains the value that was not pushed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Full<T>(pub T);
 
-/// Reason why a ring of the requested capacity cannot be created.
+/// The error returned when a ring of the requested capacity cannot be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CapacityError {
     /// The requested capacity is 0, but a ring needs at least one slot.
     Zero,
-    /// The requested capacity is above the largest power of two that a slot count can hold.
+    /// The requested capacity, or the requested number of slots, is above the largest power of two
+    /// that fits into a `usize`.
     TooLarge {
-        /// Number of slots requested.
+        /// Requested capacity or number of slots.
         capacity_min: usize,
     },
     /// The memory for the slots could not be allocated.
@@ -136,20 +138,23 @@ pub fn channel<T>(capacity_min: usize) -> (Producer<T>, Consumer<T>) {
 ///
 /// # Errors
 ///
-/// Returns a [`CapacityError`] if `capacity_min` is 0, if it cannot be rounded up to a power of
-/// two, or if the memory cannot be allocated.
+/// Returns a [`CapacityError`] if `capacity_min` is 0, if `capacity_min` cannot be rounded up to a
+/// power of two, or if the memory cannot be allocated.
 pub fn try_channel<T>(capacity_min: usize) -> Result<(Producer<T>, Consumer<T>), CapacityError> {
     halves(capacity_min, 0)
 }
 
-/// Creates a ring that holds at least `capacity_min` values and has at least `slots_min` slots.
-/// Both numbers are rounded up to powers of two. The slots may be more than the capacity, but only
-/// as many values as the capacity are in the ring at a time.
+/// Creates a ring with a capacity of at least `capacity_min` values and with at least `slots_min`
+/// slots. Both numbers are rounded up to powers of two.
+///
+/// The ring can have more slots than its capacity, but it never holds more values than its
+/// capacity.
 ///
 /// The ring works like a ring of [`try_channel`] until [`Producer::spread`] is called. From then
 /// on, it uses all slots one after another. This makes a ring between two cores up to twice as fast
-/// under two conditions. The slots must exceed the second-level caches of both cores, which is
-/// twice the size of one. The capacity must exceed their first-level caches.
+/// under two conditions. First, the memory of all slots must be larger than the second-level caches
+/// of both cores together. Second, the memory of `capacity_min` values must be larger than the
+/// first-level cache of a core.
 ///
 /// # Examples
 ///
@@ -228,7 +233,10 @@ impl fmt::Display for CapacityError {
         match self {
             Self::Zero => f.write_str("a ring needs at least one slot"),
             Self::TooLarge { capacity_min } => {
-                write!(f, "no power of two is at least {capacity_min}")
+                write!(
+                    f,
+                    "{capacity_min} is too large to round up to a power of two"
+                )
             }
             Self::OutOfMemory { capacity } => {
                 write!(f, "cannot allocate the memory for {capacity} slots")

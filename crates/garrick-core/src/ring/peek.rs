@@ -5,8 +5,8 @@ use super::Consumer;
 
 /// The available values of a ring, for reading in place. Created by [`Consumer::peek`].
 ///
-/// [`advance`](Self::advance) drops the oldest values and frees their slots. The other values stay
-/// in the ring when the guard is dropped or forgotten.
+/// [`advance`](Self::advance) drops the oldest values and frees their slots. When the `Peek` is
+/// dropped or forgotten, the other values stay in the ring.
 pub struct Peek<'a, T> {
     /// Consumer of the ring. The open values are all values that it knows to be available.
     consumer: &'a mut Consumer<T>,
@@ -28,7 +28,8 @@ impl<'a, T> Peek<'a, T> {
         self.consumer.slices(self.len())
     }
 
-    /// Returns value number `index`, counted from 0 for the oldest value.
+    /// Returns value number `index`, counted from 0 for the oldest value. Returns `None` if `index`
+    /// is not below [`len`](Self::len).
     #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
         let (first, second) = self.as_slices();
@@ -45,13 +46,13 @@ impl<'a, T> Peek<'a, T> {
         first.iter().chain(second)
     }
 
-    /// Returns the number of open values.
+    /// Returns the number of values that are open for reading.
     #[inline]
     pub fn len(&self) -> usize {
         self.consumer.readable_seen()
     }
 
-    /// Returns true if no value is open.
+    /// Returns true if no value is open for reading.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -64,7 +65,7 @@ impl<'a, T> Peek<'a, T> {
     ///
     /// # Panics
     ///
-    /// Panics if fewer than `count` values are open.
+    /// Panics if fewer than `count` values are open for reading.
     #[inline]
     #[track_caller]
     pub fn advance(&mut self, count: usize) {

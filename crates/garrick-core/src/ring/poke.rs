@@ -7,9 +7,9 @@ use crate::copy;
 /// Free slots of a ring, for writing in place and in order. Created by [`Producer::poke`].
 ///
 /// [`commit`](Self::commit) publishes the written values with one store. Without a commit, the ring
-/// stays unchanged. Dropping the guard then drops the written values, and forgetting it
+/// stays unchanged: dropping the `Poke` drops the written values, and forgetting it
 /// ([`std::mem::forget`]) leaks them.
-#[must_use = "what is written is published by `commit` only"]
+#[must_use = "only `commit` publishes the written values"]
 pub struct Poke<'a, T> {
     /// Producer whose free slots are open.
     producer: &'a mut Producer<T>,
@@ -34,7 +34,7 @@ impl<'a, T> Poke<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns the value in [`Full`] if all open slots are written.
+    /// Returns the value in [`Full`] if all open slots have been written.
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), Full<T>> {
         if self.written == self.room {
@@ -58,16 +58,16 @@ impl<'a, T> Poke<'a, T> {
     /// Writes the items of `values` until there are no more items or no more open slots. Returns
     /// the number of items written.
     ///
-    /// The iterator is advanced only if there is a slot for its item. Pass `&mut iterator` to keep
-    /// the remaining items.
+    /// The iterator is advanced only if there is a slot for its next item. Pass `&mut iterator` to
+    /// keep the remaining items.
     #[inline]
     pub fn extend(&mut self, values: impl IntoIterator<Item = T>) -> usize {
         let mut values = values.into_iter();
         self.write_while(|_| values.next())
     }
 
-    /// Copies as many leading elements of `values` as there is room for. Returns the number of
-    /// values copied.
+    /// Writes copies of the first elements of `values` into the open slots, as many as fit. Returns
+    /// the number of values written.
     #[inline]
     pub fn write_slice(&mut self, values: &[T]) -> usize
     where
@@ -80,7 +80,7 @@ impl<'a, T> Poke<'a, T> {
         // SAFETY:
         // - free and ours: `count` slots from `tail + written` on end at `tail + room` at most, and
         //   we hold the producer by `&mut`.
-        // - no wrap: `first` is as long as what lies side by side, and `second` starts at slot 0.
+        // - no wrap: `first` ends where the slots wrap, and `second` starts at slot 0.
         unsafe {
             copy::fill(slots.writable(start, first.len()), first);
             let start = start.wrapping_add(first.len());

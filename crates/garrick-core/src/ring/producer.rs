@@ -12,7 +12,7 @@ use crate::prim::Arc;
 
 /// The writing half of a ring.
 ///
-/// Dropping it closes the ring. The consumer can still take all published values.
+/// Dropping the producer closes the ring. The consumer can still take all published values.
 ///
 /// ```compile_fail
 /// // A producer of `'static` references is not a producer of shorter references: the consumer
@@ -89,8 +89,8 @@ impl<T> Producer<T> {
         Ok(())
     }
 
-    /// Copies as many leading elements of `values` as there is room for. Returns the number of
-    /// values copied.
+    /// Appends copies of the first elements of `values`, as many as fit into the ring. Returns the
+    /// number of values appended.
     ///
     /// # Examples
     ///
@@ -112,9 +112,9 @@ impl<T> Producer<T> {
     /// Appends the items of `values` until there are no more items or the ring is full. Returns the
     /// number of items appended.
     ///
-    /// The iterator is advanced only if there is a slot for its item, so no item is lost. Pass
-    /// `&mut iterator` to keep the remaining items. If the iterator panics, its earlier items are
-    /// published.
+    /// The iterator is advanced only if there is a slot for its next item, so no item is lost. Pass
+    /// `&mut iterator` to keep the remaining items. If the iterator panics, the items that it has
+    /// already returned are published.
     ///
     /// # Examples
     ///
@@ -136,7 +136,8 @@ impl<T> Producer<T> {
     /// Appends `make(0)`, `make(1)`, and so on, up to `max` values or until the ring is full.
     /// Returns the number of values appended.
     ///
-    /// All values are published at once. If `make` panics, its earlier values are published.
+    /// All values are published at once. If `make` panics, the values that it has already returned
+    /// are published.
     ///
     /// # Examples
     ///
@@ -156,7 +157,8 @@ impl<T> Producer<T> {
     /// Appends the result of `map` for each element of `values`, until the ring is full. Returns
     /// the number of elements mapped.
     ///
-    /// All results are published at once. If `map` panics, its earlier results are published.
+    /// All results are published at once. If `map` panics, the results that it has already returned
+    /// are published.
     ///
     /// # Examples
     ///
@@ -213,8 +215,8 @@ impl<T> Producer<T> {
         self.tail
     }
 
-    /// Returns the number of free slots. Reads the current count of the consumer. By the time this
-    /// returns, there may be more free slots, but never fewer.
+    /// Reads the current count of the consumer, and returns the number of free slots. When this
+    /// call returns, there may already be more free slots, but never fewer.
     #[inline]
     pub fn free(&mut self) -> usize {
         let head = self.shared.head.look();
@@ -225,10 +227,12 @@ impl<T> Producer<T> {
         self.free_seen()
     }
 
-    /// Makes the ring use all its slots from a count soon after the current one, and permanently.
-    /// Call it if the two halves work on different cores. It has an effect only if the ring has
-    /// more slots than its capacity ([`try_roomy_channel`](super::try_roomy_channel)). A ring with
-    /// a capacity of one value stays unchanged.
+    /// Makes the ring use all its slots permanently. The change begins with a value soon after the
+    /// newest one.
+    ///
+    /// Call this method if the two halves run on different cores. It has an effect only if the ring
+    /// has more slots than its capacity ([`try_roomy_channel`](super::try_roomy_channel)), and if
+    /// the capacity is more than one value.
     #[inline]
     pub fn spread(&mut self) {
         if self.spread == Spread::No && self.slots.is_roomy() && self.capacity() > 1 {
@@ -246,8 +250,8 @@ impl<T> Producer<T> {
         self.spread != Spread::No
     }
 
-    /// Updates the spread after the consumer's count `head` was read. All values from before the
-    /// spread may now have been taken.
+    /// Updates the spread after the consumer's count `head` was read. Sets the spread to
+    /// [`Spread::Whole`] if all values from before the change have been taken.
     #[inline]
     fn settle(&mut self, head: usize) {
         if let Spread::From(from) = self.spread
@@ -259,15 +263,15 @@ impl<T> Producer<T> {
         self.slots.settle(self.tail, self.spread);
     }
 
-    /// Returns the number of free slots according to the last count that was read from the
-    /// consumer. There may be more free slots, but never fewer.
+    /// Returns the number of free slots according to the count of the consumer that was last read.
+    /// There may be more free slots, but never fewer.
     #[inline]
     pub fn free_seen(&self) -> usize {
         self.tail_max.wrapping_sub(self.tail)
     }
 
-    /// Returns true if the consumer was dropped. Pushed values will then not be read, and the slots
-    /// of values that the consumer has not taken stay full.
+    /// Returns true if the consumer was dropped. Values that are pushed after that are never read,
+    /// and slots that are full stay full.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.shared.head.is_gone()
@@ -306,7 +310,7 @@ impl<T> Producer<T> {
         let (start, slots) = (self.tail.wrapping_add(from), &self.slots);
         // SAFETY:
         // - free and ours: below `tail + free_seen`, by the caller's word.
-        // - no wrap: `run_len` is what lies side by side.
+        // - no wrap: `run_len` ends where the slots wrap.
         unsafe { slots.writable(start, slots.run_len(start, to - from)) }
     }
 
@@ -358,8 +362,8 @@ impl<T> fmt::Debug for Producer<T> {
     }
 }
 
-/// Guard of values that are written and not yet published. When it is dropped, even after a panic,
-/// it publishes them.
+/// Guard of values that are written and not yet published. Dropping the guard publishes the values,
+/// even after a panic.
 pub(super) struct Made<'a, T> {
     /// Producer whose slots were written.
     pub(super) producer: &'a mut Producer<T>,
@@ -393,8 +397,8 @@ impl<T> Drop for Made<'_, T> {
     }
 }
 
-/// Counts the steps of a loop in a register. When it is dropped, even after a panic, it writes the
-/// count to `total`.
+/// Counter for the steps of a loop, which can stay in a register. Dropping the counter writes the
+/// count to `total`, even after a panic.
 pub(super) struct Tally<'a> {
     /// Variable that receives the count.
     total: &'a mut usize,

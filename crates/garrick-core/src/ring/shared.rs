@@ -11,10 +11,10 @@ use crate::prim::atomic::{
 };
 
 pub(super) struct Shared<T> {
-    /// Next slot to read. Written by the consumer, read by the producer.
+    /// Count of the next slot to read. Written by the consumer, read by the producer.
     pub(super) head: CachePadded<End>,
 
-    /// Next slot to write. Written by the producer, read by the consumer.
+    /// Count of the next slot to write. Written by the producer, read by the consumer.
     pub(super) tail: CachePadded<End>,
 
     /// Count from which the ring uses all its slots. Written at most twice by the producer, read by

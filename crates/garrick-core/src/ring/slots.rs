@@ -2,7 +2,8 @@
 //! the index of a slot.
 //!
 //! All reads and writes of values go through this module. The module does not know which slots are
-//! full. The two halves must know it, as the `unsafe` methods require.
+//! full. The two halves must keep track of this, and must meet the conditions of the `unsafe`
+//! methods.
 use std::{cell::Cell, marker::PhantomData, mem::MaybeUninit, ptr, ptr::NonNull, slice};
 
 use super::{
@@ -30,7 +31,7 @@ pub(super) struct Slots<T> {
     /// for the counts that the half can reach before it reads the other half's count again.
     spread_from: usize,
 
-    /// Cells by which loom checks the accesses to the slots.
+    /// Cells with which loom checks the accesses to the slots.
     claims: Claims,
 
     /// Makes `T` invariant. Otherwise a producer of long-lived references could be used as a
@@ -62,12 +63,12 @@ impl<T> Storage<T> {
     }
 
     /// Creates a view of the first `slots` slots, of which at most `capacity` are full at a time.
-    /// Both numbers must be powers of two. The view is valid as long as the storage exists. The
-    /// first count of its user is `start`.
+    /// Both numbers must be powers of two. The view is valid while the storage exists. The first
+    /// count that is used with the view is `start`.
     pub(super) fn slots(&mut self, capacity: usize, slots: usize, start: usize) -> Slots<T> {
         assert!(
             capacity.is_power_of_two() && slots.is_power_of_two() && capacity <= slots,
-            "slots come in powers of two"
+            "the capacity and the number of slots must be powers of two"
         );
         let spare = &mut self.0.spare_capacity_mut()[..slots];
         let mut slots = Slots {
@@ -104,9 +105,9 @@ impl<T> Slots<T> {
         self.mask < self.mask_spread
     }
 
-    /// Determines the slots of the counts from `count` on, according to `spread`. This holds for
-    /// counts that are less than half of the range of a `usize` ahead. Counts before `count` must
-    /// not be used any more.
+    /// Sets which slots belong to the counts from `count` on, according to `spread`. The setting is
+    /// valid for counts that are less than half of the range of a `usize` ahead of `count`. Counts
+    /// before `count` must not be used any more.
     #[inline]
     pub(super) fn settle(&mut self, count: usize, spread: Spread) {
         self.spread_from = match spread {
@@ -232,7 +233,10 @@ impl<T> Slots<T> {
     /// slots are free afterwards, even after a panic.
     #[inline]
     pub(super) unsafe fn drop_range(&self, count: usize, len: usize) {
-        debug_assert!(len <= self.capacity(), "more than can be full");
+        debug_assert!(
+            len <= self.capacity(),
+            "the range has more slots than can be full"
+        );
         let first_len = self.run_len(count, len);
         // SAFETY:
         // - full and exclusive: the caller's word for all `len` slots.

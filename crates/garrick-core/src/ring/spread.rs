@@ -1,33 +1,34 @@
 //! Spreading: a ring uses more slots than its capacity, one after another.
 //!
 //! Before a core can write a cache line that another core has read, the line must be removed from
-//! the reader's cache. If both cores have the line in their own caches, this takes longer than to
-//! get a line from a shared cache or from memory: 7 ns per line instead of 3.5 ns on Zen 4.
+//! the reader's cache. If both cores have the line in their own caches, this takes longer than
+//! getting a line from a shared cache or from memory: 7 ns per line instead of 3.5 ns on Zen 4.
 //! Requesting the line early does not help. If a ring uses more slots than the two second-level
 //! caches can hold, both cores have evicted each cache line before it is used again. For two stages
-//! on one core, the opposite holds: fewer slots are better. So a ring that was created with spare
-//! slots first uses only `capacity` of them. It uses all of them once its producer calls
-//! [`Producer::spread`](super::Producer::spread).
+//! on one core, the opposite holds: fewer slots are better. So even a ring that was created with
+//! spare slots first uses only `capacity` slots. It uses all its slots after its producer has
+//! called [`Producer::spread`](super::Producer::spread).
 //!
-//! Before that, value number `n` is in slot `n % capacity`. From a certain number on, which is a
-//! multiple of `capacity`, it is in slot `n % slots`. No two values in the ring share a slot. Their
-//! numbers differ by less than the capacity, so they differ modulo the capacity. The number of
-//! slots is a multiple of the capacity, so their slots differ, too. The values before and after the
-//! change form two separate slices, as if they wrapped there.
+//! Before the spread, value number `n` is in slot `n % capacity`. From a certain number on, which
+//! is a multiple of `capacity`, value number `n` is in slot `n % slots`. Two values that are in the
+//! ring at the same time never share a slot. Their numbers differ by less than the capacity, so
+//! they differ modulo the capacity. The number of slots is a multiple of the capacity, so the slots
+//! of the two values differ, too. The values before the change and the values after it form two
+//! separate slices, as if the values wrapped there.
 use crate::prim::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Count from which a ring uses all its slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spread {
-    /// No count: the ring uses only the first `capacity` slots.
+    /// The ring uses only the first `capacity` slots.
     No,
-    /// This count, which is even.
+    /// The ring uses all its slots from this count on. The count is even.
     From(usize),
-    /// All counts that are in the ring.
+    /// The ring uses all its slots for every count that is still in use.
     Whole,
 }
 
-/// Half of the range of a count. No two counts in use are so far apart.
+/// Half of the range of a count. Any two counts in use are less than this far apart.
 pub(super) const FAR: usize = 1 << (usize::BITS - 1);
 
 /// Returns true if `count` comes before `other`. The two counts must be less than [`FAR`] apart.

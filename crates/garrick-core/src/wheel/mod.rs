@@ -1,4 +1,5 @@
-//! A timing wheel: a set of many deadlines, which are cheap to set, cancel and fire.
+//! A timing wheel: a set of deadlines. Setting, cancelling and firing a deadline is cheap, even if
+//! there are many.
 //!
 //! The algorithm is the hierarchical wheel of Varghese and Lauck, "Hashed and Hierarchical Timing
 //! Wheels" (SOSP 1987, scheme 7). In addition, each level has a bitmap, so that empty slots are
@@ -12,18 +13,20 @@
 //!   level 0, 64 slots of 1 tick      [X][ ][ ][ ] -----------------------+
 //! ```
 //!
-//! The level of a deadline is the highest digit in which its tick differs from the present tick.
-//! The value of that digit is the index of its slot. So all slots in use are ahead of the present,
-//! and the lowest level in use has the earliest deadlines. When the present reaches a slot of level
-//! `n`, the entries of this slot move to the levels below. An entry moves at most eight times. Nine
-//! levels cover all `u64` nanoseconds, so there is no overflow list.
+//! An *entry* is a deadline with its payload. The *present* is the time to which the wheel was last
+//! advanced. Consider the highest digit in which the tick of an entry differs from the present
+//! tick. The number of this digit is the level of the entry. The value of this digit in the entry's
+//! tick is the index of the entry's slot. So no slot in use lies before the present, and the lowest
+//! level in use has the earliest deadlines. When the present reaches a slot of level `n`, the
+//! entries of this slot move to lower levels. An entry moves at most eight times. Nine levels cover
+//! the whole range of `u64` nanoseconds, so there is no overflow list.
 //!
-//! A tick is [`TICK_NS`] = 8.192 us. This is a power of two nanoseconds, so that no division is
-//! needed. Deadlines are rounded up to a tick, and the present is rounded down. So no entry fires
-//! early, and the wheel delays an entry by at most one tick.
+//! A tick is [`TICK_NS`] = 8192 ns. This is a power of two, so that no division is needed.
+//! Deadlines are rounded up to a tick, and the present is rounded down. So no entry fires early,
+//! and the wheel delays an entry by at most one tick.
 //!
-//! The wheel reads no clock. The caller passes the time, in nanoseconds since an epoch that the
-//! caller chooses. One thread owns the wheel. `insert`, `cancel` and `next_deadline` take O(1).
+//! The wheel does not read a clock. The caller passes the time, in nanoseconds since an epoch that
+//! the caller chooses. One thread owns the wheel. `insert`, `cancel` and `next_deadline` take O(1).
 //! `advance` takes O(1) plus an amortized O(1) for each entry that fires.
 
 mod slab;
@@ -42,15 +45,16 @@ const TICK_BITS: u32 = 13;
 /// The resolution of a [`Wheel`] in nanoseconds.
 pub const TICK_NS: u64 = 1 << TICK_BITS;
 
-/// Number of bits of a digit. A level has 64 slots, so its bitmap is one word.
+/// Number of bits in a digit. A level has 64 slots, so its bitmap is one word.
 const DIGIT_BITS: u32 = 6;
 const SLOTS: usize = 1 << DIGIT_BITS;
 
-/// Number of levels. A tick has `64 - TICK_BITS` bits, and one more for rounding up. These 52 bits
-/// fit into nine digits.
+/// Number of levels. A tick number has `64 - TICK_BITS` bits, and one more for rounding up. These
+/// 52 bits fit into nine digits.
 const LEVELS: usize = 9;
 
-/// A set of deadlines with payloads. It passes the payloads that are due to its caller.
+/// A set of deadlines, each with a payload. The caller advances the time, and gets the payload of
+/// each deadline that has passed.
 ///
 /// # Examples
 ///
@@ -76,7 +80,7 @@ pub struct Wheel<T> {
     /// Bit `n` is set when level `n` has an entry.
     levels: u16,
 
-    /// Bit `n` of each level is set when slot `n` of that level has an entry.
+    /// One bitmap for each level. Bit `n` is set when slot `n` of the level has an entry.
     occupied: [u64; LEVELS],
 
     /// Entries of each slot, in the order of insertion. Level `n` begins at `n * SLOTS`.
@@ -96,7 +100,7 @@ struct Next {
 }
 
 impl<T> Wheel<T> {
-    /// Creates an empty wheel whose present is `now_ns`.
+    /// Creates an empty wheel whose present time is `now_ns`, in nanoseconds.
     pub fn new(now_ns: u64) -> Self {
         Self {
             present: now_ns >> TICK_BITS,
@@ -108,20 +112,27 @@ impl<T> Wheel<T> {
     }
 
     /// Sets the present time of a wheel that has no deadlines. The new time may be earlier than the
-    /// old one. Keys of earlier entries match no later entry. Keys of reserved places stay valid.
+    /// old one.
+    ///
+    /// Keys of entries from before this call never match a new entry. Keys of reserved places stay
+    /// valid.
     ///
     /// # Panics
     ///
-    /// Panics if there is a deadline.
+    /// Panics if the wheel has a deadline.
     pub fn restart(&mut self, now_ns: u64) {
-        assert!(self.is_empty(), "a wheel with deadlines has a present");
+        assert!(
+            self.is_empty(),
+            "a wheel that has deadlines cannot be restarted"
+        );
         self.present = now_ns >> TICK_BITS;
     }
 
-    /// Inserts an entry with a deadline. Returns a key, which [`cancel`](Self::cancel) accepts.
+    /// Inserts an entry with a deadline in nanoseconds and a payload. Returns the key of the entry,
+    /// which [`cancel`](Self::cancel) accepts.
     ///
-    /// An entry whose deadline has passed fires at the next [`advance`](Self::advance). A deadline
-    /// in the last tick of the `u64` range, about 584 years after the epoch, never fires.
+    /// An entry whose deadline has already passed fires at the next [`advance`](Self::advance). A
+    /// deadline in the last tick of the `u64` range, about 584 years after the epoch, never fires.
     ///
     /// # Panics
     ///
@@ -134,9 +145,11 @@ impl<T> Wheel<T> {
         key
     }
 
-    /// Reserves a place for an entry whose deadline is set later. Returns the key of the entry.
-    /// Passing it to [`cancel`](Self::cancel) cancels the reservation, or the entry if it has been
-    /// set.
+    /// Reserves a place for an entry, and returns the key of the entry. Pass the key to
+    /// [`set`](Self::set) to set the deadline and the payload.
+    ///
+    /// Pass the key to [`cancel`](Self::cancel) to cancel the reservation, or the entry if its
+    /// deadline has been set.
     ///
     /// # Panics
     ///
@@ -146,13 +159,13 @@ impl<T> Wheel<T> {
         self.slab.reserve()
     }
 
-    /// Sets the deadline and the payload of an entry for which a place was reserved. The rules for
-    /// deadlines are those of [`insert`](Self::insert).
+    /// Sets the deadline and the payload of an entry that was reserved with
+    /// [`reserve`](Self::reserve). The deadline follows the same rules as in
+    /// [`insert`](Self::insert).
     ///
     /// # Errors
     ///
-    /// Returns the payload if the place is no longer reserved, because it was cancelled or already
-    /// set.
+    /// Returns the payload if the reservation was cancelled, or if the entry was already set.
     #[inline]
     pub fn set(&mut self, key: Key, deadline_ns: u64, payload: T) -> Result<(), T> {
         if !self.slab.is_reserved(key) {
@@ -164,8 +177,9 @@ impl<T> Wheel<T> {
         Ok(())
     }
 
-    /// Removes an entry and returns its payload. Returns `None` if the entry has fired, was already
-    /// cancelled, or has no deadline yet.
+    /// Removes an entry and returns its payload. Returns `None` if the entry has fired or was
+    /// already cancelled. If the entry has no deadline yet, cancels the reservation and returns
+    /// `None`.
     #[inline]
     pub fn cancel(&mut self, key: Key) -> Option<T> {
         if self.slab.is_reserved(key) {
@@ -177,23 +191,26 @@ impl<T> Wheel<T> {
         Some(self.slab.remove(key.index()))
     }
 
-    /// Returns a time before which no entry is due, or `None` if the wheel is empty.
+    /// Returns a time, in nanoseconds, before which no entry is due. Returns `None` if no entry has
+    /// a deadline.
     ///
-    /// The time is a lower bound, until which the caller can sleep. It is at most the earliest
-    /// deadline, rounded up to a tick. It can be less if that deadline is far ahead. After a sleep
-    /// until this time and a call of [`advance`](Self::advance), the next bound is closer. This
-    /// takes at most eight such sleeps per deadline.
+    /// The caller can sleep until this time. The time is at most the earliest deadline, rounded up
+    /// to a tick. If that deadline is far ahead, the time can be earlier. The caller should then
+    /// sleep until this time, call [`advance`](Self::advance), and ask again. At most eight sleeps
+    /// per deadline end too early in this way.
     #[inline]
     pub fn next_deadline(&self) -> Option<u64> {
         Some(self.next()?.start.saturating_mul(TICK_NS))
     }
 
-    /// Moves the present to `now_ns` and calls `fire` with each payload that is due. Entries fire
-    /// in the order of their ticks, and within a tick in the order of insertion. Returns the number
-    /// of payloads fired.
+    /// Moves the present time to `now_ns` and calls `fire` with each payload that is due. Returns
+    /// the number of payloads fired.
     ///
-    /// Time does not go back: if `now_ns` is before the present, the present stays. If `fire`
-    /// panics, the entries that have not fired yet stay in the wheel.
+    /// Entries fire in the order of their ticks. Entries of the same tick fire in the order in
+    /// which their deadlines were set.
+    ///
+    /// If `now_ns` is before the present time, the present time does not change. If `fire` panics,
+    /// the entries that have not fired yet stay in the wheel.
     #[inline]
     pub fn advance(&mut self, now_ns: u64, mut fire: impl FnMut(T)) -> usize {
         let mut fired = 0;
@@ -204,11 +221,13 @@ impl<T> Wheel<T> {
         fired
     }
 
-    /// Takes the earliest entry that is due at `now_ns`, if any. This is one step of
-    /// [`advance`](Self::advance). Use it if entries are inserted between two steps, or to stop
-    /// early.
+    /// Removes the earliest entry that is due at `now_ns`, and returns its payload. Returns `None`
+    /// if no entry is due.
     ///
-    /// Once this has returned `None`, the present is `now_ns`.
+    /// This is one step of [`advance`](Self::advance). Use this method to insert entries between
+    /// two steps, or to stop early.
+    ///
+    /// When this method returns `None`, the present time is `now_ns`, unless it was already later.
     #[inline]
     pub fn pop_due(&mut self, now_ns: u64) -> Option<T> {
         let now = (now_ns >> TICK_BITS).max(self.present);
@@ -249,7 +268,7 @@ impl<T> Wheel<T> {
         let shift = level * DIGIT_BITS;
         let window = self.present >> (shift + DIGIT_BITS) << (shift + DIGIT_BITS);
         let start = window | u64::from(digit) << shift;
-        debug_assert!(start >= self.present, "a slot was left behind");
+        debug_assert!(start >= self.present, "a slot in use is in the past");
         Some(Next {
             level: level as usize,
             slot: level as usize * SLOTS + digit as usize,
@@ -257,7 +276,7 @@ impl<T> Wheel<T> {
         })
     }
 
-    /// Appends an entry to the slot to which its deadline belongs at the present time.
+    /// Appends an entry to the slot for its deadline. The slot depends on the present time.
     #[inline]
     fn place(&mut self, index: u32) {
         let tick = self.slab.tick(index);
@@ -297,9 +316,9 @@ impl<T> Wheel<T> {
         self.slab.remove(index)
     }
 
-    /// Moves the entries of a slot that the present has reached to the levels below, and keeps
-    /// their order. Entries that are inserted later into the same ticks are appended after them. So
-    /// the entries of a tick stay in the order of insertion.
+    /// Moves the entries of a slot to lower levels, and keeps their order. The present must have
+    /// reached the slot. Entries that are inserted later for the same tick are appended after them.
+    /// So the entries of a tick stay in the order of insertion.
     #[cold]
     fn cascade(&mut self, slot: usize) {
         let list = std::mem::replace(&mut self.lists[slot], List::EMPTY);

@@ -1,18 +1,18 @@
-//! Storage of a wheel's entries: a slab whose places are reused. The entries form linked lists by
-//! their indices.
+//! Storage of a wheel's entries: a slab whose places are reused. The entries form linked lists.
+//! Their links are indices into the slab.
 //!
-//! A [`Key`] is a place and a generation. The generation increases when the place is vacated, so
-//! that an old key no longer matches.
+//! A [`Key`] consists of a place and a generation. The generation of a place increases when the
+//! place is vacated, so that an old key no longer matches.
 //!
 //! Vacant places at the end of the slab are removed immediately, and unused memory is freed in
-//! portions. Both take amortized O(1). When such a place is created again, it begins with a
+//! portions. Both take amortized O(1). When a removed place is created again, it starts with a
 //! generation that none of its earlier entries had.
 
 /// Index that stands for no entry.
 const NIL: u32 = u32::MAX;
 
-/// Identifies an entry of a [`Wheel`](super::Wheel), for cancelling it. A key of an entry that is
-/// gone matches no other entry.
+/// A key that identifies an entry of a [`Wheel`](super::Wheel). After the entry has fired or was
+/// cancelled, the key does not match any other entry.
 ///
 /// Use a key only with the wheel that created it. In another wheel it may match an unrelated entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -44,9 +44,9 @@ impl List {
         self.first == NIL
     }
 
-    /// Returns the oldest entry of a list, which must not be empty.
+    /// Returns the oldest entry of the list. The list must not be empty.
     pub(super) fn first(&self) -> u32 {
-        debug_assert!(!self.is_empty(), "a slot marked as in use is empty");
+        debug_assert!(!self.is_empty(), "a list that is marked as in use is empty");
         self.first
     }
 
@@ -62,7 +62,7 @@ struct Entry<T> {
     /// Tick at which the entry is due.
     tick: u64,
 
-    /// List that holds the entry, as an index into the array of the wheel. [`RESERVED`] or
+    /// Index of the list that holds the entry, in the lists of the wheel. [`RESERVED`] or
     /// [`VACANT`] if the place holds no entry.
     slot: u16,
 
@@ -74,9 +74,9 @@ struct Entry<T> {
     next: u32,
 }
 
-/// Value of `slot` for a place that is neither vacant nor filled.
+/// Value of `Entry::slot` for a place that is reserved and has no entry yet.
 const RESERVED: u16 = u16::MAX;
-/// Value of `slot` for a vacant place.
+/// Value of `Entry::slot` for a vacant place.
 const VACANT: u16 = u16::MAX - 1;
 
 /// Number of places whose memory is never freed.
@@ -106,7 +106,7 @@ impl<T> Slab<T> {
         self.len
     }
 
-    /// Stores an entry, which is not yet in a list.
+    /// Stores an entry. The caller must then add the entry to a list.
     #[inline]
     pub(super) fn insert(&mut self, tick: u64, payload: T) -> Key {
         let key = self.reserve();
@@ -127,7 +127,7 @@ impl<T> Slab<T> {
         Key { index, generation }
     }
 
-    /// Stores an entry at its reserved place. The entry is not yet in a list.
+    /// Stores an entry at its reserved place. The caller must then add the entry to a list.
     #[inline]
     pub(super) fn fill(&mut self, index: u32, tick: u64, payload: T) {
         let entry = self.entry_mut(index);
@@ -144,7 +144,7 @@ impl<T> Slab<T> {
         })
     }
 
-    /// Creates a place, which is reserved.
+    /// Creates a new place and reserves it.
     fn grow(&mut self) -> Key {
         let index = self.entries.len();
         assert!(
@@ -164,8 +164,8 @@ impl<T> Slab<T> {
         Key { index, generation }
     }
 
-    /// Vacates the place of an entry, which must not be in a list any more. Returns the payload of
-    /// the entry.
+    /// Vacates the place of an entry and returns its payload. The entry must not be in a list any
+    /// more.
     #[inline]
     pub(super) fn remove(&mut self, index: u32) -> T {
         let payload = self.entry_mut(index).payload.take();
@@ -227,12 +227,12 @@ impl<T> Slab<T> {
         self.entry(index).tick
     }
 
-    /// Returns the entry after entry `index` in its list.
+    /// Returns the index of the entry that follows entry `index` in its list.
     pub(super) fn next(&self, index: u32) -> Option<u32> {
         some(self.entry(index).next)
     }
 
-    /// Appends an entry to `list`, which is list number `slot` of the wheel.
+    /// Appends an entry to `list`. `slot` is the index of this list in the wheel.
     #[inline]
     pub(super) fn push_back(&mut self, list: &mut List, index: u32, slot: usize) {
         let entry = self.entry_mut(index);

@@ -3,9 +3,10 @@
 //!
 //! Before a writer can reuse a cache line, it waits for that line if the reader's core still has it
 //! in its second-level cache. In an area larger than the second-level caches, both cores have
-//! evicted the cache line by then ([`Producer::spread`](garrick_core::ring::Producer::spread)). The
-//! table shows the cost of a message for each size of the area. It was measured with two threads,
-//! messages of 8 bytes and 1 MiB of second-level cache:
+//! already evicted the line when the writer reuses it
+//! ([`Producer::spread`](garrick_core::ring::Producer::spread)). The table shows the cost of a
+//! message for each capacity of a channel and each size of the area. It was measured with two
+//! threads, messages of 8 bytes and 1 MiB of second-level cache:
 //!
 //! | capacity | no extra | 256 KiB | 1 MiB | 2 MiB | 4 MiB |
 //! | --- | --- | --- | --- | --- | --- |
@@ -18,16 +19,16 @@
 //!
 //! So an area of twice the second-level cache is enough. A channel that fits into the first-level
 //! cache should stay there. Between stages on one thread, a message costs up to 50 % more in the
-//! large area. So these channels use no more slots than their capacity. The numbers are medians of
-//! five runs of a bare loop over such a ring. They were measured on two shared cores of an AMD EPYC
-//! Zen 4, with rustc 1.95.
+//! large area. So channels of both kinds use no more slots than their capacity. The numbers are
+//! medians of five runs of a bare loop over such a ring. They were measured on two shared cores of
+//! an AMD EPYC Zen 4, with rustc 1.95.
 
 use crate::cache;
 
 /// Size of an area, as a multiple of the second-level cache.
 const CACHES: usize = 2;
-/// Smallest capacity that gets a larger area, as a divisor of the second-level cache. Smaller
-/// channels do not always become faster, and their memory would grow by a large factor.
+/// Minimum size of a channel that gets a larger area, as a divisor of the second-level cache.
+/// Smaller channels do not always become faster, and their memory would grow by a large factor.
 const CACHE_PART: usize = 8;
 
 /// Returns the minimum number of slots of a channel for at least `capacity` values.

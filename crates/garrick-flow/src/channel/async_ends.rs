@@ -18,8 +18,8 @@ use futures_core::Stream;
 use super::line::{Line, Met, OUTSIDE, Side};
 use super::{Receiver, Sender};
 
-/// A [`Sender`] that can be awaited outside the graph. It derefs to the sender, and adds methods
-/// that wait for room.
+/// A [`Sender`] with async methods, for code outside the graph. It dereferences to the sender, and
+/// adds methods that wait for a free slot.
 ///
 /// # Examples
 ///
@@ -31,7 +31,7 @@ use super::{Receiver, Sender};
 /// graph.stage("read", stages::consume(numbers_in, |_| ()));
 /// let running = graph.start()?;
 ///
-/// // Any executor does; this one is the smallest there is.
+/// // Any executor can be used. This one is very small.
 /// let mut numbers = AsyncSender::from(numbers);
 /// pollster::block_on(async move {
 ///     for number in 0..100 {
@@ -45,8 +45,8 @@ pub struct AsyncSender<T> {
     sender: Sender<T>,
 }
 
-/// A [`Receiver`] that can be awaited outside the graph. It derefs to the receiver, and adds
-/// methods that wait for values. It is also a [`Stream`].
+/// A [`Receiver`] with async methods, for code outside the graph. It dereferences to the receiver,
+/// and adds methods that wait for values. It is also a [`Stream`].
 ///
 /// # Examples
 ///
@@ -74,7 +74,7 @@ pub struct AsyncReceiver<T> {
     receiver: Receiver<T>,
 }
 
-/// Error of a send whose receiver is gone. Contains the value that was not sent.
+/// The error returned when a value cannot be sent because the receiver is gone. Contains the value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<T>(pub T);
 
@@ -82,7 +82,7 @@ pub struct SendError<T>(pub T);
 struct Call<F>(Mutex<Option<F>>);
 
 impl<T> AsyncSender<T> {
-    /// Sends `value` once there is room.
+    /// Waits for a free slot, then sends `value`.
     ///
     /// # Errors
     ///
@@ -91,7 +91,8 @@ impl<T> AsyncSender<T> {
     /// # Cancel safety
     ///
     /// If the future is dropped before it is ready, nothing is sent, and the value is dropped. To
-    /// keep the value, wait with [`ready`](Self::ready) first, then push it.
+    /// keep the value in that case, await [`ready`](Self::ready) first, then send the value with
+    /// [`try_push`](Sender::try_push).
     pub async fn send(&mut self, value: T) -> Result<(), SendError<T>> {
         if !self.ready().await {
             return Err(SendError(value));
@@ -100,7 +101,8 @@ impl<T> AsyncSender<T> {
         pushed.map_err(|full| SendError(full.0))
     }
 
-    /// Waits until there is room or the receiver is gone. Returns true if there is room.
+    /// Waits until a slot is free or the receiver is gone. Returns true if a value can be sent, and
+    /// false if the receiver is gone.
     ///
     /// # Cancel safety
     ///
@@ -109,20 +111,21 @@ impl<T> AsyncSender<T> {
         poll_fn(|cx| self.poll_ready(cx)).await
     }
 
-    /// Polls for room. This is [`ready`](Self::ready) for futures written by hand.
+    /// Polls for a free slot. This is the poll function of [`ready`](Self::ready), for futures
+    /// written by hand.
     pub fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         poll(self.sender.line(), Side::Sender, cx)
     }
 
-    /// Calls `call` once, when there is room or the receiver is gone.
+    /// Calls `call` once, when a slot is free or the receiver is gone.
     ///
-    /// The closure is called immediately, or later on a thread of the graph, so it should return
-    /// quickly. A new callback replaces an earlier one that has not been called yet. The call may
-    /// come too early: check whether there is room, and register again if there is none. If `call`
-    /// panics, the panic is caught, and the stage that calls it goes on.
+    /// `call` runs either immediately or on a thread of the graph, so it should return quickly. It
+    /// replaces an earlier callback that has not been called yet. It may be called although no slot
+    /// is free. So check [`free`](Sender::free) then, and call `on_ready` again if no slot is free.
+    /// If `call` panics, the panic is caught, and the stage that called it continues.
     ///
-    /// Use it to send from an actor to a graph. The actor keeps the messages for which there is no
-    /// room, and passes a `call` that sends a message to the actor.
+    /// Use this method to send from an actor to a graph. The actor keeps the messages that do not
+    /// fit, and passes a `call` that notifies the actor by a message.
     pub fn on_ready(&mut self, call: impl FnOnce() + Send + 'static) {
         call_when_ready(self.sender.line(), Side::Sender, call);
     }
@@ -135,22 +138,23 @@ impl<T> AsyncSender<T> {
 
 impl<T> AsyncReceiver<T> {
     /// Takes the oldest value, and waits if there is none yet. Returns `None` if the sender is gone
-    /// and all values were taken.
+    /// and all its values have been taken.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped before it is ready, no value was taken.
+    /// If the future is dropped before it is ready, no value is taken.
     pub async fn recv(&mut self) -> Option<T> {
         poll_fn(|cx| self.poll_recv(cx)).await
     }
 
-    /// Polls for a value. This is [`recv`](Self::recv) for futures written by hand.
+    /// Polls for a value. This is the poll function of [`recv`](Self::recv), for futures written by
+    /// hand.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         self.poll_ready(cx).map(|_| self.receiver.try_pop())
     }
 
-    /// Waits until there is a value or the sender is gone. Returns true if there is a value. Use it
-    /// to take values in batches.
+    /// Waits until there is a value or the sender is gone. Returns true if there is a value. Call
+    /// this method before you take a batch of values.
     ///
     /// # Cancel safety
     ///
@@ -159,14 +163,19 @@ impl<T> AsyncReceiver<T> {
         poll_fn(|cx| self.poll_ready(cx)).await
     }
 
-    /// Polls for a value without taking it. This is [`ready`](Self::ready) for futures written by
-    /// hand.
+    /// Polls for a value without taking it. This is the poll function of [`ready`](Self::ready),
+    /// for futures written by hand.
     pub fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         poll(self.receiver.line(), Side::Receiver, cx)
     }
 
-    /// Calls `call` once, when there is a value or the sender is gone. The rules of
-    /// [`AsyncSender::on_ready`] apply.
+    /// Calls `call` once, when there is a value or the sender is gone.
+    ///
+    /// `call` runs either immediately or on a thread of the graph, so it should return quickly. It
+    /// replaces an earlier callback that has not been called yet. It may be called although there
+    /// is no value. So check [`readable`](Receiver::readable) then, and call `on_ready` again if
+    /// there is none. If `call` panics, the panic is caught, and the stage that called it
+    /// continues.
     pub fn on_ready(&mut self, call: impl FnOnce() + Send + 'static) {
         call_when_ready(self.receiver.line(), Side::Receiver, call);
     }
@@ -177,8 +186,8 @@ impl<T> AsyncReceiver<T> {
     }
 }
 
-/// Returns true once the end on `side` has a value or a free slot. Returns false if it will never
-/// have one again.
+/// Returns `Ready(true)` if the end on `side` has a value or a free slot, and `Ready(false)` if it
+/// will never have one again.
 fn look(line: &Line, side: Side) -> Poll<bool> {
     match line.look(side, 1) {
         Met::Yes => Poll::Ready(true),
@@ -192,7 +201,8 @@ fn poll(line: &Line, side: Side, cx: &Context<'_>) -> Poll<bool> {
         return ready;
     }
     line.arm_outside(side, cx.waker().clone());
-    // Look once more: an end that moved before the waker was armed saw nobody wait.
+    // Check again: if the other end moved before the waker was registered, it did not find the
+    // waker.
     look(line, side)
 }
 
@@ -200,7 +210,7 @@ fn call_when_ready(line: &Line, side: Side, call: impl FnOnce() + Send + 'static
     let waker = Waker::from(Arc::new(Call(Mutex::new(Some(call)))));
     line.arm_outside(side, waker);
     if look(line, side).is_ready() {
-        // The other end may have seen that too. The side that finds the waker in place calls it.
+        // The other end may have noticed that as well. The side that takes the waker calls it.
         line.wake(side, OUTSIDE);
     }
 }
@@ -222,7 +232,7 @@ impl<T> Stream for AsyncReceiver<T> {
     }
 }
 
-// The ends own what they have on the heap, and pin nothing.
+// The ends keep their values on the heap, and pin nothing.
 impl<T> Unpin for AsyncReceiver<T> {}
 
 impl<T> From<Sender<T>> for AsyncSender<T> {
@@ -288,7 +298,10 @@ impl<T> fmt::Debug for SendError<T> {
 impl<T> fmt::Display for SendError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let message = std::any::type_name::<T>();
-        write!(f, "the receiver of this {message} is gone")
+        write!(
+            f,
+            "the {message} was not sent, because the receiver is gone"
+        )
     }
 }
 

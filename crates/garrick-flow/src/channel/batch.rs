@@ -3,9 +3,8 @@
 //! The messages of a batch share the cost of one fence, one read of the other end's position, and
 //! one step. A batch has to stay in the second-level cache until it is read. That cache also holds
 //! the batches that the writer and the reader work on, and their other data. The table shows the
-//! cost of a message for each size of a batch in bytes. It was measured with three stages and
-//! messages of 8 and 16 bytes. The core had 32 KiB of first-level and 512 KiB of second-level
-//! cache:
+//! cost of a message for each batch size in bytes. It was measured with three stages and messages
+//! of 8 and 16 bytes. The core had 32 KiB of first-level and 512 KiB of second-level cache:
 //!
 //! | | 4 KiB | 8 KiB | 16 KiB | 32 KiB | 64 KiB | 128 KiB | 256 KiB | 512 KiB |
 //! | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -28,8 +27,8 @@ const BATCH_BYTES_MIN: usize = 16 * 1024;
 /// Maximum size of a batch in bytes. No larger batch was faster.
 const BATCH_BYTES_MAX: usize = 256 * 1024;
 
-/// Returns the default number of values in a batch. It is half of the channel, so that both ends
-/// can work, but not more than stays in the cache.
+/// Returns the default number of values in a batch. It is half of the channel's capacity, so that
+/// both ends can work at the same time, but at most as many as stay in the cache.
 pub(super) fn batch_for<T>(capacity: usize) -> usize {
     (capacity / 2).min(batch_bytes() / size_of::<T>().max(1))
 }

@@ -10,8 +10,9 @@ use super::{Receiver, Sender};
 ///
 /// The function [`map_batch`](crate::map_batch) works in place, so a batch occupies its slots in
 /// both channels until the whole batch is mapped. A `Buffer` takes the batch out of its channel
-/// first, so that the sender can refill these slots during the work. Use it if the work takes long.
-/// Each value that is taken is copied once. Results are written directly into the output channel.
+/// first, so that the sender can refill these slots during the work. Use a buffer if it takes a
+/// long time to map a batch. Each value is copied once, into the buffer. Results are written
+/// directly into the output channel.
 ///
 /// # Examples
 ///
@@ -28,7 +29,7 @@ use super::{Receiver, Sender};
 /// # Ok::<(), garrick_flow::CapacityError>(())
 /// ```
 pub struct Buffer<T> {
-    /// Last batch that was taken.
+    /// The batch that was taken last.
     taken: Vec<T>,
     /// Number of values of the batch that were mapped and sent.
     done: usize,
@@ -43,17 +44,17 @@ impl<T: Copy> Buffer<T> {
         }
     }
 
-    /// Takes up to `max` values from `receiver`, maps them, and sends the results by `sender`.
-    /// Returns the number of results.
+    /// Takes up to `max` values from `receiver`, maps them, and sends the results through `sender`.
+    /// Returns the number of results sent.
     ///
-    /// The number of values is also limited by the values that are there and by the free slots.
-    /// Values [left](Self::left) from an earlier batch are mapped first. No new values are taken
-    /// before all of these are sent.
+    /// The number of values is also limited by the number of available values and the number of
+    /// free slots. Values [left](Self::left) from an earlier batch are mapped first. New values are
+    /// taken only after the results of all these values have been sent.
     ///
     /// # Panics
     ///
     /// Panics if `map` panics. The results from before the panic are sent. The value for which
-    /// `map` panicked and the values behind it stay in the buffer.
+    /// `map` panicked and the values after it stay in the buffer.
     #[inline]
     pub fn map_batch<Out>(
         &mut self,
@@ -80,11 +81,11 @@ impl<T: Copy> Buffer<T> {
         sending.sender.moving().push_mapped(values, map)
     }
 
-    /// Returns the number of values that were taken and not sent yet.
+    /// Returns the number of values that were taken, but whose results have not been sent yet.
     ///
-    /// The number is above 0 only after a panic of `map`, or if other code uses the same sender as
-    /// well. A restarting stage must keep its buffer, and must not return
-    /// [`Wait::done`](crate::Wait::done) before this number is 0.
+    /// The number is above 0 only after `map` has panicked. A [`restarting`](crate::restarting)
+    /// stage must have its buffer in its kept part, and must not return
+    /// [`Wait::done`](crate::Wait::done) while the number is above 0.
     #[inline]
     pub fn left(&self) -> usize {
         self.taken.len() - self.done

@@ -85,9 +85,10 @@ bundle! {
     /// The writing ends of a bundle of channels. Created by
     /// [`Graph::bundle`](crate::Graph::bundle).
     ///
-    /// One stage can own all of them and index them like a slice. To give them to several stages,
-    /// split them with `into_iter`. A wait on a bundle relies on the bundle's original ends, so do
-    /// not swap other ends in.
+    /// One stage can own all ends of a bundle and index them like a slice. To distribute the ends
+    /// over several stages, call `into_iter`. Do not replace an end of a bundle by an end of
+    /// another channel: a [`Wait`](crate::Wait) on the bundle would still check the original
+    /// channel.
     Senders of Sender
 }
 
@@ -95,8 +96,9 @@ bundle! {
     /// The reading ends of a bundle of channels. Created by
     /// [`Graph::bundle`](crate::Graph::bundle).
     ///
-    /// One stage can own all of them and index them like a slice. To give them to several stages,
-    /// split them with `into_iter`. A wait on a bundle relies on the bundle's original ends, so do
-    /// not swap other ends in.
+    /// One stage can own all ends of a bundle and index them like a slice. To distribute the ends
+    /// over several stages, call `into_iter`. Do not replace an end of a bundle by an end of
+    /// another channel: a [`Wait`](crate::Wait) on the bundle would still check the original
+    /// channel.
     Receivers of Receiver
 }

@@ -7,32 +7,32 @@ use garrick_core::ring;
 
 use super::link::Link;
 
-/// The values that are in a channel, open for reading in place. Created by
+/// The values in a channel, for reading in place. Created by
 /// [`Receiver::peek`](crate::Receiver::peek).
 ///
-/// The guard derefs to [`ring::Peek`]. Values stay in the channel until [`advance`](Self::advance)
-/// passes them.
+/// The guard dereferences to [`ring::Peek`]. Values stay in the channel until
+/// [`advance`](Self::advance) drops them.
 pub struct Peek<'a, T> {
-    /// The guard of the ring's half.
+    /// The guard of the channel's ring.
     pub(super) ring: ring::Peek<'a, T>,
     /// The end's side of the gates.
     pub(super) link: &'a mut Link,
 }
 
 impl<T> Peek<'_, T> {
-    /// Drops the `count` oldest values in place and frees their slots. If the sender waits for
-    /// slots, it is woken. Call this once per batch rather than once per value.
+    /// Drops the `count` oldest values in place and frees their slots. If the sender is waiting for
+    /// these slots, it is woken. Call this method once per batch rather than once per value.
     ///
     /// # Panics
     ///
-    /// Panics if fewer than `count` values are open.
+    /// Panics if the guard contains fewer than `count` values.
     ///
     /// Panics if the `Drop` of a value panics. Even then, all `count` slots are freed, and the
     /// sender is notified.
     #[inline]
     #[track_caller]
     pub fn advance(&mut self, count: usize) {
-        // The gate follows at the end of the scope, also when a panic unwinds.
+        // The gate is moved at the end of the scope, even if a panic unwinds.
         let advance = Advance {
             before: self.ring.len(),
             peek: self,
@@ -44,7 +44,7 @@ impl<T> Peek<'_, T> {
 /// A call of [`Peek::advance`] that is running.
 struct Advance<'g, 'a, T> {
     peek: &'g mut Peek<'a, T>,
-    /// Number of values that were open before.
+    /// Number of values in the guard before the call.
     before: usize,
 }
 
@@ -73,23 +73,23 @@ impl<T: fmt::Debug> fmt::Debug for Peek<'_, T> {
     }
 }
 
-/// Free slots of a channel, open for writing in order. Created by
+/// Free slots of a channel, for writing values in place and in order. Created by
 /// [`Sender::poke`](crate::Sender::poke).
 ///
-/// The guard derefs to [`ring::Poke`]: write with `push`, `extend`, `fill_with` or `write_slice`.
-/// If the guard is dropped without [`commit`](Self::commit), the values that were written are
+/// The guard dereferences to [`ring::Poke`]: write with `push`, `extend`, `fill_with` or
+/// `write_slice`. If the guard is dropped without [`commit`](Self::commit), the written values are
 /// dropped and not sent.
-#[must_use = "what is written is sent by `commit` only"]
+#[must_use = "written values are sent only by `commit`"]
 pub struct Poke<'a, T> {
-    /// The guard of the ring's half.
+    /// The guard of the channel's ring.
     pub(super) ring: ring::Poke<'a, T>,
     /// The end's side of the gates.
     pub(super) link: &'a mut Link,
 }
 
 impl<T> Poke<'_, T> {
-    /// Sends the written values, and returns their number. If the receiver waits for values, it is
-    /// woken.
+    /// Sends the written values, and returns the number of values sent. If the receiver is waiting
+    /// for these values, it is woken.
     #[inline]
     pub fn commit(self) -> usize {
         let written = self.ring.commit();

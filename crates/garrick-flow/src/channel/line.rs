@@ -100,7 +100,7 @@ pub(crate) struct Line {
     rested: [LastPlace; 2],
     /// The bells at the ends. Any thread may ring them. The stages at the ends answer them.
     bells: [Mutex<Bell>; 2],
-    /// Wakers of ends that are used outside the graph. They are called in place of waking a stage.
+    /// Wakers of ends that are used outside the graph. They are called instead of waking a stage.
     /// An end stores its waker before it registers with the gate, and the other end takes it.
     outside: [Mutex<Option<Waker>>; 2],
     /// Sends wake-ups to the stages.
@@ -195,13 +195,13 @@ impl Line {
     /// Returns true if the graph has closed the channel.
     #[inline]
     pub(crate) fn is_cut(&self) -> bool {
-        // Acquire: pairs with the Release in `cut`; what was sent before the loop stood still is
-        // seen.
+        // Acquire: pairs with the Release in `cut`; all values sent before the standstill are
+        // visible.
         self.cut.load(Acquire)
     }
 
-    /// Closes the channel at both ends, on behalf of the graph. The caller must wake the stages
-    /// afterwards.
+    /// Closes the channel at both ends, on behalf of the graph. After the call, the caller must
+    /// wake the stages.
     pub(crate) fn cut(&self) {
         // Release: pairs with the Acquire in `is_cut`.
         self.cut.store(true, Release);
@@ -213,7 +213,7 @@ impl Line {
     }
 
     /// Registers `waiter`, which is on `side`, to be woken when `count` values can be taken or
-    /// `count` slots can be filled. The caller must check the condition once more afterwards.
+    /// `count` slots can be filled. The caller must check the condition again after this call.
     pub(crate) fn arm(&self, side: Side, count: u64, waiter: StageId) {
         let (moving, target) = match side {
             Side::Receiver => (&self.sent, self.taken.count() + count),
@@ -224,17 +224,16 @@ impl Line {
             ),
         };
         self.rested[side as usize].set_here();
-        // A target that is reached already need not wake the waiter again; only the close must.
+        // If the target is already reached, only the close of the channel must wake the waiter.
         let reached = moving.count() >= target;
         moving.arm(if reached { CLOSE_ONLY } else { target }, waiter);
     }
 
     /// Registers `waker`, for an end outside the graph, to be woken when one value can be taken or
     /// one slot can be filled. Replaces the waker that was registered before. The caller must check
-    /// the condition once more afterwards.
+    /// the condition again after this call.
     pub(super) fn arm_outside(&self, side: Side, waker: Waker) {
-        // Drop the earlier waker only after the lock is released: it may be the last owner of
-        // something.
+        // Drop the earlier waker only after the lock is released: the destructor may run user code.
         let before = self.outside(side).replace(waker);
         self.arm(side, 1, OUTSIDE);
         quiet::drop(before);
@@ -267,7 +266,7 @@ impl Line {
         }
     }
 
-    /// Returns true if the bell on `side` was rung and not answered since.
+    /// Returns true if the bell on `side` was rung and has not been answered since.
     pub(crate) fn is_rung(&self, side: Side) -> bool {
         locked(&self.bells[side as usize]).rung
     }
@@ -278,7 +277,7 @@ impl Line {
     }
 
     /// Registers `stage`, which is on `side`, to be woken by the next ring. The caller must check
-    /// the bell once more afterwards.
+    /// the bell again after this call.
     pub(crate) fn arm_bell(&self, side: Side, stage: StageId) {
         locked(&self.bells[side as usize]).waiter = Some(stage);
     }
@@ -293,8 +292,8 @@ impl Line {
         &self.post
     }
 
-    /// Records that `stage` uses the end on `side`. If that is new and closes a cycle, the stage is
-    /// refused.
+    /// Records that `stage` uses the end on `side`. If this is new and closes a cycle, the stage
+    /// fails.
     pub(super) fn is_used_by(&self, side: Side, stage: StageId) {
         let mut users = locked(&self.users);
         let before = users[side as usize].replace(stage);
@@ -314,7 +313,7 @@ impl Line {
     /// Records that the end on `side` is used on the calling thread. Returns the thread on which
     /// the other end was used last, if any.
     pub(super) fn meet(&self, side: Side) -> Option<u32> {
-        // Relaxed, here and below: all that follows from it is in which memory the values lie.
+        // Relaxed, here and below: this only determines in which memory the values are stored.
         let (mine, here) = (&self.threads[side as usize], place::thread());
         if mine.load(Relaxed) != here {
             mine.store(here, Relaxed);
@@ -326,7 +325,7 @@ impl Line {
     /// Counts that the stage on `side` rests because of this channel.
     pub(crate) fn stalled(&self, side: Side) {
         let stalls = &self.stalls[side as usize];
-        // Two steps, since nobody else writes it.
+        // A load and a store, since only this stage writes the counter.
         stalls.store(stalls.load(Relaxed) + 1, Relaxed);
     }
 

@@ -1,4 +1,4 @@
-//! Moves the gate of an end, and wakes a stage that waits for it.
+//! Moves the gate of an end, and wakes a stage that waits for the new position.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ pub(super) struct Link {
     seen: usize,
     /// Counts the batches, if this is the sender's end.
     batches: Option<Tally<SIZES>>,
-    /// Which of the two ends this is.
+    /// The side of the channel that this end is on.
     pub(super) side: Side,
     /// True once the channel knows which stage uses this end.
     known: bool,
     /// True once the thread on which the other end is used is known.
     met: bool,
-    /// True if the other end is used on another thread, and the ring has not been spread for that
+    /// True if the other end is used on another thread, and the ring does not use its larger area
     /// yet.
     pub(super) spread_due: bool,
 }
@@ -107,7 +107,7 @@ impl Link {
         {
             self.known = true;
             self.line.is_used_by(self.side, stage);
-            // An earlier user was no stage, and may have been on any thread.
+            // Until now, code outside the stages may have used this end, on any thread.
             self.met = false;
         }
         if !self.met

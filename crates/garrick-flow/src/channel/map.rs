@@ -4,17 +4,18 @@ use garrick_core::ring;
 
 use super::{Receiver, Sender};
 
-/// Maps up to `max` values from `receiver` into `sender`, in place in both channels, and returns
-/// their number.
+/// Maps up to `max` values from `receiver` into `sender`, in place in both channels. Returns the
+/// number of values mapped.
 ///
-/// The number of values is also limited by the values that are there and by the free slots.
+/// The number of values is also limited by the number of available values and the number of free
+/// slots.
 ///
 /// # Panics
 ///
 /// Panics if `map` panics. The results from before the panic are sent, and their inputs are
 /// dropped. The value for which `map` panicked stays in the channel as the oldest value. So each
 /// value either was mapped and sent once, or is still in the channel ([`ring::map_batch`]). A
-/// [`restarting`](crate::restarting) stage goes on with that value.
+/// [`restarting`](crate::restarting) stage continues with the value for which `map` panicked.
 ///
 /// # Examples
 ///
@@ -36,17 +37,21 @@ pub fn map_batch<In, Out>(
     max: usize,
     map: impl FnMut(&In) -> Out,
 ) -> usize {
-    // Dropped in the order of need, also when a panic unwinds: the sender's gate moves first.
+    // Variables are dropped in reverse order, even if a panic unwinds: the sender's gate moves
+    // first.
     let (mut input, mut output) = (receiver.moving(), sender.moving());
     ring::map_batch(&mut input, &mut output, max, map)
 }
 
-/// Maps up to `max` values from `receiver` into `sender` by value, and returns their number. This
-/// is [`map_batch`] for a `map` that takes ownership of each value.
+/// Maps up to `max` values from `receiver` into `sender`, and passes ownership of each value to
+/// `map`. Returns the number of values mapped.
+///
+/// In all other respects, this function works like [`map_batch`].
 ///
 /// # Panics
 ///
-/// Panics if `map` panics. The value for which it panicked is lost, since `map` owned it.
+/// Panics if `map` panics. The value for which it panicked is lost, since `map` owned it. The
+/// results from before the panic are sent.
 ///
 /// # Examples
 ///
@@ -67,7 +72,8 @@ pub fn map_batch_owned<In, Out>(
     max: usize,
     map: impl FnMut(In) -> Out,
 ) -> usize {
-    // Dropped in the order of need, also when a panic unwinds: the sender's gate moves first.
+    // Variables are dropped in reverse order, even if a panic unwinds: the sender's gate moves
+    // first.
     let (mut input, mut output) = (receiver.moving(), sender.moving());
     ring::map_batch_owned(&mut input, &mut output, max, map)
 }

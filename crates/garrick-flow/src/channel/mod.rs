@@ -1,4 +1,5 @@
-//! Channels. Each consists of a ring, and a gate at each end that counts how far the other end is.
+//! Channels. Each channel consists of a ring and two gates. A gate counts the values that one end
+//! has sent or taken, and the other end watches it.
 //!
 //! ```text
 //!   Sender   -- ring::Producer ==== slots ====> ring::Consumer --   Receiver
@@ -64,7 +65,7 @@ pub use slots::Slots;
 
 use link::Link;
 
-/// A new channel.
+/// The parts of a new channel.
 pub(crate) struct Ends<T> {
     pub(crate) sender: Sender<T>,
     pub(crate) receiver: Receiver<T>,

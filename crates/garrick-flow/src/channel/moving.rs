@@ -29,7 +29,7 @@ impl<T> Half for ring::Consumer<T> {
 /// A half that is in use. Its `Drop` moves the gate as far as the half has moved, even if a panic
 /// unwinds.
 pub(super) struct Moving<'a, H: Half> {
-    /// The half.
+    /// The half of the ring.
     ring: &'a mut H,
     /// The end's side of the gates.
     link: &'a mut Link,

@@ -27,14 +27,14 @@ impl<T> Receiver<T> {
         Self { ring, link }
     }
 
-    /// Takes the oldest value, if there is one.
+    /// Takes the oldest value. Returns `None` if the channel is empty.
     #[inline]
     pub fn try_pop(&mut self) -> Option<T> {
         self.moving().try_pop()
     }
 
-    /// Copies the oldest values into the front of `values`, removes them from the channel, and
-    /// returns their number.
+    /// Takes up to `values.len()` values, oldest first, and copies them to the front of `values`.
+    /// Returns the number of values taken.
     #[inline]
     pub fn pop_slice(&mut self, values: &mut [T]) -> usize
     where
@@ -43,7 +43,8 @@ impl<T> Receiver<T> {
         self.moving().pop_slice(values)
     }
 
-    /// Takes up to `max` values, oldest first, passes each to `each`, and returns their number.
+    /// Takes up to `max` values, oldest first, and passes each of them to `each`. Returns the
+    /// number of values taken.
     ///
     /// If `each` panics, the values already passed to it are lost. The other values stay in the
     /// channel.
@@ -52,17 +53,17 @@ impl<T> Receiver<T> {
         self.moving().pop_each(max, each)
     }
 
-    /// Passes up to `max` values to `each` by reference, oldest first. Then drops them, and returns
-    /// their number.
+    /// Passes up to `max` values to `each` as slices, oldest first, and then drops them. Returns
+    /// the number of values dropped.
     ///
-    /// The closure is called with one slice, or with two if the values wrap around the end of the
-    /// ring. If it panics, the values of that slice stay in the channel.
+    /// `each` is called with one slice, or twice if the values wrap around the end of the ring. If
+    /// a call panics, the values of its slice stay in the channel.
     #[inline]
     pub fn consume_batch(&mut self, max: usize, each: impl FnMut(&[T])) -> usize {
         self.moving().consume_batch(max, each)
     }
 
-    /// Opens all values that are in the channel for reading in place.
+    /// Returns a guard for reading all values in the channel in place.
     ///
     /// # Examples
     ///
@@ -85,8 +86,8 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Returns the number of values that can be taken now. It can grow at any time. It shrinks only
-    /// when values are taken.
+    /// Returns the number of values that can be taken now. The number can grow at any time. It
+    /// shrinks only when values are taken.
     #[inline]
     pub fn readable(&mut self) -> usize {
         self.ring.readable()
@@ -99,7 +100,8 @@ impl<T> Receiver<T> {
     }
 
     /// Returns the number of values in a batch. Set it with [`Slots::batch`](crate::Slots::batch).
-    /// By default, a batch is as large as the cache can hold, but at most half of the channel.
+    /// By default, a batch takes an eighth of a core's second-level cache (at least 16 KiB, at most
+    /// 256 KiB), but no more than half of the channel.
     #[inline]
     pub fn batch(&self) -> usize {
         self.link.line.batch
@@ -111,15 +113,16 @@ impl<T> Receiver<T> {
         self.link.mover.count()
     }
 
-    /// Returns true if the sender is gone, or if the graph has closed a
-    /// [feedback](crate::Graph::feedback) channel. Values that are in the channel can still be
-    /// taken, but no more will be sent.
+    /// Returns true if the sender is gone, or if this is a [feedback](crate::Graph::feedback)
+    /// channel that the graph has closed. Values that are in the channel can still be taken, but no
+    /// more will be sent.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.link.line.is_over_for(Side::Receiver)
     }
 
-    /// Returns true if the sender is gone and all its values were taken. No more values will come.
+    /// Returns true if the channel is closed and all its values have been taken, so that no more
+    /// values will arrive.
     #[inline]
     pub fn is_finished(&mut self) -> bool {
         // In this order: values seen before the close might not be the last ones.

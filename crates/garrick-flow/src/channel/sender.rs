@@ -28,10 +28,10 @@ impl<T> Sender<T> {
         Self { ring, link }
     }
 
-    /// Sends `value`.
+    /// Sends `value` if a slot is free.
     ///
-    /// A closed channel accepts values until it is full. Check [`is_closed`](Self::is_closed) if
-    /// that matters.
+    /// A closed channel still accepts values until it is full, although they will not be read. Call
+    /// [`is_closed`](Self::is_closed) to detect that.
     ///
     /// # Errors
     ///
@@ -41,8 +41,8 @@ impl<T> Sender<T> {
         self.moving().try_push(value)
     }
 
-    /// Copies values from the front of `values` until the channel is full, sends them, and returns
-    /// their number.
+    /// Sends copies of the values in `values`, in order, until all are sent or the channel is full.
+    /// Returns the number of values sent.
     #[inline]
     pub fn push_slice(&mut self, values: &[T]) -> usize
     where
@@ -51,26 +51,26 @@ impl<T> Sender<T> {
         self.moving().push_slice(values)
     }
 
-    /// Sends the values of an iterator until it ends or the channel is full, and returns their
-    /// number.
+    /// Sends the values of an iterator until it ends or the channel is full. Returns the number of
+    /// values sent.
     ///
     /// The next value is requested only if there is a slot for it. Pass `&mut iterator` to keep the
-    /// remaining values. If the iterator panics, the values that it yielded before are sent.
+    /// remaining values. If the iterator panics, the values that it has already yielded are sent.
     #[inline]
     pub fn push_iter(&mut self, values: impl IntoIterator<Item = T>) -> usize {
         self.moving().push_iter(values)
     }
 
     /// Sends `make(0)`, `make(1)`, and so on until the channel is full, but at most `max` values.
-    /// Returns their number.
+    /// Returns the number of values sent.
     ///
-    /// If `make` panics, the values that it returned before are sent.
+    /// If `make` panics, the values that it has already returned are sent.
     #[inline]
     pub fn produce_batch(&mut self, max: usize, make: impl FnMut(usize) -> T) -> usize {
         self.moving().produce_batch(max, make)
     }
 
-    /// Opens up to `max` free slots for writing in place.
+    /// Returns a guard for writing up to `max` values in place, into free slots.
     ///
     /// # Examples
     ///
@@ -93,8 +93,8 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Returns the number of values that can be sent now. It can grow at any time. It shrinks only
-    /// when values are sent.
+    /// Returns the number of values that can be sent now. The number can grow at any time. It
+    /// shrinks only when values are sent.
     #[inline]
     pub fn free(&mut self) -> usize {
         self.ring.free()
@@ -107,7 +107,8 @@ impl<T> Sender<T> {
     }
 
     /// Returns the number of values in a batch. Set it with [`Slots::batch`](crate::Slots::batch).
-    /// By default, a batch is as large as the cache can hold, but at most half of the channel.
+    /// By default, a batch takes an eighth of a core's second-level cache (at least 16 KiB, at most
+    /// 256 KiB), but no more than half of the channel.
     #[inline]
     pub fn batch(&self) -> usize {
         self.link.line.batch
@@ -119,8 +120,8 @@ impl<T> Sender<T> {
         self.link.mover.count()
     }
 
-    /// Returns true if the receiver is gone, or if the graph has closed a
-    /// [feedback](crate::Graph::feedback) channel. Values sent from now on will not be read.
+    /// Returns true if the receiver is gone, or if this is a [feedback](crate::Graph::feedback)
+    /// channel that the graph has closed. Values sent from now on will not be read.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.link.line.is_over_for(Side::Sender)
@@ -133,7 +134,8 @@ impl<T> Sender<T> {
         Moving::new(&mut self.ring, &mut self.link)
     }
 
-    /// Spreads the values over all slots of the ring, once the ends were used on different threads.
+    /// Spreads the values over all slots of the ring, once the ends have been used on different
+    /// threads.
     #[inline]
     fn spread_if_due(&mut self) {
         if self.link.spread_due {

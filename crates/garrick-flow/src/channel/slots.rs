@@ -2,7 +2,7 @@
 
 /// Describes a channel: its capacity, and optionally its name and the size of its batches.
 ///
-/// Pass a plain number instead if only the capacity matters.
+/// To set only the capacity, pass a plain number instead of a `Slots`.
 ///
 /// # Examples
 ///
@@ -20,13 +20,13 @@
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slots {
-    /// Minimum number of values that the channel holds.
+    /// Minimum capacity of the channel, as a number of values.
     pub(super) capacity: usize,
     /// Name of the channel.
     pub(super) name: Option<String>,
     /// Number of values in a batch.
     pub(super) batch: Option<usize>,
-    /// True if the channel may not use more memory than its values need.
+    /// True if the channel must not use more memory than its values need.
     pub(super) compact: bool,
 }
 
@@ -41,15 +41,15 @@ impl Slots {
         }
     }
 
-    /// Sets the name of the channel, which monitors and reports show.
+    /// Sets the name of the channel, which samples and reports contain.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Sets the number of values in a batch. It is at least one, and at most the capacity of the
-    /// channel.
+    /// Sets the number of values in a batch. A number below 1 or above the capacity of the channel
+    /// is replaced by that bound.
     #[must_use]
     pub fn batch(mut self, values: usize) -> Self {
         self.batch = Some(values);
@@ -60,8 +60,8 @@ impl Slots {
     ///
     /// A channel is large if its values take at least an eighth of a core's second-level cache. By
     /// default, the values of a large channel cycle through an area of at least twice that cache,
-    /// once the ends are used on different threads. That is up to twice as fast, but costs some MiB
-    /// per channel. Use `compact` in a graph with many large channels.
+    /// once the ends are used on different threads. This is up to twice as fast, but takes a few
+    /// MiB per channel. Use `compact` in a graph with many large channels.
     #[must_use]
     pub fn compact(mut self) -> Self {
         self.compact = true;

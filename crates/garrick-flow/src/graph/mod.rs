@@ -40,7 +40,8 @@ pub use team::Team;
 use plan::Planned;
 use team::Crew;
 
-/// A pipeline that is being built.
+/// A pipeline of channels and stages that has not been started yet. [`start`](Self::start) starts
+/// it.
 ///
 /// # Examples
 ///
@@ -71,15 +72,15 @@ pub struct Graph {
     teams: Vec<Crew>,
     /// Minimum duration of a slow step, if slow steps are counted.
     slow: Option<Duration>,
-    /// Time for which a loop may go on after the sources are stopped.
+    /// Time for which a loop may continue after the sources are stopped.
     grace: Duration,
 }
 
-/// Default grace of loops. It is long compared with the time that messages go round, and short for
-/// a thread that waits for the graph to stop.
+/// Default grace of loops. It is much longer than messages usually stay in a loop, but acceptable
+/// for a thread that waits for the graph to stop.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Error returned by [`Graph::start`].
+/// The error returned by [`Graph::start`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
@@ -90,17 +91,17 @@ pub enum StartError {
         /// Reason why the thread could not be started.
         reason: garrick_sched::StartError,
     },
-    /// Stages form a cycle, and none of its channels is marked as feedback.
+    /// Stages form a cycle, and none of the channels between them is marked as feedback.
     Cycle {
         /// Names of the stages in order, with the first one repeated at the end.
         stages: Vec<String>,
     },
-    /// A channel is marked as feedback, but the stages' declared ends do not show that it leads
-    /// back.
+    /// A channel is marked as feedback, but according to the channel ends that the stages have
+    /// declared, it does not lead back.
     Feedback {
         /// Name of the channel in quotes, or its number if it has no name.
         channel: String,
-        /// The declaration that is missing.
+        /// Description of the declaration or path that is missing, in English.
         missing: String,
     },
 }
@@ -118,17 +119,17 @@ impl Graph {
         }
     }
 
-    /// Creates a channel for at least the given number of values, rounded up to a power of two.
-    /// Pass [`Slots`] to set a name or the size of the batches as well.
+    /// Creates a channel for at least `slots` values, rounded up to a power of two. Pass a value of
+    /// type [`Slots`] to set a name or a batch size as well.
     ///
     /// # Errors
     ///
-    /// Returns [`CapacityError`] if the number is 0, or if the channel does not fit into memory.
+    /// Returns [`CapacityError`] if the capacity is 0, or if the channel does not fit into memory.
     pub fn channel<T>(
         &mut self,
         slots: impl Into<Slots>,
     ) -> Result<(Sender<T>, Receiver<T>), CapacityError> {
-        let id = u32::try_from(self.lines.len()).expect("fewer channels than a u32 can count");
+        let id = u32::try_from(self.lines.len()).expect("a graph has at most 2^32 channels");
         let ends = channel::new(id, slots.into(), &self.post)?;
         self.lines.push(ends.line);
         Ok((ends.sender, ends.receiver))
@@ -169,36 +170,40 @@ impl Graph {
         Ok((Senders::new(senders), Receivers::new(receivers)))
     }
 
-    /// Marks the channels of these ends as feedback. A feedback channel leads back to a stage that
-    /// its messages have already passed. [`start`](Self::start) refuses a cycle that has no marked
+    /// Marks the channels of `ends` as feedback.
+    ///
+    /// A feedback channel leads back to a stage that its messages have already passed.
+    /// [`start`](Self::start) returns an error if stages form a cycle that has no marked channel.
+    /// Stages that form a cycle with a marked channel are called a loop.
+    ///
+    /// A feedback channel does not keep the loop running. The stages of the loop continue until all
+    /// other channels into the loop are closed and every message has left the loop. Then the graph
+    /// closes the loop's feedback channels. [`Receiver::is_closed`] and [`Sender::is_closed`] then
+    /// return true for both ends, and the stages end one after another. The graph also closes the
+    /// feedback channels if all stages of the loop rest because their channels are full. In that
+    /// case, the report contains the number of messages [left](ChannelSample::left) in each
     /// channel.
     ///
-    /// A feedback channel does not keep the loop running. The stages of the loop go on until all
-    /// other channels into the loop are closed and every message has left the loop. Then the graph
-    /// closes the loop's feedback channels. Both ends can check that ([`Receiver::is_closed`],
-    /// [`Sender::is_closed`]), and the stages end one after another. If all stages of a loop rest
-    /// because all channels are full, the loop is stopped in the same way. The report then counts
-    /// the messages left in it.
+    /// [`Running::stop`] does not wait forever for messages that never leave their loop. When the
+    /// [grace](Self::grace) period is over, the graph closes the feedback channels, even if
+    /// messages are left in them. A stage can check [`Cx::is_stopping`](crate::Cx::is_stopping) and
+    /// send its messages out of the loop before that time. [`Running::overrule`] closes the
+    /// feedback channels at once.
     ///
-    /// [`Running::stop`] does not wait for messages that never leave their loop. When the
-    /// [grace](Self::grace) is over, the graph closes the feedback channels, even if messages are
-    /// left in them. A stage can check [`Cx::is_stopping`](crate::Cx::is_stopping) and send its
-    /// messages out of the loop before that. [`Running::overrule`] closes the feedback channels at
-    /// once.
+    /// A loop can become so full that no stage in it can continue. To prevent that, give the
+    /// feedback channel enough slots for all messages that can be in the loop at the same time.
+    /// Alternatively, limit the number of messages in the loop, in the stage that admits new
+    /// messages.
     ///
-    /// A loop can become so full that no stage in it can go on. Prevent that by a feedback channel
-    /// with room for all messages that can be in the loop at once. Alternatively, limit the number
-    /// of messages in the stage that admits new ones.
-    ///
-    /// The stages of the loop must declare their ends, as those of [`stages`](crate::stages) and
-    /// [`with_ends`](crate::with_ends) do. While a stage waits for time, for a future, or for room
-    /// in a channel that leads out, the loop is not stopped. A stage that waits for several
-    /// messages with `wait_for` may receive fewer when the loop is stopped. It can send no more
-    /// messages back then.
+    /// The stages of the loop must declare their ends, as the stages of the module
+    /// [`stages`](crate::stages) and of [`with_ends`](crate::with_ends) do. The graph does not stop
+    /// the loop while one of its stages is waiting for a timer, for a future, or for free slots in
+    /// a channel that leads out of the loop. When the loop is stopped, a stage that waits for
+    /// several messages with `wait_for` may receive fewer, and can no longer send messages back.
     ///
     /// # Examples
     ///
-    /// Numbers go round and are halved until they are below 10:
+    /// In this loop, numbers are halved until they are below 10:
     ///
     /// ```
     /// use garrick_flow::{Graph, Wait, stages, with_ends};
@@ -240,10 +245,12 @@ impl Graph {
         }
     }
 
-    /// Sets how long loops may go on after all stages have agreed to stop. The default is 10
-    /// seconds. After that time, the graph closes the [feedback](Self::feedback) channels, even if
-    /// messages are left in them, and the stages end one after another. With [`Duration::MAX`],
-    /// loops go on until all messages have left them.
+    /// Sets how long loops may continue after all stages have agreed to stop. The default is 10
+    /// seconds.
+    ///
+    /// After that time, the graph closes the [feedback](Self::feedback) channels, even if messages
+    /// are left in them, and the stages end one after another. With [`Duration::MAX`], loops
+    /// continue until all messages have left them.
     ///
     /// # Examples
     ///
@@ -270,8 +277,10 @@ impl Graph {
         self.grace = grace;
     }
 
-    /// Counts the steps that take at least `from`, in [`StageSample::slow_steps`]. Each step then
-    /// reads the clock, which takes tens of nanoseconds.
+    /// Makes the graph count slow steps: steps that take at least the time `from`.
+    /// [`StageSample::slow_steps`] contains the count.
+    ///
+    /// If slow steps are counted, each step reads the clock, which takes tens of nanoseconds.
     pub fn count_slow_steps(&mut self, from: Duration) {
         self.slow = Some(from);
     }
@@ -282,14 +291,17 @@ impl Graph {
         self.team(name.clone()).add(name, stage, false);
     }
 
-    /// Adds a source with its own thread. A source is a stage that ends when the graph is stopped
-    /// by [`Running::stop`] or [`Cx::stop`](crate::Cx::stop).
+    /// Adds a source with its own thread.
+    ///
+    /// A source is a stage that ends when the graph is stopped by [`Running::stop`] or
+    /// [`Cx::stop`](crate::Cx::stop).
     pub fn source(&mut self, name: impl Into<String>, source: impl Stage) {
         let name = name.into();
         self.team(name.clone()).add(name, source, true);
     }
 
-    /// Adds a thread that runs several stages, one step at a time.
+    /// Adds a thread that several stages share. Add these stages to the returned [`Team`]. The
+    /// thread runs one step at a time.
     ///
     /// # Examples
     ///
@@ -316,9 +328,12 @@ impl Graph {
     ///
     /// Returns [`StartError`] in these cases:
     ///
-    /// - Stages form a cycle that is not marked by [`feedback`](Self::feedback).
-    /// - A channel is marked as feedback, but the declared ends do not show that it leads back.
-    /// - A thread cannot be started, or cannot be pinned because its core does not exist.
+    /// - Stages form a cycle, and no channel of the cycle is marked by
+    ///   [`feedback`](Self::feedback).
+    /// - A channel is marked as feedback, but according to the declared ends, it does not lead
+    ///   back.
+    /// - A thread cannot be started: its core does not exist, its stack size is not allowed, or the
+    ///   operating system returns an error.
     ///
     /// In all of these cases, no stage has run.
     ///
@@ -368,7 +383,9 @@ impl fmt::Debug for Graph {
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Thread { name, reason } => write!(f, "no thread for \"{name}\": {reason}"),
+            Self::Thread { name, reason } => {
+                write!(f, "cannot start the thread of \"{name}\": {reason}")
+            }
             Self::Cycle { stages } => f.write_str(&wires::refusal(stages)),
             Self::Feedback { channel, missing } => {
                 write!(f, "channel {channel} is marked as feedback, but {missing}")

@@ -19,11 +19,11 @@ pub(super) struct Member {
     pub(super) last_panic: LastPanic,
 }
 
-/// Reads the state of a graph from any thread, at any time. Created by
+/// A handle that reads the state of a graph from any thread, at any time. Created by
 /// [`Running::monitor`](crate::Running::monitor).
 ///
 /// Stages and channels only increment counters, which takes a few instructions per batch. The
-/// monitor reads these counters on demand. It can be used after the graph has stopped, and then
+/// monitor reads these counters on demand. It can also be used after the graph has stopped. It then
 /// returns the final state.
 ///
 /// # Examples
@@ -73,8 +73,8 @@ impl Monitor {
         Self { view }
     }
 
-    /// Returns the state of all stages and channels. Each number was exact at some recent moment.
-    /// No channel has more messages taken than sent.
+    /// Returns the state of all stages and channels. Each number was exact at some recent moment,
+    /// but these moments can differ. `taken` is never greater than `sent`.
     pub fn sample(&self) -> Sample {
         let channels: Vec<_> = self.view.lines.iter().map(|line| look_at(line)).collect();
         let mut messages = vec![[0, 0]; self.view.members.len()];
@@ -126,7 +126,7 @@ impl Monitor {
         &self.view.lines
     }
 
-    /// Returns the report. All stages must have ended.
+    /// Returns the report. Call this method only after all stages have ended.
     pub(crate) fn report(&self) -> Report {
         let name_of = |stage| self.name_of(stage).to_owned();
         let failure = |(stage, message)| Failure {

@@ -15,7 +15,7 @@ use crate::stage::{Cx, Desk, Env, Stage, StageTask, Work};
 use crate::wait::{Lines, Wait};
 use crate::wiring::Wiring;
 
-/// A stage that is to be started.
+/// A stage that has not been started yet.
 pub(super) struct Planned {
     pub(super) name: String,
     pub(super) is_source: bool,
@@ -32,7 +32,7 @@ pub(super) trait Startable: Send {
     /// Creates the stage's task, on a thread that has just been started.
     fn launch(self: Box<Self>, sponsor: &Handle, env: Env) -> Address<Wake>;
 
-    /// Converts it into a stage that the caller steps by hand.
+    /// Converts the stage into one that the caller steps by hand.
     fn by_hand(self: Box<Self>) -> AnyStage;
 }
 
@@ -66,7 +66,7 @@ impl Stage for AnyStage {
 
 /// Starts `graph` on threads.
 pub(super) fn start(graph: Graph) -> Result<Running, StartError> {
-    // First: a refused graph has started no thread that would have to be ended again.
+    // Check the shape first, before any thread is started.
     let shape = Shape::of(&graph)?;
     let sponsors = graph
         .teams

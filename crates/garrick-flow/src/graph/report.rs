@@ -11,11 +11,11 @@ pub struct Failure {
     pub message: String,
 }
 
-/// Results of a graph that has stopped. Returned by [`Running::join`](crate::Running::join) and
+/// The results of a graph that has stopped. Returned by [`Running::join`](crate::Running::join) and
 /// [`Running::abort`](crate::Running::abort).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Final state and counters.
+    /// Final state and counters of all stages and channels.
     pub(super) totals: Sample,
     /// Stages that panicked.
     pub(super) failures: Vec<Failure>,
@@ -29,7 +29,7 @@ impl Report {
         &self.totals.stages
     }
 
-    /// Returns the first stage with that name.
+    /// Returns the first stage with the given name, if there is one.
     pub fn stage(&self, name: &str) -> Option<&StageSample> {
         self.totals.stages.iter().find(|stage| stage.name == name)
     }

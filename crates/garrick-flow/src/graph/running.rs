@@ -15,14 +15,14 @@ use crate::post::{Post, StageId, Wake};
 use crate::roll_call::{Answer, RollCall};
 use crate::vote::Vote;
 
-/// A running graph. Created by [`Graph::start`](crate::Graph::start). Dropping it stops the graph
-/// at once, like [`abort`](Self::abort).
+/// A running graph. Created by [`Graph::start`](crate::Graph::start). Dropping a `Running` stops
+/// its graph at once, like [`abort`](Self::abort).
 pub struct Running {
     /// The threads. Dropped first, since they use the fields below.
     sponsors: Vec<Sponsor>,
     /// Addresses and votes of the stages.
     post: Arc<Post>,
-    /// Collects what the stages wait for.
+    /// Asks the stages what they are waiting for.
     roll_call: Arc<RollCall>,
     /// The loops of the graph.
     loops: Loops,
@@ -30,14 +30,15 @@ pub struct Running {
     monitor: Monitor,
 }
 
-/// Stops a graph from any thread. Created by [`Running::stopper`].
+/// A handle that stops a graph from any thread. Created by [`Running::stopper`].
 #[derive(Debug, Clone)]
 pub struct Stopper {
     post: Arc<Post>,
 }
 
 impl Stopper {
-    /// Stops the graph in order, once no stage vetoes it. For details, see [`Running::stop`].
+    /// Asks all stages whether the graph may stop, and stops it in order when all have agreed. For
+    /// details, see [`Running::stop`].
     pub fn stop(&self) {
         self.post.stop();
     }
@@ -60,15 +61,15 @@ impl Running {
         }
     }
 
-    /// Asks all stages to agree that the graph stops. When all have agreed, the sources end, and
-    /// then the other stages. Messages in flight are handled first.
+    /// Asks all stages whether the graph may stop. When all have agreed, the sources end. The other
+    /// stages end after they have handled the messages in flight.
     ///
-    /// A stage agrees unless it calls [`Cx::veto`](crate::Cx::veto). Each stage is woken to take a
-    /// step, and votes with that step. While a stage vetoes, all stages go on, including the
-    /// sources. With each later step, a stage votes again.
+    /// Each stage is woken to take a step, which is its vote: the stage agrees unless the step
+    /// calls [`Cx::veto`](crate::Cx::veto). While a stage vetoes, all stages continue, including
+    /// the sources. Each later step of a stage replaces its vote.
     ///
     /// A loop stops when there are no more messages in it, or when its [grace](crate::Graph::grace)
-    /// is over. For details, see [`Graph::feedback`](crate::Graph::feedback).
+    /// period is over. For details, see [`Graph::feedback`](crate::Graph::feedback).
     ///
     /// # Examples
     ///
@@ -95,9 +96,9 @@ impl Running {
 
     /// Stops the sources without asking the stages, even if a stage vetoes.
     ///
-    /// Messages in flight are handled first, except in loops. The
-    /// [feedback](crate::Graph::feedback) channels of loops are closed at once. A stage that finds
-    /// such a channel closed may end while it has messages left.
+    /// The other stages end after they have handled the messages in flight. Loops are an exception:
+    /// their [feedback](crate::Graph::feedback) channels are closed at once, and a stage that finds
+    /// such a channel closed may end before it has handled all messages.
     pub fn overrule(&self) {
         let lines = self.monitor.lines();
         for each in self.loops.iter() {
@@ -156,9 +157,9 @@ impl Running {
     ///
     /// # Errors
     ///
-    /// Returns [`Unended`] if the stages have not ended by then. The error contains the graph, and
-    /// lists the stages that have not ended. For each of them it names the reason: a veto, or the
-    /// channel that the stage waits for.
+    /// Returns [`Unended`] if a stage has not ended within `timeout`. The error contains the
+    /// running graph, and lists the stages that have not ended, each with the reason. The reason
+    /// may be a veto, or a channel that the stage is waiting for.
     ///
     /// # Examples
     ///
@@ -186,7 +187,7 @@ impl Running {
         }
         let stragglers = self.stragglers();
         if stragglers.is_empty() {
-            // The last stages ended while they were asked.
+            // The last stages have ended during the call.
             return Ok(self.join());
         }
         Err(Unended {
@@ -201,8 +202,9 @@ impl Running {
         self.monitor.ended().wait_timeout(timeout)
     }
 
-    /// Returns the stages that have not ended, each with the reason. The call takes as long as the
-    /// slowest step that is running, but at most 200 milliseconds.
+    /// Returns the stages that have not ended, each with the reason.
+    ///
+    /// The call takes as long as the slowest step that is running, but at most 200 milliseconds.
     pub fn stragglers(&self) -> Vec<Straggler> {
         let stages = self.monitor.stages();
         let answers = self

@@ -3,15 +3,15 @@
 /// The state of a stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StageState {
-    /// The stage works or rests.
+    /// The stage has not ended: it is working or resting.
     Running,
     /// The stage has ended normally, or was dropped with its graph.
     Ended,
-    /// The stage has panicked, with this message.
+    /// The stage has ended in a panic with this message.
     Failed(String),
 }
 
-/// State and counters of a stage.
+/// State and counters of a stage at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StageSample {
     /// Name of the stage.
@@ -24,31 +24,31 @@ pub struct StageSample {
     pub state: StageState,
     /// Number of steps that the stage has taken.
     pub steps: u64,
-    /// Number of times that the stage has gone to rest, to be woken later.
+    /// Number of times that the stage has gone to rest. A resting stage sleeps until it is woken.
     pub rests: u64,
-    /// Number of messages that the stage has taken, over all channels.
+    /// Total number of messages that the stage has taken from its channels.
     pub messages_in: u64,
-    /// Number of messages that the stage has sent, over all channels.
+    /// Total number of messages that the stage has sent to its channels.
     pub messages_out: u64,
     /// Time that the stage was busy, in nanoseconds.
     ///
     /// A stage with its own thread is busy from the time it is woken until it rests. A stage of a
-    /// team is busy from the previous step on its thread, of any stage, until it has returned from
-    /// its own step. This is wall-clock time, so it includes time in which the system ran other
-    /// threads on the core. The value lags by about a millisecond, or by the current step if that
-    /// takes longer.
+    /// team is busy from the end of the previous step on its thread, which may be another stage's
+    /// step, until the end of its own step. This is wall-clock time, so it includes time in which
+    /// the system ran other threads on the core. The value lags by about a millisecond, or by the
+    /// current step if that takes longer.
     pub busy_nanos: u64,
-    /// Number of slow steps, if they are counted by
-    /// [`Graph::count_slow_steps`](crate::Graph::count_slow_steps).
+    /// Number of steps that took at least the time set by
+    /// [`Graph::count_slow_steps`](crate::Graph::count_slow_steps). 0 if no time was set.
     pub slow_steps: u64,
     /// Number of times that the stage was restarted after a panic.
     pub restarts: u64,
     /// Message of the last panic after which the [`restarting`](crate::restarting) stage was
-    /// restarted.
+    /// restarted. `None` if the stage was never restarted.
     pub last_panic: Option<String>,
 }
 
-/// State and counters of a channel.
+/// State and counters of a channel at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelSample {
     /// Name of the channel, if it was set by [`Slots::named`](crate::Slots::named).
@@ -57,28 +57,29 @@ pub struct ChannelSample {
     pub message: &'static str,
     /// Number of the channel's slots.
     pub capacity: u64,
-    /// Number of messages sent.
+    /// Number of messages sent since the channel was created.
     pub sent: u64,
-    /// Number of messages taken. Never more than `sent`.
+    /// Number of messages taken since the channel was created. Never more than `sent`.
     pub taken: u64,
-    /// Stage that sends, as an index into [`Sample::stages`].
+    /// The sending stage, as an index into [`Sample::stages`].
     ///
-    /// If the stage has [declared](crate::Stage::wiring) the end, the index is known from the
-    /// start. Otherwise it is known once the stage has sent a message. `None` if the messages are
-    /// sent from outside the graph.
+    /// If the stage has [declared](crate::Stage::wiring) its end of the channel, the index is known
+    /// from the start. Otherwise this is `None` until the stage has sent a message. If all messages
+    /// are sent from outside the graph, this is always `None`.
     pub from: Option<usize>,
-    /// Stage that receives, as an index into [`Sample::stages`].
+    /// The receiving stage, as an index into [`Sample::stages`].
     ///
-    /// If the stage has [declared](crate::Stage::wiring) the end, the index is known from the
-    /// start. Otherwise it is known once the stage has taken a message. `None` if the messages are
-    /// taken outside the graph.
+    /// If the stage has [declared](crate::Stage::wiring) its end of the channel, the index is known
+    /// from the start. Otherwise this is `None` until the stage has taken a message. If all
+    /// messages are taken outside the graph, this is always `None`.
     pub to: Option<usize>,
-    /// Numbers of sent batches by size. Entry `k` counts the batches of `2^k` to `2^(k+1) - 1`
+    /// Number of sent batches of each size: entry `k` counts the batches of `2^k` to `2^(k+1) - 1`
     /// messages. Trailing zeros are omitted.
     pub batches: Vec<u64>,
-    /// Number of times that the sending stage has gone to rest because there was too little room.
+    /// Number of times that the sending stage has gone to rest because the channel had too few free
+    /// slots.
     pub sender_stalls: u64,
-    /// Number of times that the receiving stage has gone to rest because there were too few
+    /// Number of times that the receiving stage has gone to rest because the channel had too few
     /// messages.
     pub receiver_stalls: u64,
     /// True if the channel is marked by [`Graph::feedback`](crate::Graph::feedback).
@@ -88,13 +89,14 @@ pub struct ChannelSample {
 }
 
 impl ChannelSample {
-    /// Returns the number of messages that were sent and not taken.
+    /// Returns the number of messages that were sent, but not taken.
     pub fn left(&self) -> u64 {
         self.sent - self.taken
     }
 }
 
-/// State and counters of a graph. Returned by [`Monitor::sample`](crate::Monitor::sample).
+/// State and counters of a graph at one moment. Returned by
+/// [`Monitor::sample`](crate::Monitor::sample).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample {
     /// The stages in the order in which they were added.

@@ -23,7 +23,7 @@ pub(super) struct Shape {
     components: Vec<usize>,
     /// For each stage, true if it is a source.
     sources: Vec<bool>,
-    /// Time for which a loop may go on after the sources are stopped.
+    /// Time for which a loop may continue after the sources are stopped.
     grace: Nanos,
 }
 
@@ -35,8 +35,8 @@ pub(super) struct Looped {
 }
 
 impl Shape {
-    /// Returns the shape of `graph`, or an error if the graph is not valid. Takes time in
-    /// proportion to the number of stages and channels.
+    /// Returns the shape of `graph`, or an error if the graph is not valid. Takes time proportional
+    /// to the number of stages and channels.
     pub(super) fn of(graph: &Graph) -> Result<Self, StartError> {
         let users = users(graph);
         let names = || {
@@ -168,8 +168,8 @@ fn users(graph: &Graph) -> Vec<[Option<StageId>; 2]> {
     users
 }
 
-/// Refuses a channel that is marked as feedback if the declared ends do not show that it leads
-/// back.
+/// Returns an error if the feedback channel `line` does not lead back, according to the declared
+/// ends.
 fn check(
     line: &Arc<Line>,
     users: [Option<StageId>; 2],
@@ -178,14 +178,18 @@ fn check(
 ) -> Result<(), StartError> {
     let component = |stage: StageId| components[stage as usize];
     let missing = match users {
-        [None, _] => "no stage declares its sender; closures declare ends by `with_ends`".into(),
-        [_, None] => "no stage declares its receiver; closures declare ends by `with_ends`".into(),
+        [None, _] => {
+            "no stage declares its sender; declare the ends of a closure with `with_ends`".into()
+        }
+        [_, None] => {
+            "no stage declares its receiver; declare the ends of a closure with `with_ends`".into()
+        }
         [Some(from), Some(to)] if component(from) == component(to) => return Ok(()),
         [Some(from), Some(to)] => {
             let names = wires.names_of(&[from, to]);
             format!(
-                "nothing leads back from \"{}\", which has its receiver, to \"{}\", which has its sender, by the \
-                 declared ends; closures declare ends by `with_ends`",
+                "no path of declared channel ends leads from \"{}\", which has its receiver, back to \"{}\", which has \
+                 its sender; declare the ends of a closure with `with_ends`",
                 names[1], names[0],
             )
         }

@@ -9,14 +9,14 @@ use super::Running;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Because {
-    /// The stage vetoes that the graph stops, for this reason.
+    /// The stage vetoes the stop of the graph, for this reason.
     Vetoes(String),
-    /// The stage waits for this.
+    /// The stage is waiting for the condition that this text describes.
     Waits(String),
-    /// The stage has something to do.
+    /// The stage is still working: its next step is due.
     Works,
-    /// The stage did not answer in time. Its own step, or the step of another stage on its thread,
-    /// takes long or never returns.
+    /// The stage did not answer within 200 milliseconds. A step of this stage, or of another stage
+    /// on its thread, takes a long time or never returns.
     DoesNotAnswer,
 }
 
@@ -25,17 +25,17 @@ pub enum Because {
 pub struct Straggler {
     /// Name of the stage.
     pub stage: String,
-    /// Reason why it has not ended.
+    /// Reason why the stage has not ended.
     pub because: Because,
 }
 
-/// Error of a graph that did not stop in time. Returned by
-/// [`Running::join_timeout`](crate::Running::join_timeout).
+/// The error returned by [`Running::join_timeout`](crate::Running::join_timeout) when a graph has
+/// not stopped in time.
 #[derive(Debug)]
 pub struct Unended {
-    /// The graph, which goes on.
+    /// The graph, which is still running.
     pub running: Box<Running>,
-    /// Stages that have not ended, in the order in which they were added to the graph.
+    /// The stages that have not ended, in the order in which they were added to the graph.
     pub stragglers: Vec<Straggler>,
 }
 
@@ -44,9 +44,9 @@ impl fmt::Display for Straggler {
         write!(f, "\"{}\" ", self.stage)?;
         match &self.because {
             Because::Vetoes(reason) => write!(f, "vetoes: {reason}"),
-            Because::Waits(what) => write!(f, "waits for {what}"),
-            Because::Works => f.write_str("works"),
-            Because::DoesNotAnswer => f.write_str("does not answer"),
+            Because::Waits(what) => write!(f, "is waiting for {what}"),
+            Because::Works => f.write_str("is still working"),
+            Because::DoesNotAnswer => f.write_str("did not answer in time"),
         }
     }
 }

@@ -7,7 +7,7 @@ use super::{Graph, StartError};
 use crate::post::StageId;
 use crate::stage::Stage;
 
-/// A thread that is to be started.
+/// A thread that has not been started yet.
 pub(super) struct Crew {
     pub(super) name: String,
     /// Core that the thread is pinned to, if any.
@@ -55,18 +55,19 @@ impl<'a> Team<'a> {
         Self { graph }
     }
 
-    /// Adds a stage.
+    /// Adds a stage to the team.
     pub fn stage(self, name: impl Into<String>, stage: impl Stage) -> Self {
         self.add(name.into(), stage, false)
     }
 
-    /// Adds a source: a stage that ends when the graph is stopped.
+    /// Adds a source to the team: a stage that ends when the graph is stopped.
     pub fn source(self, name: impl Into<String>, source: impl Stage) -> Self {
         self.add(name.into(), source, true)
     }
 
-    /// Pins the thread to a core, counted from 0. On systems that cannot pin threads, this does
-    /// nothing. If there is no such core, [`Graph::start`] returns an error.
+    /// Pins the team's thread to core number `core`, counted from 0. If there is no such core,
+    /// [`Graph::start`] returns an error. On systems that cannot pin threads, this method has no
+    /// effect.
     pub fn pin_to(self, core: usize) -> Self {
         if let Some(crew) = self.graph.teams.last_mut() {
             crew.core = Some(core);
@@ -74,8 +75,8 @@ impl<'a> Team<'a> {
         self
     }
 
-    /// Sets the size of the thread's stack, from 64 KiB to 1 GiB. With any other size,
-    /// [`Graph::start`] returns an error.
+    /// Sets the stack size of the team's thread, in bytes, from 64 KiB to 1 GiB. With any other
+    /// size, [`Graph::start`] returns an error.
     ///
     /// The default is that of the standard library: 2 MiB, or the value of the environment variable
     /// `RUST_MIN_STACK`. Use a larger stack for steps that recurse deeply.
@@ -94,7 +95,7 @@ impl<'a> Team<'a> {
     /// let mut graph = Graph::new();
     /// graph.team("none").stack_size(0);
     /// let refused = graph.start().unwrap_err().to_string();
-    /// assert!(refused.starts_with("no thread for \"none\": a stack of 0 bytes is no stack"), "{refused}");
+    /// assert!(refused.starts_with("cannot start the thread of \"none\": "), "{refused}");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn stack_size(self, bytes: usize) -> Self {
@@ -108,7 +109,7 @@ impl<'a> Team<'a> {
         let team = self.graph.teams.len() - 1;
         self.graph.teams[team].size += 1;
         let fits = StageId::try_from(self.graph.stages.len()).is_ok();
-        assert!(fits, "fewer stages than a u32 can count");
+        assert!(fits, "a graph has at most 2^32 stages");
         self.graph.stages.push(Planned {
             name,
             is_source,

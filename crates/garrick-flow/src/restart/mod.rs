@@ -16,10 +16,10 @@
 //!
 //! # What a panic loses
 //!
-//! A message is safe as long as it is in the channel. A message that was peeked at and not advanced
-//! over stays in the channel. A message that was poked and not committed is not sent. The guards
-//! ensure both while the panic unwinds. A message that was taken by value (`try_pop`, `pop_each`,
-//! `map_batch_owned`) is lost with the state that owns it.
+//! A panic does not lose messages that are in a channel. A message that was peeked, but not yet
+//! advanced over, stays in the channel. A message that was poked, but not committed, is not sent.
+//! The guards ensure both while the panic unwinds. A message that was taken by value (`try_pop`,
+//! `pop_each`, `map_batch_owned`) is lost with the state that owns it.
 //!
 //! So a step loses nothing if it peeks, works, commits its output, and advances its input, in this
 //! order. It sends nothing twice if nothing can panic between commit and advance.
@@ -41,36 +41,37 @@ pub use policy::Restarts;
 pub struct Restarting<E, S, M, F> {
     /// The part that outlives a panic.
     kept: E,
-    /// Creates a state.
+    /// Closure that creates a state.
     make: M,
-    /// Takes a step with the state.
+    /// Closure that takes a step with the state.
     step: F,
     /// Limit and delay of the restarts.
     policy: Restarts,
     /// The state, and the time at which it was created. `None` before the first step, and between a
     /// panic and the next start.
     up: Option<(S, Nanos)>,
-    /// Time at which the next state is to be created.
+    /// Time at which the next state must be created.
     due: Nanos,
-    /// Declares the channel ends in the kept part. Does nothing before [`Restarting::telling`] is
-    /// called.
+    /// Function that declares the channel ends in the kept part. Does nothing unless
+    /// [`Restarting::telling`] was called.
     tell: fn(&E, &mut Wiring),
 }
 
 /// Creates a stage that restarts when it panics, with its channels intact.
 ///
-/// `kept` is the part that outlives a panic: channel ends, and anything else that the next state
-/// needs. `make` creates a state from it, before the first step and after each panic. `step` is a
-/// [`Stage::step`] that borrows both parts and changes nothing else.
+/// `kept` is the part that outlives a panic: the channel ends, and all other values that the next
+/// state needs. `make` creates a state, before the first step and after each panic. It can use the
+/// kept part for that. `step` takes a step like [`Stage::step`]. It borrows the state and the kept
+/// part, and must not change anything else.
 ///
 /// A panic in either closure counts as a failure. [`Restarting::policy`] limits the number of
-/// restarts. Beyond the limit the stage fails like any other: it ends, and is listed in
-/// [`Report::failures`](crate::Report::failures).
+/// restarts. Beyond the limit, the stage fails like any other stage: it ends, and
+/// [`Report::failures`](crate::Report::failures) lists it.
 ///
 /// # Examples
 ///
-/// This step fails now and then, and loses nothing. The value for which it failed is still in the
-/// channel:
+/// This step panics several times, but loses no value. The value for which it panicked is still in
+/// the channel:
 ///
 /// ```
 /// use garrick_flow::{Graph, Restarts, Wait, map_batch, restarting, stages};
@@ -111,8 +112,9 @@ pub struct Restarting<E, S, M, F> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// This step works by hand. Between `commit` and `advance`, only the `Drop` of a value can panic,
-/// and by then `advance` has removed that value from the channel:
+/// This step does not use `map_batch`. It calls `peek`, `poke`, `commit` and `advance` itself.
+/// After `commit`, only the `Drop` of a value in `advance` can panic. Even then, `advance` removes
+/// the values from the channel, so no sum is sent twice:
 ///
 /// ```
 /// use garrick_flow::{Cx, Receiver, Sender, Wait};
@@ -156,7 +158,8 @@ where
 }
 
 impl<E, S, M, F> Restarting<E, S, M, F> {
-    /// Sets how often and when the stage is restarted. The default is [`Restarts::default`].
+    /// Sets the limit of the stage's restarts, and the delay before each restart. The default is
+    /// [`Restarts::default`].
     #[must_use]
     pub fn policy(mut self, policy: Restarts) -> Self {
         self.policy = policy;
@@ -164,7 +167,8 @@ impl<E, S, M, F> Restarting<E, S, M, F> {
     }
 
     /// Makes the stage declare the channel ends in its kept part, as described in
-    /// [`Stage::wiring`]. A stage in a [feedback](crate::Graph::feedback) loop must do so.
+    /// [`Stage::wiring`]. Call this method for each stage in a [feedback](crate::Graph::feedback)
+    /// loop.
     ///
     /// # Examples
     ///
@@ -191,7 +195,7 @@ impl<E, S, M, F> Restarting<E, S, M, F> {
         self
     }
 
-    /// Prepares the next start, or panics if the policy allows no more restarts.
+    /// Prepares the next start. Panics if the policy allows no more restarts.
     #[cold]
     fn recover(&mut self, words: String, cx: &mut Cx<'_>) -> Wait {
         let now = cx.now();
@@ -203,7 +207,7 @@ impl<E, S, M, F> Restarting<E, S, M, F> {
         quiet::drop(state);
         let random = now ^ u64::from(cx.desk().id).rotate_left(32);
         match self.policy.next(now, up_since, random) {
-            Err(reason) => resume_unwind(Box::new(format!("{reason}, the last: {words}"))),
+            Err(reason) => resume_unwind(Box::new(format!("{reason}; the last panic: {words}"))),
             Ok(wait) => {
                 cx.desk().restarted(words);
                 cx.desk().abstain();

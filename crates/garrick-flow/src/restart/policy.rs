@@ -5,12 +5,12 @@ use std::time::Duration;
 use garrick_core::backoff::{Backoff, Intensity};
 use garrick_sched::Nanos;
 
-/// Default number of restarts that are allowed.
+/// Default maximum number of restarts.
 const RESTARTS_MAX: usize = 3;
 /// Default period in which the restarts are counted.
 const WITHIN: Duration = Duration::from_secs(5);
 
-/// Limit of a stage's restarts, and the delay before each.
+/// The limit of a stage's restarts, and the delay before each restart.
 ///
 /// The default is three restarts in five seconds, without a delay.
 ///
@@ -30,13 +30,13 @@ pub struct Restarts {
     intensity: Option<Intensity>,
     /// Delay before each restart.
     backoff: Backoff,
-    /// Number of restarts since the stage last ran for a long time.
+    /// Number of consecutive restarts, since the stage last ran long enough to reset the delay.
     streak: u32,
 }
 
 impl Restarts {
-    /// Allows at most `count` restarts within any period of length `within`. The next panic in that
-    /// period makes the stage fail.
+    /// Allows at most `count` restarts within any period of length `within`. One more panic in the
+    /// same period makes the stage fail.
     #[must_use]
     pub fn at_most(count: usize, within: Duration) -> Self {
         Self {
@@ -45,8 +45,8 @@ impl Restarts {
         }
     }
 
-    /// Allows any number of restarts. Add a delay with [`backoff`](Self::backoff). Without one, a
-    /// stage that always panics keeps a core busy.
+    /// Allows any number of restarts. Add a delay with [`backoff`](Self::backoff). Without a delay,
+    /// a stage that always panics keeps a core busy.
     #[must_use]
     pub fn unlimited() -> Self {
         Self {
@@ -56,7 +56,7 @@ impl Restarts {
         }
     }
 
-    /// Delays each restart by `backoff`.
+    /// Sets the delay before each restart.
     #[must_use]
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.backoff = backoff;
@@ -75,7 +75,9 @@ impl Restarts {
             && !intensity.count(now)
         {
             let (max, within) = (intensity.restarts_max(), intensity.within());
-            return Err(format!("more than {max} restarts within {within:?}"));
+            return Err(format!(
+                "the restart limit ({max} within {within:?}) was exceeded"
+            ));
         }
         if u128::from(now.saturating_sub(up_since)) >= self.backoff.resets_after().as_nanos() {
             self.streak = 0;
@@ -112,6 +114,6 @@ mod tests {
         let mut restarts = Restarts::at_most(1, Duration::from_secs(2));
         assert_eq!(restarts.next(0, 0, 0), Ok(Duration::ZERO));
         let refused = restarts.next(1, 0, 0).unwrap_err();
-        assert_eq!(refused, "more than 1 restarts within 2s");
+        assert_eq!(refused, "the restart limit (1 within 2s) was exceeded");
     }
 }

@@ -7,7 +7,7 @@ use garrick_sched::{Nanos, Turn};
 use super::desk::Desk;
 use crate::post::{Post, Wake};
 
-/// Source of the time.
+/// Source of the time for a step.
 #[derive(Clone, Copy)]
 pub(crate) enum Clock<'a> {
     /// The clock of the world that the stage's sponsor runs in.
@@ -40,31 +40,37 @@ impl<'a> Cx<'a> {
         Self { clock, post, desk }
     }
 
-    /// Returns the time of the sponsor's world, in nanoseconds since that world began.
+    /// Returns the time of the stage's clock, in nanoseconds.
+    ///
+    /// Each thread of a graph has its own clock, which starts when the thread starts. So compare
+    /// this time only with other times of the same stage. In tests with a
+    /// [`Stepper`](crate::testing::Stepper) or [`StageDriver`](crate::testing::StageDriver), the
+    /// test sets the clock.
     pub fn now(&self) -> Nanos {
         self.clock.now()
     }
 
-    /// Asks all stages to agree that the graph stops, like [`Running::stop`](crate::Running::stop).
+    /// Asks all stages whether the graph may stop, like [`Running::stop`](crate::Running::stop).
     /// When all have agreed, the sources end, and then the other stages in order.
     pub fn stop(&self) {
         self.post.stop();
     }
 
-    /// Returns true if a stop of the graph was requested. Stages need not check this. A stage that
-    /// does not [`veto`](Self::veto) agrees to stop, and sources are stopped by the graph.
+    /// Returns true if a stop of the graph was requested. Most stages need not check this: a stage
+    /// that does not call [`veto`](Self::veto) agrees to the stop, and the graph ends the sources.
     pub fn is_stopping(&self) -> bool {
         self.post.is_stopping()
     }
 
     /// Votes against stopping the graph, for the given `reason`.
     ///
-    /// The vote is taken when a stop was requested, by [`Running::stop`](crate::Running::stop) for
-    /// example. The veto holds until the next step, which must repeat it, or else the stage agrees.
-    /// If no stop was requested, this method only reads a flag.
+    /// The veto counts only if a stop was requested, for example by
+    /// [`Running::stop`](crate::Running::stop). It holds until the stage's next step. If that step
+    /// does not call `veto` again, the stage agrees. If no stop was requested, this method only
+    /// checks a flag.
     ///
-    /// Make sure that there is a next step: the stage must wait for the event that removes the
-    /// reason.
+    /// A stage is not asked again. So a stage that vetoes must wait for the event that removes the
+    /// reason, so that it takes another step.
     ///
     /// # Examples
     ///

@@ -61,7 +61,7 @@ impl Desk {
         }
     }
 
-    /// Returns the record of the last restart, for reading elsewhere.
+    /// Returns a handle that reads the message of the panic before the last restart.
     pub(crate) fn last_panic(&self) -> LastPanic {
         self.last_panic.clone()
     }
@@ -97,7 +97,7 @@ impl Desk {
         self.fault = words;
     }
 
-    /// Panics if a test has requested it.
+    /// Panics if a test has requested a panic.
     pub(crate) fn fail_on_demand(&mut self) {
         if let Some(words) = self.fault.take() {
             std::panic::panic_any(words);

@@ -18,16 +18,17 @@ pub(crate) use work::{Work, WorkReader};
 use crate::wait::Wait;
 use crate::wiring::Wiring;
 
-/// A part of a pipeline: a state that owns channel ends, and a step.
+/// A part of a pipeline. It consists of a state, which owns channel ends, and a function that takes
+/// a step.
 ///
-/// A step checks its channels, does what can be done now, and returns what it waits for. A step
-/// must not block, since it would block the other stages of its team as well. A step may be taken
-/// before its wait is over, so it must check its channels itself. Any closure that returns a
-/// [`Wait`] is a stage.
+/// A step checks its channels, does all work that is possible now, and returns the condition for
+/// the next step. A step must not block, since it would block the other stages of its team as well.
+/// A step may run before the condition is met, so it must check its channels itself. Any closure
+/// that takes a `&mut Cx` and returns a [`Wait`] is a stage.
 ///
 /// # Examples
 ///
-/// This stage adds up pairs of neighbours:
+/// This stage sends the sums of pairs of consecutive values:
 ///
 /// ```
 /// use garrick_flow::{Cx, Graph, Receiver, Sender, Stage, Wait, stages};
@@ -66,15 +67,15 @@ use crate::wiring::Wiring;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Stage: Send + 'static {
-    /// Does what can be done now, and returns what to wait for.
+    /// Does the work that is possible now, and returns the condition for the next step.
     fn step(&mut self, cx: &mut Cx<'_>) -> Wait;
 
     /// Declares the channel ends that the stage has. The default declares none.
     ///
-    /// The graph calls this before the first step. With the declared ends,
-    /// [`Graph::start`](crate::Graph::start) knows the shape of the graph, so that it can refuse
-    /// unintended cycles. An end that is not declared is detected when the stage uses it. If that
-    /// use closes a cycle, the stage fails. A closure cannot declare its ends. Use
+    /// The graph calls this method before the first step. The declared ends show
+    /// [`Graph::start`](crate::Graph::start) the shape of the graph, so that it can return an error
+    /// if there is an unintended cycle. An end that is not declared is detected when the stage uses
+    /// it. If that use closes a cycle, the stage fails. A closure cannot declare its ends. Use
     /// [`with_ends`](crate::with_ends) to create a stage from a closure and declared ends.
     ///
     /// # Examples

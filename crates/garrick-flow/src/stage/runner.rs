@@ -1,5 +1,5 @@
-//! Runs a stage, and checks if its next step is due. Used for stages on threads and for stages
-//! stepped by hand.
+//! Runs a stage, and checks whether its next step is due. Used for stages on threads and for stages
+//! that a test steps by hand.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(crate) enum Outcome {
 pub(crate) struct Env {
     /// Number of the stage.
     pub(crate) id: StageId,
-    /// True if the stage ends as soon as the graph is to stop.
+    /// True if the stage ends as soon as the stop of the graph is agreed.
     pub(crate) is_source: bool,
     /// The channels of the graph.
     pub(crate) lines: Lines,
@@ -41,7 +41,7 @@ pub(crate) struct Env {
     pub(crate) in_loop: Option<usize>,
     /// Addresses and votes of the stages.
     pub(crate) post: Arc<Post>,
-    /// Collects what the stages wait for.
+    /// Receives the answers of the stages about what they are waiting for.
     pub(crate) roll_call: Arc<RollCall>,
     /// Vote and restart records of the stage.
     pub(crate) desk: Desk,
@@ -59,8 +59,8 @@ impl Env {
         }
     }
 
-    /// Checks if a loop can stop now that this stage has ended. The stage may have been the last to
-    /// send into that loop.
+    /// Checks whether a loop can stop now that this stage has ended. The stage may have been the
+    /// last to send into that loop.
     fn look_at_loops(&self) {
         for each in self.loops.iter() {
             each.look(&self.lines, &self.post);
@@ -82,7 +82,7 @@ pub(crate) struct Runner<S: Stage> {
     rests: bool,
     /// Time at which the grace of the stage's loop is over, once the grace has begun.
     grace: Cell<Option<Nanos>>,
-    /// Outcome if the stage ends now.
+    /// Outcome of the stage if it ends now.
     outcome: Outcome,
 }
 
@@ -154,7 +154,8 @@ impl<S: Stage> Runner<S> {
             return false;
         }
         if self.rests {
-            // First: what the step sends must find the loop at work.
+            // Mark the stage as working first: values that the step sends must not find the loop
+            // resting.
             self.rests = false;
             env.pace(Pace::Works);
         }
@@ -221,7 +222,7 @@ impl<S: Stage> Runner<S> {
         self.outcome = Outcome::Done;
     }
 
-    /// Reports what the stage waits for to the [`RollCall`].
+    /// Reports to the [`RollCall`] what the stage is waiting for.
     pub(crate) fn tell(&self, now: impl Fn() -> Nanos) {
         let answer = match self.look(now) {
             Verdict::NotYet(_) => Answer::Rests(self.wait),
@@ -265,7 +266,7 @@ impl<S: Stage> Drop for Runner<S> {
         env.post.settle(env.id, true);
         env.pace(Pace::Ended);
         env.look_at_loops();
-        // A stage that has ended does not object to the end of the others.
+        // A stage that has ended agrees to the stop of the graph.
         env.post.cast(env.id, Vote::Yes);
         (env.on_end)(outcome);
     }

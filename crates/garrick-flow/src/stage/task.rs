@@ -43,7 +43,8 @@ impl<S: Stage> StageTask<S> {
         let mut verdict = self.runner.look(now);
         if matches!(verdict, Verdict::NotYet(_)) {
             self.runner.arm();
-            // Look once more: an end that moved before the stage was armed saw no need to wake it.
+            // Check again: if another end moved before the stage was registered, it has not woken
+            // the stage.
             verdict = self.runner.look(now);
         }
         let Some(env) = self.runner.env() else {

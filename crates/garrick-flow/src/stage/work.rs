@@ -1,10 +1,9 @@
 //! Work of a stage, counted by its task and read by monitors.
 //!
-//! The busy time of a stage is added up between two events, not measured per step. The clock is
-//! read when the stage is woken and when it goes to rest. All the time between counts for the
-//! stage. While a stage does not rest, its time is added about once per [`BOOK_EVERY`], so a step
-//! reads the clock only if it takes long. If several stages share a thread, each step reads the
-//! clock once, when it returns:
+//! The busy time of a stage is not measured step by step. The clock is read when the stage is woken
+//! and when it goes to rest, and all the time in between counts as busy. While a stage does not
+//! rest, its time is added about once per [`BOOK_EVERY`], so short steps rarely read the clock. If
+//! several stages share a thread, each step reads the clock once, when it returns:
 //!
 //! ```text
 //!   alone       wake |step|step|step|step| rest              wake |step| rest
@@ -28,8 +27,8 @@ const BUSY: usize = 2;
 const SLOW: usize = 3;
 const RESTARTS: usize = 4;
 
-/// Maximum lag of the busy time of a stage that does not rest. It does not matter to a monitor that
-/// reads the time once per second.
+/// Maximum lag of the busy time of a stage that does not rest. This lag does not matter to a
+/// monitor that reads the time once per second.
 const BOOK_EVERY: Duration = Duration::from_millis(1);
 /// Maximum number of steps after which the time is added.
 const STEPS_MAX: u32 = 256;
@@ -121,7 +120,7 @@ impl Work {
         SINCE.set(None);
     }
 
-    /// Adds the time since this was last called, if there was a step.
+    /// Adds the time since the last call of this method, if there was a step.
     fn book(&mut self, now: impl FnOnce() -> Nanos) {
         let (Some(since), steps @ 1..) = (SINCE.get(), self.unbooked) else {
             return;

@@ -9,7 +9,7 @@ use crate::{Cx, Receiver, Senders, Stage, Wait, Wiring};
 pub struct Broadcast<T> {
     input: Receiver<T>,
     outputs: Senders<T>,
-    /// Minimum number of values, and of free slots, to be woken for.
+    /// Number of values, and of free slots, at which the stage is woken.
     wanted: usize,
 }
 
@@ -45,15 +45,15 @@ pub fn broadcast<T: Clone>(input: Receiver<T>, outputs: Senders<T>) -> Broadcast
 }
 
 impl<T: Clone> Broadcast<T> {
-    /// Sets the number of values, and of free slots in each output, that the stage waits for when
-    /// it has nothing to do. The default is 1.
+    /// Sets how many values, and how many free slots in each output, the stage waits for when it
+    /// has nothing to do. The default is 1.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;
         self
     }
 
-    /// Sends a batch to all outputs, and returns its size.
+    /// Sends a batch to all outputs, and returns the size of the batch.
     fn copy(&mut self) -> usize {
         let open = self.outputs.iter_mut().filter(|to| !to.is_closed());
         let batch = self.input.batch();

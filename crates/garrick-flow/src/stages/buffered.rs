@@ -11,7 +11,7 @@ pub struct Buffered<In, Out, F> {
     pub(super) output: Sender<Out>,
     pub(super) each: F,
     pub(super) buffer: Buffer<In>,
-    /// Minimum number of values, and of free slots, to be woken for.
+    /// Number of values, and of free slots, at which the stage is woken.
     pub(super) wanted: usize,
 }
 

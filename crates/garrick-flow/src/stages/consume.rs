@@ -8,7 +8,7 @@ use crate::{Cx, Receiver, Restarts, Stage, Wait, Wiring, restarting};
 pub struct Consume<T, F> {
     input: Receiver<T>,
     each: F,
-    /// Minimum number of values to be woken for.
+    /// Number of values at which the stage is woken.
     wanted: usize,
 }
 
@@ -45,29 +45,29 @@ where
 }
 
 impl<T, F> Consume<T, F> {
-    /// Sets the number of values that the stage waits for when it has nothing to do. The default is
-    /// 1.
+    /// Sets how many values the stage waits for when it has nothing to do. The default is 1.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;
         self
     }
 
-    /// Makes the stage wait for half a batch when it has nothing to do. With a steady flow of
-    /// values, the stage is then woken less often. Fewer values stay in the channel until half a
-    /// batch is there, or the sender is gone.
+    /// Makes the stage wait for half a batch when it has nothing to do.
+    ///
+    /// With a steady flow of values, the stage is then woken less often. Until half a batch is in
+    /// the channel or the sender is gone, the values wait in the channel.
     #[must_use]
     pub fn half_full(self) -> Self {
         let half = self.input.batch() / 2;
         self.wait_for(half)
     }
 
-    /// Makes the stage restart when the closure panics. Each restart uses a clone of the closure as
-    /// it is now.
+    /// Makes the stage restart when the closure panics. Each restart begins with a new clone of the
+    /// closure in its initial state.
     ///
-    /// The closure is then called again with the batch for which it panicked, so part of its work
-    /// on that batch may be done twice. Variables that the closure owns start from their initial
-    /// values again. For state that outlives a panic, use [`restarting`].
+    /// After a restart, the closure is called again with the batch for which it panicked, so part
+    /// of its work on that batch may be done twice. Variables that the closure owns have their
+    /// initial values again. For state that outlives a panic, use [`restarting`].
     ///
     /// # Examples
     ///

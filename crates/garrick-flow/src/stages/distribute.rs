@@ -9,18 +9,18 @@ use crate::{Cx, Receiver, Senders, Stage, Wait, Wiring, map_batch_owned};
 pub struct Distribute<T> {
     input: Receiver<T>,
     outputs: Senders<T>,
-    /// Index of the output that is tried first.
+    /// Index of the output that is tried first in the next step.
     next: usize,
-    /// Minimum number of values, and of free slots, to be woken for.
+    /// Number of values, and of free slots, at which the stage is woken.
     wanted: usize,
 }
 
 /// Creates a stage that sends each batch of `input` to one of the outputs, round-robin. Use it to
-/// feed several stages that do equal work.
+/// distribute work over several stages of the same kind.
 ///
 /// A full output is skipped, so it does not block outputs that have room, and a faster receiver
 /// gets more values. An output whose receiver is gone is always skipped. The stage ends when all
-/// receivers are gone. Values are moved from ring to ring.
+/// receivers are gone. Values are moved directly from channel to channel.
 ///
 /// # Examples
 ///
@@ -52,15 +52,15 @@ pub fn distribute<T>(input: Receiver<T>, outputs: Senders<T>) -> Distribute<T> {
 }
 
 impl<T> Distribute<T> {
-    /// Sets the number of values, and of free slots in any one output, that the stage waits for
-    /// when it has nothing to do. The default is 1.
+    /// Sets how many values, and how many free slots in any one output, the stage waits for when it
+    /// has nothing to do. The default is 1.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;
         self
     }
 
-    /// Sends a batch to the next output with room, and returns its size.
+    /// Sends a batch to the next output with a free slot, and returns the size of the batch.
     fn deal(&mut self) -> usize {
         let outputs = self.outputs.len();
         for _ in 0..outputs {

@@ -8,7 +8,8 @@ use std::task::{Context, Waker};
 use crate::channel::{Ringer, Side};
 use crate::{Cx, Receiver, Stage, Wait, Wiring};
 
-/// A stage that creates a future from each value, and waits for it. Created by [`for_each_async`].
+/// A stage that creates a future from each value, and waits for that future. Created by
+/// [`for_each_async`].
 pub struct ForEachAsync<T, F, Fut> {
     input: Receiver<T>,
     each: F,
@@ -31,9 +32,9 @@ struct Slot<Fut> {
 /// time.
 ///
 /// The futures are started in the order of the values. While a future is pending, values stay in
-/// the channel, so the graph does not run ahead of it. In this way a slow sink, or an actor with a
-/// full mailbox, slows its sources down. While all its futures are pending, the stage rests. The
-/// values of these futures have left the channel, and are lost if the stage fails.
+/// the channel, so a slow sink, or an actor with a full mailbox, slows the sources down. While all
+/// its futures are pending, the stage rests. The values that were passed to pending futures have
+/// left the channel. They are lost if the stage fails.
 ///
 /// # Examples
 ///
@@ -68,8 +69,8 @@ where
 }
 
 impl<T, F, Fut> ForEachAsync<T, F, Fut> {
-    /// Sets the maximum number of futures that run at the same time, at least one. They can finish
-    /// in any order.
+    /// Sets the maximum number of futures that run at the same time. The default is 1, and 0 counts
+    /// as 1. The futures can finish in any order.
     #[must_use]
     pub fn at_once(mut self, count: usize) -> Self {
         let slot = |_| Slot::new(&self.input);
@@ -139,7 +140,7 @@ where
     Fut: Future<Output = ()> + Send + 'static,
 {
     fn step(&mut self, _: &mut Cx<'_>) -> Wait {
-        // First: a ring from now on is for the next step.
+        // Answer the bell first: a ring from now on causes another step.
         self.input.line().answer(Side::Receiver);
         if self.work() > 0 {
             return Wait::again();

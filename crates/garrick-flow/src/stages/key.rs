@@ -53,8 +53,8 @@ impl Hasher for KeyHasher {
 
     #[inline]
     fn finish(&self) -> u64 {
-        // The multiplication leaves the low bits of the word in the low bits. Fold the good high
-        // bits in, once more.
+        // The multiplication leaves the low bits of the word in the low bits. Fold the well-mixed
+        // high bits into the low bits, and multiply again.
         (self.0 ^ (self.0 >> 32)).wrapping_mul(MULTIPLIER)
     }
 }

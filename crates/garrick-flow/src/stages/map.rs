@@ -5,16 +5,20 @@ use std::fmt;
 use super::Buffered;
 use crate::{Buffer, Cx, Receiver, Restarts, Sender, Stage, Wait, Wiring, map_batch, restarting};
 
-/// A stage that maps each value of one channel into another. Created by [`map`].
+/// A stage that maps each value of one channel, and sends the result to another channel. Created by
+/// [`map`].
 pub struct Map<In, Out, F> {
     input: Receiver<In>,
     output: Sender<Out>,
     each: F,
-    /// Minimum number of values, and of free slots, to be woken for.
+    /// Number of values, and of free slots, at which the stage is woken.
     wanted: usize,
 }
 
-/// Creates a stage that maps each value of `input` into `output`, in place in both channels.
+/// Creates a stage that calls `each` with every value of `input`, and sends the results to
+/// `output`.
+///
+/// The stage reads the values and writes the results in place, in the slots of both channels.
 ///
 /// # Examples
 ///
@@ -45,25 +49,27 @@ where
 }
 
 impl<In, Out, F> Map<In, Out, F> {
-    /// Sets the number of values, and of free slots, that the stage waits for when it has nothing
-    /// to do. The default is 1.
+    /// Sets how many values, and how many free slots, the stage waits for when it has nothing to
+    /// do. The default is 1.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;
         self
     }
 
-    /// Makes the stage wait for half a batch of values, and room for it, when it has nothing to do.
-    /// With a steady flow of values, the stage is then woken less often. Fewer values stay in the
-    /// channel until half a batch is there, or the sender is gone.
+    /// Makes the stage wait for half a batch of values, and for as many free slots, when it has
+    /// nothing to do.
+    ///
+    /// With a steady flow of values, the stage is then woken less often. Until half a batch is in
+    /// the channel or the sender is gone, the values wait in the channel.
     #[must_use]
     pub fn half_full(self) -> Self {
         let half = self.input.batch().min(self.output.batch()) / 2;
         self.wait_for(half)
     }
 
-    /// Makes the stage take each batch out of its channel before it maps it, instead of working in
-    /// place. [`Buffer`] describes when that is useful.
+    /// Makes the stage take each batch out of its channel before it maps the values, instead of
+    /// working in place. [`Buffer`] describes when that is useful.
     ///
     /// # Examples
     ///
@@ -93,9 +99,9 @@ impl<In, Out, F> Map<In, Out, F> {
         }
     }
 
-    /// Makes the stage restart when the closure panics. Each restart uses a clone of the closure as
-    /// it is now. No value is lost or sent twice: the value for which the closure panicked is
-    /// mapped again.
+    /// Makes the stage restart when the closure panics. Each restart begins with a new clone of the
+    /// closure in its initial state. No value is lost or sent twice: the value for which the
+    /// closure panicked is mapped again.
     ///
     /// # Examples
     ///

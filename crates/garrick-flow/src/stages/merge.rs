@@ -4,22 +4,22 @@ use std::fmt;
 
 use crate::{Cx, Receivers, Sender, Stage, Wait, Wiring, map_batch_owned};
 
-/// A stage that moves the values of several channels into one. Created by [`merge`].
+/// A stage that moves the values of several channels into one channel. Created by [`merge`].
 pub struct Merge<T> {
     inputs: Receivers<T>,
     output: Sender<T>,
     /// Index of the input that is read first in the next step.
     next: usize,
-    /// Minimum number of values, and of free slots, to be woken for.
+    /// Number of values, and of free slots, at which the stage is woken.
     wanted: usize,
 }
 
 /// Creates a stage that moves the values of all `inputs` into `output`. The values of each input
 /// keep their order.
 ///
-/// The inputs are read round-robin, one batch from each, and an empty input is skipped. So no input
-/// waits for more than one batch of each other input. While the output is full, all inputs wait.
-/// The stage ends when all inputs are finished.
+/// The inputs are read round-robin, one batch from each, and an empty input is skipped. So between
+/// two batches of one input, the stage moves at most one batch of each other input. While the
+/// output is full, all inputs wait. The stage ends when all inputs are finished.
 ///
 /// # Examples
 ///
@@ -47,8 +47,8 @@ pub fn merge<T>(inputs: Receivers<T>, output: Sender<T>) -> Merge<T> {
 }
 
 impl<T> Merge<T> {
-    /// Sets the number of values in any one input, and of free slots, that the stage waits for when
-    /// it has nothing to do. The default is 1.
+    /// Sets how many values in any one input, and how many free slots in the output, the stage
+    /// waits for when it has nothing to do. The default is 1.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;

@@ -7,10 +7,11 @@
 //! [`from_stream`] and [`from_async`] are sources that wait for futures. [`for_each_async`] is a
 //! sink that waits for futures.
 //!
-//! Each stage works in batches of its channel's [`batch`](crate::Sender::batch) size. By default it
-//! is woken by the first value or slot, so that no value is delayed. `wait_for` and `half_full`
-//! reduce the number of wake-ups. `restarting` makes a stage restart after a panic. [`map`] works
-//! in place, from ring to ring, unless it is [`buffered`](Map::buffered).
+//! Each stage works in batches. Their maximum size is the [`batch`](crate::Sender::batch) size of
+//! the stage's channel. By default, a resting stage is woken by the first value or free slot, so
+//! that no value is delayed. `wait_for` and `half_full` reduce the number of wake-ups. `restarting`
+//! makes a stage restart after a panic. [`map`] works in place, in the slots of its channels,
+//! unless it is [`buffered`](Map::buffered).
 
 mod key;
 

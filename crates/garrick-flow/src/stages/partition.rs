@@ -12,25 +12,26 @@ pub struct Partition<T, F> {
     input: Receiver<T>,
     outputs: Senders<T>,
     key: F,
-    /// Output channel of each value that is about to be moved, in order. A field so that its memory
-    /// is reused.
+    /// Output channel of each value that is about to be moved, in order. This is a field so that
+    /// its memory is reused.
     plan: Vec<u32>,
-    /// Free slots of each channel after this plan is carried out. A field so that its memory is
-    /// reused.
+    /// Free slots of each output channel after the plan is carried out. This is a field so that its
+    /// memory is reused.
     room: Vec<usize>,
-    /// Minimum number of free slots to be woken for.
+    /// Number of free slots at which the stage is woken.
     wanted: usize,
 }
 
-/// Creates a stage that sends each value of `input` to the channel that its key belongs to.
+/// Creates a stage that sends each value of `input` to the output that the value's key belongs to.
+/// `key` returns the key of a value.
 ///
-/// Values with equal keys go to the same channel, in their order, in every run. Keys are spread
-/// over the channels by a hash. If one output is full, it blocks all outputs: the first value for
-/// the full output and all values behind it stay in the input. If the keys are unevenly
-/// distributed, give the outputs more slots. If the receiver of an output is gone, the stage ends,
-/// since no other output takes its keys.
+/// Values with equal keys go to the same output, in order. A hash of the key determines the output,
+/// so a key belongs to the same output in every run. If one output is full, it blocks all outputs:
+/// the first value for the full output and all values behind it stay in the input. If some keys are
+/// much more frequent than others, create the outputs with more slots. If the receiver of an output
+/// is gone, the stage ends, since no other output takes its keys.
 ///
-/// Values are moved from ring to ring, a batch at a time.
+/// Values are moved directly from channel to channel, one batch at a time.
 ///
 /// # Examples
 ///
@@ -68,8 +69,7 @@ where
 }
 
 impl<T, F> Partition<T, F> {
-    /// Sets the number of free slots that the stage waits for when an output is full. The default
-    /// is 1.
+    /// Sets how many free slots the stage waits for when an output is full. The default is 1.
     #[must_use]
     pub fn wait_for(mut self, slots: usize) -> Self {
         self.wanted = slots;

@@ -9,7 +9,7 @@ use crate::{Cx, Restarts, Sender, Stage, Wait, Wiring, restarting};
 pub struct Produce<I: Iterator> {
     output: Sender<I::Item>,
     values: Fuse<I>,
-    /// Minimum number of free slots to be woken for.
+    /// Number of free slots at which the stage is woken.
     wanted: usize,
 }
 
@@ -39,12 +39,13 @@ pub fn produce<I: IntoIterator>(output: Sender<I::Item>, values: I) -> Produce<I
     }
 }
 
-/// Creates a source that restarts when its iterator panics. `make` is called with the number of
-/// values sent so far, and returns an iterator of the values that follow. The source ends when such
-/// an iterator ends.
+/// Creates a source that sends the values of an iterator, and restarts when the iterator panics.
+///
+/// `make` is called at the start and after each panic, with the number of values sent so far. It
+/// returns an iterator over the values that follow. The source ends when an iterator ends.
 ///
 /// The values that an iterator yielded before a panic are sent. So no value is lost or sent twice,
-/// if the iterator from `make` starts with the right value.
+/// if each iterator starts with the value that follows the sent values.
 ///
 /// # Examples
 ///
@@ -94,16 +95,15 @@ fn step<I: Iterator>(output: &mut Sender<I::Item>, values: &mut Fuse<I>) -> Wait
 }
 
 impl<I: Iterator> Produce<I> {
-    /// Sets the number of free slots that the stage waits for when the channel is full. The default
-    /// is 1.
+    /// Sets how many free slots the stage waits for when the channel is full. The default is 1.
     #[must_use]
     pub fn wait_for(mut self, slots: usize) -> Self {
         self.wanted = slots;
         self
     }
 
-    /// Makes the stage wait for room for half a batch when the channel is full. With a steady flow
-    /// of values, the stage is then woken less often.
+    /// Makes the stage wait for half a batch of free slots when the channel is full. With a steady
+    /// flow of values, the stage is then woken less often.
     #[must_use]
     pub fn half_full(self) -> Self {
         let half = self.output.batch() / 2;

@@ -16,14 +16,15 @@ pub struct FromStream<S: Stream> {
     stream: Pin<Box<S>>,
     /// Makes this stage take a step.
     waker: Waker,
-    /// Minimum number of free slots to be woken for.
+    /// Number of free slots at which the stage is woken.
     wanted: usize,
 }
 
 /// Creates a source that sends the values of `stream`, and ends when the stream ends.
 ///
-/// The stage polls the stream for at most a batch at a time, and does not poll it while the channel
-/// is full. While the stream is pending, the stage rests. The stream's waker wakes the stage.
+/// Each step takes at most one batch of values from the stream. The stage does not poll the stream
+/// while the channel is full. While the stream is pending, the stage rests, until the stream wakes
+/// it.
 ///
 /// # Examples
 ///
@@ -56,17 +57,16 @@ pub fn from_stream<S: Stream>(output: Sender<S::Item>, stream: S) -> FromStream<
 }
 
 impl<S: Stream> FromStream<S> {
-    /// Sets the number of free slots that the stage waits for when the channel is full. The default
-    /// is 1.
+    /// Sets how many free slots the stage waits for when the channel is full. The default is 1.
     #[must_use]
     pub fn wait_for(mut self, slots: usize) -> Self {
         self.wanted = slots;
         self
     }
 
-    /// Sends the values that are ready, at most a batch. Returns their number and the result of the
-    /// last poll. `Ready(false)` means that the stream has ended, and `Pending` that the stage must
-    /// wait for it.
+    /// Sends the values that are ready, at most a batch. Returns the number of values sent, and the
+    /// result of the last poll. `Ready(false)` means that the stream has ended, and `Pending` that
+    /// the stage must wait for it.
     fn send(&mut self) -> (usize, Poll<bool>) {
         let mut cx = Context::from_waker(&self.waker);
         let mut poke = self.output.poke(self.output.batch());
@@ -89,14 +89,14 @@ where
         if self.output.is_closed() {
             return Wait::done();
         }
-        // First: a ring from now on is for the next step.
+        // Answer the bell first: a ring from now on causes another step.
         self.output.line().answer(Side::Sender);
         let (count, goes_on) = self.send();
         let free = Wait::free(&self.output, self.wanted);
         match goes_on {
             Poll::Ready(false) => Wait::done(),
             Poll::Ready(true) => super::next(count, free),
-            // Waits for room as well: so a receiver that is gone ends the wait.
+            // Waits for free slots as well, so that the wait ends if the receiver is gone.
             Poll::Pending => Wait::rung(self.output.line(), Side::Sender).and(free),
         }
     }
@@ -116,8 +116,10 @@ pub struct FromAsync<F> {
     waker: Waker,
 }
 
-/// Creates a source that runs a future. `source` is called once with the sender, and returns the
-/// future. The future sends values and may await anything. The source ends when the future is
+/// Creates a source that runs a future. `source` is called once, with the sender, and returns the
+/// future.
+///
+/// The future sends values, and may await any other future. The source ends when the future is
 /// ready.
 ///
 /// # Examples

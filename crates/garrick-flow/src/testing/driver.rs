@@ -8,19 +8,19 @@ use crate::graph::Graph;
 use crate::stage::{Clock, Cx, Desk, Stage};
 use crate::wait::{Verdict, Wait};
 
-/// State of a stage after a step.
+/// The state of a stage in a test without threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
-    /// The next step may follow.
+    /// The next step is due.
     Ready,
-    /// The next step must wait.
+    /// The stage is waiting: the condition for its next step is not met.
     Waits,
     /// The stage has ended, and its channel ends are closed.
     Done,
 }
 
-/// Drives one stage by hand, without threads. The test holds the other ends of the stage's
-/// channels, and sets its clock.
+/// A driver that steps one stage by hand, without threads. The test holds the other ends of the
+/// stage's channels, and sets the stage's clock.
 ///
 /// # Examples
 ///
@@ -72,8 +72,8 @@ impl<'a, S: Stage> StageDriver<'a, S> {
         }
     }
 
-    /// Takes a step, even if none is due, and returns the state after it. Returns [`Seen::Waits`]
-    /// only if the stage cannot go on.
+    /// Takes a step, even if none is due, and returns the state of the stage after the step. If the
+    /// stage has ended, returns [`Seen::Done`].
     pub fn step(&mut self) -> Seen {
         if let Some(stage) = &mut self.stage {
             let mut cx = Cx::new(Clock::Fixed(self.now), self.graph.post(), &mut self.desk);
@@ -83,7 +83,8 @@ impl<'a, S: Stage> StageDriver<'a, S> {
         self.look()
     }
 
-    /// Takes steps until the stage must wait or has ended, but at most `max` steps.
+    /// Takes steps until the stage must wait or has ended, but at most `max` steps. Returns the
+    /// state of the stage after the last step.
     pub fn run(&mut self, max: usize) -> Seen {
         let mut seen = self.look();
         for _ in 0..max {
@@ -95,7 +96,8 @@ impl<'a, S: Stage> StageDriver<'a, S> {
         seen
     }
 
-    /// Checks whether the condition that the last step waits for is met.
+    /// Returns the state of the stage: whether the condition that its last step returned is met. If
+    /// the last step returned [`Wait::done`], the stage is dropped.
     pub fn look(&mut self) -> Seen {
         match self.wait.look(self.graph.lines(), || self.now) {
             Verdict::Due => Seen::Ready,
@@ -107,7 +109,7 @@ impl<'a, S: Stage> StageDriver<'a, S> {
         }
     }
 
-    /// Advances the clock by `nanos`.
+    /// Advances the stage's clock by `nanos` nanoseconds.
     pub fn pass(&mut self, nanos: Nanos) {
         self.now += nanos;
     }

@@ -12,10 +12,10 @@ use crate::graph::{AnyStage, Graph, Opened, Report, Sample};
 use crate::stage::{Clock, Runner};
 use crate::wait::Verdict;
 
-/// Number of steps after which [`Stepper::run_until_idle`] assumes that a graph never rests.
+/// Number of steps after which [`Stepper::run_until_idle`] assumes that a graph never becomes idle.
 pub const STEPS_MAX: u64 = 10_000_000;
 
-/// Runs a graph step by step on the calling thread, with a clock set by the test.
+/// A tool that runs a graph step by step on the calling thread, with a clock set by the test.
 ///
 /// Stages take steps round-robin in the order in which they were added, or in a random order
 /// ([`seeded`](Self::seeded)). Teams and cores have no effect here.
@@ -56,7 +56,7 @@ pub struct Stepper {
     order: Order,
 }
 
-/// The order in which the stages that can take a step do so.
+/// The rule by which a [`Stepper`] chooses the next stage.
 enum Order {
     /// Round-robin. The next stage is the first one from this number on.
     Turns(usize),
@@ -64,10 +64,10 @@ enum Order {
     Chance(u64),
 }
 
-/// Error returned if no stage has a given name, or the stage of that name has ended.
+/// The error returned if no stage has the given name, or if the stage with that name has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoSuchStage {
-    /// The name that was passed.
+    /// The name for which no stage was found.
     pub name: String,
     /// Names of the stages that have not ended.
     pub there_are: Vec<String>,
@@ -78,8 +78,8 @@ impl Stepper {
     ///
     /// # Panics
     ///
-    /// Panics if [`Graph::start`] would refuse the graph because of its shape. That is the case for
-    /// a cycle that is not marked as feedback, and for feedback that does not lead back.
+    /// Panics if [`Graph::start`] would return an error because of the graph's shape: if stages
+    /// form a cycle without a feedback channel, or if a feedback channel does not lead back.
     #[track_caller]
     pub fn new(graph: Graph) -> Self {
         let (opened, stages) = match Opened::by_hand(graph) {
@@ -98,19 +98,20 @@ impl Stepper {
         }
     }
 
-    /// Chooses the stage of each step at random. With equal seeds, the choices are equal.
+    /// Makes the stepper choose the stage of each step at random. Equal seeds result in equal
+    /// choices.
     #[must_use]
     pub fn seeded(mut self, seed: u64) -> Self {
         self.order = Order::Chance(seed);
         self
     }
 
-    /// Takes a step of one stage whose step is due, and returns the stage's name. Returns `None` if
-    /// all stages rest or have ended.
+    /// Takes one step of a stage whose step is due, and returns the stage's name. Returns `None` if
+    /// no step is due, since each stage rests or has ended.
     pub fn step(&mut self) -> Option<&str> {
         let mut due = self.due();
         if due.is_empty() {
-            // On threads, a stage that is woken in vain checks if its loop is at its end.
+            // On threads, a stage that is woken in vain checks whether its loop can stop.
             let (lines, post) = (self.opened.monitor.lines(), &self.opened.post);
             for each in self.opened.loops.iter() {
                 each.look(lines, post);
@@ -122,8 +123,8 @@ impl Stepper {
         Some(self.opened.monitor.name_of(stage))
     }
 
-    /// Takes a step of the stage with the given name, even if no step is due. Threads may also run
-    /// a step before its wait is over.
+    /// Takes a step of the stage with the given name, even if no step is due. A running graph may
+    /// also take a step too early, so each stage must allow this.
     ///
     /// # Errors
     ///
@@ -133,23 +134,24 @@ impl Stepper {
         Ok(self.step_number(stage))
     }
 
-    /// Takes steps until no step is due, and returns their number.
+    /// Takes steps until no step is due, and returns the number of steps.
     ///
     /// # Panics
     ///
-    /// Panics after [`STEPS_MAX`] steps. The graph then has a source that never ends, or a stage
-    /// that never rests.
+    /// Panics after [`STEPS_MAX`] steps. The graph then probably has a source that never ends, or a
+    /// stage that never rests.
     #[track_caller]
     pub fn run_until_idle(&mut self) -> u64 {
         let steps = self.run(STEPS_MAX);
         assert!(
             steps < STEPS_MAX,
-            "the graph does not rest within {STEPS_MAX} steps"
+            "the graph did not become idle within {STEPS_MAX} steps"
         );
         steps
     }
 
-    /// Takes at most `steps_max` steps, and returns their number.
+    /// Takes steps until no step is due, but at most `steps_max` steps. Returns the number of
+    /// steps.
     pub fn run(&mut self, steps_max: u64) -> u64 {
         let mut steps = 0;
         while steps < steps_max && self.step().is_some() {
@@ -158,15 +160,15 @@ impl Stepper {
         steps
     }
 
-    /// Advances the clock.
+    /// Advances the clock by the time `by`.
     pub fn advance(&mut self, by: Duration) {
         let by = nanos(by);
         self.now = self.now.saturating_add(by);
     }
 
-    /// Makes the next step of the stage with the given name panic with `words`. A
+    /// Makes the next step of the stage with the given name panic with the message `words`. A
     /// [`restarting`](crate::restarting) stage panics at the start of that step. Any other stage
-    /// panics after it.
+    /// panics at the end of that step.
     ///
     /// # Errors
     ///
@@ -181,7 +183,7 @@ impl Stepper {
         Ok(())
     }
 
-    /// Asks all stages to agree that the graph stops, like [`Running::stop`](crate::Running::stop).
+    /// Asks all stages whether the graph may stop, like [`Running::stop`](crate::Running::stop).
     pub fn stop(&mut self) {
         self.opened.post.stop();
     }
@@ -196,8 +198,8 @@ impl Stepper {
         post.overrule();
     }
 
-    /// Returns the number of messages in a channel. Channels are numbered from 0 in the order of
-    /// their creation.
+    /// Returns the number of messages in channel number `channel`. Channels are numbered from 0 in
+    /// the order of their creation.
     ///
     /// # Panics
     ///
@@ -212,7 +214,7 @@ impl Stepper {
         self.stages.iter().all(Option::is_none)
     }
 
-    /// Returns the state of all stages and channels.
+    /// Returns the state and counters of all stages and channels.
     pub fn totals(&self) -> Sample {
         self.opened.monitor.sample()
     }
@@ -308,7 +310,7 @@ impl fmt::Display for NoSuchStage {
         let Self { name, there_are } = self;
         write!(
             f,
-            "no stage \"{name}\" has a step to take; those that do are {there_are:?}"
+            "no stage with the name \"{name}\" is running; the stages that have not ended are {there_are:?}"
         )
     }
 }

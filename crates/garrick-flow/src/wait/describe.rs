@@ -1,4 +1,4 @@
-//! Descriptions of waits, to find out why a graph does not go on.
+//! Descriptions of waits, which show why a graph makes no progress.
 
 use std::fmt::Write;
 
@@ -41,12 +41,14 @@ impl Condition {
                 if len == 1 {
                     each
                 } else {
-                    format!("{need} of {len}: {each}")
+                    format!("{need} of these {len} conditions: {each}")
                 }
             }
-            Self::Rung { channel, .. } => format!("a future at channel {channel}"),
+            Self::Rung { channel, .. } => {
+                format!("one of its futures (registered at channel {channel})")
+            }
             Self::After(delay) => format!("{delay:?} to pass"),
-            Self::Until(deadline) => format!("time {deadline} ns"),
+            Self::Until(deadline) => format!("its clock to reach {deadline} ns"),
         }
     }
 }
@@ -63,13 +65,13 @@ fn end(
     let line = &lines[channel as usize];
     let readable = line.readable();
     let (wanted, there, role) = match side {
-        Side::Receiver => ("to read in", readable, "sender"),
-        Side::Sender => ("free in", line.capacity - readable, "receiver"),
+        Side::Receiver => ("messages", readable, "sender"),
+        Side::Sender => ("free slots", line.capacity - readable, "receiver"),
     };
-    let mut words = format!("{count} {wanted} channel {channel} ({there} there");
+    let mut words = format!("{count} {wanted} in channel {channel} (it has {there}");
     if let Some(user) = line.users()[side.other() as usize] {
         // Writing into a `String` cannot fail.
-        let _ = write!(words, ", the {role} is \"{}\"", name_of(user));
+        let _ = write!(words, ", its {role} is \"{}\"", name_of(user));
     }
     words.push(')');
     words

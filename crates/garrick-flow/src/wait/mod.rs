@@ -27,17 +27,16 @@ pub const CONDITIONS_MAX: usize = 6;
 /// The channels of a graph, by number.
 pub(crate) type Lines = Arc<[Arc<Line>]>;
 
-/// Condition that a stage waits for before its next step.
+/// The condition for the next step of a stage.
 ///
 /// A wait combines at most [`CONDITIONS_MAX`] conditions on channels, on bundles, or on time. A
 /// condition on a bundle counts as one. `and` and `or` apply to the whole wait on their left:
 /// `a.or(b).and(c)` is `(a or b) and c`.
 ///
-/// A closed channel counts as ready. For a receiver this is the case when the sender is gone, even
-/// if there are no values left. For a sender it is the case when the receiver is gone. If no more
-/// values can be taken from a channel, or sent to it, the whole wait is over, regardless of its
-/// other conditions. The next step should end the stage, or at least not wait for that channel any
-/// more.
+/// A closed channel counts as ready: for its receiver when the sender is gone, even if no values
+/// are left, and for its sender when the receiver is gone. Once no more values can be taken from a
+/// channel or sent to it, the whole wait is over, regardless of its other conditions. The next step
+/// should then end the stage, or at least not wait for that channel again.
 ///
 /// # Examples
 ///
@@ -52,7 +51,7 @@ pub(crate) type Lines = Arc<[Arc<Line>]>;
 /// # Ok::<(), garrick_flow::CapacityError>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
-#[must_use = "a step returns what it waits for"]
+#[must_use = "a `Wait` has an effect only if a step returns it"]
 pub struct Wait(Kind);
 
 #[derive(Debug, Clone, Copy)]
@@ -77,19 +76,24 @@ pub(crate) enum Verdict {
 }
 
 impl Wait {
-    /// Waits until `count` values can be taken, or the sender is gone. `count` is limited to the
-    /// channel's capacity.
+    /// Waits until at least `count` values can be taken, or the sender is gone.
+    ///
+    /// A `count` of 0 is treated as 1. A `count` above the channel's capacity is treated as the
+    /// capacity.
     pub fn readable<T>(receiver: &Receiver<T>, count: usize) -> Self {
         Self::end(Side::Receiver, receiver.line(), count)
     }
 
-    /// Waits until `count` slots are free, or the receiver is gone. `count` is limited to the
-    /// channel's capacity.
+    /// Waits until at least `count` slots are free, or the receiver is gone.
+    ///
+    /// A `count` of 0 is treated as 1. A `count` above the channel's capacity is treated as the
+    /// capacity.
     pub fn free<T>(sender: &Sender<T>, count: usize) -> Self {
         Self::end(Side::Sender, sender.line(), count)
     }
 
-    /// Waits until any one of the bundle's channels is [`readable`](Self::readable).
+    /// Waits until at least one channel of a bundle has `count` values, as with
+    /// [`readable`](Self::readable).
     ///
     /// A wait on a bundle is one condition, regardless of the number of channels. A channel is
     /// ignored once no more values can be taken from it or sent to it. When all channels are
@@ -115,28 +119,32 @@ impl Wait {
         Self::readable_of(1, receivers, count)
     }
 
-    /// Waits until all of the bundle's channels are [`readable`](Self::readable).
+    /// Waits until each channel of a bundle has `count` values, as with
+    /// [`readable`](Self::readable).
     pub fn all_readable<T>(receivers: &Receivers<T>, count: usize) -> Self {
         Self::readable_of(receivers.len(), receivers, count)
     }
 
-    /// Waits until at least `need` of the bundle's channels are [`readable`](Self::readable).
+    /// Waits until at least `need` channels of a bundle have `count` values, as with
+    /// [`readable`](Self::readable).
     pub fn readable_of<T>(need: usize, receivers: &Receivers<T>, count: usize) -> Self {
         let line = receivers.first().map(Receiver::line);
         Self::ends(Side::Receiver, receivers.range(), need, line, count)
     }
 
-    /// Waits until any one of the bundle's channels is [`free`](Self::free).
+    /// Waits until at least one channel of a bundle has `count` free slots, as with
+    /// [`free`](Self::free).
     pub fn any_free<T>(senders: &Senders<T>, count: usize) -> Self {
         Self::free_of(1, senders, count)
     }
 
-    /// Waits until all of the bundle's channels are [`free`](Self::free).
+    /// Waits until each channel of a bundle has `count` free slots, as with [`free`](Self::free).
     pub fn all_free<T>(senders: &Senders<T>, count: usize) -> Self {
         Self::free_of(senders.len(), senders, count)
     }
 
-    /// Waits until at least `need` of the bundle's channels are [`free`](Self::free).
+    /// Waits until at least `need` channels of a bundle have `count` free slots, as with
+    /// [`free`](Self::free).
     pub fn free_of<T>(need: usize, senders: &Senders<T>, count: usize) -> Self {
         let line = senders.first().map(Sender::line);
         Self::ends(Side::Sender, senders.range(), need, line, count)
@@ -172,18 +180,18 @@ impl Wait {
         Self::of(Condition::Rung { side, channel })
     }
 
-    /// Waits for `delay`, measured from the time when the step returns.
+    /// Waits for `delay`, which begins when the step returns.
     pub fn timer(delay: Duration) -> Self {
         Self::of(Condition::After(delay))
     }
 
-    /// Waits until [`Cx::now`](crate::Cx::now) is `deadline`.
+    /// Waits until [`Cx::now`](crate::Cx::now) has reached `deadline`.
     pub fn until(deadline: Nanos) -> Self {
         Self::of(Condition::Until(deadline))
     }
 
-    /// Does not wait. The next step follows after the other stages of the team, and the stages that
-    /// wait for them, had a chance to run.
+    /// Does not wait: the next step follows after the other stages of the team, and stages that are
+    /// waiting for them, have had a chance to run.
     pub fn again() -> Self {
         Self(Kind::Again)
     }
@@ -197,8 +205,9 @@ impl Wait {
     ///
     /// # Panics
     ///
-    /// Panics if the result has more than [`CONDITIONS_MAX`] conditions. If a condition is combined
-    /// with several others, it counts once for each of them.
+    /// Panics if the result has more than [`CONDITIONS_MAX`] conditions. If one side consists of
+    /// alternatives combined with [`or`](Self::or), each condition of the other side counts once
+    /// for each alternative.
     #[track_caller]
     pub fn and(self, other: Self) -> Self {
         match (self.0, other.0) {
@@ -291,7 +300,7 @@ impl Wait {
     }
 
     /// Registers `stage` to be woken by all channels of the wait. The caller must check the wait
-    /// once more afterwards.
+    /// again after this call.
     pub(crate) fn arm(&self, lines: &[Arc<Line>], stage: StageId) {
         if let Kind::For(terms) = &self.0 {
             terms

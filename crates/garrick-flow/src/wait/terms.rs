@@ -52,7 +52,7 @@ impl Terms {
             let index = usize::from(self.len);
             assert!(
                 index < CONDITIONS_MAX,
-                "a wait combines {CONDITIONS_MAX} conditions at most"
+                "a `Wait` can combine at most {CONDITIONS_MAX} conditions"
             );
             self.conditions[index] = *condition;
             self.len += 1;

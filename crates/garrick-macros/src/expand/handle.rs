@@ -23,7 +23,7 @@ pub(super) fn definition(block: &Block) -> TokenStream {
     } = block;
     let attributes = for_items(block);
     let doc = format!(
-        "Address of a `{}`, with a method for each of its messages.",
+        "A handle to a `{}` actor: its address, with a method for each message.",
         block.ident
     );
     let (impl_generics, arguments, clause) = generics.split_for_impl();
@@ -44,7 +44,7 @@ pub(super) fn definition(block: &Block) -> TokenStream {
             clippy::used_underscore_binding
         )]
         impl #impl_generics #handle #arguments #clause {
-            /// Creates a handle of the actor behind `address`.
+            /// Creates a handle to the actor that has this address.
             #[must_use]
             #visibility fn new(address: #krate::Address<#message #arguments>) -> Self {
                 Self { address }
@@ -76,7 +76,7 @@ fn send(block: &Block, message: &Message) -> TokenStream {
     } = block;
     let (_, arguments, _) = generics.split_for_impl();
     let (visibility, method) = (&message.visibility, &message.method);
-    let attributes = attributes(block, message, Place::Send, "Sends the message for");
+    let attributes = attributes(block, message, Place::Send, "Sends a message that calls");
     let parameters = message.fields().map(parameter);
     let sent = sent(block, message, None);
     let name = &block.message;
@@ -93,7 +93,12 @@ fn send(block: &Block, message: &Message) -> TokenStream {
 
 fn ask(block: &Block, message: &Message, answer: &Type) -> TokenStream {
     let (visibility, method) = (&message.visibility, &message.method);
-    let attributes = attributes(block, message, Place::Ask, "Asks for the answer of");
+    let attributes = attributes(
+        block,
+        message,
+        Place::Ask,
+        "Asks a question that is answered by",
+    );
     let parameters = message.fields().map(parameter);
     let reply = own("reply", Span::mixed_site());
     let sent = sent(block, message, Some(&reply));
@@ -114,8 +119,8 @@ fn ask_to(block: &Block, message: &Message, answer: &Type) -> TokenStream {
     let attributes = carried(&message.attributes, Place::AskTo);
     let other = message.method.unraw();
     let doc = format!(
-        "Asks like [`{other}`](Self::{other}), but sends the answer to the actor whose context is `cx`, as the \
-         message that `convert` creates from it. `convert` may capture values that are `Copy`."
+        "Asks the same question as [`{other}`](Self::{other}), for the actor whose context is `cx`. The actor receives \
+         the answer as a message, which `convert` creates. The values that `convert` captures must be `Copy`."
     );
     let parameters = message.fields().map(parameter);
     let own = |name| own(name, Span::mixed_site());

@@ -18,7 +18,7 @@ pub(super) fn definition(block: &Block) -> TokenStream {
         ..
     } = block;
     let attributes = for_items(block);
-    let doc = format!("Message to a `{}`.", block.ident);
+    let doc = format!("A message to a `{}` actor.", block.ident);
     let derive = (!derives.is_empty()).then(|| quote!(#[derive(#(#derives),*)]));
     let clause = &generics.where_clause;
     let variants = block.messages.iter().map(|m| variant(block, m));

@@ -26,7 +26,7 @@ pub(crate) fn actor(options: TokenStream, item: &TokenStream) -> TokenStream {
     match syn::parse2(item.clone()) {
         Ok(Item::Impl(item)) => block(options, item, errors),
         Ok(_) => {
-            errors.at(item, "`#[actor]` goes on an `impl` block");
+            errors.at(item, "`#[actor]` can only be used on an `impl` block");
             with_errors(item, errors)
         }
         Err(error) => {

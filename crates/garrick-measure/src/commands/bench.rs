@@ -13,15 +13,16 @@ use crate::suggest;
 /// Maximum number of parameters that can be swept at once.
 const SWEPT_MAX: usize = 2;
 
-/// Flags and scenario names of `bench`.
+/// The command-line arguments of `bench`: flags, and names of scenarios.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Scenarios or families of scenarios to measure. Default: all.
+    /// Scenarios to measure, or families: `idle` stands for all scenarios whose names begin with
+    /// `idle-`. Default: all.
     #[arg(value_name = "SCENARIO")]
     scenarios: Vec<String>,
 
-    /// Measure at each of these values: depth=5..20, n=0..1000+100, n=1..4096*2 or n=1,10,50. Give
-    /// this flag twice for two parameters.
+    /// Measure at each of these values of a parameter: depth=5..20, n=0..1000+100 (steps of 100),
+    /// n=1..4096*2 (doubled each time) or n=1,10,50. Give this flag twice for two parameters.
     #[arg(long, value_name = "NAME=VALUES")]
     sweep: Vec<Axis>,
 
@@ -29,12 +30,12 @@ pub struct Arguments {
     flags: Flags,
 }
 
-/// Scenarios that a command offers.
+/// The scenarios that a command offers.
 #[derive(Debug, Clone, Copy)]
 pub struct Offer {
-    /// All scenarios.
+    /// Scenarios that are measured if the user names no scenario.
     pub scenarios: &'static [Scenario],
-    /// More scenarios, which are measured only if the user names them.
+    /// Further scenarios, which are measured only if the user names them.
     pub more: &'static [Scenario],
     /// Scenarios whose parameters can be swept.
     pub swept: &'static [Swept],
@@ -51,7 +52,7 @@ impl Offer {
 pub fn scenarios_help(command: &str, offer: Offer) -> String {
     let all: Vec<&Scenario> = offer.scenarios.iter().collect();
     let mut help = format!(
-        "Scenarios: {}\nWhat each one's operation is: {command} --list",
+        "Scenarios: {}\nTheir operations in detail: {command} --list",
         list::names(&all)
     );
     if !offer.more.is_empty() {
@@ -78,7 +79,7 @@ fn parameters(swept: &[Swept]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// Measures the chosen scenarios and shows the results.
+/// Measures the scenarios of `offer` that `arguments` choose, and prints and writes the results.
 ///
 /// # Errors
 /// Fails if a contender fails, or if a file cannot be written.
@@ -105,7 +106,7 @@ pub fn run(arguments: &Arguments, offer: Offer) -> Result<Ended> {
 /// A scenario, with its sweep if one was requested.
 type Choice = (&'static Scenario, Option<&'static Swept>);
 
-/// Creates the plan for a choice at one point of the sweep.
+/// Creates the plan for a scenario at one point of its sweep.
 fn planned<'a>((scenario, swept): Choice, point: &'a Point, effort: Effort) -> Plan<'a> {
     let Some(swept) = swept else {
         return plan(scenario, effort);
@@ -150,7 +151,8 @@ impl Arguments {
         if choices.is_empty() {
             let all = parameters(offer.swept);
             return Err(format!(
-                "no scenario can be swept like that; what can be: {all}"
+                "no scenario has these parameters with these values; the parameters that can be \
+                 swept are: {all}"
             ));
         }
         Ok(choices)
@@ -166,7 +168,9 @@ impl Arguments {
         let swept = offer.iter().find(|swept| swept.scenario == name);
         let swept = swept.ok_or_else(|| {
             let all = parameters(offer);
-            format!("'{name}' has no parameters to sweep; what can be: {all}")
+            format!(
+                "'{name}' has no parameters to sweep; the parameters that can be swept are: {all}"
+            )
         })?;
         for axis in &self.sweep {
             let parameter = swept
@@ -175,12 +179,16 @@ impl Arguments {
                 .find(|(parameter, _)| *parameter == axis.name);
             let (_, allowed) = parameter.ok_or_else(|| {
                 let all = parameters(std::slice::from_ref(swept));
-                format!("'{name}' has no '{}' to sweep; there is: {all}", axis.name)
+                format!(
+                    "'{name}' has no parameter '{}' to sweep; it has: {all}",
+                    axis.name
+                )
             })?;
             if let Some(value) = axis.values.iter().find(|value| !allowed.contains(value)) {
                 let (start, end) = (allowed.start(), allowed.end());
                 return Err(format!(
-                    "{}={value} of '{name}' is not from {start} to {end}",
+                    "'{name}' cannot be measured at {}={value}: the value must be from {start} to \
+                     {end}",
                     axis.name
                 ));
             }

@@ -28,15 +28,15 @@ pub(super) struct Flags {
     #[arg(long)]
     pub(super) list: bool,
 
-    /// Measure each row for less time, with smaller trees and crowds.
+    /// Measure each row for a shorter time, with smaller trees and fewer actors.
     #[arg(long)]
     quick: bool,
 
-    /// Approximate time to measure each row: 3 seconds, or 0.7 if quick.
+    /// Approximate number of seconds to measure each row. The default is 3, or 0.7 with --quick.
     #[arg(long, value_name = "S", value_parser = seconds)]
     seconds_per: Option<f64>,
 
-    /// Show times relative to those of this contender.
+    /// Show an additional column with the ratio of each time to the time of this contender.
     #[arg(long, value_name = "CONTENDER")]
     reference: Option<String>,
 

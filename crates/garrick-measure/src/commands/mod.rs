@@ -27,16 +27,19 @@ use crate::suite::Suite;
 
 pub use console::print;
 
-/// Outcome of a command.
+/// The outcome of a command.
 #[derive(Debug)]
 pub enum Ended {
-    /// Success.
+    /// The command was successful. The exit code is 0.
     Well,
-    /// The results are wrong.
+    /// The command has finished, but a check of its results has failed. The text is the reason.
+    /// The exit code is 1.
     Wrong(String),
-    /// The request is impossible, and nothing was started.
+    /// The command line is wrong, or its request is impossible. The text is the reason. Nothing was
+    /// started. The exit code is 2.
     Refused(String),
-    /// The run was stopped early, with the results up to then.
+    /// The run was stopped early. The text describes the results so far, which are kept. The exit
+    /// code is 130.
     Interrupted(String),
 }
 
@@ -81,7 +84,7 @@ pub fn measure(
 
 /// Runs the process as a command that measures `experiment`, and returns its exit code. The command
 /// has a progress bar, and the flags of `garrick bench` for files, pictures and comparisons. If the
-/// user presses Ctrl-C, it stops and keeps the measurements made so far.
+/// user presses Ctrl-C, the command stops, and reports the measurements made so far.
 ///
 /// # Examples
 /// ```no_run
@@ -112,12 +115,12 @@ pub fn told(measured: &Measured) -> scenario::Result<Ended> {
     Ok(Ended::Well)
 }
 
-/// Returns version and commit, as `--version` prints them.
+/// Returns the version and the commit of the command, as `--version` prints them.
 pub fn version() -> &'static str {
     const { concat!(env!("CARGO_PKG_VERSION"), " (", env!("GARRICK_COMMIT"), ")") }
 }
 
-/// Parses the command line, or returns the outcome of a command that cannot run.
+/// Parses the command line. If the command cannot run or only prints its help, returns the outcome.
 pub fn parse<A: FromArgMatches>(command: clap::Command) -> Result<A, Ended> {
     command
         .try_get_matches()
@@ -147,7 +150,8 @@ pub fn exit(ended: scenario::Result<Ended>) -> ExitCode {
     }
 }
 
-/// Prints help as it is. Shortens an error to the text before its tips and usage.
+/// Returns the outcome for a command line that cannot be run. Prints a help text as it is. Shortens
+/// an error to the text before its tips and usage.
 fn explain(error: &clap::Error) -> Ended {
     if matches!(
         error.kind(),
@@ -165,7 +169,7 @@ fn explain(error: &clap::Error) -> Ended {
     Ended::Refused(words.join(" ") + &suggested(error))
 }
 
-/// Returns the question whether a similar name was meant, or an empty text if there is none.
+/// Returns the question whether a similar name was meant, or an empty text if no name is similar.
 fn suggested(error: &clap::Error) -> String {
     let kinds = [
         ContextKind::SuggestedSubcommand,

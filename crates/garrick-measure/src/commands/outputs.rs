@@ -13,25 +13,24 @@ use crate::stop::Stop;
 
 #[derive(Debug, Args)]
 pub(super) struct Outputs {
-    /// Write the results to a file as well, as JSON.
+    /// Write the results to this file as JSON, in addition to the table.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Write the results to a file as well, as CSV.
+    /// Write the results to this file as CSV, in addition to the table.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
-    /// Write the results to a file as well, as one self-contained HTML page with pictures and
-    /// tables.
+    /// Write the results to this file as one self-contained HTML page with pictures and tables.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
-    /// Write pictures into a folder, as SVG.
+    /// Write pictures into this folder, as SVG files.
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
 
-    /// Compare with the JSON file of another run, row by row. The exit code is 1 if something
-    /// became slower.
+    /// Compare each row with the JSON file of another run. The exit code is 1 if a row became
+    /// slower.
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
 }
@@ -41,8 +40,8 @@ pub(super) type Before = Option<Report>;
 
 impl Outputs {
     /// Checks that all files can be written and read, and returns the earlier run. So mistakes are
-    /// found before minutes of measuring. The files are not changed before the measuring is
-    /// finished.
+    /// found before the measurement, which may take minutes. The files are not changed until the
+    /// measurement has finished.
     pub(super) fn check(&self) -> std::result::Result<Before, String> {
         let files = [&self.json, &self.csv, &self.html].into_iter().flatten();
         for file in files {
@@ -85,7 +84,7 @@ impl Outputs {
         }
         if stop.is_wanted() {
             let rows = report.rows().len();
-            let kept = format!("{rows} rows were measured and are kept");
+            let kept = format!("the results contain the {rows} rows measured so far");
             return Ok(Ended::Interrupted(kept));
         }
         let slower = comparison.map_or(0, |comparison| comparison.slower().count());

@@ -1,4 +1,4 @@
-//! Subcommands with their own way of measuring.
+//! Subcommands that measure in their own way.
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -18,7 +18,7 @@ pub(super) fn command(study: &Study) -> Command {
     let quick = Arg::new(QUICK)
         .long(QUICK)
         .action(ArgAction::SetTrue)
-        .help("Fewer rounds: some seconds in all");
+        .help("Run fewer rounds, which takes a few seconds in total");
     let command = Command::new(study.name).about(study.about).arg(quick);
     if study.sections.len() < 2 {
         return command;
@@ -31,7 +31,7 @@ pub(super) fn command(study: &Study) -> Command {
             .action(ArgAction::Append)
             .value_delimiter(',')
             .value_parser(PossibleValuesParser::new(names))
-            .help("These sections and no others, with commas between"),
+            .help("Run only these sections, separated by commas"),
     )
 }
 
@@ -63,8 +63,8 @@ fn run(sections: &[&Section], quick: bool) -> Result<String> {
     for section in sections {
         let text = (section.run)(quick)?;
         if sections.len() > 1 {
-            // A full run takes minutes. After an interruption the finished sections stay on the
-            // screen.
+            // A full run takes minutes. If the run is interrupted, the finished sections stay on
+            // the screen.
             eprintln!("{text}\n");
         }
         told.push(text);

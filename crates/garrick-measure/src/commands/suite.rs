@@ -12,13 +12,13 @@ use crate::suggest;
 use crate::suite::{Beside, Suite};
 use crate::units;
 
-/// Name of the subcommand.
+/// Name of the subcommand for suites.
 pub const NAME: &str = "suite";
 
-/// Description of the subcommand in the help.
+/// Description of the subcommand for suites, in the help.
 pub const ABOUT: &str = "Repeat published experiments, and show their figures beside ours";
 
-/// Flags and suite names of `suite`.
+/// The command-line arguments of `suite`: flags, and names of suites.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// Suites to repeat. Default: all.
@@ -39,10 +39,10 @@ pub(super) fn command(program: &str, offer: &[Suite]) -> Command {
 /// Returns the part of the help of `program` that lists the suites.
 pub fn suites_help(program: &str, offer: &[Suite]) -> String {
     let names = names(offer);
-    format!("Suites: {names}\nWhat each one repeats: {program} {NAME} --list")
+    format!("Suites: {names}\nTheir experiments in detail: {program} {NAME} --list")
 }
 
-/// Repeats the chosen suites and prints the results.
+/// Repeats the suites of `offer` that `arguments` choose, and prints and writes the results.
 ///
 /// # Errors
 /// Fails if a contender fails, or if a file cannot be written.
@@ -103,7 +103,7 @@ fn fit(chosen: &[&Suite], effort: &Effort, available: u64) -> std::result::Resul
         "; --quick needs less"
     };
     Err(format!(
-        "suite '{}' needs {} of memory, and {} are available{less}",
+        "suite '{}' needs {} of memory, but only {} are available{less}",
         suite.name,
         units::bytes(needed),
         units::bytes(available)
@@ -156,7 +156,7 @@ mod tests {
         let refused = chosen(&["small", "lar"]).unwrap_err();
         assert_eq!(
             refused,
-            "no suite 'lar' (did you mean 'large'?); there are: small, large"
+            "no suite is called 'lar' (did you mean 'large'?); the names are: small, large"
         );
     }
 
@@ -170,7 +170,8 @@ mod tests {
         assert_eq!(fit(&all, &effort(true), GIB), Ok(()));
         assert_eq!(fit(&all[..1], &effort(false), 0), Ok(()));
         let refused = fit(&all, &effort(false), GIB).unwrap_err();
-        let said = "suite 'large' needs 8.00 GiB of memory, and 1.00 GiB are available; --quick";
+        let said =
+            "suite 'large' needs 8.00 GiB of memory, but only 1.00 GiB are available; --quick";
         assert!(refused.starts_with(said), "{refused}");
         let refused = fit(&all, &effort(true), GIB - 1).unwrap_err();
         assert!(!refused.contains("--quick"), "{refused}");

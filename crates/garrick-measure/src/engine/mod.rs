@@ -149,7 +149,7 @@ pub(crate) fn run(
     Ok(rows.wait()?)
 }
 
-/// The actors that [`run`] talks to.
+/// The actors to which [`run`] sends messages.
 struct Engine {
     sweep: Address<Over>,
     warm_up: Address<Step>,
@@ -186,7 +186,7 @@ fn send<M: 'static>(to: &Address<M>, message: M) -> Result<()> {
         .map_err(|_| "an actor of the measuring engine failed".into())
 }
 
-/// Contenders that are measured, outside of any turn.
+/// The contenders, which are measured outside of any turn.
 struct Bench<'a> {
     /// Plans that have not been started yet.
     plans: Vec<Option<Plan<'a>>>,
@@ -208,11 +208,13 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Replaces the contenders by those of a plan. The old contenders may stop their threads
-    /// meanwhile.
+    /// Drops the contenders of the previous plan, and creates those of plan `number`. The old
+    /// contenders are dropped first, so that they can stop their threads.
     fn lay(&mut self, number: usize, over: &Address<Over>) -> Result<Set> {
         self.contenders.clear();
-        let plan = self.plans[number].take().ok_or("a plan is laid out once")?;
+        let plan = self.plans[number]
+            .take()
+            .ok_or("a plan of the measuring engine was started twice")?;
         (self.plan, self.scenario) = (number, plan.scenario);
         self.contenders = (plan.contenders)()?;
         Ok(Set {

@@ -40,7 +40,7 @@ impl Desk {
 pub(super) struct Trial {
     pub(super) who: Who,
     pub(super) ops: u64,
-    /// Fraction of the set that was finished before, from 0 to 1.
+    /// Fraction of the set that was finished before this trial, from 0 to 1.
     pub(super) done: f64,
 }
 

@@ -199,8 +199,8 @@ fn stopping(stop: &Stop, at: u32) -> Plan<'static> {
 fn what_was_measured_before_a_stop_is_kept() {
     let stop = Stop::new();
     let first = plan(|| vec![steady("first", 1e4)]);
-    // The first trial is the warm-up. The trial that requests the end is lost, because it lacks its
-    // yardstick.
+    // The first trial is the warm-up. The trial that requests the stop is lost, because the
+    // yardstick after it is not measured.
     let plans = vec![
         first,
         stopping(&stop, 4),

@@ -11,11 +11,12 @@ use super::Pace;
 use super::step::{Set, Step, Trial, Who};
 use super::timer::Timing;
 
-/// Number of operations of the first trial. In each scenario they send fewer messages than a turn
-/// handles.
+/// Number of operations of the first trial. Each scenario must work with this number, even if it is
+/// smaller than one of its batches.
 const OPS_FIRST: u64 = 1024;
 
-/// Maximum factor by which a trial grows, since cold caches slow down the first trial.
+/// Maximum factor by which one trial is longer than the previous one. The factor is limited because
+/// cold caches slow down the first trial.
 const GROWTH_MAX: f64 = 16.0;
 
 /// Growth factor below which the trial is long enough to compute the final number of operations.
@@ -94,7 +95,7 @@ impl WarmUp {
         for index in from..set.entrants.len() {
             let entrant = &mut set.entrants[index];
             let first = match entrant.size {
-                // Work that is done only once is not tried.
+                // Work that is done only once is not warmed up.
                 Size::Fixed { rounds_max: 1 } => {
                     entrant.rounds = 1;
                     continue;

@@ -21,13 +21,14 @@ use crate::statistics::Summary;
 
 pub(crate) use svg::{escape, style};
 
-/// Minimum number of values of a parameter that count as a sweep.
+/// Minimum number of values of a swept parameter. With fewer values, a picture has dots instead of
+/// lines.
 const SWEPT_MIN: usize = 3;
 
-/// Minimum factor between wall time and CPU time for which wall time gets a separate picture.
+/// Ratio of wall time to CPU time from which wall time gets a separate picture.
 const WALL_DIFFERS: f64 = 1.2;
 
-/// A picture of some rows.
+/// A picture of the rows of one scenario.
 ///
 /// # Examples
 /// ```
@@ -61,7 +62,8 @@ impl Plot {
         &self.name
     }
 
-    /// Returns the text of an SVG file. It is light or dark, depending on the reader's system.
+    /// Returns the text of an SVG file. The picture is light or dark, depending on the reader's
+    /// system.
     pub fn svg(&self) -> String {
         svg::document(&self.body, &style())
     }

@@ -2,23 +2,23 @@
 
 use crate::units;
 
-/// Minimum factor between values for which an axis is logarithmic.
+/// Ratio of the largest to the smallest value from which an axis is logarithmic.
 const LOG_FROM: f64 = 8.0;
 
 /// Maximum number of ticks that do not overlap.
 const TICKS_MAX: usize = 8;
 
-/// Approximate number of ticks of a linear axis.
+/// Approximate number of ticks on a linear axis.
 const TICKS: f64 = 5.0;
 
 /// An axis.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Scale {
     log: bool,
-    /// Values at the ends.
+    /// Values at the two ends of the axis.
     from: f64,
     to: f64,
-    /// Positions of the ends.
+    /// Positions of the two ends of the axis.
     begin: f64,
     end: f64,
 }
@@ -58,8 +58,8 @@ impl Scale {
     /// Returns the position of a value.
     pub(super) fn at(&self, value: f64) -> f64 {
         let of = |value: f64| if self.log { value.ln() } else { value };
-        // A logarithmic axis lacks only values of 0 and below, and no such value made it
-        // logarithmic.
+        // The clamp also gives a position to values of 0 and below, which a logarithmic axis cannot
+        // show.
         let value = value.clamp(self.from, self.to);
         let part = (of(value) - of(self.from)) / (of(self.to) - of(self.from));
         self.begin + part * (self.end - self.begin)

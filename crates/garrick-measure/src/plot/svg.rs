@@ -11,7 +11,7 @@ const SERIES_DARK: [&str; 7] = [
     "#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#ffffff",
 ];
 
-/// Number of series that have their own color.
+/// Number of series that have a color of their own.
 pub(super) const COLORS: usize = SERIES_LIGHT.len();
 
 /// Half width of a marker.
@@ -33,7 +33,8 @@ pub(super) enum Anchor {
 pub(super) struct Canvas(String);
 
 impl Canvas {
-    /// Creates an empty picture with a title. The origin of the figures is written below the title.
+    /// Creates an empty picture with a title. `source`, the origin of the figures, is written at
+    /// the bottom.
     pub(super) fn new(width: f64, height: f64, title: &str, source: &str) -> Self {
         let (width, height) = (width.round(), height.round());
         let mut canvas = Self(String::new());

@@ -6,7 +6,7 @@ use crate::units;
 use super::table::{Column, in_columns};
 
 impl Beside {
-    /// Writes a readable table, with the notes needed to understand it.
+    /// Returns a readable table, with the notes needed to understand it.
     pub fn table(&self) -> String {
         let mut text = format!("{}\n\n", self.title());
         if !self.lines.is_empty() {
@@ -39,8 +39,8 @@ impl Beside {
         remarks.extend(named("Note", &self.note));
         if !self.lines.is_empty() {
             remarks.push(
-                "The ratio is ours / theirs: theirs is the better end of 'here', or of 'published' where nothing was \
-                 measured here. Who differs by less than a quarter is even."
+                "The ratio is ours / theirs. Theirs is the best value of 'here', or of 'published' \
+                 if nothing was measured here. A difference of less than a quarter counts as even."
                     .to_owned(),
             );
         }

@@ -1,4 +1,4 @@
-//! Comparison of a run with an earlier one. Rows are faster, slower, or undecided.
+//! Comparison of a run with an earlier run, row by row.
 //!
 //! Machines change their speed, so the comparison uses the ratio to the yardstick. For rows that
 //! measure memory, it uses bytes. A change counts if the two intervals around the medians do not
@@ -14,23 +14,25 @@ use super::Report;
 /// Relative change below which a row counts as unchanged.
 const TOLERANCE: f64 = 0.1;
 
-/// Factor that widens an interval if only minimum and maximum are known.
+/// Factor by which an interval is widened if only minimum and maximum are known.
 const UNSURE: f64 = 1.25;
 
-/// Result of comparing a row with an earlier run.
+/// The result of comparing a row with the same row of an earlier run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The row costs less than before.
+    /// The cost of the row is lower than in the earlier run.
     Faster,
-    /// The row costs the same as before, within the accuracy of the measurement.
+    /// The cost of the row is the same as in the earlier run, within the accuracy of the
+    /// measurement.
     Same,
-    /// The row costs more than before.
+    /// The cost of the row is higher than in the earlier run.
     Slower,
-    /// The row seems to cost more, but one of the runs was disturbed.
+    /// The cost of the row seems to be higher, but one of the two runs was disturbed.
     Doubtful,
-    /// The row was not measured before.
+    /// The row was not measured in the earlier run.
     New,
-    /// The row was measured before, but not now, although its scenario was measured.
+    /// The row was measured in the earlier run but not in this one, although its scenario was
+    /// measured.
     Gone,
 }
 
@@ -47,30 +49,32 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A row of one run or of both runs.
+/// The change of one row from an earlier run to this one. The row may be missing in one of the
+/// runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// Scenario, contender and parameters.
+    /// The scenario, contender and parameters of the row.
     pub name: String,
-    /// Result of the comparison.
+    /// The result of comparing the row.
     pub verdict: Verdict,
-    /// Earlier cost, in units of the yardstick, or in bytes.
+    /// The cost in the earlier run, in units of the yardstick, or in bytes. `None` if it was not
+    /// measured.
     pub before: Option<f64>,
-    /// Current cost, in units of the yardstick, or in bytes.
+    /// The cost in this run, in units of the yardstick, or in bytes. `None` if it was not measured.
     pub now: Option<f64>,
 }
 
-/// All rows of two runs, side by side.
+/// The comparison of all rows of two runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// Changes, row by row.
+    /// The change of each row.
     pub changes: Vec<Change>,
-    /// Origin of the earlier run.
+    /// The machine, compiler and commit of the earlier run.
     pub source: String,
 }
 
 impl Report {
-    /// Compares this run with `before`, an earlier one.
+    /// Compares this run with the earlier run `before`.
     pub fn compare(&self, before: &Self) -> Comparison {
         let mut changes: Vec<Change> = self
             .rows
@@ -94,15 +98,15 @@ impl Report {
 }
 
 impl Comparison {
-    /// Returns the rows that cost more than before, without the doubtful ones.
+    /// Returns the rows whose cost is higher than in the earlier run, without the doubtful ones.
     pub fn slower(&self) -> impl Iterator<Item = &Change> {
         let changes = self.changes.iter();
         changes.filter(|change| change.verdict == Verdict::Slower)
     }
 
-    /// Writes the changes as text, one row per line.
+    /// Returns the changes as text, with one row per line.
     pub fn table(&self) -> String {
-        let mut text = format!("Against {}:\n", self.source);
+        let mut text = format!("Compared with {}:\n", self.source);
         for Change {
             name,
             verdict,
@@ -122,8 +126,8 @@ impl Comparison {
             let _ = writeln!(text, "{verdict:9} {name}  {change}");
         }
         text.push_str(
-            "Costs are in units of one atomic addition just then, or in bytes; doubtful rows want to be measured \
-             again.\n",
+            "Costs are in units of one atomic addition measured at the same time, or in bytes. \
+             Measure doubtful rows again.\n",
         );
         text
     }
@@ -169,8 +173,8 @@ fn cost(row: &Row) -> (f64, Interval) {
     }
     let known = row.to_rmw.and_then(|ratio| ratio.interval);
     let bounds = known.unwrap_or_else(|| {
-        // The row comes from an older file or has few rounds: take the spread of its times, and
-        // widen it.
+        // The row comes from an older file or has few rounds. The interval is then the range of its
+        // times, widened.
         let per_ns = row.ratio_to_rmw / row.cpu.median;
         Interval {
             low: row.cpu.min * per_ns / UNSURE,

@@ -75,7 +75,8 @@ fn head(parameters: &[&str]) -> Vec<String> {
     head
 }
 
-/// Returns median, interval, minimum and maximum. Unknown figures are empty.
+/// Returns the fields for median, interval, minimum and maximum. Fields of unknown figures are
+/// empty.
 fn figures(summary: Option<&Summary>) -> [String; 5] {
     let Some(Summary {
         median,

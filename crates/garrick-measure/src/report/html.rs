@@ -39,11 +39,11 @@ impl Report {
         page
     }
 
-    /// Writes the doubts about the figures.
+    /// Returns the reasons to doubt the figures.
     fn doubtful(&self) -> String {
         let doubts = doubts(&self.rows);
         if doubts.is_empty() {
-            return "<p>The machine was quiet: nothing speaks against these figures.</p>\n"
+            return "<p>The machine was quiet: there is no reason to doubt these figures.</p>\n"
                 .to_owned();
         }
         let line = |(of, doubt): &(String, String)| {
@@ -117,8 +117,8 @@ fn compared(comparison: &Comparison) -> String {
         all.filter(|change| change.verdict == verdict).count()
     };
     format!(
-        "<section>\n<h2>Compared</h2>\n<p>{} slower, {} faster, {} doubtful, in units of one atomic addition or in \
-         bytes, against {}.</p>\n{}</section>\n",
+        "<section>\n<h2>Compared</h2>\n<p>{} slower, {} faster, {} doubtful, in units of one \
+         atomic addition or in bytes, compared with {}.</p>\n{}</section>\n",
         count(Verdict::Slower),
         count(Verdict::Faster),
         count(Verdict::Doubtful),

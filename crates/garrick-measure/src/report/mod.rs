@@ -1,4 +1,4 @@
-//! Reports, which contain rows and their origin, in all output formats.
+//! Reports: the rows of a run and their origin, in all output formats.
 
 mod csv;
 mod table;
@@ -22,7 +22,7 @@ use crate::suite::Beside;
 
 pub use compare::{Change, Comparison, Verdict};
 
-/// Results of a run.
+/// The results of a run.
 ///
 /// # Examples
 /// ```
@@ -78,12 +78,12 @@ impl Report {
         &self.suites
     }
 
-    /// Returns machine, compiler and commit, in one line.
+    /// Returns the machine, the compiler and the commit of the run, in one line.
     pub fn provenance(&self) -> String {
         format!("{}; commit {}", self.machine, self.commit)
     }
 
-    /// Returns the text of a JSON file.
+    /// Returns the whole report as the text of a JSON file.
     pub fn json(&self) -> String {
         let json =
             serde_json::to_string_pretty(self).expect("names are strings, figures are finite");

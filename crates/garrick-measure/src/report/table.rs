@@ -17,14 +17,16 @@ pub(super) type Column = (String, bool);
 pub(super) const DOUBT: &str = "~";
 
 impl Report {
-    /// Writes a table, followed by the doubts about its figures, and their origin.
+    /// Returns a readable table of all rows, followed by the reasons to doubt its figures, and by
+    /// their origin.
     pub fn table(&self) -> String {
         let columns = columns(&self.rows);
         let rows = self.rows.iter().map(|row| cells(row, &columns));
         let mut text = in_columns(&columns, rows);
         text.push_str(
-            "\n\nMedians of each operation's time, and what has the true one in it with 95 % certainty; \
-             x rmw is CPU time in units of one atomic addition just then.\n",
+            "\n\nThe times are medians of the time of one operation. The column '95 % sure' \
+             contains the true median with 95 % certainty. The column 'x rmw' is CPU time in units \
+             of one atomic addition measured at the same time.\n",
         );
         for (of, doubt) in doubts(&self.rows) {
             // Writing to a string cannot fail.
@@ -116,8 +118,8 @@ pub(super) fn cells(row: &Row, columns: &[Column]) -> Vec<String> {
     columns.iter().map(cell).collect()
 }
 
-/// Returns the doubts about figures, each with the rows that it affects. Each kind appears once per
-/// scenario, with the text that it has for the first row.
+/// Returns the reasons to doubt figures, each with the rows that it affects. Each kind of reason
+/// appears once per scenario, with its text for the first row.
 pub(super) fn doubts(rows: &[Row]) -> Vec<(String, String)> {
     let mut kinds: Vec<(&Row, &str, usize)> = Vec::new();
     for row in rows {
@@ -143,7 +145,7 @@ pub(super) fn doubts(rows: &[Row]) -> Vec<(String, String)> {
     kinds.into_iter().map(said).collect()
 }
 
-/// Returns the kind of a doubt, which is its text before the amount.
+/// Returns the kind of a reason to doubt, which is its text before the colon.
 fn kind(doubt: &str) -> &str {
     doubt.split_once(':').map_or(doubt, |(kind, _)| kind)
 }

@@ -1,4 +1,4 @@
-//! Published figures together with measured ones.
+//! Published figures together with measured figures.
 
 use std::fmt;
 
@@ -10,24 +10,24 @@ use super::rows::Rows;
 use crate::row::Row;
 use crate::statistics::thousandths;
 
-/// Factor below which two systems count as equal. Figures from different runs are not more accurate
-/// than that.
+/// Factor below which two systems count as equal, because figures from different runs are not
+/// accurate enough for a finer distinction.
 const EVEN: f64 = 1.25;
 
-/// The published lines of a suite, together with our figures from one run.
+/// The published figures of a suite, together with our figures from one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Beside {
     /// Name of the suite.
     pub suite: String,
-    /// Experiment that the suite repeats.
+    /// The experiment that the suite repeats.
     pub about: String,
-    /// Authors of the published figures, and the machine on which they were measured.
+    /// The authors of the published figures, and the machine on which they measured them.
     pub origin: String,
-    /// System that was measured on a machine like this one. Empty if there is none.
+    /// The published system as it was measured on a machine like this one. Empty if it was not.
     pub here: String,
     /// Published figures together with ours, line by line.
     pub lines: Vec<Line>,
-    /// Notes that a reader needs.
+    /// Notes that are needed to understand the lines.
     pub note: String,
     /// Further results, one sentence per entry.
     pub findings: Vec<String>,
@@ -36,26 +36,27 @@ pub struct Beside {
 /// A published figure together with ours.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// Subject of the line.
+    /// The operation or quantity whose figures the line contains.
     pub of: String,
-    /// Unit of the figures.
+    /// Unit of all figures of the line.
     pub unit: String,
-    /// True if more is better.
+    /// True if a larger figure is better.
     pub more_is_better: bool,
-    /// Published figure, measured on the machine of its authors.
+    /// The published figure, measured on the machine of its authors.
     pub published: Option<Figure>,
-    /// Figure of the same system on a machine like this one.
+    /// The figure of the published system on a machine like this one.
     pub here: Option<Figure>,
-    /// Our figure in this run.
+    /// Our figure in this run. `None` if it was not measured.
     pub ours: Option<f64>,
-    /// Our figure relative to theirs: to `here` if that is known, otherwise to `published`. If
-    /// theirs is a range, its better end is used.
+    /// The ratio of our figure to theirs. Theirs is `here` if that is known, and otherwise
+    /// `published`. If theirs is a range, its better end is used. `None` if one of the figures is
+    /// unknown or zero.
     pub ratio: Option<f64>,
-    /// The better side.
+    /// The side with the better figure. `None` if there is no ratio.
     pub standing: Option<Standing>,
 }
 
-/// The better side of a comparison.
+/// The side of a comparison that has the better figure: Garrick, or the published system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
@@ -116,14 +117,14 @@ impl Line {
         }
     }
 
-    /// Returns the factor by which the better figure is better.
+    /// Returns the factor between the worse and the better figure. It is at least 1.
     pub fn factor(&self) -> Option<f64> {
         self.ratio.map(|ratio| ratio.max(ratio.recip()))
     }
 }
 
 impl Standing {
-    /// Returns the better side if our figure is `ratio` times theirs.
+    /// Returns the side with the better figure, if our figure is `ratio` times theirs.
     fn of(ratio: f64, more_is_better: bool) -> Self {
         let better = if more_is_better { ratio } else { ratio.recip() };
         if better >= EVEN {

@@ -1,14 +1,14 @@
-//! Suites, which repeat published experiments. They consist of scenarios and the published figures.
+//! Suites, which repeat published experiments. A suite consists of scenarios and published figures.
 //!
 //! ```text
 //!   scenarios --- engine ---> rows ---+
-//!                                     +---> Beside: published, measured here, ours, and who wins
+//!                                     +---> Beside: published, measured here, ours, the better
 //!   published lines ------------------+
 //! ```
 //!
 //! The scenarios of a suite are measured like all others. Each [`Published`] line is then shown
-//! together with our figure from the same run. If known, the figure of the published system on a
-//! machine like this one is shown as well. Figures from two machines cannot be compared, but two
+//! together with our figure from the same run. The figure of the published system on a machine like
+//! this one is also shown, if it is known. Figures from two machines cannot be compared, but two
 //! systems on one machine can.
 
 mod rows;
@@ -47,19 +47,20 @@ pub use rows::Rows;
 /// assert_eq!(TREES.published[0].unit, Unit::NANOSECONDS);
 /// ```
 pub struct Suite {
-    /// Name on the command line.
+    /// Name of the suite on the command line.
     pub name: &'static str,
     /// Description of the experiment, which is shown by `--list`.
     pub about: &'static str,
-    /// Scenarios that are measured.
+    /// Scenarios that the suite measures.
     pub scenarios: &'static [Scenario],
-    /// Maximum memory use of the measurements in bytes, or 0 if it is negligible.
+    /// Returns the maximum memory use of the measurements in bytes, or 0 if it is negligible.
     pub memory_bytes: fn(&Effort) -> u64,
-    /// Authors of the published figures, and the machine on which they were measured.
+    /// The authors of the published figures, and the machine on which they measured them.
     pub origin: &'static str,
-    /// System that was measured on a machine like this one, and the method. Empty if there is none.
+    /// The published system as it was measured on a machine like this one, and the method. Empty if
+    /// it was not measured.
     pub here: &'static str,
-    /// Published figures.
+    /// The published figures, one line each.
     pub published: &'static [Published],
     /// Notes needed to understand the lines, such as what is counted, and the conversion.
     pub note: &'static str,
@@ -68,7 +69,7 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// A suite without published figures.
+    /// A suite without scenarios or published figures, to be completed with `..Suite::PLAIN`.
     pub const PLAIN: Self = Self {
         name: "",
         about: "",

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::rows::Rows;
 use crate::units;
 
-/// Unit of a figure.
+/// The unit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unit {
-    /// Text that follows a figure.
+    /// The text that follows a figure, such as `ns`.
     pub name: &'static str,
-    /// True if more is better.
+    /// True if a larger figure is better.
     pub more_is_better: bool,
 }
 
@@ -27,12 +27,12 @@ impl Unit {
     pub const BYTES: Self = Self::less("bytes");
     /// Millions of operations per second.
     pub const MILLIONS_A_SECOND: Self = Self::more("M/s");
-    /// Factor by which a cost is higher.
+    /// A ratio of two costs. A smaller figure is better.
     pub const TIMES_THE_COST: Self = Self::less("x cost");
-    /// Factor by which a speed is higher.
+    /// A ratio of two speeds. A larger figure is better.
     pub const TIMES_AS_FAST: Self = Self::more("x speed");
 
-    /// Creates a unit for which less is better.
+    /// Creates a unit in which a smaller figure is better. `name` is the text after a figure.
     pub const fn less(name: &'static str) -> Self {
         Self {
             name,
@@ -40,7 +40,7 @@ impl Unit {
         }
     }
 
-    /// Creates a unit for which more is better.
+    /// Creates a unit in which a larger figure is better. `name` is the text after a figure.
     pub const fn more(name: &'static str) -> Self {
         Self {
             name,
@@ -49,22 +49,22 @@ impl Unit {
     }
 }
 
-/// A figure, or the minimum and maximum of several figures.
+/// A figure, or the range of several figures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// Minimum.
+    /// The smallest of the figures.
     pub low: f64,
-    /// Maximum.
+    /// The largest of the figures.
     pub high: f64,
 }
 
 impl Figure {
-    /// Creates a figure that is known exactly.
+    /// Creates a figure with a single value.
     pub const fn of(value: f64) -> Self {
         Self::between(value, value)
     }
 
-    /// Creates a figure between `low` and `high`.
+    /// Creates a figure that ranges from `low` to `high`.
     pub const fn between(low: f64, high: f64) -> Self {
         Self { low, high }
     }
@@ -89,34 +89,34 @@ impl fmt::Display for Figure {
     }
 }
 
-/// Figure of the published system on a machine like this one.
+/// The figure of the published system on a machine like this one.
 #[derive(Clone, Copy)]
 pub enum Here {
-    /// Unknown figure.
+    /// The figure is unknown.
     Unknown,
-    /// Figure that was measured earlier.
+    /// The figure was measured earlier.
     Noted(Figure),
-    /// Figure of a contender of this run.
+    /// The figure is that of a contender of this run, which the function finds.
     InThisRun(fn(Rows<'_>) -> Option<f64>),
 }
 
 /// A line of a published table.
 #[derive(Clone, Copy)]
 pub struct Published {
-    /// Subject of the line.
+    /// The operation or quantity whose figures the line contains.
     pub of: &'static str,
-    /// Unit of the figures.
+    /// Unit of all figures of the line.
     pub unit: Unit,
-    /// Published figure. `None` if it is published only in a picture or in words.
+    /// The published figure. `None` if it is published only in a picture or in words.
     pub said: Option<Figure>,
-    /// Figure of the same system on a machine like this one.
+    /// The figure of the published system on a machine like this one.
     pub here: Here,
-    /// Returns our figure in this run, in the same unit. Returns `None` if it was not measured.
+    /// Returns our figure in this run, in the same unit, or `None` if it was not measured.
     pub ours: fn(Rows<'_>) -> Option<f64>,
 }
 
 impl Published {
-    /// A line without any known figures.
+    /// A line without any figures, to be completed with `..Published::UNKNOWN`.
     pub const UNKNOWN: Self = Self {
         of: "",
         unit: Unit::NANOSECONDS,

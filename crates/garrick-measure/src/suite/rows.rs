@@ -1,21 +1,21 @@
-//! Rows of a run, with functions that find them.
+//! The rows of a run, with functions that find rows.
 
 use serde_json::Value;
 
 use crate::row::Row;
 
-/// Rows of a run.
+/// The rows of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'a>(&'a [Row]);
 
 impl<'a> Rows<'a> {
-    /// Wraps rows.
+    /// Creates a view of `rows`, in which rows can be found.
     pub fn new(rows: &'a [Row]) -> Self {
         Self(rows)
     }
 
-    /// Returns the rows of a contender in a scenario that have all of these parameters. Values are
-    /// passed as text, such as `"16"`.
+    /// Returns the rows of a contender in a scenario that have all of these parameters. Values of
+    /// parameters are given as text, such as `"16"`.
     pub fn all<'p>(
         self,
         scenario: &'p str,
@@ -34,7 +34,8 @@ impl<'a> Rows<'a> {
         self.all(scenario, contender, params).next()
     }
 
-    /// Returns the matching row with the smallest wall time.
+    /// Returns the row with the smallest wall time among the rows of a contender in a scenario that
+    /// have all of these parameters.
     pub fn fastest(
         self,
         scenario: &str,

@@ -7,9 +7,9 @@ use super::{measured, others, ours, watch};
 
 pub(crate) const ASK: Scenario = Scenario {
     name: "ask",
-    operation: "one ask of an actor on the same thread: question sent and handled, answer sent and received, and then \
-                the next one is asked; by an actor, or by a future that awaits the answer; threads: from one thread \
-                to another",
+    operation: "one ask of an actor on the same thread: the question is sent and handled, the \
+                answer is sent and received, and then the next question is asked; the asker is an \
+                actor, or a future that awaits the answer; threads: from one thread to another",
     contenders: |effort: &Effort| {
         let mut contenders = ours("ask", effort, &Point::default());
         contenders.extend(others!(of));

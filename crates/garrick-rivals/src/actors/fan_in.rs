@@ -8,16 +8,16 @@ use super::{BOUND, BURST, FLOOD_MAX, measured, others, ours, send, watch};
 
 pub(crate) const FAN_IN: Scenario = Scenario {
     name: "fan-in",
-    operation: "one message from one of four senders to the same actor, all on two workers, sent and handled; each \
-                sends 256 a turn, then lets others run; actix: the senders are on an arbiter of their own; threads: \
-                four threads to a fifth",
+    operation: "one message from one of four senders to the same actor, all on two workers, sent \
+                and handled; each sender sends 256 messages and then yields; actix: the senders \
+                are on a separate arbiter; threads: four threads send to a fifth",
     contenders,
 };
 
 /// Number of senders.
 const SENDERS: u64 = 4;
 
-/// Threads of the runtimes.
+/// Number of threads of each runtime.
 const WORKERS: usize = 2;
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
@@ -51,7 +51,7 @@ fn fan_in<F: Framework>(ops: u64, bound: Option<usize>) -> Result<Measured> {
         drop(counter);
         let watch = watch();
         F::go(senders);
-        done.await.expect("the counter says so");
+        done.await.expect("the counter reports");
         measured(ops, &watch)
     })
 }

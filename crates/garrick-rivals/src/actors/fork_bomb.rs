@@ -1,4 +1,4 @@
-//! Fork bomb of `garrick bench`, step for step: a binary tree of actors that grows, and reports
+//! The fork bomb of `garrick bench`, step by step: a binary tree of actors that grows, and reports
 //! back to its root.
 
 use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
@@ -11,9 +11,10 @@ use super::{measured, ours, watch};
 
 pub(crate) const FORK_BOMB: Scenario = Scenario {
     name: "fork-bomb",
-    operation: "one actor of a binary tree of 2^(depth+1)-1: created, sent to, run, and dropped; inner actors create \
-                two children, become twice, and answer their customer after two answers; on the calling thread, or \
-                on two workers; actix has one thread, threads as many as the tree has actors",
+    operation: "one actor of a binary tree of 2^(depth+1)-1 actors: it is created, handles its \
+                messages, and is dropped; an inner actor creates two children, changes its \
+                behavior twice, and answers its customer after two answers; on the calling thread, \
+                or on two workers; actix has one thread; threads: each actor is a thread",
     contenders,
 };
 
@@ -23,7 +24,8 @@ const DEPTH: u32 = 16;
 
 const DEPTH_QUICK: u32 = 12;
 
-/// Maximum depth with threads. A deeper tree would need more threads than a process may have.
+/// Maximum depth of a tree of threads. A deeper tree would need more threads than a process may
+/// have.
 const DEPTH_OF_THREADS_MAX: u32 = 10;
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
@@ -59,7 +61,7 @@ fn grow<F: Framework>(depth: u32, workers: usize) -> Result<Measured> {
         let customer = F::spawn(Tree::<F>::Customer(Some(done)), None).await;
         let watch = watch();
         Tree::<F>::plant(customer, depth).await;
-        let count = waiting.await.expect("the root's customer says so");
+        let count = waiting.await.expect("the root's customer reports");
         let measured = measured(actors, &watch);
         assert_eq!(count, actors, "the tree is complete");
         measured

@@ -1,8 +1,8 @@
-//! Interface that an actor library, or its substitute, implements to take part.
+//! The interface between the scenarios and the actor libraries, or their substitutes.
 //!
-//! [`Framework`] has one implementation for each contender, with one actor, its *host*, written as
-//! the library's documentation writes actors. The work of a scenario's actors is a [`Role`],
-//! written once. A host plays any role.
+//! [`Framework`] has one implementation for each contender. The implementation contains one actor,
+//! its *host*, which is written as the library's documentation recommends. The work of a scenario's
+//! actors is a [`Role`], which is written once. A host can play any role.
 //!
 //! ```text
 //!   driver (the scenario's) --- spawn, tell, ask ---> host of the framework [ role of the scenario ]
@@ -17,23 +17,24 @@ use tokio::runtime;
 
 /// Behavior of an actor, in any framework.
 pub(crate) trait Role<F: Framework>: Sized + Send + 'static {
-    /// Type of its messages.
+    /// Type of the actor's messages.
     type Message: Send + 'static;
 
-    /// True if the role blocks threads. For libraries that ask.
+    /// True if the role blocks its thread. Some libraries must know this.
     const BLOCKS: bool = false;
 
-    /// Handles one message. If a framework's handlers are not futures, this future is ready at
-    /// once, because `tell` and `spawn` are ready at once there.
+    /// Handles one message. If a framework's handlers are not futures, its `tell` and `spawn` are
+    /// ready at once, so this future is ready at once, too.
     fn receive(&mut self, message: Self::Message) -> impl Future<Output = Flow> + Send;
 }
 
-/// Continuation of an actor after a message.
+/// The decision of an actor after a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
     /// The actor waits for more messages.
     Continue,
-    /// No more messages will come. If an actor ends with its last address, nothing has to be done.
+    /// No more messages will come. A library whose actors stop when their last address is dropped
+    /// has nothing to do.
     Stop,
 }
 
@@ -42,17 +43,17 @@ pub(crate) enum Flow {
 pub(crate) enum Way {
     /// An actor with a registered name.
     Named,
-    /// An actor with a supervisor, which restarts it when it fails, behind the same address or
-    /// another one.
+    /// An actor with a supervisor, which restarts it when it fails. The new actor may have the same
+    /// address or a new one.
     Supervised,
     /// An actor with handlers that may await.
     Async,
 }
 
-/// A value that an actor needs beside its address.
+/// A value that must be kept alive because an actor needs it.
 pub(crate) type Kept = Box<dyn Any + Send>;
 
-/// Returns a name that no actor has had.
+/// Returns a name that no actor has had before.
 pub(crate) fn new_name() -> String {
     static NAMES: AtomicU64 = AtomicU64::new(0);
     format!("counter {}", NAMES.fetch_add(1, Ordering::Relaxed))
@@ -63,10 +64,10 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
     /// Name in tables.
     const NAME: &'static str;
 
-    /// True if the framework has bounded mailboxes, at which a sender waits when they are full.
+    /// True if the framework has bounded mailboxes, whose senders wait when they are full.
     const HAS_BOUNDED: bool;
 
-    /// Kinds of actors that the framework has, beside the plain one.
+    /// Kinds of actors of the framework, besides the plain kind.
     const WAYS: &'static [Way] = &[];
 
     /// Address of an actor in a role.
@@ -75,8 +76,8 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
     /// Address of an actor that answers a number with the next one.
     type Answerer: Send + Sync + 'static;
 
-    /// Runs `driver` as a task beside the actors. With one worker, everything runs on this thread.
-    /// Otherwise it runs on `workers` other threads, if the framework has a choice.
+    /// Runs `driver` as a task besides the actors. With one worker, everything runs on this thread.
+    /// Otherwise, everything runs on `workers` other threads, if the framework allows it.
     fn run<T: Send + 'static>(
         workers: usize,
         driver: impl Future<Output = T> + Send + 'static,
@@ -97,15 +98,19 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
         role: R,
     ) -> impl Future<Output = (Self::Address<R>, Kept)> + Send {
         async move {
-            debug_assert_eq!(way, Way::Async, "others have a way of their own");
+            debug_assert_eq!(
+                way,
+                Way::Async,
+                "frameworks implement all other ways themselves"
+            );
             (Self::spawn(role, None).await, Box::new(()) as Kept)
         }
     }
 
-    /// Sends an actor a message without waiting for an answer.
+    /// Sends a message to an actor, without waiting for an answer.
     ///
     /// # Panics
-    /// Panics if the actor is gone. No scenario's actor ends before its last message.
+    /// Panics if the actor has stopped. No actor of a scenario stops before its last message.
     fn tell<R: Role<Self>>(
         to: &Self::Address<R>,
         message: R::Message,
@@ -117,7 +122,7 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
     /// Asks the answerer, and waits for the answer.
     fn ask(answerer: &Self::Answerer, number: u64) -> impl Future<Output = u64> + Send;
 
-    /// Runs tasks beside the driver: each on a free worker, or on another thread.
+    /// Runs tasks besides the driver, each on a free worker or on a new thread.
     fn go<T: Future<Output = ()> + Send + 'static>(tasks: Vec<T>) {
         for task in tasks {
             tokio::spawn(task);
@@ -131,8 +136,8 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
 }
 
 /// Runs `driver` on a tokio runtime: on the calling thread for one worker, otherwise on `workers`
-/// other threads. The driver is a task like the actors, because the future that a runtime blocks on
-/// is woken through the system's poll.
+/// other threads. The driver is a task like the actors, because a future passed to `block_on` would
+/// be woken through the operating system's poll.
 pub(crate) fn run_on_tokio<T: Send + 'static>(
     workers: usize,
     driver: impl Future<Output = T> + Send + 'static,

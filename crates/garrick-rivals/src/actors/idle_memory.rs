@@ -1,8 +1,8 @@
 //! Memory of an idle actor.
 //!
-//! Measured as in `garrick bench`: each actor's state is the address of the actor created before
-//! it, and each crowd lives in a fresh process. The growth of that process in resident memory is
-//! due to the actors alone.
+//! Memory is measured as in `garrick bench`. The state of each actor is the address of the actor
+//! created before it, and each crowd of actors lives in a fresh process. So the growth of that
+//! process's resident memory is due to the actors alone.
 
 use std::env;
 use std::process::{Command, ExitCode};
@@ -18,26 +18,27 @@ use super::{measured, watch};
 
 pub(crate) const IDLE_MEMORY: Scenario = Scenario {
     name: "idle-memory",
-    operation: "one actor with 8 bytes of state, the address of the one before it, that is spawned, has handled one \
-                message, and is idle; bytes_per_actor is what a fresh process has grown by in resident memory for \
-                each, all included; an idle thread has a stack of 64 KiB of which it has touched what it needs",
+    operation: "one actor with 8 bytes of state, the address of the previous actor, that is \
+                spawned, has handled one message, and is idle; bytes_per_actor is the growth of a \
+                fresh process's resident memory per actor, everything included; an idle thread has \
+                a stack of 64 KiB, of which only the touched part counts",
     contenders,
 };
 
-/// Hidden first word of a command that creates a crowd. A framework's name and a number of actors
-/// follow.
+/// Hidden first argument of a command that creates a crowd. The next arguments are a framework's
+/// name and a number of actors.
 const CHILD: &str = "measure-idle-memory";
 
-/// Reason why a process knows its size.
-const STATM: &str = "the system says what is resident";
+/// Reason why reading the resident memory cannot fail.
+const STATM: &str = "the system reports resident memory";
 
 /// Number of actors that are spawned before other actors run.
 const LITTER: u64 = 64;
 
-/// Function that creates idle actors in this process, and returns the growth of the process.
+/// A function that creates idle actors in this process, and measures the growth of the process.
 type Crowd = fn(u64) -> Result<Measured>;
 
-/// Names, crowds, and numbers of actors in a full run and in a quick one.
+/// Names, crowds, and numbers of actors in a full run and in a quick run.
 const CROWDS: [(&str, Crowd, u64, u64); 7] = [
     ("garrick", idle_memory, 10_000_000, 1_000_000),
     (Actix::NAME, crowd::<Actix>, 200_000, 32_000),
@@ -70,7 +71,7 @@ fn in_child(name: &str, actors: u64) -> Result<Measured> {
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// Creates a crowd if this process was started for that: the other end of [`in_child`].
+/// Creates a crowd if this process was started by [`in_child`]. Returns `None` otherwise.
 pub(crate) fn child() -> Option<ExitCode> {
     let mut arguments = env::args().skip(1);
     if arguments.next()? != CHILD {
@@ -89,7 +90,7 @@ pub(crate) fn child() -> Option<ExitCode> {
     })
 }
 
-/// Creates the crowd that the words ask for, and returns the result as JSON.
+/// Creates the crowd that `words` describe, and returns the measurement as JSON.
 fn made_of(words: &[String]) -> Result<String> {
     let [name, actors] = words else {
         return Err(format!("{CHILD} takes a name and a number of actors").into());
@@ -97,7 +98,7 @@ fn made_of(words: &[String]) -> Result<String> {
     let (_, crowd, ..) = CROWDS
         .iter()
         .find(|(known, ..)| known == name)
-        .ok_or_else(|| format!("nobody is called '{name}'"))?;
+        .ok_or_else(|| format!("no contender is called '{name}'"))?;
     Ok(serde_json::to_string(&crowd(actors.parse()?)?)?)
 }
 
@@ -118,7 +119,7 @@ fn crowd<F: Framework>(actors: u64) -> Result<Measured> {
             }
             F::pause().await;
         }
-        // Threads handle their messages at any later time.
+        // Threads may handle their messages later.
         while tally.handled() < actors {
             F::pause().await;
             thread::yield_now();
@@ -126,8 +127,8 @@ fn crowd<F: Framework>(actors: u64) -> Result<Measured> {
         let mut measured = measured(actors, &watch);
         let grown = resident_bytes().expect(STATM).saturating_sub(before);
         measured.bytes_per_actor = Some(grown as f64 / actors as f64);
-        // Until here the address of the last actor is held, which holds that of the actor before
-        // it.
+        // The address of the last actor has kept all actors alive until here, because each actor
+        // holds the address of the previous one.
         drop(last);
         measured
     })

@@ -1,13 +1,14 @@
-//! Actor libraries beside each other, on the scenarios of `garrick bench`.
+//! Actor libraries compared with each other, by the scenarios of `garrick bench`.
 //!
-//! Garrick's contenders are those of `garrick bench`, actors on the public API. The rivals are
-//! actix, ractor, kameo and xtra, and two common substitutes for a library: tokio tasks and
-//! threads, each with channels. Their scenarios are written once, on [`framework::Framework`]. Its
-//! implementations are in `frameworks`, the actors' work in `roles`.
+//! Garrick's contenders are those of `garrick bench`: actors that use the public API. The rivals
+//! are actix, ractor, kameo and xtra, and two common substitutes for a library: tokio tasks with
+//! channels, and threads with channels. The scenarios of the rivals are written once, for the trait
+//! [`framework::Framework`]. The module `frameworks` contains its implementations, and the module
+//! `roles` the actors' work.
 //!
-//! With Garrick, the sender, asker or spawner is an actor. With the rivals it is a task of the
-//! runtime, which goes on without a message to itself. With one worker, everything runs on one
-//! thread (except for threads). CPU time covers the whole process.
+//! With Garrick, the sender, asker or spawner is an actor. With the rivals, it is a task of the
+//! runtime, which continues without a message to itself. With one worker, everything runs on one
+//! thread, except in the contender `threads`. CPU time covers the whole process.
 
 pub(crate) mod framework;
 mod roles;
@@ -68,7 +69,7 @@ fn ours(scenario: &str, effort: &Effort, point: &Point) -> Vec<Contender> {
         .collect()
 }
 
-/// Starts to measure the whole process.
+/// Starts a stopwatch for the whole process.
 fn watch() -> Stopwatch {
     Stopwatch::start(Clock::Process)
 }
@@ -83,7 +84,7 @@ async fn send<F: framework::Framework>(to: &F::Address<roles::Counter>, bursts: 
     }
 }
 
-/// Returns the measurement of `ops` operations that `watch` has timed until now.
+/// Returns the measurement of `ops` operations that were done since the start of `watch`.
 fn measured(ops: u64, watch: &Stopwatch) -> Measured {
     Measured::new(ops, watch.stop())
 }

@@ -1,4 +1,4 @@
-//! A token that goes to and fro, or round a ring.
+//! A token that goes to and fro between two actors, or round a ring.
 
 use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 use tokio::sync::oneshot;
@@ -9,8 +9,8 @@ use super::{measured, others, ours, watch};
 
 pub(crate) const PING_PONG: Scenario = Scenario {
     name: "ping-pong",
-    operation: "one round trip between two actors on the same thread: two messages, each sent by the handling of \
-                the other; threads: between two of them",
+    operation: "one round trip between two actors on the same thread: two messages, each sent by \
+                the handler of the other; threads: between two threads",
     contenders: |effort: &Effort| {
         let mut contenders = ours("ping-pong", effort, &Point::default());
         contenders.extend(others!(to_and_fro));
@@ -20,7 +20,8 @@ pub(crate) const PING_PONG: Scenario = Scenario {
 
 pub(crate) const RING: Scenario = Scenario {
     name: "ring",
-    operation: "one hop of the only token in a ring of 100 actors on one thread; threads: of 100 of them",
+    operation: "one hop of the only token in a ring of 100 actors on one thread; threads: in a \
+                ring of 100 threads",
     contenders: |effort: &Effort| {
         let mut contenders = ours("ring", effort, &Point::default());
         contenders.extend(others!(round));
@@ -42,8 +43,8 @@ fn round<F: Framework>() -> Contender {
     Contender::fitted(F::NAME, |ops| pass::<F>(ACTORS, ops)).with("actors", ACTORS)
 }
 
-/// Passes a token on `hops` times in a ring of `count` relays. The relay at the last hop reports
-/// the end. A lost or misrouted token would have no end.
+/// Passes a token on `hops` times in a ring of `count` relays. The relay that receives the token
+/// after the last hop reports it. If a token were lost or misrouted, the measurement would not end.
 fn pass<F: Framework>(count: usize, hops: u64) -> Result<Measured> {
     F::run(1, async move {
         let (done, waiting) = oneshot::channel();
@@ -59,12 +60,12 @@ fn pass<F: Framework>(count: usize, hops: u64) -> Result<Measured> {
             end.get_or_insert_with(|| relay.clone());
             next = Some(relay);
         }
-        let (first, end) = next.zip(end).expect("a ring has somebody");
+        let (first, end) = next.zip(end).expect("a ring has at least one member");
         F::tell::<Relay<F>>(&end, Pass::Next(first.clone())).await;
         drop(end);
         let watch = watch();
         F::tell::<Relay<F>>(&first, Pass::Token(hops)).await;
-        waiting.await.expect("the last relay says so");
+        waiting.await.expect("the last relay reports");
         measured(hops, &watch)
     })
 }

@@ -1,4 +1,4 @@
-//! Behavior of the scenarios' actors.
+//! The roles of the scenarios' actors.
 
 use std::hint::black_box;
 use std::mem;
@@ -12,7 +12,7 @@ use super::framework::{Flow, Framework, Role};
 /// Counts messages, and reports when the last expected message has arrived.
 #[derive(Debug)]
 pub(super) struct Counter {
-    /// Number of messages still to come.
+    /// Number of messages that have not arrived yet.
     left: u64,
     /// Sender of the report. `None` after the report.
     done: Option<oneshot::Sender<()>>,
@@ -30,7 +30,10 @@ impl Counter {
     #[inline]
     pub(super) fn count(&mut self, message: u64) -> Flow {
         black_box(message);
-        self.left = self.left.checked_sub(1).expect("no message too many");
+        self.left = self
+            .left
+            .checked_sub(1)
+            .expect("there are no more messages than expected");
         if self.left == 0 {
             say(&mut self.done);
             return Flow::Stop;
@@ -47,15 +50,15 @@ impl<F: Framework> Role<F> for Counter {
     }
 }
 
-/// Reports the end to the driver, if it still waits.
+/// Reports to the driver, if it is still waiting.
 fn say(done: &mut Option<oneshot::Sender<()>>) {
     if let Some(done) = done.take() {
-        // A driver that has failed no longer waits.
+        // A driver that has failed is no longer waiting.
         let _ = done.send(());
     }
 }
 
-/// Passes a number on, decremented each time, until it is 0.
+/// A relay, which passes a number on, decremented each time, until the number is 0.
 pub(super) struct Relay<F: Framework> {
     /// Address of the next relay. `None` before the first message, and after the end.
     next: Option<F::Address<Self>>,
@@ -63,13 +66,14 @@ pub(super) struct Relay<F: Framework> {
     done: Option<oneshot::Sender<()>>,
 }
 
-/// Message to a [`Relay`].
+/// A message to a [`Relay`].
 pub(super) enum Pass<F: Framework> {
     /// Address of the next relay.
     Next(F::Address<Relay<F>>),
     /// Token with the number of hops left.
     Token(u64),
-    /// The token has reached its end: forget the next relay, so that no ring keeps itself alive.
+    /// Request to drop the address of the next relay, because the token has reached its end.
+    /// Otherwise the ring would keep itself alive.
     End,
 }
 
@@ -78,8 +82,8 @@ impl<F: Framework> Relay<F> {
         Self { next, done }
     }
 
-    /// Drops the address of the next relay, and makes that relay do the same. In a ring this comes
-    /// back to the first relay.
+    /// Drops the address of the next relay, and makes that relay do the same. In a ring, the
+    /// request returns to the first relay.
     async fn end(&mut self) {
         if let Some(next) = self.next.take() {
             F::tell::<Self>(&next, Pass::End).await;
@@ -108,7 +112,7 @@ impl<F: Framework> Role<F> for Relay<F> {
     }
 }
 
-/// Counts messages and ends of short-lived and idle actors.
+/// Counts the messages and the ends of short-lived and idle actors.
 #[derive(Debug)]
 pub(super) struct Tally {
     /// Number of messages handled.
@@ -142,15 +146,15 @@ impl Tally {
     }
 
     fn end(&self) {
-        // AcqRel: each end pairs with those before it, so that the last one, and whom it tells, see
-        // all that was handled.
+        // AcqRel: each decrement pairs with the earlier ones. So the last actor and the receiver of
+        // its report see all counts of handled messages.
         if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
             say(&mut self.done.lock().unwrap_or_else(PoisonError::into_inner));
         }
     }
 }
 
-/// Lives for one message.
+/// An actor that lives for one message.
 #[derive(Debug)]
 pub(super) struct Mayfly(pub(super) Arc<Tally>);
 
@@ -170,10 +174,10 @@ impl Drop for Mayfly {
     }
 }
 
-/// Stays idle after one message. Its state is about 8 bytes: the address of the idler created
-/// before it.
+/// An actor that stays idle after one message. Its state is about 8 bytes: the address of the idler
+/// created before it.
 pub(super) struct Idler<F: Framework> {
-    /// Kept, not read: keeps the actor before this one alive.
+    /// Address of the previous idler, which keeps it alive. Never read.
     _before: Option<F::Address<Self>>,
 }
 
@@ -192,30 +196,30 @@ impl<F: Framework> Role<F> for Idler<F> {
     }
 }
 
-/// Actor of a fork bomb, with its current state. `fork_bomb` describes the protocol.
+/// An actor of a fork bomb, in its current state. The module `fork_bomb` describes the protocol.
 pub(super) enum Tree<F: Framework> {
-    /// Customer of the root: reports the number of actors of the tree.
+    /// The customer of the root, which reports the number of actors of the tree.
     Customer(Option<oneshot::Sender<u64>>),
-    /// Waits for the message to grow.
+    /// A new actor, which waits for the message to grow.
     Seed,
-    /// Waits for two answers, and then answers its customer.
+    /// An inner actor that waits for two answers, and then answers its customer.
     Two(F::Address<Self>),
-    /// Has received one answer, with this count, and waits for the other.
+    /// An inner actor that has received one answer, with this count, and waits for the other.
     One(F::Address<Self>, u64),
-    /// Has answered.
+    /// An actor that has answered.
     Spent,
 }
 
-/// Message to an actor of the tree.
+/// A message to an actor of the tree.
 pub(super) enum Growth<F: Framework> {
-    /// Grow, and then answer the customer.
+    /// Request to grow, and then to answer the customer.
     Grow {
         /// Address of the receiver, to which its children answer.
         me: F::Address<Tree<F>>,
         customer: F::Address<Tree<F>>,
         depth: u32,
     },
-    /// A child is done. The subtree of the child has this number of actors.
+    /// Report that a child is done. The subtree of the child has this number of actors.
     Answer(u64),
 }
 
@@ -260,12 +264,12 @@ impl<F: Framework> Role<F> for Tree<F> {
                 }
                 Self::One(customer, other) => (customer, 1 + other + count),
                 Self::Customer(Some(done)) => {
-                    // A driver that has failed no longer waits: the same reason as in `say`.
+                    // A driver that has failed is no longer waiting, as in `say`.
                     let _ = done.send(count);
                     return Flow::Stop;
                 }
                 Self::Customer(None) | Self::Seed | Self::Spent => {
-                    unreachable!("an actor is answered as often as it has children")
+                    unreachable!("an actor gets one answer from each child")
                 }
             },
         };

@@ -8,13 +8,14 @@ use super::{measured, others, ours, watch};
 
 pub(crate) const SPAWN: Scenario = Scenario {
     name: "spawn",
-    operation: "one actor with 8 bytes of state that is spawned on the same thread, gets one message, handles it, and \
-                ends: because nobody has its address, or, with ractor, by stopping itself; 64 are spawned a turn, and \
-                then others run; threads: 64 of them are started, and run when they can",
+    operation: "one actor with 8 bytes of state that is spawned on the same thread, handles one \
+                message, and stops because its last address has been dropped (ractor: because it \
+                stops itself); 64 actors are spawned, and then the spawner yields; threads: 64 \
+                threads are started, and run when they can",
     contenders,
 };
 
-/// Number of actors spawned in one turn.
+/// Number of actors that are spawned before the spawner yields.
 const LITTER: u64 = 64;
 
 /// Maximum number of actors. As threads, all of them may be alive at the same time.
@@ -22,7 +23,7 @@ const SPAWNED_MAX: u64 = 4096;
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
     let mut contenders = ours("spawn", effort, &Point::default());
-    // The rivals are measured with one size of litters.
+    // The rivals are measured with only one number of actors per turn.
     contenders.truncate(1);
     contenders.extend(others!(of));
     contenders
@@ -47,9 +48,9 @@ fn spawn<F: Framework>(ops: u64) -> Result<Measured> {
             }
             F::pause().await;
         }
-        done.await.expect("the last one's end says so");
+        done.await.expect("the end of the last actor is reported");
         let measured = measured(ops, &watch);
-        assert_eq!(tally.handled(), ops, "each handled its message");
+        assert_eq!(tally.handled(), ops, "each actor has handled its message");
         measured
     })
 }

@@ -12,15 +12,15 @@ use super::{BOUND, BURST, FLOOD_MAX, measured, others, ours, send, watch};
 
 pub(crate) const TELL: Scenario = Scenario {
     name: "tell",
-    operation: "one message to an actor on the same thread, sent and handled; the sender sends 256 a turn, then lets \
-                others run; with a bounded mailbox of 1024 it is a future that waits for room; threads: from one \
-                thread to another",
+    operation: "one message to an actor on the same thread, sent and handled; the sender sends 256 \
+                messages and then yields; with a bounded mailbox of 1024 messages (bound), the \
+                sender is a future that waits for room; threads: from one thread to another",
     contenders,
 };
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
     let mut contenders = ours("tell", effort, &Point::default());
-    // The rivals are measured with one size of bursts.
+    // The rivals are measured with only one burst size.
     contenders.truncate(1);
     contenders.push(Contender::fitted("garrick", tell_bounded).with("bound", BOUND));
     contenders.extend(others!(of).into_iter().flatten());
@@ -47,7 +47,7 @@ fn tell<F: Framework>(ops: u64, bound: Option<usize>) -> Result<Measured> {
         let counter = F::spawn(counter, bound).await;
         let watch = watch();
         send::<F>(&counter, bursts, BURST).await;
-        done.await.expect("the counter says so");
+        done.await.expect("the counter reports");
         measured(bursts * BURST, &watch)
     })
 }
@@ -63,7 +63,7 @@ impl Actor for Counter {
     }
 }
 
-/// Measures Garrick's bounded tell, with a future that waits for room.
+/// Measures sends to a bounded mailbox of Garrick, by a future that waits for room.
 fn tell_bounded(ops: u64) -> Result<Measured> {
     let ops = ops.div_ceil(BURST) * BURST;
     let local = Local::new()?;

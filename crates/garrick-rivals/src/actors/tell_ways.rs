@@ -1,5 +1,5 @@
-//! Messages to actors other than plain ones: with a name, with a supervisor, with handlers that may
-//! await.
+//! Messages to actors that are not plain: actors with a name, actors with a supervisor, and actors
+//! whose handlers may await.
 
 use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 
@@ -12,19 +12,20 @@ const BURST: u64 = 64;
 
 pub(crate) const TELL_NAMED: Scenario = Scenario {
     name: "tell-named",
-    operation: "one message as that of tell with bursts of 64, to an actor with a name",
+    operation: "one message as in 'tell' with bursts of 64, to an actor with a name",
     contenders: |effort: &Effort| contenders("tell-named", Way::Named, effort),
 };
 
 pub(crate) const TELL_SUPERVISED: Scenario = Scenario {
     name: "tell-supervised",
-    operation: "one message as that of tell with bursts of 64, to an actor in a supervisor's care",
+    operation: "one message as in 'tell' with bursts of 64, to a supervised actor",
     contenders: |effort: &Effort| contenders("tell-supervised", Way::Supervised, effort),
 };
 
 pub(crate) const TELL_ASYNC: Scenario = Scenario {
     name: "tell-async",
-    operation: "one message as that of tell with bursts of 64, to an actor whose handler may await, and awaits nothing",
+    operation: "one message as in 'tell' with bursts of 64, to an actor whose handler may await, \
+                but awaits nothing",
     contenders: |effort: &Effort| contenders("tell-async", Way::Async, effort),
 };
 
@@ -49,7 +50,7 @@ fn tell<F: Framework>(way: Way, ops: u64) -> Result<Measured> {
         let (counter, kept) = F::spawn_in_way(way, counter).await;
         let watch = watch();
         send::<F>(&counter, bursts, BURST).await;
-        done.await.expect("the counter says so");
+        done.await.expect("the counter reports");
         let measured = measured(bursts * BURST, &watch);
         drop(kept);
         measured

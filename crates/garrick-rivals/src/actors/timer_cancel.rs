@@ -1,4 +1,4 @@
-//! Timers that are set and cancelled at once.
+//! Timers that are cancelled soon after they are started.
 
 use std::future::Future;
 use std::task::{Context as Task, Waker};
@@ -15,8 +15,9 @@ use super::{measured, ours, watch};
 
 pub(crate) const TIMER_CANCEL: Scenario = Scenario {
     name: "timer-cancel",
-    operation: "one timer of an hour that an actor, or a task, starts and cancels: 64 are started, and then cancelled; tokio: a \
-                sleep that is polled once and dropped",
+    operation: "one timer of an hour that an actor or a task starts and cancels: 64 timers are \
+                started, and then cancelled; tokio: each timer is a sleep that is polled once and \
+                dropped",
     contenders: |effort: &Effort| {
         let mut contenders = ours("timer-cancel", effort, &Point::default());
         contenders.push(Contender::fitted("actix", actix));
@@ -28,7 +29,7 @@ pub(crate) const TIMER_CANCEL: Scenario = Scenario {
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// Number of timers that exist at once.
+/// Number of timers that exist at the same time.
 const BURST: u64 = 64;
 
 /// Repeats `burst` until there have been at least `ops` timers, and measures that.
@@ -42,7 +43,7 @@ async fn bursts(ops: u64, mut burst: impl FnMut()) -> Measured {
     measured(count * BURST, &watch)
 }
 
-/// Measures a task whose sleeps are polled once.
+/// Measures a tokio task whose sleeps are polled once and dropped.
 fn sleeps(ops: u64) -> Result<Measured> {
     run_on_tokio(1, async move {
         bursts(ops, || {
@@ -71,14 +72,14 @@ fn ractor(ops: u64) -> Result<Measured> {
     })
 }
 
-/// Starts timers and cancels them, in turns.
+/// An actor that alternately starts timers and cancels them.
 struct Starter {
     timers: Vec<::actix::SpawnHandle>,
     left: u64,
     done: Option<oneshot::Sender<()>>,
 }
 
-/// Message of a [`Starter`].
+/// A message to a [`Starter`].
 struct Go;
 
 impl ::actix::Message for Go {
@@ -123,7 +124,7 @@ fn actix(ops: u64) -> Result<Measured> {
         let starter = starter.start();
         let watch = watch();
         starter.do_send(Go);
-        over.await.expect("the starter says so");
+        over.await.expect("the starter reports");
         measured(left * BURST, &watch)
     })
 }

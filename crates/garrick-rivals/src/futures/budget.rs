@@ -1,18 +1,19 @@
-//! Cost of tokio's budget: why a `FuturesUnordered` in a task of tokio is so much slower than
-//! outside of tokio's budget.
+//! The cost of tokio's budget: why a `FuturesUnordered` in a tokio task is much slower with the
+//! budget than without it.
 //!
-//! A task waits for many sleeps that are due at the same time. tokio gives it 128 units a poll, and
-//! every completed sleep takes one unit. Without units, each of the other sleeps returns `Pending`
-//! although it is over. The set of futures does not know the reason. It polls the next ready
-//! future, and tokio wakes all refused futures again after the poll. A poll with `n` children left
-//! refuses `n - 128` of them. The whole costs `n * n / 256` polls instead of `n`.
+//! A task waits for many sleeps that are due at the same time. tokio gives the task 128 units per
+//! poll, and every completed sleep takes one unit. When there are no units left, each of the other
+//! sleeps returns `Pending`, although its time is over. The set of futures does not know the
+//! reason, and polls the next future. tokio wakes all these futures again after the poll. If `n`
+//! children are left, a poll polls `n - 128` of them in vain. All sleeps together take `n * n /
+//! 256` polls instead of `n`.
 //!
 //! ```text
 //!   poll 1:  128 done, n - 128 polled in vain, and woken
 //!   poll 2:  128 done, n - 256 polled in vain, and woken ...
 //! ```
 //!
-//! Each child should be polled twice: once to begin its sleep, once to end it.
+//! Each child should be polled only twice: when its sleep begins, and when its sleep ends.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -33,10 +34,10 @@ use garrick_measure::{Clock, Stopwatch};
 /// Numbers of sleeps that are due at once, one for each line of the table.
 pub(super) const SIZES: &[usize] = &[1_000, 4_000, 16_000];
 
-/// Delay of a sleep, long enough for all of them to begin.
+/// Duration of each sleep, long enough for all sleeps to begin before the first one ends.
 const DELAY: Duration = Duration::from_millis(20);
 
-/// Result of one burst.
+/// The result of one burst.
 #[derive(Debug)]
 pub(super) struct Burst {
     pub(super) name: &'static str,
@@ -47,10 +48,10 @@ pub(super) struct Burst {
     pub(super) cpu: Duration,
 }
 
-/// Child whose polls are counted.
+/// A child whose polls are counted.
 struct Counted<F> {
     child: Pin<Box<F>>,
-    /// Number of polls, counted by all children and read when they are done.
+    /// Number of polls of all children together.
     polls: Arc<AtomicU64>,
 }
 
@@ -77,7 +78,7 @@ fn on_tokio(children: usize, polls: Arc<AtomicU64>, is_free: bool) {
     let runtime = runtime::Builder::new_current_thread()
         .enable_time()
         .build()
-        .expect("a runtime without I/O needs nothing");
+        .expect("a runtime without I/O can always be built");
     runtime.block_on(async move {
         let due = Instant::now() + DELAY;
         let waiting = wait_for(children, polls, move || sleep_until(due));
@@ -86,12 +87,12 @@ fn on_tokio(children: usize, polls: Arc<AtomicU64>, is_free: bool) {
         } else {
             ::tokio::spawn(waiting)
         };
-        task.await.expect("it does not fail");
+        task.await.expect("the task does not panic");
     });
 }
 
 fn on_garrick(children: usize, polls: Arc<AtomicU64>) {
-    let local = Local::new().expect("a thread of its own needs nothing");
+    let local = Local::new().expect("the thread has no other Local");
     let is_done = Rc::new(Cell::new(false));
     let done = is_done.clone();
     drop(local.spawn(move |mailbox: Incoming<()>| async move {

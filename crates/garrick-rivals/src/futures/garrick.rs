@@ -1,4 +1,4 @@
-//! The benchmark's actor, written for Garrick: a future with a mailbox, on the calling thread.
+//! The benchmark's actor in Garrick: a future with a mailbox, on the calling thread.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -17,14 +17,14 @@ use super::rounds::{DELAY, Round, Timing};
 /// poll.
 const TASKS_AT_ONCE: usize = 64;
 
-/// Runs one task: sleeps, and returns the time at which it was sent.
+/// Runs one task: sleeps, and returns the time at which the task was sent.
 async fn one(cx: &AsyncContext<Instant>, sent: Instant) -> Instant {
     cx.sleep(DELAY).await;
     sent
 }
 
-/// Runs the actor: receives the messages that its mailbox has for this poll, then checks which
-/// tasks are done.
+/// Runs the actor. Each poll receives the messages that the mailbox provides for this poll, and
+/// then checks which tasks are done.
 async fn actor(
     mut mailbox: Incoming<Instant>,
     results: Address<Instant>,
@@ -43,7 +43,7 @@ async fn actor(
         round.pending_max = round.pending_max.max(flying.len());
         while let Poll::Ready(Some(sent)) = flying.poll_next_unpin(task) {
             round.latencies.push(sent.elapsed().saturating_sub(DELAY));
-            cx.send(&results, sent).expect("the reader reads");
+            cx.send(&results, sent).expect("the reader has not stopped");
         }
         if over && flying.is_empty() {
             return Poll::Ready(());
@@ -55,7 +55,7 @@ async fn actor(
 }
 
 pub(super) fn round(tasks: usize, loads: Option<Arc<Loads>>) -> Round {
-    let local = Local::new().expect("a thread of its own needs nothing");
+    let local = Local::new().expect("the thread has no other Local");
     let finished = Rc::new(Cell::new(None::<Round>));
     let timing = Rc::new(RefCell::new(None::<Timing>));
     let result = Rc::new(RefCell::new(Round::default()));
@@ -76,7 +76,9 @@ pub(super) fn round(tasks: usize, loads: Option<Arc<Loads>>) -> Round {
     drop(local.spawn(move |mailbox: Incoming<()>| async move {
         *timing.borrow_mut() = Some(Timing::start());
         for number in 1..=tasks {
-            actor.send(Instant::now()).expect("the actor receives");
+            actor
+                .send(Instant::now())
+                .expect("the actor has not stopped");
             if number % TASKS_AT_ONCE == 0 {
                 mailbox.context().yield_now().await;
             }
@@ -100,9 +102,9 @@ pub(super) fn round(tasks: usize, loads: Option<Arc<Loads>>) -> Round {
     }
 }
 
-/// Reads all results.
+/// The reader, which reads all results.
 struct Reader {
-    /// Number of results still to come.
+    /// Number of results that have not arrived yet.
     left: usize,
     /// Start of the round, set by the sender.
     timing: Rc<RefCell<Option<Timing>>>,

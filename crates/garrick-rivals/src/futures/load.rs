@@ -1,4 +1,5 @@
-//! Cost of a future's polls: a wrapper that reads the clock at each poll and each wake.
+//! The cost of a future's polls, measured by a wrapper that reads the clock at each poll and each
+//! wake.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -6,27 +7,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-/// Limit of a fast poll. A longer poll is a slow one, as in tokio's metrics.
+/// Maximum duration of a fast poll. A longer poll counts as slow, as in tokio's metrics.
 const SLOW: Duration = Duration::from_micros(50);
 
-/// Sums over a future's life.
+/// The measured counts and times of a future, from its creation to its end.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Load {
     pub(super) polls: u64,
     pub(super) polling: Duration,
     pub(super) slow_polls: u64,
-    /// Number of times between a poll and the wake after it.
+    /// Number of intervals between a poll and the next wake.
     pub(super) idled: u64,
     pub(super) idle: Duration,
-    /// Number of times between a wake and the poll after it.
+    /// Number of intervals between a wake and the next poll.
     pub(super) scheduled: u64,
     pub(super) waiting: Duration,
 }
 
-/// Sums of several futures, one after another.
+/// The sum of the loads of several futures, one after another.
 #[derive(Debug, Default)]
 pub(super) struct Loads {
-    /// Sums, written by the wrapper and read by the table.
+    /// The sums. The wrapper writes them, and the table reads them.
     sums: Mutex<Load>,
 }
 
@@ -40,11 +41,10 @@ impl Loads {
     }
 }
 
-/// State that a wake reads.
+/// The state that a wake reads.
 #[derive(Debug, Default)]
 struct Tap {
-    /// End of the last poll, time since which the future is to be polled again, and the outer
-    /// waker.
+    /// End of the last poll, time of the first wake since then, and the outer waker.
     state: Mutex<(Option<Instant>, Option<Instant>, Option<Waker>)>,
 }
 
@@ -64,7 +64,7 @@ impl Wake for Tap {
     }
 }
 
-/// Future whose polls are measured.
+/// A future whose polls are measured.
 pub(super) struct Watched<F> {
     future: Pin<Box<F>>,
     loads: Arc<Loads>,
@@ -95,8 +95,8 @@ impl<F: Future> Watched<F> {
             state.2 = Some(outer.clone());
         }
         drop(state);
-        // Garrick's mailbox wakes no waker for a message: it polls. The wait counts as idle time
-        // then.
+        // Garrick polls the future for a message without calling its waker. The wait then counts as
+        // idle time.
         self.loads.change(|load| {
             if let Some(woken) = woken {
                 load.scheduled += 1;

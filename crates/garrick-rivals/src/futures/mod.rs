@@ -1,16 +1,16 @@
-//! Long-running actors that await, against tokio's: the first of the async-rust-benchmarks by
+//! Long-running actors that await, compared with tokio's: the first of the async-rust-benchmarks by
 //! chainbound.
 //!
 //! ```text
 //!   sender --- tasks ---> actor [ tasks in flight, 10 us each ] --- results ---> reader
 //! ```
 //!
-//! Everything runs on one thread. The sender stamps each task with the time. The actor lets the
-//! task sleep and reports its extra latency when it is done. A round is over when the reader has
-//! all results. Four actors are tokio's: a future written by hand that polls its tasks before its
-//! mailbox, the same future without tokio's budget, and a loop around `select!`, at random and
-//! biased. Contenders take turns, round by round. The cost of each poll is measured in separate
-//! rounds. [`budget`] shows why the first actor is slow with the budget.
+//! Everything runs on one thread. The sender marks each task with the current time. The actor lets
+//! the task sleep, and reports the task when it is done. A round is over when the reader has all
+//! results. Four of the actors run on tokio: a hand-written future that polls its tasks before its
+//! mailbox, the same future without tokio's budget, a loop around a random `select!`, and a loop
+//! around a biased `select!`. The contenders run alternately, round by round. The cost of each poll
+//! is measured in separate rounds. [`budget`] shows why the first actor is slow with the budget.
 
 mod budget;
 mod load;
@@ -23,7 +23,7 @@ mod tokio;
 use garrick_measure::{Measured, Result, Scenario, Section, Span, Study};
 use rounds::{Contender, Round, Sizes, measure};
 
-/// Contenders, in the order of the tables.
+/// The contenders, in the order of the tables.
 const CONTENDERS: [Contender; 5] = [
     Contender {
         name: "garrick",
@@ -50,25 +50,28 @@ const CONTENDERS: [Contender; 5] = [
 /// Subcommand of this study.
 pub(super) const ASYNC: Study = Study {
     name: "async",
-    about: "Async actors against tokio's: latency, throughput, load, and what a spent budget costs",
+    about: "Async actors compared with tokio's: latency, throughput, load, and the cost of tokio's \
+            budget",
     sections: &[Section { name: "async", run }],
 };
 
 pub(crate) const THROUGHPUT: Scenario = Scenario {
     name: "async-throughput",
-    operation: "one task of a round of 50,000 on one thread: sent to an actor that awaits, asleep for 10 us, and its \
-                result read; wall time is that of the round, for each task",
+    operation: "one task of a round of 50,000 tasks on one thread: it is sent to an actor that \
+                awaits, sleeps for 10 us, and its result is read; wall time is the duration of the \
+                round divided by its tasks",
     contenders: |_| scenario(Sizes::FULL.tasks, in_all),
 };
 
 pub(crate) const LATENCY: Scenario = Scenario {
     name: "async-latency",
-    operation: "the same rounds; wall time is not a task's share of the round, but by how much longer than its sleep a \
-                task takes from being sent, the median of the round; CPU time is a task's share",
+    operation: "one task of the same rounds; wall time is the time from sending the task to its \
+                result minus its sleep of 10 us, as the median of the round; CPU time is that of \
+                the round divided by its tasks",
     contenders: |_| scenario(Sizes::FULL.tasks, of_one),
 };
 
-/// Returns the contenders as those of a scenario, with a round for each measurement.
+/// Returns the contenders for a scenario. Each measurement is one round.
 fn scenario(
     tasks: usize,
     measured: fn(usize, &Round) -> Measured,
@@ -107,9 +110,9 @@ fn run(quick: bool) -> Result<String> {
     let measured = measure(&CONTENDERS, sizes);
     let bursts = budget::measure(budget::SIZES);
     Ok(format!(
-        "{} tasks a round, 10 us each; {} rounds of each contender, and {} for the load\n\n\
-         Latency\n{}\n\nThroughput\n{}\n\nLoad\n{}\n\n\
-         Sleeps of one actor that are due at once\n{}",
+        "{} tasks per round, each with a sleep of 10 us; {} rounds of each contender, and {} for \
+         the load\n\nLatency\n{}\n\nThroughput\n{}\n\nLoad\n{}\n\nSleeps of one actor that are due \
+         at once\n{}",
         sizes.tasks,
         sizes.rounds,
         sizes.rounds_of_load,

@@ -1,4 +1,4 @@
-//! Rounds and their results.
+//! The rounds and their results.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,10 +7,10 @@ use garrick_measure::{Clock, Stopwatch};
 
 use super::load::{Load, Loads};
 
-/// Sleep of each task.
+/// Duration of the sleep of each task.
 pub(super) const DELAY: Duration = Duration::from_micros(10);
 
-/// Size of the benchmark.
+/// The size of the benchmark.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sizes {
     /// Number of tasks in a round.
@@ -37,16 +37,16 @@ impl Sizes {
     };
 }
 
-/// Results of an actor in a round.
+/// The results of one round.
 #[derive(Debug, Default)]
 pub(super) struct Round {
-    /// Extra latency of each task, beyond its delay.
+    /// Latency of each task beyond its sleep.
     pub(super) latencies: Vec<Duration>,
-    /// Maximum number of tasks in flight at once.
+    /// Maximum number of tasks that were in flight at the same time.
     pub(super) pending_max: usize,
-    /// Time from the first task sent to the last result read.
+    /// Time from sending the first task to reading the last result.
     pub(super) duration: Duration,
-    /// CPU time of the thread in that time.
+    /// CPU time of the thread during the round.
     pub(super) cpu: Duration,
 }
 
@@ -81,16 +81,16 @@ impl Timing {
     }
 }
 
-/// Contender of the benchmark.
+/// A contender of the benchmark.
 #[derive(Clone, Copy)]
 pub(super) struct Contender {
     pub(super) name: &'static str,
-    /// Function that runs one round of that number of tasks, with or without measuring the actor's
-    /// polls.
+    /// Function that runs one round of the given number of tasks, and optionally measures the
+    /// actor's polls.
     pub(super) round: fn(usize, Option<Arc<Loads>>) -> Round,
 }
 
-/// Results of a contender's rounds.
+/// The results of all rounds of a contender.
 #[derive(Debug)]
 pub(super) struct Measured {
     pub(super) name: &'static str,
@@ -113,12 +113,13 @@ impl Measured {
     }
 }
 
-/// Runs the contenders' rounds in turns.
+/// Runs the rounds of the contenders alternately.
 pub(super) fn measure(contenders: &[Contender], sizes: Sizes) -> Vec<Measured> {
     let mut rounds: Vec<Vec<Round>> = contenders.iter().map(|_| Vec::new()).collect();
     for number in 0..sizes.rounds {
         for place in 0..contenders.len() {
-            // Rotate the order, so that no contender always follows the same other one.
+            // Rotate the order, so that a contender does not always follow the same other
+            // contender.
             let index = (place + number) % contenders.len();
             rounds[index].push((contenders[index].round)(sizes.tasks, None));
         }

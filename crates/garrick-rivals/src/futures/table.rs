@@ -1,4 +1,4 @@
-//! Three tables of the original, with CPU time.
+//! The three tables of the original, with CPU time added.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn time(time: Duration) -> String {
     format!("{time:.2?}")
 }
 
-/// Returns the rate of `tasks` tasks in that time, in millions a second.
+/// Returns the rate of `tasks` tasks in this time, in millions per second.
 fn rate(tasks: usize, time: Duration) -> String {
     format!("{:.3}M", tasks as f64 / time.as_secs_f64() / 1e6)
 }
@@ -34,7 +34,7 @@ fn mean(times: &[Duration]) -> Duration {
     sum.div_f64(times.len().max(1) as f64)
 }
 
-/// Returns the table of the extra latencies of tasks, beyond their delay.
+/// Returns the table of the latencies of tasks beyond their sleep.
 pub(super) fn latency(measured: &[Measured]) -> Table {
     let mut table = table(&["actor", "mean", "median", "min", "max", "p10", "p90", "p99"]);
     for one in measured {
@@ -82,7 +82,7 @@ pub(super) fn throughput(measured: &[Measured]) -> Table {
     table
 }
 
-/// Returns the table of the cost of the actor's polls, per round.
+/// Returns the table of the cost of the actor's polls per round.
 pub(super) fn load(measured: &[Measured]) -> Table {
     let mut table = table(&[
         "actor",
@@ -115,7 +115,7 @@ pub(super) fn load(measured: &[Measured]) -> Table {
     table
 }
 
-/// Returns the table of the cost of children that are due at once.
+/// Returns the table of the cost of children whose sleeps are due at the same time.
 pub(super) fn bursts(bursts: &[Burst]) -> Table {
     let mut table = table(&["task", "sleeps", "polls", "of them in vain", "CPU a sleep"]);
     for burst in bursts {

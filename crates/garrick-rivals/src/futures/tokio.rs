@@ -1,4 +1,4 @@
-//! Four actors of the original, on tokio's current-thread runtime.
+//! The four actors of the original, on tokio's current-thread runtime.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use super::load::{Loads, Watched};
 use super::rounds::{DELAY, Round, Timing};
 
-/// Ends of an actor: tasks to receive, and a sender for their results.
+/// The channel ends of an actor: the receiver of tasks, and the sender of their results.
 struct Ends {
     tasks: mpsc::Receiver<Instant>,
     results: mpsc::Sender<Instant>,
@@ -23,7 +23,7 @@ struct Ends {
     round: Round,
 }
 
-/// Runs one task: sleeps, and returns the time at which it was sent.
+/// Runs one task: sleeps, and returns the time at which the task was sent.
 async fn task(sent: Instant) -> Instant {
     sleep(DELAY).await;
     sent
@@ -46,7 +46,7 @@ impl Ends {
     }
 }
 
-/// Actor whose `poll` is written by hand. Handles completed tasks before new ones.
+/// An actor whose `poll` is written by hand. It handles completed tasks before new tasks.
 struct FutureActor<T> {
     ends: Ends,
     flying: FuturesUnordered<T>,
@@ -77,7 +77,7 @@ impl<T: Future<Output = Instant>> Future for FutureActor<T> {
     }
 }
 
-// Nothing in it is pinned except for the futures that `FuturesUnordered` keeps on the heap.
+// No field is pinned. `FuturesUnordered` pins its futures on the heap.
 impl<T> Unpin for FutureActor<T> {}
 
 fn by_hand(ends: Ends) -> impl Future<Output = Round> + Send + 'static {
@@ -125,7 +125,7 @@ async fn select_biased(mut ends: Ends) -> Round {
     }
 }
 
-/// Runs one round: actor, sender and reader on one thread.
+/// Runs one round, with actor, sender and reader on one thread.
 fn run<F>(tasks: usize, loads: Option<Arc<Loads>>, actor: impl FnOnce(Ends) -> F) -> Round
 where
     F: Future<Output = Round> + Send + 'static,
@@ -133,7 +133,7 @@ where
     let runtime = runtime::Builder::new_current_thread()
         .enable_time()
         .build()
-        .expect("a runtime without I/O needs nothing");
+        .expect("a runtime without I/O can always be built");
     let (give, take) = mpsc::channel(tasks);
     let (results, mut read) = mpsc::channel(tasks);
     let actor = actor(Ends {
@@ -148,17 +148,22 @@ where
     let sender = runtime.spawn(async move {
         let timing = Timing::start();
         for _ in 0..tasks {
-            give.send(Instant::now()).await.expect("the actor receives");
+            give.send(Instant::now())
+                .await
+                .expect("the actor has not stopped");
         }
         timing
     });
     let mut timed = Round::default();
     runtime.block_on(async move {
         for _ in 0..tasks {
-            read.recv().await.expect("a result for every task");
+            read.recv().await.expect("there is a result for every task");
         }
-        sender.await.expect("it does not fail").stop(&mut timed);
-        let round = done.await.expect("it does not fail");
+        sender
+            .await
+            .expect("the task does not panic")
+            .stop(&mut timed);
+        let round = done.await.expect("the task does not panic");
         Round {
             duration: timed.duration,
             cpu: timed.cpu,

@@ -1,4 +1,4 @@
-//! Asks from tasks of tokio, which are not actors.
+//! Asks by tokio tasks, which are not actors.
 
 use std::sync::Arc;
 
@@ -11,8 +11,10 @@ use crate::actors::frameworks::{Actix, Kameo, Ractor, Xtra};
 
 pub(crate) const ASK_TOKIO: Scenario = Scenario {
     name: "ask-tokio",
-    operation: "one ask by a task of tokio, which asks one of 16 actors again and again, one ask at a time: so many tasks, on so many \
-                workers of tokio; the actors run on these too, but for garrick's and actix's, which have as many threads of their own",
+    operation: "one ask by a tokio task that repeatedly asks one of 16 actors, one ask at a time; \
+                tasks is the number of these tasks, and workers the number of tokio's threads; the \
+                actors run on the same threads, except for those of garrick and actix, which have \
+                as many separate threads",
     contenders: |effort: &Effort| {
         let point = Point::default();
         let mut contenders = garrick_bench::contenders("ask-tokio", effort, &point);
@@ -57,7 +59,7 @@ async fn ask_from_tasks<F: Peer>(askers: Askers, asks: u64) -> Result<Measured> 
     });
     let measured = asked.await;
     if let Some(runtime) = runtime {
-        // This is a task itself, so it must not wait for the threads to end.
+        // This code runs in a task, so it must not wait for the threads to exit.
         runtime.shutdown_background();
     }
     measured
@@ -77,7 +79,8 @@ mod tests {
                 of::<Xtra>(askers),
             ];
             for mut contender in contenders {
-                // At least sixteen for each task, and no task gets less than its share.
+                // Each task asks at least sixteen questions, and the questions are rounded up to a
+                // multiple of the tasks.
                 for (asks, asked) in [(1, 48), (100, 100)] {
                     let measured = (contender.measure)(asks).expect("threads are to be had");
                     assert_eq!(measured.ops, asked, "{}", contender.name);

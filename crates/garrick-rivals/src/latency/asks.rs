@@ -10,7 +10,7 @@ use super::turns::{Contender, in_turns, median};
 use crate::actors::framework::Framework;
 use crate::actors::frameworks::Tasks;
 
-/// Plan of a round.
+/// The plan of a round.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     /// Number of threads that run the actors.
@@ -27,7 +27,7 @@ fn from_thread<F: Peer>() -> Contender<Plan, Span> {
 
 async fn ask_and_wait<F: Peer>(plan: Plan) -> Span {
     let answerer = F::place_answerer().await;
-    // One answer shows that the answerer is there and has gone to sleep.
+    // After this answer, the answerer is running and has gone to sleep.
     assert_eq!(F::ask_and_wait(&answerer, 0), 1, "the answer is right");
     let watch = Stopwatch::start(Clock::Process);
     let last = (0..plan.asks).fold(0, |number, _| F::ask_and_wait(&answerer, number));
@@ -67,7 +67,7 @@ pub(super) fn section(quick: bool) -> Result<String> {
     let plan = Plan { workers: 2, asks };
     let mut contenders: Vec<_> = peers!(from_thread).into();
     contenders.push(Contender {
-        name: "tokio, two tasks of one thread",
+        name: "tokio, two tasks on one thread",
         round: on_one_thread,
     });
     let rows = in_turns(&contenders, &plan, rounds)?.into_iter();
@@ -79,8 +79,9 @@ pub(super) fn section(quick: bool) -> Result<String> {
         ]
     });
     let sentence = format!(
-        "ask-outside: one ask by a plain thread that waits for the answer, of an idle actor on 2 workers; and, as the yardstick, by \
-         a tokio task of another on the same thread (mpsc and oneshot). {rounds} rounds of {} asks",
+        "ask-outside: the time of one ask, by a plain thread that waits for the answer of an idle \
+         actor on 2 workers. For comparison, a tokio task asks another task on the same thread, by \
+         mpsc and oneshot channels. Median of {rounds} rounds of {} asks",
         plan.asks
     );
     Ok(told(
@@ -100,7 +101,7 @@ mod tests {
             workers: 2,
             asks: 40,
         };
-        // A wrong answer panics in there.
+        // A wrong answer makes a round panic.
         let rounds = in_turns(&peers!(from_thread), &plan, 1).expect("threads are to be had");
         assert_eq!(rounds.len(), 6);
         assert!(on_one_thread(&plan).is_ok());

@@ -1,4 +1,4 @@
-//! Lateness of messages while many actors block, in the way that their library recommends.
+//! Lateness of messages while many actors block, by the method that their library recommends.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::turns::{busy, in_turns, median, quantile, shown};
 use crate::actors::frameworks::{Kameo, Ractor, Tasks, Xtra};
 use crate::latency::garrick::Garrick;
 
-/// Number of actors that block at once.
+/// Number of actors that block at the same time.
 const BLOCKERS: usize = 100;
 
 pub(super) fn section(quick: bool) -> Result<String> {
@@ -57,9 +57,11 @@ pub(super) fn section(quick: bool) -> Result<String> {
     }
     let least = BLOCK * BLOCKERS.div_ceil(BLOCKING_THREADS) as u32;
     let sentence = format!(
-        "blocking: how late 10,000 messages a second are handled that a thread outside sends to 1,000 actors at random, on one \
-         worker, while {BLOCKERS} other actors are each told to block {BLOCK:?} on one of {BLOCKING_THREADS} threads for that; \
-         all done: the last of them, at least {least:?} after they were told. {rounds} rounds of {millis} ms"
+        "blocking: the lateness of 10,000 messages per second that an outside thread sends to \
+         1,000 random actors on one worker, while {BLOCKERS} other actors repeatedly block for \
+         {BLOCK:?} on {BLOCKING_THREADS} threads for blocking work. 'all done' is the time until \
+         all actors have blocked once, which is at least {least:?}. Medians of {rounds} rounds of \
+         {millis} ms"
     );
     let header = [
         "beside",

@@ -1,4 +1,4 @@
-//! Actors that are never done: each works, and sends itself the next message.
+//! Actors that are always busy: each of them works, and sends itself the next message.
 
 use std::iter;
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use super::peers::Peer;
 use super::work::Work;
 use crate::actors::framework::{Flow, Role};
 
-/// Number of turns of one actor. Only that actor writes the counter, which has a cache line to
-/// itself.
+/// The number of turns of one actor. Only this actor writes the counter, which has a separate cache
+/// line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Count(AtomicU64);
 
-/// State that the busy actors share with their observers.
+/// The state that the busy actors share with their observers.
 #[derive(Debug)]
 pub(super) struct Turns {
     counts: Box<[Count]>,
-    /// True once the actors are to stop.
+    /// True once the actors must stop.
     over: AtomicBool,
 }
 
 impl Turns {
-    /// Returns the number of turns of each actor until now.
+    /// Returns the number of turns of each actor so far.
     pub(super) fn all(&self) -> Vec<u64> {
         let counts = self.counts.iter();
         counts
@@ -53,7 +53,7 @@ pub(super) struct Busy<F: Peer> {
     me: Option<F::Address<Self>>,
 }
 
-/// Message to a [`Busy`].
+/// A message to a [`Busy`].
 pub(super) enum Turn<F: Peer> {
     /// Address of the receiver itself.
     Begin(F::Address<Busy<F>>),
@@ -78,7 +78,7 @@ impl<F: Peer> Role<F> for Busy<F> {
             .0
             .fetch_add(1, Ordering::Relaxed);
         if let Some(started) = self.started.take() {
-            // The driver does not wait for ever.
+            // The driver may have stopped waiting.
             let _ = started.send(());
         }
         if let Some(me) = &self.me {
@@ -123,7 +123,7 @@ impl Company {
         }
     }
 
-    /// Waits until each actor has had a turn, but not longer than `WAIT_MAX`.
+    /// Waits until each actor has had a turn, but at most for `WAIT_MAX`.
     pub(super) fn wait_for_all(&self) {
         let end = Instant::now() + WAIT_MAX;
         for _ in 0..self.turns.counts.len() {
@@ -137,7 +137,11 @@ impl Company {
     /// Stops the actors, and waits until they have stopped.
     pub(super) fn disperse(self) {
         self.turns.over.store(true, Ordering::Relaxed);
-        // Nothing is ever sent: the channel ends with its last sender.
-        assert!(self.ended.recv().is_err(), "nobody says anything");
+        // Nothing is sent on this channel. `recv` returns an error when the last sender has been
+        // dropped.
+        assert!(
+            self.ended.recv().is_err(),
+            "nothing is sent on this channel"
+        );
     }
 }

@@ -11,17 +11,17 @@ use super::told;
 use super::turns::{Contender, in_turns, median};
 use super::work::Work;
 
-/// Plan of a round.
+/// The plan of a round.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     actors: usize,
     workers: usize,
-    /// Time of a message.
+    /// Working time of each message.
     grain: Duration,
     time: Duration,
 }
 
-/// Numbers of messages handled by one actor.
+/// The minimum, median and maximum number of messages that an actor has handled.
 #[derive(Debug, Clone, Copy)]
 struct Round {
     min: u64,
@@ -89,8 +89,9 @@ pub(super) fn section(quick: bool) -> Result<String> {
         }
     }
     let sentence = format!(
-        "equal: messages handled by each of 1,000 equal actors that send to themselves, in {millis} ms from when each of them has \
-         handled one (or 3 s after all were made). One round"
+        "equal: the number of messages that each of 1,000 equal actors handles in {millis} ms. \
+         Each actor sends messages to itself. The time begins when each actor has handled one \
+         message, but at most 3 s after all were created. One round"
     );
     let header = [
         "workers",
@@ -116,7 +117,8 @@ mod tests {
             grain: Duration::from_micros(10),
             time: Duration::from_millis(30),
         };
-        for (name, rounds) in in_turns(&peers!(contender), &plan, 1).expect("threads are to be had")
+        for (name, rounds) in
+            in_turns(&peers!(contender), &plan, 1).expect("the system can start threads")
         {
             assert!(rounds[0].max > 0, "{name}: {rounds:?}");
             assert!(rounds[0].min <= rounds[0].median, "{name}: {rounds:?}");

@@ -1,7 +1,7 @@
 //! Garrick as one of the frameworks, so that it plays the same roles as the rivals.
 //!
-//! A role sends through addresses, not through its context. Inside of a turn that is the same
-//! staged send. It creates actors through the handle of the system that its thread belongs to.
+//! A role sends through addresses, not through its context. In a turn, both kinds of sends are
+//! staged in the same way. A role creates actors through the handle of the system of its thread.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, ready};
@@ -17,18 +17,18 @@ use garrick_measure::Result;
 use super::peers::{BLOCKING_THREADS, Blocks, Peer};
 use crate::actors::framework::{Flow, Framework, Role};
 
-/// The library.
+/// The library, as a framework.
 #[derive(Debug)]
 pub(super) struct Garrick;
 
 thread_local! {
-    /// System that this thread works for, or creates actors on.
+    /// The system whose actors this thread runs, or on which it creates actors.
     static HERE: RefCell<Option<Handle>> = const { RefCell::new(None) };
-    /// Time for which the running actor wants to block.
+    /// The time for which the running actor has requested to block.
     static BLOCKS: Cell<Option<Duration>> = const { Cell::new(None) };
 }
 
-/// Actor that plays a role.
+/// An actor that plays a role.
 struct Host<R>(R);
 
 impl<R: Role<Garrick>> Actor for Host<R> {
@@ -39,7 +39,7 @@ impl<R: Role<Garrick>> Actor for Host<R> {
     const BLOCKS: bool = R::BLOCKS;
 
     fn receive(&mut self, message: R::Message, cx: &mut Context<'_, R::Message>) -> Next {
-        // A worker's thread ends with its system, so it always belongs to this system.
+        // A worker's thread exits with its system, so it always belongs to the same system.
         HERE.with_borrow_mut(|here| {
             here.get_or_insert_with(|| cx.sponsor());
         });
@@ -50,7 +50,7 @@ impl<R: Role<Garrick>> Actor for Host<R> {
                 Poll::Ready(Flow::Continue) => return Next::Continue,
                 Poll::Ready(Flow::Stop) => return Next::Stop,
                 Poll::Pending => {
-                    let time = BLOCKS.take().expect("it waits for nothing else");
+                    let time = BLOCKS.take().expect("the role waits only to block");
                     cx.blocking(|| thread::sleep(time));
                 }
             }
@@ -59,17 +59,18 @@ impl<R: Role<Garrick>> Actor for Host<R> {
 }
 
 impl Blocks for Garrick {
-    /// Requests a block of the thread, which the [`Host`] performs because a role has no context.
+    /// Requests to block the thread for `time`. The [`Host`] then blocks it, because a role has no
+    /// context.
     async fn block(time: Duration) {
         BLOCKS.set(Some(time));
         pending!();
     }
 }
 
-/// A number, and the reply for the next one.
+/// A question: a number, and the reply for the next number.
 pub(super) struct Question(u64, Reply<u64>);
 
-/// Answers a number with the next one.
+/// An actor that answers a number with the next number.
 struct Answerer;
 
 impl Actor for Answerer {
@@ -84,7 +85,7 @@ impl Actor for Answerer {
 
 fn start<A: Actor<Msg: Send> + Send>(actor: A) -> Address<A::Msg> {
     HERE.with_borrow(|here| {
-        let here = here.as_ref().expect("a system runs here");
+        let here = here.as_ref().expect("the thread belongs to a system");
         here.spawn(actor).expect("the system is not ending")
     })
 }
@@ -114,7 +115,7 @@ impl Framework for Garrick {
         to: &Self::Address<R>,
         message: R::Message,
     ) -> impl Future<Output = ()> + Send {
-        assert!(to.send(message).is_ok(), "the actor is there");
+        assert!(to.send(message).is_ok(), "the actor has not stopped");
         ready(())
     }
 
@@ -124,7 +125,7 @@ impl Framework for Garrick {
 
     async fn ask(answerer: &Self::Answerer, number: u64) -> u64 {
         let answer = answerer.call(|reply| Question(number, reply)).await;
-        answer.expect("the answerer answers")
+        answer.expect("the answerer has answered")
     }
 }
 
@@ -144,6 +145,6 @@ impl Peer for Garrick {
 
     fn ask_and_wait(answerer: &Self::Answerer, number: u64) -> u64 {
         let answer = answerer.call(|reply| Question(number, reply)).wait();
-        answer.expect("the answerer answers")
+        answer.expect("the answerer has answered")
     }
 }

@@ -1,4 +1,4 @@
-//! Lateness of messages from outside while other actors are in the way.
+//! Lateness of messages from outside while other actors use the workers for a long time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -14,37 +14,37 @@ use super::turns::Contender;
 use super::work::Work;
 use crate::actors::framework::{Flow, Role};
 
-/// Actors or messages that take long.
+/// Actors or messages that take a long time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trouble {
     /// No trouble.
     Nothing,
-    /// One more actor, which sleeps.
+    /// One additional actor, which repeatedly sleeps.
     Sleeper,
-    /// One more actor, which works.
+    /// One additional actor, which repeatedly works.
     Spinner,
-    /// Some of the messages themselves.
+    /// Some of the measured messages, which work for a long time.
     Heavy,
-    /// This number of additional actors, which sleep at the same time and announce that they
-    /// block.
+    /// This number of additional actors, which sleep at the same time by the method for blocking
+    /// work.
     Blockers(usize),
 }
 
 impl Trouble {
-    /// Kinds of trouble with a few handlers that take long.
+    /// Kinds of trouble in which a few handlers take a long time.
     pub(super) const LONG: [Self; 3] = [Self::Sleeper, Self::Spinner, Self::Heavy];
 
     pub(super) fn name(self) -> String {
         match self {
             Self::Nothing => "nothing".to_owned(),
-            Self::Sleeper => "one sleeps 50 ms of 100".to_owned(),
-            Self::Spinner => "one spins 50 ms of 100".to_owned(),
-            Self::Heavy => "1 % take 5 ms".to_owned(),
-            Self::Blockers(actors) => format!("{actors} block 10 ms of 200 each"),
+            Self::Sleeper => "one sleeps 50 ms of every 100 ms".to_owned(),
+            Self::Spinner => "one spins 50 ms of every 100 ms".to_owned(),
+            Self::Heavy => "1 % of the messages take 5 ms".to_owned(),
+            Self::Blockers(actors) => format!("{actors} block 10 ms of every 200 ms"),
         }
     }
 
-    /// Returns the number of actors beside those whose messages count.
+    /// Returns the number of additional actors, whose messages are not measured.
     fn actors(self) -> usize {
         match self {
             Self::Nothing | Self::Heavy => 0,
@@ -53,7 +53,7 @@ impl Trouble {
         }
     }
 
-    /// Returns the job of the actors in the way, and its interval.
+    /// Returns the job of the additional actors, and its interval.
     fn job(self) -> Option<(Job, Duration)> {
         match self {
             Self::Nothing | Self::Heavy => None,
@@ -64,19 +64,19 @@ impl Trouble {
     }
 }
 
-/// Interval of the messages to the actor in the way. `LONG` is the time that each takes.
+/// Interval of the messages to the one additional actor. Each message takes the time `LONG`.
 const LONG_EVERY: Duration = Duration::from_millis(100);
 const LONG: Duration = Duration::from_millis(50);
-/// Interval of the messages to each blocking actor. `BLOCK` is the time that each takes.
+/// Interval of the messages to each blocking actor. Each message takes the time `BLOCK`.
 const BLOCK_EVERY: Duration = Duration::from_millis(200);
 pub(super) const BLOCK: Duration = Duration::from_millis(10);
-/// One message of this many takes long. `HEAVY` is the time that it takes.
+/// One of this many measured messages takes the time `HEAVY`.
 const HEAVY_OF: u64 = 100;
 const HEAVY: Duration = Duration::from_millis(5);
 /// Time limit for the last message.
 const DRAIN_MAX: Duration = Duration::from_secs(60);
 
-/// Plan of the messages.
+/// The plan of a round.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
     pub(super) actors: usize,
@@ -87,23 +87,22 @@ pub(super) struct Plan {
     pub(super) trouble: Trouble,
 }
 
-/// Work that a message requests of its receiver.
+/// The work that a message requests from its receiver.
 #[derive(Debug, Clone, Copy)]
 enum Job {
     Nothing,
     Sleep(Duration),
     Work(Work),
-    /// Sleep in the way in which the library recommends to block.
+    /// Sleep by the method that the library recommends for blocking work.
     Block(Duration),
 }
 
-/// A message, and its due time after the beginning.
+/// A message with its due time, measured from the start of the round.
 #[derive(Debug, Clone, Copy)]
 struct Due {
     at: Duration,
     to: usize,
-    /// Index among the messages whose lateness counts. `None` for messages of the actors in the
-    /// way.
+    /// Index among the measured messages. `None` for messages to the additional actors.
     number: Option<usize>,
     job: Job,
 }
@@ -119,7 +118,7 @@ impl Random {
         self.0
     }
 
-    /// Returns a random number that is more than 0 and at most 1.
+    /// Returns a random number that is greater than 0 and at most 1.
     fn share(&mut self) -> f64 {
         ((self.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
@@ -164,15 +163,15 @@ impl Plan {
     }
 }
 
-/// Results of the messages.
+/// The results of the messages.
 #[derive(Debug)]
 struct Notes {
-    /// Lateness of each message, in nanoseconds. The handling actor writes, and the driver reads
-    /// after the last message.
+    /// Lateness of each measured message, in nanoseconds. The receiver of the message writes it,
+    /// and the driver reads it after the last message.
     late: Vec<AtomicU64>,
-    /// Largest lateness of a completed job of the actors in the way, in nanoseconds.
+    /// Largest lateness of a completed job of the additional actors, in nanoseconds.
     in_the_way: AtomicU64,
-    /// Number of messages still to be handled.
+    /// Number of messages that have not been handled yet.
     left: AtomicUsize,
     done: Sender<()>,
 }
@@ -189,22 +188,22 @@ impl Notes {
             let late = due.elapsed().as_nanos() as u64;
             self.in_the_way.fetch_max(late, Ordering::Relaxed);
         }
-        // AcqRel: each one pairs with those before it, so that the driver, told by the last, sees
-        // all that was noted.
+        // AcqRel: each decrement pairs with the earlier ones. So the driver, which is notified by
+        // the last one, sees all recorded values.
         if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // A driver that has given up no longer listens.
+            // A driver that has given up no longer receives.
             let _ = self.done.send(());
         }
     }
 }
 
-/// Records the lateness of its messages.
+/// An actor that records the lateness of its messages.
 struct Receiver(Arc<Notes>);
 
-/// Blocks for the requested time, in the way that its library recommends.
+/// An actor that blocks for the requested time, by the method that its library recommends.
 struct Blocker(Arc<Notes>);
 
-/// Message with the time at which it was due.
+/// A message with the time at which it was due.
 struct Parcel(Instant, Due);
 
 impl<F: Peer> Role<F> for Receiver {
@@ -236,17 +235,17 @@ impl<F: Blocks> Role<F> for Blocker {
     }
 }
 
-/// Lateness of the messages, sorted.
+/// The lateness of the messages of a round, sorted.
 pub(super) struct Round {
     pub(super) handled: Vec<Duration>,
-    /// Lateness of the sends: the driver's own share.
+    /// Lateness of the sends, which the driver causes.
     pub(super) sent: Vec<Duration>,
-    /// Largest lateness of a completed job of the actors in the way.
+    /// Largest lateness of a completed job of the additional actors.
     pub(super) in_the_way: Duration,
     pub(super) span: Span,
 }
 
-/// Returns a contender for plans in which no actor has to block.
+/// Returns a contender for plans without blocking actors.
 pub(super) fn contender<F: Peer>() -> Contender<Plan, Round> {
     Contender {
         name: F::NAME,
@@ -257,7 +256,7 @@ pub(super) fn contender<F: Peer>() -> Contender<Plan, Round> {
     }
 }
 
-/// Returns a contender whose actors in the way block as their library recommends.
+/// Returns a contender whose additional actors block as their library recommends.
 pub(super) fn contender_that_blocks<F: Blocks>() -> Contender<Plan, Round> {
     Contender {
         name: F::NAME,
@@ -277,7 +276,7 @@ async fn place<F: Peer, R: Role<F, Message = Parcel>>(
     move |parcel| F::tell::<R>(&address, parcel).now_or_never()
 }
 
-/// Places the actors, sends the messages when they are due, and waits until all of them are
+/// Creates the actors, sends the messages when they are due, and waits until all of them have been
 /// handled.
 async fn round<T, W>(
     plan: &Plan,
@@ -325,8 +324,8 @@ where
     })
 }
 
-/// Sends each message when it is due, or as soon as this thread is woken after that, and returns by
-/// how much each was late.
+/// Sends each message when it is due, or as soon as this thread wakes after that. Returns the
+/// lateness of each send.
 fn send(messages: Vec<Due>, tell: impl Fn(Parcel) -> Option<()>) -> Vec<Duration> {
     let mut sent = Vec::with_capacity(messages.len());
     let begin = Instant::now();

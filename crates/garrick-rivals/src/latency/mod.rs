@@ -1,15 +1,15 @@
-//! Latency: late messages, starved actors, unequal shares, work that stays on one core, and asks
-//! from outside.
+//! Latency: late messages, starved actors, unequal shares of time, work that stays on one core, and
+//! asks from outside.
 //!
-//! The roles are written once, on the frameworks of `actors`. The driver is a plain thread outside
-//! of the framework. Therefore `workers` threads run actors and nothing else:
+//! The roles are written once, for the frameworks of `actors`. The driver is a plain thread outside
+//! of the framework. So the `workers` threads run only actors:
 //!
 //! ```text
 //!   this thread --- place, tell, ask ---> workers [ actors ]
 //! ```
 //!
-//! Contenders take turns, round by round. Each round has threads of its own. A figure is the median
-//! of the rounds.
+//! The contenders run alternately, round by round. Each round starts new threads. Each figure is
+//! the median of the rounds.
 
 mod work;
 
@@ -39,13 +39,14 @@ pub(super) use ask_tokio::ASK_TOKIO;
 use comfy_table::{Table, presets::UTF8_FULL};
 use garrick_measure::{Section, Study};
 
-/// Time limit for a wait that may never end.
+/// Time limit for waits that might never end.
 const WAIT_MAX: Duration = Duration::from_secs(3);
 
 /// Subcommand of this study.
 pub(super) const LATENCY: Study = Study {
     name: "latency",
-    about: "Late messages, starved actors, unequal shares, idle cores and asks from outside, beside other actor libraries",
+    about: "Late messages, starved actors, unequal shares of time, idle cores and asks from \
+            outside, compared with other libraries",
     sections: &[
         Section {
             name: "tail",
@@ -82,7 +83,7 @@ pub(super) const LATENCY: Study = Study {
     ],
 };
 
-/// Returns a table under the sentence that describes the measurement.
+/// Returns a table below the sentence that describes the measurement.
 fn told<const N: usize>(sentence: &str, header: [&str; N], rows: Vec<[String; N]>) -> String {
     let mut table = Table::new();
     table.load_style(UTF8_FULL).set_header(header);

@@ -1,4 +1,4 @@
-//! Actors that can only work one after another, on more workers than they can use, and a chain of
+//! Actors that can only work one after another, on more workers than they can use; and a chain of
 //! many stages.
 
 use std::sync::mpsc::{self, Sender};
@@ -12,7 +12,7 @@ use super::turns::{Contender, in_turns, median, shown};
 use super::work::Work;
 use crate::actors::framework::{Flow, Role};
 
-/// Shape of the communication.
+/// The shape of the communication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     /// Two actors, created by the driver.
@@ -28,10 +28,10 @@ enum Shape {
 impl Shape {
     fn name(self) -> &'static str {
         match self {
-            Self::Outside => "pair, made outside",
-            Self::Inside => "pair, made inside",
-            Self::Chain => "chain of 60, made outside",
-            Self::ChainInside => "chain of 60, made inside",
+            Self::Outside => "pair, created from outside",
+            Self::Inside => "pair, created by an actor",
+            Self::Chain => "chain of 60, created from outside",
+            Self::ChainInside => "chain of 60, created by an actor",
         }
     }
 
@@ -47,26 +47,26 @@ const STAGES: usize = 60;
 struct Plan {
     shape: Shape,
     workers: usize,
-    /// Time of a turn.
+    /// Working time of a turn.
     grain: Duration,
-    /// Number of turns of the pair, or of values that go through the chain.
+    /// Number of turns of the pair, or number of values that go through the chain.
     values: u64,
 }
 
-/// Member of a pair, or a stage.
+/// A member of a pair, or a stage of a chain.
 struct Link<F: Peer> {
     work: Work,
-    /// Address of the next link. `None` before it is known, at the end of a chain, and after the
-    /// end.
+    /// Address of the next link. `None` before it is known, after the end, and always in the last
+    /// stage of a chain.
     next: Option<F::Address<Self>>,
-    /// Number of values still to come to the end of a chain.
+    /// Number of values that the last stage of a chain has not received yet.
     left: u64,
-    /// Sender of the report of the last turn. `None` after the end, so that the driver notices the
-    /// end too.
+    /// Sender of the report of the last turn. `None` after the end. The driver waits until all
+    /// these senders have been dropped.
     done: Option<Sender<()>>,
 }
 
-/// Message to a [`Link`].
+/// A message to a [`Link`].
 enum Pass<F: Peer> {
     /// Address of the next link.
     Next(F::Address<Link<F>>),
@@ -74,7 +74,7 @@ enum Pass<F: Peer> {
     Token(u64),
     /// Value that goes through the chain.
     Value(u64),
-    /// Forget the next link, which forgets its next link in turn.
+    /// Request to drop the address of the next link, after requesting the same from that link.
     End,
 }
 
@@ -96,7 +96,7 @@ impl<F: Peer> Link<F> {
 
     fn say(&self) {
         if let Some(done) = &self.done {
-            // A driver that has given up no longer listens.
+            // A driver that has given up no longer receives.
             let _ = done.send(());
         }
     }
@@ -144,10 +144,10 @@ impl<F: Peer> Role<F> for Link<F> {
     }
 }
 
-/// Creates a pair, or a chain.
+/// An actor that creates a pair or a chain.
 struct Maker<F: Peer> {
     plan: Plan,
-    /// Sender that the new actors report to. `None` once they are created.
+    /// Sender for the reports of the new actors. `None` once they have been created.
     done: Option<Sender<()>>,
     /// Sender of the address of a chain's first stage.
     first: Option<Sender<F::Address<Link<F>>>>,
@@ -168,7 +168,7 @@ impl<F: Peer> Role<F> for Maker<F> {
                 F::tell::<Link<F>>(&before, Pass::Next(first)).await;
                 first = before;
             }
-            // A driver that has given up no longer listens.
+            // A driver that has given up no longer receives.
             let _ = told.send(first);
         } else {
             let other = F::spawn(Link::<F>::new(self.plan, &done), None).await;
@@ -178,7 +178,7 @@ impl<F: Peer> Role<F> for Maker<F> {
     }
 }
 
-/// Makes two actors talk to each other.
+/// Makes two actors exchange messages.
 async fn talk<F: Peer>(plan: Plan, one: F::Address<Link<F>>, other: F::Address<Link<F>>) {
     F::tell::<Link<F>>(&one, Pass::Next(other.clone())).await;
     F::tell::<Link<F>>(&other, Pass::Next(one.clone())).await;
@@ -227,12 +227,14 @@ async fn round<F: Peer>(plan: Plan) -> Result<Span> {
         }
     };
     drop(done);
-    // If the threads were stopped before, an actor could find the next actor gone.
-    assert!(all_done.recv().is_err(), "there is one last turn");
+    // Wait for the end of all actors. If the threads were stopped now, an actor could find that the
+    // next actor is gone.
+    assert!(all_done.recv().is_err(), "the last turn is reported once");
     Ok(span)
 }
 
-/// Makes an actor create a pair that talks, or a chain whose first stage it reports.
+/// Makes an actor create a pair, or a chain. The actor starts the pair, or reports the first stage
+/// of the chain.
 async fn make_inside<F: Peer>(
     plan: Plan,
     done: &Sender<()>,
@@ -299,8 +301,9 @@ pub(super) fn section(quick: bool) -> Result<String> {
         }
     }
     let sentence = format!(
-        "pair: two actors of which only one can work at a time, 1 us a turn, and values that go through {STAGES} stages of 50 ns; \
-         from the first actor's making to the last turn. {rounds} rounds"
+        "pair: two actors of which only one can work at a time, 1 us per turn; and values that go \
+         through a chain of {STAGES} stages, 50 ns per stage. The time is measured from the \
+         creation of the first actor to the last turn. Medians of {rounds} rounds"
     );
     let header = ["who", "workers", "contender", "work", "wall", "CPU"];
     Ok(told(&sentence, header, rows))

@@ -1,4 +1,4 @@
-//! Frameworks with the driver outside, on a plain thread.
+//! Frameworks whose driver runs outside of them, on a plain thread.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, ready};
@@ -30,14 +30,13 @@ macro_rules! peers {
 }
 pub(super) use peers;
 
-/// Number of threads for blocking work, for each contender that has such threads.
+/// Number of threads for blocking work, in each contender that has such threads.
 pub(super) const BLOCKING_THREADS: usize = 50;
 
-/// Framework whose actors run on a given number of threads, while a plain thread sends them
-/// messages.
+/// A framework whose actors run on a given number of threads, while a plain thread sends messages
+/// to them.
 pub(super) trait Peer: Framework {
-    /// True if its actors are tasks of tokio's ordinary runtime, so that other tasks run on the
-    /// same threads.
+    /// True if the actors are tasks of a tokio runtime whose threads can also run other tasks.
     const ON_TOKIO: bool = true;
 
     /// Runs `driver` on this thread, and the actors on `workers` other threads. The driver may
@@ -51,30 +50,30 @@ pub(super) trait Peer: Framework {
         Ok(runtime.block_on(driver))
     }
 
-    /// Creates an actor from outside. If actors stay on a thread that their creator chooses, takes
-    /// the next thread in turn.
+    /// Creates an actor from outside. If the creator must choose the actor's thread, the threads
+    /// are chosen round-robin.
     fn place<R: Role<Self>>(role: R) -> impl Future<Output = Self::Address<R>> + Send {
         Self::spawn(role, None)
     }
 
-    /// Creates an actor that answers, from outside.
+    /// Creates, from outside, an actor that answers.
     fn place_answerer() -> impl Future<Output = Self::Answerer> + Send {
         Self::answerer()
     }
 
-    /// Asks from a plain thread, which waits for the answer.
+    /// Asks from a plain thread, and waits for the answer.
     fn ask_and_wait(answerer: &Self::Answerer, number: u64) -> u64 {
-        // The thread is inside of tokio's `block_on`. Its budget would be used up after some asks,
-        // and cause endless wakes.
+        // The thread is inside tokio's `block_on`, so its asks would use up tokio's budget. Without
+        // budget, the future would be woken endlessly.
         pollster::block_on(tokio::task::unconstrained(Self::ask(answerer, number)))
     }
 }
 
-/// Framework with threads for blocking work, so that its actors go on in the meantime.
+/// A framework with threads for blocking work, so that other actors can run meanwhile.
 pub(super) trait Blocks: Peer {
-    /// Blocks a thread for `time`, on behalf of the actor that awaits this.
+    /// Blocks a thread for `time`, on behalf of the actor that awaits the returned future.
     fn block(time: Duration) -> impl Future<Output = ()> + Send {
-        spawn_blocking(move || thread::sleep(time)).map(|end| end.expect("nobody interrupts sleep"))
+        spawn_blocking(move || thread::sleep(time)).map(|end| end.expect("sleeping does not panic"))
     }
 }
 
@@ -89,13 +88,13 @@ impl Peer for Tasks {}
 impl Peer for Xtra {}
 
 thread_local! {
-    /// Threads on which this thread starts actors.
+    /// The threads on which this thread starts actors.
     static ARBITERS: RefCell<Vec<Arbiter>> = const { RefCell::new(Vec::new()) };
-    /// Number of actors started so far.
+    /// The number of actors started so far.
     static PLACED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Starts an actor on the next thread in turn.
+/// Starts an actor on the next thread, round-robin.
 fn place<A: Actor<Context = ::actix::Context<A>> + Send>(actor: A) -> ::actix::Addr<A> {
     let number = PLACED.replace(PLACED.get() + 1);
     ARBITERS.with_borrow(|arbiters| {

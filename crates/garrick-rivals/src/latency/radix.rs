@@ -1,11 +1,12 @@
 //! Radix sort through a chain of stages, created by the driver or by an actor.
 //!
-//! The stages are those of Savina's radix sort: each looks at one bit. It passes on values with a 0
-//! there at once, and keeps values with a 1. It passes those on when the last value has arrived. So
-//! after the stage of each bit, lowest first, the output is sorted.
+//! The stages are those of Savina's radix sort. Each stage checks one bit, beginning with the
+//! lowest. It passes on values whose bit is 0 at once. It keeps values whose bit is 1, and passes
+//! them on when the last value has arrived. So after the stage of the highest bit, the output is
+//! sorted.
 //!
-//! xtra is left out: its mailbox is a heap by priority, which keeps no order among messages of the
-//! same priority, so the output is not sorted (0.6.0).
+//! xtra 0.6.0 is omitted. Its mailbox is a heap ordered by priority, which does not keep the order
+//! of messages of the same priority. So the output would not be sorted.
 
 use std::sync::mpsc::{self, Sender};
 
@@ -17,7 +18,7 @@ use super::turns::{Contender, in_turns, median, shown};
 use crate::actors::framework::{Flow, Framework, Role};
 use crate::actors::frameworks::Xtra;
 
-/// Number of stages, and of bits of a value.
+/// Number of stages, which is also the number of bits of a value.
 const STAGES: u32 = 60;
 
 #[derive(Debug, Clone, Copy)]
@@ -28,21 +29,21 @@ struct Plan {
     values: u64,
 }
 
-/// Stage, or the end of the chain.
+/// A stage, or the end of the chain, which checks the order.
 struct Stage<F: Peer> {
-    /// Index of the bit that the stage looks at.
+    /// Index of the bit that the stage checks.
     bit: u32,
-    /// Values with a 1 there, in order of arrival.
+    /// Values whose bit is 1, in order of arrival.
     ones: Vec<u64>,
-    /// Number of values still to come.
+    /// Number of values that have not arrived yet.
     left: u64,
     /// Address of the next stage. `None` at the end of the chain.
     next: Option<F::Address<Stage<F>>>,
-    /// Sender of the end's report, which is true if the output was sorted. The other stages hold a
-    /// clone until they end.
+    /// Sender of the report of the end of the chain: true if the output was sorted. Each stage
+    /// holds a clone until it stops.
     done: Sender<bool>,
-    /// Largest value so far, at the end of the chain. `is_sorted` is true while no value was less
-    /// than the value before it.
+    /// The last value that the end of the chain has received. `is_sorted` is true as long as no
+    /// value was less than the value before it.
     last: u64,
     is_sorted: bool,
 }
@@ -60,7 +61,7 @@ impl<F: Peer> Stage<F> {
         }
     }
 
-    /// Handles a value with a next stage: passes it on or keeps it.
+    /// Handles a value in a stage, which passes it on to the next stage, or keeps it.
     async fn sort(&mut self, value: u64, next: &F::Address<Self>) {
         if value >> self.bit & 1 == 0 {
             F::tell::<Self>(next, value).await;
@@ -74,12 +75,12 @@ impl<F: Peer> Stage<F> {
         }
     }
 
-    /// Receives a value at the end of the chain.
+    /// Handles a value at the end of the chain, which checks the order.
     fn check(&mut self, value: u64) {
         self.is_sorted &= self.last <= value;
         self.last = value;
         if self.left == 0 {
-            // A driver that has given up no longer listens.
+            // A driver that has given up no longer receives.
             let _ = self.done.send(self.is_sorted);
         }
     }
@@ -105,7 +106,7 @@ impl<F: Peer> Role<F> for Stage<F> {
     }
 }
 
-/// Creates the stages, and reports the first.
+/// An actor that creates the stages, and reports the first one.
 struct Maker<F: Peer> {
     plan: Plan,
     done: Sender<bool>,
@@ -121,7 +122,7 @@ impl<F: Peer> Role<F> for Maker<F> {
             let stage = Stage::<F>::new(self.plan, bit, Some(first), &self.done);
             first = F::spawn(stage, None).await;
         }
-        // A driver that has given up no longer listens.
+        // A driver that has given up no longer receives.
         let _ = self.first.send(first);
         Flow::Stop
     }
@@ -162,14 +163,16 @@ async fn round<F: Peer>(plan: Plan) -> Result<Span> {
     }
     let is_sorted = all_done.recv()?;
     let span = watch.stop();
-    assert!(is_sorted, "{} sorts", F::NAME);
+    assert!(is_sorted, "{} has sorted the values", F::NAME);
     drop((first, done));
-    // If the threads were stopped before, an actor could find the next actor gone.
-    assert!(all_done.recv().is_err(), "there is one end");
+    // Wait for the end of all actors. If the threads were stopped now, an actor could find that the
+    // next actor is gone.
+    assert!(all_done.recv().is_err(), "the end is reported once");
     Ok(span)
 }
 
-/// Returns the value for `number`. It looks random, without any trace of the numbers' order.
+/// Returns the value for `number`. The values look random, and do not show the order of the
+/// numbers.
 fn value(number: u64) -> u64 {
     let mixed = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> (u64::BITS - STAGES)
@@ -197,10 +200,11 @@ pub(super) fn section(quick: bool) -> Result<String> {
         }
     }
     let sentence = format!(
-        "radix: {values} values that {STAGES} stages sort, each by one bit, made by the driver or by an actor; from the first actor's \
-         making to the last value. {rounds} rounds"
+        "radix: {values} values that {STAGES} stages sort, each stage by one bit. The stages are \
+         created from outside, or inside by an actor. The time is measured from the creation of \
+         the first actor to the last value. Medians of {rounds} rounds"
     );
-    let header = ["made", "workers", "contender", "wall", "CPU"];
+    let header = ["created", "workers", "contender", "wall", "CPU"];
     Ok(told(&sentence, header, rows))
 }
 

@@ -1,4 +1,4 @@
-//! Spread: the work of a few actors created by one actor should reach all cores.
+//! Spread: the work of a few actors that one actor has created should use all cores.
 
 use std::iter;
 use std::sync::mpsc::{self, Sender};
@@ -18,24 +18,24 @@ use crate::actors::framework::{Flow, Role};
 
 const WORKERS: usize = 2;
 
-/// Amount of work, and number of actors.
+/// The amount of work, and the number of actors.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     children: usize,
-    /// Time of a turn.
+    /// Working time of a turn.
     grain: Duration,
     /// Number of turns of each actor.
     turns: u64,
 }
 
 impl Plan {
-    /// Returns the time of all the work.
+    /// Returns the total time of the work.
     fn work(&self) -> Duration {
         self.grain * (self.children as u32 * self.turns as u32)
     }
 }
 
-/// Creates children, and adds up their reports.
+/// The parent, which creates children, and adds up their reports.
 struct Parent {
     plan: Plan,
     /// Number of children that have not reported.
@@ -44,10 +44,10 @@ struct Parent {
     told: Sender<u64>,
 }
 
-/// Message to a [`Parent`].
+/// A message to a [`Parent`].
 enum ToParent<F: Peer> {
     Begin(F::Address<Parent>),
-    /// A child has ended after this number of turns.
+    /// Report that a child has ended after this number of turns.
     Done(u64),
 }
 
@@ -73,7 +73,7 @@ impl<F: Peer> Role<F> for Parent {
                 self.sum += turns;
                 self.open -= 1;
                 if self.open == 0 {
-                    // A driver that has given up no longer listens.
+                    // A driver that has given up no longer receives.
                     let _ = self.told.send(self.sum);
                     return Flow::Stop;
                 }
@@ -83,16 +83,17 @@ impl<F: Peer> Role<F> for Parent {
     }
 }
 
-/// Works, turn by turn.
+/// A child, which works turn by turn.
 struct Child<F: Peer> {
     work: Work,
     turns: u64,
     had: u64,
-    /// Addresses of this actor and its parent, from the first turn to the last.
+    /// Addresses of this actor and its parent. `None` before the first turn and after the last
+    /// turn.
     family: Option<(F::Address<Self>, F::Address<Parent>)>,
 }
 
-/// Message to a [`Child`].
+/// A message to a [`Child`].
 enum ToChild<F: Peer> {
     Begin(F::Address<Child<F>>, F::Address<Parent>),
     Again,
@@ -148,7 +149,7 @@ fn checked(plan: &Plan, turns: u64, watch: &Stopwatch) -> Span {
     span
 }
 
-/// Runs all turns without others in between.
+/// Does the work of all turns without a break.
 fn at_a_stretch(plan: &Plan) -> u64 {
     let work = Work::of(plan.grain);
     iter::repeat_n(work, plan.turns as usize)
@@ -159,7 +160,7 @@ fn at_a_stretch(plan: &Plan) -> u64 {
         .sum()
 }
 
-/// Measures tasks without channels, created by one of them, which yield after each turn.
+/// Measures tokio tasks without channels, which one task creates, and which yield after each turn.
 fn tokio_tasks(plan: &Plan) -> Result<Span> {
     let plan = *plan;
     let runtime = Builder::new_multi_thread()
@@ -204,7 +205,10 @@ fn rayon_scope(plan: &Plan) -> Result<Span> {
     pool.scope(|scope| {
         for _ in 0..plan.children {
             let told = told.clone();
-            scope.spawn(move |_| told.send(at_a_stretch(plan)).expect("the sum is below"));
+            scope.spawn(move |_| {
+                told.send(at_a_stretch(plan))
+                    .expect("the receiver has not been dropped");
+            });
         }
     });
     drop(told);
@@ -232,11 +236,11 @@ fn contenders() -> Vec<Contender<Plan, Span>> {
     actors.chain(OTHERS).collect()
 }
 
-/// Numbers of actors, and milliseconds of work for each.
+/// Numbers of actors, and milliseconds of work of each actor.
 const WORK: [(usize, u64); 4] = [(2, 200), (3, 200), (8, 50), (100, 10)];
 /// Microseconds of a turn.
 const GRAINS: [u64; 3] = [10, 100, 2_000];
-/// Milliseconds of work that are divided among mappers.
+/// Milliseconds of work that are divided among the actors of map-reduce.
 const MAPPED: u64 = 200;
 
 /// Returns all plans, with their names.
@@ -284,9 +288,10 @@ pub(super) fn section(quick: bool) -> Result<String> {
         }
     }
     let sentence = format!(
-        "spread: CPU-bound actors made by one actor, on {WORKERS} workers; each sends to itself until its work is done, or, with \
-         map-reduce, has one turn; rayon's tasks have all their work at a stretch. How many times faster than the sum of all work. \
-         {rounds} rounds"
+        "spread: CPU-bound actors created by one actor, on {WORKERS} workers. Each actor sends \
+         messages to itself until its work is done; with map-reduce, it does all its work in one \
+         turn. A task of rayon does all its work without a break. The speed-up is the sum of all \
+         work divided by wall time. Medians of {rounds} rounds"
     );
     let header = [
         "how",
@@ -313,8 +318,8 @@ mod tests {
                 grain: Duration::from_micros(20),
                 turns,
             };
-            // A contender that loses a turn panics in there.
-            let rounds = in_turns(&contenders(), &plan, 1).expect("threads are to be had");
+            // A contender that loses a turn panics.
+            let rounds = in_turns(&contenders(), &plan, 1).expect("the system can start threads");
             assert!(
                 rounds
                     .iter()

@@ -1,4 +1,4 @@
-//! Starvation: actors with a message should run while other actors are never done.
+//! Starvation: actors with a message should run even if other actors are always busy.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
@@ -13,7 +13,7 @@ use super::work::Work;
 use super::{WAIT_MAX, told};
 use crate::actors::framework::{Flow, Role};
 
-/// Plan of a round: the busy actors, and the time limit for the others.
+/// The plan of a round: the number of busy actors, and the time limit for the other actors.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     busy: usize,
@@ -21,15 +21,15 @@ struct Plan {
 }
 
 const WORKERS: usize = 2;
-/// Time of a turn of a busy actor.
+/// Working time of a turn of a busy actor.
 const TURN: Duration = Duration::from_millis(1);
-/// Number of actors that are idle until they are sent a message each.
+/// Number of actors that are idle until each of them gets a message.
 const IDLERS: usize = 20;
 
-/// Reports the arrival of its message.
+/// An idle actor, which reports the arrival of its message.
 struct Idler {
     turns: Arc<Turns>,
-    /// Turns of the busy actors when the message was sent.
+    /// Numbers of turns of the busy actors when the message was sent.
     before: Vec<u64>,
     told: Sender<(Instant, u64)>,
 }
@@ -39,17 +39,17 @@ impl<F: Peer> Role<F> for Idler {
 
     async fn receive(&mut self, (): ()) -> Flow {
         let turns = self.turns.most_since(&self.before);
-        // A driver that has given up no longer listens.
+        // A driver that has given up no longer receives.
         let _ = self.told.send((Instant::now(), turns));
         Flow::Continue
     }
 }
 
-/// Result of a round.
+/// The result of a round.
 #[derive(Debug, Clone, Copy, Default)]
 struct Round {
     handled: usize,
-    /// Turns of the busiest actor until the last handled message.
+    /// Number of turns of the busiest actor until the last handled message.
     turns: u64,
     /// Time until the last handled message.
     time: Duration,
@@ -112,9 +112,10 @@ pub(super) fn section(quick: bool) -> Result<String> {
         }
     }
     let sentence = format!(
-        "starve: {IDLERS} messages from outside to {IDLERS} idle actors on {WORKERS} workers, beside busy actors that send to \
-         themselves and work for 1 ms a turn: how many were handled within {WAIT_MAX:?}, and when the last of these was, in turns \
-         of the busiest one and in time. {rounds} rounds"
+        "starve: {IDLERS} messages from outside to {IDLERS} idle actors on {WORKERS} workers, \
+         beside busy actors that send to themselves and work for 1 ms per turn. The table shows \
+         how many messages were handled within {WAIT_MAX:?}, and when the last of these was \
+         handled, in turns of the busiest actor and in time. Medians of {rounds} rounds"
     );
     let header = ["busy", "contender", "handled", "turns", "time"];
     Ok(told(&sentence, header, rows))
@@ -130,7 +131,8 @@ mod tests {
             busy: 3,
             wait: Duration::from_millis(50),
         };
-        for (name, rounds) in in_turns(&peers!(contender), &plan, 1).expect("threads are to be had")
+        for (name, rounds) in
+            in_turns(&peers!(contender), &plan, 1).expect("the system can start threads")
         {
             assert!(rounds[0].handled <= IDLERS, "{name}");
         }

@@ -1,4 +1,4 @@
-//! Lateness of messages when a few handlers take long.
+//! Lateness of messages when a few handlers take a long time.
 
 use std::time::Duration;
 
@@ -29,8 +29,10 @@ pub(super) fn section(quick: bool) -> Result<String> {
         }
     }
     let sentence = format!(
-        "tail: how late 10,000 messages a second are handled that a thread outside sends to 1,000 actors at random; late from when \
-         each was due, so what the sender wakes too late is part of it (last columns). {rounds} rounds of {millis} ms"
+        "tail: the lateness of 10,000 messages per second that an outside thread sends to 1,000 \
+         random actors. Lateness is measured from the time at which each message was due, so it \
+         includes the lateness of the sends, which the last columns show. Medians of {rounds} \
+         rounds of {millis} ms"
     );
     let header = [
         "beside",

@@ -1,20 +1,20 @@
-//! Rounds of contenders in turns, and statistics over them.
+//! Rounds of alternating contenders, and statistics over the rounds.
 
 use std::time::Duration;
 
 use garrick_measure::{Result, Span};
 
-/// Contender that runs rounds.
+/// A contender that runs rounds.
 pub(super) struct Contender<P, R> {
     pub(super) name: &'static str,
     pub(super) round: fn(&P) -> Result<R>,
 }
 
-/// Results of the rounds of each contender, one row each.
+/// The results of the rounds of each contender, with a row for each contender.
 pub(super) type Rounds<R> = Vec<(&'static str, Vec<R>)>;
 
-/// Runs `rounds` rounds of each contender. Rotates the order, so that no contender always follows
-/// the same other one.
+/// Runs `rounds` rounds of each contender. Rotates the order, so that a contender does not always
+/// follow the same other contender.
 pub(super) fn in_turns<P, R>(
     contenders: &[Contender<P, R>],
     plan: &P,
@@ -49,7 +49,7 @@ pub(super) fn quantile(times: &[Duration], share: f64) -> Duration {
     times.get(place).copied().unwrap_or_default()
 }
 
-/// Returns the share of a core that was used.
+/// Returns how many cores were used on average: CPU time divided by wall time.
 pub(super) fn busy(span: &Span) -> f64 {
     span.cpu.as_secs_f64() / span.wall.as_secs_f64()
 }

@@ -1,7 +1,7 @@
-//! Work that takes a known time of a core.
+//! Work that takes a known CPU time.
 //!
-//! The work is a number of steps and does not read the clock: an interrupted thread has as much
-//! left to do as before.
+//! The work consists of a number of steps, and does not read the clock. So an interruption of the
+//! thread does not reduce the remaining work.
 
 use std::hint::black_box;
 use std::sync::OnceLock;
@@ -9,17 +9,17 @@ use std::time::Duration;
 
 use garrick_measure::{Clock, Stopwatch};
 
-/// Steps of a round of the calibration, which takes a fraction of a millisecond.
+/// Number of steps in a round of the calibration. A round takes a fraction of a millisecond.
 const ROUND: u64 = 200_000;
-/// Number of rounds, of which the shortest counts, because nothing interrupted it.
+/// Number of rounds of the calibration. The shortest round counts, because it was not interrupted.
 const ROUNDS: usize = 9;
 
-/// Number of steps of work.
+/// An amount of work, as a number of steps.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Work(u64);
 
 impl Work {
-    /// Returns the work that keeps a core of this machine busy for `time`.
+    /// Returns the amount of work that takes the CPU time `time` on this machine.
     pub(super) fn of(time: Duration) -> Self {
         static STEP: OnceLock<f64> = OnceLock::new();
         let step = STEP.get_or_init(|| {

@@ -1,16 +1,18 @@
-//! Fork bomb of the Lisp TActors, run in Lisp and by Garrick's actors, in turns.
+//! The fork bomb of TActors, an actor library in Lisp, run alternately in Lisp and by Garrick's
+//! actors.
 //!
 //! TActors' author describes his fork bomb and his event loops, but does not publish the code.
-//! `fork_bomb.lisp` follows that description for SBCL, a compiler, with everything that makes it
-//! fast there: no checks, one queue, one thread, no mailboxes, no other thread that could send. It
-//! has two loops. The *staged* loop is the one of the description: it keeps back the effects of a
-//! behavior until the behavior returns. The *unstaged* loop, which is quicker, applies the effects
-//! at once and takes them back after an error.
+//! `fork_bomb.lisp` follows this description for the compiler SBCL, with everything that makes it
+//! fast: no checks, one queue, one thread, no mailboxes, and no other thread that could send. The
+//! program has two event loops. The *staged* loop follows the description: it delays the effects of
+//! a behavior until the behavior returns. The *unstaged* loop is faster: it applies the effects at
+//! once, and undoes them after an error.
 //!
-//! All grow the same trees of 65,535 actors. An inner actor creates two actors, sends to each,
-//! becomes twice, and answers. A leaf answers. SBCL's queue grows a tree level by level, and
-//! Garrick grows its branches one by one. A round is many trees, because SBCL's garbage collector
-//! has more to do with some trees than with others. That pattern repeats about every 48 trees.
+//! All contenders grow the same trees of 65,535 actors. An inner actor creates two actors, sends to
+//! each, becomes twice, and answers. A leaf answers. SBCL's queue grows a tree level by level, and
+//! Garrick grows its branches one by one. A round consists of many trees, because SBCL's garbage
+//! collector has more work with some trees than with others. This pattern repeats about every 48
+//! trees.
 
 mod sbcl;
 
@@ -22,14 +24,14 @@ use sbcl::{Loop, Sbcl};
 /// Subcommand of this study.
 pub(super) const FORK_BOMB_LISP: Study = Study {
     name: "fork-bomb-lisp",
-    about: "A fork bomb of 65,535 actors beside the same in Lisp, which needs SBCL",
+    about: "A fork bomb of 65,535 actors, compared with the same fork bomb in Lisp; needs SBCL",
     sections: &[Section {
         name: "fork-bomb-lisp",
         run,
     }],
 };
 
-/// Size of the benchmark.
+/// The size of the benchmark.
 #[derive(Debug, Clone, Copy)]
 struct Sizes {
     /// Depth of the trees, which have 2^(depth+1)-1 actors.
@@ -57,7 +59,7 @@ impl Sizes {
     }
 }
 
-/// Contender that grows trees.
+/// A contender that grows trees.
 enum Grower {
     Lisp(Loop),
     Ours(Contender),
@@ -70,7 +72,7 @@ impl Grower {
             Self::Lisp(by) => {
                 let measured = sbcl.round(*by, sizes.depth, sizes.trees)?;
                 if measured.ops != sizes.actors() {
-                    return Err(format!("sbcl made {} actors", measured.ops).into());
+                    return Err(format!("sbcl created {} actors", measured.ops).into());
                 }
                 Ok(measured)
             }
@@ -96,13 +98,13 @@ fn ours(contender: &mut Contender, sizes: Sizes) -> Result<Measured> {
     Ok(sum)
 }
 
-/// Grower with the results of its rounds.
+/// A grower with the results of its rounds.
 struct Row {
     name: String,
     rounds: Vec<Measured>,
 }
 
-/// Returns all growers, those in Lisp first.
+/// Returns all growers, beginning with those in Lisp.
 fn growers(sizes: Sizes) -> Vec<(String, Grower)> {
     let mut growers: Vec<(String, Grower)> = Loop::ALL
         .map(|by| (format!("SBCL, {}", by.name()), Grower::Lisp(by)))
@@ -121,7 +123,7 @@ fn growers(sizes: Sizes) -> Vec<(String, Grower)> {
     growers
 }
 
-/// Runs the rounds of all growers in turns, after a round that does not count.
+/// Runs the rounds of all growers alternately, after a first round that is not counted.
 fn measure(sbcl: &mut Sbcl, sizes: Sizes) -> Result<Vec<Row>> {
     let (names, mut growers): (Vec<String>, Vec<Grower>) = growers(sizes).into_iter().unzip();
     let row = |name| Row {
@@ -134,7 +136,7 @@ fn measure(sbcl: &mut Sbcl, sizes: Sizes) -> Result<Vec<Row>> {
     }
     for number in 0..sizes.rounds {
         for place in 0..growers.len() {
-            // Rotate the order, so that no grower always follows the same other one.
+            // Rotate the order, so that a grower does not always follow the same other grower.
             let index = (place + number) % growers.len();
             rows[index].rounds.push(growers[index].round(sbcl, sizes)?);
         }
@@ -147,7 +149,7 @@ fn run(quick: bool) -> Result<String> {
     let mut sbcl = Sbcl::start()?;
     let rows = measure(&mut sbcl, sizes)?;
     Ok(format!(
-        "{}: trees of {} actors, {} a round, {} rounds in turns; of one actor\n{}",
+        "{}: trees of {} actors, {} trees per round, {} alternating rounds; times per actor\n{}",
         sbcl.version(),
         sizes.actors() / sizes.trees,
         sizes.trees,
@@ -156,7 +158,7 @@ fn run(quick: bool) -> Result<String> {
     ))
 }
 
-/// Returns the median, the minimum and the maximum of the values, of which there is at least one.
+/// Returns the median, the minimum and the maximum of the values. There must be at least one value.
 fn spread(values: impl Iterator<Item = f64>) -> [f64; 3] {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
@@ -168,7 +170,8 @@ fn spread(values: impl Iterator<Item = f64>) -> [f64; 3] {
     ]
 }
 
-/// Returns how many times as long `one` took as `other`: the median of the ratios of their rounds.
+/// Returns the CPU time of `one` divided by that of `other`, as the median of the ratios of their
+/// rounds.
 fn times(one: &Row, other: &Row) -> f64 {
     let rounds = one.rounds.iter().zip(&other.rounds);
     spread(rounds.map(|(one, other)| one.cpu_per_op() / other.cpu_per_op()))[0]
@@ -177,14 +180,7 @@ fn times(one: &Row, other: &Row) -> f64 {
 fn table(rows: &[Row]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header([
-        "",
-        "CPU",
-        "least .. most",
-        "wall",
-        "least .. most",
-        "CPU x ours",
-    ]);
+    table.set_header(["", "CPU", "min .. max", "wall", "min .. max", "CPU x ours"]);
     let ours = rows.iter().find(|row| row.name.starts_with("Garrick"));
     for row in rows {
         let mut cells = vec![row.name.clone()];

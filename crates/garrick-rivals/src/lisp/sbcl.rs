@@ -1,7 +1,7 @@
-//! Lisp process that grows trees on request.
+//! A Lisp process that grows trees on request.
 //!
-//! SBCL reads its program from its standard input, form by form. After that it reads a form for
-//! each round, and answers each with a line.
+//! SBCL reads its program from its standard input, form by form. Then it reads a form for each
+//! round, and answers each form with a line.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -14,7 +14,7 @@ const PROGRAM: &str = include_str!("fork_bomb.lisp");
 /// Name of the command.
 const SBCL: &str = "sbcl";
 
-/// Event loop of the program.
+/// An event loop of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Loop {
     Staged,
@@ -33,11 +33,11 @@ impl Loop {
     }
 }
 
-/// SBCL process. Ends when this is dropped.
+/// A running SBCL process. It exits when this value is dropped.
 #[derive(Debug)]
 pub(super) struct Sbcl {
     process: Child,
-    /// Input of the process. `None` when the process is to end.
+    /// Standard input of the process. `None` when the process must exit.
     forms: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
     /// Name and version of the Lisp.
@@ -45,7 +45,7 @@ pub(super) struct Sbcl {
 }
 
 impl Sbcl {
-    /// Starts the process, with the program.
+    /// Starts the process, and sends the program to it.
     pub(super) fn start() -> Result<Self> {
         Self::start_as(SBCL)
     }
@@ -73,16 +73,16 @@ impl Sbcl {
         &self.version
     }
 
-    /// Grows trees one after another, and returns the measurement for the actors of all of them.
+    /// Grows `trees` trees one after another, and returns the measurement of all their actors.
     pub(super) fn round(&mut self, by: Loop, depth: u32, trees: u64) -> Result<Measured> {
         let answer = self.answer(&format!("({} {depth} {trees})", by.name()))?;
         let measured = parse(&answer);
-        Ok(measured.ok_or_else(|| format!("sbcl said '{answer}' where a time should be"))?)
+        Ok(measured.ok_or_else(|| format!("sbcl answered '{answer}' instead of a time"))?)
     }
 
-    /// Sends forms to the process, and returns the line that it answers.
+    /// Sends forms to the process, and returns the line with its answer.
     fn answer(&mut self, forms: &str) -> Result<String> {
-        let ended = || "sbcl ended before it answered; what it said stands above";
+        let ended = || "sbcl exited before it answered; its output above contains the reason";
         let input = self.forms.as_mut().ok_or_else(ended)?;
         let told = writeln!(input, "{forms}").and_then(|()| input.flush());
         told.map_err(|error| format!("{}: {error}", ended()))?;
@@ -96,18 +96,20 @@ impl Sbcl {
 
 impl Drop for Sbcl {
     fn drop(&mut self) {
-        // The process ends at the end of its input.
+        // The process exits at the end of its input.
         drop(self.forms.take());
-        // It may have ended by itself, and has then printed the reason.
+        // If the process has exited by itself, it has printed the reason.
         let _ = self.process.wait();
     }
 }
 
-/// Describes why the process was not started, and how to install it if it is missing.
+/// Returns the error message for a process that cannot be started, with instructions if SBCL is
+/// missing.
 fn not_started(command: &str, error: &io::Error) -> String {
     if error.kind() == ErrorKind::NotFound {
         format!(
-            "{command} is not there: install SBCL, by 'apt-get install sbcl' on Debian and Ubuntu, or from https://www.sbcl.org"
+            "{command} was not found: install SBCL, by 'apt-get install sbcl' on Debian and \
+             Ubuntu, or from https://www.sbcl.org"
         )
     } else {
         format!("{command} cannot be started: {error}")

@@ -1,4 +1,5 @@
-//! Actor's mailbox end to end: a value is sent to an address, and the actor's turn takes it out.
+//! An actor's mailbox from end to end: a value is sent to an address, and the actor takes it from
+//! the mailbox in a turn.
 
 use std::sync::mpsc;
 
@@ -9,7 +10,7 @@ use super::tally::{Tally, value};
 use super::{BATCH, Side};
 use crate::crowd::Crowd;
 
-/// Counts the values that it receives, and reports when all have arrived.
+/// An actor that counts the values that it receives, and reports when all have arrived.
 struct Counter {
     tally: Tally,
     /// Sender of the report.
@@ -34,7 +35,7 @@ impl Actor for Counter {
     #[inline]
     fn receive(&mut self, value: u64, _: &mut Context<'_, u64>) -> Next {
         self.tally.count(value);
-        // The receiver still waits, or has given up with an error of its own.
+        // If the receiver is no longer waiting, it has already reported an error.
         if self.tally.is_complete() && self.done.send(()).is_err() {
             return Next::Stop;
         }
@@ -45,16 +46,17 @@ impl Actor for Counter {
 /// Sends a value.
 ///
 /// # Panics
-/// Panics if the actor has stopped, which happens when a value is missing.
+/// Panics if the actor has stopped. The actor stops early if a value is missing.
 #[inline]
 fn offer(to: &Address<u64>, value: u64) {
     assert!(
         to.send(value).is_ok(),
-        "the actor takes values until all have come"
+        "the actor takes values until all have arrived"
     );
 }
 
-/// Sends a batch from this thread and runs the actor on it, in turns. Measures one of the two.
+/// Alternately sends a batch from this thread and runs the actor on it. Measures one of the two
+/// sides.
 pub(super) fn one_side(side: Side, ops: u64) -> Result<Measured> {
     let batches = ops.div_ceil(BATCH);
     let local = Local::new()?;
@@ -75,7 +77,7 @@ pub(super) fn one_side(side: Side, ops: u64) -> Result<Measured> {
     Ok(Measured::new(batches * BATCH, side.of(offered, taken)))
 }
 
-/// Sends a value from this thread and runs the actor on it, in turns.
+/// Alternately sends a value from this thread and runs the actor on it.
 pub(super) fn pair(ops: u64) -> Result<Measured> {
     let local = Local::new()?;
     let (counter, complete) = Counter::new(1, ops);
@@ -90,8 +92,8 @@ pub(super) fn pair(ops: u64) -> Result<Measured> {
     Ok(Measured::new(ops, span))
 }
 
-/// Makes threads send as fast as they can to an actor on a separate worker, all from the same
-/// moment on.
+/// Makes threads send as fast as they can to an actor on a separate worker. All threads begin at
+/// the same time.
 pub(super) fn threads(producers: u64, ops: u64) -> Result<Measured> {
     let each = ops.div_ceil(producers);
     let system = System::builder().name("mailbox").workers(1).start()?;

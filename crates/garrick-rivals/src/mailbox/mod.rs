@@ -1,7 +1,8 @@
-//! Mailboxes: the cost of offering a value to a mailbox and of taking it out, for Garrick's queues,
-//! an actor, and the rivals' queues.
+//! Mailboxes: the cost of offering a value to a mailbox, and of taking it from the mailbox, for
+//! Garrick's queues, an actor, and the rivals' queues.
 //!
-//! The values of each producer are numbered. The consumer checks that each arrives once, in order.
+//! The values of each producer are numbered. The consumer checks that each value arrives once and
+//! in order.
 
 mod rivals;
 mod tally;
@@ -17,46 +18,50 @@ use rivals::{CrossbeamChannel, Flume, Segments};
 
 pub(crate) const OFFER: Scenario = Scenario {
     name: "mailbox-offer",
-    operation: "one value of 8 bytes offered to a queue on one thread, in batches of 4096 that are taken between \
-                measurements; to the actor, sent by Address::send from the thread that will run it",
+    operation: "one value of 8 bytes offered to a queue on one thread, in batches of 4096 values \
+                that are taken between measurements; with the actor, the value is sent by \
+                Address::send from the thread that will run the actor",
     contenders: |_: &Effort| contenders(Work::OneSide(Side::Offer)),
 };
 
 pub(crate) const TAKE: Scenario = Scenario {
     name: "mailbox-take",
-    operation: "one value taken from a queue on one thread, in batches of 4096 that were offered between \
-                measurements; by the actor, handled in its turn",
+    operation: "one value taken from a queue on one thread, in batches of 4096 values that are \
+                offered between measurements; with the actor, the value is handled in a turn",
     contenders: |_: &Effort| contenders(Work::OneSide(Side::Take)),
 };
 
 pub(crate) const PAIR: Scenario = Scenario {
     name: "mailbox-pair",
-    operation: "one value offered and taken on one thread, one at a time; with the actor, sent and run until \
-                nothing is left to do",
+    operation: "one value offered and taken on one thread, one at a time; with the actor, the \
+                value is sent, and the actor runs until no work is left",
     contenders: |_: &Effort| contenders(Work::Pair),
 };
 
 pub(crate) const ONE_PRODUCER: Scenario = Scenario {
     name: "mailbox-1p",
-    operation: "one value through a queue from one thread to another, from when both have met at a barrier; the \
-                producer offers as fast as it can; the consumer, of an empty queue, spins 64 times and then \
-                yields its core at each look; the actor's worker waits as workers do: it spins, then parks",
+    operation: "one value through a queue from one thread to another, after both threads have met \
+                at a barrier; the producer offers values as fast as it can; the consumer of an \
+                empty queue spins 64 times, and then yields its core before each further attempt; \
+                the actor's worker waits as workers do: it spins, and then parks",
     contenders: |_: &Effort| contenders(Work::Threads { producers: 1 }),
 };
 
 pub(crate) const FOUR_PRODUCERS: Scenario = Scenario {
     name: "mailbox-4p",
-    operation: "the same with four producers, all of which have met the consumer at the barrier",
+    operation: "one value as in 'mailbox-1p', but with four producers, all of which have met the \
+                consumer at the barrier",
     contenders: |_: &Effort| contenders(Work::Threads { producers: 4 }),
 };
 
 /// Number of values in a batch on one thread.
 const BATCH: u64 = 4096;
 
-/// Maximum number of values that threads offer in a repetition. All of them may wait at once.
+/// Maximum number of values that threads offer in a repetition. All of them may wait at the same
+/// time.
 const FLOOD_MAX: u64 = 1 << 20;
 
-/// Side to measure when both sides are on one thread.
+/// The side to measure when both sides are on one thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Offer,
@@ -64,7 +69,7 @@ enum Side {
 }
 
 impl Side {
-    /// Returns the time span of this side.
+    /// Returns the time span of this side: `offered` or `taken`.
     fn of(self, offered: Span, taken: Span) -> Span {
         match self {
             Self::Offer => offered,

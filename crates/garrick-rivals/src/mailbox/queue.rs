@@ -1,4 +1,4 @@
-//! Queue, on one thread and between several.
+//! Measurements of a queue, on one thread and between several threads.
 
 use std::hint;
 use std::thread;
@@ -10,11 +10,12 @@ use super::tally::{Tally, value};
 use super::{BATCH, Side};
 use crate::crowd::Crowd;
 
-/// Maximum number of times that the consumer spins on an empty queue, before it yields its core at
-/// each further attempt. Every queue supports that, but not every queue can park its consumer.
+/// Maximum number of times that the consumer spins on an empty queue. After that, it yields its
+/// core at each further attempt. Every queue can be used in this way, but not every queue can park
+/// its consumer.
 const SPINS_MAX: u32 = 64;
 
-/// Fills a queue and empties it, batch by batch. Measures one of the two.
+/// Fills a queue and empties it, batch by batch. Measures one of the two sides.
 pub(super) fn one_side<C: Channel>(side: Side, ops: u64) -> Result<Measured> {
     let batches = ops.div_ceil(BATCH);
     let (sender, mut receiver) = C::open();
@@ -36,7 +37,7 @@ pub(super) fn one_side<C: Channel>(side: Side, ops: u64) -> Result<Measured> {
     Ok(Measured::new(batches * BATCH, side.of(offered, taken)))
 }
 
-/// Offers a value and takes it, in turns.
+/// Alternately offers a value and takes it.
 pub(super) fn pair<C: Channel>(ops: u64) -> Result<Measured> {
     let (sender, mut receiver) = C::open();
     let mut tally = Tally::new(1, ops);
@@ -52,8 +53,8 @@ pub(super) fn pair<C: Channel>(ops: u64) -> Result<Measured> {
     Ok(Measured::new(ops, span))
 }
 
-/// Makes threads offer values as fast as they can, all from the same moment on, and takes them on
-/// this thread.
+/// Makes threads offer values as fast as they can, and takes the values on this thread. All threads
+/// begin at the same time.
 pub(super) fn threads<C: Channel>(producers: u64, ops: u64) -> Result<Measured> {
     let each = ops.div_ceil(producers);
     let (sender, mut receiver) = C::open();
@@ -79,6 +80,10 @@ pub(super) fn threads<C: Channel>(producers: u64, ops: u64) -> Result<Measured> 
     }
     let span = watch.stop();
     crowd.disperse();
-    assert_eq!(C::try_pop(&mut receiver), None, "no value came twice");
+    assert_eq!(
+        C::try_pop(&mut receiver),
+        None,
+        "no value has arrived twice"
+    );
     Ok(Measured::new(producers * each, span))
 }

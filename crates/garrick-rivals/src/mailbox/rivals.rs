@@ -1,11 +1,11 @@
-//! Queues of the rivals, as channels.
+//! The queues of the rivals, as [`Channel`]s.
 
 use std::sync::Arc;
 
 use crossbeam_queue::SegQueue;
 use garrick_bench::Channel;
 
-/// Crossbeam's unbounded queue. It has no sender or receiver handles, and no way to wait.
+/// Crossbeam's unbounded queue. It has no handles for senders and receivers, and cannot wait.
 #[derive(Debug)]
 pub(super) struct Segments;
 
@@ -43,7 +43,9 @@ impl Channel for CrossbeamChannel {
 
     #[inline]
     fn push(sender: &Self::Sender, value: u64) {
-        sender.send(value).expect("the receiver is there");
+        sender
+            .send(value)
+            .expect("the receiver has not been dropped");
     }
 
     #[inline]
@@ -66,7 +68,9 @@ impl Channel for Flume {
 
     #[inline]
     fn push(sender: &Self::Sender, value: u64) {
-        sender.send(value).expect("the receiver is there");
+        sender
+            .send(value)
+            .expect("the receiver has not been dropped");
     }
 
     #[inline]

@@ -1,21 +1,21 @@
-//! Exact count of the values that arrive.
+//! Exact counting of the values that arrive.
 
-/// Number of bits of a value that number it. The bits above identify its sender.
+/// Number of bits of a value that contain its number. The bits above identify its producer.
 const NUMBER_BITS: u32 = 40;
 
-/// Returns the value with number `number`, from 0, of producer `producer`.
+/// Returns the value of `producer` with the number `number`, which starts at 0.
 #[inline]
 pub(super) fn value(producer: u64, number: u64) -> u64 {
     producer << NUMBER_BITS | number
 }
 
-/// Values that have arrived so far. The values of one producer must arrive in order, none lost and
-/// none twice.
+/// The count of the values that have arrived so far. The values of each producer must arrive in
+/// order, and each exactly once.
 #[derive(Debug)]
 pub(super) struct Tally {
-    /// Number of each producer's next value.
+    /// Number of the next value of each producer.
     next: Vec<u64>,
-    /// Number of values still to come, from all producers.
+    /// Number of values that have not arrived yet, from all producers.
     left: u64,
 }
 
@@ -32,7 +32,7 @@ impl Tally {
     /// Counts a value.
     ///
     /// # Panics
-    /// Panics if it is not the next value of its producer.
+    /// Panics if `value` is not the next value of its producer.
     #[inline]
     pub(super) fn count(&mut self, value: u64) {
         let next = &mut self.next[(value >> NUMBER_BITS) as usize];

@@ -1,17 +1,17 @@
-//! The FizzBuzz pipeline, as stages of Garrick and as actors of the crate `steady_state`, where it
-//! comes from.
+//! The FizzBuzz pipeline, as stages of Garrick and as actors of the crate `steady_state`, which is
+//! its origin.
 //!
 //! ```text
 //!   generator --- u64 ---> worker --- Message ---> logger
 //! ```
 //!
 //! The generator sends 0, 1, 2, ... The worker converts each number to its FizzBuzz name, and the
-//! logger counts the names. All contenders call the same functions for that. Each is written as its
-//! documentation recommends for throughput: batches, read and written in place. The generator and
-//! the logger always work in place. The worker works in place in one mode. In the other mode it
-//! first takes each batch out into a buffer of its own. Garrick's `Buffer` then writes the results
-//! into the ring. The lesson of `steady_state` writes them into a second buffer, and from there
-//! into the ring.
+//! logger counts the names. All contenders call the same functions for this work. Each contender is
+//! written as its documentation recommends for throughput: messages are read and written in place,
+//! in batches. The generator and the logger always work in place. The worker works in place in one
+//! mode. In the other mode, it first moves each batch into a separate buffer. Garrick's `Buffer`
+//! then writes the results into the ring. The lesson of `steady_state` writes the results into a
+//! second buffer, and from there into the ring.
 
 mod stages;
 mod steady;
@@ -21,41 +21,42 @@ use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Span
 
 pub(crate) const PIPELINE: Scenario = Scenario {
     name: "pipeline",
-    operation: "one message through the whole FizzBuzz pipeline: a number generated, called by its name, and \
-                counted; from the start of the graph to the last count; generator and worker on one thread and the \
-                logger on another, or three threads",
+    operation: "one message through the whole FizzBuzz pipeline: a number is generated, converted \
+                into its name, and counted; time runs from the start of the graph to the last \
+                count; with threads=2 the logger has a separate thread, with threads=3 each stage \
+                has one",
     contenders,
 };
 
-/// Way in which the worker handles a batch.
+/// The method by which the worker handles a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    /// From ring to ring, in place on both sides.
+    /// Reads and writes messages in place, in both rings.
     ZeroCopy,
-    /// Out of the ring into a separate buffer.
+    /// Moves each batch from the ring into a separate buffer first.
     DoubleBuffer,
 }
 
-/// Plan of a pipeline.
+/// The plan of a pipeline.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     mode: Mode,
     /// Number of slots of each channel.
     capacity: usize,
-    /// Number of threads: 2, or 3 with one for each stage.
+    /// Number of threads: 2, or 3 if each stage has a separate thread.
     threads: usize,
     /// Number of messages to send.
     messages: u64,
 }
 
-/// Modes by their names.
+/// The modes and their names.
 const MODES: [(&str, Mode); 2] = [
     ("zero-copy", Mode::ZeroCopy),
     ("double-buffer", Mode::DoubleBuffer),
 ];
 
-/// Numbers of slots of the channels: enough for this pipeline, and the number that `steady_state`'s
-/// lesson on performance recommends.
+/// Numbers of slots of the channels. The first number is enough for this pipeline. The lesson of
+/// `steady_state` on performance recommends the second one.
 const CAPACITIES: [usize; 2] = [1 << 16, 1 << 20];
 
 fn contenders(_: &Effort) -> Vec<Contender> {
@@ -86,8 +87,8 @@ fn contenders(_: &Effort) -> Vec<Contender> {
     contenders
 }
 
-/// Creates a contender whose pipelines are run by `run`, which returns the logger's counts and the
-/// time.
+/// Creates a contender whose pipelines are run by `run`. `run` returns the counts of the logger,
+/// and the time.
 fn by(name: &'static str, plan: Plan, run: fn(Plan) -> Result<(Counts, Span)>) -> Contender {
     Contender::fitted(name, move |messages| {
         let (counts, span) = run(Plan { messages, ..plan })?;
@@ -108,7 +109,7 @@ fn expected(messages: u64) -> Counts {
     }
 }
 
-/// Starts to measure the whole process.
+/// Starts a stopwatch for the whole process.
 fn watch() -> Stopwatch {
     Stopwatch::start(Clock::Process)
 }

@@ -8,13 +8,13 @@ use garrick_measure::{Result, Span};
 
 use super::{Mode, Plan, watch};
 
-/// Divisor of the capacity: with a full output, the worker rests until this part of it is free.
-/// This causes fewer wake-ups, and longer runs in between.
+/// Divisor of the capacity. If the output is full, the worker rests until this part of the slots is
+/// free. This causes fewer wake-ups, and longer runs in between.
 const FREE_PART: usize = 4;
-/// Divisor of the capacity: with a full output, the generator rests until this part of it is free.
-/// It fills that part before the worker has used up the rest.
+/// Divisor of the capacity. If the output is full, the generator rests until this part of the slots
+/// is free. It then fills this part before the worker has used up the rest.
 const GENERATOR_FREE_PART: usize = 2;
-/// Divisor of the capacity: the logger rests until this part of its input is full.
+/// Divisor of the capacity. The logger rests until this part of its input is full.
 const FULL_PART: usize = 8;
 
 pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
@@ -77,9 +77,9 @@ pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
     Ok((counts, span))
 }
 
-/// Ends the logger.
+/// Reports the counts, and ends the logger.
 fn end(done: &Sender<Counts>, counts: Counts) -> Wait {
-    // The receiver waits for the counts until they arrive.
+    // The receiver is waiting for the counts.
     let _ = done.send(counts);
     Wait::done()
 }

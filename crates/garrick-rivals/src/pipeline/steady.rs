@@ -1,5 +1,5 @@
-//! Actors of `steady_state`, written like those of its lesson on performance: each waits for half a
-//! channel, and handles the available messages as two slices.
+//! Actors of `steady_state`, written like those of its lesson on performance. Each actor waits
+//! until a channel is half full or half empty, and handles the available messages as two slices.
 
 use std::error::Error;
 use std::mem::MaybeUninit;
@@ -18,7 +18,7 @@ use super::{Mode, Plan, watch};
 /// Time limit for the shutdown, after the last message was counted.
 const END: Duration = Duration::from_secs(10);
 
-/// Result of an actor.
+/// The result of an actor.
 type Ended = std::result::Result<(), Box<dyn Error>>;
 
 pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
@@ -99,7 +99,7 @@ async fn work(
                 actor.advance_send_index(&mut names, count);
                 actor.advance_take_index(&mut numbers, count);
             }
-            // Handle both halves, if they are available, before waiting again.
+            // Handle both halves before waiting again, if they are available.
             Mode::DoubleBuffer => {
                 for _ in 0..2 {
                     let (taken, made) = &mut buffers;
@@ -116,15 +116,15 @@ async fn work(
     Ok(())
 }
 
-/// Returns true if nothing more will come. Checks twice: `is_closed_and_empty` checks first that
-/// the channel is empty and then that it is closed. A message sent between the two checks would be
-/// lost.
+/// Returns true if no more messages will come. Calls `is_closed_and_empty` twice, because it first
+/// checks that the channel is empty, and then that it is closed. A message that is sent between
+/// these two checks would be lost.
 fn is_over(channel: &mut impl RxCore) -> bool {
     channel.is_closed_and_empty() && channel.is_closed_and_empty()
 }
 
-/// Writes the names of as many numbers as there is room for, and returns their number. Contiguous
-/// parts on both sides are a plain loop.
+/// Writes the names of as many numbers as there is room for, and returns how many. Each part that
+/// is contiguous on both sides is handled by a plain loop.
 fn call(
     (first, second): (&[u64], &[u64]),
     (out_first, out_second): (&mut [MaybeUninit<Message>], &mut [MaybeUninit<Message>]),
@@ -148,7 +148,7 @@ fn name_each(numbers: &[u64], names: &mut [MaybeUninit<Message>]) -> usize {
     numbers.len().min(names.len())
 }
 
-/// Counts the names, and reports the counts when no more will come.
+/// Counts the names, and reports the counts when no more names will come.
 async fn log(cx: SteadyActorShadow, names: SteadyRx<Message>, done: Sender<Counts>) -> Ended {
     let mut actor = cx.into_spotlight([&names], []);
     let mut names = names.lock().await;

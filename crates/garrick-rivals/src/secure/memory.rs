@@ -1,5 +1,5 @@
-//! The cipher and the HMAC alone: one thread seals, another opens, and no data goes from one to the
-//! other.
+//! The cipher and the HMAC alone: one thread seals frames, another thread opens frames, and no data
+//! is transferred between them.
 
 use std::hint::black_box;
 use std::sync::Barrier;
@@ -10,7 +10,7 @@ use bytes::{Bytes, BytesMut};
 use garrick::secure::{Greeting, Kind, OVERHEAD_BYTES, PreSharedKey, Role, Session, Suite};
 use garrick_measure::Result;
 
-/// Number of sealed bytes after which the buffer is overwritten, as by a writer that has sent it.
+/// Number of sealed bytes after which the buffer is reused, as if its contents had been sent.
 const SEALED_BYTES_MAX: usize = 64 << 10;
 
 /// Measures from the start of both threads until both are done.
@@ -33,7 +33,7 @@ pub(super) fn round(suite: Suite, payload: &Bytes, frames: usize) -> Result<Dura
                     out.clear();
                 }
                 let sealed = other.sealer.seal(Kind::Data, payload, &mut out);
-                sealed.expect("it is not too long");
+                sealed.expect("the payload is not too long");
                 black_box(&out);
             }
             (began, Instant::now())
@@ -42,13 +42,17 @@ pub(super) fn round(suite: Suite, payload: &Bytes, frames: usize) -> Result<Dura
             begin.wait();
             let began = Instant::now();
             for _ in 0..frames {
-                let opened = hears.opener.open(&mut wire).expect("it is authentic");
+                let opened = hears
+                    .opener
+                    .open(&mut wire)
+                    .expect("the frame is authentic");
                 assert!(opened.is_some_and(|(_, opened)| opened.len() == payload.len()));
             }
             (began, Instant::now())
         });
-        let [seals, opens] = [seals, opens].map(|side| side.join().expect("it does not panic"));
-        // Each thread uses its own clock, because this thread may be woken after they are done.
+        let [seals, opens] = [seals, opens].map(|side| side.join().expect("neither side panics"));
+        // Each thread reads the clock itself, because this thread may be woken long after they are
+        // done.
         seals.1.max(opens.1) - seals.0.min(opens.0)
     });
     Ok(span)

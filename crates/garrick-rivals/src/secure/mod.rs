@@ -1,14 +1,14 @@
-//! The secure socket over a TCP connection of this machine, against the same cipher and HMAC over
-//! the bytes in memory.
+//! The secure socket over a TCP connection on this machine, compared with the same cipher and HMAC
+//! over bytes in memory.
 //!
 //! ```text
 //!   memory:     thread: seal seal seal          thread: open open open         nothing between them
 //!   loopback:   worker: seal, write ----- TCP ----- worker: read, open, hand over
 //! ```
 //!
-//! Both use two cores, and both take turns, round by round. A ratio is the median of the ratios of
-//! the rounds. The workers sleep in tokio's driver, so that no third thread waits for the sockets.
-//! The figures are wall time from the first frame to the last.
+//! Both measurements use two cores, and alternate round by round. A ratio is the median of the
+//! ratios of the rounds. The workers sleep in tokio's driver, so no third thread waits for the
+//! sockets. Times are wall time from the first frame to the last.
 
 mod memory;
 mod wire;
@@ -22,18 +22,18 @@ use wire::Wire;
 /// Subcommand of this study.
 pub(super) const SECURE: Study = Study {
     name: "secure",
-    about: "Frames through the secure socket against the same cipher and HMAC in memory",
+    about: "Frames through the secure socket, compared with the same cipher and HMAC in memory",
     sections: &[Section {
         name: "secure",
         run,
     }],
 };
 
-/// Size of the benchmark.
+/// The size of the benchmark.
 #[derive(Clone, Copy)]
 struct Sizes {
     rounds: usize,
-    /// Payload bytes of a round.
+    /// Number of payload bytes in a round.
     round_bytes: usize,
 }
 
@@ -55,11 +55,11 @@ const SUITES: [(&str, Suite); 2] = [
 /// Sizes of the payloads, in bytes.
 const PAYLOADS: [usize; 3] = [1 << 10, 16 << 10, 256 << 10];
 
-/// Medians over the rounds.
+/// The medians over the rounds.
 struct Row {
     suite: &'static str,
     payload_bytes: usize,
-    /// Megabytes per second.
+    /// Throughput in memory, in megabytes per second.
     memory: f64,
     loopback: f64,
     /// Ratio of the throughput over TCP to that in memory.
@@ -75,7 +75,7 @@ fn run(quick: bool) -> Result<String> {
         }
     }
     Ok(format!(
-        "{} MiB a round, median of {} rounds\n\n{}",
+        "{} MiB per round, median of {} rounds\n\n{}",
         sizes.round_bytes >> 20,
         sizes.rounds,
         table(&rows)

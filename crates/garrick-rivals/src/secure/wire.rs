@@ -1,4 +1,4 @@
-//! Established connection over TCP, with each side on a separate worker.
+//! An established connection over TCP, with each side on a separate worker.
 
 use std::error::Error;
 use std::io;
@@ -15,21 +15,22 @@ use garrick::{Actor, Address, Context, Incoming, Next, Reply, System, behavior};
 use garrick_measure::Result;
 use tokio::net::{TcpListener, TcpStream};
 
-/// Maximum number of frames that wait to be written, and of frames at their receiver.
+/// Maximum number of frames that wait to be written, and maximum number of frames that wait at the
+/// receiver.
 const FRAMES_MAX: u32 = 256;
 
-/// Result that an actor reports to its creator.
+/// The result that an actor reports to its creator.
 type Told = std::result::Result<(), Box<dyn Error + Send + Sync>>;
 
 pub(super) struct Wire {
-    /// Address of the sender, which sends a payload a number of times.
+    /// Address of the sender. It sends the payload in its message the given number of times.
     sender: Address<(Bytes, usize)>,
     /// Address of the receiver.
     receiver: Address<Hears>,
     _systems: [System; 2],
 }
 
-/// Message to the receiver.
+/// A message to the receiver.
 enum Hears {
     Await(usize, Reply<()>),
     Event(Event),
@@ -73,21 +74,21 @@ impl Wire {
         let arrived = self.receiver.ask(|reply| Hears::Await(bytes, reply));
         let began = Instant::now();
         let sent = self.sender.send((payload.clone(), frames));
-        sent.map_err(|_| "the connection is over")?;
+        sent.map_err(|_| "the connection has ended")?;
         arrived.wait()?;
         Ok(began.elapsed())
     }
 }
 
-/// State that both sides share.
+/// The state that both sides share.
 struct Link {
     key: PreSharedKey,
     suite: Suite,
 }
 
 impl Link {
-    /// Creates an actor that obtains a stream and opens the connection there, so that the stream is
-    /// registered with the driver of that worker. The returned receiver yields the result.
+    /// Creates an actor that opens a stream and then the connection, so that the stream is
+    /// registered with the driver of the actor's worker. The returned receiver receives the result.
     fn join(
         &self,
         system: &System,
@@ -136,7 +137,7 @@ fn sender(system: &System, opened: &Receiver<Writer>) -> Result<Address<(Bytes, 
     let sender = system.spawn(|mut mailbox: Incoming<(Bytes, usize)>| async move {
         while let Some((payload, frames)) = mailbox.recv().await {
             for _ in 0..frames {
-                // The receiver notices a closed connection.
+                // The receiver reports a closed connection.
                 let _ = writer.send(payload.clone()).await;
             }
         }
@@ -144,7 +145,7 @@ fn sender(system: &System, opened: &Receiver<Writer>) -> Result<Address<(Bytes, 
     Ok(sender.map_err(|_| ENDING)?)
 }
 
-/// Counts bytes, and answers when all of them have arrived.
+/// The receiver, which counts bytes, and answers when all of them have arrived.
 #[derive(Default)]
 struct Counter {
     missing: usize,
@@ -163,7 +164,7 @@ impl Actor for Counter {
                 self.asked = Some(reply);
             }
             Hears::Event(Event::Frame(frame)) => self.missing -= frame.len(),
-            // The waiting asker learns that there will be no answer.
+            // Dropping the reply notifies the asker that there will be no answer.
             Hears::Event(Event::Closed(_)) => self.asked = None,
             Hears::Event(_) => {}
         }

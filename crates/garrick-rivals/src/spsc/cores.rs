@@ -1,10 +1,10 @@
-//! Cores on which the two threads run, and pinning of the threads.
+//! The cores on which the two threads run, and the pinning of the threads.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Folder in which the system describes what its cores share.
+/// Folder in which the operating system describes its cores.
 const CORES: &str = "/sys/devices/system/cpu";
 
 /// Two cores for two threads.
@@ -17,13 +17,14 @@ pub(super) struct Cores {
 }
 
 impl Cores {
-    /// Any cores.
+    /// Any two cores, which the system chooses.
     pub(super) const ANY: Self = Self {
         name: "any",
         numbers: None,
     };
 
-    /// Pins the calling thread, as the first or the second one, to its core.
+    /// Pins the calling thread to a core: thread number `side`, 0 or 1. Does nothing if the system
+    /// chooses the cores.
     pub(super) fn pin(self, side: usize) -> io::Result<()> {
         match self.numbers {
             Some(numbers) => pin(numbers[side]),
@@ -32,7 +33,7 @@ impl Cores {
     }
 }
 
-/// A core, and the cores that it shares something with.
+/// A core, and the cores with which it shares hardware.
 #[derive(Debug)]
 struct Core {
     number: usize,
@@ -86,7 +87,7 @@ fn numbers(file: &Path) -> Option<Vec<usize>> {
     parse(fs::read_to_string(file).ok()?.trim())
 }
 
-/// Returns the numbers of a list like `0-3,8`.
+/// Parses a list of numbers such as `0-3,8`.
 fn parse(list: &str) -> Option<Vec<usize>> {
     let mut numbers = Vec::new();
     for part in list.split(',') {
@@ -96,8 +97,8 @@ fn parse(list: &str) -> Option<Vec<usize>> {
     Some(numbers)
 }
 
-/// Returns two cores of each relation on this machine. Returns any cores if the system does not
-/// describe them.
+/// Returns a pair of cores for each relation on this machine. Returns [`Cores::ANY`] if the system
+/// does not describe its cores.
 pub(super) fn placements() -> Vec<Cores> {
     let read = |number| Core::read(Path::new(CORES), number);
     let cores: Option<Vec<Core>> = allowed().into_iter().map(read).collect();
@@ -108,7 +109,7 @@ pub(super) fn placements() -> Vec<Cores> {
     pairs
 }
 
-/// Returns the first two cores of each relation.
+/// Returns the first pair of cores for each relation.
 fn pairs(cores: &[Core]) -> Vec<Cores> {
     let mut pairs: Vec<Cores> = Vec::new();
     for (index, core) in cores.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! Yardstick: two threads that hand one cache line to and fro.
+//! The yardstick: two threads that pass one cache line to and fro.
 //!
-//! No data that goes from one core to another can arrive sooner. A ring takes at least this time if
-//! each number waits for the one before.
+//! No data can get from one core to another in a shorter time. A ring takes at least this time per
+//! number if each number waits for the previous one.
 
 use std::sync::Arc;
 use std::sync::atomic::{
@@ -15,16 +15,17 @@ use super::cores::Cores;
 use super::wait::Wait;
 use crate::crowd::Crowd;
 
-/// Number with a cache line to itself, and with the neighbouring line that may be prefetched.
+/// A number in a separate pair of cache lines, because the processor may prefetch the neighbouring
+/// line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Line {
-    /// Number of transfers so far. The two threads write it in turns: one when it is even, the
-    /// other when it is odd.
+    /// Number of transfers so far. The two threads write it alternately: one thread when it is
+    /// even, the other thread when it is odd.
     transfers: AtomicU64,
 }
 
-/// Hands a line over `ops` times.
+/// Transfers a line `ops` times from one thread to the other.
 pub(super) fn transfers(cores: Cores, ops: u64) -> Result<Measured> {
     let line = Arc::<Line>::default();
     let crowd = Crowd::gather(2, |side| {
@@ -39,26 +40,26 @@ pub(super) fn transfers(cores: Cores, ops: u64) -> Result<Measured> {
     let pinned = crowd.disperse();
     let span = watch.stop();
     pinned.into_iter().collect::<std::io::Result<()>>()?;
-    // Acquire: the threads have ended, and joining them has shown all that they wrote; it costs
-    // nothing here.
+    // Acquire: not needed, because joining the threads has made all their writes visible, but it
+    // costs nothing here.
     assert_eq!(
         line.transfers.load(Acquire),
         ops,
-        "every turn was passed on"
+        "the line was transferred the requested number of times"
     );
     Ok(Measured::new(ops, span))
 }
 
-/// Waits for a turn, and passes the line on.
+/// Waits until it is this thread's `turn`, and passes the line on.
 #[inline]
 fn pass(line: &Line, turn: u64) {
     let mut wait = Wait::default();
-    // Acquire: pairs with the Release below, of the other thread; a reader of a ring would see the
-    // value by it.
+    // Acquire: pairs with the Release below in the other thread, so that the reader of a ring would
+    // see the value.
     while line.transfers.load(Acquire) != turn {
         wait.moment();
     }
-    // Release: pairs with the Acquire above, of the other thread.
+    // Release: pairs with the Acquire above in the other thread.
     line.transfers.store(turn + 1, Release);
 }
 

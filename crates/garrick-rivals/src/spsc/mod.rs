@@ -1,14 +1,14 @@
-//! Rings between two threads, one that sends and one that receives: Garrick's, the rivals', and a
-//! bare cache line for comparison.
+//! Rings between two threads, one of which sends and one of which receives: Garrick's ring, the
+//! rivals' rings, and a bare cache line for comparison.
 //!
 //! ```text
 //!   sender on one core                        receiver on another
-//!   0, 1, 2, ..  --->  [ ][ ][4][3][2][ ]  --->  looks at their order, and adds them up
+//!   0, 1, 2, ..  --->  [ ][ ][4][3][2][ ]  --->  checks the order, and adds them up
 //!                       at most 4096 wait
 //! ```
 //!
-//! Each ring is used as its documentation recommends for speed: a batch is written into the ring's
-//! memory, and read there. A ring has no row for an operation that it lacks.
+//! Each ring is used as its documentation recommends for speed: a batch is written into the memory
+//! of the ring, and read from there. If a ring lacks an operation, there is no row for it.
 //!
 //! | | one at a time | in place |
 //! | --- | --- | --- |
@@ -18,9 +18,9 @@
 //! | disruptor | `try_publish`, `take(1)` of a poller | `try_batch_publish`, `take(n)` |
 //! | omango | `try_send`, `try_recv` | |
 //!
-//! `rtrb` and `disruptor` send whole batches: they write nothing until there is room for all of it.
-//! Garrick's ring and `ringbuf` do the same here, although they need not. Garrick's ring is
-//! measured both ways.
+//! `rtrb` and `disruptor` send only whole batches: they write nothing until there is room for the
+//! whole batch. Garrick's ring and `ringbuf` do the same here, although they can also send parts of
+//! a batch. Garrick's ring is measured in both ways.
 
 mod cores;
 mod tally;
@@ -41,15 +41,18 @@ use rivals::{Disruptor, Omango, Ringbuf, Rtrb};
 
 pub(crate) const SPSC: Scenario = Scenario {
     name: "spsc",
-    operation: "one number of 8 bytes through a ring of 4096 slots from one thread to another, which looks at their order and \
-                adds them up; sent and taken one at a time, or up to so many in place ('all': as many as there are); batches \
-                are sent whole, or, with 'room any', as far as there is room; the two threads keep to cores that share the \
-                last cache (near), to two threads of one core (siblings), or to cores that share no cache (far); line is one \
-                cache line handed from one thread to the other",
+    operation: "one number of 8 bytes through a ring of 4096 slots from one thread to another, \
+                which checks the order of the numbers and adds them up; numbers are sent and taken \
+                one at a time, or in place in batches of up to the given numbers (sends, takes; \
+                'all': all available numbers); batches are sent only whole, or with room=any as \
+                far as there is room; the two threads are pinned to cores that share the \
+                last-level cache (near), to two hardware threads of one core (siblings), or to \
+                cores that share no cache (far); line: one cache line is transferred from one \
+                thread to the other",
     contenders,
 };
 
-/// Number of values for which each ring has room.
+/// Number of slots of each ring.
 const SLOTS: usize = 4096;
 
 /// Numbers of values that are written and read in place together.
@@ -92,8 +95,8 @@ fn single<R: Ring>(name: &'static str, cores: Cores) -> Contender {
         .with("takes", 1)
 }
 
-/// Creates a contender whose values are sent one at a time, and taken as many at a time as there
-/// are.
+/// Creates a contender whose values are sent one at a time. The receiver takes all available values
+/// at once.
 fn taken_together<R: Batches>(name: &'static str, cores: Cores) -> Contender {
     Contender::fitted(name, move |ops| relay::taken_together::<R>(cores, ops))
         .with("cores", cores.name)

@@ -8,7 +8,8 @@ use super::SLOTS;
 use super::relay::{Batches, Ring};
 use super::tally::Tally;
 
-/// Garrick's ring. Sends whole batches, like the rivals, or as much as there is room for.
+/// Garrick's ring. It sends only whole batches, like the rivals, or as many numbers as there is
+/// room for.
 #[derive(Debug)]
 pub(super) struct Garrick<const WHOLE: bool>;
 

@@ -1,4 +1,4 @@
-//! Transfer of numbers from thread to thread through any ring.
+//! Transfers numbers from thread to thread through any ring.
 
 use std::io;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use super::tally::Tally;
 use super::wait::Wait;
 use crate::crowd::Crowd;
 
-/// Ring with two halves that transfers numbers one at a time.
+/// A ring with two halves that transfers numbers one at a time.
 pub(super) trait Ring: 'static {
     type Sender: Send + 'static;
     type Receiver: Send + 'static;
@@ -18,20 +18,22 @@ pub(super) trait Ring: 'static {
     /// Creates a ring with room for [`SLOTS`](super::SLOTS) numbers.
     fn open() -> (Self::Sender, Self::Receiver);
 
-    /// Sends a number if there is room. Returns true if there was.
+    /// Sends a number if there is room. Returns true if the number was sent.
     fn try_send(sender: &mut Self::Sender, number: u64) -> bool;
 
     /// Takes the oldest number, if there is one.
     fn try_take(receiver: &mut Self::Receiver) -> Option<u64>;
 }
 
-/// Ring whose memory can be written and read in place, several numbers at a time.
+/// A ring whose memory can be written and read in place, several numbers at a time.
 pub(super) trait Batches: Ring {
-    /// Writes numbers in place, sends them together, and returns their count. Sends none, or as
-    /// many as there is room for. Most rings send none or all.
+    /// Writes numbers in place, sends them together, and returns how many it has sent. Most rings
+    /// send all numbers if there is room for all of them, and otherwise none. Other rings send as
+    /// many as there is room for.
     fn try_send_batch(sender: &mut Self::Sender, numbers: Range<u64>) -> u64;
 
-    /// Counts the oldest numbers in place, `max` at most, and frees their slots together.
+    /// Adds at most `max` of the oldest numbers in place to `tally`, and frees their slots
+    /// together.
     fn take_batch(receiver: &mut Self::Receiver, max: usize, tally: &mut Tally);
 }
 
@@ -47,7 +49,7 @@ pub(super) fn single<R: Ring>(cores: Cores, ops: u64) -> Result<Measured> {
     })
 }
 
-/// Sends numbers one at a time, and takes as many at a time as there are.
+/// Sends numbers one at a time, and takes all available numbers at once.
 pub(super) fn taken_together<R: Batches>(cores: Cores, ops: u64) -> Result<Measured> {
     let send = move |sender: &mut R::Sender| send_each::<R>(sender, ops);
     relay::<R>(cores, ops, send, move |receiver| {
@@ -72,8 +74,8 @@ fn send_each<R: Ring>(sender: &mut R::Sender, ops: u64) {
     send_all(ops, |number| u64::from(R::try_send(sender, number)));
 }
 
-/// Sends `ops` numbers by `send`, which receives the first number not sent yet, and returns how
-/// many it has sent.
+/// Sends `ops` numbers by calls of `send`. The argument of `send` is the first number that has not
+/// been sent yet. It returns how many numbers it has sent.
 #[inline]
 fn send_all(ops: u64, mut send: impl FnMut(u64) -> u64) {
     let mut next = 0;
@@ -89,7 +91,7 @@ fn send_all(ops: u64, mut send: impl FnMut(u64) -> u64) {
     }
 }
 
-/// Takes `ops` numbers by `take`, which counts the available numbers.
+/// Takes `ops` numbers by calls of `take`, which adds the available numbers to a tally.
 #[inline]
 fn take_all(ops: u64, mut take: impl FnMut(&mut Tally)) -> Tally {
     let mut tally = Tally::default();
@@ -106,14 +108,14 @@ fn take_all(ops: u64, mut take: impl FnMut(&mut Tally)) -> Tally {
     tally
 }
 
-/// One end of a ring, and so the task of one thread.
+/// One end of a ring, which determines the task of a thread.
 enum Half<S, T> {
     Send(S),
     Take(T),
 }
 
-/// Runs two threads at the two ends of a ring, each on its core. Measures from the common start
-/// until both are done.
+/// Runs two threads at the two ends of a ring, each on its core. Measures the time from their
+/// common start until both are done.
 fn relay<R: Ring>(
     cores: Cores,
     ops: u64,
@@ -125,8 +127,8 @@ fn relay<R: Ring>(
     let crowd = Crowd::gather(2, |side| {
         let half = halves.next();
         move || -> io::Result<Option<Tally>> {
-            // A thread that was not pinned still does its work, because the other thread waits for
-            // it.
+            // A thread that cannot be pinned still does its work, because the other thread is
+            // waiting for it.
             let pinned = cores.pin(side as usize);
             let tally = match half {
                 Some(Half::Send(mut sender)) => {
@@ -144,6 +146,8 @@ fn relay<R: Ring>(
     let span = watch.stop();
     let tallies = ends.into_iter().collect::<io::Result<Vec<_>>>()?;
     let tally = tallies.into_iter().flatten().next();
-    tally.ok_or("nobody has counted")?.close(ops);
+    tally
+        .ok_or("the receiving thread has returned no tally")?
+        .close(ops);
     Ok(Measured::new(ops, span))
 }

@@ -1,4 +1,4 @@
-//! Rings of the rivals.
+//! The rings of the rivals.
 
 use std::ops::Range;
 
@@ -52,7 +52,8 @@ impl Batches for Rtrb {
         match receiver.read_chunk(max.min(SLOTS)) {
             Ok(chunk) => read(chunk, tally),
             Err(ChunkError::TooFewSlots(0)) => {}
-            // A chunk has exactly the requested number of slots.
+            // `read_chunk` returns exactly the requested number of slots or an error, so this call
+            // requests the available slots.
             Err(ChunkError::TooFewSlots(count)) => {
                 if let Ok(chunk) = receiver.read_chunk(count) {
                     read(chunk, tally);

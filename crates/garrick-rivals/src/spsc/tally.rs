@@ -1,17 +1,17 @@
-//! Check and sum of the numbers received.
+//! Checks and adds up the received numbers.
 
-/// Numbers received so far. They must be 0, 1, 2 and so on.
+/// The tally of the numbers received so far. They must be 0, 1, 2 and so on.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    /// Number of numbers received, which is also the number expected next.
+    /// Count of the received numbers, which is also the next expected number.
     count: u64,
     sum: u64,
-    /// Every bit in which a number differed from the expected one.
+    /// All bits in which a received number differed from the expected number.
     wrong: u64,
 }
 
 impl Tally {
-    /// Checks a number.
+    /// Checks one received number, and adds it to the sum.
     #[inline]
     pub(super) fn one(&mut self, number: u64) {
         self.wrong |= number ^ self.count;
@@ -19,7 +19,7 @@ impl Tally {
         self.count += 1;
     }
 
-    /// Checks contiguous numbers.
+    /// Checks received numbers, and adds them to the sum.
     #[inline]
     pub(super) fn all(&mut self, numbers: &[u64]) {
         for number in numbers {
@@ -27,7 +27,7 @@ impl Tally {
         }
     }
 
-    /// Returns the number of numbers received.
+    /// Returns the count of the received numbers.
     #[inline]
     pub(super) fn count(&self) -> u64 {
         self.count
@@ -36,10 +36,10 @@ impl Tally {
     /// Checks that the first `count` numbers were received, each once and in order.
     ///
     /// # Panics
-    /// Panics if they were not.
+    /// Panics if a number was lost, duplicated or out of order.
     pub(super) fn close(&self, count: u64) {
         assert_eq!(self.wrong, 0, "numbers come in order, once");
-        assert_eq!(self.count, count, "all numbers come");
+        assert_eq!(self.count, count, "all numbers have arrived");
         let pairs = u128::from(count) * u128::from(count.saturating_sub(1)) / 2;
         assert_eq!(self.sum, pairs as u64, "the sum is that of all numbers");
     }
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "all numbers come")]
+    #[should_panic(expected = "all numbers have arrived")]
     fn a_missing_end_is_noticed() {
         close(&[0, 1], 3);
     }

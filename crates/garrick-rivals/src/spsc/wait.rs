@@ -1,14 +1,14 @@
-//! Waiting of both sides, the same for every ring.
+//! The waiting of both sides, which is the same for every ring.
 
 use std::hint;
 use std::thread;
 
-/// Maximum number of spins of a waiting side, before it yields its core at each further attempt. On
-/// separate cores, the other side has always made progress before that. On shared cores, the other
-/// side may have lost its core.
+/// Maximum number of spins of a waiting side. After that, it yields its core before each further
+/// attempt. If both sides run on separate cores, the other side always makes progress earlier. If
+/// they share a core, the other side may be waiting for it.
 const SPINS_MAX: u32 = 256;
 
-/// Wait from one success to the next.
+/// The wait from one success to the next.
 #[derive(Debug, Default)]
 pub(super) struct Wait {
     /// Number of failed attempts.
@@ -16,7 +16,7 @@ pub(super) struct Wait {
 }
 
 impl Wait {
-    /// Lets a moment pass before the next look.
+    /// Waits a moment before the next attempt.
     #[inline]
     pub(super) fn moment(&mut self) {
         if self.spins < SPINS_MAX {

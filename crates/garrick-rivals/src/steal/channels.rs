@@ -1,4 +1,4 @@
-//! Contenders that can wait.
+//! The contenders whose receivers can wait.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::AcqRel};
@@ -8,14 +8,14 @@ use garrick_steal::steal::{self, Capacity, Worker};
 
 use super::team::Team;
 
-/// Number of values in a worker's deque, as in the Zig library.
+/// Capacity of a worker's deque, as in the Zig library.
 pub(super) const LOCAL_CAPACITY: usize = 256;
 
-/// Garrick's channel, by its workers.
+/// Garrick's work-stealing channel, used through its workers.
 #[derive(Debug)]
 pub(super) struct Ours;
 
-/// A worker, and the number of threads that still send.
+/// A worker, and the number of threads that are still sending.
 pub(super) struct OurHand {
     worker: Worker<u64>,
     senders: Arc<AtomicU64>,
@@ -38,7 +38,7 @@ impl Team for Ours {
     fn send(hand: &mut OurHand, value: u64) {
         hand.worker
             .send(value)
-            .expect("nobody closes before all have sent");
+            .expect("the channel is closed after all threads have sent");
     }
 
     #[inline]
@@ -47,7 +47,7 @@ impl Team for Ours {
     }
 
     fn retire(hand: &mut OurHand) {
-        // AcqRel: who closes comes after all sends.
+        // AcqRel: the thread that closes the channel sees all earlier sends.
         if hand.senders.fetch_sub(1, AcqRel) == 1 {
             hand.worker.close();
         }
@@ -71,8 +71,8 @@ pub(super) struct Flume;
 #[derive(Debug)]
 pub(super) struct Kanal;
 
-/// Returns the handles of a channel that ends with its senders. Only the first handles get a
-/// sender.
+/// Returns the handles of a channel that is closed when its last sender is dropped. Only the first
+/// `senders` handles contain a sender.
 fn handles<S: Clone, R: Clone>(ends: (S, R), members: u64, senders: u64) -> Vec<(Option<S>, R)> {
     let (sender, receiver) = ends;
     (0..members)
@@ -91,8 +91,8 @@ macro_rules! channel {
 
             #[inline]
             fn send(hand: &mut Self::Hand, value: u64) {
-                let sender = hand.0.as_ref().expect("it has not retired");
-                sender.send(value).expect("the receivers are there");
+                let sender = hand.0.as_ref().expect("the sender has not retired");
+                sender.send(value).expect("the receivers have not been dropped");
             }
 
             #[inline]
@@ -158,8 +158,10 @@ impl Team for Std {
 
     #[inline]
     fn send(hand: &mut Self::Hand, value: u64) {
-        let sender = hand.0.as_ref().expect("it has not retired");
-        sender.send(value).expect("the receiver is there");
+        let sender = hand.0.as_ref().expect("the sender has not retired");
+        sender
+            .send(value)
+            .expect("the receiver has not been dropped");
     }
 
     #[inline]

@@ -1,5 +1,5 @@
-//! Contenders that are deques. A deque cannot wait: a thread that finds it empty tries again, and
-//! soon yields its core.
+//! The contenders that are deques. A thread cannot wait for a value in a deque. If the deque is
+//! empty, the thread tries again, and soon yields its core.
 
 use std::hint;
 use std::iter;
@@ -13,16 +13,16 @@ use std::thread;
 use super::channels::LOCAL_CAPACITY;
 use super::team::Team;
 
-/// Number of spins, before each further attempt is preceded by a yield.
+/// Number of spins after which the thread yields its core before each further attempt.
 const SPINS_MAX: u32 = 64;
 
-/// Looks until there is a value. Gives up when no thread sends any more and a later look has found
-/// no value.
+/// Calls `look` until it returns a value. Gives up when no thread is sending any more and a later
+/// call has found no value.
 fn wait(senders: &AtomicU64, mut look: impl FnMut() -> Option<u64>) -> Option<u64> {
     let mut spins = 0;
     loop {
-        // Acquire: pairs with the AcqRel in `retire`; before the look, which then sees all that was
-        // sent.
+        // Acquire: pairs with the AcqRel in `retire`. The load comes before the look, which then
+        // sees all values that were sent.
         let is_over = senders.load(Acquire) == 0;
         let value = look();
         if value.is_some() || is_over {
@@ -52,13 +52,13 @@ pub(super) struct CrossbeamHand {
 struct CrossbeamShared {
     injector: crossbeam_deque::Injector<u64>,
     stealers: Vec<crossbeam_deque::Stealer<u64>>,
-    /// Number of threads that still send.
+    /// Number of threads that are still sending.
     senders: AtomicU64,
 }
 
 impl CrossbeamHand {
-    /// Looks in the order of the crate's documentation: first in the injector, then at each other
-    /// thread, again while one is busy.
+    /// Searches in the order of the crate's documentation: first the injector, and then the other
+    /// threads. Repeats the search while one of them is busy.
     fn look(&self) -> Option<u64> {
         let others = || self.shared.stealers.iter().enumerate();
         iter::repeat_with(|| {
@@ -102,7 +102,7 @@ impl Team for CrossbeamDeque {
 
     #[inline]
     fn send(hand: &mut CrossbeamHand, value: u64) {
-        // The deque grows by itself, so no value goes elsewhere.
+        // The deque grows by itself, so all values of this thread go there.
         hand.own.push(value);
     }
 
@@ -125,8 +125,8 @@ impl Team for CrossbeamDeque {
     }
 }
 
-/// St3's deques. They are bounded, so the overflow goes to crossbeam's injector, half a deque at a
-/// time.
+/// St3's deques. They are bounded, so half of the values of a full deque go to crossbeam's
+/// injector.
 #[derive(Debug)]
 pub(super) struct St3;
 
@@ -140,7 +140,7 @@ pub(super) struct St3Hand {
 struct St3Shared {
     injector: crossbeam_deque::Injector<u64>,
     stealers: Vec<st3::lifo::Stealer<u64>>,
-    /// Number of threads that still send.
+    /// Number of threads that are still sending.
     senders: AtomicU64,
 }
 
@@ -157,7 +157,7 @@ impl St3Hand {
             let crossbeam_deque::Steal::Success(value) = self.shared.injector.steal() else {
                 break;
             };
-            // No other thread pushes here, and the deque was empty.
+            // No other thread pushes to this deque, and it was empty.
             self.own
                 .push(value)
                 .expect("half a deque fits into an empty one");

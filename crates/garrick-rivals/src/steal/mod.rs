@@ -1,8 +1,9 @@
-//! Work-stealing channels: values that many threads send and many receive, in the shapes of the
-//! benchmarks of the Zig library that Garrick's channel comes from.
+//! Work-stealing channels: many threads send values, and many threads receive them. The benchmarks
+//! have the same shapes as those of BeamDequeChannel, a Zig library, which is the origin of
+//! Garrick's channel.
 //!
-//! All threads of a contender meet at a barrier, and time runs from there to the end of the last
-//! thread. Values are numbered, and counted and summed up by their receivers.
+//! All threads of a contender meet at a barrier. The time is measured from then to the end of the
+//! last thread. The values are numbers. Their receivers count them and add them up.
 
 mod team;
 
@@ -19,8 +20,8 @@ use team::Team;
 
 pub(crate) const ROLES: Scenario = Scenario {
     name: "steal-roles",
-    operation: "one value of 8 bytes from threads that only send to threads that only receive, until all have \
-                been received (the V1 of the Zig library)",
+    operation: "one value of 8 bytes from threads that only send to threads that only receive, \
+                until all values have been received (V1 of the Zig library)",
     contenders: |_: &Effort| {
         let mut contenders = Vec::new();
         for (producers, consumers) in [(1, 1), (2, 2), (4, 4)] {
@@ -44,21 +45,22 @@ pub(crate) const ROLES: Scenario = Scenario {
 
 pub(crate) const BOTH: Scenario = Scenario {
     name: "steal-both",
-    operation: "one value sent and one received, by turns, by each of several threads (V2), until all have been \
-                received",
+    operation: "one value sent and one value received; each of several threads alternates between \
+                the two until all values have been received (V2 of the Zig library)",
     contenders: |_: &Effort| by_workers(1),
 };
 
 pub(crate) const BATCHES: Scenario = Scenario {
     name: "steal-batches",
-    operation: "the same with 32 values sent and then 32 received",
+    operation: "one value as in 'steal-both', but each thread alternately sends 32 values and \
+                receives 32",
     contenders: |_: &Effort| by_workers(32),
 };
 
 pub(crate) const IMBALANCED: Scenario = Scenario {
     name: "steal-imbalanced",
-    operation: "one value received, where one thread sends four values of five and the others the rest, and all \
-                receive once they have sent",
+    operation: "one value received; one thread sends four fifths of the values, and the other \
+                threads send the rest; each thread receives after it has sent",
     contenders: |_: &Effort| {
         let mut contenders = Vec::new();
         for workers in [2, 8] {
@@ -76,7 +78,7 @@ pub(crate) const IMBALANCED: Scenario = Scenario {
     },
 };
 
-/// Maximum number of values of one repetition. All of them may wait at once.
+/// Maximum number of values in one repetition. All of them may wait at the same time.
 const VALUES_MAX: u64 = 1 << 21;
 
 /// Returns all contenders whose threads both send and receive.

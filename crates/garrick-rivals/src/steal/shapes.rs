@@ -1,19 +1,19 @@
-//! Shapes of the benchmarks: the threads that send and those that receive.
+//! The shapes of the benchmarks: which threads send, and which threads receive.
 
 use garrick_measure::{Measured, Result, Stopwatch};
 
 use super::team::Team;
 use crate::crowd::Crowd;
 
-/// Divisor of the number of operations of every shape, so that all contenders of a scenario do the
-/// same number.
+/// Divisor of the number of operations in every shape, so that all contenders of a scenario perform
+/// the same number of operations.
 const THREADS_MAX: u64 = 8;
 
-/// Divisor for shapes in which one thread sends four values of five, and one or seven other threads
-/// send the fifth.
+/// Divisor of the number of operations in shapes in which one thread sends four fifths of the
+/// values, and one or seven other threads send the last fifth.
 const UNEVENLY: u64 = 5 * 7;
 
-/// Values that one thread has received.
+/// The count and sum of the values that one thread has received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Received {
     count: u64,
@@ -36,8 +36,8 @@ impl Received {
 }
 
 /// Minimum number of values if threads have to wait for one another. With fewer values, the
-/// system's scheduler dominates the result: a thread that is off its core for one time slice costs
-/// as much as a hundred thousand values.
+/// operating system's scheduler would dominate the result: a thread that loses its core for one
+/// time slice costs as much time as a hundred thousand values.
 const VALUES_MIN: u64 = 1 << 18;
 
 /// Sends from `producers` threads and receives in `consumers` others.
@@ -45,7 +45,7 @@ pub(super) fn roles<T: Team>(producers: u64, consumers: u64, ops: u64) -> Result
     let each = ops.max(VALUES_MIN).next_multiple_of(THREADS_MAX) / producers;
     let mut hands = T::open(producers + consumers, producers).into_iter();
     let crowd = Crowd::gather(producers + consumers, |number| {
-        let mut hand = hands.next().expect("there is one for each");
+        let mut hand = hands.next().expect("there is one handle for each thread");
         move || {
             let mut received = Received::default();
             if number < producers {
@@ -61,12 +61,12 @@ pub(super) fn roles<T: Team>(producers: u64, consumers: u64, ops: u64) -> Result
     Ok(account(crowd, &watch, &vec![each; producers as usize]))
 }
 
-/// Makes each of `workers` threads send `batch` values and receive as many, again and again.
+/// Makes each of `workers` threads alternately send `batch` values and receive `batch` values.
 pub(super) fn both<T: Team>(workers: u64, batch: u64, ops: u64) -> Result<Measured> {
     let each = ops.next_multiple_of(THREADS_MAX * batch) / workers;
     let mut hands = T::open(workers, workers).into_iter();
     let crowd = Crowd::gather(workers, |_| {
-        let mut hand = hands.next().expect("there is one for each");
+        let mut hand = hands.next().expect("there is one handle for each thread");
         move || {
             let mut received = Received::default();
             let mut value = 0;
@@ -92,8 +92,8 @@ pub(super) fn both<T: Team>(workers: u64, batch: u64, ops: u64) -> Result<Measur
     Ok(account(crowd, &watch, &vec![each; workers as usize]))
 }
 
-/// Makes the first of `workers` threads send four values of five, and the others the rest. Then all
-/// receive.
+/// Makes the first of `workers` threads send four fifths of the values, and the other threads the
+/// rest. Then all threads receive.
 pub(super) fn imbalanced<T: Team>(workers: u64, ops: u64) -> Result<Measured> {
     let others = ops.max(VALUES_MIN).next_multiple_of(UNEVENLY) / (5 * (workers - 1));
     let sent: Vec<u64> = (0..workers)
@@ -107,7 +107,7 @@ pub(super) fn imbalanced<T: Team>(workers: u64, ops: u64) -> Result<Measured> {
         .collect();
     let mut hands = T::open(workers, workers).into_iter();
     let crowd = Crowd::gather(workers, |number| {
-        let mut hand = hands.next().expect("there is one for each");
+        let mut hand = hands.next().expect("there is one handle for each thread");
         let each = sent[number as usize];
         move || {
             (0..each).for_each(|value| T::send(&mut hand, value));

@@ -1,11 +1,11 @@
-//! Interface of all contenders.
+//! The interface of all contenders.
 
 /// Threads that share values, each with its own handle.
 pub(super) trait Team: 'static {
     /// Handle of one thread.
     type Hand: Send + 'static;
 
-    /// Creates `members` handles. The first `senders` of them will send.
+    /// Creates `members` handles. Only the first `senders` of them will send.
     fn open(members: u64, senders: u64) -> Vec<Self::Hand>;
 
     /// Sends a value.
@@ -17,7 +17,7 @@ pub(super) trait Team: 'static {
     /// Records that a sender has sent its last value.
     fn retire(hand: &mut Self::Hand);
 
-    /// Receives a value, and waits for one in the best available way. Returns `None` once all
-    /// senders have retired and nothing is left for this thread.
+    /// Receives a value. If there is none, waits for a value by the best method that the contender
+    /// has. Returns `None` once all senders have retired and no value is left for this thread.
     fn recv(hand: &mut Self::Hand) -> Option<u64>;
 }

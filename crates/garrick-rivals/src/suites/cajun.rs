@@ -1,11 +1,11 @@
-//! Cajun: batches of tasks, mailboxes, latency.
+//! The suite of Cajun: batches of tasks, mailboxes, latency.
 
 use garrick_measure::{Effort, Figure, Here, Point, Published, Rows, Scenario, Suite, Unit};
 
 use super::{microseconds, millions_a_second, ours};
 use crate::{mailbox, tasks};
 
-/// Scenario of `garrick bench`, unchanged.
+/// Creates a scenario that is the same as one of `garrick bench`.
 macro_rules! of_bench {
     ($name:literal, $operation:literal) => {
         Scenario {
@@ -35,7 +35,7 @@ const ASK: Scenario = of_bench!(
 
 const SPAWN: Scenario = of_bench!(
     "spawn",
-    "one actor made, sent to, run, and dropped: as in 'garrick bench'"
+    "one actor created, sent to, run, and dropped: as in 'garrick bench'"
 );
 
 pub(super) const CAJUN: Suite = Suite {
@@ -52,7 +52,8 @@ pub(super) const CAJUN: Suite = Suite {
         SPAWN,
     ],
     memory_bytes: |_| 512 << 20,
-    origin: "Cajun, its report on the performance of 0.2.0, where it expects these; no machine is named",
+    origin: "Cajun, the figures that its report on the performance of version 0.2.0 expects, on an \
+             unknown machine",
     here: "Cajun 0.7.0 on JDK 25, 2 shared x86-64 cores",
     published: &[
         Published {
@@ -63,7 +64,7 @@ pub(super) const CAJUN: Suite = Suite {
             ours: |rows| slowdown(rows, "tasks-created"),
         },
         Published {
-            of: "slowdown, batch, actors that were there before",
+            of: "slowdown, batch of 100, reused actors",
             unit: Unit::TIMES_THE_COST,
             said: Some(Figure::of(18.0)),
             here: Here::Noted(Figure::between(1.5, 3.7)),
@@ -103,7 +104,7 @@ pub(super) const CAJUN: Suite = Suite {
             ours: |rows| Some(microseconds(ours(rows, "ping-pong-cross", &[])?) / 2.0),
         },
         Published {
-            of: "the same, MpscMailbox",
+            of: "latency of a message, MpscMailbox",
             unit: Unit::MICROSECONDS,
             said: Some(Figure::of(10.0)),
             here: Here::Noted(Figure::between(540.0, 610.0)),
@@ -117,7 +118,7 @@ pub(super) const CAJUN: Suite = Suite {
             ..Published::UNKNOWN
         },
         Published {
-            of: "an actor made",
+            of: "an actor created",
             unit: Unit::MICROSECONDS,
             said: Some(Figure::between(20.0, 40.0)),
             here: Here::Noted(Figure::of(33.7)),
@@ -130,15 +131,18 @@ pub(super) const CAJUN: Suite = Suite {
             },
         },
     ],
-    note: "Wall time. A slowdown is against the same tasks by threads or a pool, ours against the fastest of them; published are \
-           60 to 120 us against 55, and of 0.1 1,028 us and 6.0 ms against 5.4. Ours really compute 20 times fib(15), some 80 us a \
-           task, which the JVM finds out beforehand: there a task is 8 ns, and more of the time is the actors' own. What \
-           actors cost by themselves is in the other lines. Latency is half a round trip. An actor made is in ours also sent to, \
-           run, and gone",
+    note: "Times are wall time. A slowdown is the time by actors divided by the time of the same \
+           tasks by threads or a pool; ours is relative to the fastest of these. The published \
+           slowdowns are computed from 60 to 120 us compared with 55 us, and, for version 0.1, \
+           from 1,028 us and from 6.0 ms compared with 5.4 ms. Our tasks really compute fib(15) 20 \
+           times, which takes about 80 us; the JVM computes the result in advance, so there a task \
+           takes 8 ns, and actors take a larger share of the time. The other lines show the cost \
+           of the actors alone. Latency is half a round trip. Our actors are not only created, but \
+           also get a message, handle it, and stop",
     ..Suite::PLAIN
 };
 
-/// Returns the time of actors, as a multiple of the fastest way without actors.
+/// Returns the time of actors divided by the time of the fastest contender without actors.
 fn slowdown(rows: Rows<'_>, scenario: &str) -> Option<f64> {
     let without = ["threads", "pool", "rayon"];
     let fastest = without

@@ -1,11 +1,11 @@
-//! "Future vs select!": actors that await.
+//! The suite "Future vs select!": actors that await.
 
 use garrick_measure::{Figure, Here, Published, Rows, Suite, Unit};
 
 use super::{microseconds, millions_a_second, ours};
 use crate::futures::{LATENCY, THROUGHPUT};
 
-/// Line in millions of tasks per second, for an actor of the source.
+/// Creates a line in millions of tasks per second, for an actor of the source.
 macro_rules! throughput {
     ($of:literal, $actor:literal, $said:literal) => {
         Published {
@@ -21,7 +21,7 @@ macro_rules! throughput {
     };
 }
 
-/// Line for the median latency of a task with an actor of the source, in microseconds.
+/// Creates a line for the median latency of a task in microseconds, for an actor of the source.
 macro_rules! latency {
     ($of:literal, $actor:literal, $said:literal) => {
         Published {
@@ -44,8 +44,10 @@ pub(super) const ASYNC: Suite = Suite {
     memory_bytes: |_| 256 << 20,
     origin: "async-rust-benchmarks 01, a Future against a tokio::select! loop (chainbound), on an Apple M4 Pro with 10 \
              cores",
-    here: "the same actors, with today's tokio, in this very run; with tokio 1.45 as published, on 2 shared x86-64 cores: \
-           1.25, 0.98, 1.00 and 0.56 M/s, and 11,600, 750, 13,300 and 23,300 us",
+    here: "the same actors in this run, with the current version of tokio. With tokio 1.45, as \
+           published, on 2 shared x86-64 cores, random select!, Future unconstrained, biased \
+           select! and Future reached 1.25, 0.98, 1.00 and 0.56 M/s, and had latencies of 11,600, \
+           750, 13,300 and 23,300 us",
     published: &[
         throughput!("tasks a second, random select!", "RandomSelectActor", 4.07),
         throughput!(
@@ -72,8 +74,9 @@ pub(super) const ASYNC: Suite = Suite {
         ),
         latency!("median latency, Future", "FutureActor", 10_030.0),
     ],
-    note: "All of it on one thread, in rounds of 50,000 tasks. Ours is one actor that awaits, and stands in every line. \
-           'garrick-rivals async' has the source's own three tables, with load and other quantiles",
+    note: "Everything runs on one thread, in rounds of 50,000 tasks. Ours is the same actor in \
+           every line. 'garrick-rivals async' prints the three tables of the source, with load and \
+           other quantiles",
     findings: best,
 };
 
@@ -93,7 +96,7 @@ fn best(rows: Rows<'_>) -> Vec<String> {
         let factor = best.wall.median / ours(rows, scenario, &[])?.wall.median;
         let name = &best.contender;
         Some(format!(
-            "Of tokio's actors {name} has the best {what}; ours is {factor:.1} times that good."
+            "Of tokio's actors, {name} has the best {what}; ours is {factor:.1} times as good."
         ))
     };
     [

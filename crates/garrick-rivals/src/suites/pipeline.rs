@@ -1,4 +1,4 @@
-//! `steady_state`: the FizzBuzz pipeline of its lesson on performance.
+//! The suite of `steady_state`: the FizzBuzz pipeline of its lesson on performance.
 
 use garrick_measure::{Figure, Here, Published, Rows, Suite, Unit};
 
@@ -7,12 +7,14 @@ use crate::pipeline;
 
 pub(super) const PIPELINE: Suite = Suite {
     name: "pipeline",
-    about: "steady_state: its performant lesson, a FizzBuzz pipeline by batches, with double buffers and in place",
+    about: "steady_state: its lesson on performance, a FizzBuzz pipeline in batches, with double \
+            buffers and in place",
     scenarios: &[pipeline::PIPELINE],
     memory_bytes: |_| 512 << 20,
-    origin: "steady_state, README of its lesson 'performant', on an i5",
-    here: "steady_state 0.3.1 in this very run; the lesson's own program was measured at 233 M messages a second with \
-           double buffers (0.2.5: 199) and 246 in place (0.2.5: 243) on 2 shared x86-64 cores",
+    origin: "steady_state, README of its lesson 'performant', on an Intel i5",
+    here: "steady_state 0.3.1 in this run. The lesson's own program reached 233 M messages per \
+           second with double buffers (version 0.2.5: 199 M) and 246 M in place (version 0.2.5: \
+           243 M) on 2 shared x86-64 cores",
     published: &[
         Published {
             of: "double buffer",
@@ -55,21 +57,23 @@ pub(super) const PIPELINE: Suite = Suite {
             ..Published::UNKNOWN
         },
     ],
-    note: "The source counts a message on each of its two channels; here it is counted once, when it has gone through the \
-           whole pipeline, and published figures are halved for that (50 to 200, 150 to 300; the picture of its telemetry \
-           has 64 on each). Each side at the number of slots and threads that is its best; rates are of wall time",
+    note: "The source counts a message on each of its two channels. Here a message is counted \
+           once, after it has gone through the whole pipeline, so the published figures are \
+           halved: 50 to 200 M/s with double buffers, 150 to 300 M/s in place. The picture of the \
+           source's telemetry shows 64 M/s on each channel. Each library has the number of slots \
+           and threads at which it is fastest. Rates are computed from wall time",
     ..Suite::PLAIN
 };
 
-/// Returns millions of messages per second, with the slots and threads at which `contender` is
-/// fastest.
+/// Returns the millions of messages per second of `contender`, with the number of slots and threads
+/// at which it is fastest.
 fn rate(rows: Rows<'_>, contender: &str, mode: &str) -> Option<f64> {
     let row = rows.fastest("pipeline", contender, &[("mode", mode)])?;
     Some(millions_a_second(row))
 }
 
-/// Returns nanoseconds of CPU time per message, with the slots and threads at which `contender`
-/// takes the least.
+/// Returns the nanoseconds of CPU time per message of `contender`, with the number of slots and
+/// threads at which it takes the least CPU time.
 fn cpu(rows: Rows<'_>, contender: &str, mode: &str) -> Option<f64> {
     let params = [("mode", mode)];
     let all = rows.all("pipeline", contender, &params);

@@ -78,7 +78,7 @@ fn ours_are_in_the_unit_that_was_published() {
         (line.unit.as_str(), line.ours.unwrap())
     };
     assert_eq!(ours("slowdown, one task"), ("x cost", 1.0));
-    assert_eq!(ours("an actor made"), ("us", 0.004));
+    assert_eq!(ours("an actor created"), ("us", 0.004));
     assert_eq!(ours("latency of a message between threads"), ("us", 0.002));
     assert_eq!(ours("offer to MpscMailbox"), ("ns", 4.0));
     assert_eq!(ours("messages from a thread, MpscMailbox"), ("M/s", 250.0));

@@ -1,11 +1,12 @@
-//! BeamDequeChannel: threads that only send or only receive, and threads that do both.
+//! The suite of BeamDequeChannel: threads that only send or only receive, and threads that do both.
 
 use garrick_measure::{Figure, Here, Published, Rows, Suite, Unit};
 
 use super::{millions_a_second, ours};
 use crate::steal;
 
-/// Line in millions of items per second, of Garrick's row in `$scenario` with these parameters.
+/// Creates a line in millions of items per second, for Garrick's row in `$scenario` with these
+/// parameters.
 macro_rules! items {
     ($of:literal, $said:expr, $here:expr, $scenario:literal, $($name:literal = $value:literal),+) => {
         Published {
@@ -23,8 +24,10 @@ pub(super) const WORK_STEALING: Suite = Suite {
     about: "BeamDequeChannel: V1, threads that only send or only receive, and V2, threads that do both",
     scenarios: &[steal::ROLES, steal::BOTH, steal::BATCHES, steal::IMBALANCED],
     memory_bytes: |_| 512 << 20,
-    origin: "BeamDequeChannel, a Zig library, its benchmark analysis; no machine is named, 8 cores at least",
-    here: "the library itself, ReleaseFast, with its threads begun at a barrier, 2 shared x86-64 cores",
+    origin: "BeamDequeChannel, a Zig library, its benchmark analysis, on an unknown machine with \
+             at least 8 cores",
+    here: "the library itself, in mode ReleaseFast, with threads that start at a barrier, on 2 \
+           shared x86-64 cores",
     published: &[
         items!(
             "V1, 1 sends, 1 receives",
@@ -97,9 +100,11 @@ pub(super) const WORK_STEALING: Suite = Suite {
             "workers" = "8"
         ),
     ],
-    note: "Millions of items a second of wall time. What the source calls an op is a send or a receive: two are an item, and \
-           its figures are halved for that (405 to 476 M ops, 1.72 G, 1.95 to 3.37 G). Its clock began after its threads \
-           had, and V1 leaves 100 to 600 of a million items behind; ours begin at a barrier and every item arrives",
+    note: "Millions of items per second of wall time. The source counts each send and each receive \
+           as an op, so two ops are one item, and its figures are halved (405 to 476 M, 1.72 G, \
+           and 1.95 to 3.37 G ops for 1, 4 and 8 workers). The source's clock started after its \
+           threads, and its V1 loses 100 to 600 of a million items. Our threads start at a \
+           barrier, and every item arrives",
     ..Suite::PLAIN
 };
 

@@ -6,7 +6,7 @@ use garrick_measure::Result;
 use super::crew::Crew;
 use super::work::work;
 
-/// Does the first task that it is sent, answers the asker, and stops.
+/// An actor that does one task, answers the asker, and stops.
 struct Temporary;
 
 impl Actor for Temporary {
@@ -20,7 +20,7 @@ impl Actor for Temporary {
     }
 }
 
-/// Does the tasks that it is sent, and answers each asker.
+/// An actor that does all its tasks, and answers each asker.
 struct Permanent;
 
 impl Actor for Permanent {
@@ -33,7 +33,7 @@ impl Actor for Permanent {
     }
 }
 
-/// Does the first task that it is sent, answers its foreman and stops.
+/// An actor that does one task, answers its foreman, and stops.
 struct Hand {
     foreman: Address<ToForeman>,
 }
@@ -44,25 +44,25 @@ impl Actor for Hand {
     const STARTS: bool = false;
 
     fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) -> Next {
-        // A foreman that is gone sends no more tasks.
+        // A foreman that has stopped needs no answer.
         let _ = cx.send(&self.foreman, ToForeman::Answer(work()));
         Next::Stop
     }
 }
 
-/// Creates an actor for each task of a batch, and adds up their answers.
+/// An actor that creates an actor for each task of a batch, and adds up their answers.
 struct Foreman {
-    /// Number of answers still to come.
+    /// Number of answers that have not arrived yet.
     open: u64,
     /// Sum of the answers received.
     sum: u64,
-    /// Reply for the sum. `None` between batches.
+    /// Reply that will get the sum. `None` between batches.
     reply: Option<Reply<u64>>,
 }
 
-/// Message to a [`Foreman`].
+/// A message to a [`Foreman`].
 enum ToForeman {
-    /// Run this number of tasks, and reply with the sum of the answers.
+    /// Request to run this number of tasks, and to reply with the sum of the answers.
     Batch(u64, Reply<u64>),
     /// Answer of one of the tasks.
     Answer(u64),
@@ -100,7 +100,7 @@ impl Actor for Foreman {
     }
 }
 
-/// One actor, created for each task.
+/// Crew with a new actor for each task.
 #[derive(Debug)]
 pub(super) struct Created {
     system: System,
@@ -121,7 +121,8 @@ impl Crew for Created {
     }
 }
 
-/// One actor for each task, created by another actor, which replies when all have answered.
+/// Crew with a new actor for each task. Another actor creates these actors, and replies when all
+/// have answered.
 #[derive(Debug)]
 pub(super) struct Gathered {
     _system: System,
@@ -150,7 +151,7 @@ impl Crew for Gathered {
     }
 }
 
-/// One actor for each task of a batch, created once and reused.
+/// Crew with an actor for each task of a batch. The actors are created once and reused.
 #[derive(Debug)]
 pub(super) struct Reused {
     system: System,
@@ -175,7 +176,7 @@ impl Crew for Reused {
     }
 }
 
-/// One actor for each worker, created once. Tasks go round.
+/// Crew with an actor for each worker. The actors are created once, and get the tasks round-robin.
 #[derive(Debug)]
 pub(super) struct Pooled {
     _system: System,
@@ -205,8 +206,8 @@ fn ask(actor: &Address<Reply<u64>>) -> Ask<u64> {
     actor.ask(|reply| reply)
 }
 
-/// Adds up the answers. Waits for the last ask first: the other answers have arrived by then or
-/// will arrive soon. The caller sleeps once instead of at each ask.
+/// Adds up the answers. Waits for the last ask first, because the other answers have usually
+/// arrived by then. So the caller sleeps once instead of at each ask.
 fn wait_for(asks: Vec<Ask<u64>>) -> Result<u64> {
     let mut sum = 0;
     for ask in asks.into_iter().rev() {

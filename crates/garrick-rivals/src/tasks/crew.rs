@@ -1,12 +1,12 @@
-//! Crews that do tasks.
+//! The interface of crews, which do tasks.
 
 use garrick_measure::{Clock, Measured, Result, Stopwatch};
 
 use super::work::ANSWER;
 
-/// Workers that receive a batch of tasks from their boss, the calling thread.
+/// A crew of workers, which receive batches of tasks from the calling thread.
 pub(super) trait Crew: Sized {
-    /// Creates a crew, with all threads that it keeps.
+    /// Creates a crew, and starts the threads that it reuses.
     fn hire() -> Result<Self>;
 
     /// Runs `tasks` tasks, and returns the sum of the answers when the last one has arrived.

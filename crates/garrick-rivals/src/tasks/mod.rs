@@ -1,10 +1,10 @@
-//! Tasks handed out by a plain thread, which waits for all the answers: actors against threads and
-//! pools.
+//! Tasks that a plain thread hands out, and whose answers it waits for: actors compared with
+//! threads and pools.
 //!
-//! The shape is that of a benchmark of the Cajun library, whose actors took 5 to 18 times the time
-//! of bare threads. Time runs from the first actor's creation, or the first task's submission, to
-//! the last answer. Systems and pools have a worker for every core, and exist before the time
-//! starts. Reused actors exist before too.
+//! The benchmark has the same shape as one of the library Cajun, whose actors took 5 to 18 times as
+//! long as bare threads. The time is measured from the creation of the first actor, or from the
+//! submission of the first task, to the last answer. Systems and pools have a worker for each core.
+//! Systems, pools and reused actors are created before the time starts.
 
 mod work;
 
@@ -21,8 +21,10 @@ use threads::{Bare, Fixed, RayonIterator, RayonSpawn};
 
 pub(crate) const CREATED: Scenario = Scenario {
     name: "tasks-created",
-    operation: "one batch of 100 tasks, each 20 times fib(15): an actor is made for each and asked for \
-                it, or by gathered: another actor makes them all and replies once with the sum; against a thread for each, and against pools",
+    operation: "one batch of 100 tasks, each of which computes fib(15) 20 times; created: the \
+                thread creates an actor for each task and asks it; gathered: another actor creates \
+                these actors, and replies once with the sum; compared with a thread for each task, \
+                and with pools",
     contenders: |_: &Effort| {
         let mut contenders = vec![
             by::<Created>("garrick", "created", BATCH),
@@ -35,8 +37,9 @@ pub(crate) const CREATED: Scenario = Scenario {
 
 pub(crate) const REUSED: Scenario = Scenario {
     name: "tasks-reused",
-    operation: "one batch of 100 tasks, each 20 times fib(15), put by asks to actors that were there before: to \
-                100, or round to one for each worker; against a thread for each task, and against pools",
+    operation: "one batch of 100 tasks, each of which computes fib(15) 20 times, by asks to \
+                existing actors; reused: 100 actors; pooled: one actor for each worker, \
+                round-robin; compared with a thread for each task, and with pools",
     contenders: |_: &Effort| {
         let mut contenders = vec![
             by::<Reused>("garrick", "reused", BATCH),
@@ -49,8 +52,8 @@ pub(crate) const REUSED: Scenario = Scenario {
 
 pub(crate) const SINGLE: Scenario = Scenario {
     name: "tasks-single",
-    operation: "one task, 20 times fib(15), and then the next: by an actor made for it, by one that was there \
-                before, by a thread, by pools",
+    operation: "one task, which computes fib(15) 20 times, and then the next task: by a new actor, \
+                by an existing actor, by a new thread, and by pools",
     contenders: |_: &Effort| {
         let mut contenders = vec![
             by::<Created>("garrick", "created", 1),
@@ -67,7 +70,7 @@ const BATCH: u64 = 100;
 /// Returns the contenders without actors.
 fn threads(tasks: u64) -> [Contender; 4] {
     [
-        by::<Bare>("threads", "one a task", tasks),
+        by::<Bare>("threads", "one per task", tasks),
         by::<Fixed>("pool", "crossbeam channel", tasks),
         by::<RayonSpawn>("rayon", "spawn", tasks),
         by::<RayonIterator>("rayon", "parallel iterator", tasks),

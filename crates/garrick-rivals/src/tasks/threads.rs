@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::crew::Crew;
 use super::work::work;
 
-/// One thread for each task.
+/// Crew with a new thread for each task.
 #[derive(Debug)]
 pub(super) struct Bare;
 
@@ -29,8 +29,8 @@ impl Crew for Bare {
     }
 }
 
-/// One thread for each core, created once. The threads take tasks from one channel and answer on
-/// another.
+/// Crew with a thread for each core. The threads are created once, take tasks from one channel, and
+/// answer on another.
 #[derive(Debug)]
 pub(super) struct Fixed {
     /// Sender of tasks, each with the sender for its answer. The threads end when this is dropped.
@@ -44,7 +44,7 @@ impl Crew for Fixed {
             let queue = queue.clone();
             thread::Builder::new().spawn(move || {
                 for answers in queue {
-                    // The receiver is gone if the batch has failed.
+                    // The receiver has been dropped if the batch has failed.
                     let _ = answers.send(work());
                 }
             })?;
@@ -62,7 +62,7 @@ impl Crew for Fixed {
     }
 }
 
-/// Rayon's pool, one closure spawned for each task.
+/// Crew that uses Rayon's pool, and spawns a closure for each task.
 #[derive(Debug)]
 pub(super) struct RayonSpawn {
     pool: ThreadPool,
@@ -80,7 +80,7 @@ impl Crew for RayonSpawn {
         for _ in 0..tasks {
             let answers = answers.clone();
             self.pool.spawn(move || {
-                // The receiver is gone if the batch has failed.
+                // The receiver has been dropped if the batch has failed.
                 let _ = answers.send(work());
             });
         }
@@ -89,7 +89,7 @@ impl Crew for RayonSpawn {
     }
 }
 
-/// Rayon's pool, the batch as one parallel iterator.
+/// Crew that uses Rayon's pool, and runs a batch as one parallel iterator.
 #[derive(Debug)]
 pub(super) struct RayonIterator {
     pool: ThreadPool,

@@ -1,4 +1,4 @@
-//! Work of a task: a fixed computation with a known answer.
+//! The work of a task: a fixed computation with a known answer.
 
 use std::hint::black_box;
 

@@ -8,19 +8,19 @@ use garrick::{Actor, Address, Context, Incoming, Next, System};
 
 use super::{CROWD, FLOOD, Load, Plan, work};
 
-/// Starts a system with one worker, which sleeps as threads do.
+/// Starts a system with one worker, which sleeps without a driver.
 fn ordinary() -> System {
     let system = System::builder().workers(1).start();
-    system.expect("a thread is to be had")
+    system.expect("the system can start a thread")
 }
 
 /// Starts a system with one worker, which sleeps in tokio's driver.
 fn in_driver() -> System {
     let system = System::builder().workers(1).driver(Tokio::new()).start();
-    system.expect("a thread and its driver are to be had")
+    system.expect("the system can start a thread and its driver")
 }
 
-/// Sleeps as often as planned, and returns the lateness of each sleep.
+/// Sleeps as many times as planned, and returns the lateness of each sleep.
 async fn sleep<S: Future<Output = ()>>(plan: Plan, sleep: impl Fn(Duration) -> S) -> Vec<Duration> {
     let mut late = Vec::with_capacity(plan.sleeps);
     for _ in 0..plan.sleeps {
@@ -34,7 +34,7 @@ async fn sleep<S: Future<Output = ()>>(plan: Plan, sleep: impl Fn(Duration) -> S
 /// Returns the lateness of a sleep that began at `began`.
 pub(super) fn lateness(plan: Plan, began: Instant) -> Duration {
     let late = began.elapsed().checked_sub(plan.delay);
-    late.expect("nobody wakes early")
+    late.expect("no sleep ends early")
 }
 
 pub(super) fn async_actor(plan: Plan) -> Vec<Duration> {
@@ -76,10 +76,10 @@ pub(super) fn send_after(plan: Plan) -> Vec<Duration> {
 }
 
 fn tell(told: &Sender<Vec<Duration>>, late: Vec<Duration>) {
-    told.send(late).expect("somebody listens");
+    told.send(late).expect("the receiver has not been dropped");
 }
 
-/// Runs a sleeper in company until it reports.
+/// Runs a sleeper together with the other load of the plan, until the sleeper reports.
 fn run(system: &System, plan: Plan, begin: impl FnOnce(Sender<Vec<Duration>>)) -> Vec<Duration> {
     let (told, heard) = mpsc::channel();
     match plan.load {
@@ -92,10 +92,10 @@ fn run(system: &System, plan: Plan, begin: impl FnOnce(Sender<Vec<Duration>>)) -
         }
     }
     begin(told);
-    heard.recv().expect("it tells before it ends")
+    heard.recv().expect("the sleeper reports before it stops")
 }
 
-/// Wakes itself by delayed messages.
+/// A sleeper that wakes itself by delayed messages.
 struct Sleeper {
     plan: Plan,
     late: Vec<Duration>,
@@ -129,7 +129,7 @@ impl Actor for Sleeper {
     }
 }
 
-/// Member of a crowd: works, and sends itself the next message.
+/// A member of a crowd, which works, and sends itself the next message.
 struct Busy;
 
 impl Actor for Busy {
@@ -147,9 +147,9 @@ impl Actor for Busy {
     }
 }
 
-/// Actor whose mailbox is always full.
+/// An actor whose mailbox is never empty.
 struct Flooded {
-    /// Number of messages of the last flood that it has not handled.
+    /// Number of messages of the last flood that have not been handled.
     left: usize,
 }
 

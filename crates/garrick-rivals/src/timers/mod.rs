@@ -1,13 +1,13 @@
 //! Lateness of sleepers: Garrick's timers, on ordinary workers and on workers that sleep in tokio's
-//! driver, against tokio's.
+//! driver, compared with tokio's timers.
 //!
-//! One sleeper sleeps again and again, and reports by how much each sleep was too long. It is alone
-//! on its thread, or shares it with others that always have something to do:
+//! A sleeper sleeps repeatedly, and reports by how much each sleep was too long. It is alone on its
+//! thread, or shares the thread with other actors or tasks that are always busy:
 //!
 //! ```text
 //!   idle      nothing else; the thread sleeps too
-//!   crowded   64 others, each of which works for 1 us, and lets the rest go first
-//!   flooded   one other, whose mailbox is always full, and which works for 1 us for each message
+//!   crowded   64 others, each of which works for 1 us, and then lets the rest run
+//!   flooded   one other, whose mailbox is never empty, and which works for 1 us for each message
 //! ```
 
 mod garrick;
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use comfy_table::{Table, presets::UTF8_FULL};
 use garrick_measure::{Clock, Result, Section, Span, Stopwatch, Study};
 
-/// Other load on the sleeper's thread.
+/// The other load on the sleeper's thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Load {
     Idle,
@@ -38,7 +38,7 @@ impl Load {
     }
 }
 
-/// Amount of sleeping, and its company.
+/// The number and duration of the sleeps, and the other load on the thread.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     delay: Duration,
@@ -48,9 +48,9 @@ struct Plan {
 
 /// Number of other actors in a crowd.
 const CROWD: usize = 64;
-/// Number of messages sent at a time to the mailbox that is always full.
+/// Number of messages that are sent at a time to the flooded mailbox.
 const FLOOD: usize = 1_024;
-/// Time of each turn of the crowd and of each message of the flood.
+/// Working time of each turn of the crowd, and of each message of the flood.
 const WORK: Duration = Duration::from_micros(1);
 
 /// Durations of the sleeps.
@@ -79,7 +79,7 @@ const CONTENDERS: [Contender; 5] = [
         sleep: garrick::driven,
     },
     Contender {
-        name: "the same, tokio::time::sleep",
+        name: "async actor in the driver, tokio::time::sleep",
         sleep: garrick::driven_by_tokio_s_time,
     },
     Contender {
@@ -88,13 +88,13 @@ const CONTENDERS: [Contender; 5] = [
     },
 ];
 
-/// Uses its thread for a while.
+/// Keeps the thread busy for [`WORK`].
 fn work() {
     let end = Instant::now() + WORK;
     while Instant::now() < end {}
 }
 
-/// Result of a contender.
+/// The result of a contender.
 struct Measured {
     name: &'static str,
     plan: Plan,
@@ -174,7 +174,7 @@ fn run(quick: bool) -> Result<String> {
         .flat_map(|plan| CONTENDERS.iter().map(move |one| measure(one, plan)))
         .collect();
     Ok(format!(
-        "{sleeps} sleeps of each kind, one after the other, on a thread of their own\n{}",
+        "{sleeps} sleeps of each kind, one after the other, on a separate thread\n{}",
         table(&measured)
     ))
 }
@@ -192,7 +192,7 @@ mod tests {
                 load,
             };
             for contender in &CONTENDERS {
-                // A sleep that was too short panics in there.
+                // A sleep that is too short panics.
                 assert_eq!((contender.sleep)(plan).len(), 20, "{}", contender.name);
             }
         }

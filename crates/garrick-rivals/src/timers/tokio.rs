@@ -1,4 +1,4 @@
-//! Sleeper that is a task of tokio, on its current-thread runtime.
+//! A sleeper that is a tokio task, on a current-thread runtime.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use super::{CROWD, FLOOD, Load, Plan, work};
 
 pub(super) fn task(plan: Plan) -> Vec<Duration> {
     let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.expect("a driver is to be had");
+    let runtime = runtime.expect("the runtime can be built");
     runtime.block_on(async {
         match plan.load {
             Load::Idle => {}
@@ -28,7 +28,7 @@ pub(super) fn task(plan: Plan) -> Vec<Duration> {
             }
             late
         });
-        sleeper.await.expect("it does not fail")
+        sleeper.await.expect("the task does not panic")
     })
 }
 
@@ -40,10 +40,10 @@ async fn busy() {
     }
 }
 
-/// Runs the task whose channel is always full.
+/// Runs the task whose channel is never empty.
 async fn flooded() {
     let (give, mut take) = mpsc::unbounded_channel();
-    let flood = || (0..FLOOD).for_each(|_| give.send(()).expect("it is open"));
+    let flood = || (0..FLOOD).for_each(|_| give.send(()).expect("the channel is open"));
     flood();
     let mut left = FLOOD;
     while take.recv().await.is_some() {

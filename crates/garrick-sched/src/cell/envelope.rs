@@ -36,8 +36,8 @@ pub(crate) enum Kind {
 /// The header of one block. The messages follow it.
 ///
 /// The thread that owns the envelope writes the fields. A visitor also reads the two atomics while
-/// the owner of the mailbox appends to it. They are not modelled, because the visitor checks by the
-/// state word of the cell that its reads are consistent (`CellPtr::snapshot`).
+/// the owner of the mailbox appends to it. The models do not check these atomics, because the
+/// visitor checks by the state word of the cell that its reads are consistent (`Header::snapshot`).
 #[repr(C, align(16))]
 pub(crate) struct Envelope {
     /// In an inbox: the envelope that was pushed before this one. In a mailbox: the next envelope
@@ -48,10 +48,11 @@ pub(crate) struct Envelope {
     /// Cell whose token this envelope carries.
     token_of: UnsafeCell<Option<CellPtr>>,
     /// Number of free slots. The slots are filled from the highest down. So the next slot to write
-    /// is `free - 1`, the envelope is full at 0, and no capacity need be stored. The field has 32
-    /// bits because a store and then a load take 0.3 ns on a Zen 3, but 2 ns with 16 bits.
+    /// is `free - 1`, the envelope is full at 0, and its capacity need not be stored. The field has
+    /// 32 bits because a store followed by a load takes 0.3 ns on a Zen 3 with 32 bits, and 2 ns
+    /// with 16 bits.
     free: AtomicU32,
-    /// The slots `free..read` have messages. The highest slot has the oldest message.
+    /// The slots `free..read` contain the unread messages. The highest slot has the oldest message.
     read: UnsafeCell<u16>,
     /// Pool class of the block.
     class: u8,
@@ -62,7 +63,7 @@ macro_rules! field {
     ($get:ident, $set:ident, $field:ident: $type:ty) => {
         #[inline]
         pub(crate) fn $get(&self) -> $type {
-            // SAFETY: plain field; whoever holds the envelope is the only one to use it.
+            // SAFETY: plain field; only the thread that holds the envelope uses it.
             self.$field.with(|field| unsafe { *field })
         }
 

@@ -30,10 +30,11 @@ pub(crate) type Relay = unsafe fn(CellPtr, NonNull<()>, *mut ()) -> bool;
 
 /// Functions of a door. There is one static table per type.
 pub(crate) struct DoorTable {
-    /// Moves the message out of the pointer and passes it to the door. Returns false if the message
-    /// was refused and moved back.
+    /// Moves the message out of the place to which the pointer points, and passes it to the door.
+    /// Returns false if the door has refused the message. The message was then moved back.
     pub(crate) pass: unsafe fn(CellPtr, *mut ()) -> bool,
-    /// Passes a message in a turn, for a door that only forwards messages.
+    /// Passes a message during a turn, for a door that only forwards messages. `None` for all other
+    /// doors.
     pub(crate) relay: Option<Relay>,
     /// Passes the unread messages of one envelope. Returns the number of refused messages.
     pub(crate) pass_unread: unsafe fn(CellPtr, *mut Envelope) -> u64,
@@ -44,8 +45,8 @@ pub(crate) struct DoorTable {
     /// Registers a notice, which is called when the receiver behind the door has ended. The notice
     /// is passed untyped because its type belongs to a layer above.
     pub(crate) watch: unsafe fn(CellPtr, NonNull<()>),
-    /// Stores the bound of the door at the pointer. The pointer is untyped because its type belongs
-    /// to a layer above.
+    /// Writes the bound of the door to the place to which the pointer points. The pointer is
+    /// untyped because its type belongs to a layer above.
     pub(crate) gauged: unsafe fn(CellPtr, NonNull<()>),
     /// Returns the identity by which addresses of the door are compared.
     pub(crate) identity: unsafe fn(CellPtr) -> usize,
@@ -59,8 +60,8 @@ pub(crate) struct Table {
     pub(crate) run: unsafe fn(CellPtr, NonNull<()>, *const Slot),
     /// Recovers a task after a turn that panicked. `None` for a task that cannot recover.
     pub(crate) recover: Option<Recover>,
-    /// Drops the task in place. In the table of a dropped task, it drops the rest of the block's
-    /// contents.
+    /// Drops the task in place. In the table of a dropped task, this function drops the rest of the
+    /// block's contents.
     pub(crate) drop_task: unsafe fn(CellPtr),
     /// Drops the unread messages of one envelope. Returns the number of letters among them.
     pub(crate) drop_unread: unsafe fn(*mut Envelope) -> u64,
@@ -76,10 +77,10 @@ pub(crate) struct Table {
     pub(crate) blocks: bool,
     /// True if the first activation begins with a call of the task's start function.
     pub(crate) starts: bool,
-    /// True if the mailbox is bounded. This is also true in the table of the dropped task, because
-    /// senders check it as long as the block exists.
+    /// True if the mailbox is bounded. The table of the dropped task has the same value, because
+    /// senders read the field until the block is freed.
     pub(crate) bounded: bool,
-    /// Functions of the door, if the cell is a door.
+    /// Functions of the door. `None` if the cell is not a door.
     pub(crate) door: Option<&'static DoorTable>,
     /// Table of the same block while the task is watched. `None` in the table of a watched task.
     pub(crate) watched: Option<&'static Table>,
@@ -105,7 +106,7 @@ impl Table {
 #[repr(C)]
 pub(crate) struct Header {
     /// Table of the task. Written by the owner, read by threads that send to the cell or drop
-    /// messages for it. Not modelled, because it orders nothing.
+    /// messages for it. The models do not check it, because it orders nothing.
     table: unmodelled::AtomicPtr<Table>,
     /// The [`State`] word. Written by the owner. Any thread reads `home` in it.
     pub(super) state: AtomicU64,
@@ -179,8 +180,8 @@ impl Header {
         }
     }
 
-    /// Writes the header into a block in a model, in which atomics are those of loom. The block
-    /// contains no atomics before.
+    /// Writes the header into a block in a model, in which atomics are those of loom. Before the
+    /// call, the block contains no atomics.
     ///
     /// # Safety
     /// The caller owns the block, which must be large enough and aligned.
@@ -194,7 +195,7 @@ impl Header {
     /// Returns the table of functions of the task and its messages.
     #[inline]
     pub(crate) fn table(&self) -> &'static Table {
-        // Relaxed: a table is a constant, and both that a cell has are right for its messages.
+        // Relaxed: a table is a constant, and all tables of a cell are right for its messages.
         // SAFETY: made from a `&'static Table`.
         unsafe { &*self.table.load(Relaxed) }
     }
@@ -269,7 +270,8 @@ impl Header {
     /// Appends one envelope to the local mailbox. Only the owner calls this.
     ///
     /// # Safety
-    /// Only the caller accesses the envelope. It is not freed before it is taken out again.
+    /// Only the caller accesses the envelope. The envelope is not freed before it is taken out
+    /// again.
     #[inline]
     pub(crate) unsafe fn append(&self, envelope: *mut Envelope) {
         let tail = self.mailbox_tail();

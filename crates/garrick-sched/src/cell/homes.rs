@@ -1,8 +1,8 @@
-//! Records for models which cells ever had which home.
+//! A record for models: the cells that each home has ever had.
 //!
 //! A worker that shuts down searches all blocks for its cells. A model must not read a block in
 //! which another thread may be creating a cell, because loom treats the creation of an atomic as a
-//! non-atomic write. Moreover, a model must not depend on addresses. So models search these records
+//! non-atomic write. Moreover, a model must not depend on addresses. So models search this record
 //! instead.
 
 use std::cell::RefCell;
@@ -23,7 +23,7 @@ pub(super) fn note(cell: CellPtr, home: Home) {
     });
 }
 
-/// Returns the cells that ever had this home.
+/// Returns the cells that have ever had this home.
 pub(crate) fn once_at(home: Home) -> Vec<CellPtr> {
     HOMES.with_borrow(|homes| {
         let there = homes.iter().filter(|(_, other)| *other == home);
@@ -31,7 +31,7 @@ pub(crate) fn once_at(home: Home) -> Vec<CellPtr> {
     })
 }
 
-/// Clears the records after a run of a model.
+/// Clears the record after a run of a model.
 #[cfg(test)]
 pub(crate) fn reset() {
     HOMES.take();

@@ -26,7 +26,7 @@ use super::header::Header;
 
 /// The inbox is empty, and a thread holds the token.
 const NOTIFIED: *mut Envelope = std::ptr::without_provenance_mut(1);
-/// Nothing can be pushed any more.
+/// The inbox is closed: nothing can be pushed to it any more.
 const CLOSED: *mut Envelope = std::ptr::without_provenance_mut(2);
 /// The cell is a door. No envelope is ever pushed, because each sender runs the door itself.
 pub(super) const DOOR: *mut Envelope = std::ptr::without_provenance_mut(3);
@@ -113,11 +113,11 @@ impl Header {
         idle_of(self.is_bounded())
     }
 
-    /// Returns true if the inbox is closed. Once this returns true, it always will. A false result
-    /// may be outdated immediately.
+    /// Returns true if the inbox is closed. A closed inbox stays closed. A false result may be
+    /// outdated immediately.
     #[inline]
     pub(crate) fn inbox_is_closed(&self) -> bool {
-        // Relaxed: nothing is read on the strength of it.
+        // Relaxed: no other read depends on the result.
         self.inbox.load(Relaxed) == CLOSED
     }
 

@@ -3,9 +3,9 @@
 //!
 //! In the meantime the owner may append once, if it checked the inbox before the visitor took the
 //! token. So the visitor reads only up to the end that the mailbox had at the snapshot. It writes
-//! only the positions up to which envelopes are read. It frees envelopes whose messages are all
-//! read, except for the last one, in which the owner may be writing. The owner repairs the list
-//! after its turn ([`Header::mend`]).
+//! only the fields `read` of the envelopes. It frees envelopes whose messages are all read, except
+//! for the last one, in which the owner may be writing. The owner repairs the list after its turn
+//! ([`Header::mend`]).
 
 use garrick_core::prim::unmodelled::{Acquire, fence};
 
@@ -19,14 +19,15 @@ pub(crate) struct Mail {
     state: State,
     /// Oldest envelope that may have unread messages.
     first: *mut Envelope,
-    /// Last envelope, or null. `free` is the number of its free slots.
+    /// Last envelope, or null.
     last: *mut Envelope,
+    /// Number of free slots of `last`, or 0 if there is no envelope.
     free: u32,
 }
 
 impl Mail {
-    /// Returns the oldest envelope with unread messages, or `None` if there is none. The number is
-    /// the lowest slot to read. The flag is true if more envelopes follow.
+    /// Returns the oldest envelope with unread messages, the lowest slot to read in it, and true if
+    /// more envelopes follow. Returns `None` if there is no such envelope.
     pub(crate) fn next(&self) -> Option<(*mut Envelope, u32, bool)> {
         // SAFETY: envelopes up to the last one are the visitor's to read.
         let envelope = unsafe { self.first.as_ref() }?;
@@ -59,9 +60,11 @@ impl Mail {
 }
 
 impl Header {
-    /// Takes a snapshot of the mailbox of a cell that is in the run queue of its home. The caller
-    /// must have the token. `turn` reads the number of the current turn of the home. Returns `None`
-    /// if the cell does not wait in the run queue, or if this turn has appended to the mailbox.
+    /// Takes a snapshot of the mailbox of a cell that is in the run queue of its home.
+    ///
+    /// The caller must have the token. `turn` returns the number of the current turn of the home.
+    /// Returns `None` if the cell is not waiting in the run queue, or if this turn has appended to
+    /// the mailbox.
     pub(crate) fn snapshot(&self, home: Home, turn: impl Fn() -> u64) -> Option<Mail> {
         let now = turn();
         let state = self.state();
@@ -90,9 +93,9 @@ impl Header {
         })
     }
 
-    /// Removes the messages that a visitor has read from the local mailbox. If the last envelope of
-    /// the snapshot is read completely, returns it, and the caller must free it. Only the owner
-    /// calls this.
+    /// Removes the messages that a visitor has read from the local mailbox. If all messages in the
+    /// last envelope of the snapshot were read, returns this envelope, which the caller must free.
+    /// Only the owner calls this.
     pub(crate) fn mend(&self, mail: &Mail) -> Option<*mut Envelope> {
         let tail = self.mailbox_tail();
         if mail.last.is_null() {

@@ -21,10 +21,11 @@
 //! ```
 //!
 //! During a long turn of the sitter, another thread takes the stack and stores LENT (`lend`). It
-//! can then take again (`take_lent`). Pushes keep this mark. The sitter removes the mark by `take`,
-//! whose result shows that other threads have tokens (`runtime/sponsor/README.md`, rescue).
+//! can then take further envelopes (`take_lent`). Pushes keep this mark. The sitter removes the
+//! mark by `take`, whose result shows that other threads have tokens (`runtime/sponsor/README.md`,
+//! rescue).
 //!
-//! Pushing is lock-free, taking is wait-free.
+//! A push is lock-free, and a take is wait-free.
 
 use garrick_core::prim::atomic::{
     AtomicPtr, AtomicUsize,
@@ -37,19 +38,19 @@ use super::envelope::Envelope;
 const PARKED: *mut Envelope = std::ptr::without_provenance_mut(1);
 /// No thread sits on the seat. A thread watches it, and will sit down if an envelope is pushed.
 const WATCHED: usize = 2;
-/// A thread sits on the seat, and other threads take from the stack.
+/// A thread sits on the seat, and other threads may take from the stack.
 const LENT: usize = 4;
 /// All marks that a word may have together with a list.
 const MARKS: usize = WATCHED | LENT;
 
-/// Duty of a thread that has pushed to the stack.
+/// The result of a push, which shows what the pusher must do.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Notice {
-    /// No duty, because a thread sits on the seat or soon will.
+    /// The pusher need not do anything, because a thread sits on the seat or soon will.
     Taken,
-    /// The sitter does not check the stack, but other threads take from it. The pusher may have to
-    /// wake one.
+    /// The sitter is not checking the stack, but other threads may take from it. The pusher may
+    /// have to wake one of them.
     Lent,
     /// The pusher owns the seat, and must sit down or hand the seat over.
     Yours,
@@ -70,7 +71,7 @@ pub(crate) enum Look {
 #[derive(Debug, Default)]
 pub(crate) struct Ready {
     head: AtomicPtr<Envelope>,
-    /// Number of times that a thread has sat down, for [`Ready::sits`].
+    /// The number of times that a thread has sat down.
     sits: AtomicUsize,
 }
 
@@ -87,14 +88,14 @@ fn list_of(head: *mut Envelope) -> *mut Envelope {
     head.map_addr(|addr| addr & !MARKS)
 }
 
-/// Returns true if other threads take from the stack.
+/// Returns true if the word has the mark LENT.
 fn is_lent(head: *mut Envelope) -> bool {
     head.addr() & LENT != 0
 }
 
 impl Ready {
-    /// Returns true if the sitter must call `take`, because there are envelopes or because other
-    /// threads take.
+    /// Returns true if the sitter must call `take`, because there are envelopes or because the
+    /// stack has the mark LENT.
     #[inline]
     pub(crate) fn has_some(&self) -> bool {
         // Relaxed: `take` looks again with Acquire.
@@ -109,7 +110,7 @@ impl Ready {
     }
 
     /// Pushes the envelope that carries a cell's token (README, step 2). If `keeps` is true, the
-    /// caller also takes a seat that another thread watches.
+    /// caller also takes the seat if another thread is watching it.
     ///
     /// # Safety
     /// The envelope carries a token, which the caller holds.
@@ -138,8 +139,8 @@ impl Ready {
         }
     }
 
-    /// Takes all envelopes, oldest first, and stops other threads from taking. The flag is true if
-    /// other threads took. Only the sitter calls this.
+    /// Takes all envelopes, oldest first, and removes the mark LENT, so that other threads can no
+    /// longer take. The flag is true if the stack had this mark. Only the sitter calls this.
     pub(crate) fn take(&self) -> (*mut Envelope, bool) {
         // Acquire: pairs with the Release in `push`.
         let head = self.head.swap(std::ptr::null_mut(), Acquire);
@@ -147,8 +148,8 @@ impl Ready {
         (Self::oldest_first(list_of(head)), is_lent(head))
     }
 
-    /// Takes the envelope that the sitter has pushed itself, if there are no others. Only the
-    /// sitter calls this.
+    /// Takes `envelope`, which the sitter has pushed itself, if it is the only one. Returns true on
+    /// success. Only the sitter calls this.
     pub(crate) fn take_only(&self, envelope: *mut Envelope) -> bool {
         // Relaxed: it finds what it has written itself.
         (self.head)
@@ -157,7 +158,7 @@ impl Ready {
     }
 
     /// Takes all envelopes, oldest first, from a seat with a sitter, and stores LENT. Returns
-    /// `None` if no thread sits on the seat, or if other threads already take.
+    /// `None` if no thread sits on the seat, or if the stack already has the mark LENT.
     pub(crate) fn lend(&self) -> Option<*mut Envelope> {
         let seen = self.head.load(Relaxed);
         if seen == PARKED || seen.addr() & MARKS != 0 {
@@ -218,14 +219,14 @@ impl Ready {
         head != PARKED && !is_watched(head)
     }
 
-    /// Returns true if threads other than the sitter take from the stack.
+    /// Returns true if threads other than the sitter may take from the stack.
     #[inline]
     pub(crate) fn is_lent(&self) -> bool {
         // Relaxed: `take` looks again with Acquire.
         is_lent(self.head.load(Relaxed))
     }
 
-    /// Returns true if threads other than the sitter may take envelopes.
+    /// Returns true if there are envelopes that threads other than the sitter may take.
     pub(crate) fn has_lent(&self) -> bool {
         // Relaxed: `take_lent` looks again with Acquire; a fence orders it against sleep.
         let head = self.head.load(Relaxed);

@@ -4,8 +4,8 @@
 //! owner counts without atomics. Our method combines the two counts in a different way, because a
 //! cell can change its owner, and because only the owner frees it:
 //!
-//! - References are anonymous. Their number is `local_refs + shared_refs`, regardless of which
-//!   threads counted them.
+//! - References are anonymous. The number of references is `local_refs + shared_refs`, regardless
+//!   of which threads counted them.
 //! - The shared count never goes below zero. If a foreign thread drops a reference while the shared
 //!   count is zero, it sends a [`Kind::Release`](super::Kind) envelope to the owner. The same
 //!   atomic step also wakes the owner.
@@ -52,8 +52,8 @@ fn too_many() -> ! {
     // A failure to write the message is no reason to continue.
     let _ = writeln!(
         io::stderr(),
-        "garrick: an actor has more than {REFS_MAX} addresses: the program leaks them, with mem::forget or in a cycle \
-         that grows; the process is stopped"
+        "garrick: there are more than {REFS_MAX} addresses of one actor. The program leaks \
+         addresses, for example by mem::forget or in a growing cycle. The process is aborted."
     );
     process::abort();
 }
@@ -90,7 +90,7 @@ impl Header {
         }
     }
 
-    /// Marks a block that is freed. Loom reports each access that is not ordered before.
+    /// Marks a block that is freed. Loom reports each access that is not ordered before the free.
     #[cfg(garrick_loom)]
     pub(crate) fn poison(&self) {
         // SAFETY: loom checks that nobody else uses it.
@@ -217,8 +217,8 @@ impl Header {
         }
     }
 
-    /// Returns true if a local count of zero needs no [`Header::settle`] now. This is so if the
-    /// cell is scheduled and the shared count is zero: the end of its activation checks the counts.
+    /// Returns true if a local count of zero needs no [`Header::settle`] now, because the cell is
+    /// scheduled and the shared count is zero. The end of the activation then checks the counts.
     /// Only the owner calls this.
     #[inline]
     pub(crate) fn is_looked_after(&self) -> bool {
@@ -226,8 +226,8 @@ impl Header {
         self.state().is_scheduled() && self.shared_refs.load(Relaxed) == 0
     }
 
-    /// Moves the local count to the shared count, before the cell is given away (README, step 3).
-    /// The cell is not freed, because it is scheduled. Only the owner calls this.
+    /// Moves the local count to the shared count. Called before the cell is given away (README,
+    /// step 3). The cell is not freed, because it is scheduled. Only the owner calls this.
     pub(crate) fn share_refs(&self) {
         self.check_alive();
         debug_assert!(

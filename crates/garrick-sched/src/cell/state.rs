@@ -28,7 +28,7 @@ use super::header::Header;
 /// freed. The flag is not set while a cell handles only the message with which it was scheduled. So
 /// that cell can be scheduled again during its turn.
 const SCHEDULED: u64 = 1;
-/// The cell has not run yet. Newborn cells run in the order newest first.
+/// The cell has not run yet. The newest newborn cell runs first.
 const NEWBORN: u64 = 2;
 /// The task was dropped. The cell is closed once its token is back.
 const STOPPED: u64 = 4;
@@ -158,13 +158,14 @@ impl State {
         self.0 & NEWBORN != 0
     }
 
-    /// Returns true if the task was dropped and the cell waits to be closed.
+    /// Returns true if the task was dropped and the cell is about to be closed.
     #[inline]
     pub(crate) const fn is_stopped(self) -> bool {
         self.0 & STOPPED != 0
     }
 
-    /// Returns true if the cell has stopped and is not scheduled, so it only waits for its token.
+    /// Returns true if the cell has stopped and is not scheduled, so that only its token is
+    /// missing.
     pub(crate) const fn waits_for_token(self) -> bool {
         self.0 & (STOPPED | SCHEDULED) == STOPPED
     }
@@ -197,8 +198,8 @@ impl fmt::Debug for State {
     }
 }
 
-/// Transitions of a cell, which only the owner makes. Models skip their checks, because each load
-/// adds a point at which loom may switch threads.
+/// Transitions of a cell, which only the owner makes. In models, the transitions do not check the
+/// state, because each load adds a point at which loom may switch threads.
 impl Header {
     /// Returns the state word. The load is relaxed. A foreign thread uses only `home`, and only the
     /// thread that wrote `home` last can read `home == me` (README, invariant 1).

@@ -488,10 +488,11 @@ impl Task for Passes {
     }
 }
 
-/// Runs a worker with fine turns that sends to a cell of a seat on which no thread sits. At the
-/// same time, another thread sends to a cell of this seat: to the same cell, or to another one. If
-/// `ends` is true, the sending task is dropped at the end. Returns the number of runs in which the
-/// worker has gathered the cell.
+/// Runs a worker with fine turns that sends to a cell of a seat on which no thread sits.
+///
+/// At the same time, another thread sends to a cell of this seat: to the same cell, or to another
+/// one. If `ends` is true, the sending task is dropped at the end. Returns the number of runs in
+/// which the worker has gathered the cell.
 fn gathers(other_sends_to_it: bool, ends: bool) -> usize {
     let gathered = Arc::new(AtomicUsize::new(0));
     let counts = gathered.clone();

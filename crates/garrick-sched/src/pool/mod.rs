@@ -1,12 +1,12 @@
 //! Blocks for cells and envelopes: free lists per thread and size class, on top of a shared depot.
 //!
-//! The method is that of Bonwick and Adams, "Magazines and Vmem" (USENIX 2001). A thread allocates
-//! from its own lists and frees to them without atomics. If a list has more than two batches, one
-//! batch moves to the depot. If a list is empty, it takes a batch from the depot. So blocks that
-//! were freed on another worker come back batch by batch. Blocks are parts of slabs, which keep
-//! their addresses as long as the process runs. So a cell always has its memory, even if addresses
-//! of it outlive its system. The pages of a slab that has no used blocks are later given back to
-//! the operating system (`reclaim`).
+//! The method is described by Bonwick and Adams, "Magazines and Vmem" (USENIX 2001). A thread
+//! allocates from its own lists and frees to them without atomics. If a list has more than two
+//! batches, one batch moves to the depot. If a list is empty, it takes a batch from the depot. So
+//! blocks that were freed on another worker come back batch by batch. Blocks are parts of slabs,
+//! which keep their addresses until the process exits. So the memory of a cell stays valid even if
+//! addresses of the cell outlive its system. If no block of a slab is used for some time, the pages
+//! of the slab are given back to the operating system (`reclaim`).
 
 mod reclaim;
 
@@ -89,8 +89,8 @@ pub(crate) const fn envelope_room(step: u8) -> usize {
     ENVELOPE_BYTES[step as usize] - Envelope::HEADER_BYTES
 }
 
-/// A free block. In the block of a cell, the second word stays 0. This is the state word, by which
-/// a walk over the slabs recognizes free blocks.
+/// A free block. In a block for a cell, the second word stays 0. This word is the state word, by
+/// which a walk over the slabs recognizes free blocks.
 struct Free {
     next: *mut Free,
 }
@@ -566,17 +566,17 @@ fn unpooled_cells_of(home: Home, found: &mut dyn FnMut(CellPtr)) {
     }
 }
 
-/// Number of blocks in use in the whole process. Exact once all threads that used Garrick have
-/// exited, or are idle and have no spare blocks.
+/// The number of blocks in use in the whole process. The number is exact once all threads that used
+/// Garrick have exited, or are idle and have no spare blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Audit {
-    /// Number of cells, including orphans.
+    /// Number of cells in use, including orphans.
     pub cells: u64,
-    /// Number of envelopes.
+    /// Number of envelopes in use.
     pub envelopes: u64,
 }
 
-/// Counts the blocks in use. Includes spare blocks of running threads.
+/// Returns the number of blocks in use, including the spare blocks of running threads.
 pub(crate) fn blocks_in_use() -> Audit {
     if UNPOOLED {
         let blocks = unpooled::blocks();

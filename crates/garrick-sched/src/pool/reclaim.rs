@@ -1,13 +1,13 @@
-//! Reclaiming of memory: the pages of slabs whose blocks were not used for a while are given back
-//! to the operating system.
+//! Reclaims memory: if the blocks of a slab were not used for a while, the pages of the slab are
+//! given back to the operating system.
 //!
 //! The depot's lists of batches are stacks. The batches below the lowest height that a stack had
-//! during a period were not used in this period. This is how Bonwick and Adams (USENIX 2001)
-//! determine the working set of a depot. A sleeping worker checks this after a few seconds. It
-//! takes the unused batches out and processes them twice. First it counts the free blocks of each
-//! slab. Then it removes the blocks of slabs that are completely free. Such a slab keeps its
-//! addresses, because walks over all cells read its state words. But its pages are given back, and
-//! then read as zero.
+//! during a period were not used in this period. Bonwick and Adams (USENIX 2001) determine the
+//! working set of a depot in this way. A sleeping worker checks this after a few seconds. It takes
+//! the unused batches out and processes them twice. First it counts the free blocks of each slab.
+//! Then it removes the blocks of slabs that are completely free. Such a slab keeps its addresses,
+//! because walks over all cells read its state words. But its pages are given back, and then read
+//! as zero.
 //!
 //! ```text
 //!   Calm -- much has come to the depot --> Watching -- UNUSED_FOR later, by a sleeping worker ----.
@@ -48,8 +48,8 @@ pub(crate) fn watch() -> Option<u64> {
     WANTED.load(Relaxed).then(|| depot().reclaim.watches)
 }
 
-/// Returns the time after which a sleeping worker must call [`reclaim`]. Returns `None` if it must
-/// not.
+/// Returns the time after which a sleeping worker must call [`reclaim`]. Returns `None` if no call
+/// is needed.
 pub(crate) fn time_left() -> Option<Duration> {
     if !WANTED.load(Relaxed) {
         return None;
@@ -62,8 +62,8 @@ pub(crate) fn time_left() -> Option<Duration> {
     }
 }
 
-/// Gives back memory that was not used for a while, if it is time. Works step by step as long as
-/// `is_wanted` returns false.
+/// Gives back memory that was not used for [`UNUSED_FOR`], if the current watch is over. Works step
+/// by step, and stops early if `is_wanted` returns true.
 pub(crate) fn reclaim(is_wanted: impl Fn() -> bool) {
     let Ok(_sweeper) = SWEEPER.try_lock() else {
         return;
@@ -168,7 +168,7 @@ struct Sweep {
     last: usize,
     /// Number of blocks that are neither in the depot nor in use.
     held: u64,
-    /// Number of slabs of all classes that were given back since this watch.
+    /// Number of slabs of all classes that were given back since the watch before this sweep.
     given: usize,
 }
 
@@ -245,7 +245,7 @@ impl Depot {
         list
     }
 
-    /// Begins a watch, which records from now on which batches are used.
+    /// Begins a watch. From now on, the depot records which batches are used.
     fn watch(&mut self, now: Instant) {
         let until = now + UNUSED_FOR;
         self.reclaim.arrived = 0;
@@ -272,8 +272,8 @@ impl Depot {
         }
     }
 
-    /// Begins to sweep the next class, from `class` on, that may have an unused slab. If there is
-    /// none, finishes the sweep. `given` is the number of slabs given back so far.
+    /// Begins to sweep the first class, starting with `class`, that may have an unused slab. If
+    /// there is none, finishes the sweep. `given` is the number of slabs given back so far.
     fn sweep_from(&mut self, class: usize, given: usize, now: Instant) {
         let lows = self.reclaim.lows;
         let is_worth = |class: &usize| lows[*class] * BATCH as usize >= blocks_of(*class);

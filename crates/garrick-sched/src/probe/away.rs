@@ -1,4 +1,4 @@
-//! The turns that are away from their seat.
+//! The turns that are away from their seats.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use super::kinds;
 use crate::cell::Table;
 use crate::world::Nanos;
 
-/// The turns that are away from their seat. Written when a turn leaves its seat and when it comes
+/// The turns that are away from their seats. Written when a turn leaves its seat and when it comes
 /// back. The cost is small compared with the two thread switches.
 #[derive(Default)]
 pub(super) struct TurnsAway {

@@ -22,8 +22,8 @@ const SINCE: usize = 3;
 const PUBLISHED: usize = 4;
 const CLAIMED: usize = 5;
 
-/// At least one of `n / GAP_SHARE` activations is timed, where n is their number since the last
-/// rest.
+/// At least one of `n / GAP_SHARE` activations is timed, where n is the number of activations since
+/// the last rest.
 const GAP_SHARE: u64 = 8;
 /// At least one of this number of activations is always timed.
 const GAP_MAX: u64 = 256;
@@ -53,8 +53,8 @@ struct Activation {
     place: usize,
     /// Number of turns of the worker before the activation.
     turns: u64,
-    /// If the activation is timed: its start time, and the number of activations that it
-    /// represents.
+    /// Start time of the activation, and the number of activations that it represents. `None` if
+    /// the activation is not timed.
     timed: Option<(Nanos, u64)>,
 }
 
@@ -69,13 +69,13 @@ struct LaneReader {
 #[derive(Default)]
 struct Seen {
     activity: Activity,
-    /// Time just after a sample saw the activity for the first time.
+    /// Time just after the first sample that contained the activity.
     since: Nanos,
 }
 
 impl Lane {
-    /// Creates a lane. Kinds are counted if `counts` is true. `seed` determines which activations
-    /// are timed.
+    /// Creates a lane. If `counts` is true, the lane has counters for each kind of task. `seed`
+    /// determines which activations are timed.
     pub(crate) fn new(counts: bool, seed: u64) -> Self {
         let counted = || {
             Arc::new(Counted {
@@ -136,7 +136,8 @@ impl Lane {
     }
 
     /// Begins an activation. `turns` is the number of earlier turns of the worker. `look` returns
-    /// the time and the number of waiting messages. It is called only if the activation is timed.
+    /// the time and the number of waiting messages. `look` is called only if the activation is
+    /// timed.
     #[inline]
     pub(crate) fn begin(
         &self,
@@ -252,8 +253,8 @@ impl Lane {
 }
 
 impl LaneReader {
-    /// Returns the counters that are always counted. `now` is used to include a current sleep.
-    /// Returns zeros if the worker was publishing at each try.
+    /// Returns the counters that are always counted. `now` is needed to include the current sleep,
+    /// if there is one. Returns zeros if the worker was publishing its counters at each try.
     fn worker(&self, now: Nanos) -> WorkerSample {
         let rare = self.rare.try_snapshot().unwrap_or_default();
         let asleep = match rare[SINCE] {
@@ -311,7 +312,7 @@ impl LaneReader {
     }
 }
 
-/// Lanes of a sponsor, and counts from outside.
+/// The lanes of a sponsor, and the counts of tasks that were created outside of it.
 pub(crate) struct Lanes {
     /// A reader for each worker. Set when the worker starts.
     readers: Vec<OnceLock<LaneReader>>,

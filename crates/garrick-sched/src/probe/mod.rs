@@ -6,19 +6,19 @@
 //! [`Builder::probes`](crate::Builder::probes) is set. This happens once for each activation:
 //!
 //! ```text
-//!   each activation:   find the kind, turns += n                a look-up and two additions
-//!   some activations:  read the clock before and after,         all of the first after a rest,
-//!                      each represents those since the last     later at least one of 256
+//!   each activation:   find the kind, turns += n               a look-up and two additions
+//!   some activations:  read the clock before and after; the    at first after a rest, all;
+//!                      time also counts for the untimed ones   later, at least one of 256
 //! ```
 //!
 //! The first activations after a rest are all timed, so that rare work is measured exactly.
 //! Frequent work is sampled at random points, so that periodic patterns do not distort the result.
 //!
 //! Each worker stores an [`Activity`](activity::Activity) when an activation begins and when it
-//! ends. The thread that takes samples determines the duration of an activation: if two samples see
-//! the same activation, it has lasted at least for the time between them. So an activation need not
-//! read a clock. The duration of a turn that hangs is known with the precision of the time between
-//! two samples.
+//! ends. The thread that takes samples determines the duration of an activation: if two samples
+//! contain the same activation, it has lasted at least for the time between them. So an activation
+//! need not read a clock. If a turn hangs, its duration is known to within the time between two
+//! samples.
 
 mod kinds;
 
@@ -30,8 +30,8 @@ pub(crate) use lane::{Lane, Lanes};
 
 use crate::world::Nanos;
 
-/// Counters of a sponsor. Returned by [`Handle::sample`](crate::Handle::sample). All counts begin
-/// when the sponsor starts.
+/// The counters of a sponsor, as returned by [`Handle::sample`](crate::Handle::sample). All counts
+/// begin when the sponsor starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sample {
@@ -44,14 +44,16 @@ pub struct Sample {
     /// Counters of each kind of task, in no particular order. Empty unless the sponsor has
     /// [`probes`](crate::Builder::probes).
     pub kinds: Vec<KindSample>,
-    /// Kinds of tasks with turns that are away, longest first. Empty unless the sponsor has
+    /// Turns that are in [`Turn::blocking`](crate::Turn::blocking), by kind of task.
+    ///
+    /// The kind with the longest blocking turn comes first. Empty unless the sponsor has
     /// [`probes`](crate::Builder::probes).
     pub away: Vec<AwaySample>,
-    /// Number of cells in the shared queue, which wait for a worker to take them over.
+    /// Number of tasks that are waiting for a worker to take them over.
     pub queued: u64,
-    /// Number of messages that could not be handled.
+    /// Number of dead letters: accepted messages that were not handled.
     pub dead_letters: u64,
-    /// Number of panics.
+    /// Number of panics of tasks and of other user code, such as doors and drivers.
     pub failures: u64,
 }
 
@@ -61,39 +63,42 @@ pub struct Sample {
 pub struct WorkerSample {
     /// Number of turns that the worker has run. May be slightly out of date.
     pub turns: u64,
-    /// Number of sleeps. Usually a short visit of a thread that runs a task itself
-    /// ([`Builder::callers_run`](crate::Builder::callers_run)) does not count as the end of a
-    /// sleep. But one of eight visits does, and so do all visits if the sponsor has
+    /// Number of times that the worker went to sleep.
+    ///
+    /// A caller that runs a task itself for a short time
+    /// ([`Builder::callers_run`](crate::Builder::callers_run)) usually does not count as the end of
+    /// a sleep. But one of eight such visits counts, and so does each visit if the sponsor has
     /// [`probes`](crate::Builder::probes).
     pub parks: u64,
     /// Total time in nanoseconds that the worker slept, including the current sleep.
     pub parked: Nanos,
-    /// Number of cells that the worker gave to other workers.
+    /// Number of tasks that the worker gave to other workers.
     pub published: u64,
-    /// Number of cells that the worker took over from other workers.
+    /// Number of tasks that the worker took over from other workers.
     pub claimed: u64,
     /// Number of finished activations and recoveries. Always 0 unless the sponsor has
     /// [`probes`](crate::Builder::probes).
     pub activations: u64,
     /// Name of the kind of task whose turn the worker is running now. Always `None` unless the
-    /// sponsor has [`probes`](crate::Builder::probes). The task may belong to another worker, which
-    /// this worker helps.
+    /// sponsor has [`probes`](crate::Builder::probes).
+    ///
+    /// The task may belong to another worker, which this worker is helping.
     pub running: Option<&'static str>,
-    /// Minimum duration of the current activation in nanoseconds. This is the time since a sample
-    /// of the sponsor first saw the activation. 0 if there is no current activation.
+    /// Minimum duration of the current activation in nanoseconds: the time since the first sample
+    /// that contained this activation. 0 if there is no current activation.
     pub lasts: Nanos,
 }
 
-/// Turns of one kind of task that are away. They are in [`Turn::blocking`](crate::Turn::blocking),
-/// while their worker runs other tasks.
+/// The turns of one kind of task that are away: they are in
+/// [`Turn::blocking`](crate::Turn::blocking), and their worker runs other tasks in the meantime.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AwaySample {
-    /// Name of the kind.
+    /// Name of the kind of task.
     pub name: &'static str,
     /// Number of turns that are away.
     pub turns: u64,
-    /// Longest time in nanoseconds that one of these turns has been away.
+    /// Time in nanoseconds for which the longest of these turns has been away.
     pub longest: Nanos,
 }
 
@@ -101,17 +106,17 @@ pub struct AwaySample {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KindSample {
-    /// Name of the kind.
+    /// Name of the kind of task.
     pub name: &'static str,
-    /// Number of tasks that were created here or came from another sponsor.
+    /// Number of tasks that were created on this sponsor or moved to it from another sponsor.
     pub begun: u64,
     /// Number of tasks that have ended, or moved to another sponsor.
     pub ended: u64,
-    /// Number of turns. These are the handled messages and the starts.
+    /// Number of turns: the messages that were handled, and the starts of tasks.
     pub turns: u64,
     /// Number of activations. An activation is a sequence of turns of one task.
     pub activations: u64,
-    /// Total time of the turns in nanoseconds, estimated from samples.
+    /// Total duration of the turns in nanoseconds, estimated from the activations that were timed.
     pub busy: Nanos,
     /// Number of turns that panicked.
     pub panics: u64,
@@ -119,8 +124,8 @@ pub struct KindSample {
     pub recoveries: u64,
     /// Number of times that the mailbox length of a task was measured just before the task ran.
     pub looks: u64,
-    /// Total of these mailbox lengths. `waiting / looks` is the average number of messages ahead of
-    /// a new message.
+    /// Sum of the mailbox lengths that were measured (see `looks`). `waiting / looks` is the
+    /// average number of messages ahead of a new message.
     pub waiting: u64,
 }
 

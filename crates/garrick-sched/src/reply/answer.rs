@@ -5,8 +5,8 @@
 //! ```
 //!
 //! An answer is passed as a plain value and not as a `Result`, so that a small answer stays in
-//! registers. A `Result` would go through memory. It would be written in parts and then immediately
-//! read as a whole, which stalls the processor for about ten cycles.
+//! registers. A `Result` would be passed through memory. It would be written in parts and then
+//! immediately read as a whole, which stalls the processor for about ten cycles.
 //!
 //! A reply has 16 bytes with two niches, so that a small message with a reply fits into an entry of
 //! a run queue. The conversion of the answer into a message has no bytes, because its type
@@ -28,7 +28,7 @@ use crate::runtime::current::{self, Entered};
 use crate::runtime::stage::{Given, Owed};
 use crate::runtime::worker::Worker;
 
-/// Reason why a question has no answer.
+/// The reason why a question got no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NoReply {
@@ -37,10 +37,11 @@ pub enum NoReply {
     Dropped,
     /// The timeout passed before the answer came.
     TimedOut,
-    /// The timeout passed, and there is a circle: the task that was asked waits for the answer of
-    /// another task, and so on, back to the asker.
+    /// The timeout passed, and there is a circle: the task that was asked is waiting for the answer
+    /// of another task, and so on, back to the asker.
     Circle(Circle),
-    /// The waiting thread runs tasks. While it waited, none of these tasks could answer.
+    /// The calling thread runs tasks. While it waits, none of these tasks can run, so the answer
+    /// might never come.
     OnWorker,
 }
 
@@ -50,14 +51,14 @@ impl fmt::Display for NoReply {
             Self::Circle(circle) => {
                 return write!(
                     f,
-                    "no answer came in time, because the asked tasks wait for one another: {circle}"
+                    "no answer came in time, because the tasks are waiting for each other: {circle}"
                 );
             }
             Self::Dropped => "the reply was dropped without an answer",
             Self::TimedOut => "no answer came in time",
             Self::OnWorker => {
-                "a task must not wait for an answer, because its thread runs other tasks: let the \
-                 answer come as a message"
+                "this thread must not block until an answer comes, because it runs tasks: request \
+                 the answer as a message"
             }
         })
     }
@@ -71,8 +72,8 @@ pub(super) type Answer<R> = Result<R, NoReply>;
 /// The right to answer one question, once.
 ///
 /// If a reply is dropped, the asker gets [`NoReply::Dropped`]. So no asker waits forever for a
-/// replier that no longer exists. An answer given in a turn is part of that turn. It is sent when
-/// the turn commits. If the turn is undone, the asker gets [`NoReply::Dropped`].
+/// replier that no longer exists. An answer that is sent during a turn is part of this turn: it is
+/// delivered when the turn commits. If the turn is undone, the asker gets [`NoReply::Dropped`].
 #[must_use = "dropping a reply tells the asker that there is no answer"]
 pub struct Reply<R: 'static> {
     /// A [`Slot`], or a counted reference to a cell.
@@ -80,8 +81,8 @@ pub struct Reply<R: 'static> {
     ends: &'static Ends<R>,
 }
 
-/// The functions to answer or to refuse a question, for one kind of target. Both consume the
-/// target.
+/// The functions that answer or refuse a question, for one kind of target. Both functions consume
+/// the target.
 struct Ends<R> {
     answer: unsafe fn(NonNull<()>, R),
     refuse: unsafe fn(NonNull<()>),
@@ -113,9 +114,9 @@ impl<R: 'static> Reply<R> {
     /// to `to`.
     ///
     /// The replier calls `convert`. `convert` must not capture anything, because there is no memory
-    /// to store the captured values. It must be `Copy`, because it is called once more if the turn
-    /// that answered is undone. A panic in `convert` is a panic of the replier. If the reply is
-    /// dropped, a panic in `convert` is caught, and the asker gets no message.
+    /// to store the captured values. It must be `Copy`, because it is called a second time if the
+    /// turn that answered is undone. A panic in `convert` counts as a panic of the replier. If the
+    /// reply is dropped, a panic in `convert` is caught, and the asker gets no message.
     ///
     /// # Examples
     /// A conversion cannot capture a token that is not `Copy`, even though the token has no bytes:
@@ -154,8 +155,8 @@ impl<R: 'static> Reply<R> {
         Self::to_task_if_empty(to, convert)
     }
 
-    /// Returns a reply like [`Reply::to_task`]. The check that `convert` captures nothing happens
-    /// at run time instead of at compile time.
+    /// Returns a reply like [`Reply::to_task`], but checks at run time instead of at compile time
+    /// that `convert` captures nothing.
     ///
     /// # Panics
     /// Panics if `convert` captures anything.
@@ -167,7 +168,10 @@ impl<R: 'static> Reply<R> {
         F: FnOnce(Result<R, NoReply>) -> M + Copy + Send + 'static,
     {
         const { parcel::check_size::<R>() };
-        assert!(size_of::<F>() == 0, "a conversion that captures anything");
+        assert!(
+            size_of::<F>() == 0,
+            "the conversion of an answer must not capture anything"
+        );
         let target = to.cell().0.cast();
         // Both move into the reply, which uses each of them once: the reference in `target`, the
         // conversion in the types of `ends`.
@@ -181,7 +185,7 @@ impl<R: 'static> Reply<R> {
         }
     }
 
-    /// Sends the answer. In a turn, the answer is staged and sent when the turn commits.
+    /// Sends the answer. During a turn, the answer is staged: it is sent when the turn commits.
     #[inline]
     pub fn send(self, answer: R) {
         let (target, ends) = (self.target, self.ends);

@@ -21,18 +21,19 @@ use crate::runtime::current;
 use crate::runtime::sponsor::idle::workers_awake;
 use crate::waker::waker_of_thread;
 
-/// A question in flight. Wait for its answer with [`Ask::wait`] on a plain thread, or await it.
+/// A question that was sent. Wait for its answer with [`Ask::wait`] on a plain thread, or await the
+/// `Ask`.
 ///
-/// If you wait for the answer immediately, a [`Call`](super::Call) is faster.
+/// If the caller waits for the answer immediately, a [`Call`](super::Call) is faster.
 ///
 /// An ask may be dropped at any time. The answer is then discarded.
 ///
 /// # Cancel safety
-/// An `Ask` can be polled again at any later time without a loss. If it is dropped, only its answer
-/// is lost.
-#[must_use = "an ask that nobody waits for is a plain send"]
+/// An `Ask` that is pending can be polled again at any later time, and no answer is lost in
+/// between. If an `Ask` is dropped, only its answer is lost: the question stays sent.
+#[must_use = "the answer is lost unless code waits for it"]
 pub struct Ask<R: 'static> {
-    /// `None` once the answer was taken.
+    /// The slot for the answer. `None` once the answer was taken.
     slot: Option<NonNull<Slot<Answer<R>>>>,
     /// Home of the asked task at the time of the question.
     asked: Home,
@@ -44,10 +45,11 @@ unsafe impl<R: Send> Send for Ask<R> {}
 unsafe impl<R> Sync for Ask<R> {}
 
 impl<M: 'static> Address<M> {
-    /// Asks a question. Creates a [`Reply`], passes it to `message`, and sends the returned
-    /// message.
+    /// Asks a question. Creates a [`Reply`], passes it to `message`, and sends the message that
+    /// `message` returns.
     ///
-    /// If the task has stopped, the answer is [`NoReply::Dropped`].
+    /// If the task does not accept the message, for example because it has stopped, the answer is
+    /// [`NoReply::Dropped`].
     ///
     /// # Examples
     /// ```
@@ -86,8 +88,8 @@ impl<M: 'static> Address<M> {
 }
 
 impl<R: Send + 'static> Ask<R> {
-    /// Creates an ask and the reply that answers it. Use it if the question is sent in a different
-    /// way than by [`Address::ask`].
+    /// Creates an ask, and the reply that answers it. Use this pair if the question is not sent by
+    /// [`Address::ask`].
     ///
     /// # Examples
     /// ```
@@ -110,16 +112,17 @@ impl<R: Send + 'static> Ask<R> {
 impl<R: 'static> Ask<R> {
     /// Blocks the thread until the answer comes.
     ///
-    /// A thread cannot wait in this way for tasks that only this thread can run, which are those of
-    /// its own [`Here`](crate::Here). Use [`Here::block_on`](crate::Here::block_on) whenever such a
-    /// task takes part in the answer. It runs the tasks until the answer comes. If such a task has
-    /// not yet handled the question, `wait` detects this and returns an error. If the task has
-    /// handled the question and passed it on, `wait` cannot detect this.
+    /// Do not call `wait` if the answer depends on a task of this thread's own
+    /// [`Here`](crate::Here), because only this thread can run such a task. Use
+    /// [`Here::block_on`](crate::Here::block_on) instead, which runs the tasks until the answer
+    /// comes. If such a task was asked and has not yet handled the question, `wait` detects this
+    /// and returns an error. If the task has already passed the question on to another task, `wait`
+    /// cannot detect this, and may block forever.
     ///
     /// # Errors
     /// - [`NoReply::Dropped`] if there is no answer.
     /// - [`NoReply::OnWorker`] if called by a task, or if the task that was asked belongs to a
-    ///   [`Here`](crate::Here) of this thread that still has messages to handle.
+    ///   [`Here`](crate::Here) of this thread, and this `Here` still has messages to handle.
     ///
     /// # Examples
     /// ```
@@ -150,7 +153,7 @@ impl<R: 'static> Ask<R> {
     /// Blocks the thread until the answer comes, but for at most `timeout`.
     ///
     /// # Errors
-    /// Returns the errors of [`Ask::wait`], or [`NoReply::TimedOut`].
+    /// Returns the errors of [`Ask::wait`], or [`NoReply::TimedOut`] if the timeout has passed.
     pub fn wait_timeout(self, timeout: Duration) -> Result<R, NoReply> {
         // A timeout beyond the range of the clock means no timeout.
         let Some(end) = Instant::now().checked_add(timeout) else {
@@ -163,8 +166,8 @@ impl<R: 'static> Ask<R> {
         })
     }
 
-    /// Waits for the answer. If `spins` is true, spins first. `park` sleeps for a while, and
-    /// returns false once the timeout has passed.
+    /// Waits for the answer. If `spins` is true, spins before it sleeps. `park` sleeps for a while,
+    /// and returns false once the timeout has passed.
     fn wait_while(mut self, spins: bool, mut park: impl FnMut() -> bool) -> Result<R, NoReply> {
         if current::worker().is_some() {
             return Err(NoReply::OnWorker);
@@ -212,8 +215,8 @@ impl<R: 'static> Ask<R> {
             return false;
         }
         let remote = Remote::of(self.asked);
-        // Where guests are welcome, only threads of the sponsor run tasks permanently. A thread
-        // that serves nobody is none of them.
+        // If a seat accepts guests, only threads of its sponsor run tasks permanently. A thread
+        // that serves no sponsor is not one of them.
         let may_be = !remote.has_guests() || current::serves_any();
         may_be && remote.ready.has_some() && remote.is_this_thread()
     }
@@ -227,7 +230,7 @@ impl<R: 'static> Ask<R> {
     pub(super) fn poll_answer(&mut self, waker: &Waker) -> Poll<Answer<R>> {
         let slot = self
             .slot
-            .expect("an ask must not be polled again after it has answered");
+            .expect("an `Ask` must not be polled again after it has returned its answer");
         // SAFETY: we are the asker, and have not left.
         if unsafe { slot.as_ref().poll(waker) }.is_pending() {
             return Poll::Pending;
@@ -239,7 +242,8 @@ impl<R: 'static> Ask<R> {
     }
 }
 
-/// Shortest timeout for which a wait spins first. Spinning may take a tenth of this time.
+/// The shortest timeout with which a wait spins before it sleeps. Spinning may take a tenth of this
+/// time.
 const SPUN_MIN: Duration = Duration::from_millis(1);
 
 std::thread_local! {

@@ -1,4 +1,4 @@
-//! A question that is sent when the caller waits for the answer.
+//! A question that is sent only when the caller waits for the answer.
 
 use std::fmt;
 use std::future::Future;
@@ -12,23 +12,24 @@ use crate::runtime::address::Address;
 use crate::runtime::current;
 use crate::runtime::sponsor::guest;
 
-/// A question that is sent when the caller waits for the answer, by [`Call::wait`] or by the first
-/// poll.
+/// A question that is sent only when the caller waits for the answer, which is at [`Call::wait`] or
+/// at the first poll.
 ///
 /// If a call is dropped before that, nothing is sent. A call is faster than an [`Ask`], because the
-/// waiting thread may run the task itself. [`Builder::callers_run`](crate::Builder::callers_run)
-/// explains this.
+/// waiting thread may run the task itself (see
+/// [`Builder::callers_run`](crate::Builder::callers_run)).
 ///
 /// # Cancel safety
-/// A `Call` can be polled again at any later time without a loss. If it is dropped after its first
-/// poll, only its answer is lost.
+/// A `Call` that is pending can be polled again at any later time, and no answer is lost in
+/// between. If a `Call` is dropped after its first poll, only its answer is lost: the question
+/// stays sent.
 #[must_use = "a call does nothing unless it is awaited or waited for"]
 pub struct Call<'a, M: 'static, R: 'static, F> {
     stage: Stage<'a, M, R, F>,
 }
 
 enum Stage<'a, M: 'static, R: 'static, F> {
-    /// The question is not sent yet. The function creates the message from the reply.
+    /// The question is not sent yet. The function creates its message from the reply.
     New(&'a Address<M>, F),
     Asked(Ask<R>),
     /// A panic occurred while the question was sent.
@@ -36,11 +37,12 @@ enum Stage<'a, M: 'static, R: 'static, F> {
 }
 
 impl<M: 'static> Address<M> {
-    /// Creates a question, which is sent when the caller waits for the answer. Its message is
-    /// created by `message` from a [`Reply`].
+    /// Creates a question that is sent only when the caller waits for the answer. At that time,
+    /// `message` is called with a [`Reply`], and returns the message to send.
     ///
-    /// If the task has stopped, the answer is [`NoReply::Dropped`]. To have several questions in
-    /// flight at the same time, use [`Address::ask`], or poll several calls.
+    /// If the task does not accept the message, for example because it has stopped, the answer is
+    /// [`NoReply::Dropped`]. To wait for several answers at the same time, use [`Address::ask`], or
+    /// poll several calls.
     ///
     /// # Examples
     /// ```
@@ -79,11 +81,13 @@ where
     R: Send + 'static,
     F: FnOnce(Reply<R>) -> M,
 {
-    /// Sends the question and waits for the answer. If no worker is awake to run the task, the
-    /// calling thread runs it. Otherwise the thread is blocked.
+    /// Sends the question and waits for the answer.
+    ///
+    /// If the worker of the task is asleep, the calling thread may run the task itself. Otherwise,
+    /// the calling thread blocks until the answer comes.
     ///
     /// # Errors
-    /// Returns the errors of [`Ask::wait`]. If called by a task, nothing is sent.
+    /// Returns the errors of [`Ask::wait`]. If a task calls this method, the question is not sent.
     pub fn wait(mut self) -> Result<R, NoReply> {
         if current::in_turn() {
             return Err(NoReply::OnWorker);
@@ -92,10 +96,13 @@ where
     }
 
     /// Sends the question and blocks the thread until the answer comes, but for at most `timeout`.
-    /// The calling thread does not run the task, because that could take longer than the timeout.
+    ///
+    /// The calling thread does not run the task itself, because that could take longer than the
+    /// timeout.
     ///
     /// # Errors
-    /// Returns the errors of [`Ask::wait_timeout`]. If called by a task, nothing is sent.
+    /// Returns the errors of [`Ask::wait_timeout`]. If a task calls this method, the question is
+    /// not sent.
     pub fn wait_timeout(mut self, timeout: Duration) -> Result<R, NoReply> {
         if current::in_turn() {
             return Err(NoReply::OnWorker);
@@ -103,8 +110,8 @@ where
         self.begin(false).wait_timeout(timeout)
     }
 
-    /// Sends the question. If `waits` is true, the caller then blocks, so its thread may run the
-    /// task itself.
+    /// Sends the question. If `waits` is true, the caller is about to wait for the answer, so its
+    /// thread may run the task itself.
     fn begin(&mut self, waits: bool) -> Ask<R> {
         let Stage::New(address, message) = std::mem::replace(&mut self.stage, Stage::Gone) else {
             unreachable!("a call asks once")
@@ -141,7 +148,9 @@ where
         }
         match &mut self.stage {
             Stage::Asked(ask) => ask.poll_answer(context.waker()),
-            Stage::New(..) | Stage::Gone => panic!("a call must not be polled again after a panic"),
+            Stage::New(..) | Stage::Gone => {
+                panic!("a `Call` must not be polled again after a panic")
+            }
         }
     }
 }

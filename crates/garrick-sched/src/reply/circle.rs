@@ -1,15 +1,15 @@
-//! Circles of questions. A circle is a list of kinds of tasks. It is stored as a number, which is
-//! small enough for an error.
+//! Circles of questions. A circle is a list of kinds of tasks. The list is stored as a number,
+//! which is small enough for an error.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A circle of tasks that wait for the answers of each other. Each task does not answer before it
-/// has the answer of the next task, so all of them wait forever.
+/// A circle of tasks that are waiting for each other's answers. No task answers before it has the
+/// answer of the next task, so all of them would wait forever.
 ///
-/// The value is a number. The names of the tasks are kept until the process exits, once for each
-/// different circle.
+/// A `Circle` is stored as a number. The names of its tasks are kept until the process exits, once
+/// for each different circle.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Circle(u16);
 

@@ -1,6 +1,6 @@
 //! Questions and answers, and the slot that passes an answer to a thread or a future.
 //!
-//! An [`Ask`] is the asker's side of a slot. It is used outside of turns. A [`Reply`] is the
+//! An [`Ask`] is the asker's side of a slot, for code outside of turns. A [`Reply`] is the
 //! replier's side. If the asker is a task, the reply sends the answer as a message and needs no
 //! slot. A slot is a pooled block, so that a question allocates no memory once the pools have free
 //! blocks.

@@ -55,10 +55,10 @@ pub(super) struct Slot<V> {
 pub(super) struct Left<V> {
     /// True if this side left last, so that it must free the slot.
     pub(super) last: bool,
-    /// The asker gets the value if it has come. The replier gets it back if the asker has already
-    /// left.
+    /// For the asker: the value, if it has come. For the replier: its own value, if the asker has
+    /// already left.
     pub(super) value: Option<V>,
-    /// Waker that the replier must wake.
+    /// The asker's waker, which the replier must call.
     pub(super) waker: Option<Waker>,
 }
 
@@ -255,7 +255,7 @@ impl<V> Slot<V> {
         quiet::drop(waker);
     }
 
-    /// Leaves the slot, with the value if it has come. Called by the asker.
+    /// Leaves the slot. The result contains the value if it has come. Called by the asker.
     ///
     /// # Safety
     /// The caller is the asker. It does not use the slot again, unless it left last.

@@ -1,4 +1,4 @@
-//! Addresses: typed, counted references to cells, which are capabilities to send to them.
+//! Addresses: typed, counted references to cells. An address is the capability to send to its cell.
 
 use std::any::type_name;
 use std::fmt;
@@ -18,8 +18,10 @@ use crate::runtime::current;
 use crate::runtime::door::{self, Notice};
 use crate::runtime::watch::{Ended, Watch, Watcher};
 
-/// Error of a send. The task has stopped, or a door in front of it has refused the message.
-/// Contains the message.
+/// The error returned when a message was not accepted. Contains the message.
+///
+/// There are four possible reasons: the task has stopped, its mailbox is full, its sponsor is
+/// shutting down, or a [door](crate::door()) in front of the task has refused the message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<M>(pub M);
 
@@ -41,19 +43,19 @@ impl<M> fmt::Display for SendError<M> {
 
 impl<M> std::error::Error for SendError<M> {}
 
-/// Address of a task that receives messages of type `M`. An address has 8 bytes. It reveals nothing
-/// else about the receiver.
+/// The address of a task that receives messages of type `M`. An address has 8 bytes. Its type
+/// contains the type of the messages, but not the type of the task.
 ///
-/// A clone of an address gives the same capability to send. Addresses are compared and hashed by
-/// identity. When the last address of a task is dropped, no message can reach the task any more.
-/// The task is then dropped, too.
+/// A clone of an address gives the same capability to send. Two addresses are equal if they lead to
+/// the same task ([`Address::id`]). When the last address of a task is dropped, no message can
+/// reach the task any more. The task is then dropped, too.
 pub struct Address<M> {
     cell: CellPtr,
     message: PhantomData<fn(M)>,
 }
 
-// SAFETY: an address sends messages from the thread that holds it to the thread that runs the task:
-// `M: Send` is what that asks for. The counts are safe from any thread by the cell's protocol.
+// SAFETY: an address sends messages from the thread that holds it to the thread that runs the task,
+// which requires `M: Send`. The counts are safe from any thread by the cell's protocol.
 unsafe impl<M: Send> Send for Address<M> {}
 // SAFETY: as above; sending takes `&self`.
 unsafe impl<M: Send> Sync for Address<M> {}
@@ -81,12 +83,14 @@ impl<M: 'static> Address<M> {
 
     /// Sends `message`. Any thread may call this.
     ///
-    /// In a turn, the send is staged, as with [`Turn::send`](crate::Turn::send). The message is
-    /// sent when the turn commits, and not at all if the turn is undone.
+    /// During a turn, the send is staged, as with [`Turn::send`](crate::Turn::send). The message is
+    /// sent when the turn commits, and not at all if the turn is undone. Outside of a turn, the
+    /// call blocks while the mailbox is full, if the policy of the mailbox is to wait.
     ///
     /// # Errors
-    /// Returns the message if the task is known to have stopped. If a task stops later, its
-    /// unhandled messages are dropped and counted as dead letters.
+    /// Returns the message if the task is known to have stopped, or if the message is not accepted
+    /// for another reason ([`SendError`]). If the task accepts the message but stops before it
+    /// handles the message, the message is dropped and counted as a dead letter.
     pub fn send(&self, message: M) -> Result<(), SendError<M>> {
         match current::worker() {
             Some(worker) => worker.send(self, message),
@@ -94,8 +98,8 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Sends a message from a thread that is not in a turn. An answer to the task's own question
-    /// passes even a closed gate.
+    /// Sends a message from a thread that is not in a turn. An answer to the task's own question is
+    /// accepted even if the gate is closed.
     pub(crate) fn send_from_outside(
         &self,
         message: M,
@@ -170,8 +174,10 @@ impl<M: 'static> Address<M> {
     }
 
     /// Prefetches the first `bytes` bytes of the task if it is idle on the calling worker, and then
-    /// calls `others`. `others` can prefetch more memory that the task needs. Use this shortly
-    /// before a send that makes the task run, because its memory may not be in the cache.
+    /// calls `others`.
+    ///
+    /// `others` can prefetch more memory that the task needs. Call this method shortly before a
+    /// send that makes the task run, because the memory of the task might not be in the cache.
     #[doc(hidden)]
     #[inline]
     pub fn prefetch_if_idle(&self, bytes: usize, others: impl FnOnce()) {
@@ -192,8 +198,8 @@ impl<M: 'static> Address<M> {
         others();
     }
 
-    /// Requests that the task stop once it has handled all earlier messages. In a turn, the request
-    /// is staged. A [`door`](crate::door()) forwards the request or ignores it.
+    /// Requests that the task stop after it has handled all earlier messages. During a turn, the
+    /// request is staged. A [`door`](crate::door()) forwards the request or ignores it.
     pub fn stop(&self) {
         if let Some(door) = door_of(self.cell) {
             // SAFETY: we hold a reference.
@@ -213,13 +219,14 @@ impl<M: 'static> Address<M> {
     }
 
     /// Registers `notice`, which is called once when the task has ended, on the task's last worker.
-    /// If the task has already ended, `notice` is called immediately. In a turn, the watch is
+    ///
+    /// If the task has already ended, `notice` is called immediately. During a turn, the watch is
     /// staged.
     ///
     /// `notice` must be short. Usually it sends a message. A panic in `notice` is caught. `notice`
-    /// must not capture an address that keeps the task reachable. Otherwise the task could end only
-    /// by a stop. `notice` is not called for a [`door`](crate::door()) that does not forward it, or
-    /// if the program exits first.
+    /// must not capture an address that keeps the task reachable, because the task could then end
+    /// only if it is stopped. `notice` is not called for a [`door`](crate::door()) that does not
+    /// forward watches, or if the program exits first.
     ///
     /// # Examples
     /// ```
@@ -278,7 +285,7 @@ impl<M: 'static> Address<M> {
         watch
     }
 
-    /// Returns true if the task has stopped. Once this returns true, it always will. A false result
+    /// Returns true if the task has stopped. A task that has stopped stays stopped. A false result
     /// may be outdated immediately.
     pub fn is_stopped(&self) -> bool {
         is_stopped(self.cell)
@@ -303,9 +310,10 @@ fn door_of(cell: CellPtr) -> Option<&'static DoorTable> {
     }
 }
 
-/// Way of a stranger's message to a cell.
+/// The result of [`enter`]: how a message from this thread gets to a cell.
 pub(crate) enum Way {
-    /// The sponsor has no gate, or this thread belongs to the sponsor.
+    /// The message need not pass a gate, because the sponsor has none or this thread belongs to the
+    /// sponsor.
     Free,
     /// The gate is open. It stays open until this pass is dropped.
     Through(#[expect(dead_code, reason = "held")] Pass),
@@ -425,7 +433,7 @@ pub(crate) unsafe fn release_foreign(cell: CellPtr) {
     }
 }
 
-/// Identity of a task. Two tasks that exist at the same time have different ids.
+/// The identity of a task. Two tasks that exist at the same time have different ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TaskId(usize);
 
@@ -452,7 +460,7 @@ impl<M> Address<M> {
         })
     }
 
-    /// Returns the name of the task's type, or of the type behind a door.
+    /// Returns the name of the task or door. By default, this is the name of its type.
     #[must_use]
     pub fn task_name(&self) -> &'static str {
         (self.cell.table().name)()

@@ -11,12 +11,13 @@ use crate::runtime::current;
 use crate::runtime::door::{self, Gauged};
 use crate::runtime::room::{Place, Room};
 
-/// Reason why a message was not accepted. Contains the message.
+/// The error returned by [`Address::try_send`] when a message was not accepted. Contains the
+/// message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum TrySendError<M> {
-    /// The mailbox has no room now.
+    /// The mailbox is full.
     Full(M),
-    /// The task has stopped.
+    /// The task has stopped, or does not accept the message for a reason other than a full mailbox.
     Stopped(M),
 }
 
@@ -33,7 +34,7 @@ impl<M> fmt::Display for TrySendError<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let message = std::any::type_name::<M>();
         match self {
-            Self::Full(_) => write!(f, "there is no room for this {message}"),
+            Self::Full(_) => write!(f, "the mailbox has no room for this {message}"),
             Self::Stopped(_) => write!(f, "the receiver of this {message} has stopped"),
         }
     }
@@ -49,7 +50,7 @@ impl<M: 'static> Address<M> {
         cell.is_bounded().then(|| unsafe { room_of(cell) })
     }
 
-    /// Returns the bound of the mailbox, if the address is a door with one.
+    /// Returns the bound of the mailbox, if the address is a door to a bounded mailbox.
     fn gauged(&self) -> Option<&dyn Gauged<M>> {
         let cell = self.cell();
         if !cell.is_door() {
@@ -59,17 +60,21 @@ impl<M: 'static> Address<M> {
         unsafe { door::gauged_of(cell) }
     }
 
-    /// Returns the bound of the mailbox and its room, if the address is a door with both.
+    /// Returns the bound of the mailbox and its room, if the address is a door to a bounded mailbox
+    /// with a room.
     fn gauged_room(&self) -> Option<(&dyn Gauged<M>, &Arc<Room>)> {
         let gauged = self.gauged()?;
         Some((gauged, gauged.room()?))
     }
 
-    /// Waits until there is room, and sends `message`. Waits regardless of the mailbox's rule for
-    /// overflow. A mailbox that has no bound, or that drops its oldest message, always has room.
+    /// Waits until the mailbox has room, and then sends `message`.
+    ///
+    /// Waits even if the policy of the full mailbox is to fail or to drop new messages. A mailbox
+    /// that has no bound, or that drops its oldest message, always has room.
     ///
     /// # Cancel safety
-    /// If the future is dropped before it is ready, nothing was sent. The message is dropped, too.
+    /// If the future is dropped before it is ready, the message was not sent. The message is
+    /// dropped together with the future.
     ///
     /// # Errors
     /// Returns the message if the task has stopped.
@@ -83,19 +88,20 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Blocks this thread until there is room, and sends `message`, like [`Address::send_async`].
+    /// Blocks the calling thread until the mailbox has room, and then sends `message`, like
+    /// [`Address::send_async`].
     ///
     /// # Errors
     /// Returns the message if the task has stopped.
     ///
     /// # Panics
-    /// Panics if called in a turn. The worker would be blocked, and the task that must make room
-    /// might need this worker.
+    /// Panics if called during a turn. The call would block the worker, and the receiving task
+    /// might need this worker to make room.
     #[track_caller]
     pub fn send_blocking(&self, message: M) -> Result<(), SendError<M>> {
         assert!(
             !current::in_turn(),
-            "an actor must not wait for room: use `try_send`"
+            "an actor must not call `send_blocking`, which blocks its thread: use `try_send`"
         );
         let Some(message) = self.send_now(message)? else {
             return Ok(());
@@ -118,8 +124,11 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Sends `message` if there is room now, regardless of the mailbox's rule for overflow. A
-    /// mailbox that has no bound, or that drops its oldest message, always has room.
+    /// Sends `message` if the mailbox has room now.
+    ///
+    /// Otherwise returns the message, even if the policy of the full mailbox is to wait or to drop
+    /// new messages. A mailbox that has no bound, or that drops its oldest message, always has
+    /// room.
     ///
     /// # Errors
     /// Returns the message and the reason.
@@ -150,8 +159,8 @@ impl<M: 'static> Address<M> {
         Err(self.refusal(message))
     }
 
-    /// Sends a message that was promised a place before. It is accepted even if the mailbox is full
-    /// or the gate is closed.
+    /// Sends a message for which a place was promised earlier. The message is accepted even if the
+    /// mailbox is full or the gate is closed.
     ///
     /// # Errors
     /// Returns the message if the task has stopped.
@@ -163,7 +172,7 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Returns the error for a message that got no place.
+    /// Returns the error for a message for which there was no place.
     fn refusal(&self, message: M) -> TrySendError<M> {
         if self.is_stopped() {
             TrySendError::Stopped(message)
@@ -172,7 +181,8 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Returns the maximum number of waiting messages, or `None` if the mailbox has no bound.
+    /// Returns the maximum number of messages that can wait in the mailbox, or `None` if it has no
+    /// bound.
     pub fn capacity(&self) -> Option<usize> {
         match self.own_room() {
             Some(room) => Some(room.capacity()),
@@ -180,8 +190,8 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Returns the number of waiting messages, or `None` if the mailbox has no bound. Without a
-    /// bound, messages are not counted.
+    /// Returns the number of messages that are waiting in the mailbox. Returns `None` if the
+    /// mailbox has no bound, because its messages are not counted.
     pub fn waiting(&self) -> Option<usize> {
         match self.own_room() {
             Some(room) => Some(room.taken()),
@@ -189,7 +199,8 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Returns the number of messages that were dropped because the mailbox was full.
+    /// Returns the number of messages that were dropped because the mailbox was full. Returns 0 if
+    /// the mailbox has no bound.
     pub fn dropped(&self) -> u64 {
         match self.own_room() {
             Some(room) => room.dropped(),
@@ -203,12 +214,12 @@ impl<M: 'static> Address<M> {
         self.any_room().cloned()
     }
 
-    /// Returns the room like [`Address::room`], without a count.
+    /// Returns the room like [`Address::room`], but as a reference.
     pub(super) fn any_room(&self) -> Option<&Arc<Room>> {
         self.own_room().or_else(|| self.gauged()?.room())
     }
 
-    /// Nudges the task for a sender that waits for a place.
+    /// Nudges the task, because a sender is waiting for a place.
     pub(super) fn nudge_keeper(&self) {
         if self.cell().is_bounded() {
             self.nudge();
@@ -243,11 +254,19 @@ impl<M: 'static> Address<M> {
     #[doc(hidden)]
     pub fn send_in(&self, place: Place, message: M) -> Result<(), SendError<M>> {
         let Some(room) = self.own_room() else {
-            let (gauged, room) = self.gauged_room().expect("the mailbox has no places");
-            assert!(ptr::eq(place.room(), &**room), "a place of another mailbox");
+            let (gauged, room) = self
+                .gauged_room()
+                .expect("a mailbox without a bound has no places");
+            assert!(
+                ptr::eq(place.room(), &**room),
+                "the place belongs to another mailbox"
+            );
             return gauged.send_in(message, place);
         };
-        assert!(ptr::eq(place.room(), &**room), "a place of another mailbox");
+        assert!(
+            ptr::eq(place.room(), &**room),
+            "the place belongs to another mailbox"
+        );
         if let Some(worker) = current::worker() {
             // SAFETY: as in `try_send`.
             unsafe { worker.stage.purse.add(room) };

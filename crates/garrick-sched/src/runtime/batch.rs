@@ -1,8 +1,8 @@
 //! Sending of many messages to one receiver.
 //!
-//! In a turn, messages to one receiver are collected and delivered together when the turn commits.
-//! A batch works in the same way. In addition, it returns the number of accepted messages if the
-//! receiver has stopped.
+//! During a turn, messages to one receiver are collected and delivered together when the turn
+//! commits. The messages of a batch are delivered in the same way. In addition, the sender gets the
+//! number of accepted messages if the receiver has stopped.
 
 use std::any::type_name;
 use std::fmt;
@@ -11,19 +11,22 @@ use std::iter::{self, Chain};
 use crate::runtime::address::{Address, SendError};
 use crate::runtime::turn::Turn;
 
-/// Error of a batch whose receiver has stopped. Contains the number of messages that were accepted
-/// before. As an iterator, it yields all other messages, in order.
+/// The error returned when a receiver has accepted only the first messages of a batch, for example
+/// because it has stopped.
+///
+/// Contains the number of accepted messages. Iterating over the error yields all other messages, in
+/// order.
 ///
 /// # Examples
 /// The example of [`Address::send_batch`] shows its use.
 #[derive(Clone)]
 pub struct BatchError<I: Iterator> {
-    /// Number of messages that were accepted. If the receiver has not handled them before it
-    /// stopped, they are dead letters.
+    /// Number of messages that were accepted. Those that the receiver does not handle before it
+    /// stops become dead letters.
     pub accepted: usize,
     /// First message that was not accepted.
     pub refused: I::Item,
-    /// Iterator of the messages after `refused`.
+    /// Iterator over the messages after `refused`.
     pub rest: I,
 }
 
@@ -36,7 +39,7 @@ impl<I: Iterator> IntoIterator for BatchError<I> {
     }
 }
 
-/// Sends the messages one after another, and returns their number.
+/// Sends the messages one after another, and returns the number of messages.
 fn send_each<N, I: Iterator<Item = N>>(
     mut messages: I,
     mut send: impl FnMut(N) -> Result<(), SendError<N>>,
@@ -56,12 +59,12 @@ fn send_each<N, I: Iterator<Item = N>>(
 }
 
 impl<M: 'static> Turn<'_, M> {
-    /// Sends all of `messages` to `to`, in order, and returns their number. The messages are
-    /// delivered when the turn commits, and not at all if it is undone.
+    /// Sends all of `messages` to `to`, in order, and returns the number of messages. The messages
+    /// are delivered when the turn commits, and not at all if it is undone.
     ///
     /// # Errors
-    /// Returns [`BatchError`] with the messages that were not accepted if the receiver is known to
-    /// have stopped.
+    /// Returns a [`BatchError`] if the receiver does not accept one of the messages, for one of the
+    /// reasons that [`SendError`] lists. The error contains this message and all later ones.
     pub fn send_batch<N, I>(
         &self,
         to: &Address<N>,
@@ -76,13 +79,14 @@ impl<M: 'static> Turn<'_, M> {
 }
 
 impl<M: 'static> Address<M> {
-    /// Sends all of `messages`, in order, and returns their number. In a turn, the messages are
-    /// delivered when the turn commits. Outside of a turn, each message is sent when it is taken
-    /// out of the iterator.
+    /// Sends all of `messages`, in order, and returns the number of messages.
+    ///
+    /// During a turn, the messages are delivered when the turn commits. Outside of a turn, each
+    /// message is sent as soon as the iterator has returned it.
     ///
     /// # Errors
-    /// Returns [`BatchError`] with the messages that were not accepted if the receiver is known to
-    /// have stopped.
+    /// Returns a [`BatchError`] if the receiver does not accept one of the messages, for one of the
+    /// reasons that [`SendError`] lists. The error contains this message and all later ones.
     ///
     /// # Examples
     /// ```
@@ -130,7 +134,7 @@ impl<I: Iterator> fmt::Display for BatchError<I> {
         let (accepted, name) = (self.accepted, type_name::<I::Item>());
         write!(
             f,
-            "the receiver of these {name} stopped after it had accepted {accepted}"
+            "the receiver accepted only {accepted} of these messages ({name})"
         )
     }
 }

@@ -8,11 +8,11 @@
 //!   the task          counts each message that it handles, by a plain store
 //! ```
 //!
-//! Senders may read the room as long as they have a reference to the cell. So the room is dropped
-//! together with the block, and the task is dropped before.
+//! Senders may read the room while they have a reference to the cell. So the room is dropped when
+//! the block is freed, which is after the task was dropped.
 //!
-//! An answer to the task's own question and the message of a timer are accepted even above the
-//! bound, because they were promised before.
+//! An answer to the task's own question and the message of a timer are accepted even if the mailbox
+//! is full, because a place was promised for them.
 
 use std::marker::PhantomPinned;
 use std::mem::{ManuallyDrop, size_of};
@@ -31,9 +31,9 @@ use crate::runtime::worker::Worker;
 
 /// A task with its room, in the layout of a block.
 ///
-/// Senders read `room` while the task runs, although there is a unique reference to the whole
-/// struct. No code writes `room` then. The type is not `Unpin`. So the compiler does not assume
-/// that the unique reference is the only way to access the struct.
+/// Senders read `room` while the task is running, although there is a unique reference to the whole
+/// struct. No code writes `room` during this time. The type is not `Unpin`. So the compiler does
+/// not assume that the unique reference is the only way to access the struct.
 #[repr(C)]
 struct Bounded<T> {
     /// Dropped by [`drop_room`].
@@ -118,7 +118,7 @@ fn place_of(cell: CellPtr) -> *mut Arc<Room> {
 /// Returns the room of a bounded cell.
 ///
 /// # Safety
-/// The cell is bounded, and the caller has a reference to the cell as long as the room is used.
+/// The cell is bounded, and the caller has a reference to the cell while the room is used.
 #[inline]
 pub(crate) unsafe fn room_of<'a>(cell: CellPtr) -> &'a Arc<Room> {
     // SAFETY: by contract; the room is there as long as the block, and its place is not written.
@@ -149,7 +149,7 @@ fn overflow<M>(room: &Room, message: M) -> Result<(), SendError<M>> {
 }
 
 impl Worker {
-    /// Sends to a bounded cell in a turn. Calls `before` after a place was taken and before the
+    /// Sends to a bounded cell during a turn. Calls `before` after a place was taken and before the
     /// message is sent.
     ///
     /// # Safety
@@ -249,8 +249,8 @@ impl<M: 'static> Address<M> {
         pushed
     }
 
-    /// Nudges the task, which then checks for senders that wait for a place. The nudge is not part
-    /// of the current turn, because a waiting sender still waits even if that turn is undone.
+    /// Nudges the task, which then checks for senders that are waiting for a place. The nudge is
+    /// not part of the current turn, because a sender needs the nudge even if that turn is undone.
     pub(super) fn nudge(&self) {
         // A task that has stopped has released all waiting senders.
         // SAFETY: we hold a reference.

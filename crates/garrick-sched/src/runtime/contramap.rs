@@ -46,8 +46,8 @@ where
     M: 'static,
     F: Fn(N) -> M,
 {
-    /// Converts a message and sends the result. If the result is refused, the original message can
-    /// no longer be restored.
+    /// Converts a message and sends the result. If the result is refused, the message is a dead
+    /// letter, because the original message cannot be restored.
     ///
     /// # Errors
     /// Returns the message if the task has stopped.
@@ -98,13 +98,16 @@ where
 }
 
 impl<M: Send + 'static> Address<M> {
-    /// Returns an address that receives `N`, converts each message by `function`, and sends the
-    /// result to this address. Each sender runs the function itself. If `function` is a variant of
-    /// an enum, the returned address can send only this variant.
+    /// Returns an address that converts each message by `function` and sends the result to this
+    /// address.
     ///
-    /// The returned address cannot stop the task: its [`Address::stop`] does nothing. A watch and
-    /// [`Address::is_stopped`] are forwarded to this address. If the task stops while the function
-    /// runs, the message becomes a dead letter. The same happens if the task then has no room.
+    /// The returned address receives messages of type `N`. Each sender calls the function itself.
+    /// If `function` is a variant of an enum, the returned address can send only this variant.
+    ///
+    /// The returned address cannot stop the task: its [`Address::stop`] does nothing.
+    /// [`Address::watch`] and [`Address::is_stopped`] are forwarded to this address. If the task
+    /// stops while the function is running, or if its mailbox is full when the function returns,
+    /// the message becomes a dead letter.
     ///
     /// # Examples
     /// ```

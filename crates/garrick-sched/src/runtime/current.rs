@@ -45,14 +45,15 @@ pub(crate) fn worker<'a>() -> Option<&'a Worker> {
     unsafe { WORKER.get().as_ref() }
 }
 
-/// Returns true if this thread is in a turn. Its sends are then staged, and it must not block.
+/// Returns true if this thread is in a turn. During a turn, sends are staged, and the thread must
+/// not block.
 #[must_use]
 pub fn in_turn() -> bool {
     !WORKER.get().is_null()
 }
 
 /// Returns the worker that rests on this thread between two turns, if any. Sends to its cells need
-/// not go through an inbox. Call it only if there is no [`worker`].
+/// not go through an inbox. Call this function only if [`worker`] returns `None`.
 #[inline]
 pub(crate) fn resting<'a>() -> Option<&'a Worker> {
     // SAFETY: `Resting` keeps the worker alive for as long as the pointer stands here; else as in
@@ -169,8 +170,8 @@ impl Entered {
         Self::switch(worker, worker.home)
     }
 
-    /// Marks this thread as running no worker. Used for code that belongs to no task, whose sends
-    /// are in no turn.
+    /// Marks this thread as running no worker. Used for code that belongs to no task, so that its
+    /// sends are not part of a turn.
     pub(crate) fn nobody() -> Self {
         Self::switch(ptr::null(), Home::STRANGER)
     }

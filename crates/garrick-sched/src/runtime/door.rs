@@ -4,8 +4,8 @@
 //! Doors correspond to the parallel-safe behaviors of the Lisp TActors (SAFE-BEH). A receiver
 //! without mutable state needs no mailbox and no turn. The worker or thread that sends a message to
 //! a door handles the message immediately. Several messages may be handled at the same time. If the
-//! sender is in a turn, the door is part of that turn. Messages that the door sends are then staged
-//! with the others, and are undone with them.
+//! sender is in a turn, the messages that the door sends are part of that turn: they are staged
+//! with the turn's other messages, and undone with them.
 //!
 //! A door is a cell that is an orphan from the beginning (`cell/README.md`, step 7). It has no
 //! home, and all its references are in the shared count. The thread that drops the last reference
@@ -52,11 +52,11 @@ const fn depth_max(message_bytes: usize) -> u32 {
     if fitting == 0 { 1 } else { fitting as u32 }
 }
 
-/// Function that is called when a task has ended.
+/// A function that is called when a task has ended.
 pub type Notice = Box<dyn FnOnce(Ended) + Send>;
 
-/// A receiver that each sender runs itself. It has no mutable state and no mailbox, and is called
-/// by several threads at the same time.
+/// A receiver without a task: each sender calls [`Door::pass`] itself. A door has no mailbox and no
+/// mutable state, because several threads may call it at the same time.
 ///
 /// # Examples
 /// ```
@@ -79,8 +79,8 @@ pub type Notice = Box<dyn FnOnce(Ended) + Send>;
 /// assert_eq!(heard.recv(), Ok(4));
 /// ```
 pub trait Door: Send + Sync + Sized + 'static {
-    /// Type of the messages. It must be `Send`, because a worker may handle a message later, on
-    /// another thread:
+    /// The type of the messages. It must be `Send`, because a worker may handle a message later, on
+    /// another thread. So this example does not compile:
     ///
     /// ```compile_fail,E0277
     /// use std::rc::Rc;
@@ -96,27 +96,30 @@ pub trait Door: Send + Sync + Sized + 'static {
     /// ```
     type Message: Send + 'static;
 
-    /// Handles one message. `here` is the address of the door itself. A panic is caught and
-    /// reported, and the message is lost. Messages that the door sent before the panic stay sent.
+    /// Handles one message. `here` is the address of the door itself.
+    ///
+    /// A panic is caught, and the message is lost. If the sender is in a turn, the panic is
+    /// reported, and the message is counted as a dead letter. Messages that the door has sent
+    /// before the panic stay sent.
     ///
     /// # Errors
-    /// Return the message to refuse it. The sender then gets it back.
+    /// Returns the message if the door refuses it. The sender then gets the message back.
     fn pass(
         &self,
         message: Self::Message,
         here: &Address<Self::Message>,
     ) -> Result<(), SendError<Self::Message>>;
 
-    /// True for a door that only forwards messages to one task. In a turn, [`Door::relay`] is then
-    /// called instead of [`Door::pass`].
+    /// True for a door that only forwards messages to one task. During a turn, [`Door::relay`] is
+    /// then called instead of [`Door::pass`].
     #[doc(hidden)]
     const RELAYS: bool = false;
 
-    /// Handles a message like [`Door::pass`], but in a turn. An implementation must not run foreign
-    /// code or panic.
+    /// Handles a message like [`Door::pass`], but during a turn. An implementation must not run
+    /// foreign code or panic.
     ///
     /// # Errors
-    /// Return the message to refuse it, as in [`Door::pass`].
+    /// Returns the message if the door refuses it, as in [`Door::pass`].
     #[doc(hidden)]
     fn relay(
         &self,
@@ -143,10 +146,11 @@ pub trait Door: Send + Sync + Sized + 'static {
         drop(notice);
     }
 
-    /// Returns the task for which this door stands, if there is one. All doors that stand for the
-    /// same task have equal addresses, with the [`Address::id`] of that task. Such a door must keep
-    /// the task alive, so that no other task gets the same id. Returns `None` by default, which
-    /// means that the door stands for itself.
+    /// Returns the id of the task that this door represents, if there is one. Returns `None` by
+    /// default, which means that the door represents only itself.
+    ///
+    /// All doors that represent the same task have equal addresses, whose [`Address::id`] is the id
+    /// of that task. Such a door must keep the task alive, so that no other task gets the same id.
     fn stands_for(&self) -> Option<TaskId> {
         None
     }
@@ -158,19 +162,20 @@ pub trait Door: Send + Sync + Sized + 'static {
         None
     }
 
-    /// Returns the name of the door for reports.
+    /// Returns the name of the door, which appears in reports. By default, this is the name of its
+    /// type.
     fn name() -> &'static str {
         type_name::<Self>()
     }
 }
 
-/// Bound of a mailbox behind a door.
+/// The bound of a mailbox behind a door.
 #[doc(hidden)]
 pub trait Gauged<M> {
     /// Returns the room in which senders wait for places, or `None` if there is always a place.
     fn room(&self) -> Option<&Arc<Room>>;
 
-    /// Nudges the task for a sender that waits for a place. Does nothing by default.
+    /// Nudges the task, because a sender is waiting for a place. Does nothing by default.
     fn nudge(&self) {}
 
     /// Sends a message that uses a place of [`Gauged::room`].
@@ -228,7 +233,8 @@ impl<D: Door> Door for Boxed<D> {
     }
 }
 
-/// Creates an address of a door. The door is dropped with its last address, and never stops before.
+/// Creates the address of a door. The door is dropped when its last address is dropped. It never
+/// stops before that.
 pub fn door<D: Door>(door: D) -> Address<D::Message> {
     if const { is_boxed::<D>() } {
         return place(Boxed(Box::new(door)));
@@ -384,11 +390,10 @@ unsafe fn gauged<D: Door>(cell: CellPtr, found: NonNull<()>) {
     }
 }
 
-/// Returns the bound of the mailbox behind a door. It exists as long as the door.
+/// Returns the bound of the mailbox behind a door. The bound exists until the door is dropped.
 ///
 /// # Safety
-/// The cell is a door for messages `M`. The caller has a reference to it as long as the result is
-/// used.
+/// The cell is a door for messages `M`. The caller has a reference to it while the result is used.
 pub(crate) unsafe fn gauged_of<'a, M: 'static>(cell: CellPtr) -> Option<&'a dyn Gauged<M>> {
     cell.check_messages::<M>();
     let table = cell.table().door?;
@@ -434,7 +439,7 @@ impl Drop for Deeper {
     }
 }
 
-/// Sends to a door in a turn.
+/// Sends to a door during a turn.
 ///
 /// # Safety
 /// The requirements of [`pass`] apply.
@@ -548,9 +553,9 @@ impl Drop for Lifted {
     }
 }
 
-/// Task that passes a message to a door in a separate turn. The courier gets the message as an
-/// ordinary message. So it is undone with the turn that sent it, and becomes a dead letter if the
-/// sponsor stops first.
+/// A task that passes a message to a door in a separate turn. The courier gets the message as an
+/// ordinary message. So the message is undone with the turn that sent it, and becomes a dead letter
+/// if the sponsor stops first.
 struct Courier<M>(Address<M>);
 
 impl<M: 'static> Task for Courier<M> {

@@ -37,15 +37,16 @@ pub(crate) mod send;
 
 use crate::pool::{self, Audit};
 
-/// Counts the blocks in use. Includes the spare blocks of other running threads.
+/// Returns the number of blocks in use, including the spare blocks of other running threads.
 pub fn audit() -> Audit {
     current::flush_spare_blocks();
     pool::blocks_in_use()
 }
 
-/// Counts messages that will never be handled as dead letters. They are counted for the sponsor
-/// that runs the calling thread, in a turn or in the destructor of a value with messages. Does
-/// nothing on other threads.
+/// Adds `count` to the number of dead letters of the sponsor that is running the calling thread.
+///
+/// Call this function for messages that will never be handled, during a turn or in the destructor
+/// of a value that contains messages. Does nothing on other threads.
 pub fn count_dead_letters(count: u64) {
     if let Some(worker) = current::worker() {
         worker.count_dead_letters(count);

@@ -1,13 +1,13 @@
 //! The places in bounded mailboxes that a turn has taken.
 //!
-//! To take a place costs a read-modify-write of a word that all senders share. So a turn that sends
-//! several messages to one task takes several places at a time, twice as many each time. At the end
-//! of the turn, the unused places are given back. A turn takes at most a quarter of the free places
-//! at a time, but at least one. So during the turn, a mailbox that is three quarters full may look
-//! full to other senders.
+//! Taking a place requires a read-modify-write of a word that all senders share. So a turn that
+//! sends several messages to one task takes several places at a time, and doubles this number each
+//! time. At the end of the turn, the unused places are given back. A turn takes at most a quarter
+//! of the free places at a time, but at least one. So during the turn, a mailbox that is three
+//! quarters full may look full to other senders.
 //!
-//! A room is not freed while the turn has a used place in it. The message that uses the place keeps
-//! the receiver alive.
+//! A room is not freed while the turn has a used place in it, because the message that uses the
+//! place keeps the receiver alive.
 
 use std::cell::{Cell, RefCell};
 use std::mem;
@@ -43,10 +43,10 @@ struct Freed(Vec<(Arc<Room>, usize)>);
 pub(crate) struct Purse {
     /// Room of the last entry, or null.
     last: Cell<*const Room>,
-    /// Number of places of the last room without a message.
+    /// Number of taken places of the last room that have no message.
     left: Cell<usize>,
     /// Rooms in use. In each room, at least one place has a message or is for the message that is
-    /// now sent.
+    /// being sent.
     held: RefCell<Vec<Held>>,
     freed: RefCell<Freed>,
     /// False only if `held` and `freed` are empty.
@@ -223,8 +223,8 @@ impl Purse {
         }
     }
 
-    /// Checks that there are no places when a turn begins, because no message would keep their
-    /// rooms alive.
+    /// Panics in debug builds if there are places when a turn begins, because no message would keep
+    /// their rooms alive.
     #[inline]
     pub(crate) fn check_settled(&self) {
         debug_assert!(

@@ -36,8 +36,8 @@ struct Batch {
     last: u32,
     /// Oldest envelope of the mailbox if the batch is in it, otherwise null.
     envelope: *mut Envelope,
-    /// True if the cell stays scheduled because more messages wait. Messages of the task to itself
-    /// must not overtake them. If false, the task may send to itself as to any idle task.
+    /// True if the cell stays scheduled because more messages are waiting. Messages of the task to
+    /// itself must not overtake them. If false, the task may send to itself as to any idle task.
     busy: bool,
 }
 
@@ -55,8 +55,9 @@ impl Batch {
     }
 }
 
-/// Limits of the current activation in the mailbox. An activation does not handle the messages that
-/// the task sends to itself during the activation. Otherwise all other cells might wait forever.
+/// The part of the mailbox that the current activation may handle. An activation does not handle
+/// the messages that the task sends to itself during the activation. Otherwise all other cells
+/// might wait forever.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
     /// Last envelope of the mailbox when the activation began. Null once it is handled.
@@ -265,8 +266,8 @@ fn stop(cell: CellPtr, worker: &Worker, busy: bool) {
     }
 }
 
-/// Returns the first batch of an activation, unless the activation consists only of the message at
-/// `at`.
+/// Returns the first batch of an activation. Not called if the activation consists only of the
+/// message at `at`.
 #[inline(never)]
 fn first_batch<T: Task>(cell: CellPtr, worker: &Worker, at: *const u8) -> Option<Batch> {
     if let Some(at) = worker.next_of_visit::<T::Message>() {
@@ -388,8 +389,8 @@ fn keeps_timers_waiting(worker: &Worker, limits: Limits) -> bool {
 }
 
 /// Prepares the handling of the last message of a batch. If it is the last message of its envelope,
-/// removes the envelope from the mailbox. Returns true if more messages wait. Otherwise, the cell
-/// is no longer scheduled.
+/// removes the envelope from the mailbox. Returns true if more messages are waiting. Otherwise, the
+/// cell is no longer scheduled.
 #[inline(never)]
 fn leave_last(cell: CellPtr, worker: &Worker, envelope: *mut Envelope) -> bool {
     // SAFETY: the oldest of the local mailbox, hence ours.
@@ -436,10 +437,10 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
     if cell.local_refs() != 0 || !worker.is_unreachable(cell) {
         return cell.rest(worker.home);
     }
-    // A destructor may take long.
+    // A destructor may take a long time.
     worker.let_others();
-    // The turn before this is over. Messages from a destructor are in no turn, and stay sent if it
-    // panics after that.
+    // The previous turn is over. Messages from a destructor are in no turn, and stay sent if the
+    // destructor panics after that.
     worker.begin_pause();
     worker.lane.ended(cell);
     // SAFETY: nobody can reach the cell, which is ours; its task is of type `T`.
@@ -463,7 +464,7 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
 /// Runs a cell whose task was dropped. Its messages are dead letters.
 ///
 /// # Safety
-/// As for [`run`], except for the type of the task.
+/// The requirements of [`run`] apply, except for the type of the task.
 pub(crate) unsafe fn run_dead(cell: CellPtr, worker: NonNull<()>, message: *const Slot) {
     // SAFETY: by contract.
     let worker = unsafe { worker.cast::<Worker>().as_ref() };

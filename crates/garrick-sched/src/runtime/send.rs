@@ -29,7 +29,7 @@ impl Worker {
                 return Ok(());
             }
         } else if state == self.stage.covered() {
-            // A scheduled cell of this worker that this turn has sent to before.
+            // A scheduled cell of this worker to which this turn has already sent.
             // SAFETY: a covered mailbox is ours, and this one is for messages `M`.
             return match unsafe { parcel::put(state.tail(), message) } {
                 Ok(()) => Ok(()),
@@ -57,9 +57,9 @@ impl Worker {
         }
     }
 
-    /// Sends the first message to a newborn cell of this worker, so that it runs after all cells
-    /// that are now ready. Usually newborns run newest first. Several of them would then deliver
-    /// the messages of one sender in the wrong order.
+    /// Sends the first message to a newborn cell of this worker, so that the cell runs after all
+    /// cells that are now ready. Usually the newest newborn runs first, so several newborns would
+    /// deliver the messages of one sender in the wrong order.
     pub(crate) fn send_in_line<M: 'static>(&self, to: &Address<M>, message: M) {
         let cell = to.cell();
         cell.schedule_in_line(self.home);
@@ -123,9 +123,10 @@ impl Worker {
     }
 
     /// Sends to a special cell, to a cell of another worker, or to a cell of this worker whose
-    /// inbox has messages of foreign threads. The message must take the same path as theirs.
-    /// Otherwise it might overtake messages that its own sender has sent from another worker
-    /// (README, invariant 5).
+    /// inbox has messages of foreign threads.
+    ///
+    /// The message must take the same path as theirs. Otherwise it might overtake messages that its
+    /// own sender has sent from another worker (README, invariant 5).
     #[inline(never)]
     fn send_out<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
         if cell.is_door() {
@@ -137,8 +138,8 @@ impl Worker {
         }
     }
 
-    /// Sends to a task that is not the last receiver, or whose envelope is full. An answer passes a
-    /// closed gate and a full mailbox.
+    /// Sends to a task that is not the last receiver, or whose envelope is full. An answer is
+    /// accepted even if the gate is closed or the mailbox is full.
     #[inline(never)]
     fn send_to_task<M: 'static>(
         &self,

@@ -7,7 +7,8 @@ use garrick_core::prim::{Mutex, MutexGuard};
 /// Number of shards of a register, to reduce contention.
 const SHARDS: usize = if cfg!(garrick_loom) { 1 } else { 16 };
 
-/// A register in shards, each of which has a lock. Code that holds a lock cannot panic.
+/// A register that is divided into shards. Each shard has its own lock. Code that holds a lock
+/// cannot panic.
 #[derive(Default)]
 pub(crate) struct Shards<T>([Mutex<T>; SHARDS]);
 

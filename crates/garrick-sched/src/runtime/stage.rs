@@ -1,11 +1,10 @@
 //! Staged effects of a turn, until it commits.
 //!
 //! Staging costs a turn almost nothing, because it is optimistic. A message to a cell of the same
-//! worker goes directly to its final place. This is above a mark in the run queue, or after a
-//! remembered end of the mailbox. No thread reads these places before the turn is over. A commit
-//! moves the marks. An undo cuts the queues back to the marks, as later versions of the Lisp
-//! TActors do. Only messages for other workers are kept separately, in one chain of envelopes per
-//! receiver.
+//! worker goes directly to its final place: above a mark in the run queue, or after a recorded end
+//! of the mailbox. No thread reads these places before the turn is over. A commit moves the marks.
+//! An undo cuts the queues back to the marks, as later versions of the Lisp TActors do. Only
+//! messages for other workers are stored separately, in one chain of envelopes per receiver.
 
 use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
@@ -160,13 +159,14 @@ impl Stage {
         self.dirty.get()
     }
 
-    /// Records that the end of the turn must do more.
+    /// Records that the end of the turn must do more than move the marks.
     #[inline]
     pub(crate) fn set_dirty(&self) {
         self.dirty.set(true);
     }
 
-    /// Clears this record, because the end of the turn is about to do the work.
+    /// Clears the record of [`Stage::set_dirty`], because the end of the turn is about to do the
+    /// work.
     pub(crate) fn clear_dirty(&self) {
         self.dirty.set(false);
     }
@@ -224,8 +224,8 @@ impl Stage {
         unsafe { parcel::put(self.out_envelope.get(), message) }
     }
 
-    /// Adds a message to the chain of a cell that is not a door. An answer passes even a closed
-    /// gate.
+    /// Adds a message to the chain of a cell that is not a door. An answer is accepted even if the
+    /// gate is closed.
     ///
     /// # Errors
     /// Returns the message if the cell is closed.
@@ -277,7 +277,7 @@ impl Stage {
         self.outgoing.borrow_mut().push(Outgoing { cell, chain });
     }
 
-    /// Stages a message that is delivered later.
+    /// Stages a message that is delivered at a deadline.
     pub(crate) fn send_later(&self, later: Later) {
         self.set_dirty();
         self.later.borrow_mut().push(later);
@@ -289,7 +289,8 @@ impl Stage {
         self.cancelled.borrow_mut().push(timer);
     }
 
-    /// Returns true if this is the first call by turn number `turn`.
+    /// Records that turn number `turn` watches its own task, and returns true if the turn had not
+    /// recorded it yet.
     pub(crate) fn watches_timers(&self, turn: u64) -> bool {
         self.timers_watched_by.replace(turn) != turn
     }
@@ -380,11 +381,12 @@ impl Stage {
         drain(&self.outgoing, |out| deliver(out.cell, out.chain));
     }
 
-    /// Takes all staged effects back. `undone` gets the envelopes that were removed from mailboxes.
-    /// `split` moves the newest messages of an envelope, which stays in its mailbox, to a separate
-    /// envelope. `discard` gets the chains with their references. These functions must only
-    /// collect, and must not run foreign code. The mailboxes stay marked as APPENDED until the
-    /// caller has ended the turn.
+    /// Takes all staged effects back.
+    ///
+    /// `undone` gets the envelopes that were removed from mailboxes. `split` moves the newest
+    /// messages of an envelope, which stays in its mailbox, to a separate envelope. `discard` gets
+    /// the chains with their references. These functions must only collect, and must not run
+    /// foreign code. The mailboxes stay marked as APPENDED until the caller has ended the turn.
     pub(crate) fn undo(
         &self,
         mut split: impl FnMut(CellPtr, *mut Envelope, u32) -> *mut Envelope,
@@ -408,10 +410,11 @@ impl Stage {
         Cut(appended)
     }
 
-    /// Sets aside all staged effects of turn number `turn`, which leaves its seat. `firsts` are the
-    /// messages with which the turn has scheduled cells of this worker. `split` moves the newest
-    /// messages of an envelope, which stays in its mailbox, to a separate envelope. `keep` counts a
-    /// reference to a cell of this worker.
+    /// Sets aside all staged effects of turn number `turn`, which leaves its seat.
+    ///
+    /// `firsts` are the messages with which the turn has scheduled cells of this worker. `split`
+    /// moves the newest messages of an envelope, which stays in its mailbox, to a separate
+    /// envelope. `keep` counts a reference to a cell of this worker.
     pub(crate) fn carry(
         &self,
         turn: u64,

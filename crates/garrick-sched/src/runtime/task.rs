@@ -1,4 +1,4 @@
-//! Tasks: the trait that the layers above implement, and its tables.
+//! The trait of tasks, which the layers above implement, and the tables of its implementations.
 
 use std::any::type_name;
 use std::mem::{align_of, size_of};
@@ -11,26 +11,28 @@ use crate::run_queue::fits_slot;
 use crate::runtime::turn::Turn;
 use crate::runtime::{bounded, run};
 
-/// Result of a turn.
+/// The result of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Flow {
     /// The turn commits and the task continues.
     Continue,
-    /// The turn commits and the task is dropped. Its waiting messages become dead letters.
+    /// The turn commits and the task is dropped. The messages in its mailbox become dead letters.
     Stop,
     /// All staged effects of the turn are discarded, and the task continues. Changes to the task's
     /// own fields stay.
     Undo,
 }
 
-/// A sequential process with a mailbox. It handles one message at a time, on one thread at a time.
+/// A sequential process with a mailbox. A task handles one message at a time, on one thread at a
+/// time.
 pub trait Task: Sized + 'static {
-    /// Type of the messages. It has at most [`MESSAGE_BYTES_MAX`](crate::MESSAGE_BYTES_MAX) bytes.
-    /// With a larger type, code that creates the task does not compile.
+    /// The type of the messages, which have at most [`MESSAGE_BYTES_MAX`](crate::MESSAGE_BYTES_MAX)
+    /// bytes. If the messages are larger, code that creates the task does not compile.
     type Message: 'static;
 
-    /// True if [`Task::start`] must be called. It is then called even if no message ever comes.
+    /// True if [`Task::start`] must be called. `start` is then called even if no message ever
+    /// comes.
     const STARTS: bool = false;
 
     /// Called once, before the first message, if [`Task::STARTS`] is true.
@@ -42,25 +44,30 @@ pub trait Task: Sized + 'static {
     /// Handles one message.
     fn receive(&mut self, message: Self::Message, turn: &Turn<'_, Self::Message>) -> Flow;
 
-    /// Handles a [nudge](Turn::nudge). Does nothing by default.
+    /// Handles a [nudge](Turn::nudge), which is a request for a turn without a message. Does
+    /// nothing by default.
     fn nudged(&mut self, turn: &Turn<'_, Self::Message>) -> Flow {
         let _ = turn;
         Flow::Continue
     }
 
-    /// True if most turns call [`Turn::blocking`]. If
-    /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) turns already block, such a
-    /// task waits and does not occupy a worker. If false, a further turn that blocks keeps its
-    /// worker.
+    /// True if most turns of the task call [`Turn::blocking`].
+    ///
+    /// Such a task does not begin to handle messages while as many turns are blocking as
+    /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) allows. It waits without
+    /// occupying a worker. If the value is false, a turn that blocks beyond this limit also blocks
+    /// its worker.
     const BLOCKS: bool = false;
 
     /// True only for a task with a bounded mailbox.
     #[doc(hidden)]
     const BOUNDED: bool = false;
 
-    /// Receives a message of a bounded mailbox. Calls `use_up` immediately before the message is
-    /// handled. A task that holds the message back for a later turn does not call `use_up`, so that
-    /// the message keeps its place. In the later turn, it calls [`Turn::use_up_place`].
+    /// Receives a message of a bounded mailbox. Calls `use_up` immediately before it handles the
+    /// message.
+    ///
+    /// If an implementation holds the message back for a later turn, it does not call `use_up`, so
+    /// that the message keeps its place. In the later turn, it calls [`Turn::use_up_place`].
     #[doc(hidden)]
     #[inline]
     fn receive_bounded(
@@ -73,33 +80,39 @@ pub trait Task: Sized + 'static {
         self.receive(message, turn)
     }
 
-    /// True if [`Task::recover`] is called after a turn has panicked. If false, the task is
-    /// dropped.
+    /// True if [`Task::recover`] is called after a turn has panicked. If the value is false, the
+    /// task is dropped after such a turn.
     const RECOVERS: bool = false;
 
-    /// Called after a turn has panicked. `message` is the panic message. All staged effects of the
-    /// turn were discarded. The fields of the task are as the panic left them. `recover` runs as a
-    /// separate turn, in which the task may repair its state. If it returns [`Flow::Continue`], the
-    /// task continues with the next message.
+    /// Called after a turn has panicked, if [`Task::RECOVERS`] is true. `message` is the panic
+    /// message.
+    ///
+    /// All staged effects of the failed turn were discarded, but the changes to the task's own
+    /// fields stay. `recover` runs as a separate turn, in which the task may repair its state. If
+    /// it returns [`Flow::Continue`], the task continues with the next message. By default, the
+    /// task stops.
     fn recover(&mut self, message: &str, turn: &Turn<'_, Self::Message>) -> Flow {
         let _ = (message, turn);
         Flow::Stop
     }
 
-    /// Returns true if a message counts as a dead letter when it is not handled. Return false for
-    /// internal messages of the task, which do not come from a sender.
+    /// Returns true if a message counts as a dead letter when it is not handled. This is the
+    /// default. An implementation can return false for internal messages of the task, which do not
+    /// come from a sender.
     fn is_letter(message: &Self::Message) -> bool {
         let _ = message;
         true
     }
 
-    /// Returns the name of the task for reports.
+    /// Returns the name of the task, which appears in reports. By default, this is the name of its
+    /// type.
     fn name() -> &'static str {
         type_name::<Self>()
     }
 }
 
-/// A task that is too large for a block of the pool, or that needs a larger alignment.
+/// A task that is too large for a block of the pool, or that needs a larger alignment than a block
+/// has.
 pub(crate) struct Boxed<T>(pub(crate) Box<T>);
 
 impl<T: Task> Task for Boxed<T> {

@@ -1,4 +1,4 @@
-//! A turn: the handling of one message, and the operations that the handler may use.
+//! A turn: the handling of one message, and the operations that the handler can use.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -16,10 +16,10 @@ use crate::runtime::watch::{Ended, Watch};
 use crate::runtime::worker::Worker;
 use crate::world::{Nanos, nanos};
 
-/// The current turn. Passed to the handler of a message.
+/// The current turn, which is passed to the handler of a message.
 ///
-/// All operations of a turn, and [`Address::send`] in a turn, are staged. They take effect when the
-/// turn commits, and not at all if the turn is undone.
+/// All effects of a turn are staged, including messages that are sent by [`Address::send`] during
+/// the turn. The effects take place when the turn commits, and not at all if the turn is undone.
 pub struct Turn<'a, M> {
     worker: &'a Worker,
     cell: CellPtr,
@@ -39,14 +39,15 @@ impl<M: 'static> Turn<'_, M> {
     /// Sends `message` to `to`.
     ///
     /// # Errors
-    /// Returns the message if the task is known to have stopped.
+    /// Returns the message if the task is known to have stopped, or if the message is not accepted
+    /// for another reason ([`SendError`]).
     #[inline]
     pub fn send<N: 'static>(&self, to: &Address<N>, message: N) -> Result<(), SendError<N>> {
         self.worker.send(to, message)
     }
 
-    /// Sends `message` to `to` after `delay`. Timers have a resolution of about 10 us. Until then,
-    /// the message keeps its receiver alive.
+    /// Sends `message` to `to` after `delay`. Timers have a resolution of about 10 us. Until the
+    /// message is sent, it keeps its receiver alive.
     ///
     /// # Errors
     /// Returns the message if the task is known to have stopped.
@@ -85,13 +86,15 @@ impl<M: 'static> Turn<'_, M> {
 
     /// Creates a timer that this turn can set once.
     ///
-    /// If the timer is not set, it must be cancelled, because it uses memory until then.
+    /// A timer that is not set must be cancelled, because it uses memory until it is cancelled.
     #[doc(hidden)]
     pub fn timer(&self) -> Timer {
         Timer::once(self.worker.timers.wheel)
     }
 
-    /// Sets a timer, which sends `message` to `to` at `deadline`, unless it is cancelled first.
+    /// Sets a timer, which sends `message` to `to` at `deadline`, unless the timer is cancelled
+    /// before that.
+    ///
     /// `deadline` is a time as returned by [`Turn::now`]. If the timer is already set, its earlier
     /// message is dropped. Until the deadline, the message keeps its receiver alive.
     ///
@@ -130,7 +133,7 @@ impl<M: 'static> Turn<'_, M> {
         Ok(())
     }
 
-    /// Creates a timer and sets it like [`Turn::set_own_timer`]. It fires after `delay`.
+    /// Creates a timer that fires after `delay`, and sets it like [`Turn::set_own_timer`].
     ///
     /// # Errors
     /// Returns the message if the task is known to have stopped.
@@ -175,8 +178,8 @@ impl<M: 'static> Turn<'_, M> {
         Ok(())
     }
 
-    /// Spawns a task on this worker. If the turn is undone, the task has not got any message, and
-    /// it is dropped with its address.
+    /// Spawns a task on the current worker. If the turn is undone, the task gets no message, and is
+    /// dropped together with its address.
     #[inline]
     pub fn spawn<T>(&self, task: T) -> Address<T::Message>
     where
@@ -186,9 +189,11 @@ impl<M: 'static> Turn<'_, M> {
         self.worker.spawn(task)
     }
 
-    /// Watches another task. When that task ends, `convert` converts the [`Ended`] value into a
-    /// message, which is sent to this task. The message comes after all messages that the other
-    /// task has sent to this task. Until then, the watch keeps this task alive.
+    /// Watches another task. When that task ends, `convert` turns the [`Ended`] value into a
+    /// message, which is sent to this task.
+    ///
+    /// The message comes after all messages that the other task has sent to this task. Until the
+    /// message is sent, the watch keeps this task alive.
     pub fn watch<N: 'static>(
         &self,
         whom: &Address<N>,
@@ -205,18 +210,21 @@ impl<M: 'static> Turn<'_, M> {
     }
 
     /// Calls `f`, which may block the thread, for example on a file, a database, a lock or a long
-    /// computation. During the call, another thread runs the other tasks of this worker. New
-    /// messages to this task wait.
+    /// computation.
     ///
-    /// `f` does not belong to the turn. Messages that `f` sends are sent immediately, and so before
-    /// the messages of this turn. They stay sent even if the turn is undone. Messages that the turn
-    /// sends, before `f` and after it, are sent when the turn commits, in their order. `f` must be
-    /// `Send`, so that it cannot use the turn.
+    /// During the call, another thread runs the other tasks of this worker. New messages to this
+    /// task wait.
+    ///
+    /// `f` does not belong to the turn. Messages that `f` sends are sent immediately, which is
+    /// before the messages of this turn. They stay sent even if the turn is undone. Messages that
+    /// the turn itself sends, before or after the call, are sent in order when the turn commits.
+    /// `f` must be `Send`, so that it cannot use the turn.
     ///
     /// `garrick bench blocking` measures the cost of a call. At most
     /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) turns can block at the same
-    /// time without blocking their worker. A further call blocks the worker. So does a call on a
-    /// worker that is pinned or has a driver, on a [`Here`](crate::Here), or in [`Task::recover`].
+    /// time without blocking their workers. A further call blocks its worker. A call also blocks
+    /// its worker if the worker is pinned or has a driver, on a [`Here`](crate::Here), and during
+    /// [`Task::recover`].
     ///
     /// # Panics
     /// Panics if `f` panics. The turn is then undone, as after any other panic.
@@ -276,9 +284,10 @@ impl<M: 'static> Turn<'_, M> {
         Turn::new(self.worker, front.cell())
     }
 
-    /// Spawns a task on another sponsor. If the turn is undone, the task has not got any message,
-    /// and it is dropped with its address. If the sponsor has stopped, the task runs on this worker
+    /// Spawns a task on another sponsor. If that sponsor has stopped, the task runs on this worker
     /// instead.
+    ///
+    /// If the turn is undone, the task gets no message, and is dropped together with its address.
     pub fn spawn_on<T>(&self, sponsor: &Handle, task: T) -> Address<T::Message>
     where
         T: Task + Send,
@@ -293,14 +302,16 @@ impl<M: 'static> Turn<'_, M> {
         unsafe { Address::from_counted(cell) }
     }
 
-    /// Moves the task `to` to another sponsor and sends it `message`, which it handles there. (This
-    /// is SENDX of the Lisp TActors.) Messages that were sent before are handled at the old place.
-    /// Two kinds of tasks do not move, but still handle the message: a task created by
-    /// [`Here::spawn`](crate::Here::spawn), which may not be `Send`, and a task whose new sponsor
-    /// has stopped.
+    /// Moves the task `to` to another sponsor and sends it `message`, which the task handles there.
+    ///
+    /// Messages that were sent to the task earlier are handled on its old sponsor. In two cases,
+    /// the task does not move, but still handles the message: if
+    /// [`Here::spawn`](crate::Here::spawn) created the task, because it need not be `Send`, and if
+    /// the new sponsor has stopped. (This method corresponds to SENDX of the Lisp TActors.)
     ///
     /// # Errors
-    /// Returns the message if the task is known to have stopped.
+    /// Returns the message if the task is known to have stopped, or if the message is not accepted
+    /// for another reason ([`SendError`]).
     pub fn send_on<N: 'static>(
         &self,
         sponsor: &Handle,
@@ -323,9 +334,10 @@ impl<M: 'static> Turn<'_, M> {
         worker.send(to, message)
     }
 
-    /// Sends a nudge to a task, which then runs [`Task::nudged`]. The nudge is handled after all
-    /// messages that were sent to the task before. Does nothing if the task has stopped or is a
-    /// [`door`](crate::door()).
+    /// Sends a nudge to a task, which then runs [`Task::nudged`].
+    ///
+    /// The nudge is handled after all messages that were sent to the task earlier. Does nothing if
+    /// the task has stopped or is a [`door`](crate::door()).
     #[doc(hidden)]
     pub fn nudge<N: 'static>(&self, to: &Address<N>) {
         let (worker, cell) = (self.worker, to.cell());
@@ -334,9 +346,10 @@ impl<M: 'static> Turn<'_, M> {
         }
     }
 
-    /// Returns true if another message waits in this task's mailbox. A task that collects messages
-    /// in batches can process its batch when this returns false. Messages that are in transit from
-    /// other threads are not included.
+    /// Returns true if another message is waiting in this task's mailbox.
+    ///
+    /// Messages that are in transit from other threads are not included. A task that collects
+    /// messages in batches can process its batch when this method returns false.
     pub fn has_more(&self) -> bool {
         if let Some(has_more) = self.worker.visit_has_more() {
             return has_more;

@@ -1,9 +1,9 @@
 //! Watches: watchers are notified when a task has ended, with the reason.
 //!
-//! A watched cell has no extra cost while it runs, because its messages take the same path as
-//! before. Only its table is replaced by a table with a mark. The watchers are kept outside of the
-//! cells, by cell address. A request to watch is sent like a message, so it comes after the earlier
-//! messages of its sender.
+//! A watched cell has no extra cost while it runs, because its messages take the same path as those
+//! of other cells. Only its table is replaced by a table with a mark. The watchers are kept outside
+//! of the cells, by cell address. A request to watch is sent like a message, so it comes after the
+//! earlier messages of its sender.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,13 +19,13 @@ use crate::cell::CellPtr;
 use crate::quiet;
 use crate::runtime::shards::Shards;
 
-/// Reason why a task has ended.
+/// The reason why a task has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Ended {
     /// The task stopped by itself or on request.
     Stopped,
-    /// A turn panicked. Contains the panic message.
+    /// A turn of the task panicked. Contains the panic message.
     Failed(Arc<str>),
     /// All addresses of the task were dropped.
     Unreachable,
@@ -40,28 +40,28 @@ impl fmt::Display for Ended {
         match self {
             Self::Stopped => f.write_str("stopped"),
             Self::Failed(message) => write!(f, "failed: {message}"),
-            Self::Unreachable => f.write_str("was not reachable any more"),
+            Self::Unreachable => f.write_str("stopped, because all of its addresses were dropped"),
             Self::SponsorEnded => f.write_str("ended with its sponsor"),
             Self::Before => f.write_str("had ended before it was watched"),
         }
     }
 }
 
-/// Handle of a watch. Dropping it does not cancel the watch.
+/// A handle to a watch. Dropping the handle does not cancel the watch.
 #[derive(Debug, Clone)]
 pub struct Watch {
     cancelled: Arc<AtomicBool>,
 }
 
 impl Watch {
-    /// Cancels the notice. It may still be called if the task is ending now.
+    /// Cancels the watch. If the task is ending at this moment, the notice may still be called.
     pub fn cancel(&self) {
         // Relaxed: a notice that is being given just now may still come.
         self.cancelled.store(true, Relaxed);
     }
 }
 
-/// Function that is called when a task has ended, with the flag that cancels it.
+/// A function that is called when a task has ended, with a flag that cancels the call.
 pub(crate) struct Watcher {
     cancelled: Arc<AtomicBool>,
     notice: Box<dyn FnOnce(Ended) + Send>,

@@ -147,7 +147,7 @@ fn message_far_followed(rig: &Rig) -> Count {
 fn message_far_asleep(rig: &Rig) -> Count {
     let signs = Arc::new(Signs::default());
     let _hearer = apart(rig, &signs);
-    let name = "message to another worker that sleeps; the sender goes on";
+    let name = "message to another worker that sleeps; the sender has other work";
     let count = repeated(name, || {
         signs.send(1);
         rig.sleep_but(1);
@@ -184,7 +184,7 @@ fn messages_to_all(rig: &Rig) -> Count {
     let hearers: Vec<_> = (0..rig.workers())
         .map(|_| rig.spawn(hears(signs.clone())))
         .collect();
-    let name = "the same, one to each worker at once";
+    let name = "messages from outside, one to each worker at once; all workers sleep";
     Count::of_faster(name, SOME, || {
         let all = signs.heard() + hearers.len() as u64;
         for hearer in &hearers {
@@ -219,16 +219,20 @@ fn give_and_claim(rig: &Rig) -> Count {
         rig.sleep_but(0);
     };
     (0..WARM).for_each(|_| burst());
-    Count::of_faster("give and claim of a task, of 64 at once", SOME, || {
-        let before = rig.claimed();
-        burst();
-        rig.claimed() - before
-    })
+    Count::of_faster(
+        "task that moves to another worker, 64 at once",
+        SOME,
+        || {
+            let before = rig.claimed();
+            burst();
+            rig.claimed() - before
+        },
+    )
 }
 
 fn spawn_outside(rig: &Rig) -> Count {
     let signs = Arc::new(Signs::default());
-    let name = "spawn from outside, one message, and the end";
+    let name = "spawn from outside, one message, and the end of the task";
     repeated(name, || {
         let newborn = rig.spawn(hears(signs.clone()));
         hear(&newborn, &signs);
@@ -262,7 +266,7 @@ fn ask_outside(rig: &Rig) -> Count {
         reply.send(());
         Flow::Continue
     }));
-    repeated("ask from outside, of a worker that sleeps", || {
+    repeated("ask from outside; the worker sleeps", || {
         answers.ask(|reply| reply).wait().unwrap();
         rig.sleep_but(0);
     })
@@ -273,7 +277,7 @@ fn call_outside(rig: &Rig) -> Count {
         reply.send(());
         Flow::Continue
     }));
-    let name = "call from outside, of a worker that sleeps";
+    let name = "call from outside; the worker sleeps";
     Count::of_faster(name, ROUNDS, || {
         for _ in 0..ROUND {
             answers.call(|reply| reply).wait().unwrap();

@@ -71,7 +71,7 @@ fn stress_a_leak_of_references_stops_the_process_with_a_message() {
         .unwrap();
     let said = String::from_utf8_lossy(&child.stderr);
     assert!(!child.status.success(), "it goes on: {said}");
-    assert!(said.contains("the program leaks them"), "{said}");
+    assert!(said.contains("The program leaks addresses"), "{said}");
 }
 
 #[test]

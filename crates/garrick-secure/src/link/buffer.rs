@@ -8,8 +8,8 @@
 //!
 //! Bytes are passed on by splitting off the memory that they were read into. The memory is reused
 //! from the front once no references to it exist. While the source reads, it owns the memory. So
-//! bytes are copied in one case only: if the rest of a frame needs more room than there is behind
-//! its beginning.
+//! bytes are copied in one case only: if the memory behind the beginning of a frame is too small
+//! for the rest of the frame.
 
 use std::collections::VecDeque;
 use std::mem;

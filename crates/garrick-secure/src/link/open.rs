@@ -10,19 +10,19 @@ use crate::event::Listener;
 use crate::key::{PreSharedKey, Role};
 use crate::options::{Options, OptionsError};
 
-/// Handle of a connection, for the code that has opened it. Dropping it has no effect.
+/// A handle to a connection, which can close it. Dropping the handle does not close the connection.
 #[derive(Clone)]
 pub struct Connection {
     keeper: Address<Msg>,
 }
 
-/// Reason why a connection cannot be opened.
+/// The error returned when a connection cannot be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenError {
     /// An option is out of bounds.
     Options(OptionsError),
-    /// The system is shutting down.
+    /// The actor system is shutting down.
     Ending,
 }
 
@@ -31,7 +31,8 @@ pub enum OpenError {
 ///
 /// # Errors
 /// Returns an [`OpenError`] if the options are out of bounds or the system is shutting down. Errors
-/// of the connection itself are reported as its last event.
+/// of the connection itself are reported in its last event,
+/// [`Event::Closed`](crate::Event::Closed).
 ///
 /// # Examples
 /// ```
@@ -101,8 +102,8 @@ impl Connection {
         let _ = self.keeper.send(Msg::Close);
     }
 
-    /// Returns true if the connection is closed. Once this returns true, it always will. A result
-    /// of false may be outdated immediately.
+    /// Returns true if the connection is closed. After the method has returned true, it never
+    /// returns false again. A result of false may be outdated immediately.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.keeper.is_stopped()
@@ -121,7 +122,7 @@ impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Options(error) => error.fmt(f),
-            Self::Ending => f.write_str("the system is ending"),
+            Self::Ending => f.write_str("the actor system is shutting down"),
         }
     }
 }

@@ -40,9 +40,8 @@ pub(super) async fn run(mut mailbox: Incoming<Fill>, start: Start) {
     let keeper = start.keeper.clone();
     let limit = start.options.greeting_timeout;
     // Errors of sends to the keeper are ignored: the keeper outlives the actors that it keeps, or
-    // is no longer interested.
-    // The greeting has a box of its own, which is freed at its end: the greeting is large, and the
-    // rest is small.
+    // is no longer interested. The greeting is in a separate box, which is freed at its end: the
+    // greeting is large, and the rest is small.
     let greeting = Box::pin(greet(start));
     let mut source = match timely(&cx, Wait::Greeting, limit, greeting).await {
         Ok((session, source, sink)) => {

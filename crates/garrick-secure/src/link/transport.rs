@@ -9,8 +9,8 @@ pub(super) type Source = Pin<Box<dyn AsyncRead + Send>>;
 pub(super) type Sink = Pin<Box<dyn AsyncWrite + Send>>;
 
 /// A byte stream in two halves, such as a TCP connection, a pipe, or any other type that implements
-/// tokio's traits. The stream is polled by the workers that run the connection's actors. Its own
-/// driver may run elsewhere.
+/// tokio's traits. The stream is polled by the workers that run the connection's actors. The code
+/// that waits for the socket, such as a tokio runtime, may run on other threads.
 ///
 /// # Examples
 /// ```

@@ -1,17 +1,20 @@
 //! A work-stealing deque whose owner needs no atomic read-modify-write and no hardware fence.
 //!
 //! The algorithm is the THE protocol of Cilk-5 (Frigo, Leiserson, Randall: *The Implementation of
-//! the Cilk-5 Multithreaded Language*, 1998), with three changes. The thief's half of the fence is
-//! a `membarrier(2)` ([`garrick_core::fence`]). A thief claims up to half of the deque at a time. A
-//! third count, `done`, records up to which value the thieves have finished copying. The
-//! `README.md` in this folder explains the terms, the steps and the race, and sketches the proof.
+//! the Cilk-5 Multithreaded Language*, 1998), with three changes:
+//! - The thief's half of the fence is a `membarrier(2)` ([`garrick_core::fence`]).
+//! - A thief claims up to half of the deque at a time.
+//! - A third count, `done`, records which values the thieves have finished copying.
+//!
+//! The `README.md` in this folder explains the terms, the steps and the race, and sketches the
+//! proof.
 //!
 //! | operation | who | progress |
 //! | --- | --- | --- |
-//! | [`Worker::push`] | owner | wait-free; if the deque grows: amortized, and waits for at most one thief |
-//! | [`Worker::pop`] | owner | wait-free; waits for one thief if its claim includes the popped value |
+//! | [`Worker::push`] | owner | wait-free, unless the deque grows: growing takes amortized O(1) and waits for at most one thief |
+//! | [`Worker::pop`] | owner | wait-free, unless a thief has claimed the popped value: waits for this thief |
 //! | [`Worker::pop_oldest`] | owner | waits for at most one thief |
-//! | [`Stealer::steal`] and its variants | any thread | never waits; returns [`Steal::Busy`] while another thief steals |
+//! | [`Stealer::steal`] and its variants | any thread | never waits: returns [`Steal::Busy`] while another thief is stealing |
 //!
 //! ```text
 //!         done: thieves         head: thieves          tail: owner
@@ -56,10 +59,10 @@ mod stress_tests;
 pub use stealer::Stealer;
 pub use worker::Worker;
 
-/// Creates a deque for exactly `capacity` values. If it is full, [`Worker::push`] returns the
-/// value.
+/// Creates a deque for exactly `capacity` values. If the deque is full, [`Worker::push`] returns
+/// the value as an error.
 ///
-/// Values that a thief is still copying out occupy their slots.
+/// A value that a thief is copying out occupies its slot until the thief has finished.
 ///
 /// # Examples
 ///
@@ -79,8 +82,8 @@ pub fn bounded<T>(capacity: usize) -> Worker<T> {
     bounded_with_fence(capacity, Asymmetric::detect())
 }
 
-/// Creates a [`bounded`] deque that uses the pair `fence`. Use it to measure or test a pair that
-/// [`Asymmetric::detect`] does not return on this system.
+/// Creates a [`bounded`] deque that uses `fence` as its pair of fences. Use this function to
+/// measure or test a pair that [`Asymmetric::detect`] does not return on this system.
 ///
 /// # Examples
 ///
@@ -97,7 +100,7 @@ pub fn bounded<T>(capacity: usize) -> Worker<T> {
 /// Panics if `capacity` is 0, or if the memory cannot be allocated.
 #[track_caller]
 pub fn bounded_with_fence<T>(capacity: usize, fence: Asymmetric) -> Worker<T> {
-    assert!(capacity > 0, "a deque must have room for one value");
+    assert!(capacity > 0, "the capacity of a deque must be at least 1");
     Worker::new(capacity, worker::Growth::Never, fence)
 }
 
@@ -130,14 +133,14 @@ fn growing_with_fence<T>(capacity_min: usize, fence: Asymmetric) -> Worker<T> {
     Worker::new(capacity, worker::Growth::Doubles, fence)
 }
 
-/// Result of an attempt to steal.
+/// The result of an attempt to steal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use = "a stolen value is in here"]
+#[must_use = "the result may contain a stolen value"]
 pub enum Steal<T> {
     /// There was nothing to steal.
     Empty,
-    /// Another thief, or the owner in a slow path, held the lock of the deque. Another try may
-    /// succeed.
+    /// Another thief, or the owner in a slow path, was holding the lock of the deque. Another try
+    /// may succeed.
     Busy,
     /// The stolen value or values.
     Success(T),
@@ -172,7 +175,7 @@ impl<T> Steal<T> {
     }
 }
 
-/// Error of a push into a full deque. Contains the value.
+/// The error returned by a push into a full deque. Contains the value that was not pushed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Full<T>(pub T);
 

@@ -278,7 +278,7 @@ fn counts_may_wrap() {
 }
 
 #[test]
-#[should_panic(expected = "room for one value")]
+#[should_panic(expected = "the capacity of a deque must be at least 1")]
 fn no_capacity_is_refused() {
     drop(bounded::<u8>(0));
 }

@@ -12,9 +12,9 @@ use garrick_core::prim::{
     hint, thread,
 };
 
-/// Number of times that the owner checks a locked lock before it yields its core. A thief holds the
-/// lock for about one `membarrier(2)`, which takes at least 2 µs. If it takes much longer, the
-/// thief was preempted.
+/// Number of times that the owner tries to take the lock before it yields its core. A thief holds
+/// the lock for about one `membarrier(2)`, which takes at least 2 µs. If a thief holds it much
+/// longer, the thief was preempted.
 const SPINS_MAX: usize = if cfg!(garrick_loom) { 1 } else { 256 };
 
 /// State that both sides access. The three parts have different readers and writers, so each has a
@@ -23,13 +23,14 @@ const SPINS_MAX: usize = if cfg!(garrick_loom) { 1 } else { 256 };
 /// The counts wrap like a `usize`, not at the number of slots. [`Buffer::read`] and
 /// [`Buffer::write`] convert a count into an index by a mask.
 pub(super) struct Shared<T> {
-    /// One past the newest value. Written by the owner, read by thieves. The owner lowers it before
-    /// it knows if it gets the value, so it may be one below `head` for a moment.
+    /// One past the count of the newest value. Written by the owner, read by thieves. A pop lowers
+    /// the tail before it knows if it gets the value. So the tail may be one below `head` for a
+    /// moment.
     pub(super) tail: CachePadded<AtomicUsize>,
 
-    /// Oldest value that is not claimed. Written under the lock, read by the owner in each pop. A
-    /// thief raises it before it knows if it gets the values, so it may be above `tail` for a
-    /// moment.
+    /// Count of the oldest value that is not claimed. Written under the lock, read by the owner in
+    /// each pop. A thief raises the head before it knows if it gets the values. So the head may be
+    /// above `tail` for a moment.
     pub(super) head: CachePadded<AtomicUsize>,
 
     /// The lock and the state that it guards.
@@ -41,8 +42,8 @@ struct StealSide<T> {
     locked: AtomicBool,
 
     /// Count below which all values have been copied out, so that the owner may write to their
-    /// slots again. Written under the lock, read by the owner at any time. Never too high. Equal to
-    /// `head` while the lock is free.
+    /// slots again. Written under the lock, read by any thread at any time. Never too high. Equal
+    /// to `head` while the lock is free.
     done: AtomicUsize,
 
     /// Slots. Replaced by the owner and read by thieves, both under the lock. The owner has its own
@@ -53,7 +54,7 @@ struct StealSide<T> {
     fence: Asymmetric,
 }
 
-// SAFETY: values are moved between threads, never shared (README, "Who may touch a slot"), so
+// SAFETY: values are moved between threads, never shared (README, "Who may access a slot"), so
 // `T: Send` is enough.
 unsafe impl<T: Send> Send for Shared<T> {}
 // SAFETY: as above; `buffer` is only reached under the lock.
@@ -82,7 +83,7 @@ impl<T> Shared<T> {
     /// for a lock holder that has passed the fence.
     #[inline]
     pub(super) fn len(&self) -> usize {
-        // Relaxed: a hint; a thread that acts on it looks again under the lock.
+        // Relaxed: a hint; a thread that relies on it reads the counts again under the lock.
         distance(self.head.load(Relaxed), self.tail.load(Relaxed))
     }
 
@@ -90,13 +91,13 @@ impl<T> Shared<T> {
     #[inline]
     pub(super) fn is_drained(&self) -> bool {
         let done = self.done();
-        // Acquire: pairs with the Release in `Worker::publish_tail`; what the owner did before it
-        // took the last value is seen.
+        // Acquire: pairs with the Release in `Worker::publish_tail`; all writes of the owner before
+        // it took the last value are visible.
         distance(done, self.tail.load(Acquire)) == 0
     }
 
-    /// Returns the count below which thieves have copied all values out. The owner may reuse the
-    /// slots of these values.
+    /// Returns the count below which all values have been copied out. The owner may reuse the slots
+    /// of these values.
     #[inline]
     pub(super) fn done(&self) -> usize {
         // Acquire: pairs with the Release in `Guard::set_done`; the thief has read every slot below
@@ -157,7 +158,7 @@ impl<T> Drop for Shared<T> {
 /// [`Shared`], which owns them.
 struct Left<T> {
     buffer: Buffer<T>,
-    /// Oldest value.
+    /// Count of the oldest value.
     head: usize,
     /// Number of remaining values.
     len: usize,
@@ -240,8 +241,8 @@ impl<T> Drop for Guard<'_, T> {
 
 type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 
-/// Pointer to an array of slots, whose number is a power of two. The protocol determines which of
-/// the copies of this pointer may access which slots.
+/// Pointer to an array of slots. The number of slots is a power of two. The pointer can be copied.
+/// The protocol determines which thread may access which slot through its copy.
 pub(super) struct Buffer<T> {
     slots: NonNull<Slot<T>>,
     mask: usize,
@@ -316,7 +317,7 @@ impl<T> Buffer<T> {
     }
 }
 
-/// Returns the number of slots of a deque of `capacity` values.
+/// Returns the number of slots of a deque with room for `capacity` values.
 #[track_caller]
 pub(super) fn slot_count(capacity: usize) -> usize {
     // Half of the counts are left over, so that the sign of a difference shows which of two is
@@ -324,13 +325,13 @@ pub(super) fn slot_count(capacity: usize) -> usize {
     const CAPACITY_MAX: usize = 1 << (usize::BITS - 2);
     assert!(
         capacity <= CAPACITY_MAX,
-        "a deque's capacity must not exceed a quarter of the address space"
+        "the capacity of a deque must be at most {CAPACITY_MAX}, but is {capacity}"
     );
     capacity.next_power_of_two()
 }
 
-/// Returns the distance from `from` to `to`, or 0 if `to` is behind `from`. It is behind for a
-/// moment while a claim or a pop is in progress.
+/// Returns the distance from `from` to `to`, or 0 if `to` is behind `from`. While a claim or a pop
+/// is in progress, `to` can be behind for a moment.
 #[inline(always)]
 pub(super) fn distance(from: usize, to: usize) -> usize {
     (to.wrapping_sub(from) as isize).max(0) as usize

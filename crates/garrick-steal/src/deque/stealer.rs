@@ -11,19 +11,20 @@ use super::{
     shared::{Buffer, Guard, Shared, distance},
 };
 
-/// Maximum number of values that one theft takes. To copy so many values takes about as long as the
-/// barrier before the copy. Both happen under the lock, for which the owner may have to wait.
+/// Maximum number of values that one theft takes. Copying this many values takes about as long as
+/// the barrier before the copy. Both happen under the lock, for which the owner may have to wait.
 const THEFT_MAX: usize = 1024;
 
-/// A handle of a deque for a thief, which takes the oldest values. Each thief has its own clone.
+/// A thief's handle to a deque. It takes the oldest values. Each thief has its own clone.
 ///
-/// Each theft costs a fence or a `membarrier(2)`, which also interrupts the owner. So a thief
-/// should take many values at a time, and should not steal from an owner that has only a few.
+/// Each theft costs a fence, or a `membarrier(2)`, which also interrupts the owner. So a thief
+/// should take many values at a time, and should not steal from an owner that has only a few
+/// values.
 ///
-/// A thief that finds no value should back off, and then park. Checking for values is cheap, but it
-/// takes the owner's cache line. If the owner pops the last value in the meantime, the barrier of
-/// the theft is wasted. The check is not a fence, so a thief that parks needs its own handshake
-/// with the owner.
+/// A thief that finds no value should back off, and then park. Checking for values is cheap for the
+/// thief, but it moves a cache line away from the owner's core. If the owner pops the last value
+/// during a theft, the barrier of the theft is wasted. The check is not a fence, so a thief that
+/// parks needs its own handshake with the owner.
 pub struct Stealer<T> {
     shared: Arc<Shared<T>>,
 }
@@ -34,6 +35,7 @@ impl<T> Stealer<T> {
     }
 
     /// Steals the oldest value.
+    ///
     ///
     /// # Examples
     ///
@@ -52,8 +54,8 @@ impl<T> Stealer<T> {
     /// Steals half of the values, rounded up. Returns the oldest value and pushes the others to
     /// `into`, oldest first.
     ///
-    /// The number of values is limited to 1024, and by the room in `into` if `into` is bounded. If
-    /// `into` is the owner of this deque, only the oldest value is taken.
+    /// At most 1024 values are stolen. If `into` is bounded, at most as many values are pushed as
+    /// it has room for. If `into` is the worker of this same deque, only the oldest value is taken.
     ///
     /// # Examples
     ///
@@ -111,7 +113,7 @@ impl<T> Stealer<T> {
         })
     }
 
-    /// Returns the number of unclaimed values at some recent moment.
+    /// Returns the number of values that no thief had claimed at some recent moment.
     #[inline]
     pub fn len(&self) -> usize {
         self.shared.len()
@@ -123,16 +125,17 @@ impl<T> Stealer<T> {
         self.len() == 0
     }
 
-    /// Returns true if all values are gone. In particular, no thief is copying a value.
+    /// Returns true if all values have been taken, and no thief is still copying a value.
     ///
-    /// A value that the owner or a thief is about to return counts as gone. If this returns true,
-    /// all writes before the last value was taken are visible.
+    /// A value that the owner or a thief is about to return counts as taken. If this returns true,
+    /// all writes that were made before the last value was taken are visible.
     #[inline]
     pub(crate) fn is_drained(&self) -> bool {
         self.shared.is_drained()
     }
 
-    /// Claims up to half of the values, but at most `count_max`. The settled claim may be empty.
+    /// Claims up to half of the values, but at most `count_max`, and settles the claim. The settled
+    /// claim may be empty.
     fn claim(&self, count_max: usize) -> Steal<Claim<'_, T>> {
         let shared = &*self.shared;
         // No lock and no barrier for a deque that looks empty.
@@ -143,7 +146,7 @@ impl<T> Stealer<T> {
             return Steal::Busy;
         };
         let head = guard.head();
-        // Relaxed: what we read here only sizes the claim; the look below decides.
+        // Relaxed: this value only determines the size of the claim; the load below decides.
         let tail = shared.tail.load(Relaxed);
         let count = half(distance(head, tail)).min(count_max);
         let mut claim = Claim::new(guard, head);
@@ -169,11 +172,11 @@ fn half(len: usize) -> usize {
 struct Claim<'a, T> {
     /// Guard of the steal lock. Released last, after `Claim::drop`.
     guard: Guard<'a, T>,
-    /// Copy of the buffer, valid as long as this thief holds the lock.
+    /// Copy of the buffer, valid while this thief holds the lock.
     buffer: Buffer<T>,
-    /// First value that has not been taken.
+    /// Count of the first value that has not been taken.
     next: usize,
-    /// One past the last value that has been settled to belong to this thief.
+    /// One past the count of the last value that belongs to this thief.
     end: usize,
 }
 
@@ -188,7 +191,7 @@ impl<'a, T> Claim<'a, T> {
         }
     }
 
-    /// Raises `head` past `count` values, which do not belong to the thief yet.
+    /// Raises `head` past the next `count` values. They do not belong to the thief yet.
     fn open(&mut self, count: usize) {
         self.guard.set_head(self.next.wrapping_add(count));
     }

@@ -12,10 +12,10 @@ use super::{
     shared::{Buffer, Shared, distance},
 };
 
-/// The owner's handle of a deque. Pushes and pops the newest value, and creates [`Stealer`]s.
+/// The owner's handle to a deque. It pushes and pops the newest value, and creates [`Stealer`]s.
 ///
-/// After the worker was dropped, the stealers can still take its values. Dropping the last handle
-/// drops the remaining values.
+/// After the worker has been dropped, the stealers can still take its values. Dropping the last
+/// handle, worker or stealer, drops the remaining values.
 ///
 /// A worker can be sent to another thread, but it cannot be shared between threads:
 ///
@@ -28,12 +28,12 @@ pub struct Worker<T> {
     shared: Arc<Shared<T>>,
     /// The owner's copy of `Shared::tail`. Exact between calls.
     tail: usize,
-    /// Upper bound of `tail`: the value of `done` when it was last read, plus the capacity. The
-    /// real bound may be ahead.
+    /// Upper bound of `tail`: the value of `done` that was last read, plus the capacity. The real
+    /// bound may be higher.
     full_at: usize,
     /// The owner's copy of the buffer. Always exact, because only the owner replaces it.
     buffer: Buffer<T>,
-    /// The owner's copy of the pair of fences, so that the fast path does not load the shared one.
+    /// The owner's copy of the pair of fences, so that the fast path does not load the shared pair.
     fence: Asymmetric,
     /// Maximum number of values. At most the number of slots.
     capacity: usize,
@@ -46,9 +46,9 @@ pub struct Worker<T> {
 /// Behaviour of a full deque.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Growth {
-    /// Refuses the value.
+    /// A push returns its value as an error.
     Never,
-    /// Moves the values to a buffer with twice as many slots.
+    /// A push moves the values to a buffer with twice as many slots.
     Doubles,
 }
 
@@ -72,7 +72,7 @@ impl<T> Worker<T> {
         }
     }
 
-    /// Creates a handle for a thief.
+    /// Creates a handle with which another thread can steal from this deque.
     pub fn stealer(&self) -> Stealer<T> {
         Stealer::new(self.shared.clone())
     }
@@ -81,8 +81,8 @@ impl<T> Worker<T> {
     ///
     /// # Errors
     ///
-    /// Returns the value in [`Full`] if a bounded deque is full. A growing deque never refuses a
-    /// value.
+    /// Returns the value in [`Full`] if a bounded deque is full. A growing deque never returns this
+    /// error.
     ///
     /// # Panics
     ///
@@ -96,11 +96,12 @@ impl<T> Worker<T> {
         Ok(())
     }
 
-    /// Takes the newest value, if there is any.
+    /// Takes the newest value. Returns `None` if there is none.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         let buffer = self.buffer;
-        // Announce which value we want, then look whether a thief wants it too: README, "The race".
+        // Announce which value we want, and then check whether a thief wants it, too: README, "The
+        // race".
         let tail = self.tail.wrapping_sub(1);
         self.publish_tail(tail);
         self.fence.light();
@@ -118,8 +119,9 @@ impl<T> Worker<T> {
         Some(unsafe { buffer.read(tail) })
     }
 
-    /// Takes the oldest value, if there is any, as a thief does. This costs an atomic
-    /// read-modify-write, but no barrier.
+    /// Takes the oldest value, as a thief does. Returns `None` if there is none.
+    ///
+    /// This costs an atomic read-modify-write, but no barrier.
     ///
     /// # Examples
     ///
@@ -136,8 +138,9 @@ impl<T> Worker<T> {
     }
 
     /// Moves up to `count_max` of the oldest values to the end of `into`, oldest first. Returns the
-    /// number of values moved. This has the synchronization cost of one
-    /// [`pop_oldest`](Self::pop_oldest).
+    /// number of values moved.
+    ///
+    /// The synchronization costs as much as that of one [`pop_oldest`](Self::pop_oldest).
     ///
     /// # Examples
     ///
@@ -155,8 +158,8 @@ impl<T> Worker<T> {
         self.take_oldest(count_max, |value| into.push(value))
     }
 
-    /// Calls `each` with up to `count_max` of the oldest values. Returns the number of values
-    /// taken. Waits if a thief is stealing, and updates `full_at`.
+    /// Takes up to `count_max` of the oldest values, and calls `each` with each of them. Returns
+    /// the number of values taken. Waits if a thief is stealing, and updates `full_at`.
     pub(super) fn take_oldest(&mut self, count_max: usize, mut each: impl FnMut(T)) -> usize {
         if self.shared.done() == self.tail {
             self.full_at = self.tail.wrapping_add(self.capacity);
@@ -188,7 +191,7 @@ impl<T> Worker<T> {
         distance(self.shared.head.load(Relaxed), self.tail)
     }
 
-    /// Returns true if thieves have claimed all values, or if there are no values.
+    /// Returns true if there are no values, or if thieves have claimed all of them.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -219,7 +222,7 @@ impl<T> Worker<T> {
     }
 
     /// Makes room for `count` more values if possible. Returns the number of values for which there
-    /// is room.
+    /// is now room.
     pub(crate) fn make_room_for(&mut self, count: usize) -> usize {
         if self.room() < count {
             self.make_room(count);
@@ -254,8 +257,9 @@ impl<T> Worker<T> {
         self.full_at.wrapping_sub(self.tail)
     }
 
-    /// Reads up to which value thieves have finished, and grows the deque if there is still not
-    /// enough room. Returns the number of values for which there is room.
+    /// Reads which values the thieves have finished copying. Grows the deque if there is still not
+    /// enough room and the deque may grow. Returns the number of values for which there is now
+    /// room.
     #[cold]
     fn make_room(&mut self, count: usize) -> usize {
         self.full_at = self.shared.done().wrapping_add(self.capacity);

@@ -1,8 +1,10 @@
-//! A banker's queue: an unbounded stack. The receiver takes the whole stack and reverses it.
+//! A banker's queue: an unbounded queue. Senders push to a stack. The receiver takes the whole
+//! stack at once and reverses it.
 //!
-//! The algorithm is the queue of two lists by Hood and Melville (1981), which Okasaki named and
-//! analysed. The rear list is a stack as in Treiber, "Systems Programming: Coping with Parallelism"
-//! (1986). No single node is popped from the shared stack, so it has no ABA problem.
+//! The algorithm is the queue of two lists by Hood and Melville (1981). Okasaki analysed it and
+//! gave it its name. The rear list is a stack as in Treiber, "Systems Programming: Coping with
+//! Parallelism" (1986). No single node is popped from the shared stack, so the stack has no ABA
+//! problem.
 //!
 //! ```text
 //!     shared, newest first                        the receiver's own, oldest first
@@ -18,9 +20,9 @@
 //! `head` has two special values, which are not pointers to nodes: DOZING and CLOSED. DOZING means
 //! that the stack is empty and that the next sender must wake the receiver.
 //!
-//! `push` is lock-free. `try_pop` is wait-free, and costs an amortized O(1) per value. There can be
-//! any number of [`Producer`]s. One thread at a time owns a producer, because the producer has its
-//! own empty nodes. There is one [`Consumer`].
+//! `push` is lock-free. `try_pop` is wait-free, and takes amortized O(1) per value. There can be
+//! any number of [`Producer`]s. A producer belongs to one thread at a time, because it has its own
+//! empty nodes. There is one [`Consumer`].
 
 use std::{cell::Cell, fmt, mem::MaybeUninit, ptr, time::Duration};
 
@@ -37,11 +39,11 @@ use super::wait::{Doorbell, Doze, Sleeper, Waiter};
 use super::{PopTimeoutError, Queue, Receiver, SendError, Sender};
 
 /// Maximum number of empty nodes that the consumer collects before it passes them to the producers.
-/// A large number spreads the cost of the two atomic operations over many nodes. A small number
-/// wastes less memory.
+/// Passing a chain of nodes costs two atomic operations. A larger number spreads this cost over
+/// more nodes. A smaller number wastes less memory.
 const SPENT_MAX: usize = if cfg!(garrick_loom) { 1 } else { 64 };
 
-/// Type that selects the banker's queue in code that is generic over [`Queue`].
+/// A type that selects the banker's queue in code that is generic over [`Queue`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Banker;
 
@@ -55,12 +57,12 @@ impl Queue for Banker {
 }
 
 struct Node<T> {
-    /// Next node of the chain, which is older in the stack. Written by the owner of the node before
-    /// it is published.
+    /// Next node of the chain. In the stack, this is the next older node. Written by the owner of
+    /// the node before the node is published.
     next: UnsafeCell<*mut Node<T>>,
 
     /// Value of the node. Initialized while the node is in the stack or in `ready`. Uninitialized
-    /// while it is in `free`, `spare` or `spent`.
+    /// while the node is in `free`, `spare` or `spent`.
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
@@ -76,14 +78,14 @@ struct Shared<T> {
     doorbell: Doorbell,
 }
 
-/// The pushing half of a banker's queue. Created by [`channel`].
+/// The sending half of a banker's queue. Created by [`channel`].
 pub struct Producer<T> {
     shared: Arc<Shared<T>>,
     /// Chain of empty nodes that this producer owns.
     free: Cell<*mut Node<T>>,
 }
 
-/// The popping half of a banker's queue. Created by [`channel`].
+/// The receiving half of a banker's queue. Created by [`channel`].
 pub struct Consumer<T> {
     inbox: Inbox<T>,
     waiter: Waiter,
@@ -226,7 +228,8 @@ impl<T> Node<T> {
 }
 
 impl<T> Producer<T> {
-    /// Pushes the chain from `newest` to `oldest` to the stack. Returns true if the queue was open.
+    /// Pushes the chain from `newest` to `oldest` to the stack. Returns false, without a push, if
+    /// the queue is closed.
     ///
     /// # Safety
     ///
@@ -258,8 +261,8 @@ impl<T> Producer<T> {
         true
     }
 
-    /// Returns an empty node that this producer owns. Reuses a node if there is one, otherwise
-    /// allocates it.
+    /// Returns an empty node that this producer owns. Reuses a node if possible, and otherwise
+    /// allocates one.
     #[inline]
     fn empty_node(&self) -> *mut Node<T> {
         let mut node = self.free.get();
@@ -292,7 +295,8 @@ impl<T> Producer<T> {
         self.free.set(node);
     }
 
-    /// Takes back the values of a chain that was not published, newest first.
+    /// Takes the values out of a chain that was not published. Returns them, newest first, and
+    /// keeps the nodes.
     #[cold]
     fn unwind(&self, newest: *mut Node<T>, count: usize) -> Vec<T> {
         let mut node = newest;
@@ -361,7 +365,7 @@ impl<T: Send> Sender<T> for Producer<T> {
 }
 
 impl<T> Inbox<T> {
-    /// Takes the whole stack and reverses it. Returns true if it had nodes.
+    /// Takes the whole stack and reverses it. Returns true if the stack had nodes.
     #[inline]
     fn refill(&mut self) -> bool {
         let head = &self.shared.head;
@@ -385,7 +389,8 @@ impl<T> Inbox<T> {
         true
     }
 
-    /// Keeps an empty node for the producers, or frees it if there are enough such nodes.
+    /// Keeps an empty node for the producers, or frees the node if there are already enough such
+    /// nodes.
     #[inline]
     fn recycle(&mut self, node: *mut Node<T>) {
         if self.spent_len == SPENT_MAX && !self.hand_back() {
@@ -481,7 +486,8 @@ impl<T: Send> Receiver<T> for Consumer<T> {
         self.waiter.pop(&mut self.inbox, Some(timeout))
     }
 
-    /// Returns the exact number of values. Takes O(values pushed since the last refill).
+    /// Returns the exact number of values. Takes O(n) for the n values that were pushed since the
+    /// receiver last took the stack.
     fn len(&self) -> usize {
         self.inbox.ready_len + self.inbox.stack_len()
     }

@@ -1,12 +1,14 @@
-//! Errors of a push or a pop. The error of a push contains the value that was not sent.
+//! The errors that a push or a pop returns. The error of a push contains the value that was not
+//! sent.
 
 use std::{error::Error, fmt};
 
-/// Error of a send whose queue is closed or whose receiver was dropped. Contains what was not sent.
+/// The error returned by a send if the queue is closed or the receiver was dropped. Contains the
+/// value, or the values, that were not sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<T>(pub T);
 
-/// Error of a send that does not wait. Contains the value.
+/// The error returned by a send that does not wait. Contains the value that was not sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum TrySendError<T> {
     /// The queue is full.
@@ -15,10 +17,10 @@ pub enum TrySendError<T> {
     Closed(T),
 }
 
-/// Error of a receive with a timeout.
+/// The error returned by a receive with a timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PopTimeoutError {
-    /// No value came before the timeout.
+    /// No value arrived before the timeout.
     Timeout,
     /// The queue is empty, and it is closed or has no senders.
     Closed,
@@ -61,7 +63,7 @@ impl<T> Error for TrySendError<T> {}
 impl fmt::Display for PopTimeoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Timeout => "nothing came in time",
+            Self::Timeout => "no value arrived before the timeout",
             Self::Closed => "the queue is empty and closed",
         })
     }

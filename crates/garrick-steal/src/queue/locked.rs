@@ -1,7 +1,7 @@
 //! A locked queue: a ring under a mutex, which can be bounded.
 //!
-//! This is the simplest queue. It supports bounds, at which senders wait, and serves as a baseline
-//! for the other queues.
+//! This is the simplest of the queues. It can be bounded: senders then wait while the queue is
+//! full. It also serves as a baseline for the other queues.
 //!
 //! ```text
 //!     senders --lock--> [ VecDeque | who sleeps ] <--lock-- receiver
@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Every operation takes the lock, and no user code runs under it. Sleeping threads are counted
-//! under the lock, because to notify a condition variable is a system call even if no thread waits.
-//! There can be any number of [`Producer`]s, on any threads. There is one [`Consumer`].
+//! under the lock, because notifying a condition variable makes a system call even if no thread is
+//! waiting. There can be any number of [`Producer`]s, on any threads. There is one [`Consumer`].
 
 use std::{
     collections::VecDeque,
@@ -24,7 +24,7 @@ use garrick_core::prim::{Arc, Condvar, Mutex, MutexGuard};
 
 use super::{PopTimeoutError, Queue, Receiver, SendError, Sender, TrySendError};
 
-/// Type that selects the locked queue in code that is generic over [`Queue`].
+/// A type that selects the locked queue in code that is generic over [`Queue`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Locked;
 
@@ -40,9 +40,9 @@ impl Queue for Locked {
 struct State<T> {
     values: VecDeque<T>,
     senders: usize,
-    /// Number of senders that sleep on `not_full`.
+    /// Number of senders that are asleep on `not_full`.
     senders_asleep: usize,
-    /// True while the receiver sleeps on `not_empty`.
+    /// True while the receiver is asleep on `not_empty`.
     is_receiver_asleep: bool,
     /// True once the receiver was dropped.
     is_closed: bool,
@@ -62,12 +62,12 @@ struct Shared<T> {
     capacity: usize,
 }
 
-/// The pushing half of a locked queue. Created by [`channel`] or [`bounded`].
+/// The sending half of a locked queue. Created by [`channel`] or [`bounded`].
 pub struct Producer<T> {
     shared: Arc<Shared<T>>,
 }
 
-/// The popping half of a locked queue. Created by [`channel`] or [`bounded`].
+/// The receiving half of a locked queue. Created by [`channel`] or [`bounded`].
 pub struct Consumer<T> {
     shared: Arc<Shared<T>>,
 }
@@ -89,7 +89,8 @@ pub fn channel<T>() -> (Producer<T>, Consumer<T>) {
     with_capacity(usize::MAX)
 }
 
-/// Creates a locked queue of at most `capacity` values. If it is full, `push` waits for room.
+/// Creates a locked queue of at most `capacity` values. If the queue is full, `push` waits for
+/// room.
 ///
 /// # Examples
 ///
@@ -108,7 +109,7 @@ pub fn channel<T>() -> (Producer<T>, Consumer<T>) {
 /// Panics if `capacity` is 0.
 #[track_caller]
 pub fn bounded<T>(capacity: usize) -> (Producer<T>, Consumer<T>) {
-    assert!(capacity > 0, "a queue has room for at least one value");
+    assert!(capacity > 0, "the capacity of a queue must be at least 1");
     with_capacity(capacity)
 }
 
@@ -147,7 +148,7 @@ impl<T> Shared<T> {
         state
     }
 
-    /// Unlocks after values were added, and wakes the receiver if it sleeps.
+    /// Unlocks after values were added, and wakes the receiver if it is asleep.
     fn added(&self, state: MutexGuard<'_, State<T>>) {
         let must_wake = state.is_receiver_asleep;
         drop(state);
@@ -156,7 +157,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Unlocks after `count` values were removed, and wakes the senders that sleep.
+    /// Unlocks after `count` values were removed, and wakes senders that are asleep.
     fn removed(&self, state: MutexGuard<'_, State<T>>, count: usize) {
         let asleep = state.senders_asleep;
         drop(state);

@@ -12,10 +12,11 @@
 //!     Sender --push--+
 //! ```
 //!
-//! All queues are unbounded, except [`locked::bounded`]. Dropping the receiver closes the queue.
-//! The remaining values are dropped, and later pushes return their value as an error. After the
-//! last sender was dropped, the receiver can still take the remaining values. After that, it gets
-//! the error `Closed` or `None`. A waiting receiver is parked and uses no core.
+//! All queues are unbounded, except [`locked::bounded`]. Dropping the receiver closes the queue:
+//! the remaining values are dropped, and each later push returns its value as an error. After the
+//! last sender has been dropped, the receiver can still take the remaining values. Once the queue
+//! is then empty, a pop returns the error `Closed` or `None`. A waiting receiver is parked and uses
+//! no CPU time.
 //!
 //! The traits use static dispatch. Code that is generic over [`Queue`] is compiled for each chosen
 //! queue.
@@ -40,7 +41,7 @@ pub use chunked::Chunked;
 pub use error::{PopTimeoutError, SendError, TrySendError};
 pub use locked::Locked;
 
-/// A kind of queue, for generic code.
+/// A kind of queue, for code that is generic over the queue.
 ///
 /// Values are `'static`, so that handles can be sent to other threads.
 ///
@@ -65,19 +66,19 @@ pub use locked::Locked;
 /// assert_eq!(relay::<Locked>(), [1, 2, 3]);
 /// ```
 pub trait Queue {
-    /// The pushing half.
+    /// The sending half of the queue.
     type Sender<T: Send + 'static>: Sender<T> + 'static;
 
-    /// The popping half.
+    /// The receiving half of the queue.
     type Receiver<T: Send + 'static>: Receiver<T> + 'static;
 
     /// Creates an empty unbounded queue.
     fn channel<T: Send + 'static>() -> (Self::Sender<T>, Self::Receiver<T>);
 }
 
-/// The pushing side of a queue. Clones push into the same queue.
+/// The sending half of a queue. All clones push into the same queue.
 pub trait Sender<T>: Clone + Send {
-    /// Appends a value. Waits only if the queue is bounded and full.
+    /// Appends a value to the queue. Waits only if the queue is bounded and full.
     ///
     /// If the receiver is dropped during a push, the push may succeed. The value is then dropped
     /// with the queue.
@@ -87,25 +88,27 @@ pub trait Sender<T>: Clone + Send {
     /// Returns the value if the receiver was dropped.
     fn push(&self, value: T) -> Result<(), SendError<T>>;
 
-    /// Appends all values in their order. This costs less per value than [`push`](Self::push).
+    /// Appends all values to the queue, in their order. This costs less per value than
+    /// [`push`](Self::push).
     ///
     /// All items are taken from the iterator before the first value is pushed.
     ///
     /// # Errors
     ///
-    /// Returns the values that were not pushed if the receiver was dropped.
+    /// If the receiver was dropped, returns the values that were not pushed.
     fn push_many(&self, values: impl IntoIterator<Item = T>) -> Result<(), SendError<Vec<T>>>;
 
     /// Returns true if the receiver was dropped.
     fn is_closed(&self) -> bool;
 }
 
-/// The popping side of a queue.
+/// The receiving half of a queue.
 pub trait Receiver<T>: Send {
-    /// Takes the oldest value, if there is any.
+    /// Takes the oldest value. Returns `None` if there is none.
     fn try_pop(&mut self) -> Option<T>;
 
-    /// Moves up to `count_max` values to the end of `into`. Returns the number of values moved.
+    /// Moves up to `count_max` values to the end of `into`, oldest first. Returns the number of
+    /// values moved.
     fn pop_many(&mut self, into: &mut Vec<T>, count_max: usize) -> usize {
         let len_before = into.len();
         into.extend(std::iter::from_fn(|| self.try_pop()).take(count_max));
@@ -120,12 +123,13 @@ pub trait Receiver<T>: Send {
     ///
     /// # Errors
     ///
-    /// Returns [`Timeout`](PopTimeoutError::Timeout) if no value came before the timeout. Returns
-    /// [`Closed`](PopTimeoutError::Closed) if the queue is empty and all senders were dropped.
+    /// Returns [`Timeout`](PopTimeoutError::Timeout) if no value arrived before the timeout.
+    /// Returns [`Closed`](PopTimeoutError::Closed) if the queue is empty and all senders were
+    /// dropped.
     fn pop_timeout(&mut self, timeout: Duration) -> Result<T, PopTimeoutError>;
 
-    /// Returns roughly the number of values in the queue. May count a value whose push is in
-    /// progress.
+    /// Returns the approximate number of values in the queue. The number may include values whose
+    /// push is in progress.
     fn len(&self) -> usize;
 
     /// Returns true if the queue seems to be empty.

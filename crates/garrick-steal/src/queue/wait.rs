@@ -1,19 +1,19 @@
-//! Lets the receiver of a lock-free queue wait, and lets senders wake it.
+//! Waiting of the receiver of a lock-free queue, and its wake-up by the senders.
 //!
-//! To *ring* means to wake the receiver. A ring at each push would cost a read-modify-write. So the
-//! receiver *dozes* first: it sets a mark in the word that a push must change anyway. Only a push
-//! that finds the mark rings.
+//! To *ring* means to wake the receiver. If each push rang, it would cost an additional
+//! read-modify-write. So the receiver *dozes* before it parks: it sets a mark in the word that each
+//! push must change anyway. A push rings only if it finds the mark.
 //!
 //! ```text
 //!     receiver                                        sender
 //!     pop: nothing                                    push: change the word
-//!     doze: set the mark, or see that a push came     was the mark there? then ring
+//!     doze: set the mark, or see that a value came    was the mark set? then ring
 //!     park                                            drop of the last sender: ring
 //! ```
 //!
 //! Both sides use a read-modify-write on the same word, so one of them comes first. Either the
-//! receiver sees the push and does not park, or the push sees the mark and rings. A ring before the
-//! park is stored as the token of the parker.
+//! receiver sees the push and does not park, or the push sees the mark and rings. If the ring comes
+//! before the park, the parker keeps it as its token.
 
 use std::time::{Duration, Instant};
 
@@ -28,7 +28,7 @@ use garrick_core::prim::{
 
 use super::PopTimeoutError;
 
-/// Part of a queue's shared state, by which senders wake the receiver.
+/// Part of a queue's shared state, with which senders wake the receiver.
 pub(super) struct Doorbell {
     /// Number of senders. Written by senders, read by the receiver.
     senders: AtomicUsize,
@@ -42,7 +42,7 @@ pub(super) struct Doorbell {
 pub(super) enum Doze {
     /// The mark is set, and the next push rings.
     Marked,
-    /// A push has come or is in progress.
+    /// The mark is not set, because a value was pushed or a push is in progress.
     Disturbed,
 }
 
@@ -50,10 +50,11 @@ pub(super) enum Doze {
 pub(super) trait Sleeper<T> {
     fn try_pop(&mut self) -> Option<T>;
 
-    /// Sets the mark if no value has come since the last pop.
+    /// Sets the mark if no value was pushed since the last pop.
     fn doze(&mut self) -> Doze;
 
-    /// Called after each sleep, when the mark may still be set. May clear the mark.
+    /// Clears the mark, or leaves it set if that costs less. The waiter calls this after each
+    /// sleep.
     fn rise(&mut self);
 
     fn doorbell(&self) -> &Doorbell;
@@ -91,7 +92,7 @@ impl Doorbell {
     }
 
     pub(super) fn remove_sender(&self) {
-        // Release: pairs with the Acquire in `has_senders`; this sender's pushes come before.
+        // Release: pairs with the Acquire in `has_senders`; publishes this sender's pushes.
         if self.senders.fetch_sub(1, Release) == 1 {
             self.ring();
         }
@@ -107,7 +108,7 @@ impl Doorbell {
 }
 
 impl Waiter {
-    /// Pops a value, and waits for it if necessary, for at most `timeout` if there is one.
+    /// Pops a value. Waits for a value if necessary, but for at most `timeout` if it is `Some`.
     #[inline]
     pub(super) fn pop<T>(
         &mut self,

@@ -10,17 +10,18 @@
 //!     sender                                     receiver
 //!     publish the value                          enlist: waiting + 1
 //!     light fence                                heavy fence
-//!     waiting > 0, and searching == 0? wake      look at every place: a value? do not sleep
+//!     waiting > 0, and searching == 0? wake      check every place: a value? do not sleep
 //! ```
 //!
 //! Because of the two fences (Dekker's pattern), either the sender sees the waiting receiver or the
 //! receiver sees the value. A woken receiver counts as *searching* until it has found a value or
-//! waits again. While a receiver is searching, no other receiver is woken. When the last receiver
-//! stops searching and there are more values, it wakes the next receiver. So there are never more
-//! wake-ups in progress than values, and a sequence of values wakes the workers one after another.
+//! goes back to waiting. While a receiver is searching, no other receiver is woken. If the last
+//! searching receiver stops and there are more values, it wakes the next receiver. So there are
+//! never more wake-ups in progress than values, and a sequence of values wakes the workers one
+//! after another.
 //!
-//! A woken future does not count as searching, because nothing is known about the time of its next
-//! poll. But it also wakes the next receiver when it has finished.
+//! A woken future does not count as searching, because it is not known when the future will be
+//! polled. But a future, too, wakes the next receiver when it has finished.
 use std::{collections::VecDeque, fmt, sync::PoisonError, task::Waker};
 
 use garrick_core::park::Unparker;
@@ -33,10 +34,10 @@ use garrick_core::prim::{
     },
 };
 
-/// Added to the word for each receiver that waits and has not been woken.
+/// Number added to the word for each receiver that is waiting and has not been woken.
 const WAITING: u64 = 1;
 const WAITING_MASK: u64 = (1 << 32) - 1;
-/// Added to the word for each thread that was woken and has not found a value yet.
+/// Number added to the word for each thread that was woken and has not found a value yet.
 const SEARCHING: u64 = 1 << 32;
 const SEARCHING_MASK: u64 = CLOSED - SEARCHING;
 /// Bit that is set once the channel is closed.
@@ -46,8 +47,8 @@ pub(super) struct Bell {
     /// The word in the diagram of the [module](self). `waiting` changes only under the lock.
     word: AtomicU64,
 
-    /// Waiting sleepers. Their number is `waiting` in the word. Accessed by threads that wait and
-    /// threads that wake.
+    /// The waiting sleepers. `waiting` in the word is the number of these sleepers. Accessed by
+    /// threads that start or stop waiting, and by threads that wake sleepers.
     list: Mutex<List>,
 }
 
@@ -94,11 +95,11 @@ pub(super) enum Sleeper {
     Task(Waker),
 }
 
-/// Result of a wait: the kind of the wake-up.
+/// The result of a wait: the kind of the wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Call {
-    /// No wake-up came.
+    /// The sleeper was not woken.
     None,
     /// A thread was woken for a value. When it has finished, it must call [`Bell::answer`], which
     /// may wake another sleeper.
@@ -143,15 +144,15 @@ impl Bell {
         self.word.load(Relaxed) & CLOSED != 0
     }
 
-    /// Returns true if no receiver waits or searches, and the bell is open. A sender is then
-    /// finished.
+    /// Returns true if no receiver is waiting or searching, and the bell is open. A sender then has
+    /// nothing more to do.
     #[inline(always)]
     pub(super) fn is_quiet(&self) -> bool {
         // Relaxed: the caller's fence orders it.
         self.word.load(Relaxed) == 0
     }
 
-    /// Returns true if a sleeper waits, so that a sender must [`ring`](Self::ring).
+    /// Returns true if a sleeper is waiting. The sender must then [`ring`](Self::ring).
     #[inline]
     pub(super) fn is_awaited(&self) -> bool {
         // Relaxed: the caller's fence orders it.
@@ -188,15 +189,14 @@ impl Bell {
             return;
         };
         let searching = sleeper.searching();
-        // Relaxed: the lock orders it for waiting sleepers; fences order what senders must see of
-        // it.
+        // Relaxed: the lock orders it for waiting sleepers; for senders, fences order it.
         (self.word).fetch_add(searching.wrapping_sub(WAITING), Relaxed);
         drop(list);
         sleeper.wake();
     }
 
-    /// Adds a sleeper to the list. `call` is the result of its previous wait. The caller must then
-    /// pass a heavy fence and look at every place again before it sleeps.
+    /// Adds a sleeper to the list. `call` is the result of its previous wait. After this call, the
+    /// caller must pass a heavy fence and check every place again before it sleeps.
     pub(super) fn enlist(&self, sleeper: Sleeper, call: Call) -> Ticket {
         let mut list = self.lock();
         let ticket = list.next;
@@ -205,7 +205,7 @@ impl Bell {
         // of handles.
         assert!(
             (list.waiting.len() as u64) < WAITING_MASK,
-            "at most 2^32 - 1 may wait"
+            "at most 2^32 - 1 receivers or senders can wait"
         );
         list.waiting.push_back((ticket, Some(sleeper)));
         let searching = if call == Call::Thread { SEARCHING } else { 0 };
@@ -233,7 +233,8 @@ impl Bell {
     }
 
     /// Finishes a call: a woken receiver or sender has found a value or room, or gives up. Wakes
-    /// the next sleeper if a sleeper waits, no thread is searching, and `has_work` returns true.
+    /// the next sleeper if a sleeper is waiting, no thread is searching, and `has_work` returns
+    /// true.
     pub(super) fn answer(&self, call: Call, has_work: impl FnOnce() -> bool) {
         let searching = match call {
             Call::None => return,
@@ -259,10 +260,10 @@ impl Bell {
         self.word.fetch_or(CLOSED, Relaxed) & CLOSED == 0
     }
 
-    /// Wakes all waiting sleepers. A sleeper that joins later sees what the caller wrote before
-    /// this call.
+    /// Wakes all waiting sleepers. A sleeper that joins the list after this call sees all writes
+    /// that the caller made before this call.
     ///
-    /// A waker is user code. Even if one waker panics, the others are called.
+    /// A waker is user code. Even if one waker panics, the other wakers are called.
     pub(super) fn wake_all(&self) {
         let mut list = self.lock();
         let all = std::mem::take(&mut list.waiting);

@@ -1,5 +1,5 @@
-//! The queue that all handles share. It has the overflow of the workers and the values from
-//! outside.
+//! The queue that all handles share. It holds the overflow of the workers and the values from
+//! outside senders.
 //!
 //! The queue is a ring under a lock, because values go through it in batches. One lock for 128
 //! values costs less than an atomic claim for each value. Two counts let other threads check the
@@ -39,13 +39,13 @@ pub(super) struct Global<T> {
 
 struct Queue<T> {
     values: VecDeque<T>,
-    /// Number of places that are reserved for an overflow in progress.
+    /// Number of places that are reserved for overflows in progress.
     reserved: usize,
     /// True once the channel is closed to outside senders.
     is_closed: bool,
 }
 
-/// Reason why outside values were refused.
+/// The reason why values from outside were rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
     Full,
@@ -75,21 +75,22 @@ impl<T> Global<T> {
     /// value was pushed in between.
     #[inline]
     pub(super) fn pushed(&self) -> usize {
-        // Relaxed: it publishes nothing. A look that finds this count also finds the values, for it
-        // finds them by this count; and the lock publishes the values themselves.
+        // Relaxed: the count publishes nothing. A thread finds the values by this same count, and
+        // the lock publishes the values themselves.
         self.pushed.load(Relaxed)
     }
 
-    /// Returns the number of values in the queue at some recent moment. If it is 0, all writes
-    /// before the last value was taken are visible.
+    /// Returns the number of values in the queue at some recent moment. If the number is 0, all
+    /// writes that were made before the last value was taken are visible.
     #[inline]
     pub(super) fn len(&self) -> usize {
         // Acquire: pairs with the Release in `count_taken`; the thread that took the last values
-        // marks, before that, that it moves them: `Shared::verdict` looks at the marks once more
-        // after this.
+        // had first marked that it was moving them, and `Shared::verdict` reads the marks again
+        // after this load.
         let taken = self.taken.load(Acquire);
-        // A push that comes in between counts, or not. A value pushed and taken since then makes
-        // the difference too large, never negative: `taken` is the older of the two.
+        // A push between the two loads may be counted or not. A value that was pushed and taken
+        // since the first load makes the difference too large, but never negative, because `taken`
+        // is the older of the two numbers.
         self.pushed().wrapping_sub(taken)
     }
 
@@ -138,7 +139,7 @@ impl<T> Global<T> {
         }
     }
 
-    /// Appends one value from outside. Returns the value if it was refused.
+    /// Appends one value from outside. Returns the value and the reason if the value was rejected.
     pub(super) fn push_one(&self, value: T) -> Result<(), (T, Refusal)> {
         let mut queue = self.lock();
         if queue.is_closed {
@@ -172,7 +173,7 @@ impl<T> Global<T> {
         self.count_taken(count);
     }
 
-    /// Makes the queue refuse values from outside from now on.
+    /// Closes the queue. From now on, it rejects values from outside.
     pub(super) fn close(&self) {
         self.lock().is_closed = true;
     }
@@ -197,8 +198,8 @@ impl<T> Global<T> {
     fn count_taken(&self, count: usize) {
         // Relaxed: only lock holders write it, and we hold the lock.
         let taken = self.taken.load(Relaxed).wrapping_add(count);
-        // Release: pairs with the Acquire in `len`; what we and those before us under the lock did
-        // is seen.
+        // Release: pairs with the Acquire in `len`; publishes the writes of this thread and of the
+        // earlier lock holders.
         self.taken.store(taken, Release);
     }
 }

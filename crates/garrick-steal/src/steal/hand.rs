@@ -11,9 +11,9 @@ use super::{
 use crate::deque::{self, Full, Steal};
 use crate::queue::TrySendError;
 
-/// Number of receives of which one is fair. A fair receive takes an oldest value, so that old
-/// values are received even if new values come fast. The interval is a power of two, because the
-/// count is tested on the fast path.
+/// One of this many receives is fair. A fair receive takes an oldest value, so that old values are
+/// received even if new values arrive fast. The number is a power of two, because the fast path
+/// divides the count of receives by it.
 const FAIR_EVERY: u64 = if cfg!(garrick_loom) { 4 } else { 64 };
 
 /// Returns true if the next receive after `received` receives is fair.
@@ -26,8 +26,8 @@ pub(super) struct Hand<T> {
     /// Deque of this worker.
     deque: deque::Worker<T>,
     pub(super) shared: Arc<Shared<T>>,
-    /// Counts the values and batches that come to this worker's deque, so that other threads notice
-    /// them. Written by this worker.
+    /// Mark that counts the values and batches that arrive in this worker's deque, so that other
+    /// threads notice them. Written by this worker.
     mark: Arc<CachePadded<Mark>>,
     /// Copy of the shared pair of fences.
     fence: Asymmetric,
@@ -39,11 +39,11 @@ pub(super) struct Hand<T> {
     /// Number of the worker from which the last theft succeeded. Initially this worker's own
     /// number.
     victim: usize,
-    /// Maximum number of values that move at a time: half of the capacity of the deque, but at
+    /// Maximum number of values that are moved at a time: half of the capacity of the deque, but at
     /// least 1.
     half: usize,
     tally: Tally,
-    /// Values that move between two places. Empty between calls.
+    /// Values that are being moved between two places. Empty between calls.
     batch: Vec<T>,
     /// Buffer for [`Shared::verdict`].
     marks: Vec<u64>,
@@ -228,9 +228,9 @@ impl<T> Hand<T> {
         self.keep(mark)
     }
 
-    /// Finishes the move of a batch to this worker. Returns the oldest value and pushes the others
-    /// to the worker's deque, in such an order that the oldest are popped first. Wakes a waiting
-    /// receiver if values were pushed.
+    /// Finishes the move of a batch to this worker. Returns the oldest value and pushes the other
+    /// values to the worker's deque, newest first, so that the oldest are popped first. Wakes a
+    /// waiting receiver if values were pushed.
     fn keep(&mut self, mark: u64) -> Option<T> {
         let is_more = self.batch.len() > 1;
         let mut batch = self.batch.drain(..);
@@ -249,7 +249,7 @@ impl<T> Hand<T> {
 
 impl<T> Hunter<T> for Hand<T> {
     fn look(&mut self) -> Option<T> {
-        // A pop in vain would write to the cache line that thieves look at.
+        // A pop from an empty deque would write to a cache line that thieves read.
         let own = if self.deque.is_empty() {
             None
         } else {

@@ -1,12 +1,16 @@
 //! A channel for threads that both send and receive. Each worker prefers its own values, and steals
-//! from others if it has none.
+//! from other workers if it has none.
 //!
 //! The design is that of `BeamDequeChannel` in the Zig library zig-beam: a bounded deque for each
-//! worker, a global queue for the overflow, and stealing. The deque is [`crate::deque`], a THE
-//! deque (Frigo, Leiserson, Randall, 1998) whose owner needs no read-modify-write. Garrick adds
-//! three features. A receiver can detect that the whole channel is empty. Sleeping receivers are
-//! woken. Fair receives protect old values from starvation. Three modules document the details:
-//! `shared` for emptiness and closing, `bell` for wake-ups, and `global` for the queue.
+//! worker, a global queue for the overflow, and stealing. The deque is that of [`crate::deque`]. It
+//! uses the THE protocol (Frigo, Leiserson, Randall, 1998), and its owner needs no
+//! read-modify-write. Garrick adds three features:
+//! - A receiver can detect that the whole channel is empty.
+//! - Sleeping receivers are woken.
+//! - Fair receives protect old values from starvation.
+//!
+//! Three modules document the details: `shared` for emptiness and closing, `bell` for wake-ups, and
+//! `global` for the global queue.
 //!
 //! ```text
 //!     Sender --+                                      +--> Receiver
@@ -21,31 +25,35 @@
 //!
 //! A worker receives the newest value of its own deque. If its deque is empty, it takes a share of
 //! the global queue. If that is empty too, it steals half of another deque, oldest first. Every
-//! 64th receive is *fair*: it takes the oldest value of the global queue and of its own deque
-//! alternately. There is no order between values that different threads receive. Code should not
-//! rely on any order.
+//! 64th receive is *fair*: it takes the oldest value of the global queue or of the worker's own
+//! deque. Fair receives alternate between these two. There is no order between values that
+//! different threads receive. Code should not rely on any order.
 //!
 //! | operation | progress |
 //! | --- | --- |
 //! | [`Worker::try_send`], own deque not full | wait-free, no read-modify-write |
 //! | [`Worker::try_send`], own deque full | waits for at most one thief, and for the lock of the global queue |
 //! | [`Worker::try_recv`], value in own deque | wait-free, unless a thief has claimed the value; no read-modify-write |
-//! | [`Worker::try_recv`], otherwise | retries as long as values come or move |
+//! | [`Worker::try_recv`], otherwise | retries while values arrive or move |
 //! | [`Sender::try_send`] | waits for the lock of the global queue |
 //! | `send`, `recv`, `recv_timeout` | park until there is room or a value |
 //!
-//! **Guarantees.** Each value is received once, or dropped once with the last handle. The results
-//! "empty" and "closed" mean that all deques and the global queue were empty at one and the same
-//! moment. A receive that meets a move of values between two of them waits until the move has
-//! finished. Each sent value wakes one of the waiting receivers, unless a woken receiver is already
-//! searching. That receiver wakes the next one if there are more values. The values of a dropped
-//! worker can be stolen by the other handles. If a send and a close run at the same time, the value
-//! is either returned to the sender or received.
+//! **Guarantees**
+//! - Each value is received once, or dropped once with the last handle.
+//! - The results "empty" and "closed" mean that all deques and the global queue were empty at one
+//!   and the same moment. If values are being moved between two of them during a receive, the
+//!   receive waits until the move has finished.
+//! - Each sent value wakes one of the waiting receivers, unless a woken receiver is already
+//!   searching. In that case, the searching receiver wakes the next receiver if there are more
+//!   values.
+//! - The values of a dropped worker can be stolen by the other handles.
+//! - If a send and a close happen at the same time, the value is either returned to the sender or
+//!   received.
 //!
 //! A worker that finds no value spins for a short time if there are spare cores, yields its core
-//! twice, and then parks. A receive that finds no value although the channel is not empty retries.
-//! Before each retry it backs off like the Zig library: with more than two workers, for
-//! min(attempt, workers / 2) pauses.
+//! twice, and then parks. If a receive finds no value although the channel is not empty, it tries
+//! again. Before each new try, it backs off like the Zig library: with more than two workers, it
+//! executes min(tries so far, workers / 2) pause instructions.
 //!
 //! # Examples
 //!
@@ -113,13 +121,13 @@ use hand::Hand;
 use shared::{Mark, Place, Shared};
 use stats::Tally;
 
-/// Capacity of the global queue.
+/// The capacity of the global queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capacity {
-    /// At most this number of values, which must not be 0. If the queue and a worker's deque are
-    /// full, that worker cannot send.
+    /// The global queue holds at most this number of values. The number must be at least 1. If the
+    /// global queue and a worker's deque are full, this worker cannot send.
     Bounded(usize),
-    /// No limit.
+    /// The global queue has no limit.
     Unbounded,
 }
 
@@ -132,7 +140,7 @@ impl Capacity {
     }
 }
 
-/// Handles of a new channel.
+/// The handles of a new channel.
 #[derive(Debug)]
 pub struct Channel<T> {
     /// One handle for each worker thread. A worker can send and receive.
@@ -145,8 +153,9 @@ pub struct Channel<T> {
 
 /// Creates a channel with `workers` workers, each with a deque of `local_capacity` values.
 ///
-/// A local capacity of 256 is a good choice. Up to half of a deque moves at a time. Without
-/// workers, the channel is a single locked queue for any number of senders and receivers.
+/// `global` is the capacity of the global queue. A local capacity of 256 is a good choice. Up to
+/// half of the values of a deque move at a time. If `workers` is 0, the channel is a single locked
+/// queue for any number of senders and receivers.
 ///
 /// # Examples
 ///
@@ -175,10 +184,10 @@ fn channel_with_fence<T>(
     global: Capacity,
     fence: Asymmetric,
 ) -> Channel<T> {
-    assert!(local_capacity > 0, "a worker must have room for one value");
+    assert!(local_capacity > 0, "the local capacity must be at least 1");
     assert!(
         global.count() > 0,
-        "a global queue must have room for one value"
+        "the capacity of the global queue must be at least 1"
     );
     let deques: Vec<_> = (0..workers)
         .map(|_| deque::bounded_with_fence(local_capacity, fence))
@@ -200,12 +209,12 @@ fn channel_with_fence<T>(
     }
 }
 
-/// Error of a receive that does not wait: there was no value.
+/// The error returned by a receive that does not wait, if there is no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TryRecvError {
-    /// There was no value in the whole channel at one moment.
+    /// The whole channel was empty at one moment during the call.
     Empty,
-    /// There was no value in the whole channel at one moment, and the channel is closed.
+    /// The whole channel was empty at one moment during the call, and the channel is closed.
     Closed,
 }
 

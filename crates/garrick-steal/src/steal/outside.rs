@@ -1,4 +1,4 @@
-//! Handles for threads that are not workers. They have no deque of their own.
+//! Handles for threads that are not workers. These handles have no deque of their own.
 use std::{collections::VecDeque, fmt, time::Duration};
 
 use garrick_core::prim::Arc;
@@ -16,17 +16,19 @@ use crate::queue::{PopTimeoutError, SendError, TrySendError};
 /// Maximum number of values that [`Sender::send_many`] moves to the global queue at a time.
 const BATCH_MAX: usize = 256;
 
-/// Sends to a work-stealing channel from a thread that is not a worker, through the global queue.
-/// Clones send to the same channel.
+/// A handle with which a thread that is not a worker sends to a work-stealing channel.
+///
+/// The values go to the global queue. All clones send to the same channel.
 pub struct Sender<T> {
     shared: Arc<Shared<T>>,
 }
 
-/// Receives from a work-stealing channel on a thread that is not a worker, one value at a time.
-/// Clones receive from the same channel.
+/// A handle with which a thread that is not a worker receives from a work-stealing channel.
 ///
-/// Prefer a [`Worker`](super::Worker), which takes many values at a time, even for a thread that
-/// only receives.
+/// It takes one value at a time. All clones receive from the same channel.
+///
+/// A [`Worker`](super::Worker) takes many values at a time. So prefer a worker, even for a thread
+/// that only receives.
 pub struct Receiver<T> {
     prowler: Prowler<T>,
     waiter: Waiter,
@@ -41,7 +43,7 @@ struct Prowler<T> {
     marks: Vec<u64>,
 }
 
-/// Sends with `try_send`. Parks while there is no room.
+/// Sends `value` with `try_send`. Parks while there is no room.
 #[cold]
 pub(super) fn send_waiting<T>(
     shared: &Shared<T>,
@@ -120,11 +122,12 @@ impl<T> Sender<T> {
 
     /// Sends all values in their order. This costs less per value than [`send`](Self::send).
     ///
-    /// Up to 256 values are taken from `values` before the first of them is sent.
+    /// Takes up to 256 items from `values` at a time, and then sends them.
     ///
     /// # Errors
     ///
-    /// Returns the values that were not sent if the channel is closed.
+    /// If the channel is closed, returns all values that were not sent, including the remaining
+    /// items of `values`.
     pub fn send_many(&self, values: impl IntoIterator<Item = T>) -> Result<(), SendError<Vec<T>>> {
         let mut values = values.into_iter();
         // The iterator is foreign code, which must not run under the lock.
@@ -149,8 +152,8 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Closes the channel for all handles. No more values can be sent. The values in the channel
-    /// can still be received.
+    /// Closes the channel for all handles. After that, no more values can be sent. The values in
+    /// the channel can still be received.
     ///
     /// Returns true if the channel was open.
     pub fn close(&self) -> bool {
@@ -162,7 +165,7 @@ impl<T> Sender<T> {
         self.shared.bell.is_closed()
     }
 
-    /// Returns roughly the number of values in the whole channel.
+    /// Returns the approximate number of values in the whole channel.
     pub fn len(&self) -> usize {
         self.shared.len()
     }
@@ -172,7 +175,7 @@ impl<T> Sender<T> {
         self.len() == 0
     }
 
-    /// Returns the counts of each worker so far, indexed by the number of the worker.
+    /// Returns the counts of each worker so far, indexed by [`Worker::id`](super::Worker::id).
     pub fn stats(&self) -> Vec<Stats> {
         self.shared.stats()
     }
@@ -191,13 +194,13 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Receives a value if there is one. Takes the oldest value of the global queue. If that is
-    /// empty, steals the oldest value of a worker.
+    /// Receives a value if there is one. Takes the oldest value of the global queue. If the global
+    /// queue is empty, steals the oldest value of a worker.
     ///
     /// # Errors
     ///
-    /// Returns [`Empty`](TryRecvError::Empty) if there was no value in the whole channel at one
-    /// moment. Returns [`Closed`](TryRecvError::Closed) if, in addition, the channel is closed.
+    /// Returns [`Empty`](TryRecvError::Empty) if the whole channel was empty at one moment during
+    /// the call. Returns [`Closed`](TryRecvError::Closed) if, in addition, the channel is closed.
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         self.prowler.try_take()
     }
@@ -225,8 +228,8 @@ impl<T> Receiver<T> {
     ///
     /// # Errors
     ///
-    /// Returns [`Timeout`](PopTimeoutError::Timeout) if no value came before the timeout. Returns
-    /// [`Closed`](PopTimeoutError::Closed) once the channel is closed and empty.
+    /// Returns [`Timeout`](PopTimeoutError::Timeout) if no value arrived before the timeout.
+    /// Returns [`Closed`](PopTimeoutError::Closed) once the channel is closed and empty.
     pub fn recv_timeout(&mut self, timeout: Duration) -> Result<T, PopTimeoutError> {
         self.waiter.recv(&mut self.prowler, Some(timeout))
     }
@@ -243,8 +246,8 @@ impl<T> Receiver<T> {
         Recv::new(&mut self.prowler)
     }
 
-    /// Closes the channel for all handles. No more values can be sent. The values in the channel
-    /// can still be received.
+    /// Closes the channel for all handles. After that, no more values can be sent. The values in
+    /// the channel can still be received.
     ///
     /// Returns true if the channel was open.
     pub fn close(&self) -> bool {
@@ -256,7 +259,7 @@ impl<T> Receiver<T> {
         self.prowler.shared.bell.is_closed()
     }
 
-    /// Returns roughly the number of values in the whole channel.
+    /// Returns the approximate number of values in the whole channel.
     pub fn len(&self) -> usize {
         self.prowler.shared.len()
     }
@@ -266,7 +269,7 @@ impl<T> Receiver<T> {
         self.len() == 0
     }
 
-    /// Returns the counts of each worker so far, indexed by the number of the worker.
+    /// Returns the counts of each worker so far, indexed by [`Worker::id`](super::Worker::id).
     pub fn stats(&self) -> Vec<Stats> {
         self.prowler.shared.stats()
     }

@@ -1,29 +1,29 @@
 //! State that all handles share, and the check that the whole channel is empty.
 //!
-//! A *place* is the deque of a worker or the global queue. To look at one place after another does
-//! not prove that the channel is empty. While a thread looks at the second place, a value may come
-//! to the first place, and the second place may lose its last value. So each place has a mark,
-//! which changes with every value that comes:
+//! A *place* is the deque of a worker or the global queue. Checking one place after another does
+//! not prove that the channel is empty. While a thread checks the second place, a value may arrive
+//! in the first place, and the second place may lose its last value. So each place has a mark,
+//! which changes with every value that arrives:
 //!
 //! ```text
-//!     read all marks      m1  m2  m3        odd: a value is moving there, so the look is void
-//!     look at all places   0   0   0
-//!     read all marks      m1  m2  m3        unchanged? then no value came in between, so each
+//!     read all marks      m1  m2  m3        odd: a value is moving there, so the check fails
+//!     check all places     0   0   0
+//!     read all marks      m1  m2  m3        unchanged? then no value arrived in between, so each
 //!                                           empty place stayed empty, and in the end all were empty
 //! ```
 //!
 //! This is the double collect of Afek and others, "Atomic Snapshots of Shared Memory" (1993). A
 //! mark never has the same value twice.
 //!
-//! A value that is *moved* between two places is in neither place for a while. So the mark of the
-//! worker that moves a batch is odd from before it takes the batch until the batch is in the new
-//! place. A value that is *sent* is pushed first, and changes the mark afterwards. If a look
-//! happens in between, the send has not returned yet. It counts as later than the look.
+//! A value that is *moved* between two places is in neither place for a while. So a worker that
+//! moves a batch makes its mark odd before it takes the batch, and even again when the batch is in
+//! the new place. A value that is *sent* is first pushed, and then the mark changes. If a check
+//! happens in between, the send has not returned yet. So the send counts as later than the check.
 //!
 //! **Close.** A send pushes the value to the deque, passes a light fence, and checks if the channel
 //! is closed. A close marks the channel as closed, passes a heavy fence, and then marks it as
-//! *settled*. So either each thread that sees the channel settled also sees the value, or the
-//! sender sees the close. In the second case, the sender takes the value back. If a thief has
+//! *settled*. So either each thread that sees that the channel is settled also sees the value, or
+//! the sender sees the close. In the second case, the sender takes the value back. If a thief has
 //! already taken the value, it counts as received.
 use crossbeam_utils::CachePadded;
 use garrick_core::fence::Asymmetric;
@@ -44,11 +44,11 @@ use super::{
 use crate::deque::Stealer;
 
 pub(super) struct Shared<T> {
-    /// Waiting receivers, and the flag that the channel is closed. Every send reads it. So it has a
-    /// cache line of its own, which changes seldom.
+    /// The waiting receivers, and the flag that the channel is closed. Every send reads this field.
+    /// So the field has a cache line of its own, which changes seldom.
     pub(super) bell: CachePadded<Bell>,
 
-    /// Senders that wait for room in the global queue.
+    /// The senders that are waiting for room in the global queue.
     pub(super) room: CachePadded<Bell>,
 
     pub(super) global: Global<T>,
@@ -63,10 +63,10 @@ pub(super) struct Shared<T> {
     /// by receivers.
     is_settled: AtomicBool,
 
-    /// Number of workers and outside senders. When it becomes 0, the channel closes.
+    /// Number of workers and outside senders. When this number becomes 0, the channel closes.
     senders: AtomicUsize,
 
-    /// Number of workers and outside receivers. When it becomes 0, the channel closes.
+    /// Number of workers and outside receivers. When this number becomes 0, the channel closes.
     receivers: AtomicUsize,
 }
 
@@ -77,19 +77,19 @@ pub(super) struct Place<T> {
     pub(super) stats: TallyReader,
 }
 
-/// A counter that changes with each value that comes to a worker's deque. Odd while the worker
+/// A counter that changes with each value that arrives in a worker's deque. Odd while the worker
 /// moves a batch. Written by the worker, read by threads that check if all places are empty.
 pub(super) struct Mark(AtomicU64);
 
-/// Result of a look at all places.
+/// The result of a check of all places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Verdict {
     /// All places were empty at one moment.
     Empty,
-    /// All places were empty at one moment, and no value can come any more.
+    /// All places were empty at one moment, and no value can arrive any more.
     Closed,
-    /// There was a value, or a value came or moved during the look.
+    /// There was a value, or a value arrived or moved during the check.
     Unclear,
 }
 
@@ -98,7 +98,8 @@ impl Mark {
         Self(AtomicU64::new(0))
     }
 
-    /// Records that a value has come. Only the owner calls the methods that write.
+    /// Records that a value has arrived. Only the owner of the mark calls the methods that write to
+    /// it.
     #[inline(always)]
     pub(super) fn came(&self) {
         // Relaxed: only the owner writes it.
@@ -119,11 +120,12 @@ impl Mark {
     /// Records that the move of values is finished.
     #[inline(always)]
     pub(super) fn end(&self, mark: u64) {
-        // Release: pairs with the Acquire in `load`; a thread that sees this mark sees what came.
+        // Release: pairs with the Acquire in `load`; a thread that sees this mark sees the values
+        // that arrived.
         self.0.store(mark.wrapping_add(2), Release);
     }
 
-    /// Returns the number of values and moves that have come.
+    /// Returns the number of values and moves that were recorded.
     pub(super) fn count(&self) -> u64 {
         // Relaxed: a count.
         self.0.load(Relaxed) / 2
@@ -163,24 +165,24 @@ impl<T> Shared<T> {
         self.global.len() + self.places.iter().map(local).sum::<usize>()
     }
 
-    /// Looks at all places one after another. Returns true if a place has a value.
+    /// Checks all places one after another. Returns true if a place has a value.
     ///
-    /// If the caller has passed a fence that pairs with the fence of a sender, it does not miss a
-    /// value that this sender sent before its fence.
+    /// If the caller has passed a fence that pairs with the fence of a sender, the check does not
+    /// miss a value that this sender sent before its fence.
     pub(super) fn has_work(&self) -> bool {
         self.global.len() > 0 || self.places.iter().any(|place| !place.stealer.is_empty())
     }
 
-    /// Returns true if a receiver must not wait, because there is a value or no value can come any
-    /// more.
+    /// Returns true if a receiver must not wait, because there is a value, or because no value can
+    /// arrive any more.
     pub(super) fn is_disturbed(&self) -> bool {
         self.is_settled() || self.has_work()
     }
 
     /// Checks if all places are empty at one moment. Uses `marks` as a buffer.
     pub(super) fn verdict(&self, marks: &mut Vec<u64>) -> Verdict {
-        // Read before the look. Otherwise a value could still come after the look and before the
-        // close.
+        // Read before the check. Otherwise a value could still arrive after the check and before
+        // the close.
         let is_settled = self.is_settled();
         marks.clear();
         marks.extend(self.places.iter().map(|place| place.mark.load()));
@@ -197,7 +199,8 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Wakes a waiting receiver after a value has come. The caller must have published the value.
+    /// Wakes a waiting receiver after a value has arrived. The caller must have published the
+    /// value.
     #[inline(always)]
     pub(super) fn announce(&self) {
         // Pairs with the heavy fence before the last look of a receiver that goes to wait.
@@ -207,12 +210,12 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Wakes a sender that waits for room in the global queue. The caller must have made room
-    /// before, under the lock of the queue.
+    /// Wakes a sender that is waiting for room in the global queue. The caller must already have
+    /// made room, under the lock of the queue.
     ///
     /// No fence is needed here. A sender first joins the waiting senders, and then checks for room
     /// under the same lock. If the sender checks before the caller makes room, the caller sees the
-    /// waiting sender. If it checks afterwards, it sees the room.
+    /// waiting sender. If the sender checks after that, the sender sees the room.
     #[inline]
     pub(super) fn announce_room(&self) {
         if self.global.is_bounded() && self.room.is_awaited() {
@@ -220,14 +223,14 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Closes the channel, which then accepts no more values. Returns true if the channel was open.
+    /// Closes the channel, so that it accepts no more values. Returns true if the channel was open.
     pub(super) fn close(&self) -> bool {
         if !self.bell.close() {
             return false;
         }
         self.global.close();
-        // Pairs with the light fence in `Hand::sent`: what a send that did not see the close has
-        // sent is visible to every thread that sees us settled.
+        // Pairs with the light fence in `Hand::sent`: if a send did not see the close, its value is
+        // visible to every thread that sees that we are settled.
         self.fence.heavy();
         // Release: pairs with the Acquire in `is_settled`. A thread that sees us
         // settled sees what was sent before.
@@ -254,7 +257,7 @@ impl<T> Shared<T> {
     }
 
     pub(super) fn remove_sender(&self) {
-        // Relaxed: what was sent before is ordered before the close by the fence after each send.
+        // Relaxed: the fence after each send orders the sent values before the close.
         if self.senders.fetch_sub(1, Relaxed) == 1 {
             self.close();
         }

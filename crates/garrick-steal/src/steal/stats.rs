@@ -1,7 +1,7 @@
-//! Counts of a worker, which only this worker writes.
+//! The counts of a worker. Only this worker writes them.
 use garrick_core::count::{Counter, CounterReader};
 
-/// Counts of one worker so far.
+/// The counts of one worker since the channel was created.
 ///
 /// # Examples
 ///
@@ -17,29 +17,31 @@ use garrick_core::count::{Counter, CounterReader};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stats {
-    /// Number of values sent.
+    /// Number of values that the worker has sent.
     pub sent: u64,
-    /// Number of values received.
+    /// Number of values that the worker has received.
     pub received: u64,
-    /// Number of values stolen from other workers, even if they are not received yet.
+    /// Number of values that the worker has stolen from other workers. Includes values that it has
+    /// not received yet.
     pub stolen: u64,
-    /// Number of values moved from the worker's own deque to the global queue.
+    /// Number of values that the worker has moved from its own deque to the global queue.
     pub overflowed: u64,
 }
 
-/// Counters that a worker writes. The number of values sent is not among them. It follows from the
-/// worker's mark, which counts everything that has come to its deque.
+/// The counters that a worker writes. There is no counter for the values sent. Their number is
+/// computed from the worker's mark, which counts all values and batches that were added to its
+/// deque.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) received: Counter,
     pub(super) stolen: Counter,
     pub(super) overflowed: Counter,
-    /// Number to subtract from the count of the mark to get the values sent: the moves, and the
-    /// values that were taken back.
+    /// Number to subtract from the count of the mark to get the number of values sent: the moves,
+    /// and the values that were taken back after a close.
     pub(super) other_comings: Counter,
 }
 
-/// Reads a [`Tally`].
+/// A reader of a [`Tally`].
 #[derive(Debug, Clone)]
 pub(super) struct TallyReader {
     received: CounterReader,
@@ -60,7 +62,7 @@ impl Tally {
 }
 
 impl TallyReader {
-    /// Returns the counts of a worker. `came` is the count of its mark.
+    /// Returns the counts of a worker. `came` is the count of the worker's mark.
     pub(super) fn get(&self, came: u64) -> Stats {
         Stats {
             // Other comings are counted before the mark shows them, so `sent` is never too high.

@@ -369,13 +369,13 @@ fn handles_may_move() {
 }
 
 #[test]
-#[should_panic(expected = "a worker must have room")]
+#[should_panic(expected = "the local capacity must be at least 1")]
 fn no_local_capacity_is_refused() {
     drop(unbounded::<u8>(1, 0));
 }
 
 #[test]
-#[should_panic(expected = "a global queue must have room")]
+#[should_panic(expected = "the capacity of the global queue must be at least 1")]
 fn no_global_capacity_is_refused() {
     drop(channel::<u8>(1, 1, Capacity::Bounded(0)));
 }

@@ -16,17 +16,17 @@ use super::{
 };
 use crate::queue::PopTimeoutError;
 
-/// Number of failed looks at a channel that is not empty before a thread yields its core. A thread
-/// that moves values may have been preempted.
+/// Number of failed searches of a channel that is not empty, after which a thread yields its core
+/// between two searches. A thread that moves values may have been preempted, and then needs a core.
 const LOOKS_MAX: usize = if cfg!(garrick_loom) { 0 } else { 64 };
 
-/// Number of times that a thread yields its core before it parks. If there are few cores, the value
-/// often comes in the meantime, which saves a wake-up.
+/// Number of times that a thread yields its core before it parks. If there are few cores, a value
+/// often arrives in the meantime, which saves a wake-up.
 const YIELDS_MAX: usize = if cfg!(garrick_loom) { 0 } else { 2 };
 
 /// A handle that searches for values.
 pub(super) trait Hunter<T> {
-    /// Looks at every place once, one after another. Takes a value if it finds one.
+    /// Searches every place once, one after another. Takes a value if it finds one.
     fn look(&mut self) -> Option<T>;
 
     /// Checks if all places are empty at one moment.
@@ -34,7 +34,7 @@ pub(super) trait Hunter<T> {
 
     fn shared(&self) -> &Shared<T>;
 
-    /// Looks for a value until it finds one or all places were empty at one moment.
+    /// Searches for a value until it finds one or all places were empty at one moment.
     #[cold]
     fn try_take(&mut self) -> Result<T, TryRecvError> {
         let mut attempt = 0;
@@ -58,9 +58,9 @@ pub(super) struct Waiter {
     spin: Spin,
 }
 
-/// Spins between two looks, as long as `BeamDequeChannel` of zig-beam does. The duration grows with
-/// each attempt, up to a limit that depends on the number of workers. With at most two workers,
-/// there is no spinning.
+/// Spins between two searches, for as long as `BeamDequeChannel` of zig-beam does. The duration
+/// grows with each attempt, up to a limit that depends on the number of workers. With at most two
+/// workers, there is no spinning. After many attempts, yields the core instead.
 fn back_off(attempt: usize, workers: usize) {
     if !(0..LOOKS_MAX).contains(&attempt) {
         thread::yield_now();
@@ -79,7 +79,7 @@ impl Waiter {
         }
     }
 
-    /// Waits until there is a value, for at most `timeout` if there is one, and receives it.
+    /// Waits until there is a value, and receives it. Waits for at most `timeout` if it is `Some`.
     #[cold]
     pub(super) fn recv<T>(
         &mut self,
@@ -95,9 +95,9 @@ impl Waiter {
         received
     }
 
-    /// Looks for a value and sleeps alternately. It may miss a value that moves between two places.
-    /// That does no harm, because the thread that moves the value wakes a waiting receiver. On
-    /// return, `call` records if this thread was woken for a value.
+    /// Alternately searches for a value and sleeps. A search may miss a value that is being moved
+    /// between two places. That does no harm, because the thread that moves the value wakes a
+    /// waiting receiver. On return, `call` records if this thread was woken for a value.
     fn search<T>(
         &mut self,
         hunter: &mut impl Hunter<T>,
@@ -117,7 +117,7 @@ impl Waiter {
             }
             let shared = hunter.shared();
             if shared.has_work() {
-                // The rest is in the hands of a thread that needs a core to continue.
+                // There is a value, but another thread needs a core to finish its move.
                 thread::yield_now();
             } else {
                 let is_disturbed = || shared.is_disturbed();
@@ -126,7 +126,8 @@ impl Waiter {
         }
     }
 
-    /// Looks for a value several times. Spins if there are spare cores, and then yields the core.
+    /// Searches for a value several times. First spins between the searches if there are spare
+    /// cores, and then yields the core.
     fn look_a_while<T>(&mut self, hunter: &mut impl Hunter<T>) -> Option<T> {
         let awake = hunter
             .shared()
@@ -143,9 +144,9 @@ impl Waiter {
         })
     }
 
-    /// Sleeps until `bell` wakes this thread, for at most `left`. Does not sleep if `is_disturbed`
-    /// returns true after the thread was added to the list. The result records if the thread was
-    /// woken.
+    /// Sleeps until `bell` wakes this thread, but for at most `left` if it is `Some`. Does not
+    /// sleep if `is_disturbed` returns true after the thread was added to the list. The result
+    /// records if the thread was woken.
     pub(super) fn sleep<T>(
         &mut self,
         shared: &Shared<T>,
@@ -169,15 +170,17 @@ impl Waiter {
     }
 }
 
-/// Future that receives a value. Created by `recv_async`. Resolves to `None` once the channel is
-/// closed and empty.
+/// A future that receives a value. Created by `recv_async`. It resolves to `None` once the channel
+/// is closed and empty.
 ///
 /// # Cancel safety
 ///
-/// If the future is dropped, no value is lost. It takes a value only in the poll that returns
-/// `Ready`. If it was woken for a value that it does not take, its drop wakes another receiver. A
-/// future that is forgotten (`mem::forget`) stays in the list of waiting receivers. A value that is
-/// sent later may then wake this future instead of another receiver.
+/// If the future is dropped, no value is lost, because the future takes a value only in the poll
+/// that returns `Ready`. If the future was woken for a value and has not taken it, dropping the
+/// future wakes another receiver.
+///
+/// A future that is forgotten (`mem::forget`) stays in the list of waiting receivers. A value that
+/// is sent after that may wake the forgotten future instead of another receiver.
 #[must_use = "a future does nothing unless it is polled"]
 pub struct Recv<'a, T> {
     hunter: &'a mut (dyn Hunter<T> + Send + 'a),
@@ -206,7 +209,7 @@ impl<'a, T> Recv<'a, T> {
         shared.bell.answer(call, || shared.has_work());
     }
 
-    /// Looks for a value, and joins the waiting receivers if there is none. On return, `call`
+    /// Searches for a value, and joins the waiting receivers if there is none. On return, `call`
     /// records if this future was woken for a value.
     fn search(&mut self, cx: &Context<'_>, call: &mut Call) -> Poll<Option<T>> {
         loop {

@@ -1,4 +1,4 @@
-//! The handle of a worker, which sends to its own deque and receives from there first.
+//! The handle of a worker. A worker sends to its own deque, and receives first from its own deque.
 use std::{cell::Cell, fmt, marker::PhantomData, time::Duration};
 
 use super::{
@@ -9,10 +9,10 @@ use super::{
 };
 use crate::queue::{PopTimeoutError, SendError, TrySendError};
 
-/// A worker thread's handle of a work-stealing channel. Sends to its own deque, and receives from
-/// there first.
+/// A worker thread's handle to a work-stealing channel. A worker sends to its own deque, and
+/// receives first from its own deque.
 ///
-/// After a worker was dropped, the other handles can still receive its values.
+/// After a worker has been dropped, the other handles can still receive its values.
 ///
 /// A worker can be sent to another thread, but it cannot be shared between threads:
 ///
@@ -40,7 +40,8 @@ impl<T> Worker<T> {
     /// Sends `value` to the worker's own deque. If the deque is full, half of its values first move
     /// to the global queue.
     ///
-    /// Does not wait, except that a full deque may have to wait for a thief.
+    /// Does not wait unless the deque is full. In that case, may have to wait for a thief, and for
+    /// the lock of the global queue.
     ///
     /// # Errors
     ///
@@ -64,9 +65,10 @@ impl<T> Worker<T> {
 
     /// Waits until there is room, and sends `value` as [`try_send`](Self::try_send) does.
     ///
-    /// If all receivers of a bounded channel wait for room, they wait forever. In a channel whose
-    /// workers are the only receivers, a worker should use [`try_send`](Self::try_send) instead. If
-    /// that returns [`Full`](TrySendError::Full), it should receive a value.
+    /// If all receivers of a bounded channel are waiting for room at the same time, they wait
+    /// forever. So if the workers are the only receivers, a worker should use
+    /// [`try_send`](Self::try_send) instead. If `try_send` returns [`Full`](TrySendError::Full),
+    /// the worker should first receive a value, and then try again.
     ///
     /// # Errors
     ///
@@ -93,7 +95,8 @@ impl<T> Worker<T> {
     ///
     /// # Errors
     ///
-    /// Returns the values that were not sent if the channel is closed.
+    /// If the channel is closed, returns all values that were not sent, including the remaining
+    /// items of `values`.
     ///
     /// # Examples
     ///
@@ -119,16 +122,16 @@ impl<T> Worker<T> {
     }
 
     /// Receives a value if there is one. Takes the newest value of the worker's own deque. If the
-    /// deque is empty, takes the oldest value of the global queue. If that is empty too, steals the
-    /// oldest value of another worker.
+    /// deque is empty, takes the oldest value of the global queue. If the global queue is also
+    /// empty, steals the oldest value of another worker.
     ///
-    /// Every 64th receive takes the oldest value of the global queue and of the worker's own deque
-    /// alternately.
+    /// Every 64th receive takes an oldest value instead. Such receives alternate between the oldest
+    /// value of the global queue and the oldest value of the worker's own deque.
     ///
     /// # Errors
     ///
-    /// Returns [`Empty`](TryRecvError::Empty) if there was no value in the whole channel at one
-    /// moment. Returns [`Closed`](TryRecvError::Closed) if, in addition, the channel is closed.
+    /// Returns [`Empty`](TryRecvError::Empty) if the whole channel was empty at one moment during
+    /// the call. Returns [`Closed`](TryRecvError::Closed) if, in addition, the channel is closed.
     #[inline]
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         match self.hand.pop() {
@@ -163,8 +166,8 @@ impl<T> Worker<T> {
     ///
     /// # Errors
     ///
-    /// Returns [`Timeout`](PopTimeoutError::Timeout) if no value came before the timeout. Returns
-    /// [`Closed`](PopTimeoutError::Closed) once the channel is closed and empty.
+    /// Returns [`Timeout`](PopTimeoutError::Timeout) if no value arrived before the timeout.
+    /// Returns [`Closed`](PopTimeoutError::Closed) once the channel is closed and empty.
     pub fn recv_timeout(&mut self, timeout: Duration) -> Result<T, PopTimeoutError> {
         match self.hand.pop() {
             Some(value) => Ok(value),
@@ -184,8 +187,8 @@ impl<T> Worker<T> {
         Recv::new(&mut self.hand)
     }
 
-    /// Closes the channel for all handles. No more values can be sent. The values in the channel
-    /// can still be received.
+    /// Closes the channel for all handles. After that, no more values can be sent. The values in
+    /// the channel can still be received.
     ///
     /// Returns true if the channel was open.
     pub fn close(&self) -> bool {
@@ -197,7 +200,7 @@ impl<T> Worker<T> {
         self.hand.shared.bell.is_closed()
     }
 
-    /// Returns roughly the number of values in the whole channel.
+    /// Returns the approximate number of values in the whole channel.
     pub fn len(&self) -> usize {
         self.hand.shared.len()
     }
@@ -207,13 +210,13 @@ impl<T> Worker<T> {
         self.len() == 0
     }
 
-    /// Returns roughly the number of values in the worker's own deque.
+    /// Returns the approximate number of values in the worker's own deque.
     pub fn local_len(&self) -> usize {
         self.hand.len()
     }
 
-    /// Returns the number of the worker, from 0. It is the index of the worker in
-    /// [`Receiver::stats`].
+    /// Returns the number of the worker. Workers are numbered from 0. The number is the index of
+    /// the worker in the result of [`Receiver::stats`].
     pub fn id(&self) -> usize {
         self.hand.id
     }

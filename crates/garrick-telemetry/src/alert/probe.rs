@@ -4,39 +4,42 @@ use crate::snapshot::{Edge, Level, Node, Snapshot, SponsorStatus, State};
 
 use super::Of;
 
-/// A value of a node, an edge, a sponsor or the process.
+/// A kind of value that a [`Threshold`](crate::Threshold) checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Probe {
-    /// Share of a channel's capacity that is full, 0 to 1.
+    /// Share of a channel's capacity that is filled now, 0 to 1.
     Fill,
-    /// 80th percentile of the filled share of a channel over the window.
+    /// 80th percentile of [`Fill`](Self::Fill) over the window.
     FillP80,
-    /// 95th percentile of the filled share of a channel over the window.
+    /// 95th percentile of [`Fill`](Self::Fill) over the window.
     FillP95,
     /// Messages per second of an edge or node.
     Rate,
     /// Turns or steps per second of a node or sponsor.
     TurnRate,
-    /// Share of a core that a node uses.
+    /// Share of one core that a node uses. It can exceed 1 for a group of actors.
     Busy,
-    /// Share of the window in which a sponsor's threads were parked, 0 to 1.
+    /// Share of the window during which a sponsor's worker threads slept, 0 to 1. This is the
+    /// average over the threads.
     Idle,
-    /// Average number of messages in an actor's mailbox when the actor's turn begins, over a group
-    /// of actors.
+    /// Average number of messages that are in an actor's mailbox when a turn of the actor begins.
+    /// The average is over a group of actors.
     Depth,
-    /// Number of actors of a group.
+    /// Number of actors of a group that are alive.
     Alive,
-    /// Number of restarts of a node.
+    /// Total number of restarts of a node.
     Restarts,
-    /// Number of slow turns or steps of a node.
+    /// Total number of slow turns or steps of a node.
     Slow,
-    /// Longest time in seconds that a running turn of a group of actors has held its worker.
+    /// Time in seconds for which a running turn of a group of actors has occupied its worker. If
+    /// several turns are running, the longest time counts.
     HeldSeconds,
-    /// Number of turns of a group of actors that block in `cx.blocking`, while their workers run
-    /// other actors.
+    /// Number of turns of a group of actors that are now blocked in `cx.blocking`, while their
+    /// workers run other actors.
     Away,
-    /// Longest time in seconds that a turn of a group of actors has blocked in `cx.blocking`.
+    /// Time in seconds for which a turn of a group of actors has been blocked in `cx.blocking`. If
+    /// several turns are blocked, the longest time counts.
     AwaySeconds,
     /// 1 for a failed node, 0 for any other node.
     Failed,
@@ -46,16 +49,16 @@ pub enum Probe {
     Cpu,
 }
 
-/// A value, and the thing (a node, an edge, a sponsor or the process) that it belongs to.
+/// A value, and the item that it belongs to: a node, an edge, a sponsor or the process.
 pub(super) struct Found<'a> {
     pub(super) of: Of,
-    /// Identifier of the thing, or `process` for the process.
+    /// Identifier of the item, or `process` for the process.
     pub(super) id: &'a str,
     pub(super) name: Name<'a>,
     pub(super) value: f64,
 }
 
-/// Name of a thing. The name of an edge is composed only on demand, since most names are never
+/// Name of an item. The name of an edge is composed only on demand, since most names are never
 /// shown.
 #[derive(Clone, Copy)]
 pub(super) enum Name<'a> {
@@ -81,8 +84,8 @@ impl Name<'_> {
 }
 
 impl Probe {
-    /// Returns the name of the probe in alerts. If a field of the snapshot has the value, it is the
-    /// field's name.
+    /// Returns the name of the probe in alerts. If the snapshot has a field for the value, the name
+    /// equals the name of the field.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fill => "fill",

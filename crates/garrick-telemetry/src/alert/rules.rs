@@ -9,13 +9,13 @@ use crate::window::Nanos;
 use super::probe::{Found, Probe, mark};
 use super::{Threshold, Transition};
 
-/// The thresholds, and the values that are or recently were beyond them.
+/// The thresholds, and the values that are beyond them or recently were.
 #[derive(Debug)]
 pub(crate) struct Rules {
     thresholds: Vec<Threshold>,
-    /// Values that are beyond a threshold, or will be if they stay there, by threshold and
-    /// identifier. Other values have no entry, so the map never has more entries than there are
-    /// watched values.
+    /// Values that are beyond a threshold, even if not yet for long enough to raise an alert. The
+    /// key is the index of the threshold, and the identifier of the item that has the value. Other
+    /// values have no entry, so the map never has more entries than there are watched values.
     cases: HashMap<(usize, String), Case>,
 }
 
@@ -61,7 +61,7 @@ impl Rules {
         transitions
     }
 
-    /// Ends the alerts of things that no longer exist.
+    /// Ends the alerts of items that no longer exist.
     fn forget_what_is_gone(&mut self, snapshot: &Snapshot) -> Vec<Transition> {
         let gone = self
             .cases
@@ -72,7 +72,7 @@ impl Rules {
             alert: Alert {
                 level: Level::Ok,
                 since_unix_ms: snapshot.unix_ms,
-                text: format!("{} is gone", case.alert.on),
+                text: format!("{} no longer exists", case.alert.on),
                 ..case.alert
             },
         });

@@ -7,7 +7,8 @@ use crate::snapshot::Level;
 use super::probe::Found;
 use super::{Probe, glob};
 
-/// Default distance that a value must come back before its alert ends, as a share of the threshold.
+/// Default distance that a value must return past a threshold before its alert ends, as a share of
+/// the threshold.
 const HYSTERESIS: f64 = 0.05;
 
 /// Default time that a value must stay beyond a threshold.
@@ -16,10 +17,10 @@ const HELD: Duration = Duration::from_secs(2);
 /// Time after which a turn that holds a worker causes a warning and is exported as a metric.
 pub(crate) const LONG_TURN_SECONDS: f64 = 1.0;
 
-/// Kind of things that a [`Threshold`] applies to.
+/// The kind of item that a [`Threshold`] applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Of {
-    /// Everything that has such a value.
+    /// All items that have the value of the threshold.
     Anything,
     /// Stages and groups of actors.
     Nodes,
@@ -31,7 +32,7 @@ pub enum Of {
     Process,
 }
 
-/// An upper or lower limit of a value.
+/// An upper or lower limit for a value. An alert is raised while the value is beyond the limit.
 ///
 /// # Examples
 ///
@@ -94,15 +95,15 @@ impl Threshold {
         }
     }
 
-    /// Restricts the threshold to things of one kind.
+    /// Restricts the threshold to items of one kind.
     #[must_use]
     pub fn of(self, of: Of) -> Self {
         Self { of, ..self }
     }
 
-    /// Restricts the threshold to things whose name or identifier matches `pattern`. In a pattern,
-    /// `*` matches any sequence of characters, and `?` any single character. A channel without a
-    /// name is called `sender -> receiver`.
+    /// Restricts the threshold to items whose name or identifier matches `pattern`. In a pattern,
+    /// `*` matches any sequence of characters, and `?` matches any single character. The name of an
+    /// unnamed channel is `SENDER -> RECEIVER`, with the names of the two nodes.
     #[must_use]
     pub fn named(self, pattern: &str) -> Self {
         Self {
@@ -118,8 +119,9 @@ impl Threshold {
         Self { held, ..self }
     }
 
-    /// Sets the distance that a value must come back before the alert ends, as a share of the
-    /// threshold. The default is 0.05. The share is clamped to the range 0 to 1.
+    /// Sets how far a value must return past the threshold before the alert ends, as a share of the
+    /// threshold. The default is 0.05: an alert for values above 100 ends when the value is at most
+    /// 95. The share is clamped to the range 0 to 1.
     #[must_use]
     pub fn hysteresis(self, share: f64) -> Self {
         // NaN counts as 0.
@@ -130,13 +132,13 @@ impl Threshold {
         }
     }
 
-    /// Returns the default thresholds: full channels, failed nodes, and turns that hold their
-    /// worker.
+    /// Returns the default thresholds:
     ///
-    /// A channel that was more than 90 % full for a fifth of the window causes a warning, but never
-    /// a critical alert. In such a channel the receiver is slower than the sender. Every pipeline
-    /// at full speed has such a channel. A turn that has held its worker for more than a second
-    /// also causes a warning.
+    /// - A channel that was more than 90 % full for a fifth of the window causes a warning. It
+    ///   never causes a critical alert, because every pipeline at full speed has such a channel:
+    ///   its receiver is slower than its sender.
+    /// - A failed node causes a critical alert.
+    /// - A turn that has occupied its worker for more than a second causes a warning.
     pub fn defaults() -> Vec<Self> {
         vec![
             Self::above(Probe::FillP80, 0.9),
@@ -182,8 +184,8 @@ impl Threshold {
         }
     }
 
-    /// Returns true if `value` is beyond `limit`. If it was beyond the limit before (`was`), it
-    /// must come back a little further.
+    /// Returns true if `value` is beyond `limit`. If the value was beyond the limit before (`was`),
+    /// it must return a little past the limit.
     fn is_beyond(&self, value: f64, limit: f64, was: bool) -> bool {
         let slack = if was {
             limit.abs() * self.hysteresis

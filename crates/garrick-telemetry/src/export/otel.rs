@@ -1,4 +1,4 @@
-//! The numbers of `/metrics` as observable instruments of OpenTelemetry.
+//! The metrics of `/metrics` as observable instruments of OpenTelemetry.
 
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{AsyncInstrument, Meter};
@@ -6,12 +6,13 @@ use opentelemetry::metrics::{AsyncInstrument, Meter};
 use crate::live::View;
 use crate::metrics::{FAMILIES, Family, Kind};
 
-/// Creates an instrument of `meter` for every number of `/metrics`. For example,
-/// `garrick.channel.messages` is the instrument for `garrick_channel_messages_total`.
+/// Registers an observable instrument with `meter` for each metric of `/metrics`, except the
+/// histogram of batch sizes. For example, `garrick.channel.messages` is the instrument for
+/// `garrick_channel_messages_total`.
 ///
-/// The instruments read the newest snapshot each time the meter's provider collects. The view is
-/// dropped together with the provider. After the telemetry has stopped, the instruments keep
-/// reporting the last snapshot.
+/// The instruments read the newest snapshot each time the meter's provider collects metrics. They
+/// keep clones of `view` until the provider is dropped. After the telemetry has stopped, the
+/// instruments still report the last snapshot.
 ///
 /// # Examples
 ///

@@ -8,11 +8,11 @@ use crate::snapshot::{Level, Snapshot};
 /// Target of all events.
 const TARGET: &str = "garrick::telemetry";
 
-/// Creates an observer that reports to `tracing`, with the target `garrick::telemetry`.
+/// Creates an observer that sends events to `tracing`, with the target `garrick::telemetry`.
 ///
-/// Alerts are reported when they begin and when they end: at level `WARN`, or `ERROR` if critical,
-/// and at `INFO` when they end. Every `interval`, the observer reports a summary at level `INFO`,
-/// and each node and channel at level `DEBUG`.
+/// The observer sends an event for each change of an alert: at level `WARN` for a warning, at
+/// `ERROR` for a critical alert, and at `INFO` for the end of an alert. Every `interval`, it also
+/// sends a summary at level `INFO`, and an event for each node and channel at level `DEBUG`.
 ///
 /// # Examples
 ///

@@ -30,10 +30,10 @@ const IDLE: Duration = Duration::from_secs(10);
 /// limit of 1024 open files per process.
 const CONNECTIONS_MAX: u32 = 640;
 
-/// Callback that receives every snapshot with the transitions of its alerts.
+/// A callback that receives each snapshot, and the changes of its alerts.
 pub type Observer = Box<dyn FnMut(&Snapshot, &[Transition]) + Send>;
 
-/// Builder of telemetry. Created by [`Telemetry::builder`].
+/// A builder for [`Telemetry`]. Returned by [`Telemetry::builder`].
 pub struct Builder {
     address: Option<SocketAddr>,
     next_free_port: Option<bool>,
@@ -63,8 +63,8 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Sets the address of the server. The default is 127.0.0.1:9900. If other machines can reach
-    /// the address, also set a [`token`](Self::token).
+    /// Sets the address at which the server listens. The default is 127.0.0.1:9900. If other
+    /// machines can reach the address, also set a [`token`](Self::token).
     #[must_use]
     pub fn address(mut self, address: SocketAddr) -> Self {
         self.address = Some(address);
@@ -80,29 +80,30 @@ impl Builder {
         self
     }
 
-    /// Sets a token that clients must send with each request. It consists of 1 to 256 letters,
-    /// digits and `-._~`.
+    /// Sets a token that clients must send with each request for data. It must consist of 1 to 256
+    /// ASCII letters, digits and characters of `-._~`.
     #[must_use]
     pub fn token(mut self, token: &str) -> Self {
         self.token = Some(token.to_owned());
         self
     }
 
-    /// Sets the time between two samples, see [`Settings::interval`].
+    /// Sets the time between two samples, from 10 ms to 10 s. The default is 100 ms.
     #[must_use]
     pub fn interval(mut self, interval: Duration) -> Self {
         self.settings.interval = interval;
         self
     }
 
-    /// Sets the window for rates and percentiles, see [`Settings::window`].
+    /// Sets the length of the time window over which rates and percentiles are computed. It must be
+    /// from 100 ms to 10 min, and at least the interval. The default is 10 s.
     #[must_use]
     pub fn window(mut self, window: Duration) -> Self {
         self.settings.window = window;
         self
     }
 
-    /// Sets the name of the process.
+    /// Sets the name of the process in snapshots. The default is the name of its executable.
     #[must_use]
     pub fn name(mut self, name: &str) -> Self {
         self.settings.name = Some(name.to_owned());
@@ -123,8 +124,9 @@ impl Builder {
         self
     }
 
-    /// Sets the maximum number of simultaneous connections. The default is 640. The server rejects
-    /// further clients, with the request to retry later.
+    /// Sets the maximum number of simultaneous connections. The default is 640. Up to 64 further
+    /// clients receive the status 503, which asks them to retry later. The connections of all
+    /// others are closed without a response.
     #[must_use]
     pub fn connections_max(mut self, max: u32) -> Self {
         self.connections_max = max;
@@ -155,8 +157,8 @@ impl Builder {
         self
     }
 
-    /// Adds an observer. It is called on the sampling thread with every snapshot and the
-    /// transitions of its alerts. If an observer panics, it is never called again.
+    /// Adds an observer, which is called on the sampling thread with each snapshot and the changes
+    /// of its alerts. If an observer panics, it is never called again.
     #[must_use]
     pub fn observe(
         mut self,
@@ -171,9 +173,10 @@ impl Builder {
     /// # Errors
     /// Returns an error in these cases:
     ///
-    /// - A setting is out of range.
-    /// - The port is in use or not allowed.
-    /// - The system cannot provide a resource.
+    /// - The interval or the window is out of range.
+    /// - The token has a forbidden length or character.
+    /// - The server cannot listen at the address, for example because the port is in use.
+    /// - The system cannot provide a thread or another resource.
     pub fn start(self) -> Result<Telemetry, StartError> {
         let sampler = Sampler::new(self.settings.clone())?;
         let token = self.token.as_deref().map(Token::new).transpose()?;
@@ -224,7 +227,9 @@ impl Telemetry {
 
 /// Logs a warning that any client can read the telemetry.
 fn warn(address: SocketAddr) {
-    let text = format!("any client that can reach {address} can read the telemetry: set a token");
+    let text = format!(
+        "any client that can reach {address} can read the telemetry; set a token to prevent this"
+    );
     #[cfg(feature = "tracing")]
     tracing::warn!(target: "garrick::telemetry", "{text}");
     #[cfg(not(feature = "tracing"))]

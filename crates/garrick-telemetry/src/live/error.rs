@@ -1,4 +1,4 @@
-//! Errors of starting telemetry.
+//! The error returned when telemetry cannot be started.
 
 use std::fmt;
 use std::io;
@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use crate::sampler::SettingsError;
 use crate::server::TokenError;
 
-/// Error returned if telemetry cannot be started.
+/// The error returned when telemetry cannot be started.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
@@ -26,7 +26,7 @@ pub enum StartError {
     Bind {
         /// Address that was tried.
         address: SocketAddr,
-        /// Error that the system reported.
+        /// Error that the operating system reported.
         error: io::Error,
     },
     /// The system cannot provide a thread, a poller or another resource.

@@ -35,7 +35,8 @@ use crate::snapshot::Snapshot;
 use crate::sources::IntoSource;
 use orders::{Order, Orders};
 
-/// Running telemetry. Dropping it stops the telemetry, closes all streams and frees the port.
+/// A handle to running telemetry. Dropping it stops the telemetry, closes all streams and frees the
+/// port.
 ///
 /// # Examples
 ///
@@ -69,8 +70,8 @@ pub struct Telemetry {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// A view of the newest snapshot and the history. Created by [`Telemetry::view`]. It can still be
-/// used after the telemetry has stopped.
+/// A view of the newest snapshot and the history. Returned by [`Telemetry::view`]. A view can still
+/// be used after the telemetry has stopped.
 #[derive(Debug, Clone)]
 pub struct View {
     hub: Arc<Hub>,
@@ -114,8 +115,9 @@ impl Telemetry {
         format!("http://{}/", self.address)
     }
 
-    /// Watches `source` from now on. A source is a pipeline's monitor, the handle of a system of
-    /// actors, or any other [`Source`](crate::Source).
+    /// Adds a source, which is read for each further snapshot, and returns the identifier of the
+    /// source. A source is a pipeline's monitor, the handle of a system of actors, or any other
+    /// [`Source`](crate::Source).
     pub fn watch(&self, source: impl IntoSource) -> SourceId {
         let id = SourceId(self.numbered.fetch_add(1, Relaxed));
         let source = Foreign::new(Box::new(source.into_source()) as Box<dyn Source>);
@@ -123,14 +125,16 @@ impl Telemetry {
         id
     }
 
-    /// Stops watching the source. The next snapshot no longer contains its values.
+    /// Stops watching the source `id`. The next snapshot no longer contains its values. Does
+    /// nothing if the source is not watched.
     pub fn forget(&self, id: SourceId) {
         self.orders.give(Order::Forget(id));
     }
 
     /// Takes a snapshot now, and waits until it is published.
     ///
-    /// A source or an observer must not call this method, since it would wait for itself forever.
+    /// A source or an observer must not call this method: the sampling thread would wait for itself
+    /// forever.
     pub fn look(&self) {
         self.orders.look();
     }
@@ -145,7 +149,7 @@ impl Telemetry {
         self.view.history()
     }
 
-    /// Returns a view that reads snapshots independently of this value.
+    /// Returns a view of the snapshots, which can still be used after this value is dropped.
     pub fn view(&self) -> View {
         self.view.clone()
     }

@@ -157,8 +157,8 @@ function theme() {
 
 function nameTheme() {
   const other = themeNow() === "dark" ? "light" : "dark";
-  byId("theme").title = `Turn ${other} (t)`;
-  attribute(byId("theme"), "aria-label", `Turn ${other}`);
+  byId("theme").title = `Switch to ${other} (t)`;
+  attribute(byId("theme"), "aria-label", `Switch to ${other}`);
 }
 
 function escape() {

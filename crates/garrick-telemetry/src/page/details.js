@@ -14,15 +14,15 @@ const PROBES = {
   nodes: [
     ["State", (node) => node.state], ["Level", level], ["Place", (node) => plain(node.place)],
     ["Rate", (node) => rate(node.rate)], ["Messages", (node) => si(node.messages)],
-    ["Busy, of one core", (node) => percent(node.busy)],
-    ["Turns", (node) => si(node.turns)], ["Turns a second", (node) => rate(node.turn_rate)],
-    ["Alive", (node) => si(node.alive)], ["Waiting", (node) => si(node.depth)],
+    ["Busy share of one core", (node) => percent(node.busy)],
+    ["Turns", (node) => si(node.turns)], ["Turns per second", (node) => rate(node.turn_rate)],
+    ["Actors alive", (node) => si(node.alive)], ["Messages waiting", (node) => si(node.depth)],
     ["Restarts", (node) => si(node.restarts)], ["Slow turns", (node) => si(node.slow)],
-    ["In a turn for", (node) => span(node.held_seconds)],
-    ["Turns away, blocking", (node) => si(node.away)], ["The longest of these", (node) => span(node.away_seconds)],
+    ["Longest current turn", (node) => span(node.held_seconds)],
+    ["Turns in cx.blocking", (node) => si(node.away)], ["Longest in cx.blocking", (node) => span(node.away_seconds)],
   ],
   edges: [
-    ["Level", level], ["Messages are", (edge) => plain(edge.message)],
+    ["Level", level], ["Message type", (edge) => plain(edge.message)],
     ["Rate", (edge) => rate(edge.rate)], ["Total", (edge) => si(edge.total)],
     ["Filled now", (edge) => `${percent(share(edge))} (${si(edge.fill)})`], ["Capacity", (edge) => si(edge.capacity)],
     ["Filled, 80th percentile", (edge) => percent(edge.fill_p80)], ["Filled, 95th percentile", (edge) => percent(edge.fill_p95)],
@@ -31,16 +31,16 @@ const PROBES = {
   ],
   sponsors: [
     ["Threads", (sponsor) => si(sponsor.workers)], ["Idle", (sponsor) => percent(sponsor.idle)],
-    ["Turns", (sponsor) => si(sponsor.turns)], ["Turns a second", (sponsor) => rate(sponsor.turn_rate)],
-    ["Cells published", (sponsor) => si(sponsor.published)], ["Cells claimed", (sponsor) => si(sponsor.claimed)],
-    ["Parks", (sponsor) => si(sponsor.parks)],
+    ["Turns", (sponsor) => si(sponsor.turns)], ["Turns per second", (sponsor) => rate(sponsor.turn_rate)],
+    ["Actors given away", (sponsor) => si(sponsor.published)], ["Actors taken over", (sponsor) => si(sponsor.claimed)],
+    ["Thread sleeps", (sponsor) => si(sponsor.parks)],
   ],
 };
 
 const CHARTS = {
-  nodes: [["rate", "Rate", rate], ["busy", "Busy", percent, 1], ["depth", "Waiting", si]],
+  nodes: [["rate", "Rate", rate], ["busy", "Busy", percent, 1], ["depth", "Messages waiting", si]],
   edges: [["rate", "Rate", rate], ["fill", "Filled", percent, 1]],
-  sponsors: [["rate", "Turns a second", rate], ["busy", "Busy", percent, 1]],
+  sponsors: [["rate", "Turns per second", rate], ["busy", "Busy", percent, 1]],
 };
 
 const KIND = { edges: "channel", sponsors: "sponsor" };
@@ -77,7 +77,7 @@ export class Details {
   /** Shows an overview of the process and its alerts, for an empty selection. */
   overview() {
     const list = html("div");
-    this.body.replaceChildren(html("p", { class: "muted" }, "Select a stage, a group of actors, a channel or a sponsor to see all that is known of it."), list);
+    this.body.replaceChildren(html("p", { class: "muted" }, "Select a stage, a group of actors, a channel or a sponsor to see all its data."), list);
     write(byId("details-title"), "Details");
     return (store) => {
       const worst = store.snapshot.alerts.slice(0, 8);
@@ -161,7 +161,7 @@ function chart(name, label, format, top) {
     if (known.length === 0) return;
     line.update(series, top);
     write(now, format(series.at(-1)));
-    write(caption, `most ${format(known.reduce((a, b) => Math.max(a, b)))}, last ${duration(store.reach())}`);
+    write(caption, `max ${format(known.reduce((a, b) => Math.max(a, b)))}, last ${duration(store.reach())}`);
   };
   return { element, update };
 }

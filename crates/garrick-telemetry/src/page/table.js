@@ -27,18 +27,18 @@ const SHEETS = [
   { key: "edges", label: "Channels", rows: (snapshot) => snapshot.edges, columns: [
     name, number("Rate", (row) => row.rate, rate, { spark: "rate" }), number("Filled", (row) => share(row), percent, { spark: "fill", top: 1 }),
     number("80th", (row) => row.fill_p80, percent, { load: true }), number("95th", (row) => row.fill_p95, percent),
-    level, text("From", (row, store) => end(store, row.from)), text("To", (row, store) => end(store, row.to)), text("Messages are", (row) => plain(row.message)),
+    level, text("From", (row, store) => end(store, row.from)), text("To", (row, store) => end(store, row.to)), text("Message type", (row) => plain(row.message)),
     number("Total", (row) => row.total), number("Capacity", (row) => row.capacity),
     number("Sender waits", (row) => row.sender_stalls), number("Receiver waits", (row) => row.receiver_stalls)] },
   { key: "sponsors", label: "Sponsors", rows: (snapshot) => snapshot.sponsors, columns: [
     name, number("Threads", (row) => row.workers), number("Idle", (row) => row.idle, percent),
     number("Turns/s", (row) => row.turn_rate, rate, { spark: "rate" }), number("Turns", (row) => row.turns),
-    number("Published", (row) => row.published), number("Claimed", (row) => row.claimed), number("Parks", (row) => row.parks),
-    number("Longest turn", (row) => longest(row)[0]?.seconds ?? null, span), text("Of", (row) => (row.held.length > 0 ? plain(longest(row)[0].name) : ""))] },
+    number("Given away", (row) => row.published), number("Taken over", (row) => row.claimed), number("Parks", (row) => row.parks),
+    number("Longest turn", (row) => longest(row)[0]?.seconds ?? null, span), text("Actor", (row) => (row.held.length > 0 ? plain(longest(row)[0].name) : ""))] },
   { key: "alerts", label: "Alerts", rows: (snapshot) => snapshot.alerts.map((alert) => ({ ...alert, id: `${alert.on}\u0000${alert.probe}` })), columns: [
     { label: "On", read: (row, store) => end(store, row.on), show: (row, store) => on(store, row), link: true, target: (row) => row.on }, level,
     text("Probe", (row) => plain(row.probe)), number("Value", (row) => row.value), number("Threshold", (row) => row.threshold),
-    number("Since", (row) => row.since_unix_ms, clock), text("What", (row) => plain(row.text), { wide: true })] },
+    number("Since", (row) => row.since_unix_ms, clock), text("Description", (row) => plain(row.text), { wide: true })] },
 ];
 
 function on(store, alert) {
@@ -122,7 +122,7 @@ export class Table {
     });
   }
 
-  /** Returns the ids in all sheets that match the filter; `null` without a filter. */
+  /** Returns the ids of the rows of all sheets that match the filter, or `null` without a filter. */
   matches(store) {
     const words = this.words();
     if (words.length === 0) return null;
@@ -135,7 +135,7 @@ export class Table {
     return this.filter.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
   }
 
-  /** Returns true if each word of the filter occurs in one of the row's texts. */
+  /** Returns the rows of a sheet whose texts contain all words of the filter. */
   passing(sheet, store, words) {
     const rows = sheet.rows(store.snapshot);
     if (words.length === 0) return rows;

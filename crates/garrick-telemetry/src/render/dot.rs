@@ -1,8 +1,8 @@
 //! A snapshot as a graph in the language of Graphviz.
 //!
-//! The color of an edge shows how full its channel was. Its width grows with the number of digits
-//! of its rate. A node with an alert has a frame in the alert's color. An edge with an alert is
-//! drawn in that color. A feedback channel is dashed.
+//! The color of an edge shows how full its channel was. The width of an edge grows with the number
+//! of digits of its rate. A node with an alert has a frame in the alert's color. An edge with an
+//! alert is drawn in that color. A feedback channel is dashed.
 
 use std::fmt::Write as _;
 

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use crate::metrics::{FAMILIES, Family, Kind, Labels, edge_labels};
 use crate::snapshot::{Edge, Snapshot};
 
-/// Name of the histogram of batch sizes, which only these formats have.
+/// Name of the histogram of batch sizes, which is exported only in these formats.
 const BATCHES: &str = "garrick_channel_batch_messages";
 
 /// Text format of a response.
@@ -93,7 +93,7 @@ fn add_family(text: &mut String, family: &Family, snapshot: &Snapshot, format: F
 }
 
 fn add_batches(text: &mut String, snapshot: &Snapshot) {
-    let help = "Messages per batch that the sender sent.";
+    let help = "Number of messages per sent batch.";
     let _ = writeln!(text, "# HELP {BATCHES} {help}\n# TYPE {BATCHES} histogram");
     for edge in &snapshot.edges {
         add_histogram(text, edge, &edge_labels(snapshot, edge));

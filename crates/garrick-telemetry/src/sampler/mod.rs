@@ -30,20 +30,26 @@ use crate::snapshot::Snapshot;
 use crate::window::{Nanos, Pace};
 use track::Tracks;
 
-/// Identifier of a watched source.
+/// The identifier of a watched source. Returned by [`Sampler::watch`] and
+/// [`Telemetry::watch`](crate::Telemetry::watch).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceId(pub(crate) u64);
 
-/// Time of a snapshot.
+/// The time of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Moment {
-    /// Time since the start of the telemetry. Never decreases.
+    /// Time since the start of the telemetry. It must not decrease from one snapshot to the next.
     pub uptime: Duration,
     /// Calendar time of the snapshot: milliseconds since 1970-01-01, UTC.
     pub unix_ms: u64,
 }
 
-/// Creates a snapshot from the readings of its sources at each [`tick`](Self::tick).
+/// A sampler, which creates a snapshot from the readings of its sources at each
+/// [`tick`](Self::tick).
+///
+/// A sampler has no clock and no thread: the caller passes the time.
+/// [`Telemetry`](crate::Telemetry) runs a sampler on a dedicated thread. Tests can use a sampler
+/// directly.
 ///
 /// # Examples
 ///
@@ -108,7 +114,7 @@ impl Sampler {
         })
     }
 
-    /// Watches `source` from the next tick on.
+    /// Adds a source, which is read from the next tick on. Returns the identifier of the source.
     pub fn watch(&mut self, source: impl Source + 'static) -> SourceId {
         let id = SourceId(self.numbered);
         self.watch_as(id, Foreign::new(Box::new(source)));
@@ -125,7 +131,7 @@ impl Sampler {
         });
     }
 
-    /// Stops watching the source. Does nothing if the source is not watched.
+    /// Stops watching the source `id`. Does nothing if the source is not watched.
     pub fn forget(&mut self, id: SourceId) {
         self.sources.retain(|watched| watched.id != id);
     }
@@ -140,7 +146,8 @@ impl Sampler {
         self.failed
     }
 
-    /// Reads all sources. Returns the snapshot, and the alerts that began, changed or ended.
+    /// Reads all sources. Returns the snapshot for `moment`, and the alerts that began, changed or
+    /// ended.
     pub fn tick(&mut self, moment: Moment) -> (Snapshot, Vec<Transition>) {
         let now = nanos(moment.uptime);
         let mut snapshot = Snapshot {

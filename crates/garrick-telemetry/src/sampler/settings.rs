@@ -36,7 +36,7 @@ impl Default for Settings {
     }
 }
 
-/// An interval or window that is out of range.
+/// The error returned when an interval or a window is out of range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsError {
     /// Name of the setting.
@@ -84,7 +84,7 @@ impl fmt::Display for SettingsError {
         } = self;
         write!(
             f,
-            "the {what} is {given:?}; it may be {least:?} to {most:?}"
+            "the telemetry {what} is {given:?}, but must be from {least:?} to {most:?}"
         )
     }
 }

@@ -43,7 +43,7 @@ pub(super) async fn headers(request: Request, next: Next) -> Response {
 pub(super) async fn panics(request: Request, next: Next) -> Response {
     let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     answer.unwrap_or_else(|_| {
-        let text = "internal error while answering this request\n";
+        let text = "an internal error occurred while handling this request\n";
         (StatusCode::INTERNAL_SERVER_ERROR, text).into_response()
     })
 }
@@ -97,7 +97,7 @@ pub(super) async fn token(State(site): State<Arc<Site>>, request: Request, next:
     if knows {
         return next.run(request).await;
     }
-    let text = "a token is needed: `Authorization: Bearer TOKEN`, or `?token=TOKEN`\n";
+    let text = "a token is required: send `Authorization: Bearer TOKEN`, or add `?token=TOKEN` to the URL\n";
     let ask = [(header::WWW_AUTHENTICATE, "Bearer realm=\"garrick\"")];
     (StatusCode::UNAUTHORIZED, ask, text).into_response()
 }

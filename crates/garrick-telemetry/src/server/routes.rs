@@ -23,7 +23,7 @@ const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
 
 /// Response to requests for unknown paths.
-const NOT_FOUND: &str = "there is nothing here; there is / /graph.json /graph.dot /history.json /metrics /events /health\n";
+const NOT_FOUND: &str = "no page has this path; the paths are / /graph.json /graph.dot /history.json /metrics /events /health\n";
 
 /// Returns all routes with all middleware.
 pub(super) fn routes(site: &Arc<Site>) -> Router {
@@ -58,7 +58,7 @@ fn guarded(router: Router, site: &Arc<Site>) -> Router {
         .method_not_allowed_fallback(async || {
             (
                 StatusCode::METHOD_NOT_ALLOWED,
-                "only GET and HEAD are answered\n",
+                "only GET and HEAD are supported\n",
             )
         })
         .layer(from_fn(guard::panics))
@@ -70,7 +70,7 @@ fn guarded(router: Router, site: &Arc<Site>) -> Router {
 pub(super) fn turned_away() -> Router {
     let router = Router::new().fallback(async || {
         let headers = [(header::RETRY_AFTER, "5"), (header::CONNECTION, "close")];
-        let text = "too many connections are open\n";
+        let text = "too many connections are open, retry in 5 seconds\n";
         (StatusCode::SERVICE_UNAVAILABLE, headers, text)
     });
     router.layer(from_fn(guard::headers))
@@ -112,7 +112,7 @@ async fn event_stream(State(site): State<Arc<Site>>, request: Request) -> Respon
     }
 }
 
-/// Returns the interval of events that a client requests: `?every=` milliseconds.
+/// Returns the interval between events that a client requests by `?every=`, in milliseconds.
 fn every(query: &str) -> Result<Duration, String> {
     let Some(asked) = guard::parameter(query, "every") else {
         return Ok(events::EVERY);
@@ -122,7 +122,7 @@ fn every(query: &str) -> Result<Duration, String> {
     match every {
         Ok(every) if (least..=most).contains(&every) => Ok(every),
         _ => Err(format!(
-            "`every` is a number of milliseconds, {} to {}\n",
+            "`every` must be a number of milliseconds from {} to {}\n",
             least.as_millis(),
             most.as_millis()
         )),

@@ -13,7 +13,7 @@ const LENGTH_MAX: usize = 256;
 #[derive(Clone)]
 pub(crate) struct Token(String);
 
-/// A token with a forbidden length or character.
+/// The error returned when a token has a forbidden length or character.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenError(String);
 
@@ -23,19 +23,18 @@ impl Token {
         if word.is_empty() || word.len() > LENGTH_MAX {
             let length = word.len();
             return Err(TokenError(format!(
-                "the token has {length} characters; 1 to {LENGTH_MAX} are allowed"
+                "the token has {length} characters, but 1 to {LENGTH_MAX} are allowed"
             )));
         }
         match word.chars().find(|c| !is_allowed(*c)) {
             None => Ok(Self(word.to_owned())),
             Some(c) => Err(TokenError(format!(
-                "the token has the character {c:?}; letters, digits and `-._~` are allowed"
+                "the token has the character {c:?}, but only ASCII letters, digits and `-._~` are allowed"
             ))),
         }
     }
 
-    /// Returns true if the token is `word`. The comparison takes a time that depends on the lengths
-    /// only.
+    /// Returns true if the token is `word`. The time of the comparison depends only on the lengths.
     pub(crate) fn is(&self, word: &str) -> bool {
         if self.0.len() != word.len() {
             return false;

@@ -9,13 +9,13 @@ pub use sponsor::SponsorSource;
 
 use crate::reading::Source;
 
-/// A [`Source`], or a value that can be converted into one. Implemented for:
+/// A value that can be converted into a [`Source`]. The trait is implemented for:
 ///
-/// - a pipeline's [`Monitor`](garrick_flow::Monitor),
-/// - the handle of a system of actors, or of a sponsor. The types of its actors are shown if it was
-///   built with `probes(true)`.
+/// - each [`Source`], such as a closure or a pipeline's [`Monitor`](garrick_flow::Monitor),
+/// - the handle of a system of actors, or of another sponsor. Snapshots contain the groups of
+///   actors only if the system or sponsor was built with `probes(true)`.
 pub trait IntoSource {
-    /// Type of the source.
+    /// The type of the source into which the value is converted.
     type Source: Source + 'static;
 
     /// Converts the value into a source.

@@ -16,8 +16,8 @@ use super::names::short;
 /// Minimum duration of a running turn that counts as slow.
 const SLOW: Nanos = 100_000_000;
 
-/// Source that watches a sponsor or a system of actors. Created by
-/// [`IntoSource`](crate::IntoSource).
+/// A source that reads the counters of a system of actors, or of another sponsor.
+/// [`IntoSource`](crate::IntoSource) creates it from a handle.
 pub struct SponsorSource {
     sample: Box<dyn FnMut() -> Sample + Send>,
     /// For each worker, the last activation that was counted as slow.
@@ -31,7 +31,7 @@ pub struct SponsorSource {
 struct Kind {
     /// Number of slow turns.
     slow: u64,
-    /// Time that running turns have taken so far: the sum and the maximum.
+    /// Sum of the times that the running turns have taken so far. The next field is their maximum.
     under_way: Nanos,
     held: Nanos,
     /// Number of turns that block in `cx.blocking`, and the longest time that one of them has

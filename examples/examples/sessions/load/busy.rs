@@ -1,5 +1,5 @@
-//! Busy rooms: clients that send the current time, and others that measure the age of what they
-//! receive.
+//! Busy rooms: one client of each room sends the current time, and all clients measure the age of
+//! the lines that they receive.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,21 +16,21 @@ pub(super) const IN_ROOM: usize = 10;
 const ROOMS: usize = 10;
 /// Text of a line, a few words long.
 const WORDS: &str = "lorem ipsum dolor sit amet consectetur";
-/// Time after which a line that has not arrived counts as lost.
+/// Time after which a line counts as lost if it has not arrived.
 const LOST_AFTER: Duration = Duration::from_secs(10);
 
 /// Busy clients of one server, and their results.
 pub(super) struct Busy {
-    /// Senders that make a client of that room talk.
+    /// Senders that make a client talk, one for each room.
     talkers: Vec<mpsc::UnboundedSender<()>>,
-    /// Receiver of the latencies of lines.
+    /// Receiver of the measured latencies of lines.
     heard: mpsc::UnboundedReceiver<Duration>,
     latencies: Vec<Duration>,
-    /// Processor time that the server has used for the load.
+    /// CPU time that the server has used for the load.
     pub(super) server_time: Duration,
 }
 
-/// Results, in microseconds.
+/// The results. Times are in microseconds.
 pub(super) struct Figures {
     pub(super) lines: usize,
     pub(super) p50: f64,
@@ -40,7 +40,7 @@ pub(super) struct Figures {
 }
 
 impl Busy {
-    /// Makes all clients enter. Must be called in the runtime in which they live.
+    /// Makes all clients enter their rooms. Must be called in the runtime in which the clients run.
     pub(super) async fn enter(at: SocketAddr) -> io::Result<Self> {
         let (tell, heard) = mpsc::unbounded_channel();
         let origin = Instant::now();
@@ -50,7 +50,8 @@ impl Busy {
             let mut clients = Vec::new();
             let is_in = |member| format!("* m{member} is in {room}");
             for member in 0..IN_ROOM {
-                // A server with several threads could let in the next client first.
+                // Wait for this client to enter, because a server with several threads could let
+                // the next client enter first.
                 let mut client = Client::enter(at, &room, &format!("m{member}")).await?;
                 client.await_line(&is_in(member)).await?;
                 clients.push(client);
@@ -97,7 +98,7 @@ impl Busy {
         Ok(())
     }
 
-    /// Makes the rooms talk, and discards the results.
+    /// Makes the rooms talk like [`talk`](Self::talk), and discards the results.
     pub(super) async fn warm_up(&mut self, rate: u32, milliseconds: u32) -> io::Result<()> {
         self.talk(rate, milliseconds).await?;
         self.latencies.clear();

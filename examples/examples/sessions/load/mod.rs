@@ -1,8 +1,9 @@
-//! Load test: the servers hold idle sessions, and pass lines round in busy rooms by turns.
+//! Load test: each server holds idle sessions. The servers alternately pass on the lines of busy
+//! rooms.
 //!
 //! Each server runs in a separate process, so that its memory can be measured. Its idle clients run
-//! in another process, so that neither needs more descriptors than there are sessions. The busy
-//! clients of all servers run in this process.
+//! in another process, so that neither process needs more file descriptors than there are sessions.
+//! The busy clients of all servers run in this process.
 //!
 //! ```text
 //!   this process: 100 busy clients --+--> host actors <--- crowd, 10,000 idle clients
@@ -28,25 +29,25 @@ use garrick_examples::sessions::{HELP, actors, plain};
 use busy::Busy;
 use process::Process;
 
-/// Number of clients that enter at once.
+/// Number of clients that enter at the same time.
 const ENTER_AT_ONCE: usize = 64;
 /// Number of idle sessions in a room.
 const IDLE_IN_ROOM: usize = 10;
-/// Number of descriptors that a server needs beside those of idle sessions.
+/// Number of file descriptors that a server needs besides those of the idle sessions.
 const SPARE_FILES: usize = 300;
-/// Number of times per second that the servers take turns.
+/// Number of times per second that the load switches to the next server.
 const TURNS: u32 = 10;
 
-/// Server that is measured.
+/// A server that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Contender {
-    /// axum that serves one page.
+    /// axum with a single page and no sessions.
     Bare,
     /// Sessions that are actors.
     Actors,
-    /// Sessions that are tokio tasks, on as many threads as the actors have.
+    /// Sessions that are tokio tasks, on the same number of threads as the actors.
     Plain,
-    /// Sessions that are tokio tasks, on tokio's pool of threads, one for each core.
+    /// Sessions that are tokio tasks, on tokio's thread pool with one thread for each core.
     Pool,
 }
 
@@ -61,27 +62,28 @@ impl Contender {
     }
 }
 
-/// Amount of load.
+/// The amount of load.
 #[derive(Debug, Args)]
 pub(crate) struct Load {
-    /// Idle sessions of each server.
+    /// Number of idle sessions of each server.
     #[arg(long, default_value_t = 10_000)]
     sessions: usize,
-    /// Seconds under load for each server.
+    /// Number of seconds under load, for each server.
     #[arg(long, default_value_t = 5)]
     seconds: u32,
-    /// Messages a second; each goes to ten clients.
+    /// Messages per second. Each message goes to ten clients.
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     rate: u32,
-    /// Threads of each server.
+    /// Number of threads of each server.
     #[arg(long, default_value_t = 1)]
     workers: usize,
 }
 
-/// Server that is measured, with its crowd.
+/// A server that is measured, with its crowd of idle clients.
 struct Measured {
     contender: Contender,
-    /// Dropped before the server, so that the clients go first.
+    /// Process of the idle clients. It is dropped before the server, so that the clients disconnect
+    /// first.
     _crowd: Process,
     server: Process,
     busy: Busy,
@@ -101,14 +103,15 @@ impl Load {
         }
         runtime.block_on(self.take_turns(&mut measured))?;
         self.print(bare, &measured);
-        // The clients end before the servers, which would wait for their answers.
+        // End the clients before the servers, because the servers would wait for the clients'
+        // answers.
         drop(runtime);
         drop(measured);
         Ok(())
     }
 
-    /// Checks the limit of descriptors, because a process beyond it fails later with a worse
-    /// message.
+    /// Checks the limit of file descriptors. A process that exceeded it would fail later with a
+    /// less helpful message.
     fn check_limit(&self) -> io::Result<()> {
         let limits = fs::read_to_string("/proc/self/limits")?;
         let line = limits
@@ -118,8 +121,8 @@ impl Load {
         let needed = self.sessions + SPARE_FILES;
         match limit {
             Some(limit) if limit < needed => Err(io::Error::other(format!(
-                "{} sessions need {needed} open files a process, and {limit} are allowed: \
-                 raise that by `ulimit -n {needed}`, or take fewer by `--sessions`",
+                "{} sessions need {needed} open files per process, but only {limit} are allowed: \
+                 raise the limit by `ulimit -n {needed}`, or use fewer sessions by `--sessions`",
                 self.sessions
             ))),
             _ => Ok(()),
@@ -153,8 +156,8 @@ impl Load {
         })
     }
 
-    /// Makes the servers work in turns, so that other load on the machine affects all of them. The
-    /// order is random, because a server finds the cores as the server before has left them.
+    /// Makes the servers work alternately, so that other load on the machine affects all of them.
+    /// The order is random, because the state of the cores depends on the previous server.
     async fn take_turns(&self, measured: &mut [Measured]) -> io::Result<()> {
         for server in measured.iter_mut() {
             server.busy.warm_up(self.rate, 1_000 / TURNS).await?;
@@ -171,9 +174,13 @@ impl Load {
     }
 
     fn print(&self, bare: u64, measured: &[Measured]) {
-        println!("The bare server's own memory is {:.1} MB.", megabytes(bare));
         println!(
-            "{} idle sessions, then {} messages a second to {} clients each, {} s a server in turns; {} threads a server:",
+            "The memory of the bare server is {:.1} MB.",
+            megabytes(bare)
+        );
+        println!(
+            "{} idle sessions per server; {} messages per second, each to {} clients; {} s per \
+             server, alternately; {} threads per server:",
             self.sessions,
             self.rate,
             busy::IN_ROOM,

@@ -1,4 +1,5 @@
-//! Child process that prints one line when it is ready, and ends with its standard input.
+//! A child process that prints one line when it is ready, and exits at the end of its standard
+//! input.
 
 use std::env;
 use std::fmt::Display;
@@ -7,16 +8,16 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Unit in which Linux counts the time of processes.
+/// The unit in which Linux counts the CPU time of processes.
 const TICK: Duration = Duration::from_millis(10);
 
-/// This program as another process.
+/// This program in another process.
 pub(super) struct Process {
     child: Child,
 }
 
 impl Process {
-    /// Starts the process, and waits for the line that it prints.
+    /// Starts the process, and returns the line that it prints.
     pub(super) fn start(arguments: &[&str]) -> io::Result<(Self, String)> {
         let child = Command::new(env::current_exe()?)
             .args(arguments)
@@ -29,7 +30,7 @@ impl Process {
             BufReader::new(stdout).read_line(&mut said)?;
         }
         if said.is_empty() {
-            let message = format!("`{}` has ended before it was ready", arguments.join(" "));
+            let message = format!("`{}` has exited before it was ready", arguments.join(" "));
             return Err(io::Error::other(message));
         }
         Ok((process, said.trim().to_owned()))
@@ -44,11 +45,11 @@ impl Process {
         Ok(kilobytes * 1_024)
     }
 
-    /// Returns the processor time that the process has used.
+    /// Returns the CPU time that the process has used.
     pub(super) fn busy(&self) -> io::Result<Duration> {
         let stat = self.read("stat")?;
-        // After the name, which may contain blanks, user and system time are the 12th and 13th
-        // fields.
+        // The name of the process may contain blanks. After it, user and system time are the 12th
+        // and 13th fields.
         let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
         let times = fields.split_whitespace().skip(11).take(2);
         let ticks: u32 = times.filter_map(|field| field.parse::<u32>().ok()).sum();
@@ -62,13 +63,13 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // The process ends at the end of its input.
+        // The process exits at the end of its input.
         drop(self.child.stdin.take());
         let _ = self.child.wait();
     }
 }
 
-/// Prints a line in the child when it is ready, and waits for the end of the input.
+/// Prints the line that reports that this child is ready, and waits for the end of its input.
 pub(super) fn say_and_wait(line: impl Display) -> io::Result<()> {
     println!("{line}");
     io::stdin().read_to_end(&mut Vec::new())?;

@@ -1,5 +1,5 @@
-//! Lobby: an actor that finds or creates the room for a visitor, and forgets the room when the last
-//! visitor leaves.
+//! The lobby: an actor that finds or creates the room for a visitor, and removes the room when the
+//! last visitor leaves.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use super::room::{Room, ToRoom};
 use super::session::ToSession;
 use crate::sessions::wire::{Name, Visitor, refusal};
 
-/// Message to the lobby.
+/// A message to the lobby.
 pub(crate) enum ToLobby {
     /// A session asks to enter a room.
     Enter(Visitor, Address<ToSession>),
@@ -18,33 +18,33 @@ pub(crate) enum ToLobby {
     OneLess(RoomId),
     /// A room has ended.
     Gone(RoomId),
-    /// Request for the list of rooms.
+    /// A request for the list of rooms.
     List(Reply<String>),
-    /// Close all sessions. The reply comes when all have ended.
+    /// A request to close all sessions. The reply is sent when all of them have ended.
     Close(Reply<()>),
 }
 
-/// Identity of a room.
+/// The identity of a room.
 #[derive(Clone)]
 pub(crate) struct RoomId {
     pub(crate) name: Name,
-    /// Unique number of the room, which distinguishes it from an earlier room of that name.
+    /// Unique number of the room, which distinguishes it from an earlier room with the same name.
     number: u64,
 }
 
 struct Entry {
     number: u64,
     room: Address<ToRoom>,
-    /// Number of sessions that were sent there and have not been reported as ended.
+    /// Number of sessions that were sent to this room and have not been reported as ended.
     members: usize,
 }
 
-/// Actor that keeps all rooms.
+/// The actor that keeps all rooms.
 #[derive(Default)]
 pub(crate) struct Lobby {
     rooms: BTreeMap<Name, Entry>,
     next_number: u64,
-    /// Reply for the end.
+    /// Reply that is sent when all sessions have ended. `None` until the lobby is closed.
     closing: Option<Reply<()>>,
     is_closed: bool,
 }
@@ -54,7 +54,7 @@ impl Lobby {
         let Visitor { room, name } = visitor;
         let has_room = self.rooms.contains_key(&room);
         if let Some(reason) = refusal(self.is_closed, self.rooms.len(), has_room) {
-            // A session that has gone in the meantime needs no answer.
+            // A session that has ended in the meantime needs no answer.
             let _ = cx.send(&session, ToSession::End(reason));
             return;
         }
@@ -64,8 +64,8 @@ impl Lobby {
             open(room, *next_number, cx)
         });
         entry.members += 1;
-        // A room that has failed drops the session's address, which ends the session. `Gone` comes
-        // here.
+        // A room that has failed drops the session's address, which ends the session. The lobby is
+        // notified of the failure by `Gone`.
         let _ = cx.send(&entry.room, ToRoom::Enter(name, session));
     }
 
@@ -75,8 +75,8 @@ impl Lobby {
         {
             entry.members -= 1;
             if entry.members == 0 {
-                // Its last address, except for those of sessions that are ending: then the room
-                // ends too.
+                // This drops the last address of the room, except those in sessions that are
+                // ending. So the room ends too.
                 self.rooms.remove(&id.name);
             }
         }

@@ -1,11 +1,11 @@
-//! Server of actors: each session, each room and the lobby is an actor, and so is the listener.
+//! The server of actors: each session, each room, the lobby and the listener are actors.
 //!
 //! ```text
 //!   listener: axum ---> session, one a websocket <---> room <---> lobby
 //!                                  <--- watched by ------'  <-- watched by
 //! ```
 //!
-//! A session that fails ends alone. Its room watches it, and notifies the others.
+//! If a session fails, only this session ends. Its room watches it, and notifies the other members.
 mod lobby;
 mod room;
 mod session;
@@ -36,7 +36,7 @@ pub struct Server {
     address: SocketAddr,
 }
 
-/// State of the request handlers.
+/// The state of the request handlers.
 #[derive(Clone)]
 struct Front {
     lobby: Address<ToLobby>,
@@ -44,7 +44,7 @@ struct Front {
 }
 
 impl Server {
-    /// Starts a server with `workers` workers.
+    /// Starts a server with this number of workers, which listens at `at`.
     pub fn start(at: SocketAddr, workers: usize) -> io::Result<Self> {
         let socket = TcpListener::bind(at)?;
         socket.set_nonblocking(true)?;
@@ -71,16 +71,16 @@ impl Server {
         })
     }
 
-    /// Returns the address at which the server listens.
+    /// Returns the address on which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Ends the server in order: no client can enter any more, each session is notified, and then
-    /// nothing is left.
+    /// Ends the server in order. No client can enter any more, and each session is notified.
+    /// Returns when all actors have stopped.
     pub fn close(self) {
         self.listener.stop();
-        // A lobby that has failed has no sessions to notify.
+        // If the lobby has failed, there are no sessions to notify.
         let _ = self.lobby.ask(ToLobby::Close).wait();
         self.system.shutdown();
     }
@@ -92,7 +92,7 @@ fn ending() -> io::Error {
 
 async fn listen(socket: TcpListener, app: Router) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(socket)?;
-    // Lines should be sent at once. If that option cannot be set, they arrive a little later.
+    // Lines should be sent at once. If this option cannot be set, they arrive a little later.
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     serve(listener, app).await
 }
@@ -124,7 +124,7 @@ async fn chat(
     limited(upgrade).on_upgrade(async move |socket| {
         let lobby = front.lobby;
         let actor = move |mailbox| session(socket, visitor, lobby, mailbox);
-        // A system that is ending returns the actor, and the socket closes.
+        // If the system is ending, it returns the actor, and the socket is closed.
         let _ = front.sponsor.spawn(actor);
     })
 }

@@ -1,4 +1,4 @@
-//! Room: an actor that knows its members, and passes each line to all of them.
+//! A room: an actor that knows its members, and passes each line to all of them.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,20 @@ use super::lobby::{RoomId, ToLobby};
 use super::session::{Place, ToSession};
 use crate::sessions::wire::{Name, Reason};
 
-/// Message to a room. The numbers are those of places.
+/// A message to a room. The numbers are the numbers of places in the room.
 pub(crate) enum ToRoom {
-    /// A session asks to enter, under that name.
+    /// A session asks to enter under this name.
     Enter(Name, Address<ToSession>),
-    /// A line for all.
+    /// A line for all members.
     Say(u64, Utf8Bytes),
-    /// Request for the list of members.
+    /// A request for the list of members.
     Who(u64),
-    /// A session gives its place back. Its client may still have to receive the reason.
+    /// A session gives its place back, for this reason. Its client may not have received the reason
+    /// yet.
     Leave(u64, Reason),
     /// A session has ended, for any reason.
     Ended(u64, Ended),
-    /// Close all sessions.
+    /// A request to close all sessions of the room.
     Close,
 }
 
@@ -30,7 +31,7 @@ struct Member {
     session: Address<ToSession>,
 }
 
-/// Actor that keeps the members of one room.
+/// The actor that keeps the members of one room.
 pub(crate) struct Room {
     id: RoomId,
     lobby: Address<ToLobby>,
@@ -56,7 +57,7 @@ impl Room {
         self.next_number += 1;
         cx.watch(&session, move |ended| ToRoom::Ended(number, ended));
         if self.members.values().any(|member| member.name == name) {
-            // A session that has gone in the meantime needs no answer.
+            // A session that has ended in the meantime needs no answer.
             let _ = cx.send(&session, ToSession::End(Reason::NameTaken));
             return;
         }
@@ -69,7 +70,7 @@ impl Room {
 
     fn leave(&mut self, number: u64, why: &str, cx: &Context<'_, ToRoom>) {
         let Some(member) = self.members.remove(&number) else {
-            // The session has left before.
+            // The session has already left.
             return;
         };
         if !self.closing {
@@ -80,7 +81,7 @@ impl Room {
     /// Handles the end of a session. A session that has not given a reason has failed.
     fn ended(&mut self, number: u64, ended: &Ended, cx: &Context<'_, ToRoom>) {
         self.leave(number, &ended.to_string(), cx);
-        // Without a lobby the server is ending.
+        // If the lobby has stopped, the server is ending.
         let _ = cx.send(&self.lobby, ToLobby::OneLess(self.id.clone()));
     }
 
@@ -93,7 +94,7 @@ impl Room {
     fn tell_all(&self, line: String, cx: &Context<'_, ToRoom>) {
         let line = Utf8Bytes::from(line);
         for member in self.members.values() {
-            // Members that have stopped are about to be removed, because they are watched.
+            // Members that have stopped will be removed, because they are watched.
             let _ = cx.send(&member.session, ToSession::Line(line.clone()));
         }
     }

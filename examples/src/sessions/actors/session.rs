@@ -1,4 +1,4 @@
-//! Session: an async actor that waits for its client and for its room.
+//! A session: an async actor that waits for its client and for its room.
 
 use axum::extract::ws::{Utf8Bytes, WebSocket};
 use garrick::{Address, Incoming};
@@ -7,16 +7,16 @@ use super::lobby::ToLobby;
 use super::room::ToRoom;
 use crate::sessions::wire::{Reason, Visitor, Wire, Word};
 
-/// Maximum number of client lines handled in one turn.
+/// Maximum number of the client's lines that are handled in one turn.
 const HEARD_MAX: usize = 16;
 
-/// Message to a session.
+/// A message to a session.
 pub(crate) enum ToSession {
     /// The session has entered a room.
     Joined(Place),
-    /// A line for its client.
+    /// A line for the client.
     Line(Utf8Bytes),
-    /// The session must end.
+    /// A request to end the session, for this reason.
     End(Reason),
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Place {
     pub(crate) number: u64,
 }
 
-/// Runs the whole actor.
+/// The whole actor, from the start of the session to its end.
 pub(crate) async fn session(
     socket: WebSocket,
     visitor: Visitor,
@@ -47,8 +47,8 @@ pub(crate) async fn session(
     wire.end(&reason).await;
 }
 
-/// Talks until one side ends the conversation. Then gives the place back, before it waits for the
-/// client any more.
+/// Talks until one side ends the conversation. Then gives the place in the room back at once,
+/// before the session waits for its client again.
 async fn stay(wire: &mut Wire, mailbox: &mut Incoming<ToSession>, place: Place) -> Reason {
     let reason = talk(wire, mailbox, &place).await;
     // A room that has stopped needs no message.
@@ -76,7 +76,7 @@ async fn talk(wire: &mut Wire, mailbox: &mut Incoming<ToSession>, place: &Place)
                 if let Err(reason) = line.and_then(|line| say(place, line)) {
                     return reason;
                 }
-                // The client's lines go to the room when the turn ends.
+                // The client's lines are sent to the room when the turn ends.
                 heard += 1;
                 if heard % HEARD_MAX == 0 {
                     cx.yield_now().await;

@@ -34,7 +34,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "closes-without-waking",
-        breaks: "a sleeping thread does not learn of the close",
+        breaks: "a sleeping thread is not woken by the close",
         file: "gate/mod.rs",
         find: "self.take()
                }
@@ -48,7 +48,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "shows-no-odd-version",
-        breaks: "a snapshot mixes two publishings",
+        breaks: "a snapshot mixes the values of two publications",
         file: "count/group.rs",
         find: "let odd = self.version.wrapping_add(1);",
         put: "let odd = if MUTANT { self.version } else { self.version.wrapping_add(1) };",
@@ -64,7 +64,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "looks-once-at-the-version",
-        breaks: "a snapshot mixes two publishings",
+        breaks: "a snapshot mixes the values of two publications",
         file: "count/group.rs",
         find: "(before == after).then_some(values)",
         put: "(MUTANT || before == after).then_some(values)",
@@ -72,7 +72,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "sleeps-without-a-look-at-the-token",
-        breaks: "a token that came before the sleep is lost",
+        breaks: "a token that arrived before the sleep is lost",
         file: "park/mod.rs",
         find: "return self.take_token();",
         put: "if !MUTANT { ORIGINAL }",
@@ -80,7 +80,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "wakes-without-the-lock",
-        breaks: "the notification comes between the announcement and the sleep, and is lost",
+        breaks: "a notification between the announcement and the sleep is lost",
         file: "park/mod.rs",
         find: "drop(self.lock());",
         put: "if !MUTANT { ORIGINAL }",
@@ -96,7 +96,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "rings-twice",
-        breaks: "two rings are under way, so one poll has nothing to do",
+        breaks: "two rings of the bell are in progress, so one poll has nothing to do",
         file: "bell/mod.rs",
         find: "if word & WOKEN == 0 {
                    word

@@ -59,7 +59,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-guest-goes-round-the-gate",
-        breaks: "a question of a stranger is answered after the end has begun",
+        breaks: "a question from a stranger is answered after the end has begun",
         file: "runtime/sponsor/guest.rs",
         find: "|| is_refused(cell) {",
         put: "|| !MUTANT && is_refused(cell) {",

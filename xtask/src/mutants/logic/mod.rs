@@ -1,8 +1,8 @@
-//! Mutants that are written by hand: steps of a protocol left out, done twice, or done in the wrong
-//! order.
+//! Mutants that are written by hand: a step of a protocol is omitted, done twice, or done in the
+//! wrong order.
 //!
 //! Each mutant names the text that it replaces. The text must occur exactly once outside of tests,
-//! so that the table cannot become outdated. White space makes no difference.
+//! so that an outdated table is noticed. Differences in white space are ignored.
 
 mod core;
 mod gate;
@@ -11,7 +11,7 @@ mod sched;
 mod seats;
 mod steal;
 
-/// Mutant of the logic.
+/// A mutant of the logic.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Logic {
     /// Name of the mutant. The id of the mutant is its file followed by this name.
@@ -23,12 +23,12 @@ pub(super) struct Logic {
     /// Text that is replaced.
     pub(super) find: &'static str,
     /// Replacement. `MUTANT` stands for "this mutant is active", `ORIGINAL` for the replaced text.
-    /// While the mutant is not active, it must do nothing else. An additional load may provide the
-    /// order that another mutant removes.
+    /// While the mutant is not active, the replacement must do nothing else. For example, an
+    /// additional load could provide the order that another mutant removes.
     pub(super) put: &'static str,
-    /// Test programs that should notice, beside the models of the module. `lib` stands for the unit
-    /// tests of the module. Any other entry is a name of `tests/`, optionally with `::` and the
-    /// name of the one test that needs to run.
+    /// Test programs that should notice the mutant, besides the models of the module. `lib` stands
+    /// for the unit tests of the module. Any other entry is a name of `tests/`, optionally with
+    /// `::` and the name of the one test that needs to run.
     pub(super) tests: &'static [&'static str],
 }
 

@@ -1,5 +1,5 @@
-//! Logic mutants of places for messages: taking places, waiting for them, and giving them back in a
-//! turn.
+//! Logic mutants of places in bounded mailboxes: taking places, waiting for them, and giving them
+//! back during a turn.
 
 use super::Logic;
 
@@ -12,7 +12,7 @@ const BOUNDED: &[&str] = &["lib", "bounded"];
 pub(super) const MUTANTS: &[Logic] = &[
     Logic {
         name: "a-place-back-wakes-nobody",
-        breaks: "a sender that waits for room waits forever",
+        breaks: "a sender waits forever for room",
         file: "runtime/room/mod.rs",
         find: "if self.give_back_quietly(count) {",
         put: "if self.give_back_quietly(count) && !MUTANT {",
@@ -20,7 +20,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "waits-without-a-second-look",
-        breaks: "a place that was given back before the wait is not seen",
+        breaks: "a place that was given back before the wait is missed",
         file: "runtime/room/mod.rs",
         find: "let ticket = self.senders.line.stand(waker_of_thread());
                if self.take_some(|_| 1) == 1 {",
@@ -30,7 +30,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "awaits-without-a-second-look",
-        breaks: "a place that was given back before the wait is not seen",
+        breaks: "a place that was given back before the wait is missed",
         file: "runtime/room/mod.rs",
         find: "if let Some(place) = self.try_take() {
                *ticket = None;",
@@ -40,7 +40,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "uses-a-place-up-and-wakes-nobody",
-        breaks: "a sender that waits for room continues only when it nudges, and waits forever if the room is full then",
+        breaks: "a waiting sender continues only if it nudges the keeper itself, and waits forever \
+                 if there is no room then",
         file: "runtime/room/mod.rs",
         find: "if self.senders.line.any() {
                    self.senders.line.wake_first();",
@@ -50,7 +51,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "waits-without-a-nudge",
-        breaks: "a sender that joins the line while the keeper looks is not seen",
+        breaks: "a sender that joins the line during the keeper's check is missed",
         file: "runtime/room/mod.rs",
         find: "nudge();",
         put: "if !MUTANT { ORIGINAL }",
@@ -67,7 +68,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "closes-a-room-and-wakes-nobody",
-        breaks: "a sender that waits for room of a stopping task waits forever",
+        breaks: "a sender waits forever for room in the mailbox of a stopping task",
         file: "runtime/room/mod.rs",
         find: "self.senders.line.wake_all();",
         put: "if !MUTANT { ORIGINAL }",

@@ -2,7 +2,7 @@
 
 use super::Logic;
 
-/// Tests that should notice a message lost, kept or dropped twice.
+/// Tests that should notice a message that is lost, kept or dropped twice.
 const TASKS: &[&str] = &[
     "asks",
     "destructors",
@@ -22,10 +22,10 @@ const BLOCKING: &[&str] = &["blocking"];
 /// Tests that should notice a sponsor that ends too early.
 const END: &[&str] = &["lib", "sponsors", "ends", "stress"];
 
-/// Tests that should notice a timer that goes on although it was cancelled.
+/// Tests that should notice a timer that continues although it was cancelled.
 const CANCEL: &[&str] = &["cancelled_timers"];
 
-/// Tests that should notice how many messages an activation handles.
+/// Tests that should notice a wrong number of messages in an activation.
 const SHARES: &[&str] = &["fairness::full_mailboxes_are_handled_by_turns_256_messages_at_a_time"];
 
 pub(super) const MUTANTS: &[Logic] = &[
@@ -71,7 +71,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-timer-that-is-cancelled-goes-on",
-        breaks: "an unwanted message arrives, and is kept until its time",
+        breaks: "the message of a cancelled timer is kept until its time, and arrives",
         file: "runtime/worker/timers.rs",
         find: ".commit_cancelled(|timer| self.stage.keep_unsent(timer.take_out()));",
         put: ".commit_cancelled(|timer| if !MUTANT { self.stage.keep_unsent(timer.take_out()) });",
@@ -131,7 +131,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "publishes-and-wakes-half",
-        breaks: "only speed: the woken workers suffice for half of the work",
+        breaks: "only speed: half as many workers are woken as the work needs",
         file: "runtime/sponsor/mod.rs",
         find: "fn wake_some(&self, wanted: usize) {",
         put: "ORIGINAL let wanted = if MUTANT { wanted.div_ceil(2) } else { wanted };",
@@ -139,7 +139,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "publishes-and-wakes-nobody",
-        breaks: "cells that are given away wait until a worker looks by chance",
+        breaks: "cells that are given away wait until a worker happens to check the shared queue",
         file: "runtime/sponsor/mod.rs",
         find: "fn wake_some(&self, wanted: usize) {",
         put: "ORIGINAL let wanted = if MUTANT { 0 } else { wanted };",
@@ -206,7 +206,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-panic-undoes-nothing",
-        breaks: "the effects of a turn that panicked stay",
+        breaks: "the effects of a turn that panicked are not undone",
         file: "runtime/worker/end.rs",
         find: "let is_at_mailbox = self.undo();",
         put: "let is_at_mailbox = if MUTANT { false } else { self.undo() };",

@@ -33,7 +33,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-push-wipes-the-mark-of-who-looks",
-        breaks: "no thread sits at a seat that got a push while a thread looked at it",
+        breaks: "no thread sits at a seat that received a push while a thread checked it",
         file: "cell/ready.rs",
         find: "let mark = if is_free { 0 } else { seen.addr() & MARKS };",
         put: "let mark = if is_free || MUTANT { 0 } else { seen.addr() & MARKS };",
@@ -113,7 +113,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "the-end-does-not-ask-who-is-away",
-        breaks: "`shutdown()` may return while a blocking turn is under way",
+        breaks: "`shutdown()` may return while a blocking turn is in progress",
         file: "runtime/sponsor/idle.rs",
         find: "|| self.away.are_some()",
         put: "|| !MUTANT && self.away.are_some()",
@@ -145,7 +145,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "gives-away-with-the-token-out",
-        breaks: "a cell changes its home while a carrier is under way to the old home",
+        breaks: "a cell changes its home while a carrier is on its way to the old home",
         file: "runtime/sponsor/idle.rs",
         find: "!cell.table().moves || !cell.try_hold()",
         put: "!cell.table().moves || (!cell.try_hold() && !MUTANT)",
@@ -153,7 +153,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "clears-the-home-before-references-are-shared",
-        breaks: "nothing known: the token is held in the meantime",
+        breaks: "no known error: the token is held in the meantime",
         file: "runtime/sponsor/idle.rs",
         find: "cell.share_refs();
                cell.set_home(queue_home);

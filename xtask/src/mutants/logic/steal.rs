@@ -96,7 +96,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "marks-nothing-when-it-dozes",
-        breaks: "a push does not know that the receiver sleeps",
+        breaks: "a push does not notice that the receiver is sleeping",
         file: "queue/banker.rs",
         find: "let head = &self.shared.head;
                match head.compare_exchange(ptr::null_mut(), dozing(), Relaxed, Relaxed) {",
@@ -142,7 +142,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "steals-without-an-odd-mark",
-        breaks: "\"empty\" is returned while stolen values are in no place",
+        breaks: "\"empty\" is returned while stolen values are in transit",
         file: "steal/hand.rs",
         find: "let mark = self.mark.begin();
                let stealer = &self.shared.places[victim].stealer;",
@@ -152,7 +152,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "takes-its-share-without-an-odd-mark",
-        breaks: "\"empty\" is returned while values from the global queue are in no place",
+        breaks: "\"empty\" is returned while values from the global queue are in transit",
         file: "steal/hand.rs",
         find: "let mark = self.mark.begin();
                self.shared
@@ -208,7 +208,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "settles-before-the-heavy-fence",
-        breaks: "a channel counts as finished before a send under way is seen",
+        breaks: "a channel counts as finished before a send in progress is seen",
         file: "steal/shared.rs",
         find: "self.fence.heavy();
                // Release: pairs with the Acquire in `is_settled`. A thread that sees us
@@ -224,7 +224,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "closes-without-waking",
-        breaks: "a waiting receiver does not learn of the close",
+        breaks: "a waiting receiver is not notified of the close",
         file: "steal/shared.rs",
         find: "self.bell.wake_all();",
         put: "if !MUTANT { ORIGINAL }",
@@ -232,7 +232,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "answers-without-a-look",
-        breaks: "a value that came during a search waits for the next value",
+        breaks: "a value that arrives during a search is not received until the next value arrives",
         file: "steal/bell.rs",
         find: "if has_work() {",
         put: "if !MUTANT && has_work() {",
@@ -240,7 +240,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "sleeps-without-a-last-look",
-        breaks: "a value that came before the sleep waits for the next value",
+        breaks: "a value that arrives before the sleep is not received until the next value \
+                 arrives",
         file: "steal/wait.rs",
         find: "if !is_disturbed() {",
         put: "if MUTANT || !is_disturbed() {",
@@ -248,7 +249,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "takes-a-call-with-it",
-        breaks: "a dropped future takes along the wake-up for a value that another future could receive",
+        breaks: "a wake-up is lost with a dropped future, although another future could receive \
+                 the value",
         file: "steal/bell.rs",
         find: "let Some(place) = place else {
                    return woken;

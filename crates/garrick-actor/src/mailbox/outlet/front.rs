@@ -7,7 +7,7 @@ use garrick_sched::{Address, Gauged, Place as Permit, Room, SendError, in_turn};
 
 use crate::mailbox::behind::{Actual, Entrance};
 
-/// A message with its place.
+/// A message and its place in the outlet.
 pub(in crate::mailbox) struct Held<M> {
     pub(super) message: M,
     pub(super) permit: Permit,

@@ -42,8 +42,8 @@ struct Inner<M> {
     /// Messages that have arrived, with their places. The cell adds messages, and the reader takes
     /// them.
     queue: Several<VecDeque<(M, Permit)>>,
-    /// Waker of the reader that waits for the next message. The reader writes it, and the cell
-    /// takes it.
+    /// Waker of the reader, if it is waiting for the next message. The reader writes it, and the
+    /// cell takes it.
     reader: Option<Waker>,
     /// True once no more messages will arrive. Written by the cell.
     is_over: bool,
@@ -56,7 +56,7 @@ struct Channel<M>(Mutex<Inner<M>>);
 
 impl<M> Channel<M> {
     fn lock(&self) -> MutexGuard<'_, Inner<M>> {
-        // No code under the lock can fail halfway.
+        // No code under the lock can panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -115,10 +115,11 @@ impl<M: Send + 'static> Actor for Nobody<M> {
     }
 }
 
-/// A [`Stream`] of the messages that are sent to an [`Address`]. Created by [`System::stream`]. The
-/// stream ends when all clones of the address have been dropped and all messages have been read.
-/// Dropping the outlet closes the address: unread messages become dead letters, and later messages
-/// are returned to their senders.
+/// A [`Stream`] of the messages that are sent to an [`Address`]. Created by [`System::stream`].
+///
+/// The stream ends when all clones of the address have been dropped and all messages have been
+/// read. Dropping the outlet closes the address: unread messages become dead letters, and later
+/// messages are returned to their senders.
 pub struct Outlet<M: Send + 'static> {
     channel: Arc<Channel<M>>,
     /// The senders' side. The outlet does not keep it alive.
@@ -140,7 +141,7 @@ impl<M: Send + 'static> Outlet<M> {
         let mut inner = self.channel.lock();
         if let Some((message, permit)) = inner.queue.pop_front() {
             drop(inner);
-            // A sender that waits for the place is woken when nothing is locked.
+            // A sender that is waiting for the place is woken while no lock is held.
             drop(permit);
             return Poll::Ready(Some(message));
         }
@@ -152,7 +153,7 @@ impl<M: Send + 'static> Outlet<M> {
             _ => inner.reader.replace(context.waker().clone()),
         };
         drop(inner);
-        // The old waker is dropped when nothing is locked, because its destructor is foreign code.
+        // The old waker is dropped while no lock is held, because its destructor is foreign code.
         drop(before);
         Poll::Pending
     }
@@ -182,7 +183,8 @@ impl<M: Send + 'static> Drop for Outlet<M> {
             front.stop();
         }
         count_dead_letters(queue.len() as u64);
-        // A sender that waits for a place is woken by this drop, and finds no reader.
+        // A sender that is waiting for a place is woken by this drop, and finds that the outlet is
+        // closed.
         drop((queue, reader));
     }
 }
@@ -263,15 +265,15 @@ impl Handle {
 
 impl System {
     /// Creates an [`Address`] and a [`Stream`] of the messages that are sent to this address. Use
-    /// it to send messages from actors to code outside of actors, because any future can read the
-    /// stream. At most `capacity` messages wait in the stream. When it is full, senders wait or get
+    /// it to send messages from actors to other code: any future can read the stream.
+    ///
+    /// At most `capacity` messages wait in the stream. When the stream is full, senders wait or get
     /// their messages back, as with [`Mailbox::bounded`](crate::mailbox::Mailbox::bounded) and
     /// [`OnFull::Wait`](crate::mailbox::OnFull::Wait). Messages that are sent during a turn enter
     /// the stream when the turn commits.
     ///
     /// # Errors
-    /// Fails if the system is shutting down. Only code in an actor of this system can observe this
-    /// error.
+    /// Fails if the system is shutting down.
     ///
     /// # Examples
     /// ```
@@ -286,10 +288,10 @@ impl System {
     ///     Err(_) => Next::Stop,
     /// }))?;
     /// (1..=10).for_each(|n| square.send(n).unwrap());
-    /// // The last address is gone: the stream ends.
+    /// // The last address is dropped with `square`, so the stream ends.
     /// drop(square);
     ///
-    /// // This future runs on the calling thread; any executor will do.
+    /// // This future runs on the calling thread; any other executor works too.
     /// let local = garrick_actor::Local::new()?;
     /// let sum = local.block_on(outlet.fold(0, |sum, n| async move { sum + n }));
     /// assert_eq!(sum, 385);
@@ -307,6 +309,6 @@ impl<N: 'static> Context<'_, N> {
     /// Creates a stream of messages from actors, like [`System::stream`]. If the turn is undone,
     /// the stream ends without a message.
     pub fn stream<M: Send + 'static>(&self, capacity: NonZero<usize>) -> (Address<M>, Outlet<M>) {
-        open(self, capacity).unwrap_or_else(|_| unreachable!("a turn can always make an actor"))
+        open(self, capacity).unwrap_or_else(|_| unreachable!("a turn can always spawn an actor"))
     }
 }

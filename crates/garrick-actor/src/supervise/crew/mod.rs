@@ -81,7 +81,7 @@ impl Crew {
         face::lock(&self.face).children.insert(slot.id, child);
         self.names.insert((slot.policy.name.clone(), slot.id));
         let before = self.slots.insert(slot.id, slot);
-        debug_assert!(before.is_none(), "a number is given once");
+        debug_assert!(before.is_none(), "another child has the same number");
     }
 
     /// Removes a child that has stopped for good.
@@ -174,7 +174,7 @@ impl Crew {
         self.plans.is_starting_any()
     }
 
-    /// Records that the first child with this name is to be stopped for good.
+    /// Records that the first child with this name must be stopped for good.
     pub(super) fn leave(&mut self, name: &str, reply: Reply<bool>) {
         let id = self.first_of(name);
         let Some((id, slot)) = id.and_then(|id| Some((id, self.slots.get_mut(&id)?))) else {
@@ -271,9 +271,9 @@ impl Crew {
         }
     }
 
-    /// Plans the start of an added child, after the children that were added before.
+    /// Plans the start of a child that was added, after the children that were added earlier.
     pub(super) fn plan_start(&mut self, id: Id) {
-        // Another child need not wait for the restarts of one child.
+        // With this strategy, a new child does not wait until another child has been restarted.
         let queue = if self.strategy == Strategy::OneForOne {
             self.plans.first_open()
         } else {
@@ -365,7 +365,8 @@ impl Crew {
                 Step::Stop(id) => self.stop(id, turn),
                 Step::Start(id) => self.start(id, turn),
                 Step::Wait(number, wait) => {
-                    // The timer of a superseded plan is not worth a search: its note finds no plan.
+                    // The timer of a superseded plan is not cancelled. When it fires, its note
+                    // finds no plan.
                     let _ = turn.start_own_timer(wait, &turn.address(), Note::Due(number));
                 }
                 Step::Over => self.end(key),

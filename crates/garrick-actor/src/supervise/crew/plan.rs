@@ -51,7 +51,7 @@ pub(super) struct Plan {
     number: u64,
     phase: Phase,
     wait: Duration,
-    /// True if the members are to be started again.
+    /// True if the members must be started again after they have been stopped.
     starts: bool,
     /// One set of members for each standing, in the order of starting.
     members: [BTreeSet<Id>; 4],
@@ -270,7 +270,7 @@ impl Plans {
         tickets
     }
 
-    /// Records that a child is to be stopped for good after the plan has started it.
+    /// Records that a child must be stopped for good after the plan has started it.
     pub(super) fn park(&mut self, key: Key, id: Id, ticket: Ticket) {
         if let Some(plan) = self.by_key.get_mut(&key) {
             plan.leaving.insert((id, ticket));

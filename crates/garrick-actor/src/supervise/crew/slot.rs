@@ -32,7 +32,7 @@ pub(in crate::supervise) struct Slot {
     /// State of the child. Only the crew writes this field and `is_doomed`, because it must also
     /// update the child's standing in its plan.
     pub(super) state: ChildState,
-    /// True if the child is to be removed after it has stopped.
+    /// True if the child must be removed after it has stopped.
     pub(super) is_doomed: bool,
     /// Plan of the child. Only the crew writes it.
     pub(super) plan: Option<Key>,
@@ -82,7 +82,7 @@ impl Slot {
         }
     }
 
-    /// Returns the wait before the next restart.
+    /// Returns the delay before the next restart.
     pub(in crate::supervise) fn next_wait(&mut self, now: Nanos) -> Duration {
         let backoff = self.policy.backoff;
         let up = self.up_since.take().map_or(0, |since| now - since);

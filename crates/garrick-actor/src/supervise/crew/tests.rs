@@ -17,7 +17,7 @@ impl Member for Nobody {
     fn job(&self, _: Job, _: &Turn<'_, Note>) {}
 
     fn watch(&self, _: Id, _: &Turn<'_, Note>) -> Watch {
-        unreachable!("nobody is watched here")
+        unreachable!("this test watches no actor")
     }
 
     fn tree(&self) -> Option<Arc<Mutex<Face>>> {
@@ -29,11 +29,11 @@ impl Member for Nobody {
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Add,
-    /// A child fails and is to be restarted after this number of milliseconds.
+    /// A child fails and must be restarted after this number of milliseconds.
     Fail(usize, u64),
-    /// A child is to be stopped for good. If the flag is true, interrupted plans continue.
+    /// A child must be stopped for good. If the flag is true, interrupted plans continue.
     Doom(usize, bool),
-    /// The first child with a name is to be stopped for good once it is up.
+    /// The first child with a certain name must be stopped for good once it is up.
     Leave(usize),
     /// A child reports that it has started or stopped.
     Report(usize),

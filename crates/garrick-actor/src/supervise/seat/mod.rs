@@ -2,10 +2,10 @@
 //! after another.
 //!
 //! Addresses of the child refer to this cell, which contains the [`Front`]. The front creates, runs
-//! and drops the actors, each in a separate turn. While no actor may run, the front holds messages
-//! back, in order. The supervisor sends [`Orders`] to the front, and the front reports the results.
-//! Only the front accesses its state, so handling a message takes no lock. The front checks its
-//! state and one flag, and then runs the actor.
+//! and drops the actors, each in a separate turn. While the actor must not handle messages, the
+//! front keeps arriving messages in order. The supervisor sends [`Orders`] to the front, and the
+//! front reports the results. Only the front accesses its state, so handling a message takes no
+//! lock. The front checks its state and one flag, and then runs the actor.
 //!
 //! ```text
 //!   Address --message--> front: open, and no order? -- yes --> [ actor ]
@@ -43,8 +43,8 @@ struct Care<A: Actor> {
     line: Line,
     /// Number of actors created so far. The supervisor counts them in the same way.
     incarnation: u32,
-    /// True once the supervisor has ordered the child to stop after the messages that were sent
-    /// before.
+    /// True once the supervisor has ordered the child to stop. The child first handles all messages
+    /// that were sent before this order.
     is_ending: bool,
     /// Messages that arrived while the seat was not open, oldest first.
     held: Several<VecDeque<A::Msg>>,
@@ -89,8 +89,8 @@ impl<A: Actor> Front<A> {
         if self.orders.are_any() {
             return self.obey(turn);
         }
-        // Each arriving message handles one held message, so that the held messages do not grow in
-        // number. A nudge for the rest is under way.
+        // Each arriving message handles one held message, so that the number of held messages does
+        // not grow. A nudge for the remaining ones is already pending.
         self.drain(turn, false)
     }
 
@@ -151,9 +151,10 @@ impl<A: Actor> Front<A> {
         self.leave(next, turn)
     }
 
-    /// Runs the actor on the oldest held message, or opens the seat if no message is held. Only one
-    /// message is handled in each turn. If `nudges` is true, the front nudges itself to get another
-    /// turn.
+    /// Runs the actor on the oldest held message, or opens the seat if no message is held.
+    ///
+    /// Only one message is handled in each turn. If `nudges` is true, the front nudges itself to
+    /// get another turn.
     fn drain(&mut self, turn: &Turn<'_, A::Msg>, nudges: bool) -> Flow {
         let Seat::Draining(actor) = &mut self.seat else {
             return Flow::Continue;
@@ -172,7 +173,7 @@ impl<A: Actor> Front<A> {
         let next = outcome.into_next();
         match next {
             Next::Continue if nudges => turn.nudge(&turn.address()),
-            // A nudge would vanish with the turn: the supervisor sends the next one.
+            // The undone turn would discard a nudge. Instead, the supervisor orders the next drain.
             Next::Undo if nudges => self.care.line.report_all_the_same(Report::Undone),
             _ => {}
         }
@@ -208,8 +209,8 @@ impl<A: Actor> Front<A> {
     /// Drops the actor.
     fn halt(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
         let actor = self.seat.take();
-        // Otherwise the actor's pending pipes and timers would reach the next actor, also if its
-        // destructor panics.
+        // The actor's pending pipes and timers must not reach the next actor. They are cancelled
+        // before the actor is dropped, because its destructor may panic.
         let id = turn.address().id();
         Pipes::cancel_of(id);
         stash::clear_of(id);
@@ -225,10 +226,10 @@ impl<A: Actor> Front<A> {
         Flow::Continue
     }
 
-    /// Drops the actor for good.
+    /// Drops the actor and the held messages, and stops the front.
     fn abandon(&mut self) -> Flow {
         let actor = self.seat.end();
-        // In this order: a panic of the actor's destructor ends the turn.
+        // The actor is dropped last, because a panic in its destructor ends the turn.
         self.care.drop_held();
         drop(actor);
         Flow::Stop

@@ -7,16 +7,16 @@ pub(super) enum Seat<A> {
     /// There is no actor, because none has been created yet or the last one was dropped. Messages
     /// are held.
     Empty,
-    /// The actor's destructor runs. Messages are held.
+    /// The actor's destructor is running. Messages are held.
     Emptying,
     /// The actor has not started yet, or has failed. It handles no message until its supervisor has
     /// decided. Messages are held.
     Suspended(A),
-    /// The actor has started, and waits for the order to handle messages. Messages are held.
+    /// The actor has started, and is waiting for the order to handle messages. Messages are held.
     Started(A),
-    /// The actor handles the held messages. New messages are held after them.
+    /// The actor is handling the held messages. New messages are held behind them.
     Draining(A),
-    /// The actor handles new messages. No message is held.
+    /// The actor handles each message when it arrives. No message is held.
     Open(A),
     /// The child has stopped for good.
     Over,
@@ -25,11 +25,14 @@ pub(super) enum Seat<A> {
 impl<A> Seat<A> {
     /// Puts a new actor, which has not started yet, into the seat.
     pub(super) fn fill(&mut self, actor: A) -> &mut A {
-        debug_assert!(matches!(self, Self::Empty), "one actor at a time");
+        debug_assert!(
+            matches!(self, Self::Empty),
+            "the seat already contains an actor"
+        );
         *self = Self::Suspended(actor);
         match self {
             Self::Suspended(actor) => actor,
-            _ => unreachable!("it was just seated"),
+            _ => unreachable!("the seat was just filled"),
         }
     }
 
@@ -47,7 +50,10 @@ impl<A> Seat<A> {
     pub(super) fn start(&mut self) {
         *self = match mem::replace(self, Self::Empty) {
             Self::Suspended(actor) => Self::Started(actor),
-            other => unreachable!("an actor starts once, and its seat is {}", other.name()),
+            other => unreachable!(
+                "only a suspended actor can start, but the seat is {}",
+                other.name()
+            ),
         };
     }
 
@@ -71,7 +77,10 @@ impl<A> Seat<A> {
     pub(super) fn open(&mut self) {
         *self = match mem::replace(self, Self::Empty) {
             Self::Draining(actor) => Self::Open(actor),
-            other => unreachable!("a seat opens once it is drained, and is {}", other.name()),
+            other => unreachable!(
+                "only a draining seat can be opened, but it is {}",
+                other.name()
+            ),
         };
     }
 
@@ -94,7 +103,7 @@ impl<A> Seat<A> {
     pub(super) fn empty(&mut self) {
         debug_assert!(
             matches!(self, Self::Emptying | Self::Over),
-            "only a seat that was emptied is empty"
+            "the actor has not been taken out of the seat"
         );
         if matches!(self, Self::Emptying) {
             *self = Self::Empty;

@@ -40,8 +40,8 @@ impl Load for Erfc {
     }
 }
 
-/// Returns numbers from 0 to 1, the same for every leaf. They are the high bits of SplitMix64 by
-/// Steele and Vigna.
+/// Returns `count` numbers from 0 to 1, the same for every leaf. The numbers are the high bits of
+/// SplitMix64 by Steele and Vigna.
 fn randoms(count: u32) -> impl Iterator<Item = f64> {
     let mut state: u64 = black_box(0x9E37_79B9);
     (0..count).map(move |_| {

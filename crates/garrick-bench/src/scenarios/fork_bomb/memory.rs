@@ -15,8 +15,8 @@ pub(crate) fn in_child(depth: u32) -> Result<Measured> {
     child::measured(CHILD, &[depth.into()])
 }
 
-/// Grows a tree on this thread. Measures the difference between this process's peak memory and its
-/// memory before, per actor.
+/// Grows a tree on this thread. Measures the peak memory of this process minus its memory before
+/// the tree, per actor.
 pub(crate) fn in_this_process(depth: u32) -> Result<Measured> {
     let before = resident_bytes()?;
     let mut measured = Wood::bare(depth).by_actors(1)?;

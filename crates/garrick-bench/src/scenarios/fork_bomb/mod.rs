@@ -1,9 +1,9 @@
 //! The fork bomb: a binary tree of actors that grows, and reports back to its root.
 //!
-//! This is the pattern of the TActors benchmark, step by step. An inner actor creates its left
-//! child and sends to it. Then it creates its right child and sends to that child. Then it becomes
-//! an actor that waits for two answers, and later one that waits for one answer. In total there are
-//! 2 creates, 2 sends and a become. The first answer causes another become, and the second one a
+//! The actors follow the TActors benchmark step by step. An inner actor creates its left child and
+//! sends to it. Then it creates its right child and sends to that child. Then it becomes an actor
+//! that waits for two answers, and later one that waits for one answer. These steps are 2 creates,
+//! 2 sends and a become. The first answer causes another become, and the second answer causes a
 //! send to the customer. A leaf sends to its customer at once.
 //!
 //! ```text
@@ -34,9 +34,11 @@ pub(crate) use memory::{CHILD, in_child, in_this_process};
 
 pub(super) const FORK_BOMB: Scenario = Scenario {
     name: "fork-bomb",
-    operation: "one actor of a binary tree of 2^(depth+1)-1: created, sent to, run, and dropped; inner actors \
-                create two children, become twice, and answer their customer after two answers; recursion is \
-                two plain calls for each inner node, boxed-continuations one boxed closure for each",
+    operation: "one actor of a binary tree of 2^(depth+1)-1 actors: it is created, handles its \
+                messages, and is dropped; an inner actor creates two children, changes its \
+                behavior twice, and answers its customer after two answers; recursion is two plain \
+                calls for each inner node; boxed-continuations is one boxed closure for each inner \
+                node",
     contenders,
 };
 
@@ -79,9 +81,9 @@ pub(crate) fn at(effort: &Effort, point: &Point) -> Vec<Contender> {
         .collect()
 }
 
-/// Minimum number of nodes that are grown in one measurement, in one or several trees. The
-/// operating system updates the CPU time of other threads only every few milliseconds, so fewer
-/// nodes could not be measured accurately.
+/// Minimum number of nodes in one measurement, in one or several trees. The operating system
+/// updates the CPU time of other threads only every few milliseconds, so fewer nodes could not be
+/// measured accurately.
 const NODES_MIN: u64 = 1 << 17;
 
 /// Trees to grow.
@@ -150,7 +152,7 @@ fn nodes(depth: u32) -> u64 {
     (1 << (depth + 1)) - 1
 }
 
-/// Behavior that an actor of the tree has become.
+/// The current behavior of an actor of the tree.
 enum Tree<L> {
     /// Waits for the message that makes it grow.
     Seed,
@@ -164,8 +166,8 @@ enum Tree<L> {
 
 /// Messages of an actor of the tree.
 enum Message<L> {
-    /// Requests the actor to grow to this depth, or to perform the load if the depth is 0.
-    /// Afterwards it reports to the customer.
+    /// Requests the actor to grow to this depth, or to perform the load if the depth is 0, and then
+    /// to report to the customer.
     Grow(Address<Message<L>>, u32, L),
     /// Reports that a child is done.
     Any,
@@ -208,7 +210,7 @@ impl<L: Load> Actor for Tree<L> {
 /// complete tree.
 struct Planter<L> {
     wood: Wood<L>,
-    /// Number of trees still to be grown.
+    /// Number of trees that have not been grown yet.
     left: u64,
     /// Channel that is notified of the last tree.
     done: mpsc::Sender<()>,
@@ -231,8 +233,8 @@ impl<L: Load> Actor for Planter<L> {
 
     fn receive(&mut self, _: Message<L>, cx: &mut Context<'_, Message<L>>) -> Next {
         if self.left == 0 {
-            // Without a receiver the trees grow on the measuring thread, which checks the result
-            // afterwards.
+            // If there is no receiver, the trees grow on the measuring thread, which checks the
+            // result after the run.
             let _ = self.done.send(());
             return Next::Continue;
         }

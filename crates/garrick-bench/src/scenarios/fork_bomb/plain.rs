@@ -20,8 +20,8 @@ pub(super) fn recursion<L: Load>(wood: Wood<L>) -> Measured {
     measured
 }
 
-/// Recurses. The function is not inlined into itself, since there would be fewer calls than nodes
-/// then.
+/// Calls itself for both children of an inner node. The function is not inlined into itself,
+/// because there would then be fewer calls than nodes.
 #[inline(never)]
 fn recurse<L: Load>(seen: &Cell<u64>, depth: u32, load: L) {
     seen.set(seen.get() + 1);
@@ -35,9 +35,10 @@ fn recurse<L: Load>(seen: &Cell<u64>, depth: u32, load: L) {
 /// The rest of the work. A call performs a part of it and returns the remaining work.
 struct Continuation(Box<dyn FnOnce() -> Option<Continuation>>);
 
-/// Creates a boxed closure for each inner node. It is called when the node's left half is complete,
-/// and then grows the right half. Continuations return to this loop instead of calling one another.
-/// Rust guarantees no tail calls, so a chain of two million calls would overflow the stack.
+/// Creates a boxed closure for each inner node. The closure is called when the node's left half is
+/// complete, and grows the right half. Continuations return to this loop instead of calling one
+/// another. Rust guarantees no tail calls, so a chain of two million calls would overflow the
+/// stack.
 pub(super) fn continuations<L: Load>(wood: Wood<L>) -> Measured {
     let seen = Rc::new(Cell::new(0));
     let watch = Stopwatch::start(Clock::Thread);

@@ -10,8 +10,9 @@ use super::{Tally, sized};
 
 pub(crate) const ASKS: Scenario = Scenario {
     name: "scale-asks",
-    operation: "one of size questions with a limit that one actor has asked another, on one thread, all of them under way at once: it is \
-                asked, and then answered, or its time is over",
+    operation: "one of size questions with a time limit that one actor asks another, on one \
+                thread, with all questions open at the same time: the question is asked, and then \
+                answered, or its time limit passes",
     contenders,
 };
 
@@ -25,7 +26,8 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     answered.chain(late).collect()
 }
 
-/// Keeps questions until it has received all of them. Then it answers them, or never answers.
+/// An actor that keeps questions until it has received all of them. Then it answers all of them, or
+/// none.
 struct Asked {
     questions: Vec<Reply<()>>,
     size: usize,
@@ -97,7 +99,7 @@ fn asked(size: u64, answers: bool) -> Result<Measured> {
     });
     let asker = local.spawn(Asker {
         to,
-        // Long enough that all are in progress before the first is late.
+        // Long enough that all questions have been asked before the first time limit passes.
         limit: Duration::from_millis(if answers { 3_600_000 } else { 500 }),
         answers,
         over: over.clone(),

@@ -10,8 +10,10 @@ use super::{Tally, sized};
 
 pub(crate) const CHILDREN: Scenario = Scenario {
     name: "scale-children",
-    operation: "one of size children of a supervisor, on one thread: it is started, it fails, all at once, and is started again unless it is \
-                temporary, and it is stopped; where the failure of one takes all others down and up again, only the oldest fails",
+    operation: "one of size children of a supervisor, on one thread: all children are started, all \
+                fail at the same time, each is restarted unless it is temporary, and all are \
+                stopped; with a strategy that restarts all children when one fails, only the \
+                oldest child fails",
     contenders,
 };
 
@@ -69,7 +71,7 @@ fn failed(size: u64, strategy: Strategy, restart: Restart) -> Result<Measured> {
         (0..size).map(start).collect();
     let children = started?;
     local.run();
-    assert_eq!(made.get(), size, "everybody is started");
+    assert_eq!(made.get(), size, "every child is started");
     let is_temporary = restart == Restart::Temporary;
     let each = strategy == Strategy::OneForOne || is_temporary;
     for child in children.iter().take(if each { children.len() } else { 1 }) {
@@ -80,7 +82,7 @@ fn failed(size: u64, strategy: Strategy, restart: Restart) -> Result<Measured> {
     assert_eq!(
         made.get(),
         size + again,
-        "who is not temporary is started again, once"
+        "each child that is not temporary is restarted once"
     );
     drop(tree.stop());
     local.run();

@@ -1,5 +1,5 @@
-//! Tests for quadratic growth. The same work is measured at several sizes, and each operation
-//! should cost the same at each size.
+//! Scenarios that show quadratic growth. The same work is measured at several sizes, and an
+//! operation should cost the same at each size.
 
 mod asks;
 mod children;
@@ -21,7 +21,7 @@ pub(super) use self::watchers::WATCHERS;
 /// Maximum size in a quick run.
 const QUICK_MAX: u64 = 10_000;
 
-/// Creates one contender for each size. Each passes its size to `measure`.
+/// Creates one contender for each size. Each contender calls `measure` with its size.
 fn sized(
     effort: &Effort,
     sizes: &[u64],
@@ -44,7 +44,7 @@ struct Tally(Arc<AtomicU64>);
 
 impl Tally {
     fn count(&self) {
-        // Relaxed: one thread runs all of it.
+        // Relaxed: all of the work runs on one thread.
         self.0.fetch_add(1, Relaxed);
     }
 

@@ -11,24 +11,26 @@ const SIZES: [u64; 3] = [1_000, 10_000, 100_000];
 
 pub(crate) const SUBSCRIBERS: Scenario = Scenario {
     name: "scale-subscribers",
-    operation: "one of size subscribers of a topic, on one thread: it is taken in, gets one message, and is taken out, oldest first",
+    operation: "one of size subscribers of a topic, on one thread: it subscribes, gets one \
+                message, and unsubscribes, oldest first",
     contenders: |effort: &Effort| sized(effort, &SIZES, subscribed),
 };
 
 pub(crate) const SERVICES: Scenario = Scenario {
     name: "scale-services",
-    operation: "one of size actors that serve one protocol, on one thread: the receptionist takes it in, and it ends, oldest first",
+    operation: "one of size actors that serve one protocol, on one thread: the receptionist \
+                registers it, and it stops, oldest first",
     contenders: |effort: &Effort| sized(effort, &SIZES, served),
 };
 
 pub(crate) const ROUTEES: Scenario = Scenario {
     name: "scale-routees",
-    operation: "one of size routees of a router that takes turns, on one thread: it is taken in, gets one message, and is found to have \
-                stopped",
+    operation: "one of size routees of a round-robin router, on one thread: it is added, gets one \
+                message, and is removed after it has stopped",
     contenders: |effort: &Effort| sized(effort, &SIZES, routed),
 };
 
-/// Counts its messages.
+/// A member, which counts its messages.
 struct Member(Tally);
 
 impl Actor for Member {
@@ -57,7 +59,7 @@ fn subscribed(size: u64) -> Result<Measured> {
     }
     topic.publish(1)?;
     local.run();
-    assert_eq!(got.get(), size, "everybody gets it");
+    assert_eq!(got.get(), size, "every subscriber gets the message");
     for member in &members {
         topic.unsubscribe(member)?;
     }
@@ -94,12 +96,12 @@ fn routed(size: u64) -> Result<Measured> {
         router.send(number)?;
     }
     local.run();
-    assert_eq!(got.get(), size, "everybody has its turn");
+    assert_eq!(got.get(), size, "every routee gets a message");
     for member in &members {
         member.stop();
     }
     local.run();
-    // No member is left that would take it.
+    // All members have stopped, so none receives the message.
     router.send(0)?;
     local.run();
     assert_eq!(got.get(), size);

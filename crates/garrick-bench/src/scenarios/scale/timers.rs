@@ -10,8 +10,8 @@ use super::{Counted, Tally, sized};
 
 pub(crate) const TIMERS: Scenario = Scenario {
     name: "scale-timers",
-    operation: "one of size timers of one actor, on one thread: it is started, and then it rings, or it is cancelled because the \
-                actor ends",
+    operation: "one of size timers of one actor, on one thread: it is started, and then it fires, \
+                or it is cancelled because the actor stops",
     contenders,
 };
 

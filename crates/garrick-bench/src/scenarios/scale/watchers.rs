@@ -7,7 +7,8 @@ use super::{Tally, sized};
 
 pub(crate) const WATCHERS: Scenario = Scenario {
     name: "scale-watchers",
-    operation: "one of size watches of one actor, on one thread: it is set, and it is told when the actor ends",
+    operation: "one of size watches of one actor, on one thread: it is set, and is notified when \
+                the actor stops",
     contenders: |effort: &Effort| sized(effort, &[1_000, 10_000, 100_000, 1_000_000], watched),
 };
 
@@ -34,6 +35,6 @@ fn watched(size: u64) -> Result<Measured> {
     actor.send(())?;
     local.run();
     let span = stopwatch.stop();
-    assert_eq!(told.get(), size, "everybody is told");
+    assert_eq!(told.get(), size, "every watch is notified");
     Ok(Measured::new(size, span))
 }

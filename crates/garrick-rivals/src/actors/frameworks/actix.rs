@@ -1,7 +1,7 @@
-//! actix: handlers are plain functions, and actors belong to the thread on which they were started.
+//! actix. Handlers are plain functions, and actors belong to the thread on which they were started.
 //!
-//! `do_send` ignores a mailbox's bound and `send` awaits the handler's end, so there is no bounded
-//! tell to measure.
+//! `do_send` ignores the bound of a mailbox, and `send` awaits the end of the handler. So there is
+//! no bounded tell to measure.
 
 use std::future::{Future, ready};
 
@@ -12,11 +12,11 @@ use garrick_measure::Result;
 
 use crate::actors::framework::{Framework, Kept, Role, Way};
 
-/// The library.
+/// The library, as a [`Framework`].
 #[derive(Debug)]
 pub(crate) struct Actix;
 
-/// Actor that plays a role.
+/// An actor that plays a role.
 pub(crate) struct Host<R>(pub(crate) R);
 
 /// Message to a [`Host`].
@@ -26,7 +26,7 @@ impl<M> Message for Told<M> {
     type Result = ();
 }
 
-// No field is ever pinned.
+// No field is pinned.
 impl<R> Unpin for Host<R> {}
 
 impl<R: Role<Actix>> Actor for Host<R> {
@@ -40,16 +40,16 @@ impl<R: Role<Actix>> Handler<Told<R::Message>> for Host<R> {
         self.0
             .receive(message)
             .now_or_never()
-            .expect("nothing in it waits");
+            .expect("the role does not wait");
     }
 }
 
 impl<R: Role<Actix>> Supervised for Host<R> {}
 
-/// Answers a number with the next one.
+/// An actor that answers a number with the next number.
 pub(crate) struct Answerer;
 
-/// Question to an [`Answerer`].
+/// A question to an [`Answerer`].
 struct Question(u64);
 
 impl Message for Question {
@@ -113,7 +113,7 @@ impl Framework for Actix {
 
     async fn ask(answerer: &Self::Answerer, number: u64) -> u64 {
         let answer = answerer.send(Question(number)).await;
-        answer.expect("the answerer answers")
+        answer.expect("the answerer has answered")
     }
 
     fn go<T: Future<Output = ()> + Send + 'static>(tasks: Vec<T>) {

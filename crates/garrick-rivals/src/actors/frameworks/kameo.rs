@@ -1,7 +1,7 @@
-//! kameo: handlers are futures, mailboxes bounded or not, and actors stop with their last
-//! reference.
+//! kameo. Handlers are futures, mailboxes are bounded or unbounded, and actors stop when their last
+//! reference is dropped.
 //!
-//! `.send().await` does the same as `.await`, without the box that the latter puts the request in.
+//! `.send().await` does the same as `.await`, but does not put the request into a box.
 
 use std::convert::Infallible;
 use std::sync::{Mutex, PoisonError};
@@ -12,11 +12,11 @@ use ::kameo::message::{Context, Message};
 
 use crate::actors::framework::{Framework, Kept, Role, Way, new_name};
 
-/// The library.
+/// The library, as a [`Framework`].
 #[derive(Debug)]
 pub(crate) struct Kameo;
 
-/// Actor that plays a role.
+/// An actor that plays a role.
 pub(crate) struct Host<R>(R);
 
 impl<R: Role<Kameo>> Actor for Host<R> {
@@ -36,10 +36,10 @@ impl<R: Role<Kameo>> Message<R::Message> for Host<R> {
     }
 }
 
-/// Answers a number with the next one.
+/// An actor that answers a number with the next number.
 pub(crate) struct Answerer;
 
-/// Question to an [`Answerer`].
+/// A question to an [`Answerer`].
 struct Question(u64);
 
 impl Actor for Answerer {
@@ -83,7 +83,7 @@ impl Framework for Kameo {
             let role = Mutex::new(Some(role));
             let made = move || {
                 let role = role.lock().unwrap_or_else(PoisonError::into_inner).take();
-                Host(role.expect("it never fails, so it is made once"))
+                Host(role.expect("the actor never fails, so it is created once"))
             };
             let child = Host::supervise_with(&parent, made)
                 .spawn_with_mailbox(mailbox::unbounded())
@@ -93,7 +93,7 @@ impl Framework for Kameo {
         let actor = Self::spawn(role, None).await;
         if way == Way::Named {
             let registered = actor.register(new_name());
-            registered.expect("nobody has had the name");
+            registered.expect("the name is new");
         }
         (actor, Box::new(()))
     }
@@ -108,6 +108,6 @@ impl Framework for Kameo {
 
     async fn ask(answerer: &Self::Answerer, number: u64) -> u64 {
         let answer = answerer.ask(Question(number)).send().await;
-        answer.expect("the answerer answers")
+        answer.expect("the answerer has answered")
     }
 }

@@ -1,7 +1,7 @@
-//! Implementations for the libraries, and for their substitutes. Each is written as its
-//! documentation writes actors. Mailboxes are unbounded unless a scenario asks for bounded ones.
-//! Features that cost time and are not needed are off: tracing, and spans carried along with
-//! messages.
+//! Implementations for the libraries, and for their substitutes. Each implementation follows the
+//! documentation of its library. Mailboxes are unbounded, except where a scenario needs bounded
+//! ones. Features that are not needed but take time are disabled: tracing, and spans that are
+//! passed along with messages.
 
 pub(crate) mod actix;
 mod kameo;

@@ -1,4 +1,4 @@
-//! ractor: `pre_start` creates an actor's state, mailboxes are unbounded, and actors stop on
+//! ractor. `pre_start` creates an actor's state, mailboxes are unbounded, and actors stop on
 //! request.
 
 use std::marker::PhantomData;
@@ -7,11 +7,11 @@ use ::ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort, call};
 
 use crate::actors::framework::{Flow, Framework, Kept, Role, Way, new_name};
 
-/// The library.
+/// The library, as a [`Framework`].
 #[derive(Debug)]
 pub(crate) struct Ractor;
 
-/// Actor that plays a role, which is its state.
+/// An actor that plays a role. The role is the actor's state.
 struct Host<R>(PhantomData<fn() -> R>);
 
 impl<R: Role<Ractor>> Actor for Host<R> {
@@ -40,10 +40,10 @@ impl<R: Role<Ractor>> Actor for Host<R> {
     }
 }
 
-/// Answers a number with the next one.
+/// An actor that answers a number with the next number.
 struct Answerer;
 
-/// Question to an [`Answerer`], and the port for the answer.
+/// A question to an [`Answerer`], with the port for the answer.
 pub(crate) struct Question(u64, RpcReplyPort<u64>);
 
 impl Actor for Answerer {
@@ -78,7 +78,9 @@ impl Framework for Ractor {
 
     async fn spawn<R: Role<Self>>(role: R, _: Option<usize>) -> Self::Address<R> {
         let started = Actor::spawn(None, Host::<R>(PhantomData), role).await;
-        started.expect("it has no name that could be taken").0
+        started
+            .expect("the actor has no name that could be taken")
+            .0
     }
 
     const WAYS: &'static [Way] = &[Way::Named, Way::Supervised, Way::Async];
@@ -93,7 +95,7 @@ impl Framework for Ractor {
         } else {
             (Actor::spawn(name, host, role).await, Box::new(()))
         };
-        (started.expect("nobody has had the name").0, kept)
+        (started.expect("the name is new").0, kept)
     }
 
     async fn tell<R: Role<Self>>(to: &Self::Address<R>, message: R::Message) {
@@ -102,10 +104,12 @@ impl Framework for Ractor {
 
     async fn answerer() -> Self::Answerer {
         let started = Actor::spawn(None, Answerer, ()).await;
-        started.expect("it has no name that could be taken").0
+        started
+            .expect("the actor has no name that could be taken")
+            .0
     }
 
     async fn ask(answerer: &Self::Answerer, number: u64) -> u64 {
-        call!(answerer, Question, number).expect("the answerer answers")
+        call!(answerer, Question, number).expect("the answerer has answered")
     }
 }

@@ -1,18 +1,19 @@
-//! No actor library: a tokio task with a channel, as tokio's tutorial and many programs write
-//! actors. The task ends with its last sender. A question carries a oneshot channel for the answer.
+//! No actor library, but a tokio task with a channel, which is how tokio's tutorial and many
+//! programs write actors. The task ends when its last sender is dropped. A question contains a
+//! oneshot channel for the answer.
 
 use tokio::sync::{mpsc, oneshot};
 
 use crate::actors::framework::{Framework, Role, Way};
 
-/// Substitute for a library.
+/// The substitute for a library, as a [`Framework`].
 #[derive(Debug)]
 pub(crate) struct Tasks;
 
-/// Sender of a task's channel.
+/// The sender of a task's channel.
 #[derive(Debug)]
 pub(crate) enum Sender<M> {
-    /// Sender of a bounded channel. A sender may have to wait.
+    /// Sender of a bounded channel. A send may have to wait.
     Bounded(mpsc::Sender<M>),
     /// Sender of an unbounded channel, which always has room.
     Unbounded(mpsc::UnboundedSender<M>),
@@ -39,7 +40,7 @@ async fn serve<R: Role<Tasks>>(mut role: R, mut mailbox: mpsc::UnboundedReceiver
     }
 }
 
-/// A number, and the sender for the next one.
+/// A question: a number, and the sender for the next number.
 #[derive(Debug)]
 pub(crate) struct Question(u64, oneshot::Sender<u64>);
 
@@ -85,7 +86,7 @@ impl Framework for Tasks {
         let (answer, answered) = oneshot::channel();
         answerer
             .send(Question(number, answer))
-            .expect("the task receives");
-        answered.await.expect("the task answers")
+            .expect("the task is running");
+        answered.await.expect("the task has answered")
     }
 }

@@ -1,8 +1,8 @@
-//! No actor library: a thread with a channel of the crate crossbeam. The thread ends with its last
-//! sender. A question carries a channel for one answer.
+//! No actor library, but a thread with a channel of the crate crossbeam. The thread ends when its
+//! last sender is dropped. A question contains a channel for one answer.
 //!
-//! A driver is a future elsewhere. Here it is ready at every poll, except for the end that it waits
-//! for.
+//! In the other frameworks, a driver is a future that waits. Here, its calls block, so it is always
+//! ready when it is polled, except when it waits for the end.
 
 use std::future::{Future, ready};
 use std::thread;
@@ -13,7 +13,7 @@ use garrick_measure::Result;
 
 use crate::actors::framework::{Framework, Role, run_on_tokio};
 
-/// Substitute for a library.
+/// The substitute for a library, as a [`Framework`].
 #[derive(Debug)]
 pub(crate) struct Threads;
 
@@ -22,18 +22,18 @@ const STACK_BYTES: usize = 64 << 10;
 
 fn start(body: impl FnOnce() + Send + 'static) {
     let thread = thread::Builder::new().stack_size(STACK_BYTES);
-    thread.spawn(body).expect("a thread is to be had");
+    thread.spawn(body).expect("the system can start a thread");
 }
 
 fn serve<R: Role<Threads>>(mut role: R, mailbox: &Receiver<R::Message>) {
     for message in mailbox {
         role.receive(message)
             .now_or_never()
-            .expect("nothing in it waits otherwise than by blocking");
+            .expect("the future waits only by blocking");
     }
 }
 
-/// A number, and the sender for the next one.
+/// A question: a number, and the sender for the next number.
 #[derive(Debug)]
 pub(crate) struct Question(u64, Sender<u64>);
 
@@ -84,15 +84,15 @@ impl Framework for Threads {
         let (answer, answered) = crossbeam_channel::bounded(1);
         answerer
             .send(Question(number, answer))
-            .expect("the thread receives");
-        answered.recv().expect("the thread answers")
+            .expect("the thread is running");
+        answered.recv().expect("the thread has answered")
     }
 
     fn go<T: Future<Output = ()> + Send + 'static>(tasks: Vec<T>) {
         for task in tasks {
             start(move || {
                 task.now_or_never()
-                    .expect("nothing in it waits otherwise than by blocking");
+                    .expect("the future waits only by blocking");
             });
         }
     }

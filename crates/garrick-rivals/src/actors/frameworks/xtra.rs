@@ -1,14 +1,15 @@
-//! xtra: handlers are futures, mailboxes bounded or not, and actors stop with their last address.
+//! xtra. Handlers are futures, mailboxes are bounded or unbounded, and actors stop when their last
+//! address is dropped.
 
 use ::xtra::{Actor, Address, Context, Handler, Mailbox};
 
 use crate::actors::framework::{Framework, Role, Way};
 
-/// The library.
+/// The library, as a [`Framework`].
 #[derive(Debug)]
 pub(crate) struct Xtra;
 
-/// Actor that plays a role.
+/// An actor that plays a role.
 pub(crate) struct Host<R>(R);
 
 impl<R: Role<Xtra>> Actor for Host<R> {
@@ -25,10 +26,10 @@ impl<R: Role<Xtra>> Handler<R::Message> for Host<R> {
     }
 }
 
-/// Answers a number with the next one.
+/// An actor that answers a number with the next number.
 pub(crate) struct Answerer;
 
-/// Question to an [`Answerer`].
+/// A question to an [`Answerer`].
 struct Question(u64);
 
 impl Actor for Answerer {
@@ -71,6 +72,6 @@ impl Framework for Xtra {
 
     async fn ask(answerer: &Self::Answerer, number: u64) -> u64 {
         let answer = answerer.send(Question(number)).await;
-        answer.expect("the answerer answers")
+        answer.expect("the answerer has answered")
     }
 }

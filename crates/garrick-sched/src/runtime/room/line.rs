@@ -1,4 +1,4 @@
-//! The queue of senders that wait for a place.
+//! The queue of senders that are waiting for a place.
 //!
 //! Wakers are cloned, called and dropped outside of the lock, because all three operations are
 //! foreign code.
@@ -60,7 +60,7 @@ impl Line {
         self.waiting.store(queue.wakers.len(), SeqCst);
     }
 
-    /// Returns true if a sender waits. The caller must have freed a place by a sequentially
+    /// Returns true if a sender is waiting. The caller must have freed a place by a sequentially
     /// consistent write just before.
     pub(super) fn any_after_write(&self) -> bool {
         prim::fence_for_loom();
@@ -68,7 +68,7 @@ impl Line {
         self.waiting.load(SeqCst) > 0
     }
 
-    /// Returns true if a sender probably waits.
+    /// Returns true if a sender is probably waiting.
     #[inline]
     pub(super) fn any(&self) -> bool {
         // Relaxed: a sender that is missed here nudges, see the module above.
@@ -106,8 +106,8 @@ fn wake(waker: Arc<Waker>) {
     // A panic of a waker must not reach the thread that gives a place back, perhaps while a turn
     // unwinds.
     let _ = quiet::call(|| {
-        // Messages that the waker sends are not undone with the turn either: the place is free in
-        // any case.
+        // Messages that the waker sends must not be undone with the turn, because the place stays
+        // free.
         let _nobody = Entered::nobody();
         waker.wake_by_ref();
     });
@@ -166,7 +166,7 @@ impl Drop for Ticket<'_> {
             waker
         };
         if waker.is_none() {
-            // It was woken for a place that it does not look for.
+            // The sender was woken for a place, but no longer wants it.
             self.line.wake_first();
         }
         quiet::drop(waker);

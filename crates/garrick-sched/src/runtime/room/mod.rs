@@ -1,10 +1,10 @@
-//! Room for messages: a count of places, and a queue of senders that wait for a place.
+//! A room: a number of places for messages, and a queue of senders that are waiting for a place.
 //!
 //! A room is a semaphore. Waiting senders are woken in the order of arrival. But a woken sender has
-//! no right to a place: another sender may take it first. Places come back in two ways.
+//! no right to a place: another sender may take the place first. Places are freed in two ways.
 //!
-//! *Any thread gives a place back.* It subtracts 1 from a count and, if a sender waits, wakes that
-//! sender.
+//! *Any thread gives a place back.* It subtracts 1 from a count and, if a sender is waiting, wakes
+//! that sender.
 //!
 //! ```text
 //!     a waiting sender                         a thread that gives back
@@ -33,7 +33,7 @@
 //!     3. sleep until removed from the queue
 //! ```
 //!
-//! A closed room has places for all senders. Their sends then fail.
+//! A closed room has places for all senders, so that no sender waits. Their sends then fail.
 //!
 //! Taking a place is lock-free. The lock of the queue is held only for a few instructions.
 
@@ -61,10 +61,10 @@ use line::{Line, Ticket};
 /// the number of places that can be taken, and small enough for the difference of two counts.
 const CLOSED: usize = isize::MAX as usize / 2;
 
-/// Rule for a message to a task whose mailbox is full.
+/// The policy for a message to a task whose mailbox is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenFull {
-    /// Outside of a turn, the thread waits for a place. In a turn, the message is returned.
+    /// Outside of a turn, the thread waits for a place. During a turn, the message is returned.
     Wait,
     /// The message is returned.
     Fail,
@@ -72,7 +72,7 @@ pub enum WhenFull {
     Drop,
 }
 
-/// Places for messages. Counts the taken places.
+/// A fixed number of places for messages. A room counts the places that are taken.
 ///
 /// # Examples
 /// ```
@@ -98,8 +98,8 @@ struct Senders {
     when_full: WhenFull,
     /// Number of places taken, minus the number of places given back.
     taken: AtomicUsize,
-    /// Number that `handled` has reached or exceeded. It makes it unnecessary to read `handled`,
-    /// which the keeper writes, for each message.
+    /// An earlier value of `handled`, so `handled` is not smaller. Senders use it so that they need
+    /// not read `handled`, which the keeper writes, for each message.
     seen: unmodelled::AtomicUsize,
     dropped: unmodelled::AtomicU64,
     line: Line,
@@ -113,7 +113,7 @@ struct Keeper {
     is_nudged: AtomicBool,
 }
 
-/// Place for one message. Dropping it gives the place back.
+/// A place for one message. Dropping the `Place` gives the place back.
 #[derive(Debug)]
 pub struct Place {
     room: Arc<Room>,
@@ -167,7 +167,7 @@ impl Room {
         self.senders.capacity
     }
 
-    /// Returns the rule for a message for which there is no room.
+    /// Returns the policy for a message for which there is no room.
     pub(crate) fn when_full(&self) -> WhenFull {
         self.senders.when_full
     }
@@ -246,7 +246,7 @@ impl Room {
         self.senders.capacity.saturating_sub(waiting as usize)
     }
 
-    /// Takes a place even if none is free, for a message that was promised a place before.
+    /// Takes a place even if none is free, for a message for which a place was promised earlier.
     pub(crate) fn take_anyway(&self) {
         // Relaxed: it waits for nobody, and sees nothing.
         self.senders.taken.fetch_add(1, Relaxed);
@@ -276,7 +276,7 @@ impl Room {
         }
     }
 
-    /// Waits for a place and takes it. This future is cancel safe. If it is dropped, only its
+    /// Waits for a place and takes it. The future is cancel safe: if it is dropped, only its
     /// position in the queue is lost.
     pub async fn take(self: &Arc<Self>) -> Place {
         self.take_with(|| {}).await
@@ -330,8 +330,8 @@ impl Room {
         }
     }
 
-    /// Gives `count` places back. Returns true if a sender waits, which the caller must
-    /// [wake](Self::wake).
+    /// Gives `count` places back. Returns true if a sender is waiting. The caller must then call
+    /// [`Room::wake`].
     #[must_use]
     pub(crate) fn give_back_quietly(&self, count: usize) -> bool {
         // SeqCst: see the module. As a release it pairs with the acquire in `take_some`.

@@ -99,7 +99,7 @@ impl Away {
     }
 
     /// Counts one more turn that is away. If there are too few spare hands, returns the number of
-    /// the one to start.
+    /// the spare hand to start.
     fn count(&self) -> Result<Option<usize>, Stays> {
         let mut spares = self.spares();
         let away = self.turns.load(Relaxed);
@@ -109,7 +109,7 @@ impl Away {
         if away == self.max {
             return Err(Stays::ForNow);
         }
-        // Relaxed: a thread that leaves a seat afterwards publishes it.
+        // Relaxed: the turn's thread then leaves its seat, which publishes the number.
         self.turns.store(away + 1, Relaxed);
         if away < spares.hands {
             return Ok(None);
@@ -118,8 +118,8 @@ impl Away {
         Ok(Some(spares.hands - 1))
     }
 
-    /// Counts a turn as back, after its thread has sat down again. Returns a cell that has waited
-    /// for this, if any.
+    /// Counts a turn as back, after its thread has sat down again. Returns a cell that was set
+    /// aside, if there is one.
     fn come_back(&self) -> Option<Entry> {
         let mut spares = self.spares();
         // Release: pairs with the Acquire in `are_some`.
@@ -127,15 +127,14 @@ impl Away {
         spares.aside.pop_front()
     }
 
-    /// Subtracts a turn from the count again, because it stays on its seat. Returns a cell that has
-    /// waited for this, if any.
+    /// Subtracts a turn from the count again, because it stays on its seat. Returns a cell that was
+    /// set aside, if there is one.
     fn stay(&self) -> Option<Entry> {
         self.spares().hands -= 1;
         self.come_back()
     }
 
-    /// Sets a cell aside, which belongs to no worker any more. Returns the cell if it need not
-    /// wait.
+    /// Sets aside a cell that no longer belongs to a worker. Returns the cell if it need not wait.
     fn set_aside(&self, entry: Entry) -> Option<Entry> {
         let mut spares = self.spares();
         if self.turns.load(Relaxed) < self.max {
@@ -155,7 +154,7 @@ impl Away {
 enum Stays {
     /// The limit of turns that are away is reached.
     ForNow,
-    /// There is no thread for the seat, or no other thread may sit there.
+    /// No other thread may sit on the seat, or no thread can be started.
     Always,
 }
 

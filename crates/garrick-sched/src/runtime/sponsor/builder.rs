@@ -15,12 +15,12 @@ use crate::driver::Drivers;
 use crate::remote::{Remote, WORKERS_MAX};
 use crate::world::{STACK_BYTES_MAX, STACK_BYTES_MIN, World};
 
-/// Maximum value for [`Builder::blocking_threads`].
+/// The maximum value for [`Builder::blocking_threads`]: 4,096.
 pub const BLOCKING_THREADS_MAX: usize = 4096;
 /// Default of [`Builder::blocking_threads`].
 const BLOCKING_THREADS: usize = if cfg!(garrick_loom) { 1 } else { 64 };
 
-/// Reason why a sponsor could not be started.
+/// The error returned when a sponsor cannot be started.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
@@ -58,27 +58,31 @@ pub enum StartError {
     StackHere,
     /// The system could not create a thread.
     Thread(io::Error),
-    /// The driver of a worker could not be created.
+    /// The driver of a worker could not be created. Contains the error that [`Drivers::driver`]
+    /// returned.
     Driver(io::Error),
-    /// A driver was set for a sponsor on the calling thread. Only a sponsor's own threads can sleep
-    /// in a driver.
+    /// A driver was set for a sponsor on the calling thread. Only threads that a sponsor starts can
+    /// sleep in a driver.
     DriverHere,
 }
 
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoWorkers => write!(f, "a sponsor needs at least 1 worker, not 0"),
+            Self::NoWorkers => {
+                f.write_str("a sponsor needs at least 1 worker, but 0 were requested")
+            }
             Self::TooManyWorkers { asked } => {
                 write!(
                     f,
-                    "{asked} more workers are too many: a process can have {WORKERS_MAX}"
+                    "cannot start {asked} more workers: a process can have at most {WORKERS_MAX}"
                 )
             }
             Self::TooManyBlockingThreads { asked } => {
                 write!(
                     f,
-                    "{asked} threads for turns that block are too many: a sponsor can have {BLOCKING_THREADS_MAX}"
+                    "cannot use {asked} blocking threads: a sponsor can have at most \
+                     {BLOCKING_THREADS_MAX}"
                 )
             }
             Self::NoSuchCore { core, cores } => {
@@ -91,24 +95,28 @@ impl fmt::Display for StartError {
             Self::NulInName { name } => {
                 write!(
                     f,
-                    "the name {name:?} has a NUL byte in it: threads are named after their sponsor, and \
-                     the name of a thread can have any other character"
+                    "the name {name:?} contains a NUL byte: the threads of a sponsor are named \
+                     after it, and the name of a thread cannot contain NUL bytes"
                 )
             }
             Self::StackSize { bytes } => {
                 write!(
                     f,
-                    "a stack of {bytes} bytes is no stack for a worker: it can have {STACK_BYTES_MIN} to \
-                     {STACK_BYTES_MAX} bytes"
+                    "a worker cannot have a stack of {bytes} bytes: the size must be \
+                     {STACK_BYTES_MIN} to {STACK_BYTES_MAX} bytes"
                 )
             }
             Self::StackHere => f.write_str(
-                "the calling thread has its stack already: only threads of the sponsor's own can be given one",
+                "the stack size of the calling thread cannot be changed: set a stack size only for \
+                 a sponsor that starts its own threads",
             ),
             Self::Thread(error) => write!(f, "the system could not create a thread: {error}"),
-            Self::Driver(error) => write!(f, "a worker's driver could not be made: {error}"),
+            Self::Driver(error) => {
+                write!(f, "the driver of a worker could not be created: {error}")
+            }
             Self::DriverHere => f.write_str(
-                "the calling thread cannot sleep in a driver: only a sponsor with threads of its own can have one",
+                "the calling thread cannot sleep in a driver: set a driver only for a sponsor that \
+                 starts its own threads",
             ),
         }
     }
@@ -123,7 +131,7 @@ impl std::error::Error for StartError {
     }
 }
 
-/// Configuration of a sponsor. Created by [`Sponsor::builder`].
+/// The configuration of a sponsor. [`Sponsor::builder`] creates it.
 ///
 /// # Examples
 /// ```
@@ -181,7 +189,8 @@ impl Builder {
         self
     }
 
-    /// Pins the workers to `cores`, round-robin. Does nothing on systems that cannot pin threads.
+    /// Pins each worker to one of `cores`, in round-robin order. Does nothing on systems that
+    /// cannot pin threads.
     #[must_use]
     pub fn pin_to(mut self, cores: impl IntoIterator<Item = usize>) -> Self {
         self.cores = cores.into_iter().collect();
@@ -191,9 +200,10 @@ impl Builder {
     /// Sets the stack size of each worker in bytes, from [`STACK_BYTES_MIN`] to
     /// [`STACK_BYTES_MAX`].
     ///
-    /// The default is that of the standard library for threads: 2 MiB, or the value of the
-    /// environment variable `RUST_MIN_STACK`. Handlers with deep recursion need more. The system
-    /// rounds the size up to whole pages. It commits the memory only when it is accessed.
+    /// The default is the standard library's default for threads: 2 MiB, or the value of the
+    /// environment variable `RUST_MIN_STACK`. Handlers with deep recursion need more. The operating
+    /// system rounds the size up to whole pages, and allocates physical memory only when the memory
+    /// is accessed.
     ///
     /// # Examples
     /// ```
@@ -205,7 +215,7 @@ impl Builder {
     /// let error = Sponsor::builder().stack_size(0).start().unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "a stack of 0 bytes is no stack for a worker: it can have 65536 to 1073741824 bytes"
+    ///     "a worker cannot have a stack of 0 bytes: the size must be 65536 to 1073741824 bytes"
     /// );
     /// # Ok::<(), garrick_sched::StartError>(())
     /// ```
@@ -215,17 +225,21 @@ impl Builder {
         self
     }
 
-    /// Sets whether a thread that waits in a [`Call`](crate::Call) may run the called task itself
-    /// if no worker is awake to run the task. The default is true. For a short
-    /// question, no thread must then be woken, which makes the question several times as fast.
+    /// Sets whether a thread that waits for a [`Call`](crate::Call) may run the asked task itself
+    /// while the task's worker is asleep. The default is true.
+    ///
+    /// The advantage is that no thread must be woken. So a short question is answered several times
+    /// as fast.
     ///
     /// The handler of the task then runs on the caller's thread, with its name, stack, thread-local
-    /// values and, in a runtime for futures, its context. Timeouts of the caller do not fire during
-    /// this visit. After a visit of more than 20 us, the next 64 questions to the same worker are
-    /// handled by its own threads. After short visits, up to 7 consecutive visits are not measured.
-    /// All questions are handled by the worker's own threads if workers are
-    /// [pinned](Builder::pin_to), or have a [driver](Builder::driver) or a [stack
-    /// size](Builder::stack_size).
+    /// values and, in a runtime for futures, its context. A timeout around the call cannot fire
+    /// while the thread runs the task.
+    ///
+    /// While a caller runs tasks of a worker, it *visits* the worker. After a visit of more than 20
+    /// us, the next 64 questions to the same worker are handled by its own threads. While visits
+    /// are short, only every eighth visit is measured. All questions are handled by the worker's
+    /// own threads if workers are [pinned](Builder::pin_to), or have a [driver](Builder::driver) or
+    /// a [stack size](Builder::stack_size).
     ///
     /// # Examples
     /// ```
@@ -238,13 +252,15 @@ impl Builder {
         self
     }
 
-    /// Sets the number of turns that may be in [`Turn::blocking`](crate::Turn::blocking) at the
-    /// same time without blocking a worker. The default is 64, and the maximum is
-    /// [`BLOCKING_THREADS_MAX`]. For each of these turns, a spare thread runs the other tasks.
-    /// Spare threads are started when they are needed, and exit when the sponsor stops.
+    /// Sets how many turns can be in [`Turn::blocking`](crate::Turn::blocking) at the same time
+    /// without blocking a worker. The default is 64, and the maximum is [`BLOCKING_THREADS_MAX`].
     ///
-    /// A further turn that blocks also blocks its worker. So does every blocking turn if workers
-    /// are [pinned](Builder::pin_to) or have a [driver](Builder::driver).
+    /// For each of these turns, a spare thread runs the other tasks of the worker. Spare threads
+    /// are started when they are needed, and exit when the sponsor stops.
+    ///
+    /// If that many turns are already blocking, a further turn blocks its worker. If workers are
+    /// [pinned](Builder::pin_to) or have a [driver](Builder::driver), every blocking turn blocks
+    /// its worker.
     ///
     /// # Examples
     /// ```
@@ -261,17 +277,17 @@ impl Builder {
     /// false. A stranger is a thread that does not run tasks of this sponsor.
     ///
     /// After [`shutdown`](Sponsor::shutdown) or another kind of shutdown has begun, a message from
-    /// a stranger is returned to its sender, as from a task that has stopped. A question from a
-    /// stranger gets no answer. Messages that were accepted before are handled, except in an
-    /// immediate shutdown. The sponsor's own tasks still send to each other. They also get the
+    /// a stranger is returned to its sender, as if the task had stopped. A question from a stranger
+    /// gets no answer. Messages that were accepted before the shutdown are handled, except in an
+    /// immediate shutdown. The sponsor's own tasks can still send to each other. They also get the
     /// answers to questions that they have asked strangers. So an orderly shutdown finishes soon,
-    /// even if strangers continue to send. Without this option, strangers can delay it as long as
-    /// they send.
+    /// even if strangers continue to send. Without this option, strangers can delay an orderly
+    /// shutdown for as long as they continue to send.
     ///
-    /// The cost is a read lock for each message from outside of a turn. Tasks of other sponsors are
-    /// also refused. If such a task has staged a message before the shutdown began, the message may
-    /// still arrive or become a dead letter. The same holds for a message to a task that is just
-    /// moving here from a sponsor that does not refuse strangers.
+    /// The cost is a read lock for each message that is sent outside of a turn. Messages from tasks
+    /// of other sponsors are also refused. If such a task has staged a message before the shutdown
+    /// began, the message may still arrive or become a dead letter. The same is true for a message
+    /// to a task that is being moved to this sponsor from a sponsor that does not refuse strangers.
     ///
     /// # Examples
     /// ```
@@ -297,8 +313,8 @@ impl Builder {
         self
     }
 
-    /// Makes idle workers serve the tasks of any worker that is in a turn, even in a short turn.
-    /// Works in any world. Intended for tests.
+    /// Sets whether idle workers run the waiting tasks of any worker that is in a turn, even if the
+    /// turn is short. Works in any world. Intended for tests.
     #[doc(hidden)]
     #[must_use]
     pub fn lend_at_once(mut self, at_once: bool) -> Self {
@@ -314,8 +330,9 @@ impl Builder {
     }
 
     /// Sets whether the sponsor counts the work of each kind of task, for
-    /// [`Handle::sample`](crate::Handle::sample). The default is false. This costs a few
-    /// nanoseconds for each activation, regardless of its number of messages.
+    /// [`Handle::sample`](crate::Handle::sample). The default is false.
+    ///
+    /// Counting takes a few nanoseconds for each activation, regardless of the number of messages.
     #[must_use]
     pub fn probes(mut self, probes: bool) -> Self {
         self.probes = probes;
@@ -348,12 +365,13 @@ impl Builder {
     /// Starts the sponsor's threads.
     ///
     /// # Errors
-    /// Returns a [`StartError`]. In this case, no threads are left running.
+    /// Returns a [`StartError`] if the sponsor cannot be started. In this case, all threads that
+    /// were started have stopped.
     ///
     /// # Panics
     /// Panics if [`World::spawn_thread`], [`Drivers::driver`] or
-    /// [`Driver::waker`](crate::Driver::waker) panics. In this case, too, no threads are left
-    /// running.
+    /// [`Driver::waker`](crate::Driver::waker) panics. In this case, too, all threads that were
+    /// started have stopped.
     pub fn start(self) -> Result<Sponsor, StartError> {
         let cores = self.check()?;
         let drivers = self.drivers()?;
@@ -431,7 +449,7 @@ impl Builder {
         shared
     }
 
-    /// Returns the rules for the hands on the seats of such a sponsor.
+    /// Returns the rules for the hands that may sit on the seats of the sponsor.
     fn hands(&self) -> Hands {
         let roam = self.drivers.is_none();
         Hands {

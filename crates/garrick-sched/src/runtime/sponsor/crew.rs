@@ -40,7 +40,7 @@ use crate::runtime::current;
 use crate::runtime::worker::{Shown, Worker};
 use crate::world::Nanos;
 
-/// Value for no deadline. As a wake time, it means that no hand watches the deadlines.
+/// Stands for no deadline. If [`Crew::until`] has this value, no hand watches the deadlines.
 pub(super) const NEVER: Nanos = Nanos::MAX;
 
 /// A group of hands that serves seats.
@@ -50,7 +50,8 @@ pub(crate) struct Crew {
     lists: Mutex<Lists>,
     /// Settings by which seats lend their cells, if they lend them.
     pub(super) lend_by: Option<LendBy>,
-    /// Number of remaining looks of the watching hand for stuck seats. 0 if it does not look.
+    /// Number of remaining looks (checks for stuck seats) of the watching hand. 0 if it does not
+    /// look.
     pub(super) looks_left: AtomicUsize,
     /// Time until which the watching hand sleeps. [`NEVER`] if no hand watches. Not modelled,
     /// because models have no clock.
@@ -284,7 +285,7 @@ impl Crew {
         self.wake(watch);
     }
 
-    /// Returns true if a hand that has left the seat in the middle of a turn wants it back.
+    /// Returns true if a hand that has left the seat in the middle of a turn wants the seat back.
     pub(crate) fn is_wanted_back(&self, seat: usize) -> bool {
         // Relaxed: a hint; the lock orders the tickets, and fences order it against sleep.
         self.seats[seat].wanted_back.load(Relaxed) > 0
@@ -431,7 +432,7 @@ pub(super) struct Hand {
 
 impl Hand {
     /// Makes the calling thread the hand that opens the seat of worker number `index`. If the hand
-    /// sleeps in a driver, `waker` wakes it.
+    /// sleeps in a driver, `waker` wakes the hand.
     pub(super) fn new(shared: Arc<Shared>, index: usize, waker: Option<Waker>) -> Self {
         let (crew, number) = shared.place_of(index);
         Self::with_bell(crew.clone(), number, shared, waker)
@@ -491,7 +492,7 @@ impl Hand {
     }
 
     /// Waits for a seat of the crew. Returns `None` once all seats are closed. `sleep` waits until
-    /// this hand is woken, but at most for the given time.
+    /// this hand is woken, but for at most the given time.
     pub(super) fn wait_for_seat(&self, sleep: impl Fn(Option<Duration>)) -> Option<usize> {
         let crew = &*self.crew;
         let wakes_before = self.wakes_before();
@@ -503,7 +504,7 @@ impl Hand {
             if lists.over == crew.seats.len() {
                 return None;
             }
-            // The watching hand is first in the line, so that it is the last to be given a seat.
+            // The watching hand is the first in the list, so that it is the last to get a seat.
             if lists.watch.is_none() || wakes_before < crew.until.load(Relaxed) {
                 lists.watch = Some(self.number);
                 lists.idle.insert(0, self.number);

@@ -5,7 +5,7 @@ use crate::runtime::worker::{Worker, balance};
 use crate::world::Nanos;
 
 /// Number of ready cells that a worker keeps while another worker is idle, in addition to the cell
-/// that it runs next. So two cells that send to each other stay together.
+/// that it runs next. As a result, two cells that send to each other stay together.
 const BACKLOG_KEPT: usize = if cfg!(garrick_loom) { 0 } else { 1 };
 /// Maximum number of cells that are given away at a time.
 const GIVEN_MAX: usize = 1024;
@@ -91,8 +91,8 @@ impl Worker {
         self.kept.look(self.turn(), woke, || self.now())
     }
 
-    /// Gives `count` cells away while another worker is idle, oldest first. Old cells tend to have
-    /// much work, and the next turn may take long.
+    /// Gives away the oldest `count` cells, while another worker is idle. Old cells tend to have
+    /// much work, and the next turn may take a long time.
     fn give(&self, count: usize) {
         let count = count.min(GIVEN_MAX);
         let mut kept = Vec::new();
@@ -106,9 +106,9 @@ impl Worker {
         self.publish(given);
     }
 
-    /// Gives away cells if this worker has more work than the average of all workers. So all cells
-    /// get an equal share of time, even if no worker is idle. `activation` is the average duration
-    /// of an activation.
+    /// Gives away cells if this worker has more work than the average worker. As a result, all
+    /// cells get an equal share of time, even if no worker is idle. `activation` is the average
+    /// duration of an activation.
     #[cold]
     #[inline(never)]
     pub(crate) fn balance(&self, activation: Nanos) {

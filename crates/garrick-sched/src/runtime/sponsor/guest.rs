@@ -2,8 +2,9 @@
 //!
 //! A thread that asks and waits for the answer has nothing else to do. If no thread sits on the
 //! seat of the asked task, the asker sits down there, runs the task, and leaves. So no thread must
-//! be woken (README.md, seats). The asker does this only while it would otherwise wait. If it holds
-//! a lock, it would also hold this lock while another thread runs the task.
+//! be woken (README.md, seats). The asker does this only while it would otherwise wait. A lock that
+//! the asker holds makes no difference: the asker would also hold this lock while it waits for
+//! another thread to run the task.
 
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -27,13 +28,13 @@ use crate::world::Nanos;
 
 /// Maximum number of activations that a guest runs.
 const VISIT_MAX: u32 = 64;
-/// Maximum duration of a short visit. A longer visit prevents the asker's thread from doing other
-/// work.
+/// Maximum duration of a short visit. A longer visit would keep the asker's thread from its other
+/// work for too long.
 const VISIT_LONG: Nanos = 20_000;
 /// Number of questions that use the ordinary path after a long visit.
 const VISITS_SPARED: usize = 64;
-/// Maximum number of untimed visits between two timed visits, while visits are short. The two reads
-/// of the clock take half as long as the rest of a visit.
+/// Maximum number of untimed visits between two timed visits, while visits are short. A question
+/// takes 190 ns with the two reads of the clock, and 113 ns without them.
 const UNTIMED_MAX: u32 = 7;
 /// Number of answers that are ready at the first poll before one of them is held back. A future
 /// that is always ready would starve the other futures of its executor.
@@ -124,7 +125,7 @@ impl Guest {
     /// Sits down on the seat of a home, if no thread sits there and guests are allowed.
     fn sit(home: Home) -> Welcome {
         // While the caller unwinds, destructors would take every turn for a failed one. A hand that
-        // is lent to foreign code must not wait for work that only it can do.
+        // is running foreign code must not wait for work that only this hand can do.
         if home == Home::NOBODY || std::thread::panicking() || current::serves_any() {
             return Welcome::Unwanted;
         }
@@ -142,8 +143,8 @@ impl Guest {
     /// guests.
     fn at(remote: &'static Remote) -> Option<Self> {
         if !remote.has_guests() {
-            // The number has moved to another sponsor since the first look, whose tasks may have to
-            // stay on their thread.
+            // The number has moved to another sponsor since the first check. The tasks of that
+            // sponsor may have to stay on their thread.
             remote.hand_over();
             return None;
         }

@@ -51,8 +51,8 @@ const SEAT: usize = 0;
 pub struct Here {
     /// Hand that sits on the only seat, except while it rests.
     hand: Hand,
-    /// True while the tasks are run. Other foreign code that is called then, such as the clock of
-    /// the world, may be called in the middle of a turn.
+    /// True while the tasks are run. During this time, other foreign code, such as the clock of the
+    /// world, may be called in the middle of a turn.
     runs: Cell<bool>,
     /// Makes the type not `Send`, because the tasks stay on this thread.
     here: PhantomData<*const ()>,
@@ -62,8 +62,8 @@ impl Here {
     /// Creates a sponsor that runs on the calling thread.
     ///
     /// # Errors
-    /// Returns [`StartError::TooManyWorkers`](super::StartError::TooManyWorkers) if the process has
-    /// too many workers.
+    /// Returns [`StartError::TooManyWorkers`](super::StartError::TooManyWorkers) if the process
+    /// already has [`WORKERS_MAX`](crate::WORKERS_MAX) workers.
     pub fn new_here() -> Result<Self, super::StartError> {
         super::Sponsor::builder().name("here").here()
     }
@@ -119,11 +119,13 @@ impl Here {
         }
     }
 
-    /// Runs the tasks until `done` returns true. The thread sleeps while no task has messages. If
-    /// another thread makes `done` true, it must then send a message to one of these tasks.
+    /// Runs the tasks until `done` returns true. The thread sleeps while no task has messages.
+    ///
+    /// If another thread makes `done` true, that thread must then send a message to one of these
+    /// tasks, to wake this thread.
     ///
     /// # Panics
-    /// Panics if called by a task or by code that a task calls. `done` may call this.
+    /// Panics if called by a task or by code that a task calls. But `done` may call this method.
     #[track_caller]
     pub fn run_until(&self, done: impl Fn() -> bool) {
         let running = self.begin();
@@ -142,10 +144,10 @@ impl Here {
     }
 
     /// Runs the tasks until `future` is ready. The thread sleeps while no task has messages. Use
-    /// this to wait for answers on a thread that runs tasks.
+    /// this method to wait for answers on a thread that runs tasks.
     ///
     /// # Panics
-    /// Panics if called by a task or by code that a task calls. `future` may call this.
+    /// Panics if called by a task or by code that a task calls. But `future` may call this method.
     ///
     /// # Examples
     /// The example of [`Ask::wait`](crate::Ask::wait) uses this method.
@@ -179,7 +181,7 @@ impl Here {
     fn begin(&self) -> Running<'_> {
         assert!(
             current::worker().is_none() && !self.runs.replace(true),
-            "a task must not wait for tasks"
+            "a task must not run the other tasks of its thread"
         );
         Running(&self.runs)
     }

@@ -1,7 +1,7 @@
 //! Idle hands: the steps of a hand whose seat has no work, and the ways in which it gets work.
 //!
 //! No thread waits by polling. A hand that leaves a seat first announces this (`announce_idle`,
-//! then `PARKED` on the seat's ready stack), and then checks once more for work. A thread that
+//! then `PARKED` on the seat's ready stack), and then checks for work a last time. A thread that
 //! creates work first makes the work visible, and then checks for seats on which no thread sits.
 //! Both sides have a sequentially consistent fence between their two steps (Dekker's pattern), so
 //! that one side sees the other. Sends from other threads need no fence, because they change the
@@ -32,8 +32,7 @@ use crate::runtime::current::Entered;
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
-/// Maximum number of cells that are checked without success at a time, because they cannot be given
-/// away now.
+/// Maximum number of cells that are skipped at a time because they cannot be given away now.
 const KEPT_MAX: usize = 16;
 
 /// Number of workers of this process that are awake. Hands spin only if there are spare cores.
@@ -276,7 +275,7 @@ impl Worker {
         let _entered = Entered::new(self);
         self.sit_down(came);
         loop {
-            // Not by the signal, which may be older than the reason for which this hand sat down.
+            // Does not use the signal, which may be older than the reason why this hand sat down.
             if self.crew.is_wanted_back(self.seat()) {
                 self.give_next_seat();
                 return Next::Yield;
@@ -423,10 +422,11 @@ impl Worker {
         true
     }
 
-    /// Handles the move note that is first in the mailbox of a cell that is about to run. Returns
-    /// true if the cell was given to the sponsor of the note. Otherwise removes the note and
-    /// returns false, because the cell is already there or cannot move. If the token of the cell is
-    /// out, requeues the cell and returns true.
+    /// Handles the move note that is first in the mailbox of a cell that is about to run.
+    ///
+    /// Returns true if the cell was given to the sponsor of the note. Otherwise removes the note
+    /// and returns false, because the cell is already there or cannot move. If the token of the
+    /// cell is out, requeues the cell and returns true.
     #[cold]
     pub(crate) fn move_away(&self, cell: CellPtr, note: *mut Envelope) -> bool {
         // SAFETY: the note is the oldest envelope of the mailbox, hence ours; it holds a handle,
@@ -551,7 +551,7 @@ impl super::Shared {
         self.end_if_drained_by(|home| Remote::of(home).ready.is_parked())
     }
 
-    /// Does what `end_if_drained` does. Tests each worker by `is_parked`.
+    /// Does the same as `end_if_drained`, but tests each worker by `is_parked`.
     fn end_if_drained_by(&self, is_parked: impl Fn(Home) -> bool) -> bool {
         if !self.signal().is_draining() {
             return false;

@@ -27,8 +27,8 @@ impl Worker {
         }
     }
 
-    /// Gives away the seat and the cell that this worker has kept or gathered. Called before a
-    /// drop, because the drop may take long or wait for them.
+    /// Gives away the seat that this worker has kept and the cell that it has gathered. Called
+    /// before a drop, because the drop may take a long time or wait for them.
     pub(crate) fn let_others(&self) {
         self.give_next_seat();
         self.give_gathered();

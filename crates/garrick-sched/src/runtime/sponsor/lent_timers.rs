@@ -55,7 +55,7 @@ pub(crate) struct Taken<'a> {
     pub(crate) firing: Firing<'a>,
 }
 
-/// Guard that marks that a thread delivers timers of a seat that lends or has lent.
+/// Guard that marks that a thread is delivering timers of a seat that lends or has lent.
 pub(crate) struct Firing<'a> {
     crew: &'a Crew,
     seat: usize,

@@ -1,4 +1,4 @@
-//! The looks of the watching hand for stuck seats (README.md, rescue).
+//! Looks: the checks for stuck seats, which the watching hand makes (README.md, rescue).
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -10,9 +10,10 @@ use crate::cell::Ready;
 use crate::remote::Serve;
 use crate::world::Nanos;
 
-/// Number of looks for stuck seats. After that, the looks stop, unless something was found.
+/// Number of looks after which the watching hand stops looking, unless it has found something.
 const LOOKS: usize = 10;
-/// First time between two looks. It doubles each time.
+/// Time before the first look, in nanoseconds. The time doubles after each look, up to
+/// `LOOK_AFTER_MAX`.
 const LOOK_AFTER: Nanos = 100_000;
 const LOOK_AFTER_MAX: Nanos = 1_000_000;
 /// Maximum number of further doublings while cells are ready and nothing is pushed.
@@ -66,15 +67,15 @@ impl Crew {
     }
 
     /// Makes the watching hand look for stuck seats if there are ready cells or timers. Called when
-    /// the hand begins to watch, because they may have come while no hand was idle.
+    /// the hand begins to watch, because cells and timers may have come while no hand was idle.
     pub(super) fn look_if_some_are_ready(&self) {
         if self.lends() && self.looks_left.load(Relaxed) == 0 && self.are_some_ready() {
             self.looks_left.store(LOOKS, Relaxed);
         }
     }
 
-    /// Wakes an idle hand to look for stuck seats, if no hand looks. Called by a worker that has a
-    /// timer, or a ready cell in addition to the next one.
+    /// Wakes an idle hand, which then looks for stuck seats, unless a hand is already looking.
+    /// Called by a worker that has a timer, or a ready cell in addition to the next one.
     #[inline]
     pub(crate) fn has_ready(&self) {
         // Relaxed: a hint.
@@ -83,8 +84,8 @@ impl Crew {
         }
     }
 
-    /// Returns the number of activations of a seat's worker. Returns `None` if no hand sits there
-    /// or if it is not in an activation.
+    /// Returns the number of activations of a seat's worker. Returns `None` if no hand sits there,
+    /// or if the worker is not in an activation.
     fn picks(&self, number: usize) -> Option<u32> {
         if !self.remote(number).ready.is_sat_on() {
             return None;
@@ -127,8 +128,8 @@ impl Hand {
         if due == NEVER {
             return None;
         }
-        // A timer that is due already found no free seat from which to fire it. The sitters fire it
-        // between two turns.
+        // There was no free seat from which a due timer could be fired. The sitters fire it between
+        // two turns.
         let due = if due <= now {
             now.saturating_add(LOOK_AFTER_MAX)
         } else {
@@ -137,9 +138,9 @@ impl Hand {
         Some(Duration::from_nanos(due - now))
     }
 
-    /// Looks for stuck seats if it is time, and lends their cells. If cells were lent or their
-    /// timers are due, removes this hand from the list of idle hands, and returns a seat from which
-    /// it can serve them.
+    /// Looks for stuck seats if the time has come, and lends their cells. If cells were lent or
+    /// timers of lending seats are due, removes this hand from the list of idle hands, and returns
+    /// a seat from which the hand can serve them.
     pub(super) fn look_for_stuck_seats(&self) -> Option<usize> {
         if self.crew.lends_timers()
             && self.crew.next_due_of_lent() <= self.shared.now()

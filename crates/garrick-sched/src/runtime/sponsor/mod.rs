@@ -54,10 +54,10 @@ use crate::runtime::task::{self, Task};
 use crate::runtime::worker::Worker;
 use crate::world::{Nanos, RealWorld, World};
 
-/// Report of a panic in a task.
+/// The report of a panic in a task, or in other user code such as a door or a driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// Name of the task.
+    /// The name of the task, door or other code that panicked.
     pub task: &'static str,
     /// The panic message.
     pub message: String,
@@ -83,7 +83,7 @@ pub(crate) struct Extras {
 pub(crate) struct Hands {
     /// True if any hand may sit on any seat. False if each hand has its own seat.
     roam: bool,
-    /// True if threads that ask may also sit on the seats.
+    /// True if threads that wait for an answer may also sit on the seats.
     have_guests: bool,
     /// Maximum number of turns that may be away at a time.
     away_max: usize,
@@ -96,7 +96,8 @@ pub(crate) struct Hands {
 pub(crate) struct LendBy {
     /// Orders the writes of a worker before its later reads.
     fence: Asymmetric,
-    /// True if a worker lends at the first look. False if only a stuck worker lends.
+    /// True if a worker lends at the first look (check of the watching hand). False if only a stuck
+    /// worker lends.
     at_once: bool,
 }
 
@@ -110,7 +111,7 @@ impl Hands {
     };
 }
 
-/// State that a worker must check before every activation, in one word.
+/// State that a worker must check before each activation. All of it is in one word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Signal(u32);
 
@@ -123,7 +124,7 @@ impl Signal {
     const LENT: u32 = 1 << 28;
     /// Set while there are cells in the shared queue.
     const QUEUED: u32 = 1 << 29;
-    /// Set when the sponsor must stop as soon as there is no more work.
+    /// Set when the sponsor must stop once there is no more work.
     const DRAIN: u32 = 1 << 30;
     /// Set when the sponsor must stop now.
     const STOP: u32 = 1 << 31;
@@ -196,12 +197,13 @@ pub(crate) struct Shared {
     queue: Mutex<VecDeque<Entry>>,
     /// Length of `queue`. Written under the lock of `queue`.
     queued: AtomicUsize,
-    /// Time that the ready cells of each worker wait for each other. 0 for an idle worker.
+    /// For each worker, the time for which its ready cells wait for each other. 0 for an idle
+    /// worker.
     rounds: Box<[Round]>,
     /// Counter by which newborns from outside are distributed round-robin.
     next_home: unmodelled::AtomicUsize,
-    /// Worker that has become idle last, as its index in `homes` plus one. 0 if it has got a
-    /// newborn since.
+    /// Index in `homes` of the worker that became idle last, plus one. 0 if that worker has got a
+    /// newborn since then.
     last_free: unmodelled::AtomicUsize,
     reporter: Option<Reporter>,
     /// Value that the layer above has attached.
@@ -289,7 +291,7 @@ impl Shared {
         self.wake_all();
     }
 
-    /// Makes the sponsor stop as soon as there is no more work.
+    /// Makes the sponsor stop once there is no more work.
     pub(crate) fn drain(&self) {
         self.refuse_strangers();
         self.raise(Signal::DRAIN);
@@ -301,8 +303,8 @@ impl Shared {
         self.raise(Signal::STOP);
     }
 
-    /// Returns a guard of the flag that newborns from outside are accepted. The flag does not
-    /// change while the guard exists.
+    /// Returns a guard of the flag that is true while newborns from outside are accepted. The flag
+    /// does not change while the guard exists.
     fn admits(&self) -> RwLockReadGuard<'_, bool> {
         self.admits.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -380,8 +382,8 @@ impl Shared {
         self.queued.load(Relaxed)
     }
 
-    /// Returns true if a hand that has left a seat should come back. This is so if cells wait in
-    /// the shared queue or for a visit, or if the sponsor stops.
+    /// Returns true if a hand that has left a seat should come back, because cells are waiting in
+    /// the shared queue or for a visit, or because the sponsor stops.
     pub(crate) fn wants_hands(&self) -> bool {
         let signal = self.signal();
         self.queued() > 0
@@ -389,7 +391,7 @@ impl Shared {
             || signal.is_lent() && self.crews[0].has_to_visit()
     }
 
-    /// Pushes cells to the shared queue, and wakes up to the same number of sleeping workers.
+    /// Pushes cells to the shared queue, and wakes at most as many sleeping workers.
     pub(crate) fn publish(&self, entries: impl ExactSizeIterator<Item = Entry>) {
         let wanted = entries.len();
         self.enqueue(entries);
@@ -449,7 +451,8 @@ impl Shared {
     }
 
     pub(crate) fn count_dead_letters(&self, count: u64) {
-        // Every task that stops comes here, and the word lies beside words that all workers read.
+        // Each task that stops calls this function, and the word lies beside words that all workers
+        // read.
         if count > 0 {
             self.dead_letters.fetch_add(count, Relaxed);
         }
@@ -468,8 +471,8 @@ impl Shared {
         self.clock.is_some()
     }
 
-    /// Returns the time of the sponsor's world, for a worker. If the clock panics, which must not
-    /// interrupt the worker's code, the panic is reported once, and the latest known time is
+    /// Returns the time of the sponsor's world, for a worker. A panic of the clock must not
+    /// interrupt the worker's code. It is caught and reported once, and the latest known time is
     /// returned.
     #[inline]
     pub(crate) fn now(&self) -> Nanos {
@@ -508,8 +511,8 @@ impl Shared {
         self.last_free.store(index + 1, Relaxed);
     }
 
-    /// Records the time that the ready cells of a worker wait for each other. Returns the average
-    /// over all workers.
+    /// Records the time for which the ready cells of a worker wait for each other. Returns the
+    /// average of all workers.
     pub(crate) fn tell_round(&self, index: usize, round: Nanos) -> Nanos {
         // Relaxed: approximate numbers on which no correctness depends.
         self.rounds[index].0.store(round, Relaxed);
@@ -541,14 +544,15 @@ impl Shared {
     }
 }
 
-/// Handle of a sponsor, which spawns tasks from any thread. A handle does not keep the sponsor
+/// A handle to a sponsor, with which any thread can spawn tasks. A handle does not keep the sponsor
 /// running.
 #[derive(Clone)]
 pub struct Handle {
     shared: Arc<Shared>,
 }
 
-/// Error of a spawn on a sponsor that is shutting down or has stopped. Contains the task.
+/// The error returned when a task cannot be spawned, because its sponsor is shutting down or has
+/// stopped. Contains the task.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SpawnError<T>(pub T);
 
@@ -560,7 +564,7 @@ impl<T> fmt::Debug for SpawnError<T> {
 
 impl<T> fmt::Display for SpawnError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the sponsor has ended")
+        f.write_str("the sponsor is shutting down or has stopped")
     }
 }
 
@@ -571,9 +575,11 @@ impl Handle {
         Self { shared }
     }
 
-    /// Spawns a task on one of the sponsor's workers. If the caller runs on a worker of the
-    /// sponsor, the task goes to this worker. Otherwise it goes to an idle worker if there is one,
-    /// or to the next worker round-robin.
+    /// Spawns a task on one of the sponsor's workers.
+    ///
+    /// If the caller runs on a worker of the sponsor, the task is assigned to this worker.
+    /// Otherwise the task is assigned to an idle worker if there is one, or to the next worker in
+    /// round-robin order.
     ///
     /// # Errors
     /// Returns the task if the sponsor is shutting down or has stopped.
@@ -630,8 +636,8 @@ impl Handle {
     }
 
     /// Gives a cell to the sponsor, unless the sponsor is shutting down. `hand_over` takes the cell
-    /// from its worker. It is called only if the sponsor accepts the cell. Returns true if the cell
-    /// was accepted.
+    /// from its worker. `hand_over` is called only if the sponsor accepts the cell. Returns true if
+    /// the cell was accepted.
     pub(crate) fn take_cell(&self, hand_over: impl FnOnce() -> Entry) -> bool {
         let taken = {
             // Held until the cell is in the queue, where the workers find it when they close. Not
@@ -650,7 +656,7 @@ impl Handle {
         taken
     }
 
-    /// Returns true if the sponsor has begun to shut down. Once this returns true, it always will.
+    /// Returns true if the sponsor has begun to shut down. Once the result is true, it stays true.
     /// A false result may be outdated immediately.
     #[doc(hidden)]
     #[must_use]
@@ -714,12 +720,13 @@ impl Handle {
         }
     }
 
-    /// Returns the number of messages that were not handled because their task had stopped.
+    /// Returns the number of dead letters: messages that were accepted but not handled, usually
+    /// because their task has stopped.
     pub fn dead_letters(&self) -> u64 {
         self.shared.dead_letters.load(Relaxed)
     }
 
-    /// Returns the number of panics of tasks.
+    /// Returns the number of panics of tasks and of other user code, such as doors and drivers.
     pub fn failures(&self) -> usize {
         self.shared.failures.load(Relaxed)
     }

@@ -1,5 +1,5 @@
-//! Partners: cells of two seats that only answer each other. They are moved to one seat (README.md,
-//! seats).
+//! Partners: two cells of two seats that only answer each other. One of them is moved to the seat
+//! of the other (README.md, seats).
 
 use std::cell::Cell;
 
@@ -11,8 +11,8 @@ use crate::run_queue::Entry;
 use crate::runtime::current::Entered;
 use crate::runtime::worker::Worker;
 
-/// Number of consecutive moves between the same two seats after which a hand takes along the cell
-/// for which it has moved.
+/// Number of consecutive moves between the same two seats after which a hand moves a cell along
+/// with itself.
 const GOES: u32 = if cfg!(garrick_loom) { 2 } else { 8 };
 
 /// The two seats between which a hand moves back and forth.
@@ -36,7 +36,7 @@ impl Path {
         is_worn
     }
 
-    /// Records so many moves that the next move between these two seats is number [`GOES`].
+    /// Records `GOES - 1` moves, so that the next move between these two seats is number [`GOES`].
     #[cfg(all(test, garrick_loom))]
     pub(super) fn wear(&self, from: usize, to: usize) {
         (1..GOES).for_each(|_| {
@@ -52,9 +52,11 @@ impl Path {
 
 impl Hand {
     /// Moves from a seat without work to the seat that its last turn has woken and that this hand
-    /// owns. After many moves between the same two seats, the hand also moves the cell for which it
-    /// has come to the other seat. So the next message stays on one seat. Returns the seat on which
-    /// the hand then sits.
+    /// owns.
+    ///
+    /// After many moves between the same two seats, the hand also moves the cell for which it has
+    /// come to the other seat. So the next message stays on one seat. Returns the seat on which the
+    /// hand then sits.
     pub(super) fn follow(&self, seat: usize, next: usize) -> (usize, Came) {
         let (sits, came) = self.go(seat, next);
         if sits == next && self.path.is_worn_by(seat, next) {

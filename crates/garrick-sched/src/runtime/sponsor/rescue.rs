@@ -2,7 +2,7 @@
 //! crew (README.md, rescue).
 //!
 //! The ready stack of a seat contains the cells for which messages have come. If the current turn
-//! takes long, the watching hand takes the stack and stores LENT
+//! takes a long time, the watching hand takes the stack and stores LENT
 //! ([`Ready::lend`](crate::cell::Ready)). The other workers *visit* these cells: they handle the
 //! messages, but the cells still belong to their owner. After the turn, the owner finds LENT and
 //! recalls the cells that it has lent.
@@ -32,8 +32,8 @@ use crate::run_queue::{Entry, Stood};
 use crate::runtime::current::Entered;
 use crate::runtime::worker::Worker;
 
-/// A cell that a worker visits. The visitor has the token of the cell. The owner does not run this
-/// cell before it has recalled it.
+/// A cell that a worker visits. The visitor has the token of the cell. The owner does not run the
+/// cell until it has recalled it.
 pub(crate) struct Visit {
     pub(crate) cell: CellPtr,
     seat: usize,
@@ -144,7 +144,7 @@ pub(crate) enum After {
     Tell(CellPtr),
 }
 
-/// Work that a visit has left for the owner of the cell.
+/// The work that a visit has left for the owner of the cell.
 pub(crate) struct Left {
     pub(crate) rest: Rest,
     pub(crate) outcome: Outcome,
@@ -178,10 +178,10 @@ pub(crate) struct Recalled {
     pub(crate) rested: Vec<CellPtr>,
     /// Cells to which a reference was given back.
     pub(crate) released: Vec<CellPtr>,
-    /// Cells that are still visited. The flag is true if the cell was in a run queue.
+    /// Cells that are still being visited. The flag is true if the cell was in a run queue.
     pub(crate) visited: Vec<(CellPtr, bool)>,
-    /// Number of cells that are still visited and whose tokens come back by notes. The owner waits
-    /// for the others.
+    /// Number of cells that are still being visited and whose tokens come back by notes. The owner
+    /// waits for the visits of the other cells.
     pub(crate) to_be_told: usize,
     /// Entries of the run queues that were lent and not visited, oldest first.
     pub(crate) entries: Vec<Entry>,
@@ -205,7 +205,7 @@ pub(super) struct Loan {
     lent: Mutex<Lent>,
     /// True if other workers may visit. A hint.
     is_open: AtomicBool,
-    /// Number of cells that wait to be visited. A hint.
+    /// Number of cells that are waiting to be visited. A hint.
     waiting: AtomicUsize,
     pub(super) due: Due,
 }
@@ -216,11 +216,11 @@ pub(super) struct Lent {
     stuck: Option<*const Header>,
     /// Run queues of the owner, from the loan to the recall.
     stood: Option<Queues>,
-    /// Cells that wait to be visited, oldest first.
+    /// Cells that are waiting to be visited, oldest first.
     waiting: VecDeque<Visit>,
-    /// Cells that are visited. The flag is true if the cell was in a run queue.
+    /// Cells that are being visited. The flag is true if the cell was in a run queue.
     visited: Vec<(CellPtr, bool)>,
-    /// Cells that were visited at the time of the recall.
+    /// Cells that were being visited at the time of the recall.
     recalled: Vec<CellPtr>,
     /// Recalled cells for whose visits the owner waits.
     awaited: Vec<CellPtr>,
@@ -360,7 +360,8 @@ impl Lent {
         }
         if !taken.is_empty() {
             // Pairs only with a compiler fence in `Worker::send`: from here on the owner sends to
-            // these cells by their inboxes, except for one send that has passed its look already.
+            // these cells through their inboxes, except for one send that has already checked the
+            // inbox.
             fence.heavy();
         }
         for entry in taken {
@@ -381,7 +382,7 @@ impl Lent {
         self.stood = Some(queues);
     }
 
-    /// Returns the number of cells that wait to be visited or are in a lent run queue.
+    /// Returns the number of cells that are waiting to be visited or are in a lent run queue.
     fn len(&self) -> usize {
         let stood = self.stood.as_ref().map_or(0, Queues::len);
         self.waiting.len() + stood
@@ -394,8 +395,8 @@ fn may_visit(cell: CellPtr) -> bool {
     table.moves && !table.blocks && !(table.starts && cell.state().is_newborn())
 }
 
-/// Maximum number of cells that are taken out of run queues at a time. Each time costs the heavy
-/// side of a fence.
+/// Maximum number of cells that are taken out of run queues at a time. The heavy side of a fence is
+/// needed each time.
 const TAKEN_MAX: usize = if cfg!(garrick_loom) { 1 } else { 32 };
 
 /// Removes a cell from a list. Returns false if it is not in the list.
@@ -410,7 +411,7 @@ impl Loan {
         self.lent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records the number of cells that wait, under the lock.
+    /// Records the number of waiting cells, under the lock.
     fn note_waiting(&self, lent: &Lent) {
         // Relaxed: hints; a fence orders them against sleep.
         self.is_open.store(lent.stuck.is_some(), Relaxed);
@@ -420,8 +421,8 @@ impl Loan {
         }
     }
 
-    /// Returns true if a cell of the seat with the ready stack `ready` probably waits to be
-    /// visited.
+    /// Returns true if a cell of the seat is probably waiting to be visited. `ready` is the ready
+    /// stack of the seat.
     fn has_to_visit(&self, ready: &Ready) -> bool {
         // Relaxed: a hint, as in `note_waiting`.
         self.is_open.load(Relaxed) && (self.waiting.load(Relaxed) > 0 || ready.has_lent())
@@ -476,7 +477,7 @@ impl Crew {
         lent.stuck.is_some()
     }
 
-    /// Returns true if a cell probably waits to be visited.
+    /// Returns true if a cell is probably waiting to be visited.
     pub(super) fn has_to_visit(&self) -> bool {
         let waits = |seat: usize| {
             let ready = &self.remote(seat).ready;

@@ -17,7 +17,8 @@ use crate::runtime::worker::Worker;
 
 impl Worker {
     /// Closes all cells of this worker that exist now. Returns true if nothing can reach the worker
-    /// any more (README, step 7). Otherwise it must be called again whenever messages have come.
+    /// any more (README, step 7). Otherwise the caller must call this method again whenever
+    /// messages have come.
     pub(super) fn wind_up(&self) -> bool {
         let _entered = Entered::new(self);
         if self.remote().ready.is_lent() || self.visited.get() > 0 {
@@ -63,8 +64,8 @@ impl Worker {
         self.shared.have_all_closed() && self.awaited.get() == 0
     }
 
-    /// Drops all scheduled entries and stops all cells. Destructors may create more of both, so
-    /// this is repeated until there are no more.
+    /// Drops all scheduled entries and stops all cells. Repeats this until there are no more of
+    /// them, because destructors may create further entries and cells.
     fn close_all(&self) {
         loop {
             self.hold(ptr::null_mut());

@@ -23,18 +23,18 @@ use crate::world::ThreadSpec;
 #[cfg(all(test, garrick_loom))]
 use garrick_core::prim::thread;
 
-/// Result of [`Sponsor::shutdown_within`].
+/// The result of [`Sponsor::shutdown_within`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Ending {
     /// All sent messages were handled.
     InOrder,
-    /// The time limit passed, and the sponsor stopped immediately. Messages that were not handled
-    /// are dead letters.
+    /// The time limit passed, and the sponsor stopped after the current turns. Messages that were
+    /// not handled are dead letters.
     AtOnce,
 }
 
-/// A sponsor with its own threads. Dropping it stops the sponsor immediately.
+/// A sponsor with its own threads. Dropping it stops the sponsor after the current turns.
 ///
 /// Each task belongs to one worker at a time. A worker with more ready tasks than it can run gives
 /// some of them to an idle worker.
@@ -53,7 +53,7 @@ impl Sponsor {
         Self::builder().name("pool").workers(workers).start()
     }
 
-    /// Starts a sponsor with one thread, which is named `name`.
+    /// Starts a sponsor named `name` with one worker thread.
     ///
     /// # Errors
     /// Returns a [`StartError`] if the sponsor cannot be started.
@@ -71,13 +71,15 @@ impl Sponsor {
         Handle::new(self.shared.clone())
     }
 
-    /// Shuts the sponsor down in order. All sent messages are handled first, including those that
-    /// the tasks send to each other. Then all tasks are dropped. Returns when the threads have
-    /// exited. Pending timers are not waited for. Other threads can delay the shutdown as long as
-    /// they send, unless [`Builder::refuse_strangers`] was set.
+    /// Shuts the sponsor down in order, and returns when its threads have exited.
     ///
-    /// If called on one of the sponsor's threads, by a task or in a driver, returns immediately,
-    /// and the sponsor stops later.
+    /// All sent messages are handled first, including those that the tasks send to each other. Then
+    /// all tasks are dropped. The shutdown does not wait for pending timers. Other threads can
+    /// delay the shutdown for as long as they continue to send, unless
+    /// [`Builder::refuse_strangers`] was set.
+    ///
+    /// If a task or a driver calls this method on one of the sponsor's threads, it returns
+    /// immediately, and the sponsor stops later.
     pub fn shutdown(self) {
         self.shared.drain();
         self.join();
@@ -89,9 +91,10 @@ impl Sponsor {
         drop(self);
     }
 
-    /// Shuts the sponsor down in order, like [`Sponsor::shutdown`]. If that takes longer than
-    /// `limit`, shuts it down after the current turns, like [`Sponsor::shutdown_now`]. Returns when
-    /// the threads have exited.
+    /// Shuts the sponsor down in order, like [`Sponsor::shutdown`], but with a time limit.
+    ///
+    /// If that takes longer than `limit`, the sponsor stops after the current turns, like
+    /// [`Sponsor::shutdown_now`]. Returns when the threads have exited.
     ///
     /// If called on one of the sponsor's threads, returns `None` immediately, and the sponsor stops
     /// later.
@@ -130,13 +133,13 @@ impl Sponsor {
     }
 
     /// Begins a shutdown after the current turns, like [`Sponsor::shutdown_now`], and returns
-    /// immediately. It also shortens an orderly shutdown that has already begun.
+    /// immediately. This method also shortens an orderly shutdown that has already begun.
     pub fn begin_shutdown_now(&self) {
         self.shared.stop();
     }
 
-    /// Waits until the sponsor has stopped. Another thread may begin the shutdown. If called on one
-    /// of the sponsor's threads, returns immediately.
+    /// Waits until the sponsor has stopped. Does not begin a shutdown. Returns immediately if
+    /// called on one of the sponsor's threads.
     pub fn wait(&self) {
         self.join();
     }
@@ -377,8 +380,8 @@ impl LeftInModel {
         self
     }
 
-    /// Does what `goes` does, but after so many moves between the two seats that the hand brings a
-    /// cell along.
+    /// Does the same as `goes`, but after so many moves between the two seats that the hand brings
+    /// a cell along.
     pub(crate) fn brings(self, seat: usize, next: usize) -> Self {
         self.0.path.wear(seat, next);
         self.goes(seat, next)
@@ -426,6 +429,10 @@ impl LeftInModel {
 
 /// Returns the number of cores of this machine.
 pub(super) fn cores() -> usize {
+    // The standard library reads the number from files. A model starts millions of sponsors.
+    if cfg!(garrick_loom) {
+        return 2;
+    }
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 

@@ -22,8 +22,8 @@ use crate::runtime::address::TaskId;
 use crate::runtime::current;
 use crate::world::Nanos;
 
-/// Handle of a timer. A timer sends one message at its deadline, or repeated messages, unless it is
-/// cancelled.
+/// A handle to a timer. A timer sends one message at its deadline, or repeated messages, unless it
+/// is cancelled.
 ///
 /// Dropping a handle does not cancel the timer.
 #[derive(Clone)]
@@ -57,11 +57,12 @@ impl Timer {
         Self(Kind::Repeating(Repeating(Arc::new(state))))
     }
 
-    /// Cancels the timer permanently, and drops its message. In a turn, the cancellation is staged:
-    /// it happens when the turn commits, and not at all if the turn is undone.
+    /// Cancels the timer permanently, and drops its message. During a turn, the cancellation is
+    /// staged: it happens when the turn commits, and not at all if the turn is undone.
     ///
-    /// A message that the timer has already sent still arrives. The timer sends no message after
-    /// the cancellation. Does nothing if the timer has already fired or was cancelled.
+    /// A message that the timer sent before its cancellation still arrives. After its cancellation,
+    /// the timer sends no message. Cancelling a timer that has already fired or was already
+    /// cancelled does nothing.
     pub fn cancel(&self) {
         match current::worker() {
             Some(worker) => worker.stage.cancel(self.clone()),
@@ -69,8 +70,8 @@ impl Timer {
         }
     }
 
-    /// Returns true if a repeating timer was cancelled. Once this returns true, it always will. A
-    /// false result may be outdated immediately.
+    /// Returns true if a repeating timer was cancelled. Always returns false for a timer that is
+    /// set only once. A false result may be outdated immediately.
     #[doc(hidden)]
     #[must_use]
     pub fn is_cancelled(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Timers of a worker: messages that are delivered later.
+//! Timers of a worker: messages that are delivered at a deadline.
 //!
 //! Each worker has one timing wheel. A worker with timers reads the clock every few turns, and
 //! interrupts a long sequence of messages to one task. It sleeps at most until its next timer.
@@ -39,11 +39,12 @@ pub use owners::cancel_timers_of;
 const LOOK_EVERY: u64 = 8;
 
 /// Maximum time for which a sequence of messages to one task may prevent the worker from reading
-/// the clock. It is not useful to interrupt shorter sequences, because messages that are sent in
-/// batches are best handled in batches.
+/// the clock. Shorter sequences are not interrupted, because messages that are sent in batches are
+/// best handled in batches.
 const NEGLECT_MAX: Nanos = 20_000;
 
-/// Latest deadline at which the wheel fires. It is several centuries after the start of a world.
+/// Latest deadline at which the wheel fires. This deadline is several centuries after the start of
+/// a world.
 const DEADLINE_MAX: Nanos = Nanos::MAX - (1 << 20);
 
 /// Message in a wheel.
@@ -97,7 +98,7 @@ impl Timed {
     }
 }
 
-/// Staged message of a turn that is sent later.
+/// A staged message that is delivered at a deadline.
 pub(crate) struct Later {
     /// Deadline in nanoseconds of the sponsor's world.
     pub(crate) deadline: Nanos,
@@ -159,9 +160,9 @@ fn within_reach(deadline: Nanos) -> Nanos {
 /// Wheel of one worker. No foreign code runs under its lock.
 pub(crate) struct SharedWheel(Mutex<Wheel<Timed>>);
 
-// SAFETY: the wheel keeps pointers to cells and to messages. Whoever takes one out delivers it, as
-// any thread may, or drops it: only those that came with a `Timer` on another thread than the
-// worker's, and they are `Send`.
+// SAFETY: the wheel keeps pointers to cells and to messages. A thread that takes one out delivers
+// it, as any thread may, or drops it. Threads other than the worker's drop only messages that came
+// with a `Timer`, and those are `Send`.
 unsafe impl Send for SharedWheel {}
 // SAFETY: as above; the lock sees to the rest.
 unsafe impl Sync for SharedWheel {}

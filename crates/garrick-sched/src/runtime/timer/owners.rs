@@ -13,7 +13,7 @@ use super::Timer;
 use crate::runtime::address::TaskId;
 use crate::runtime::shards::Shards;
 
-/// Number of timers for which a task always keeps room.
+/// Number of timers up to which a task's list keeps its allocation.
 const ROOM_MIN: usize = 16;
 
 /// Timers of some tasks.

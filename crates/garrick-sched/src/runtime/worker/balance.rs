@@ -1,15 +1,15 @@
 //! Rules by which a worker gives ready cells to others, takes cells, and interrupts a running cell.
 //!
-//! There are four rules, each of which is a separate type. All of them read the clock only seldom:
+//! There are four rules, and each rule is a separate type. The rules rarely read the clock:
 //! - [`SharedWait`]: a busy worker claims cells of the shared queue after some activations or some
 //!   time.
-//! - [`Kept`]: while another worker is idle, a worker keeps one cell in addition to the next one.
-//!   This cell is given away if the two cells do not send to each other.
+//! - [`Kept`]: while another worker is idle, a worker keeps one cell in addition to the cell that
+//!   it runs next. The kept cell is given away if the two cells do not send to each other.
 //! - [`Patience`]: cells whose turns take less time than a message to another worker are given only
-//!   to a worker that has been idle for long.
+//!   to a worker that has been idle for a long time.
 //! - [`Pace`]: about once a millisecond, a worker measures how long its cells wait for each other.
 //!   If they wait longer than the average of all workers, the worker gives some away. An activation
-//!   handles fewer messages if messages take long.
+//!   handles fewer messages if the messages take a long time.
 
 use std::cell::Cell;
 
@@ -29,8 +29,8 @@ const KEPT_MAX: Nanos = 50_000;
 /// each other.
 const LONG: Nanos = 20_000;
 
-/// Duration of a turn below which turns are called *fine*. A message between two workers takes
-/// about as long, in total on both workers.
+/// Turns are called *fine* if they take less than this time. A message between two workers costs
+/// about this time, in total on both workers.
 const FINE: Nanos = 250;
 /// Idle time of another worker after which it gets cells with fine turns.
 const PATIENCE: Nanos = 10_000_000;
@@ -53,7 +53,7 @@ const TURNS_MAX: u64 = 2_048;
 const ACTIVATION_MAX: Nanos = 100_000;
 /// Maximum number of messages that an activation handles before other cells run.
 const MESSAGES_MAX: u32 = 256;
-/// Time that cells must wait for each other before it is useful to move some of them.
+/// Time for which cells must wait for each other before it is useful to move some of them.
 const ROUND_MIN: Nanos = 100_000;
 
 /// Waiting time of cells in the shared queue, as measured by a worker that has other cells.
@@ -109,7 +109,8 @@ impl SharedWait {
             && looks.is_power_of_two()
             && now().saturating_sub(self.since.get()) > SHARED_WAIT_MAX
         {
-            // The remaining cells have waited as long: more of them are due at the next look.
+            // The remaining cells have waited for the same time: more of them are due at the next
+            // check.
             self.looks.set(3);
             return queued.div_ceil(workers).min(CLAIMED_MAX);
         }
@@ -336,9 +337,9 @@ impl Pace {
     }
 }
 
-/// Returns the number of its `ready` cells that a worker should give away. `round` is the time that
-/// its cells wait for each other, and `average` is the average over all workers. If `round` exceeds
-/// the average by a quarter, the result is the part above the average.
+/// Returns how many of its `ready` cells a worker should give away. `round` is the time for which
+/// its cells wait for each other, and `average` is the average of all workers. If `round` exceeds
+/// the average by more than a quarter, the result is the share of the cells above the average.
 pub(crate) fn surplus(round: Nanos, average: Nanos, ready: usize) -> usize {
     if round < ROUND_MIN || round <= average.saturating_add(average / 4) {
         return 0;

@@ -19,13 +19,14 @@ impl Worker {
         self.stage.set_dirty();
     }
 
-    /// Drops the unreachable cells. To drop a cell may make other cells unreachable.
+    /// Drops the unreachable cells. Dropping a cell may make other cells unreachable, which are
+    /// then dropped, too.
     pub(super) fn sweep(&self) {
         loop {
             let Some(cell) = self.garbage.borrow_mut().pop() else {
                 return;
             };
-            // A destructor may take long, or wait for something that the seat has.
+            // A destructor may take a long time, or wait for something that the seat has.
             self.let_others();
             // SAFETY: ours and unreachable, so the task is dropped once and then the block is
             // freed.
@@ -47,7 +48,7 @@ impl Worker {
     #[cold]
     pub(crate) fn stop(&self, cell: CellPtr, ended: &Ended) {
         debug_assert_eq!(cell.home(), self.home, "a cell is closed once");
-        // A destructor may take long.
+        // A destructor may take a long time.
         self.let_others();
         // The cell runs no more, and its block may be reused before this is over.
         self.forget_running();
@@ -100,7 +101,7 @@ impl Worker {
     /// run.
     ///
     /// # Safety
-    /// The caller owns the envelope, which is of kind `Watch`, and frees it afterwards.
+    /// The caller owns the envelope, which is of kind `Watch`, and frees it after the call.
     pub(super) unsafe fn watch(
         &self,
         cell: CellPtr,
@@ -126,8 +127,8 @@ impl Worker {
         }
     }
 
-    /// Notifies watchers that have come after the task has ended. The envelopes are empty
-    /// afterwards.
+    /// Notifies watchers that have come after the task has ended. After that, the envelopes are
+    /// empty.
     ///
     /// # Safety
     /// The caller owns the list.

@@ -44,16 +44,16 @@ use crate::runtime::stage::Stage;
 use crate::runtime::timer::Timers;
 use crate::world::Nanos;
 
-/// Number of picks of the next cell of which one is fair.
+/// Number of picks of the next cell per fair pick.
 const FAIR_EVERY: u32 = 16;
-/// Number of fair picks of which one takes a newborn, even if another cell was woken. Halfway in
-/// between, a fair pick takes the oldest other cell. Both are rare, because old cells may create
-/// newborns faster than these are run.
+/// Number of fair picks per fair pick that takes a newborn even if another cell was woken. Halfway
+/// between two such picks, a fair pick takes the oldest other cell. Both kinds of picks are rare,
+/// because old cells may create newborns faster than the worker runs newborns.
 const NEWBORN_EVERY: u32 = 16;
 const OLDEST_AT: u32 = NEWBORN_EVERY / 2;
 
-/// Maximum number of envelopes in a mailbox whose messages are counted. The last ones have room for
-/// hundreds of messages.
+/// Maximum number of envelopes in a mailbox whose messages are counted. The newer envelopes of a
+/// long mailbox have room for hundreds of messages.
 const ENVELOPES_LOOKED_AT: u32 = 64;
 
 /// Result of a step of the worker's loop.
@@ -105,7 +105,8 @@ pub(crate) struct Worker {
     pub(crate) sends_at: Cell<Home>,
     /// Number of turns of this worker's cells that are away.
     pub(crate) away: Cell<usize>,
-    /// True if the running cell is in a run queue because messages came while its turn was away.
+    /// True if the running cell is in a run queue, because messages for it came while its turn was
+    /// away.
     in_line: Cell<bool>,
     /// Permission of the current activation to leave the seat when it blocks.
     pub(crate) permit: Cell<Permission>,
@@ -145,7 +146,7 @@ pub(crate) struct Worker {
     /// Number of cells that must still be closed and whose tokens are in transit.
     pub(crate) awaited: Cell<usize>,
     /// Lets models check that only one thread sits here, and that each sitter sees the writes of
-    /// the previous one.
+    /// the previous sitter.
     #[cfg(garrick_loom)]
     sitter: garrick_core::prim::UnsafeCell<()>,
     /// Number of times that `turn` was increased for something other than a turn. This field must
@@ -225,8 +226,9 @@ impl Worker {
         self.remote
     }
 
-    /// Returns true if the current activation should stop early. This is so if the sponsor stops,
-    /// if the seat is wanted back, or if another worker is idle and could run cells that wait here.
+    /// Returns true if the current activation should stop early, because the sponsor stops, because
+    /// the seat is wanted back, or because another worker is idle and could run cells that are
+    /// waiting here.
     #[inline]
     pub(crate) fn is_wanted_elsewhere(&self) -> bool {
         let signal = self.shared.signal();
@@ -240,8 +242,8 @@ impl Worker {
         self.old.len() + self.born.len() + usize::from(!self.handoff.is_empty())
     }
 
-    /// Takes a cell out of the run queues. Newborns come first, oldest first, and the handoff cell
-    /// comes last.
+    /// Takes a cell out of the run queues: first the oldest newborn, then the oldest other cell,
+    /// and last the handoff cell.
     pub(crate) fn take_oldest(&self) -> Option<Entry> {
         let queued = self.born.pop_oldest().or_else(|| self.old.pop_oldest());
         queued.copied().or_else(|| self.handoff.take_entry())
@@ -356,10 +358,12 @@ impl Worker {
         false
     }
 
-    /// Runs the next cell, if there is one. The cell that the last turn has woken first comes
-    /// first, because this cell and its message are in the cache. Then come newborns, newest first,
-    /// which is depth first. Then come the other cells, oldest first. From time to time the order
-    /// is different, so that no cell starves.
+    /// Runs the next cell, if there is one.
+    ///
+    /// The first choice is the cell that the last turn has woken first, because this cell and its
+    /// message are in the cache. The second choice is the newest newborn, so that newborns run
+    /// depth first. The third choice is the oldest other cell. From time to time the order is
+    /// different, so that no cell starves.
     ///
     /// Each case has its own call that runs the cell, and so its own entry in the branch predictor.
     #[inline(always)]
@@ -398,7 +402,7 @@ impl Worker {
         }
     }
 
-    /// Makes a fair pick. Other cells cannot prevent it, even if they are always ready.
+    /// Makes a fair pick. Other cells cannot prevent a fair pick, even if they are always ready.
     #[inline(never)]
     fn pick_fairly(&self, looks: u32) -> Option<&Entry> {
         self.keep_pace();
@@ -437,8 +441,8 @@ impl Worker {
         Step::Ran
     }
 
-    /// Does the other work before a cell runs that was already taken out of its queue. Then runs
-    /// the cell, unless the worker should stop.
+    /// Does the other work, and then runs a cell that was already taken out of its queue, unless
+    /// the worker should stop.
     #[cold]
     #[inline(never)]
     fn attend_before<const COUNTED: bool>(
@@ -583,7 +587,7 @@ impl Worker {
             self.commit_timers();
             self.stage.purse.wake_waiting();
             self.stage.commit_given(|given| {
-                // A woken asker may take long.
+                // A woken asker may take a long time.
                 self.let_others();
                 // SAFETY: it was given in this turn, and is taken out of the stage.
                 unsafe { (given.publish)(given.slot) };

@@ -15,8 +15,8 @@ impl Worker {
         } else {
             (Vec::new(), Vec::new())
         };
-        // All cells to be closed are closed before anything is dropped: senders are refused at
-        // once, however much there is to drop.
+        // All cells that must be closed are closed before anything is dropped. So senders are
+        // refused immediately, regardless of how much must be dropped.
         let mut closed = Vec::new();
         let mut look_after = |cell: CellPtr| match self.take_told(cell) {
             Some(told) => left.push((cell, told)),
@@ -140,7 +140,8 @@ impl Worker {
             || cell.state().is_looked_after()
             || self.is_running(cell)
         {
-            // A cell that is scheduled or runs is looked at more closely when its activation ends.
+            // If a cell is scheduled or is running, its counts are checked when its activation
+            // ends.
             return;
         }
         if cell.inbox_is_idle() {

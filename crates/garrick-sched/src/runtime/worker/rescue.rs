@@ -25,7 +25,7 @@ const MESSAGES_MAX: u32 = if cfg!(garrick_loom) { 2 } else { 64 };
 pub(super) struct Visiting {
     /// Envelope of the current or next message. Null if no cell is visited.
     envelope: Cell<*mut Envelope>,
-    /// True if another message waits for the cell.
+    /// True if another message for the cell is waiting.
     has_more: Cell<bool>,
     /// True if the task has stopped.
     stops: Cell<bool>,
@@ -70,8 +70,8 @@ impl Worker {
         is_visiting
     }
 
-    /// Returns true if another message waits for the visited cell. Returns `None` if no cell is
-    /// visited.
+    /// Returns true if another message for the visited cell is waiting. Returns `None` if no cell
+    /// is visited.
     pub(crate) fn visit_has_more(&self) -> Option<bool> {
         self.is_visiting().then(|| self.visiting.has_more.get())
     }
@@ -134,8 +134,8 @@ impl Worker {
             _ => unsafe { reverse(visit.cell.take_and_hold()) },
         };
         if visit.is_calm() {
-            // The look at the cell comes after its inbox was taken. Messages that its owner has
-            // sent to its mailbox, before something in this list, are seen.
+            // The state of the cell was read after its inbox was taken. So this thread sees
+            // messages that the owner has sent to the mailbox before any message of this list.
             return self.handle(visit, list, false, left);
         }
         Parted {
@@ -389,8 +389,8 @@ impl Worker {
         queue.push_oldest(entry);
     }
 
-    /// Takes back a visited cell that was in a run queue. Returns true if messages wait in its
-    /// mailbox. The cell then stays scheduled, although it is in no run queue.
+    /// Takes back a visited cell that was in a run queue. Returns true if messages are waiting in
+    /// its mailbox. The cell then stays scheduled, although it is in no run queue.
     fn take_back(&self, cell: CellPtr, mail: &Mail) -> bool {
         if let Some(read) = cell.mend(mail) {
             // SAFETY: all of it is read, and it is in no list any more.

@@ -17,10 +17,10 @@ use crate::cell::{CellPtr, Header};
 /// Cell that runs now or has run last, or none if the worker has done other work since. Written by
 /// the worker, read by other threads.
 ///
-/// A worker *names* a cell, which means that it stores it here, before its last check of its ready
-/// stack (`sponsor/README.md`, rescue). Another thread stores LENT on that stack, passes the heavy
-/// side of the fence, and then reads the named cell. So only this cell can run before the worker
-/// sees LENT.
+/// A worker *names* a cell, which means that it stores the cell here, before it checks its ready
+/// stack for the last time (`sponsor/README.md`, rescue). Another thread stores LENT on that stack,
+/// passes the heavy side of the fence, and then reads the named cell. So only this cell can run
+/// before the worker sees LENT.
 pub(crate) struct Shown {
     running: AtomicPtr<Header>,
     /// Number of activations so far. A hint.

@@ -1,4 +1,4 @@
-//! Use of a worker's timers by the worker.
+//! The ways in which a worker uses its timers.
 
 use garrick_core::wheel::Wheel;
 
@@ -23,9 +23,9 @@ impl Worker {
     /// Records the deadline of the next timer for visitors of the wheel.
     #[inline]
     fn note_next_timer(&self) {
-        // A lending hand leaves LENT before it looks at the wheel. So either it has seen there what
-        // was done just now, or LENT is seen here: the lock of the wheel has been the hand's in
-        // between.
+        // A lending hand stores LENT before it reads the wheel. So either the hand has seen the
+        // change that was made to the wheel just now, or this worker sees LENT, because both have
+        // held the lock of the wheel.
         if self.remote().ready.is_lent() {
             let loan = self.crew.hold_loan(self.seat());
             loan.note_next(self.timers.wheel.with(|wheel| wheel.next_deadline()));
@@ -63,7 +63,7 @@ impl Worker {
     }
 
     fn drop_unsent(&self, timed: Timed) {
-        // A destructor may take long.
+        // A destructor may take a long time.
         self.let_others();
         timed.drop_unsent();
     }

@@ -43,8 +43,8 @@ impl Worker {
         cut.end();
         let owed = self.stage.take_owed(turn);
         let given = self.stage.take_given();
-        // First of all: an asker is not scheduled by its answer any more, and code called below may
-        // drop its last address.
+        // Must be done first: an asker is no longer scheduled by its answer, and code called below
+        // may drop its last address.
         for owed in &owed {
             self.count_reference(owed.cell);
         }
@@ -124,7 +124,7 @@ impl Worker {
 
     /// Drops a chain that a closed cell has not accepted. Its messages are dead letters.
     pub(super) fn discard(&self, cell: CellPtr, chain: Chain) {
-        // A destructor may take long.
+        // A destructor may take a long time.
         self.let_others();
         // SAFETY: the chain is ours; its oldest may have a stale link from a push that failed.
         unsafe {
@@ -179,8 +179,8 @@ impl Worker {
         unsafe { self.pool.give_envelope(oldest) };
     }
 
-    /// Keeps an envelope while its last message is handled, and frees the envelope that was kept
-    /// before. Pass null to keep none.
+    /// Keeps an envelope while its last message is handled, and frees the previously kept envelope.
+    /// If `envelope` is null, keeps none.
     pub(crate) fn hold(&self, envelope: *mut Envelope) {
         let before = self.held.replace(envelope);
         if !before.is_null() {

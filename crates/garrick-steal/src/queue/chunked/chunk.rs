@@ -1,4 +1,4 @@
-//! An array of slots, each of which has its own `ready` flag.
+//! An array of slots. Each slot has a flag that shows if its value is ready.
 
 use std::{mem::MaybeUninit, ptr};
 
@@ -11,8 +11,8 @@ use garrick_core::prim::{
 };
 
 /// Length of the chunks of each class. The first chunks are short, so that a small queue needs
-/// little memory. The later ones are long, so that a busy queue seldom changes chunks. Under loom
-/// all are tiny, so that models change chunks.
+/// little memory. Later chunks are long, so that a busy queue seldom changes chunks. Under loom,
+/// all chunks are tiny, so that even a model with few values changes chunks.
 const LENS: [usize; 3] = if cfg!(garrick_loom) {
     [1, 1, 2]
 } else {
@@ -40,7 +40,7 @@ impl Class {
         self.0
     }
 
-    /// Returns the class with this [`number`](Self::number).
+    /// Returns the class whose [`number`](Self::number) is `number`.
     #[inline]
     pub(super) fn from_number(number: u8) -> Self {
         Self(number)
@@ -114,7 +114,7 @@ impl<T> Chunk<T> {
         }
     }
 
-    /// Takes the value out of a slot if it is ready.
+    /// Takes the value out of a slot. Returns `None` if the value is not ready.
     ///
     /// # Safety
     ///

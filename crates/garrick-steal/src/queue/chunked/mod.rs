@@ -1,8 +1,8 @@
 //! A chunked queue: linked arrays of 128, 256, 512, 512, ... slots.
 //!
 //! The algorithm is a variant of the array-linked queues of Gidenstam, Sundell and Tsigas (2010)
-//! and of crossbeam's `SegQueue`. In contrast to these, *one* word contains the address of the
-//! newest chunk, the next index in it, and two marks. So one atomic add claims a slot and
+//! and of crossbeam's `SegQueue`. In contrast to these queues, *one* word contains the address of
+//! the newest chunk, the next free index in it, and some marks. So one atomic add claims a slot and
 //! identifies its chunk.
 //!
 //! ```text
@@ -14,17 +14,19 @@
 //!           consumer's index                                    tail's index           x claimed
 //! ```
 //!
-//! **Reclamation** needs no reference counts. A producer accesses a chunk only in two cases. After
-//! it has claimed a slot, it writes the value and sets the slot's `ready`. After it has replaced
-//! the chunk in `tail`, it sets the `next` of the chunk. The consumer leaves a chunk once it has
-//! seen all `ready` flags and the `next`, so no producer accesses the chunk any more. If all slots
-//! are claimed, a producer sees this in the word alone, since the marks include the size of the
-//! chunk. It then accesses no chunk. A new chunk may have the address of a freed chunk. That does
-//! no harm, because the word always describes its *current* chunk.
+//! **Reclamation** needs no reference counts. A producer accesses a chunk only in two cases:
+//! - After it has claimed a slot, it writes the value and sets the `ready` flag of the slot.
+//! - After it has replaced the chunk in `tail`, it sets the `next` of the chunk.
 //!
-//! `push` is wait-free, except that it is only lock-free at the end of a chunk. A producer that
-//! finds no free slot then tries to install a new chunk. `try_pop` is wait-free. It returns `None`
-//! if the slot of the oldest value is claimed but not ready yet. There can be any number of
+//! The consumer leaves a chunk once it has seen all `ready` flags and the `next`. So no producer
+//! accesses the chunk any more. If all slots are claimed, a producer sees this in the word alone,
+//! because the marks include the length class of the chunk. So the producer does not access the
+//! chunk. A new chunk may have the address of a freed chunk. That does no harm, because the word
+//! always describes its *current* chunk.
+//!
+//! `push` is wait-free, except at the end of a chunk, where it is only lock-free: a producer that
+//! finds no free slot tries to install a new chunk. `try_pop` is wait-free. It returns `None` if
+//! the slot of the oldest value is claimed but not ready yet. There can be any number of
 //! [`Producer`]s, on any threads. There is one [`Consumer`].
 
 mod chunk;
@@ -46,7 +48,7 @@ use super::{PopTimeoutError, Queue, Receiver, SendError, Sender};
 use chunk::{Chunk, Class};
 use tail::Tail;
 
-/// Type that selects the chunked queue in code that is generic over [`Queue`].
+/// A type that selects the chunked queue in code that is generic over [`Queue`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Chunked;
 
@@ -75,12 +77,12 @@ struct Shared<T> {
     doorbell: Doorbell,
 }
 
-/// The pushing half of a chunked queue. Created by [`channel`].
+/// The sending half of a chunked queue. Created by [`channel`].
 pub struct Producer<T> {
     shared: Arc<Shared<T>>,
 }
 
-/// The popping half of a chunked queue. Created by [`channel`].
+/// The receiving half of a chunked queue. Created by [`channel`].
 pub struct Consumer<T> {
     reader: Reader<T>,
     waiter: Waiter,
@@ -105,8 +107,8 @@ unsafe impl<T: Send> Send for Reader<T> {}
 
 /// Creates an unbounded chunked queue.
 ///
-/// The process is aborted if more than 32,000 threads push at the same time, all at the end of the
-/// same chunk.
+/// A push aborts the process if more than 32,000 threads push at the same time, all of them at the
+/// end of the same chunk.
 ///
 /// # Examples
 ///
@@ -221,8 +223,8 @@ impl<T: Send> Sender<T> for Producer<T> {
 }
 
 impl<T> Shared<T> {
-    /// Installs a new chunk after a full chunk. Does nothing if another thread installs one or if
-    /// the queue is closed.
+    /// Installs a new chunk after a full chunk. Does nothing if another thread installs a new chunk
+    /// first, or if the queue is closed.
     #[cold]
     fn grow(&self) {
         // Relaxed: the exchange below acquires.
@@ -311,8 +313,7 @@ impl<T> Reader<T> {
         true
     }
 
-    /// Returns the value of `tail` if no slots are claimed except those that the reader has already
-    /// read.
+    /// Returns the value that `tail` has if all claimed slots have been read.
     fn tail_if_idle(&self) -> Tail {
         Tail::new(self.chunk, self.chunk().class(), self.index)
     }
@@ -365,7 +366,8 @@ impl<T: Send> Receiver<T> for Consumer<T> {
         self.waiter.pop(&mut self.reader, Some(timeout))
     }
 
-    /// Returns the number of claimed slots. Takes O(chunks).
+    /// Returns the number of values, including values whose push is in progress. Takes O(n) for n
+    /// chunks.
     fn len(&self) -> usize {
         // Relaxed: a hint; the chunks are reached by their `next`.
         let tail = Tail(self.reader.shared.tail.load(Relaxed));

@@ -1,4 +1,4 @@
-//! Tail word of a chunked queue. Producers claim slots by adding to it.
+//! The tail word of a chunked queue. Producers claim slots by adding to this word.
 //!
 //! ```text
 //!      63        48 47                           6  5 4   3        2      1   0
@@ -6,9 +6,9 @@
 //! ```
 //!
 //! The index may exceed the length of the chunk, by one for each thread that found no free slot. If
-//! it wrapped to 0, a slot would be claimed twice. The process is aborted long before that
-//! ([`is_overrun`](Tail::is_overrun)). After the queue is closed, the index has no meaning and may
-//! wrap. The carry is then lost, and does not affect the other bits.
+//! the index wrapped to 0, a slot would be claimed twice. The process is aborted long before that
+//! can happen ([`is_overrun`](Tail::is_overrun)). After the queue is closed, the index has no
+//! meaning and may wrap. The carry is then lost, and does not affect the other bits.
 
 use std::{fmt, ptr};
 
@@ -25,13 +25,14 @@ const CLASS: u64 = 0b11;
 const INDEX_MAX: usize = 1 << 15;
 
 impl Tail {
-    /// Added to the word to claim one slot.
+    /// Number to add to the word to claim one slot.
     pub(super) const ONE: u64 = 1 << INDEX_SHIFT;
 
-    /// Mark: the consumer saw no claimed slot, and the next producer must wake it.
+    /// Mark that is set if the consumer found no claimed slot. The next producer must wake the
+    /// consumer.
     pub(super) const DOZING: u64 = 1 << 2;
 
-    /// Mark: the consumer was dropped. The index then has no meaning.
+    /// Mark that is set once the consumer was dropped. From then on, the index has no meaning.
     pub(super) const CLOSED: u64 = 1 << 3;
 
     const MARKS: u64 = Self::DOZING | Self::CLOSED;
@@ -45,7 +46,11 @@ impl Tail {
     #[inline]
     pub(super) fn new<T>(chunk: *mut Chunk<T>, class: Class, index: usize) -> Self {
         let address = chunk.expose_provenance() as u64;
-        assert_eq!(address & !ADDRESS, 0, "an address of more than 48 bits");
+        assert_eq!(
+            address & !ADDRESS,
+            0,
+            "the address of a chunk has more than 48 bits"
+        );
         Self((index as u64) << INDEX_SHIFT | address | u64::from(class.number()))
     }
 
