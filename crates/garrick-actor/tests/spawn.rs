@@ -564,3 +564,31 @@ fn a_path_has_the_actors_type_also_behind_a_mailbox() {
         assert!(path.starts_with("/user/Shows@"), "{path}");
     }
 }
+
+#[test]
+fn a_path_has_the_type_of_an_async_actor_also_below_a_supervisor() {
+    let (_, local) = common::local();
+    #[derive(Default)]
+    struct Shows;
+    impl AsyncActor for Shows {
+        type Msg = Reply<String>;
+        type Outcome = ();
+
+        async fn receive(&mut self, reply: Reply<String>, cx: &mut AsyncContext<Self::Msg>) {
+            reply.send(cx.path().to_string());
+        }
+    }
+    let tree = Supervisor::new("app", Strategy::OneForOne);
+    let tree = tree.spawn(&local.handle()).unwrap();
+    for shows in [
+        local.spawn(Shows),
+        local
+            .actor(Shows::default)
+            .supervised_by(&tree)
+            .spawn()
+            .unwrap(),
+    ] {
+        let path = local.block_on(shows.ask(|reply| reply)).unwrap();
+        assert!(path.starts_with("/user/Shows@"), "{path}");
+    }
+}

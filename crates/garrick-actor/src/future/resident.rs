@@ -47,32 +47,36 @@ pub(crate) struct House<M: Send + 'static> {
     heir: Arc<Heir<M>>,
     receives: Receives,
     path: Option<ActorPath>,
+    /// Name of the actor's type.
+    name: &'static str,
 }
 
 impl<M: Send + 'static> House<M> {
-    pub(crate) fn new(receives: Receives, make: Arc<Make<M>>, path: Option<ActorPath>) -> Self {
+    pub(crate) fn new(
+        receives: Receives,
+        make: Arc<Make<M>>,
+        path: Option<ActorPath>,
+        name: &'static str,
+    ) -> Self {
         Self {
             make,
             heir: Heir::new(),
             receives,
             path,
+            name,
         }
     }
 
     /// Creates the next incarnation.
     pub(crate) fn resident(&self) -> Resident<M> {
-        let shared = Shared::after(
-            self.receives,
-            &self.heir,
-            self.path.clone(),
-            NameOfResident::<M>::name(),
-        );
+        let shared = Shared::after(self.receives, &self.heir, self.path.clone(), self.name);
         let body = Body::new(shared, self.make.clone(), |make, mailbox| make(mailbox));
         Resident(body)
     }
 }
 
-/// An incarnation of a supervised async actor, in the form of an actor for the supervisor's seat.
+/// An async actor, wrapped as an [`Actor`] so that a supervisor can run it. Each restart creates a
+/// new `Resident`.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Resident<M: Send + 'static>(ResidentBody<M>);
 

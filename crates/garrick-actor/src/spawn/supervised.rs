@@ -21,15 +21,16 @@ use crate::supervise::{
     Backoff, Decision, Policy, Restart, Shutdown, SuperviseError, Tree, policy_setters,
 };
 
-/// A builder that spawns an actor as a child of a supervisor. Created by [`Spawn::supervised_by`].
+/// A builder that spawns an actor as a child of a supervisor. Call [`Spawn::supervised_by`] to
+/// create it.
 ///
 /// When a child is restarted, a new actor replaces the old one. The address and the mailbox of the
 /// child stay the same.
 ///
-/// If the future of an async actor returns, the child has stopped by itself. A future cannot
+/// If the future of an async actor returns, the child counts as stopped by itself. A future cannot
 /// continue after a panic or a failed handler. So for an async actor, the decision
-/// [`Resume`](Decision::Resume) has the effect of a restart. The mailbox of a supervised async
-/// actor never closes.
+/// [`Resume`](Decision::Resume) has the same effect as [`Restart`](Decision::Restart). The mailbox
+/// of a supervised async actor never closes.
 ///
 /// # Examples
 /// ```
@@ -77,11 +78,11 @@ pub struct Supervised<'t, P, A, K, X, B> {
 }
 
 impl<P, A, K, X, B> Spawn<P, A, K, X, B> {
-    /// Makes the actor a child of a supervisor. The actor must be given as a closure that creates
-    /// it, or as an async function.
+    /// Makes the actor a child of the supervisor `tree`. The actor must be given as a closure that
+    /// creates it, or as an async function.
     ///
-    /// The closure or function is called in a separate turn, at the start and at each restart. If
-    /// it panics, the child has failed.
+    /// The closure or function is called at the start of the child and at each restart, in a turn
+    /// of its own. If it panics, the child has failed.
     ///
     /// # Examples
     /// [`Supervisor`](crate::supervise::Supervisor) has an example.
@@ -99,11 +100,13 @@ impl<P, A, K, X, B> Supervised<'_, P, A, K, X, B> {
 }
 
 impl<P: Place, A, K, X, B> Supervised<'_, P, A, K, X, B> {
-    /// Spawns the child as the last child of its supervisor. The returned address can be used
-    /// immediately. It stays valid across restarts, until the child stops permanently.
+    /// Spawns the child and adds it after the other children of its supervisor. The returned
+    /// address can be used immediately. It stays valid across restarts, until the child stops
+    /// permanently.
     ///
-    /// While the child is being restarted, its messages wait. During a turn, spawning a child is
-    /// staged, like sending a message.
+    /// While the child is being restarted, its messages wait in its mailbox. If this method is
+    /// called during a turn, the child is started after the turn has committed. If the turn is
+    /// undone, the child is never started.
     ///
     /// If the child and the supervisor are on different systems, the child cannot delay the
     /// supervisor, even if the child's handlers block. If the child fails while its system is
@@ -204,7 +207,13 @@ where
     type Seat = Resident<<A as AsyncActor>::Msg>;
 
     fn factory(self, options: X) -> Box<dyn Fn() -> Self::Seat + Send> {
-        let house = House::new(Receives::ByHand, make_of_actor(self), options.into_path());
+        let name = <A as AsyncActor>::name();
+        let house = House::new(
+            Receives::ByHand,
+            make_of_actor(self),
+            options.into_path(),
+            name,
+        );
         Box::new(move || house.resident())
     }
 
@@ -230,7 +239,8 @@ where
 
     fn factory(self, options: X) -> Box<dyn Fn() -> Resident<M> + Send> {
         let make = Arc::new(move |mailbox| -> AnyFuture { Box::pin(self(mailbox)) });
-        let house = House::new(Receives::AsItLikes, make, options.into_path());
+        let name = std::any::type_name::<F>();
+        let house = House::new(Receives::AsItLikes, make, options.into_path(), name);
         Box::new(move || house.resident())
     }
 
@@ -245,7 +255,8 @@ where
     const RESUMES: bool = false;
 }
 
-/// A mailbox that the seat of a supervised actor can have.
+/// The mailbox setting of an actor that is about to be supervised. Not every mailbox is allowed for
+/// a supervised actor.
 #[doc(hidden)]
 pub trait SeatMailbox {
     /// Returns the capacity and the overflow behavior if the mailbox is bounded.
