@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn a_process_that_ends_at_once_is_an_error() {
         let error = Sbcl::start_as("true").expect_err("it says nothing");
-        assert!(error.to_string().contains("ended"), "{error}");
+        assert!(error.to_string().contains("exited"), "{error}");
     }
 
     /// Starts SBCL if it is installed. Only this study and its tests need it.
