@@ -49,7 +49,8 @@ pub use {
     runtime::address::{Address, SendError, TaskId},
     runtime::admission::TrySendError,
     runtime::batch::BatchError,
-    runtime::door::{Door, Notice, door},
+    runtime::door::{Door, door},
+    runtime::pass::Notice,
     runtime::sponsor::{
         BLOCKING_THREADS_MAX, Builder, Ending, Failure, Handle, Here, SpawnError, Sponsor,
         StartError,

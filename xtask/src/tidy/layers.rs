@@ -46,8 +46,7 @@ const RINGS: &[Ring] = &[
         "garrick-sched",
         "runtime",
         &[
-            "address", "bounded", "current", "door", "purse", "room", "run", "sponsor", "stage",
-            "task", "timer", "turn", "worker",
+            "address", "current", "pass", "purse", "room", "sponsor", "stage", "timer", "worker",
         ],
     ),
     (

@@ -36,6 +36,10 @@ pub(crate) struct DoorTable {
     /// Passes a message during a turn, for a door that only forwards messages. `None` for all other
     /// doors.
     pub(crate) relay: Option<Relay>,
+    /// Moves the message out of the place to which the third argument points, and passes it to the
+    /// door in a separate turn. Takes over a reference to the door. The second argument is the
+    /// worker of the current turn.
+    pub(crate) defer: unsafe fn(CellPtr, NonNull<()>, *mut ()),
     /// Passes the unread messages of one envelope. Returns the number of refused messages.
     pub(crate) pass_unread: unsafe fn(CellPtr, *mut Envelope) -> u64,
     /// Requests that the receiver behind the door stop.

@@ -15,7 +15,7 @@ use crate::pool::{CELL_BYTES_MAX, Pool};
 use crate::quiet;
 use crate::remote::{Remote, Wake};
 use crate::runtime::current;
-use crate::runtime::door::{self, Notice};
+use crate::runtime::pass::{self, Notice};
 use crate::runtime::watch::{Ended, Watch, Watcher};
 
 /// The error returned when a message was not accepted. Contains the message.
@@ -119,7 +119,7 @@ impl<M: 'static> Address<M> {
     ) -> Result<Wake, SendError<M>> {
         if self.cell.is_door() {
             // SAFETY: its messages are of this type, and we hold a reference.
-            return unsafe { door::pass(self.cell, message) }.map(|()| Wake::NOBODY);
+            return unsafe { pass::pass(self.cell, message) }.map(|()| Wake::NOBODY);
         }
         if self.cell.is_bounded() {
             // SAFETY: it is.

@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use crate::remote::Wake;
 use crate::runtime::address::{Address, SendError};
-use crate::runtime::bounded::room_of;
 use crate::runtime::current;
 use crate::runtime::door::{self, Gauged};
-use crate::runtime::room::{Place, Room};
+use crate::runtime::room::{Place, Room, room_of};
 
 /// The error returned by [`Address::try_send`] when a message was not accepted. Contains the
 /// message.

@@ -15,17 +15,18 @@
 //! is full, because a place was promised for them.
 
 use std::marker::PhantomPinned;
-use std::mem::{ManuallyDrop, size_of};
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-use crate::cell::{CellPtr, Header, Kind};
+use crate::cell::{CellPtr, Kind};
 use crate::quiet;
 use crate::remote::{Remote, Wake};
 use crate::runtime::address::{Address, SendError, deliver_note};
+use crate::runtime::block::is_boxed;
 use crate::runtime::current;
-use crate::runtime::room::{Room, WhenFull};
+use crate::runtime::room::{Room, WhenFull, room_of};
 use crate::runtime::sponsor::{Handle, SpawnError};
-use crate::runtime::task::{Boxed, Flow, Task, is_boxed};
+use crate::runtime::task::{Boxed, Flow, Task};
 use crate::runtime::turn::Turn;
 use crate::runtime::worker::Worker;
 
@@ -106,32 +107,6 @@ impl<T: Task> Task for Bounded<T> {
     fn name() -> &'static str {
         T::name()
     }
-}
-
-/// Returns a pointer to the room of a bounded cell.
-fn place_of(cell: CellPtr) -> *mut Arc<Room> {
-    debug_assert!(cell.is_bounded(), "others have no room");
-    // SAFETY: the first field of what follows the header in the block.
-    unsafe { cell.0.as_ptr().byte_add(size_of::<Header>()).cast() }
-}
-
-/// Returns the room of a bounded cell.
-///
-/// # Safety
-/// The cell is bounded, and the caller has a reference to the cell while the room is used.
-#[inline]
-pub(crate) unsafe fn room_of<'a>(cell: CellPtr) -> &'a Arc<Room> {
-    // SAFETY: by contract; the room is there as long as the block, and its place is not written.
-    unsafe { &*place_of(cell) }
-}
-
-/// Drops the room of a bounded cell.
-///
-/// # Safety
-/// The cell is bounded, its task was dropped, and its block is about to be freed.
-pub(crate) unsafe fn drop_room(cell: CellPtr) {
-    // SAFETY: by contract: the count of the block, which nobody can reach any more.
-    unsafe { place_of(cell).drop_in_place() };
 }
 
 /// Handles a message for which there is no room, according to the rule of the mailbox.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::quiet;
 use crate::runtime::address::{Address, SendError};
 use crate::runtime::count_dead_letters;
-use crate::runtime::door::{Door, Gauged, Notice, door};
+use crate::runtime::door::{Door, Gauged, door};
+use crate::runtime::pass::Notice;
 use crate::runtime::room::{Place, Room};
 
 /// Door of an address that converts its messages.

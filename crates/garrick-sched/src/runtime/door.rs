@@ -13,47 +13,23 @@
 //! other cells need no check for doors.
 
 use std::any::type_name;
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::mem::{ManuallyDrop, size_of};
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::sync::Arc;
-
-#[cfg(garrick_loom)]
-use garrick_core::prim::CellKey;
-use garrick_core::thread_values;
 
 use crate::cell::{CellPtr, DoorTable, Envelope, Header, Table};
 use crate::parcel;
 use crate::quiet;
 use crate::runtime::address::{Address, SendError, TaskId};
+use crate::runtime::block::{Block, class_of, is_boxed, task_of};
 use crate::runtime::count_dead_letters;
 use crate::runtime::current;
+use crate::runtime::pass::{Lifted, Notice, pass};
 use crate::runtime::room::{Place, Room};
-use crate::runtime::task::{Block, Flow, Task, class_of, is_boxed, nothing_to_drop, task_of};
+use crate::runtime::tables::nothing_to_drop;
+use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
-use crate::runtime::watch::Ended;
 use crate::runtime::worker::Worker;
-
-/// Maximum number of nested doors on a stack. A message to a further door is handled in a separate
-/// turn. On a thread that is not a worker, it is handled after the first door has returned.
-const DEPTH_MAX: u32 = 32;
-/// Maximum total size of the messages of nested doors on a stack, in bytes. Each door moves its
-/// message a few times.
-const NESTED_BYTES_MAX: usize = 64 * 1024;
-
-/// Returns the maximum number of nested doors for messages of this size. It is at least 1, so that
-/// the first door always handles its message immediately.
-const fn depth_max(message_bytes: usize) -> u32 {
-    if message_bytes * DEPTH_MAX as usize <= NESTED_BYTES_MAX {
-        return DEPTH_MAX;
-    }
-    let fitting = NESTED_BYTES_MAX / message_bytes;
-    if fitting == 0 { 1 } else { fitting as u32 }
-}
-
-/// A function that is called when a task has ended.
-pub type Notice = Box<dyn FnOnce(Ended) + Send>;
 
 /// A receiver without a task: each sender calls [`Door::pass`] itself. A door has no mailbox and no
 /// mutable state, because several threads may call it at the same time.
@@ -266,6 +242,7 @@ impl<D: Door> Tables<D> {
         } else {
             None
         },
+        defer: defer_one::<D>,
         pass_unread: pass_unread::<D>,
         stop: stop::<D>,
         is_stopped: is_stopped::<D>,
@@ -340,6 +317,24 @@ unsafe fn relay_one<D: Door>(cell: CellPtr, worker: NonNull<()>, message: *mut (
 }
 
 /// # Safety
+/// The cell is a door of type `D`. The caller gives a reference to it away. `worker` points to the
+/// [`Worker`] that runs the current turn. `message` points to a message for the door, which is
+/// moved out.
+unsafe fn defer_one<D: Door>(cell: CellPtr, worker: NonNull<()>, message: *mut ()) {
+    // SAFETY: by contract.
+    let (worker, message, to) = unsafe {
+        (
+            worker.cast::<Worker>().as_ref(),
+            message.cast::<D::Message>().read(),
+            Address::<D::Message>::from_counted(cell),
+        )
+    };
+    // It may move: a door's messages are `Send`, and so are its addresses.
+    let courier = worker.spawn_as(Courier(to), true);
+    worker.send_in_line(&courier, message);
+}
+
+/// # Safety
 /// The cell is a door of type `D`. The caller owns the envelope, which has messages for this door.
 unsafe fn pass_unread<D: Door>(cell: CellPtr, envelope: *mut Envelope) -> u64 {
     let mut refused = 0;
@@ -411,146 +406,6 @@ unsafe fn identity<D: Door>(cell: CellPtr) -> usize {
     // SAFETY: by contract.
     let door = unsafe { task_of::<D>(cell).as_ref() };
     door.stands_for().map_or(cell.0.addr().get(), TaskId::get)
-}
-
-thread_values! {
-    /// Number of nested doors on this thread.
-    static DEPTH: Cell<u32> = Cell::new(0);
-    /// True while there are messages in `WAITING`.
-    static ANY_WAITS: Cell<bool> = Cell::new(false);
-    /// Messages that are handled after the outermost door has returned, on a thread that is not a
-    /// worker.
-    static WAITING: RefCell<VecDeque<Box<dyn FnOnce()>>> = RefCell::new(VecDeque::new());
-}
-
-/// Guard that counts one more nested door.
-struct Deeper;
-
-impl Deeper {
-    fn new() -> Self {
-        DEPTH.set(DEPTH.get() + 1);
-        Self
-    }
-}
-
-impl Drop for Deeper {
-    fn drop(&mut self) {
-        DEPTH.set(DEPTH.get() - 1);
-    }
-}
-
-/// Sends to a door during a turn.
-///
-/// # Safety
-/// The requirements of [`pass`] apply.
-///
-/// # Errors
-/// Returns the errors of [`pass`].
-#[inline(always)]
-pub(crate) unsafe fn pass_in_turn<M: 'static>(
-    worker: &Worker,
-    cell: CellPtr,
-    message: M,
-) -> Result<(), SendError<M>> {
-    let Some(relay) = cell.table().door.and_then(|door| door.relay) else {
-        // SAFETY: by contract.
-        return unsafe { pass(cell, message) };
-    };
-    cell.check_messages::<M>();
-    let mut message = ManuallyDrop::new(message);
-    let worker = NonNull::from(worker).cast();
-    // SAFETY: by contract; the message is moved out unless it is refused.
-    if unsafe { relay(cell, worker, ptr::from_mut(&mut message).cast()) } {
-        Ok(())
-    } else {
-        Err(SendError(ManuallyDrop::into_inner(message)))
-    }
-}
-
-/// Sends to a door.
-///
-/// # Safety
-/// The cell is a door for messages `M`, and the caller has a reference to it.
-///
-/// # Errors
-/// Returns the message if the door refuses it.
-pub(crate) unsafe fn pass<M: 'static>(cell: CellPtr, message: M) -> Result<(), SendError<M>> {
-    cell.check_messages::<M>();
-    let depth = DEPTH.get();
-    if depth >= const { depth_max(size_of::<M>()) } {
-        cell.clone_foreign();
-        // SAFETY: by contract; the reference was counted just now.
-        pass_later(unsafe { Address::from_counted(cell) }, message);
-        return Ok(());
-    }
-    let table = cell.table().door.expect("the caller knows it is a door");
-    let mut message = ManuallyDrop::new(message);
-    let passed = {
-        let _deeper = Deeper::new();
-        // SAFETY: by contract; the message is moved out unless it is refused.
-        unsafe { (table.pass)(cell, ptr::from_mut(&mut message).cast()) }
-    };
-    if depth == 0 && ANY_WAITS.get() {
-        pass_waiting();
-    }
-    if passed {
-        Ok(())
-    } else {
-        Err(SendError(ManuallyDrop::into_inner(message)))
-    }
-}
-
-/// Defers a message to a door, because there are too many nested doors.
-#[cold]
-fn pass_later<M: 'static>(to: Address<M>, message: M) {
-    if let Some(worker) = current::worker() {
-        // It may move: a door's messages are `Send`, and so are its addresses.
-        let courier = worker.spawn_as(Courier(to), true);
-        return worker.send_in_line(&courier, message);
-    }
-    let mut next: Option<Box<dyn FnOnce()>> = Some(Box::new(move || {
-        // There is no sender left to give the message back to.
-        if let Err(SendError(message)) = to.send(message) {
-            quiet::drop(message);
-        }
-    }));
-    let kept = WAITING.try_with(|waiting| waiting.borrow_mut().extend(next.take()));
-    match (kept, next) {
-        (Err(_), Some(next)) => {
-            // The thread is ending, and cannot keep the message: pass it now, however deep the
-            // stack is.
-            let _lifted = Lifted::new();
-            next();
-        }
-        _ => ANY_WAITS.set(true),
-    }
-}
-
-#[cold]
-fn pass_waiting() {
-    // Counts as a door itself, so that a door that is passed here does not start the same loop,
-    // nested.
-    let _deeper = Deeper::new();
-    while let Some(next) = WAITING.with(|waiting| waiting.borrow_mut().pop_front()) {
-        next();
-    }
-    ANY_WAITS.set(false);
-}
-
-/// Guard that sets the count of nested doors to 0. Dropping it restores the count.
-struct Lifted(u32);
-
-impl Lifted {
-    fn new() -> Self {
-        // Not 0: messages that wait for the outermost door must not be passed by a door in here.
-        Self(DEPTH.replace(1))
-    }
-}
-
-impl Drop for Lifted {
-    fn drop(&mut self) {
-        DEPTH.set(self.0);
-    }
 }
 
 /// A task that passes a message to a door in a separate turn. The courier gets the message as an

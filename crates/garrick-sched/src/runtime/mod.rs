@@ -1,39 +1,52 @@
 //! The runtime of cells: addresses, tasks and their turns, workers and sponsors.
 //!
-//! These modules depend on each other. A worker runs tasks, turns of tasks use the worker, and
-//! dropping an address on any thread may create work for the worker. Read the modules in this
-//! order:
-//! - `task` and `turn` are the interface for users of the crate.
+//! A worker runs the turns of cells, a turn stages its effects at the worker, and the drop of an
+//! address on any thread may create work for a worker. So the modules of the second group below
+//! depend on each other. All other modules use only modules that are declared above them. Read
+//! the modules in this order:
+//! - `task` and `turn` are the interface for users of the crate, `births` spawns tasks.
 //! - `address` has the addresses of cells.
-//! - `send` has the sends of a worker.
+//! - `send` has the sends of a worker, and `pass` the sends to doors.
 //! - `bounded` adds bounded mailboxes, and `purse` keeps the places that a turn has taken.
 //! - `stage` keeps the effects of a turn before it commits.
 //! - `run` runs one activation.
 //! - `worker` has the main loop and the order of the cells.
 //! - `sponsor` has the threads, and how they rest and stop.
 
+pub(crate) mod block;
 pub(crate) mod shards;
 pub(crate) mod watch;
 
 pub(crate) mod address;
-pub(crate) mod bounded;
 pub(crate) mod current;
-pub(crate) mod door;
+pub(crate) mod pass;
 pub(crate) mod purse;
 pub(crate) mod room;
-pub(crate) mod run;
 pub(crate) mod sponsor;
 pub(crate) mod stage;
-pub(crate) mod task;
 pub(crate) mod timer;
-pub(crate) mod turn;
 pub(crate) mod worker;
+
+pub(crate) mod send;
+pub(crate) mod turn;
+
+pub(crate) mod task;
+
+pub(crate) mod run;
+
+pub(crate) mod tables;
+
+pub(crate) mod births;
+
+pub(crate) mod door;
+
+pub(crate) mod bounded;
 
 pub(crate) mod admission;
 pub(crate) mod at_end;
 pub(crate) mod batch;
+pub(crate) mod block_on;
 pub(crate) mod contramap;
-pub(crate) mod send;
 
 use crate::pool::{self, Audit};
 

@@ -6,11 +6,12 @@ use crate::cell::{CellPtr, Envelope, Kind, Slot};
 use crate::parcel;
 use crate::quiet;
 use crate::run_queue::fits_slot;
-use crate::runtime::bounded;
-use crate::runtime::task::{Flow, Task, class_of, task_of};
+use crate::runtime::block::{class_of, task_of};
+use crate::runtime::room::drop_room;
+use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 use crate::runtime::watch::Ended;
-use crate::runtime::worker::Worker;
+use crate::runtime::worker::{Limits, Worker};
 
 /// Number of messages of a mailbox that are handled between two reads of the clock, while there are
 /// timers.
@@ -51,43 +52,6 @@ impl Batch {
             last: 0,
             envelope: ptr::null_mut(),
             busy,
-        }
-    }
-}
-
-/// The part of the mailbox that the current activation may handle. An activation does not handle
-/// the messages that the task sends to itself during the activation. Otherwise all other cells
-/// might wait forever.
-#[derive(Clone, Copy)]
-pub(crate) struct Limits {
-    /// Last envelope of the mailbox when the activation began. Null once it is handled.
-    last: *mut Envelope,
-    /// Number of free slots of this envelope at that time.
-    last_free: u32,
-    /// Number of messages that may still be handled.
-    left: u32,
-    /// Number of messages that the activation may handle in total.
-    max: u32,
-}
-
-impl Limits {
-    pub(crate) const NONE: Self = Self {
-        last: ptr::null_mut(),
-        last_free: 0,
-        left: 0,
-        max: 0,
-    };
-
-    fn of(cell: CellPtr, worker: &Worker) -> Self {
-        let max = worker.pace.messages_max();
-        let last = cell.mailbox_tail();
-        // SAFETY: in the local mailbox, hence ours.
-        let last_free = unsafe { last.as_ref() }.map_or(0, Envelope::free);
-        Self {
-            last,
-            last_free,
-            left: max,
-            max,
         }
     }
 }
@@ -452,7 +416,7 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
         }
         if T::BOUNDED {
             // The room is the last value that is left in the block.
-            bounded::drop_room(cell);
+            drop_room(cell);
         }
         // From here on the block may belong to another cell.
         worker.forget_running();

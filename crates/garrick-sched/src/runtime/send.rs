@@ -5,10 +5,9 @@ use crate::cell::{CellPtr, Envelope};
 use crate::parcel;
 use crate::run_queue::fits_slot;
 use crate::runtime::address::{Address, SendError};
+use crate::runtime::pass;
 use crate::runtime::stage;
-use crate::runtime::task::Task;
 use crate::runtime::worker::Worker;
-use crate::runtime::{door, task};
 
 impl Worker {
     /// Sends a message from this worker. The send is staged. Two comparisons of whole state words
@@ -159,7 +158,7 @@ impl Worker {
     #[inline(never)]
     fn send_to_door<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
         // SAFETY: the caller holds a reference, and says that its messages are of this type.
-        unsafe { door::pass_in_turn(self, cell, message) }
+        unsafe { pass::pass_in_turn(self, cell, message) }
     }
 
     /// Sends a message to a bounded cell after a place was taken.
@@ -227,28 +226,5 @@ impl Worker {
         } else {
             self.stage.send_note(cell, note);
         }
-    }
-
-    /// Creates a cell on this worker, which may move to another worker.
-    #[inline]
-    pub(crate) fn spawn<T>(&self, task: T) -> Address<T::Message>
-    where
-        T: Task + Send,
-        T::Message: Send,
-    {
-        self.spawn_as(task, true)
-    }
-
-    /// Creates a cell on this worker. If `moves` is true, its task and messages must be `Send`.
-    #[inline]
-    pub(crate) fn spawn_as<T: Task>(&self, task: T, moves: bool) -> Address<T::Message> {
-        let cell = task::new_cell(&self.pool, self.home, task, moves);
-        self.lane.begun(cell);
-        if T::STARTS {
-            cell.schedule();
-            self.born.push_cell(self.turn(), cell);
-        }
-        // SAFETY: the cell was made for this task, with one reference.
-        unsafe { Address::from_counted(cell) }
     }
 }

@@ -7,10 +7,9 @@ use std::time::Duration;
 use crate::cell::{CellPtr, Envelope, Kind};
 use crate::parcel;
 use crate::runtime::address::{Address, SendError, TaskId};
-use crate::runtime::bounded;
+use crate::runtime::room::room_of;
 use crate::runtime::sponsor::{Handle, away};
 use crate::runtime::stage::Given;
-use crate::runtime::task::{self, Task};
 use crate::runtime::timer::{Later, Timer, owners};
 use crate::runtime::watch::{Ended, Watch};
 use crate::runtime::worker::Worker;
@@ -21,7 +20,7 @@ use crate::world::{Nanos, nanos};
 /// All effects of a turn are staged, including messages that are sent by [`Address::send`] during
 /// the turn. The effects take place when the turn commits, and not at all if the turn is undone.
 pub struct Turn<'a, M> {
-    worker: &'a Worker,
+    pub(super) worker: &'a Worker,
     cell: CellPtr,
     message: PhantomData<fn(M)>,
 }
@@ -67,7 +66,7 @@ impl<M: 'static> Turn<'_, M> {
     pub fn use_up_place(&self) {
         if self.cell.is_bounded() {
             // SAFETY: it is bounded, and runs.
-            unsafe { bounded::room_of(self.cell) }.use_up();
+            unsafe { room_of(self.cell) }.use_up();
         }
     }
 
@@ -178,17 +177,6 @@ impl<M: 'static> Turn<'_, M> {
         Ok(())
     }
 
-    /// Spawns a task on the current worker. If the turn is undone, the task gets no message, and is
-    /// dropped together with its address.
-    #[inline]
-    pub fn spawn<T>(&self, task: T) -> Address<T::Message>
-    where
-        T: Task + Send,
-        T::Message: Send,
-    {
-        self.worker.spawn(task)
-    }
-
     /// Watches another task. When that task ends, `convert` turns the [`Ended`] value into a
     /// message, which is sent to this task.
     ///
@@ -284,24 +272,6 @@ impl<M: 'static> Turn<'_, M> {
         Turn::new(self.worker, front.cell())
     }
 
-    /// Spawns a task on another sponsor. If that sponsor has stopped, the task runs on this worker
-    /// instead.
-    ///
-    /// If the turn is undone, the task gets no message, and is dropped together with its address.
-    pub fn spawn_on<T>(&self, sponsor: &Handle, task: T) -> Address<T::Message>
-    where
-        T: Task + Send,
-        T::Message: Send,
-    {
-        let worker = self.worker;
-        let cell = task::new_cell(&worker.pool, worker.home, task, true);
-        worker.lane.begun(cell);
-        // The task starts on the sponsor where it is to live.
-        worker.send_note(cell, move_note(worker, sponsor));
-        // SAFETY: the cell was made for this task, with one reference.
-        unsafe { Address::from_counted(cell) }
-    }
-
     /// Moves the task `to` to another sponsor and sends it `message`, which the task handles there.
     ///
     /// Messages that were sent to the task earlier are handled on its old sponsor. In two cases,
@@ -377,7 +347,8 @@ impl<M: 'static> Turn<'_, M> {
     }
 }
 
-fn move_note(worker: &Worker, to: &Handle) -> *mut Envelope {
+/// Creates a note that moves a task to another sponsor.
+pub(super) fn move_note(worker: &Worker, to: &Handle) -> *mut Envelope {
     parcel::note(&worker.pool, Kind::Move, to.clone())
 }
 

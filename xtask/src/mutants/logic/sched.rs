@@ -231,7 +231,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     Logic {
         name: "one-over-the-limit",
         breaks: "an activation handles one message more than the limit",
-        file: "runtime/run.rs",
+        file: "runtime/worker/limits.rs",
         find: "left: max",
         put: "ORIGINAL + u32::from(MUTANT)",
         tests: SHARES,
@@ -239,7 +239,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     Logic {
         name: "one-under-the-limit",
         breaks: "an activation handles one message less than the limit",
-        file: "runtime/run.rs",
+        file: "runtime/worker/limits.rs",
         find: "left: max",
         put: "ORIGINAL - u32::from(MUTANT)",
         tests: SHARES,

@@ -39,6 +39,8 @@
 
 mod line;
 
+mod cell;
+
 use std::future::poll_fn;
 use std::mem::ManuallyDrop;
 use std::ptr;
@@ -55,6 +57,7 @@ use garrick_core::prim::{
 };
 
 use crate::waker::waker_of_thread;
+pub(crate) use cell::{drop_room, room_of};
 use line::{Line, Ticket};
 
 /// Number that is added to the count of handled messages when a room is closed. It is larger than

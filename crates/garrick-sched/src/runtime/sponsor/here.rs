@@ -1,22 +1,16 @@
 //! A sponsor that runs on the calling thread.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::fmt;
-use std::future::Future;
 use std::marker::PhantomData;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
 
 use garrick_core::park::Spin;
 
 use super::crew::Hand;
 use super::idle::{Awake, Came};
 use super::{Handle, Shared};
-use crate::runtime::address::Address;
-use crate::runtime::current::{self, Resting};
-use crate::runtime::task::{Flow, Task};
-use crate::runtime::turn::Turn;
+use crate::runtime::current;
 use crate::runtime::worker::Worker;
 
 /// Number of the only seat of a [`Here`].
@@ -79,7 +73,7 @@ impl Here {
         }
     }
 
-    fn worker(&self) -> &Worker {
+    pub(crate) fn worker(&self) -> &Worker {
         // SAFETY: the seat is open until this is dropped, and used by nobody but the only hand of
         // its crew, which this is.
         unsafe { self.hand.crew.worker(SEAT).as_ref() }
@@ -90,12 +84,6 @@ impl Here {
         let seat = self.hand.rest(SEAT, spin);
         debug_assert_eq!(seat, Some(SEAT), "its seat is over when it is dropped");
         self.worker().sit_down(Came::Idle);
-    }
-
-    /// Spawns a task on this thread. The task need not be `Send`.
-    pub fn spawn<T: Task>(&self, task: T) -> Address<T::Message> {
-        let spawned = self.handle().spawn_at(self.worker().home, task, false);
-        spawned.unwrap_or_else(|_| unreachable!("it ends when it is dropped"))
     }
 
     /// Returns a handle for spawning tasks from other threads.
@@ -142,37 +130,6 @@ impl Here {
             }
         }
     }
-
-    /// Runs the tasks until `future` is ready. The thread sleeps while no task has messages. Use
-    /// this method to wait for answers on a thread that runs tasks.
-    ///
-    /// # Panics
-    /// Panics if called by a task or by code that a task calls. But `future` may call this method.
-    ///
-    /// # Examples
-    /// The example of [`Ask::wait`](crate::Ask::wait) uses this method.
-    #[track_caller]
-    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        let waker = Waker::from(Arc::new(Nudge(self.spawn(Nudged))));
-        let future = pin!(future);
-        let future = RefCell::new(future);
-        let output = Cell::new(None);
-        self.run_until(|| {
-            let _resting = Resting::new(self.worker());
-            let polled = future
-                .borrow_mut()
-                .as_mut()
-                .poll(&mut Context::from_waker(&waker));
-            match polled {
-                Poll::Ready(ready) => output.set(Some(ready)),
-                Poll::Pending => return false,
-            }
-            true
-        });
-        output
-            .into_inner()
-            .expect("it runs until the output is there")
-    }
 }
 
 impl Here {
@@ -203,36 +160,6 @@ impl Running<'_> {
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         self.0.set(false);
-    }
-}
-
-/// Waker that makes the thread of a [`Here`] check for work again.
-struct Nudge(Address<()>);
-
-impl Wake for Nudge {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        // A sponsor that has ended does not look for work again.
-        let _ = self.0.send(());
-    }
-}
-
-/// Task that receives the nudges and does nothing with them.
-struct Nudged;
-
-impl Task for Nudged {
-    type Message = ();
-
-    fn receive(&mut self, (): (), _: &Turn<'_, ()>) -> Flow {
-        Flow::Continue
-    }
-
-    // A nudge that comes after the future is done, or after the last run, is not needed.
-    fn is_letter((): &()) -> bool {
-        false
     }
 }
 

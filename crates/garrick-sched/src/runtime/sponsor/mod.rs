@@ -43,14 +43,14 @@ pub use thread::{Ending, Sponsor};
 #[cfg(all(test, garrick_loom))]
 pub(crate) use thread::{LeftInModel, serve_in_model, serve_rounds_in_model};
 
-use crate::cell::{Chain, Home, Kind};
+use crate::cell::{CellPtr, Chain, Home, Kind};
+use crate::pool::Pool;
 use crate::probe::{Lane, Lanes, Sample};
 use crate::quiet;
 use crate::remote::{Remote, WORKERS_MAX, Wake};
 use crate::run_queue::Entry;
-use crate::runtime::address::{Address, push_out};
+use crate::runtime::address::push_out;
 use crate::runtime::current::{self, Entered};
-use crate::runtime::task::{self, Task};
 use crate::runtime::worker::Worker;
 use crate::world::{Nanos, RealWorld, World};
 
@@ -575,59 +575,40 @@ impl Handle {
         Self { shared }
     }
 
-    /// Spawns a task on one of the sponsor's workers.
+    /// Calls `create`, which creates a cell, on a thread that does not run the cell's worker. If
+    /// `starts` is true, the cell runs even if no message comes.
     ///
-    /// If the caller runs on a worker of the sponsor, the task is assigned to this worker.
-    /// Otherwise the task is assigned to an idle worker if there is one, or to the next worker in
-    /// round-robin order.
-    ///
-    /// # Errors
-    /// Returns the task if the sponsor is shutting down or has stopped.
-    pub fn spawn<T>(&self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
-    where
-        T: Task + Send,
-        T::Message: Send,
-    {
-        if let Some(worker) = current::worker()
-            && self.is_of(worker)
-        {
-            return Ok(worker.spawn(task));
+    /// Returns the cell and a wake for its worker, which the caller must call. Returns `None`,
+    /// without calling `create`, if the sponsor is shutting down or has stopped.
+    pub(crate) fn create_cell(
+        &self,
+        starts: bool,
+        create: impl FnOnce(&Pool) -> CellPtr,
+    ) -> Option<(CellPtr, Wake)> {
+        // Held until the cell exists, so that its home finds it when it closes. Not longer: the
+        // wake may call foreign code.
+        let admits = self.shared.admits();
+        if !*admits {
+            return None;
         }
-        self.spawn_at(self.shared.next_home(), task, true)
+        current::with_pool(|pool| {
+            let cell = create(pool);
+            self.shared.lanes.begun_outside(cell);
+            if !starts {
+                return Some((cell, Wake::NOBODY));
+            }
+            let note = Chain::of_one(pool.take_envelope(Kind::Wake, 0, 0));
+            // SAFETY: the reference of the newborn is the caller's, who does not have it yet, and
+            // the note is ours.
+            let pushed = unsafe { push_out(cell, note, |_| false) };
+            let wake = pushed.unwrap_or_else(|| unreachable!("a newborn's inbox is open"));
+            Some((cell, wake))
+        })
     }
 
-    /// Creates a cell for a worker from another thread.
-    pub(crate) fn spawn_at<T: Task>(
-        &self,
-        home: Home,
-        task: T,
-        moves: bool,
-    ) -> Result<Address<T::Message>, SpawnError<T>> {
-        let mut wake = Wake::NOBODY;
-        let address = {
-            // Held until the cell exists, so that its home finds it when it closes. Not longer: the
-            // wake may call foreign code.
-            let admits = self.shared.admits();
-            if !*admits {
-                drop(admits);
-                return Err(SpawnError(task));
-            }
-            current::with_pool(|pool| {
-                let cell = task::new_cell(pool, home, task, moves);
-                self.shared.lanes.begun_outside(cell);
-                if T::STARTS {
-                    let note = Chain::of_one(pool.take_envelope(Kind::Wake, 0, 0));
-                    // SAFETY: the reference that the address below takes over is ours meanwhile,
-                    // and so is the note.
-                    let pushed = unsafe { push_out(cell, note, |_| false) };
-                    wake = pushed.unwrap_or_else(|| unreachable!("a newborn's inbox is open"));
-                }
-                // SAFETY: the cell was made for this task, with one reference.
-                unsafe { Address::from_counted(cell) }
-            })
-        };
-        wake.call();
-        Ok(address)
+    /// Returns the home of the next task that another thread spawns.
+    pub(crate) fn next_home(&self) -> Home {
+        self.shared.next_home()
     }
 
     /// Returns true if this is the sponsor of `worker`.

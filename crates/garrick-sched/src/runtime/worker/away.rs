@@ -10,9 +10,8 @@
 use std::collections::HashSet;
 use std::ptr::{self, NonNull};
 
-use super::Worker;
+use super::{Limits, Worker};
 use crate::cell::{CellPtr, Envelope, Home, Slot};
-use crate::runtime::run::Limits;
 use crate::runtime::sponsor::away::Permission;
 use crate::runtime::stage::Carried;
 

@@ -4,6 +4,8 @@
 //! Only the thread that sits on the seat accesses a worker (`sponsor/README.md`, seats). The state
 //! that other threads may access is in [`Remote`](crate::remote::Remote) and in the cells.
 
+mod limits;
+
 mod away;
 pub(crate) mod balance;
 mod drive;
@@ -13,6 +15,8 @@ mod rescue;
 mod shown;
 mod timers;
 mod undo;
+
+pub(crate) use limits::Limits;
 
 use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
@@ -35,7 +39,6 @@ use crate::remote::Remote;
 use crate::run_queue::{Entry, Handoff, RunQueue};
 use crate::runtime::address::{push_out, release_foreign};
 use crate::runtime::current::Entered;
-use crate::runtime::run::Limits;
 use crate::runtime::sponsor::away::Permission;
 use crate::runtime::sponsor::guest::{Hold, VisitTimes};
 use crate::runtime::sponsor::keep::KeptSeat;

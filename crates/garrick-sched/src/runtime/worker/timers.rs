@@ -4,8 +4,8 @@ use garrick_core::wheel::Wheel;
 
 use super::Worker;
 use crate::remote::Serve;
-use crate::runtime::bounded::room_of;
 use crate::runtime::current::Entered;
+use crate::runtime::room::room_of;
 use crate::runtime::timer::{Later, Timed};
 use crate::world::Nanos;
 

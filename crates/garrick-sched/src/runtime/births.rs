@@ -1,0 +1,121 @@
+//! The ways to spawn tasks.
+
+use crate::cell::Home;
+use crate::runtime::address::Address;
+use crate::runtime::current;
+use crate::runtime::sponsor::{Handle, Here, SpawnError};
+use crate::runtime::tables::new_cell;
+use crate::runtime::task::Task;
+use crate::runtime::turn::{Turn, move_note};
+use crate::runtime::worker::Worker;
+
+impl Worker {
+    /// Creates a cell on this worker, which may move to another worker.
+    #[inline]
+    pub(crate) fn spawn<T>(&self, task: T) -> Address<T::Message>
+    where
+        T: Task + Send,
+        T::Message: Send,
+    {
+        self.spawn_as(task, true)
+    }
+
+    /// Creates a cell on this worker. If `moves` is true, its task and messages must be `Send`.
+    #[inline]
+    pub(crate) fn spawn_as<T: Task>(&self, task: T, moves: bool) -> Address<T::Message> {
+        let cell = new_cell(&self.pool, self.home, task, moves);
+        self.lane.begun(cell);
+        if T::STARTS {
+            cell.schedule();
+            self.born.push_cell(self.turn(), cell);
+        }
+        // SAFETY: the cell was made for this task, with one reference.
+        unsafe { Address::from_counted(cell) }
+    }
+}
+
+impl<M: 'static> Turn<'_, M> {
+    /// Spawns a task on the current worker. If the turn is undone, the task gets no message, and is
+    /// dropped together with its address.
+    #[inline]
+    pub fn spawn<T>(&self, task: T) -> Address<T::Message>
+    where
+        T: Task + Send,
+        T::Message: Send,
+    {
+        self.worker.spawn(task)
+    }
+
+    /// Spawns a task on another sponsor. If that sponsor has stopped, the task runs on this worker
+    /// instead.
+    ///
+    /// If the turn is undone, the task gets no message, and is dropped together with its address.
+    pub fn spawn_on<T>(&self, sponsor: &Handle, task: T) -> Address<T::Message>
+    where
+        T: Task + Send,
+        T::Message: Send,
+    {
+        let worker = self.worker;
+        let cell = new_cell(&worker.pool, worker.home, task, true);
+        worker.lane.begun(cell);
+        // The task starts on the sponsor where it is to live.
+        worker.send_note(cell, move_note(worker, sponsor));
+        // SAFETY: the cell was made for this task, with one reference.
+        unsafe { Address::from_counted(cell) }
+    }
+}
+
+impl Handle {
+    /// Spawns a task on one of the sponsor's workers.
+    ///
+    /// If the caller runs on a worker of the sponsor, the task is assigned to this worker.
+    /// Otherwise the task is assigned to an idle worker if there is one, or to the next worker in
+    /// round-robin order.
+    ///
+    /// # Errors
+    /// Returns the task if the sponsor is shutting down or has stopped.
+    pub fn spawn<T>(&self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
+    where
+        T: Task + Send,
+        T::Message: Send,
+    {
+        if let Some(worker) = current::worker()
+            && self.is_of(worker)
+        {
+            return Ok(worker.spawn(task));
+        }
+        self.spawn_at(self.next_home(), task, true)
+    }
+
+    /// Creates a cell for a worker from another thread.
+    pub(crate) fn spawn_at<T: Task>(
+        &self,
+        home: Home,
+        task: T,
+        moves: bool,
+    ) -> Result<Address<T::Message>, SpawnError<T>> {
+        let mut task = Some(task);
+        let created = self.create_cell(T::STARTS, |pool| {
+            let task = task.take().expect("called once");
+            new_cell(pool, home, task, moves)
+        });
+        match (created, task) {
+            (Some((cell, wake)), _) => {
+                // SAFETY: the cell was made for this task, with one reference.
+                let address = unsafe { Address::from_counted(cell) };
+                wake.call();
+                Ok(address)
+            }
+            (None, Some(task)) => Err(SpawnError(task)),
+            (None, None) => unreachable!("the task is taken only to create the cell"),
+        }
+    }
+}
+
+impl Here {
+    /// Spawns a task on this thread. The task need not be `Send`.
+    pub fn spawn<T: Task>(&self, task: T) -> Address<T::Message> {
+        let spawned = self.handle().spawn_at(self.worker().home, task, false);
+        spawned.unwrap_or_else(|_| unreachable!("it ends when it is dropped"))
+    }
+}
