@@ -83,7 +83,8 @@ pub mod door {
     pub use garrick_sched::{Door, Notice, door};
 }
 
-/// Errors returned by operations on actors, except for sending and spawning.
+/// Errors of operations on actors. The errors of ordinary sends and spawns are in the root of this
+/// crate.
 pub mod error {
     pub use crate::extras::receive_timeout::NoReceiveTimeout;
     pub use crate::extras::stash::StashError;

@@ -234,7 +234,8 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// Deadlines do not drift: each deadline is the previous deadline plus `period`. If the worker
     /// is busy for several periods, a single message is sent for all of them. The next message is
-    /// then sent at its regular deadline. While the receiver's mailbox is full, no message is sent.
+    /// then sent at its regular deadline. If the receiver's mailbox is full at a deadline, no
+    /// message is sent for that deadline.
     ///
     /// A timer keeps its receiver alive. An actor that sends itself periodic messages therefore
     /// lives until it stops itself or cancels the timer, even if all other addresses of the actor
@@ -307,8 +308,8 @@ impl<M: 'static> Context<'_, M> {
     /// Starts a periodic timer, like [`Context::send_every`], that calls `make` to create each
     /// message.
     ///
-    /// The argument of `make` is the number of periods since the last message. This number is 1
-    /// unless the timer runs late or the receiver's mailbox was full.
+    /// The argument of `make` is the number of periods since the last message was sent. This number
+    /// is 1 unless the timer runs late or the receiver's mailbox was full.
     ///
     /// # Errors
     /// Returns a [`SendEveryError`] with the closure if the period is zero or the receiver is known

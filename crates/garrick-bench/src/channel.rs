@@ -4,7 +4,7 @@ use std::sync::mpsc;
 
 use garrick_steal::queue::{Queue, Receiver, Sender};
 
-/// A queue of numbers whose push and pop never wait.
+/// A queue of numbers with many senders and one receiver. Neither pushing nor popping ever waits.
 ///
 /// # Examples
 /// ```
@@ -19,29 +19,29 @@ use garrick_steal::queue::{Queue, Receiver, Sender};
 /// assert_eq!(relay::<Std>(), Some(7));
 /// ```
 pub trait Channel: 'static {
-    /// Handle that pushes. Clones push into the same queue.
+    /// The sending handle. Its clones push into the same queue.
     type Sender: Clone + Send + 'static;
-    /// Handle that pops. It can be moved to any thread.
+    /// The receiving handle. It can be moved to any thread.
     type Receiver: Send;
 
     /// Creates an empty queue.
     fn open() -> (Self::Sender, Self::Receiver);
-    /// Appends a value.
+    /// Appends a value to the queue.
     ///
     /// May panic if the receiver has been dropped.
     fn push(sender: &Self::Sender, value: u64);
-    /// Takes the oldest value, if there is one.
+    /// Takes the oldest value. Returns `None` if the queue is empty.
     fn try_pop(receiver: &mut Self::Receiver) -> Option<u64>;
 }
 
-/// A queue whose receiver can park its thread.
+/// A [`Channel`] whose receiver can also wait for a value: it parks its thread until there is one.
 pub trait Parked: Channel {
-    /// Takes the oldest value. Parks the thread until there is one. Returns `None` if the queue is
-    /// empty and has no sender.
+    /// Takes the oldest value. If the queue is empty, parks the thread until a value arrives.
+    /// Returns `None` if the queue is empty and all senders have been dropped.
     fn wait_pop(receiver: &mut Self::Receiver) -> Option<u64>;
 }
 
-/// A queue of `garrick_steal`, as a [`Channel`].
+/// The queue `Q` of the crate `garrick_steal`, used as a [`Channel`].
 #[derive(Debug)]
 pub struct Ours<Q>(Q);
 
@@ -73,7 +73,7 @@ impl<Q: Queue + 'static> Parked for Ours<Q> {
     }
 }
 
-/// The standard library's channel, as a [`Channel`].
+/// The channel [`std::sync::mpsc`] of the standard library, used as a [`Channel`].
 #[derive(Debug)]
 pub struct Std;
 

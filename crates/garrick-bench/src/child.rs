@@ -6,10 +6,11 @@ use garrick_measure::{Measured, Result};
 use crate::scenarios::flood_memory::{self, When};
 use crate::scenarios::{fork_bomb, idle_cpu, idle_memory, rest_memory};
 
-/// A hidden subcommand for work that a scenario runs in a new process of the same program.
+/// A hidden subcommand that performs the part of a scenario that must run in a separate process.
+/// The scenario starts its own program again with this subcommand.
 ///
-/// A program that measures [`SCENARIOS`] must have these subcommands, and must print the result of
-/// [`run`] as JSON.
+/// Every program that measures [`SCENARIOS`] must have all of these subcommands. For each of them,
+/// it must call [`run`] and print the result as JSON.
 ///
 /// [`SCENARIOS`]: crate::SCENARIOS
 /// [`run`]: Self::run
@@ -27,14 +28,15 @@ pub enum Child {
         /// Number of seconds to measure.
         seconds: u64,
     },
-    /// The part of the scenario `flood-memory` that measures the peak memory in a separate process.
+    /// The part of the scenario `flood-memory` that measures memory use while all messages are
+    /// waiting. This part runs in a separate process.
     #[command(name = flood_memory::CHILD_PEAK, hide = true)]
     FloodPeak {
         /// Number of messages to send.
         messages: u64,
     },
-    /// The part of the scenario `flood-memory` that measures the remaining memory in a separate
-    /// process.
+    /// The part of the scenario `flood-memory` that measures memory use after all messages have
+    /// been handled. This part runs in a separate process.
     #[command(name = flood_memory::CHILD_REST, hide = true)]
     FloodRest {
         /// Number of messages to send.
@@ -58,7 +60,7 @@ pub enum Child {
     /// The part of the suite `fork-bomb` that runs in a separate process.
     #[command(name = fork_bomb::CHILD, hide = true)]
     ForkBomb {
-        /// Depth of the tree.
+        /// Depth of the binary tree of actors. The tree has `2^(depth+1) - 1` actors.
         #[arg(value_parser = clap::value_parser!(u32).range(0..=24))]
         depth: u32,
     },

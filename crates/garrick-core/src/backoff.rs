@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use crate::random::mix;
 
-/// Delays before restarts that grow exponentially.
+/// A policy for the delay before each restart of a child, which is an actor or a pipeline stage.
+/// The delays grow exponentially.
 ///
-/// The first delay is short, and each further delay is twice as long, up to a limit. Random jitter
-/// shortens each delay. So children that failed at the same time do not all restart at the same
-/// time.
+/// The first delay is short. Each following delay is twice as long as the one before, up to a
+/// limit. Random jitter shortens each delay, so that children that failed at the same time do not
+/// all restart at the same time.
 ///
 /// # Examples
 /// ```
@@ -31,7 +32,7 @@ pub struct Backoff {
     max: Duration,
     /// Random part of each delay, as a fraction from 0 to 1.
     jitter: f64,
-    /// Uptime after which the next delay of a child is the first delay again.
+    /// Time that a child must stay up before its delay is reset to the first delay.
     reset_after: Duration,
 }
 
@@ -44,8 +45,8 @@ impl Backoff {
         reset_after: Duration::ZERO,
     };
 
-    /// Creates delays of `first`, twice `first`, and so on up to `max`, with a jitter of 0.2. After
-    /// a child has been up for at least `max`, its next delay is `first` again.
+    /// Creates a backoff with the delays `first`, twice `first`, and so on, up to `max`. The jitter
+    /// is 0.2. After a child has stayed up for at least `max`, its next delay is `first` again.
     #[must_use]
     pub fn exponential(first: Duration, max: Duration) -> Self {
         Self {
@@ -56,8 +57,8 @@ impl Backoff {
         }
     }
 
-    /// Sets the random part of each delay. With a part of 0.2, a delay takes 80 % to 100 % of its
-    /// full length.
+    /// Sets the jitter to `part`. This is the largest fraction of a delay that can be randomly
+    /// subtracted from it. With a jitter of 0.2, a delay takes 80 % to 100 % of its full length.
     ///
     /// # Panics
     /// Panics if `part` is not between 0 and 1.
@@ -72,16 +73,17 @@ impl Backoff {
         self
     }
 
-    /// Sets the uptime after which the next delay of a child is the first delay again. The uptime
-    /// is the time since the child was last started.
+    /// Sets how long a child must stay up before its delay is reset to the first delay. The time is
+    /// counted from the last start of the child.
     #[must_use]
     pub fn reset_after(mut self, up: Duration) -> Self {
         self.reset_after = up;
         self
     }
 
-    /// Returns the delay before a restart that follows `restarts` earlier restarts. The jitter is
-    /// computed from `random`, which can be any number.
+    /// Returns the delay before the next restart of a child that has been restarted `restarts`
+    /// times since its delay was last reset. The jitter is computed from `random`, which can be any
+    /// number.
     #[must_use]
     pub fn wait(&self, restarts: u32, random: u64) -> Duration {
         let factor = 1u32.checked_shl(restarts).unwrap_or(u32::MAX);
@@ -92,7 +94,7 @@ impl Backoff {
         Duration::try_from_secs_f64(seconds).map_or(whole, |wait| wait.min(whole))
     }
 
-    /// Returns the uptime after which the next delay of a child is the first delay again.
+    /// Returns how long a child must stay up before its delay is reset to the first delay.
     pub fn resets_after(&self) -> Duration {
         self.reset_after
     }
@@ -137,8 +139,9 @@ impl Intensity {
         }
     }
 
-    /// Counts a restart at the time `now`, in nanoseconds, and returns true. If the restart would
-    /// exceed the limit, does not count it and returns false.
+    /// Counts a restart at the time `now` and returns true. If the restart would exceed the limit,
+    /// returns false and does not count it. The time is in nanoseconds since an epoch that the
+    /// caller chooses.
     pub fn count(&mut self, now: u64) -> bool {
         let window = self.within.as_nanos();
         while let Some(&oldest) = self.recent.front()

@@ -55,7 +55,9 @@
 //! what would break if a compiler moved the load.
 use crate::prim::atomic::{Ordering::SeqCst, fence};
 
-/// The pair of fences that this process uses. Both sides must use the same value.
+/// A pair of memory fences: [`light`](Self::light) for the side that runs often, and
+/// [`heavy`](Self::heavy) for the side that runs seldom. Both sides must use the same value of this
+/// type. The [module](self) explains how the pair works.
 ///
 /// # Examples
 ///
@@ -91,8 +93,8 @@ enum Kind {
 }
 
 impl Asymmetric {
-    /// Returns the best pair that this process supports. The first call asks the system. Later
-    /// calls return the result of the first call.
+    /// Returns the best pair of fences that this process supports. The first call asks the
+    /// operating system. Later calls return the result of the first call.
     #[cfg(all(target_os = "linux", not(garrick_loom)))]
     pub fn detect() -> Self {
         if membarrier::is_registered() {
@@ -102,7 +104,7 @@ impl Asymmetric {
         }
     }
 
-    /// Returns the best pair that this process supports.
+    /// Returns the best pair of fences that this process supports.
     #[cfg(not(all(target_os = "linux", not(garrick_loom))))]
     pub fn detect() -> Self {
         Self::symmetric()
@@ -113,14 +115,14 @@ impl Asymmetric {
         Self(Kind::Symmetric)
     }
 
-    /// Returns a pair without its heavy side.
+    /// Returns a broken pair whose heavy side does nothing, for models.
     #[cfg(garrick_loom)]
     #[doc(hidden)]
     pub const fn heavy_missing() -> Self {
         Self(Kind::HeavyMissing)
     }
 
-    /// Returns a pair without its light side.
+    /// Returns a broken pair whose light side does nothing, for models.
     #[cfg(garrick_loom)]
     #[doc(hidden)]
     pub const fn light_missing() -> Self {
@@ -141,8 +143,9 @@ impl Asymmetric {
         !matches!(self.0, Kind::Symmetric)
     }
 
-    /// Runs the fence of the frequent side. It orders the earlier writes of this thread before its
-    /// later reads, as seen by a thread that calls [`heavy`](Self::heavy).
+    /// Executes the fence of the side that runs often. Orders the earlier writes of this thread
+    /// before its later reads. Only a thread that calls [`heavy`](Self::heavy) can rely on this
+    /// order.
     #[inline(always)]
     pub fn light(self) {
         match self.0 {
@@ -158,12 +161,14 @@ impl Asymmetric {
         }
     }
 
-    /// Runs the fence of the rare side.
+    /// Executes the fence of the side that runs seldom.
     ///
-    /// For each call of [`light`](Self::light) on another thread, at least one of two statements
-    /// holds:
-    /// - After `heavy`, this thread sees the writes that the other thread made before its `light`.
-    /// - After its `light`, the other thread sees the writes that this thread made before `heavy`.
+    /// For each call of [`light`](Self::light) on another thread, at least one of these two
+    /// statements is true:
+    /// - After `heavy` returns, this thread sees all writes that the other thread made before it
+    ///   called `light`.
+    /// - After `light` returns, the other thread sees all writes that this thread made before it
+    ///   called `heavy`.
     ///
     /// # Panics
     ///

@@ -100,8 +100,8 @@ impl<T> Lender<T> {
 }
 
 impl<T> Borrower<T> {
-    /// Calls `f` with the value. Returns `None` if the value is not lent on this thread, or is
-    /// already borrowed.
+    /// Calls `f` with the value and returns the result of `f`. If the value is not lent on this
+    /// thread, or is already borrowed, returns `None` without calling `f`.
     #[inline(always)]
     pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
         if !ptr::eq(LENT.get(), Arc::as_ptr(&self.0).cast()) {

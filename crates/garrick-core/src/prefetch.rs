@@ -5,7 +5,8 @@
 //! or if it was not needed, it only costs time. [`prefetch`] is wait-free, and any thread may call
 //! it.
 
-/// Prefetches the cache lines of `bytes` bytes starting at `at` into this core's caches.
+/// Starts to load `bytes` bytes of memory, beginning at address `at`, into the caches of this core.
+/// Does not wait until they are loaded.
 ///
 /// Does nothing on architectures other than x86-64, where stable Rust has no prefetch instruction.
 ///

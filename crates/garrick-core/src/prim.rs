@@ -11,7 +11,7 @@ mod imp {
     pub use std::sync::{Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, atomic};
     pub use std::{hint, thread};
 
-    /// The cell of `std` with the interface of loom's cell.
+    /// A [`std::cell::UnsafeCell`] with the interface of loom's `UnsafeCell`.
     #[derive(Debug, Default)]
     #[repr(transparent)]
     pub struct UnsafeCell<T: ?Sized>(std::cell::UnsafeCell<T>);
@@ -27,13 +27,13 @@ mod imp {
             self.0.into_inner()
         }
 
-        /// Calls `f` with a pointer for reading.
+        /// Calls `f` with a pointer to the value, for reading.
         #[inline(always)]
         pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
             f(self.0.get())
         }
 
-        /// Calls `f` with a pointer for reading and writing.
+        /// Calls `f` with a pointer to the value, for reading and writing.
         #[inline(always)]
         pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
             f(self.0.get())
@@ -67,7 +67,7 @@ mod imp {
         }
     }
 
-    /// The methods of `std`'s thread-local cells, implemented for loom's thread-local cells.
+    /// Adds the methods of `std`'s thread-local cells to loom's thread-local cells.
     pub trait CellKey<T> {
         /// Returns a copy of the value.
         fn get(&'static self) -> T
@@ -102,8 +102,8 @@ mod imp {
 pub use imp::*;
 
 /// The atomics and locks of `std`, even under loom. Use them for counts and hints that do not order
-/// other accesses. A model of such accesses would only have more states. Any other use must
-/// document why it is not modelled.
+/// other accesses. If a model included these accesses, it would only have more states. Any other
+/// use must document why it is not modelled.
 pub mod unmodelled {
     #[cfg(garrick_count)]
     pub use super::counting::{
@@ -144,8 +144,9 @@ macro_rules! thread_values {
     };
 }
 
-/// Under loom, orders the sequentially consistent accesses before this call and those after it.
-/// This is necessary because loom treats such accesses only as acquire and release.
+/// Under loom, executes a fence, so that the sequentially consistent accesses on the two sides of
+/// this call keep their order. The fence is necessary because loom treats such accesses only as
+/// acquire and release.
 ///
 /// In production, these accesses are already ordered, and this function does nothing.
 #[inline(always)]

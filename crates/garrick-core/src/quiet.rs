@@ -45,13 +45,12 @@ pub fn drop<T>(value: T) {
 /// A caught panic. Dropping it never panics, even if the destructor of its payload panics.
 ///
 /// If that destructor panics, the payload of the new panic is dropped in the same way, and so on.
-/// The 17th payload of such a chain is leaked. Otherwise a chain of payloads that all panic when
-/// they are dropped might never end.
+/// The 17th payload of this chain is leaked, because the chain might never end.
 pub struct Panic(Option<Box<dyn Any + Send>>);
 
 impl Panic {
-    /// Creates a `Panic` from the payload of a panic. For example, `JoinHandle::join` returns such
-    /// a payload.
+    /// Creates a `Panic` from the payload of a panic. For example, the error of `JoinHandle::join`
+    /// is the payload of a panic.
     pub fn of(payload: Box<dyn Any + Send>) -> Self {
         Self(Some(payload))
     }

@@ -14,9 +14,10 @@ pub struct WithEnds<E, F> {
 
 /// Creates a stage from channel ends and a closure that borrows them.
 ///
-/// The stage works like a closure that owns its ends, but it also declares them to its graph before
-/// its first step ([`Stage::wiring`]). So [`Graph::start`](crate::Graph::start) can detect cycles,
-/// and the stage can be part of an intended loop ([`Graph::feedback`](crate::Graph::feedback)).
+/// The stage works like a closure that owns its ends. In addition, it declares these ends to its
+/// graph, as described in [`Stage::wiring`]. So [`Graph::start`](crate::Graph::start) can detect
+/// cycles, and the stage can be part of a loop, as described in
+/// [`Graph::feedback`](crate::Graph::feedback).
 ///
 /// # Examples
 ///

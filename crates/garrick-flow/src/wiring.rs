@@ -6,7 +6,7 @@ use crate::channel::{
     AsyncReceiver, AsyncSender, Line, Receiver, Receivers, Sender, Senders, Side,
 };
 
-/// The channel ends of one stage, as declared to its graph by
+/// The list of channel ends that a stage declares to its graph in
 /// [`Stage::wiring`](crate::Stage::wiring).
 pub struct Wiring {
     /// Number of the graph. A stage may also have ends of another graph's channels.
@@ -15,8 +15,10 @@ pub struct Wiring {
     pub(crate) ends: Vec<(u32, Side)>,
 }
 
-/// Channel ends, or collections of them. The trait is implemented for channel ends and bundles, and
-/// for slices, vectors, options and tuples (of up to six elements) of such types.
+/// A trait for types that contain channel ends, so that a stage can declare all of these ends in
+/// one call of [`Wiring::has`]. The trait is implemented for single channel ends and for bundles.
+/// It is also implemented for slices, vectors, options and tuples (of up to six elements) of such
+/// types.
 ///
 /// # Examples
 ///
@@ -35,7 +37,7 @@ pub struct Wiring {
 /// }
 /// ```
 pub trait Ends {
-    /// Declares each end, by [`Wiring::has`].
+    /// Declares all channel ends that this value contains, by calling [`Wiring::has`].
     fn tell(&self, wiring: &mut Wiring);
 }
 
@@ -45,7 +47,7 @@ impl Wiring {
         Self { graph, ends }
     }
 
-    /// Declares that the stage has the given ends.
+    /// Declares that the stage has the given ends. Returns `self`, so that calls can be chained.
     pub fn has(&mut self, ends: &(impl Ends + ?Sized)) -> &mut Self {
         ends.tell(self);
         self

@@ -33,7 +33,7 @@ impl Clock {
 /// A time span, measured as CPU time and as wall time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Span {
-    /// CPU time of the span, of the threads that the [`Clock`] selects.
+    /// CPU time that the threads selected by the [`Clock`] used during the span.
     pub cpu: Duration,
     /// Wall time of the span.
     pub wall: Duration,
@@ -47,7 +47,7 @@ impl AddAssign for Span {
     }
 }
 
-/// A stopwatch, which measures the [`Span`] since its creation.
+/// A stopwatch that measures CPU time and wall time since its start.
 #[derive(Debug)]
 pub struct Stopwatch {
     /// The threads whose CPU time is measured.
@@ -59,7 +59,8 @@ pub struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// Starts a stopwatch that measures the CPU time of the threads of `clock`, and wall time.
+    /// Starts a stopwatch. It measures wall time, and the CPU time of the threads that `clock`
+    /// selects.
     pub fn start(clock: Clock) -> Self {
         Self {
             clock,
@@ -68,7 +69,8 @@ impl Stopwatch {
         }
     }
 
-    /// Returns the time since the start. The stopwatch continues, and can be read again.
+    /// Returns the time since the start. The stopwatch keeps running, so this method can be called
+    /// again.
     pub fn stop(&self) -> Span {
         Span {
             cpu: self.clock.now().saturating_sub(self.cpu),

@@ -13,8 +13,8 @@ use crate::clock::{Clock, Stopwatch};
 use crate::point::Point;
 use crate::scenario::{Contender, Measured, Result};
 
-/// A device under test: a function or a contender to measure. It is created at each point of a
-/// sweep, and then called many times.
+/// A device under test: a function or a contender to measure. At each point of a sweep, the
+/// function or contender is created anew, and then called many times.
 ///
 /// # Examples
 /// ```
@@ -37,10 +37,11 @@ pub struct Dut {
 type Make = Box<dyn Fn(&Point) -> Result<Contender>>;
 
 impl Dut {
-    /// Creates a device that measures the function returned by `make`.
+    /// Creates a device under test from a function. At each point of a sweep, `make` is called and
+    /// returns the function to measure.
     ///
-    /// The function is called on the measuring thread. The time does not include `make`. The
-    /// function's return value is used, so that the compiler cannot remove the call.
+    /// The function is called on the measuring thread. The measured time does not include the call
+    /// of `make`. The compiler cannot remove the function's call, even if its result is not needed.
     pub fn new<F, R>(name: &'static str, make: impl Fn(&Point) -> F + 'static) -> Self
     where
         F: FnMut() -> R + 'static,
@@ -55,12 +56,12 @@ impl Dut {
         })
     }
 
-    /// Creates a device that measures the function returned by `make`, called by several actors at
-    /// the same time.
+    /// Creates a device under test from a function that several actors call at the same time. At
+    /// each point of a sweep, `make` is called and returns the function to measure.
     ///
     /// The actors run in a separate system with the given number of `workers`, one actor for each
-    /// worker. Wall time is the time until the last actor has finished, divided by the number of
-    /// all calls. CPU time is the CPU time of the whole process.
+    /// worker. The wall time is measured until the last actor has finished. The CPU time is that of
+    /// the whole process. Both are divided by the total number of calls.
     pub fn on_pool<F, R>(
         name: &'static str,
         workers: usize,
@@ -77,8 +78,8 @@ impl Dut {
         })
     }
 
-    /// Creates a device from a contender that measures its own time. `make` creates the contender
-    /// at each point of a sweep.
+    /// Creates a device under test from a contender, which measures its own time. At each point of
+    /// a sweep, `make` is called and returns the contender.
     pub fn contender(
         name: &'static str,
         make: impl Fn(&Point) -> Result<Contender> + 'static,
@@ -89,16 +90,17 @@ impl Dut {
         }
     }
 
-    /// Returns the name of the device.
+    /// Returns the name of the device under test.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Creates the contender for a point, and adds the point's values to its parameters.
+    /// Creates the contender for `point`. The values of the point are added to the contender's
+    /// parameters.
     ///
     /// # Errors
-    /// Returns the error of the function that creates the contender. Fails for example if the
-    /// system cannot start threads.
+    /// Fails if the contender cannot be created, for example because the system cannot start
+    /// threads.
     pub fn at(&self, point: &Point) -> Result<Contender> {
         let contender = (self.make)(point)?;
         let parameters = point.parameters();

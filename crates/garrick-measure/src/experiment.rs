@@ -19,7 +19,7 @@ const ROUNDS: usize = 15;
 /// Default time for all measurements of a `Dut` at a point, in seconds.
 const SECONDS_PER_ROW: f64 = 0.5;
 
-/// A set of functions and contenders to compare, optionally over one or two parameters.
+/// A comparison of functions and contenders, optionally at several values of one or two parameters.
 ///
 /// # Examples
 /// ```
@@ -52,8 +52,8 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Creates an experiment that has nothing to measure yet. `operation` describes one call of a
-    /// measured function, for readers of the results.
+    /// Creates an experiment that has nothing to measure yet. `operation` is a text that describes
+    /// one call of a measured function.
     pub fn new(name: &str, operation: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -69,8 +69,8 @@ impl Experiment {
         }
     }
 
-    /// Adds a parameter, and measures at each of its `values`. If there are two parameters,
-    /// measures at each pair of values.
+    /// Adds a parameter. The experiment is then measured at each of the parameter's `values`. If
+    /// there are two parameters, it is measured at each pair of their values.
     #[must_use]
     pub fn sweep(mut self, parameter: &str, values: impl IntoIterator<Item = u64>) -> Self {
         self.axes.push(Axis {
@@ -80,16 +80,16 @@ impl Experiment {
         self
     }
 
-    /// Adds a function or contender to measure. At each point of the sweep, all of them are
-    /// measured alternately.
+    /// Adds a function or contender to measure. At each point of the sweep, all functions and
+    /// contenders of the experiment are measured alternately.
     #[must_use]
     pub fn dut(mut self, dut: Dut) -> Self {
         self.duts.push(dut);
         self
     }
 
-    /// Makes the [`Dut`] with this name the reference: the report then also contains the ratio of
-    /// each time to the time of the reference.
+    /// Sets the name of the [`Dut`] that the others are compared with. The report then also
+    /// contains the ratio of each time to the time of this reference.
     #[must_use]
     pub fn reference(mut self, name: &str) -> Self {
         self.reference = Some(name.to_owned());
@@ -125,17 +125,17 @@ impl Experiment {
         &self.name
     }
 
-    /// Returns the description of one call.
+    /// Returns the description of one call of a measured function.
     pub fn operation(&self) -> &str {
         &self.operation
     }
 
-    /// Measures everything at each point of the sweep, and returns the report.
+    /// Measures all functions and contenders at each point of the sweep, and returns the report.
     ///
     /// # Errors
     /// Fails if there is nothing to measure, if there are more than two parameters, or if a
     /// parameter has no values. Fails if the reference does not exist, or if the number of rounds
-    /// or seconds is invalid. Also returns the errors of the measured contenders.
+    /// or seconds is invalid. Also fails if a contender fails.
     pub fn run(self) -> Result<Report> {
         self.run_with(&mut |_| {})
     }

@@ -60,7 +60,8 @@ impl fmt::Display for Machine {
     }
 }
 
-/// Returns the origin of this process's figures in one line: machine, compiler and commit.
+/// Returns one line that describes where the figures of this process come from: the machine, the
+/// compiler and the commit.
 pub fn provenance() -> String {
     format!("{}; commit {COMMIT}", Machine::this())
 }
@@ -82,7 +83,7 @@ fn available(meminfo: &str) -> Option<u64> {
 /// Returns the size of the resident memory of this process in bytes.
 ///
 /// # Errors
-/// Fails if the system does not report it.
+/// Fails if the system does not report the size.
 ///
 /// # Examples
 /// ```

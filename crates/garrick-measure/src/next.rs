@@ -2,11 +2,11 @@
 
 use garrick_actor::Next;
 
-/// Returns the decision of a handler after a send: [`Next::Stop`] if the receiver has stopped, and
-/// otherwise [`Next::Continue`].
+/// Returns the decision of a message handler after a send: [`Next::Stop`] if the send has failed
+/// because the receiver has stopped, and otherwise [`Next::Continue`].
 ///
-/// When the handler's actor stops, a caller that is waiting for its result is notified that there
-/// will be none.
+/// With [`Next::Stop`], the handler's actor stops too. If a caller is waiting for a result from
+/// that actor, the caller is then notified that there will be no result.
 #[inline]
 pub fn sent<E>(result: &Result<(), E>) -> Next {
     if result.is_ok() {

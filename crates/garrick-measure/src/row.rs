@@ -27,17 +27,19 @@ pub struct Row {
     pub ops_per_s: f64,
     /// Resident memory for each actor in bytes, if memory was measured.
     pub bytes_per_actor: Option<f64>,
-    /// Ratio of the CPU time of one operation to that of the yardstick: the median of `to_rmw`.
+    /// CPU time of one operation, divided by the CPU time of one atomic addition (the
+    /// [`yardstick`](crate::yardstick)). This is the median of `to_rmw`.
     pub ratio_to_rmw: f64,
-    /// Ratio of the CPU time of one operation to that of the yardstick, measured just before and
-    /// just after it.
+    /// CPU time of one operation, divided by the CPU time of one atomic addition (the
+    /// [`yardstick`](crate::yardstick)). The addition is measured just before and just after the
+    /// operation. `None` if the row comes from an old file.
     #[serde(default)]
     pub to_rmw: Option<Summary>,
-    /// Ratio of the CPU time of one operation to that of the reference in the same round. `None` if
-    /// there is no reference.
+    /// CPU time of one operation, divided by the CPU time of the reference in the same round.
+    /// `None` if there is no reference.
     #[serde(default)]
     pub to_reference: Option<Relative>,
-    /// Number of measurements, each of which is one round.
+    /// Number of measurements of the contender, one for each round.
     #[serde(default)]
     pub rounds: usize,
     /// Number of outliers among the measurements.
@@ -48,18 +50,18 @@ pub struct Row {
     pub doubts: Vec<String>,
 }
 
-/// The ratio of a contender's time to the time of another contender.
+/// The ratio of a contender's CPU time to the CPU time of another contender, the reference.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Relative {
-    /// Name of the contender whose time is 1.
+    /// Name of the contender that is the reference.
     pub contender: String,
-    /// Ratio to that contender's time.
+    /// CPU time of the contender, divided by the CPU time of the reference.
     pub ratio: Summary,
 }
 
 impl Row {
-    /// Returns the contender's name with the parameters that distinguish it from others with the
-    /// same name.
+    /// Returns the contender's name, followed by the parameters that distinguish it from others
+    /// with the same name.
     pub fn label(&self) -> String {
         labelled(&self.contender, &self.params, "")
     }

@@ -11,14 +11,14 @@ use serde_json::{Map, Value};
 use crate::clock::Span;
 use crate::point::Point;
 
-/// The result of a function of this crate that can fail. The error is a boxed [`Error`].
+/// The result type of this crate's functions that can fail. The error is a boxed [`Error`].
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// An operation to measure, with the contenders that perform it.
 pub struct Scenario {
     /// Name of the scenario on the command line, in tables and in JSON.
     pub name: &'static str,
-    /// Description of exactly one operation, which is shown by `--list`.
+    /// Description of exactly one operation. `--list` shows this description.
     pub operation: &'static str,
     /// Creates the contenders, in the order in which the outputs show them.
     pub contenders: fn(&Effort) -> Vec<Contender>,
@@ -31,7 +31,7 @@ pub struct Study {
     /// Description of the study in the help.
     pub about: &'static str,
     /// Sections, in the order in which they are shown. If there are several, the user can select
-    /// some of them by the flag `--only`.
+    /// some of them with the flag `--only`.
     pub sections: &'static [Section],
 }
 
@@ -39,7 +39,8 @@ pub struct Study {
 pub struct Section {
     /// Name of the section, for the flag `--only`.
     pub name: &'static str,
-    /// Measures, and returns the results as text. If `quick` is true, it takes only a few seconds.
+    /// Measures, and returns the results as text. If `quick` is true, the measurement takes only a
+    /// few seconds.
     pub run: fn(quick: bool) -> Result<String>,
 }
 
@@ -67,7 +68,7 @@ impl fmt::Debug for Scenario {
     }
 }
 
-/// A scenario that can also be measured with other parameters.
+/// A scenario whose parameters can be swept, that is, measured at several values.
 pub struct Swept {
     /// Name of the scenario.
     pub scenario: &'static str,
@@ -99,12 +100,12 @@ pub(crate) const ROUNDS_MAX: usize = 1000;
 /// measurements.
 const SLICE_S_MAX: f64 = 0.5;
 
-/// The effort of a run: how much work it does, and for how long.
+/// The effort of a run: how much work the contenders do, and how long they are measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effort {
     /// True if contenders with a large amount of work should do less.
     pub quick: bool,
-    /// Approximate time to measure each row, in seconds, without the preparations.
+    /// Approximate time to measure each row, in seconds. The time for preparations is not included.
     pub seconds_per_row: f64,
 }
 
@@ -185,7 +186,8 @@ impl Measured {
     }
 }
 
-/// A participant that performs the operation of a scenario.
+/// An implementation of a scenario's operation. The contenders of a scenario are compared with each
+/// other.
 pub struct Contender {
     /// Name of the contender: `garrick`, or the library that it is compared with.
     pub name: &'static str,
@@ -193,13 +195,15 @@ pub struct Contender {
     pub params: Map<String, Value>,
     /// Amount of work in one repetition.
     pub(crate) size: Size,
-    /// Performs about the given number of operations, and returns the time that they took.
+    /// Performs about the given number of operations. Returns the exact number, and the time that
+    /// they took.
     pub measure: Box<dyn FnMut(u64) -> Result<Measured>>,
 }
 
 impl Contender {
-    /// Creates a contender that performs as many operations as fit into the time. `measure`
-    /// performs about the given number of operations.
+    /// Creates a contender without a fixed amount of work. The number of operations in each
+    /// repetition is chosen so that they fill the available time. `measure` receives this number,
+    /// and performs about as many operations.
     pub fn fitted(
         name: &'static str,
         measure: impl FnMut(u64) -> Result<Measured> + 'static,
@@ -229,14 +233,15 @@ impl Contender {
         }
     }
 
-    /// Adds a parameter, which distinguishes the contender in all outputs, for example `workers=2`.
+    /// Adds a parameter, for example `workers=2`. In all outputs, parameters distinguish the
+    /// contender from others with the same name.
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.params.insert(key.to_owned(), value.into());
         self
     }
 
-    /// Makes the contender perform as many operations as fit into the time, but at most `ops_max`
-    /// in one repetition.
+    /// Makes the contender perform as many operations as fit into the available time, but at most
+    /// `ops_max` in one repetition.
     pub fn at_most(mut self, ops_max: u64) -> Self {
         self.size = Size::Fitted { ops_max };
         self

@@ -22,7 +22,8 @@ const DEVIATION_MIN: f64 = 0.01;
 /// A summary of several measurements of one quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// The middle value, or the mean of the two middle values.
+    /// The median: the middle value, or for an even number of values the mean of the two middle
+    /// ones.
     pub median: f64,
     /// The smallest value.
     pub min: f64,
@@ -34,7 +35,7 @@ pub struct Summary {
     pub interval: Option<Interval>,
 }
 
-/// A closed interval.
+/// A range of values, from `low` to `high`, including both bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Lower bound of the interval.
@@ -64,7 +65,8 @@ impl Summary {
         }
     }
 
-    /// Returns the 95 % confidence interval of the median, or minimum and maximum if there is none.
+    /// Returns the 95 % confidence interval of the median. If the interval is unknown, returns the
+    /// range from the minimum to the maximum.
     pub fn bounds(&self) -> Interval {
         self.interval.unwrap_or(Interval {
             low: self.min,

@@ -9,8 +9,8 @@ use crate::scenario::Result;
 /// Exit code of a process that is interrupted twice. A shell reports the same code after SIGINT.
 const INTERRUPTED: i32 = 130;
 
-/// A flag that requests a run to stop early. It can be set from any thread. All clones share the
-/// same flag.
+/// A flag that asks a run to stop early. It can be set from any thread. All clones share the same
+/// flag.
 ///
 /// # Examples
 /// ```
@@ -47,7 +47,7 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Sets the flag. The run then stops after the current trial.
+    /// Sets the flag. The run then stops after the current measurement.
     pub fn wish(&self) {
         // Relaxed: no other data is read because of the flag.
         self.0.store(true, Relaxed);

@@ -1,6 +1,7 @@
 //! Formats figures for readers.
 
-/// Formats a time given in nanoseconds, with three significant digits and a unit.
+/// Formats a time given in nanoseconds. The text has three significant digits and a unit, such as
+/// `1.50 us`.
 pub fn time(ns: f64) -> String {
     let (value, unit) = match ns {
         ns if ns < 1e3 => (ns, "ns"),
@@ -11,12 +12,13 @@ pub fn time(ns: f64) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
-/// Formats a range of times given in nanoseconds.
+/// Formats a range of times given in nanoseconds, such as `12.3 ns .. 1.50 us`.
 pub fn times(from: f64, to: f64) -> String {
     format!("{} .. {}", time(from), time(to))
 }
 
-/// Formats a rate with three significant digits and a letter for the power of a thousand.
+/// Formats a rate with three significant digits. A letter stands for thousands (K), millions (M) or
+/// billions (G), such as in `98.8 M`.
 pub fn rate(per_second: f64) -> String {
     let (value, letter) = match per_second {
         rate if rate < 1e3 => (rate, ""),
@@ -38,7 +40,7 @@ pub fn bytes(bytes: u64) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
-/// Formats a whole number with its digits grouped by three.
+/// Formats a whole number with its digits in groups of three, such as `33,000,000`.
 pub fn whole(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();

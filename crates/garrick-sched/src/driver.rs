@@ -26,23 +26,25 @@ use std::io;
 use std::task::Waker;
 use std::time::Duration;
 
-/// A reactor in which one worker sleeps. A [`Drivers`] value creates it.
+/// A reactor for one worker, for example for I/O events. When the worker has nothing to run, it
+/// sleeps in [`Driver::park`]. A value that implements [`Drivers`] creates the drivers of a
+/// sponsor.
 pub trait Driver: Send {
-    /// Returns a waker that makes the current `park` of the worker return, or the next one if the
-    /// worker is not parked. Any thread may call the waker at any time, even after the worker has
-    /// stopped.
+    /// Returns a waker that makes [`Driver::park`] return. If the worker is not parked when the
+    /// waker is called, the next call of `park` returns immediately. Any thread may call the waker
+    /// at any time, even after the worker has stopped.
     fn waker(&self) -> Waker;
 
     /// Calls `life` once, on the calling thread, which is the worker's thread. `life` runs the
     /// worker until it stops.
     ///
-    /// An implementation can set up the context that the tasks need before it calls `life`. The
-    /// worker calls all other methods except `waker` during `life`.
+    /// Before it calls `life`, an implementation can set up the context that the tasks need. All
+    /// other methods except [`Driver::waker`] are called only while `life` runs.
     fn surround(&self, life: &mut dyn FnMut());
 
-    /// Waits until the waker is called, but for at most `timeout`, if there is one. An
-    /// implementation must also process pending events, as [`Driver::poll`] does. It may return
-    /// early.
+    /// Waits until the waker is called or `timeout` has passed. `None` means that there is no
+    /// timeout. An implementation must also process pending events, as [`Driver::poll`] does. It
+    /// may return early.
     fn park(&self, timeout: Option<Duration>);
 
     /// Processes pending events without waiting. Called about every 100 microseconds while the
@@ -50,11 +52,11 @@ pub trait Driver: Send {
     fn poll(&self);
 }
 
-/// Creates the drivers of a sponsor, one for each worker. Passed to
+/// A factory of drivers: creates one [`Driver`] for each worker of a sponsor. Pass it to
 /// [`Builder::driver`](crate::Builder::driver).
 ///
 /// # Examples
-/// This driver only parks the thread:
+/// The drivers in this example only park their threads:
 /// ```
 /// use std::sync::{Arc, OnceLock};
 /// use std::task::{Wake, Waker};

@@ -62,7 +62,8 @@ pub use {
     world::{Nanos, RealWorld, STACK_BYTES_MAX, STACK_BYTES_MIN, ThreadSpec, World},
 };
 
-/// Items for the layers above and for tests. They are not part of the public API.
+/// Items for the crates that are built on this crate, and for tests. They are not part of the
+/// public API.
 #[doc(hidden)]
 pub use {
     orders::Orders,

@@ -24,7 +24,8 @@ use garrick_core::prim::{
 use crate::runtime::address::Address;
 use crate::runtime::turn::Turn;
 
-/// Orders for one task, oldest first.
+/// A queue of orders for one task. An order is an instruction that the task follows before it
+/// handles its waiting messages.
 #[doc(hidden)]
 pub struct Orders<T> {
     /// True while there is an order. Written under the lock, read by the task.
@@ -44,16 +45,19 @@ impl<T> Orders<T> {
         self.are_any.store(!list.is_empty(), Relaxed);
     }
 
-    /// Returns true if there is an order. A false result may be outdated, but then a nudge will
-    /// follow.
+    /// Returns true if the queue contains an order. A false result may be outdated. In this case, a
+    /// [nudge](Turn::nudge) of the task will follow.
     #[inline]
     pub fn are_any(&self) -> bool {
         // Relaxed: see `note`.
         self.are_any.load(Relaxed)
     }
 
-    /// Gives `order` to `task`, which owns these orders, and nudges the task. The order is added
-    /// immediately, and stays even if the turn is undone. The nudge is staged.
+    /// Appends `order` to this queue, and nudges `task`. `task` must be the task that takes its
+    /// orders from this queue.
+    ///
+    /// The order is appended immediately, and stays even if `turn` is undone. The nudge is staged:
+    /// it is sent when `turn` commits.
     pub fn give<M: 'static, N: 'static>(&self, turn: &Turn<'_, M>, task: &Address<N>, order: T) {
         let mut list = self.list();
         list.push_back(order);

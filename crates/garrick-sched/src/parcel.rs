@@ -9,8 +9,8 @@ use crate::quiet;
 /// The maximum size of a message or an answer in bytes: 16 KiB. Put a larger value into a `Box`.
 ///
 /// Code that creates a task or a door with larger messages does not compile. The limit applies to a
-/// message together with its wrappers: an async actor, a receive timeout or a standard actor adds
-/// some bytes.
+/// message together with its wrappers. For example, async actors, receive timeouts and standard
+/// actors wrap their messages, which adds some bytes.
 ///
 /// The reason for the limit is that a message is passed by value. It is moved from the sender's
 /// stack to an envelope, and from there to the receiver's stack. (A message of more than about
@@ -36,7 +36,7 @@ use crate::quiet;
 ///
 /// Sponsor::builder().start().unwrap().handle().spawn(Reader).unwrap();
 /// ```
-/// A box of the same array compiles:
+/// In a box, the same array compiles:
 /// ```
 /// use garrick_sched::{Flow, MESSAGE_BYTES_MAX, Sponsor, Task, Turn};
 ///

@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use garrick_core::prim::thread::{Builder, JoinHandle};
 
-/// Time in nanoseconds since the start of the world, or a duration in nanoseconds.
+/// A point in time, in nanoseconds since the start of the [`World`], or a duration in nanoseconds.
 pub type Nanos = u64;
 
-/// Converts a duration into nanoseconds. Returns [`Nanos::MAX`] if the duration is longer.
+/// Converts a duration into nanoseconds. Returns [`Nanos::MAX`] if the duration is longer than
+/// that.
 #[inline]
 pub fn nanos(time: Duration) -> Nanos {
     Nanos::try_from(time.as_nanos()).unwrap_or(Nanos::MAX)
@@ -21,9 +22,9 @@ pub fn nanos(time: Duration) -> Nanos {
 
 /// The environment of a sponsor: its clock, its random seeds and its threads.
 ///
-/// A panic of [`World::now`] or [`World::seed`] is caught. A panic of the clock is reported once to
-/// [`Builder::on_failure`](crate::Builder::on_failure). The workers then continue with the latest
-/// time that the clock has returned.
+/// A panic of [`World::now`] or [`World::seed`] is caught. If [`World::now`] panics, the workers
+/// continue with the latest time that it has returned. Only its first panic is reported to
+/// [`Builder::on_failure`](crate::Builder::on_failure).
 pub trait World: Send + Sync + 'static {
     /// Returns the current time, which must never go back.
     fn now(&self) -> Nanos;
@@ -31,8 +32,8 @@ pub trait World: Send + Sync + 'static {
     /// Returns a seed for a random number generator. Each call must return a different seed.
     fn seed(&self) -> u64;
 
-    /// Runs `body` on a new thread with the properties in `spec`. If `body` is dropped without a
-    /// call, the sponsor stops.
+    /// Runs `body` on a new thread with the properties in `spec`. If `body` is dropped without
+    /// being called, the sponsor stops.
     ///
     /// # Errors
     /// Returns the operating system's error if the thread cannot be created.
@@ -43,10 +44,12 @@ pub trait World: Send + Sync + 'static {
     ) -> io::Result<JoinHandle<()>>;
 }
 
-/// Name and stack size of a worker's thread, passed to [`World::spawn_thread`].
+/// The name and the stack size of a worker's thread. [`World::spawn_thread`] gets them from the
+/// sponsor.
 ///
 /// # Examples
-/// This function of a world uses real threads with other names:
+/// This implementation of [`World::spawn_thread`] uses real threads, and adds a prefix to their
+/// names:
 /// ```
 /// use std::{io, thread};
 /// use garrick_sched::ThreadSpec;
@@ -63,7 +66,7 @@ pub trait World: Send + Sync + 'static {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ThreadSpec {
-    /// Name of the thread, without NUL bytes.
+    /// Name of the thread. Contains no NUL bytes.
     pub name: String,
     /// Size of the stack in bytes, from [`STACK_BYTES_MIN`] to [`STACK_BYTES_MAX`]. `None` stands
     /// for the default of the standard library.
@@ -81,7 +84,7 @@ impl ThreadSpec {
         Self { name, stack_size }
     }
 
-    /// Returns a builder of the standard library for a thread with these properties.
+    /// Returns a [`std::thread::Builder`] for a thread with these properties.
     pub fn builder(self) -> Builder {
         let builder = Builder::new().name(self.name);
         match self.stack_size {
@@ -91,7 +94,8 @@ impl ThreadSpec {
     }
 }
 
-/// The real world: clock of the system, random seeds, and threads of the operating system.
+/// The real world: the default [`World`]. It uses the clock of the system, random seeds, and
+/// threads of the operating system.
 #[derive(Clone, Copy)]
 pub struct RealWorld {
     began: Instant,
@@ -105,7 +109,8 @@ impl RealWorld {
         }
     }
 
-    /// Creates a real world, whose time begins now. Several sponsors can share it.
+    /// Creates a real world that several sponsors can share. Its time is 0 at the moment of this
+    /// call.
     pub fn shared() -> Arc<dyn World> {
         Arc::new(Self::new())
     }

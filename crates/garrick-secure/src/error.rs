@@ -8,15 +8,15 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Part {
-    /// The hello at the beginning of a connection.
+    /// The hello: the first message that each side sends.
     Hello,
-    /// The proof of the key at the end of the greeting.
+    /// The second message that each side sends. It proves that the side has the key.
     Proof,
-    /// The length at the beginning of a frame.
+    /// The length field at the beginning of a frame.
     Length,
     /// The encrypted body of a frame.
     Body,
-    /// The tag at the end of a frame.
+    /// The authentication tag at the end of a frame.
     Tag,
 }
 
@@ -24,18 +24,18 @@ pub enum Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Wait {
-    /// The wait for the whole greeting.
+    /// The wait for the exchange of messages at the start of a connection to complete.
     Greeting,
-    /// The wait for the rest of a frame that has begun.
+    /// The wait for the rest of a partly received frame.
     Frame,
-    /// The wait for the next frame.
+    /// The wait for the peer's next frame to begin.
     Silence,
     /// The wait for the transport to accept data.
     Write,
 }
 
-/// The error returned when a check of the protocol fails, and the reason why a connection was
-/// closed. Data that fails a check is never passed to an actor.
+/// The reason why a check of the protocol failed, or why a connection was closed. Data that fails a
+/// check is never passed to an actor.
 ///
 /// # Examples
 /// ```
@@ -47,78 +47,79 @@ pub enum Wait {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The peer's first bytes do not belong to this version of the protocol.
+    /// The peer's first message does not belong to this version of the protocol.
     NotOurs {
-        /// First four bytes from the peer, where `GRK` and the version are expected.
+        /// The first four bytes from the peer. The expected bytes are `GRK` and the version number.
         found: [u8; 4],
     },
-    /// Both sides are clients, or both are servers. An attacker may also have sent this side's
-    /// greeting back to it.
+    /// Both sides are clients, or both are servers. This error also occurs if an attacker
+    /// sends this side's own greeting back to it.
     SameRole,
-    /// The peer uses another cipher suite.
+    /// The two sides use different cipher suites.
     Suite {
-        /// Number of this side's suite in the greeting.
+        /// The number that identifies this side's cipher suite in the greeting.
         ours: u8,
-        /// Number of the peer's suite in the greeting.
+        /// The number that identifies the peer's cipher suite in the greeting.
         theirs: u8,
     },
-    /// The peer has another key, or the greeting was changed in transit.
+    /// The peer has a different key, or the greeting was changed in transit.
     WrongKey,
-    /// The length of a frame is zero or above the limit. For a received frame, both fields count
-    /// the encrypted body, which is one byte longer than the payload. For a payload that this side
-    /// seals, they count the payload.
+    /// The length of a frame is zero or above the limit. For a received frame, `found` and `max`
+    /// are lengths of the encrypted body, which is one byte longer than the payload. For a frame to
+    /// be sent, they are lengths of the payload.
     Length {
         /// The rejected length in bytes.
         found: u32,
         /// The maximum length in bytes.
         max: u32,
     },
-    /// The tag of a frame is wrong: the frame was changed in transit, or sealed with another key.
+    /// The authentication tag of a frame is wrong. The frame was changed in transit, or was created
+    /// with a different key.
     Forged {
-        /// Number of the expected frame.
+        /// Sequence number of the expected frame.
         sequence: u64,
     },
     /// An earlier frame arrived again.
     Replayed {
-        /// Number of the expected frame.
+        /// Sequence number of the expected frame.
         expected: u64,
-        /// Number of the received frame.
+        /// Sequence number of the received frame.
         found: u64,
     },
     /// A frame arrived too early: earlier frames are missing or delayed.
     OutOfOrder {
-        /// Number of the expected frame.
+        /// Sequence number of the expected frame.
         expected: u64,
-        /// Number of the received frame.
+        /// Sequence number of the received frame.
         found: u64,
     },
     /// A frame is authentic, but its kind is unknown.
     Kind {
-        /// Number of the unknown kind.
+        /// The number that stands for the unknown kind in the frame.
         found: u8,
     },
-    /// The stream ended in the middle of a part of the data.
+    /// The stream ended in the middle of a frame or of a message of the greeting.
     Truncated {
-        /// The incomplete part.
+        /// The part of the data that is incomplete.
         part: Part,
-        /// Number of bytes of the part that were received.
+        /// Number of received bytes of the incomplete part.
         have: usize,
-        /// Total number of bytes of the part.
+        /// Full size of the incomplete part in bytes.
         want: usize,
     },
-    /// The stream ended between two frames, but the peer had not sent its last frame. An attacker
-    /// may have cut the stream.
+    /// The stream ended after a complete message, but the peer has not sent its last frame,
+    /// [`Kind::End`](crate::Kind::End). An attacker may have cut the stream.
     Unfinished,
-    /// A wait exceeded its time limit.
+    /// The time limit of a wait was exceeded.
     TimedOut {
-        /// Kind of the wait.
+        /// The kind of wait that exceeded its time limit.
         wait: Wait,
-        /// Time limit of the wait.
+        /// The time limit that was exceeded.
         limit: Duration,
     },
     /// The transport failed.
     Io {
-        /// Kind of the failure.
+        /// Kind of the transport's error.
         kind: io::ErrorKind,
         /// Message of the transport's error.
         message: String,
@@ -127,13 +128,14 @@ pub enum Error {
     Exhausted,
     /// The operating system could not provide random bytes.
     Randomness,
-    /// The listener has stopped.
+    /// The actor that receives the connection's events, the [`Listener`](crate::Listener), has
+    /// stopped.
     Deserted,
-    /// The local side closed the connection with [`Connection::close`](crate::Connection::close).
+    /// This side closed the connection by calling [`Connection::close`](crate::Connection::close).
     Closed,
-    /// The transport or an actor of the connection has panicked.
+    /// An actor of the connection has panicked. A panic of the transport also causes this error.
     Panicked {
-        /// Name of the actor that panicked.
+        /// Name of the actor that panicked, or that was using the transport when it panicked.
         actor: &'static str,
     },
 }

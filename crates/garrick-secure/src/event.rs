@@ -19,14 +19,14 @@ pub enum Event {
     Opened(Writer),
     /// A payload has arrived and has passed all checks.
     Frame(Frame),
-    /// The peer will send no more payloads. Writing is still possible.
+    /// The peer will send no more payloads. This side can still send payloads.
     Finished,
-    /// The connection is closed. The result is `Ok` if both sides have finished. Otherwise it is
-    /// the reason. No event follows.
+    /// The connection is closed. No event follows. The result is `Ok` if both sides have finished,
+    /// and otherwise contains the reason why the connection was closed.
     Closed(Result<(), Error>),
 }
 
-/// A received payload, checked and decrypted. Until a frame is dropped, it counts toward
+/// A received payload that was checked and decrypted. Until a frame is dropped, it counts toward
 /// [`Options::window`](crate::Options::window).
 ///
 /// The payload shares the memory of the receive buffer with neighboring payloads. To keep data for
@@ -64,7 +64,7 @@ pub struct Frame {
 pub struct Listener(Arc<dyn Tell>);
 
 impl Listener {
-    /// Creates a listener that converts each event by `convert`, and sends the result to `to`.
+    /// Creates a listener that converts each event with `convert`, and sends the result to `to`.
     pub fn new<M: Send + 'static>(
         to: Address<M>,
         convert: impl Fn(Event) -> M + Send + Sync + 'static,

@@ -30,7 +30,7 @@ use crate::tag::{Suite, TAG_BYTES, Tagger};
 /// Size of the length field at the beginning of a frame, in bytes.
 pub const LENGTH_BYTES: usize = 4;
 
-/// Number of bytes by which a frame is longer than its payload.
+/// Number of bytes that a frame contains in addition to its payload.
 pub const OVERHEAD_BYTES: usize = LENGTH_BYTES + 1 + TAG_BYTES;
 
 /// Number of payload bytes that are encrypted and then authenticated in one step. This many bytes
@@ -46,7 +46,7 @@ const NEIGHBOURS: u64 = 256;
 pub enum Kind {
     /// A frame that carries a payload.
     Data,
-    /// The last frame, after which its sender sends no more.
+    /// The last frame that a side sends. No frame of that side follows.
     End,
 }
 
@@ -199,8 +199,8 @@ impl Sealer {
         }
     }
 
-    /// Encrypts and authenticates `payload`, and appends the resulting frame to `out`. Allocates no
-    /// memory if `out` has spare capacity for the payload and for [`OVERHEAD_BYTES`] more.
+    /// Encrypts and authenticates `payload`, and appends the resulting frame to `out`. If `out` has
+    /// spare capacity for the payload and [`OVERHEAD_BYTES`] more bytes, no memory is allocated.
     ///
     /// # Errors
     /// Returns [`Error::Length`] if the payload is too long, or [`Error::Exhausted`] if no frame
@@ -243,11 +243,11 @@ impl Opener {
         }
     }
 
-    /// Removes the next frame from the front of `stream`, and checks and decrypts it. Returns its
-    /// kind and its payload without copying, or `None` if the frame is not complete yet.
+    /// Removes the next frame from the front of `stream`, checks it, and decrypts it in place.
+    /// Returns its kind and its payload, or `None` if the frame is not complete yet.
     ///
     /// # Errors
-    /// Returns an error that names the failed check. After an error, every further call returns the
+    /// Returns an error that names the failed check. After an error, every later call returns the
     /// same error.
     pub fn open(&mut self, stream: &mut BytesMut) -> Result<Option<(Kind, BytesMut)>, Error> {
         if let Some(error) = &self.failed {

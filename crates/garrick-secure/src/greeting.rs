@@ -28,14 +28,14 @@ const MAGIC: [u8; 4] = *b"GRK\x01";
 /// Number of bytes before the salt of a hello.
 const HEAD_BYTES: usize = 8;
 
-/// Size of a hello in bytes.
+/// Size in bytes of a hello, the first message that each side of a [`Greeting`] sends.
 pub const HELLO_BYTES: usize = HEAD_BYTES + SALT_BYTES;
 
-/// Size of a proof in bytes.
+/// Size in bytes of a proof, the second message that each side of a [`Greeting`] sends.
 pub const PROOF_BYTES: usize = TAG_BYTES;
 
-/// One side of a greeting, before it has processed any message. A greeting is the exchange of two
-/// hellos and two proofs at the start of a connection.
+/// The initial state of one side of a greeting. A greeting is the exchange of messages at the start
+/// of a connection: each side sends a hello and then a proof that it has the key.
 #[derive(Debug)]
 pub struct Greeting {
     key: PreSharedKey,
@@ -45,7 +45,8 @@ pub struct Greeting {
     hello: Hello,
 }
 
-/// One side of a greeting that has processed the peer's hello, and needs the peer's proof.
+/// The second state of one side of a greeting: the peer's hello has been processed, but the peer's
+/// proof has not been checked yet.
 pub struct Proving {
     session: Session,
     /// Proof that the peer must send.
@@ -53,7 +54,7 @@ pub struct Proving {
     proof: [u8; PROOF_BYTES],
 }
 
-/// The result of a greeting: a sealer and an opener for the two directions of a connection.
+/// The result of a greeting: a sealer for outgoing frames, and an opener for incoming frames.
 ///
 /// # Examples
 /// ```
@@ -86,8 +87,8 @@ pub struct Session {
 type Hello = [u8; HELLO_BYTES];
 
 impl Greeting {
-    /// Creates one side of a greeting, with new random bytes. Payloads of the session may have at
-    /// most `payload_bytes_max` bytes.
+    /// Creates one side of a greeting, with new random bytes in its hello. The payloads of the
+    /// resulting [`Session`] may have at most `payload_bytes_max` bytes.
     ///
     /// # Errors
     /// Returns [`Error::Randomness`] if the operating system cannot provide random bytes.
@@ -118,11 +119,11 @@ impl Greeting {
         &self.hello
     }
 
-    /// Processes the peer's hello. Returns the next state of the greeting.
+    /// Processes `theirs`, the peer's hello. Returns the next state of this side.
     ///
     /// # Errors
-    /// Returns [`Error::NotOurs`], [`Error::SameRole`] or [`Error::Suite`] if the protocol, the
-    /// role or the suite in the hello does not match.
+    /// Returns [`Error::NotOurs`] if the peer uses another protocol or version, [`Error::SameRole`]
+    /// if both sides have the same role, or [`Error::Suite`] if the peer uses another cipher suite.
     pub fn heard(self, theirs: &[u8; HELLO_BYTES]) -> Result<Proving, Error> {
         self.check(theirs)?;
         let (client, server) = match self.role {
@@ -177,7 +178,7 @@ impl Proving {
         &self.proof
     }
 
-    /// Checks the peer's proof, and completes the greeting.
+    /// Checks `theirs`, the peer's proof, and completes the greeting.
     ///
     /// # Errors
     /// Returns [`Error::WrongKey`] if the proof is wrong.

@@ -71,9 +71,10 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], crate::Error> {
 /// The role of one side of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// The side that connects, and sends first.
+    /// The side that connects and sends the first message.
     Client,
-    /// The side that accepts, and sends nothing before it has received the client's hello.
+    /// The side that accepts the connection. It sends nothing until it has received the client's
+    /// first message.
     Server,
 }
 

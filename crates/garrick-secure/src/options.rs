@@ -31,22 +31,24 @@ pub struct Options {
     pub payload_bytes_max: u32,
     /// Time limit for the whole greeting. The default is 10 s.
     pub greeting_timeout: Duration,
-    /// Time limit for a received frame, from its first byte to its last. The default is 30 s.
+    /// Maximum time from the first to the last byte of a received frame. The default is 30 s.
     pub frame_timeout: Duration,
-    /// Time limit of the wait for the peer's next frame. The default is `None`, which means no
-    /// limit.
+    /// Maximum time to wait for the peer's next frame to begin. The default is `None`, which means
+    /// no limit.
     pub silence_timeout: Option<Duration>,
     /// Time limit for each write to the transport. If the transport accepts no data for this time,
     /// the connection is closed. The default is 30 s.
     pub write_timeout: Duration,
-    /// Maximum number of frames that the listener has not yet dropped, including the frames in its
-    /// mailbox and a frame that is being read. While there are that many, no further frame is read.
-    /// At least 1. The default is 32.
+    /// Maximum number of received frames that the listener has not yet dropped. Frames in the
+    /// listener's mailbox and the frame that is being read count as well. When the number is
+    /// reached, the next frame is read only after the listener has dropped one. Must be at least 1.
+    /// The default is 32.
     pub window: u32,
-    /// Maximum number of payloads that are waiting to be written. At least 1. The default is 32.
+    /// Maximum number of payloads that are waiting to be written. Must be at least 1. The default
+    /// is 32.
     pub queue: usize,
-    /// Maximum number of bytes to read at once, at least 64. Reading a longer frame may exceed this
-    /// limit. The default is 256 KiB.
+    /// Maximum number of bytes to read at once. To read a longer frame, the limit may be exceeded.
+    /// Must be at least 64. The default is 256 KiB.
     pub read_bytes_max: usize,
 }
 

@@ -6,7 +6,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use sha3::Sha3_256;
 
-/// Size of a tag in bytes.
+/// Size in bytes of a tag, the authentication code at the end of each frame.
 pub const TAG_BYTES: usize = 32;
 
 /// The cipher suite of a connection: its algorithms for encryption and authentication. Both sides
@@ -18,7 +18,8 @@ pub enum Suite {
     /// for both.
     #[default]
     Aes256CtrHmacSha256,
-    /// AES-256 in counter mode, and HMAC with SHA3-256. Several times slower than the default.
+    /// AES-256 in counter mode, and HMAC with SHA3-256. This suite is several times slower than the
+    /// default suite.
     Aes256CtrHmacSha3,
 }
 

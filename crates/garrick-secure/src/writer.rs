@@ -47,7 +47,7 @@ pub enum Refused {
     /// The payload is longer than
     /// [`Options::payload_bytes_max`](crate::Options::payload_bytes_max).
     TooLong(Bytes),
-    /// The number of payloads that are waiting to be written has reached
+    /// The queue of payloads that are waiting to be written is full. Its maximum length is
     /// [`Options::queue`](crate::Options::queue).
     Full(Bytes),
     /// The connection is closed, or [`Writer::finish`] was called.
@@ -72,7 +72,7 @@ impl Writer {
         }
     }
 
-    /// Sends a payload. Waits until the queue has room.
+    /// Waits until the queue has room, and sends a payload.
     ///
     /// # Errors
     /// Returns the payload if it is too long, or if the connection is closed.
@@ -94,12 +94,12 @@ impl Writer {
         self.shared.try_send(payload.into(), None)
     }
 
-    /// Sends a payload like [`Writer::try_send`], and answers `written` when the transport has
-    /// accepted the payload.
+    /// Sends a payload like [`Writer::try_send`]. When the transport has accepted the payload, the
+    /// connection sends the reply `written`.
     ///
-    /// If the transport never accepts the payload, `written` is dropped. An actor, which must not
-    /// wait, can use the replies to limit its speed: it sends the next payload only after the reply
-    /// to an earlier one has arrived.
+    /// If the transport never accepts the payload, `written` is dropped. An actor must not block
+    /// until the queue has room. But it can use the replies to limit its speed: it sends the next
+    /// payload only after the reply to an earlier payload has arrived.
     ///
     /// # Errors
     /// Returns the payload in the same cases as [`Writer::try_send`], and drops `written`.

@@ -30,7 +30,7 @@ const STEP: Nanos = 1_000_000_000;
 /// `/history.json`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct HistoryReport {
-    /// Times of the points in milliseconds since 1970-01-01, UTC, the oldest first.
+    /// Times of the points, the oldest first, in milliseconds since 1970-01-01, UTC.
     pub unix_ms: Vec<u64>,
     /// One series for each recorded value, in the order in which the series began.
     pub series: Vec<Series>,
@@ -42,8 +42,8 @@ pub struct HistoryReport {
 /// The history of one value of a node, an edge, a sponsor or the process.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Series {
-    /// Identifier of the node, edge or sponsor that has the value. The string `process` if the
-    /// process has the value.
+    /// Identifier of the node, edge or sponsor that has the value, or `process` if the process has
+    /// the value.
     pub id: String,
     /// Name of the value, such as `rate` or `depth`. The values `rate` and `turn_rate` are averages
     /// over the time since the previous point. `fill` is a share of the channel's capacity, 0 to 1.

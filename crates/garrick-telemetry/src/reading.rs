@@ -6,7 +6,8 @@
 
 use crate::snapshot::State;
 
-/// A provider of counts, which telemetry reads about ten times per second.
+/// A provider of counts, for example the counts of a pipeline. Telemetry reads the counts once per
+/// sampling interval, by default ten times per second.
 ///
 /// Every closure of the type `FnMut(&mut Reading) + Send` is a source.
 ///
@@ -44,11 +45,12 @@ impl<F: FnMut(&mut Reading) + Send> Source for F {
 /// The counts of one source at one moment.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reading {
-    /// Values of the stages of pipelines.
+    /// Values of the pipeline stages.
     pub stages: Vec<StageReading>,
     /// Values of the channels between the stages.
     pub channels: Vec<ChannelReading>,
-    /// Values of the groups of actors. A group contains all actors of one type on one sponsor.
+    /// Values of the actors, one entry for each group. A group contains all actors of one type that
+    /// run on one sponsor.
     pub actors: Vec<ActorsReading>,
     /// Values of the sponsors. A sponsor is the thread pool of a `System`, or the thread of a
     /// `Local`.
@@ -59,7 +61,8 @@ pub struct Reading {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StageReading {
     /// Identifier of the stage. It must be the same in every reading of the source. It must differ
-    /// from the identifiers of all other stages, channels, groups and sponsors of the source.
+    /// from the identifiers of all other stages, channels, groups of actors and sponsors of the
+    /// source.
     pub id: String,
     /// Display name of the stage.
     pub name: String,
@@ -67,7 +70,8 @@ pub struct StageReading {
     pub place: String,
     /// State of the stage.
     pub state: State,
-    /// Total number of messages that the stage has taken, or has sent if it has no input.
+    /// Total number of messages that the stage has taken from its channels. For a stage without
+    /// input channels, the number of messages that it has sent.
     pub messages: u64,
     /// Total number of steps that the stage has run.
     pub turns: u64,
@@ -84,7 +88,7 @@ pub struct StageReading {
 /// The values of a channel in a [`Reading`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ChannelReading {
-    /// Identifier of the channel, subject to the rules of [`StageReading::id`].
+    /// Identifier of the channel. The same rules apply as for [`StageReading::id`].
     pub id: String,
     /// Identifier of the stage or group of actors that sends to the channel. `None` if it is
     /// unknown.
@@ -116,10 +120,11 @@ pub struct ChannelReading {
     pub closed: bool,
 }
 
-/// The values of a group of actors in a [`Reading`]: all actors of one type on one sponsor.
+/// The values of a group of actors in a [`Reading`]. A group contains all actors of one type that
+/// run on one sponsor (the thread pool of a `System`, or the thread of a `Local`).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ActorsReading {
-    /// Identifier of the group, subject to the rules of [`StageReading::id`].
+    /// Identifier of the group. The same rules apply as for [`StageReading::id`].
     pub id: String,
     /// Short name of the actors' type.
     pub name: String,
@@ -131,56 +136,60 @@ pub struct ActorsReading {
     pub messages: u64,
     /// Total number of turns that the actors have run.
     pub turns: u64,
-    /// Total time of the actors' turns, in nanoseconds. `None` if it is unknown.
+    /// Total duration of all turns of the actors, in nanoseconds. `None` if it is unknown.
     pub busy_nanos: Option<u64>,
-    /// Average number of messages that are in an actor's mailbox when a turn of the actor begins.
-    /// `None` if it is unknown.
+    /// Average number of messages in an actor's mailbox when the actor begins a turn. `None` if it
+    /// is unknown.
     pub depth: Option<u64>,
     /// Total number of times that an actor was restarted.
     pub restarts: u64,
     /// Total number of slow turns. The source decides which turns are slow.
     pub slow: u64,
-    /// Time for which a running turn has occupied its worker, in nanoseconds. If several turns are
-    /// running, the longest time counts. 0 if no turn is running. `None` if it is unknown.
+    /// Time in nanoseconds that the running turn has occupied its worker so far. If several turns
+    /// of the group are running, this is the longest time. 0 if no turn is running. `None` if it is
+    /// unknown.
     pub held_nanos: Option<u64>,
     /// Number of turns that are now blocked in `cx.blocking`, while their workers run other actors.
     /// `None` if it is unknown.
     pub away: Option<u64>,
-    /// Time for which a turn has been blocked in `cx.blocking`, in nanoseconds. If several turns
-    /// are blocked, the longest time counts. 0 if no turn is blocked. `None` if it is unknown.
+    /// Time in nanoseconds that a turn has been blocked in `cx.blocking` so far. If several turns
+    /// of the group are blocked, this is the longest time. 0 if no turn is blocked. `None` if it is
+    /// unknown.
     pub away_nanos: Option<u64>,
 }
 
 /// A worker of a sponsor, and the turn that the worker is running.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HeldReading {
-    /// Index of the worker among the workers of its sponsor, from 0.
+    /// Index of the worker among all workers of its sponsor. The first index is 0.
     pub worker: u64,
-    /// Identifier of the group to which the actor of the turn belongs: its [`ActorsReading::id`].
+    /// The [`ActorsReading::id`] of the group that the running actor belongs to.
     pub actors: String,
     /// Short name of the actor's type.
     pub name: String,
-    /// Lower bound of the duration of the turn so far, in nanoseconds.
+    /// Time that the turn has been running so far, in nanoseconds. The true time may be longer.
     pub nanos: u64,
 }
 
-/// The values of a sponsor in a [`Reading`].
+/// The values of a sponsor in a [`Reading`]. A sponsor is the thread pool of a `System`, or the
+/// thread of a `Local`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SponsorReading {
-    /// Identifier of the sponsor, subject to the rules of [`StageReading::id`].
+    /// Identifier of the sponsor. The same rules apply as for [`StageReading::id`].
     pub id: String,
     /// Name of the sponsor.
     pub name: String,
     /// Number of worker threads of the sponsor.
     pub workers: u64,
-    /// Total time for which the worker threads slept, in nanoseconds, summed over all threads.
-    /// `None` if it is unknown.
+    /// Total time that the worker threads slept, in nanoseconds, summed over all threads. `None` if
+    /// it is unknown.
     pub idle_nanos: Option<u64>,
     /// Total number of turns that the workers have run.
     pub turns: u64,
-    /// Total number of ready actors that workers have given away to other workers.
+    /// Total number of times that a worker gave an actor with waiting messages to another worker.
     pub published: u64,
-    /// Total number of ready actors that workers have taken over from other workers.
+    /// Total number of times that a worker took over an actor with waiting messages from another
+    /// worker.
     pub claimed: u64,
     /// Total number of times that a worker thread went to sleep.
     pub parks: u64,

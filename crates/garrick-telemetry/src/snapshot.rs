@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 /// The state of a process at one moment.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// Number of the snapshot, counted from 0 within the process. A reader that has missed
-    /// snapshots sees a gap in the numbers.
+    /// Number of the snapshot. The first snapshot after the start of the telemetry has the number
+    /// 0. A reader that has missed snapshots sees a gap in the numbers.
     pub sequence: u64,
     /// Time of the snapshot: milliseconds since 1970-01-01, UTC.
     pub unix_ms: u64,
@@ -30,11 +30,13 @@ pub struct Snapshot {
     pub window: f64,
     /// The process, and the resources that it uses.
     pub process: Process,
-    /// Stages and groups of actors, source by source, in the order in which each source lists them.
+    /// Stages and groups of actors, ordered by source. Those of one source are in the order in
+    /// which the source lists them.
     pub nodes: Vec<Node>,
-    /// Channels, source by source, in the order in which each source lists them.
+    /// Channels, ordered by source. Those of one source are in the order in which the source lists
+    /// them.
     pub edges: Vec<Edge>,
-    /// Sponsors, source by source. A sponsor is the thread pool of a `System`, or the thread of a
+    /// Sponsors, ordered by source. A sponsor is the thread pool of a `System`, or the thread of a
     /// `Local`.
     pub sponsors: Vec<SponsorStatus>,
     /// Alerts for values that are beyond a threshold now, the most severe first.
@@ -50,7 +52,7 @@ pub struct Process {
     pub pid: u32,
     /// Resident memory of the process in bytes. `None` if it is unknown.
     pub resident_bytes: Option<u64>,
-    /// Number of cores that the process uses, as CPU seconds per second over the window. For
+    /// Average number of cores that the process used over the window: CPU seconds per second. For
     /// example, 1.5 means one and a half cores. `None` if it is unknown.
     pub cpu: Option<f64>,
     /// Number of threads of the process. `None` if it is unknown.
@@ -64,7 +66,8 @@ pub enum NodeKind {
     /// A stage of a pipeline.
     #[default]
     Stage,
-    /// The actors of one type on one sponsor.
+    /// A group of actors: all actors of one type that run on one sponsor. A sponsor is the thread
+    /// pool of a `System`, or the thread of a `Local`.
     Actors,
 }
 
@@ -87,16 +90,17 @@ pub enum State {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// The value is within all its thresholds.
+    /// The value is not beyond any threshold.
     #[default]
     Ok,
-    /// The value is beyond a threshold for warnings.
+    /// The value is beyond the warning limit of a threshold, but not beyond a critical limit.
     Warning,
-    /// The value is beyond a threshold for critical values.
+    /// The value is beyond the critical limit of a threshold.
     Critical,
 }
 
-/// A stage of a pipeline, or the actors of one type on one sponsor.
+/// A stage of a pipeline, or a group of actors. A group contains all actors of one type that run on
+/// one sponsor (the thread pool of a `System`, or the thread of a `Local`).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Node {
     /// Identifier of the node. No other node, edge or sponsor of the process ever has the same
@@ -110,39 +114,41 @@ pub struct Node {
     pub place: String,
     /// State of the node.
     pub state: State,
-    /// Severity of the node's most severe alert.
+    /// Severity of the node's most severe alert, or [`Level::Ok`] if the node has no alert.
     pub level: Level,
-    /// Total number of messages that the node has taken, or has sent if it has no input.
+    /// Total number of messages that the node has received. For a stage without input channels, the
+    /// number of messages that it has sent.
     pub messages: u64,
-    /// Messages per second over the window, counted in the same way as `messages`.
+    /// Average number of messages per second over the window. Messages are counted as in
+    /// `messages`.
     pub rate: f64,
     /// Total number of turns or steps that the node has run.
     pub turns: u64,
-    /// Turns or steps per second over the window.
+    /// Average number of turns or steps per second over the window.
     pub turn_rate: f64,
-    /// Share of one core that the node used over the window. The share is between 0 and 1 for a
-    /// stage. It can exceed 1 for a group of actors, since several actors can run at the same time.
-    /// `None` if it is unknown.
+    /// Share of one core that the node used over the window. For a stage, the share is between 0
+    /// and 1. For a group of actors, it can exceed 1, since several actors can run at the same
+    /// time. `None` if it is unknown.
     pub busy: Option<f64>,
     /// Number of actors of the group that are alive. `None` for a stage, or if it is unknown.
     pub alive: Option<u64>,
-    /// Average number of messages that are in an actor's mailbox when a turn of the actor begins.
-    /// `None` for a stage, or if it is unknown.
+    /// Average number of messages in an actor's mailbox when the actor begins a turn. `None` for a
+    /// stage, or if it is unknown.
     pub depth: Option<u64>,
     /// Total number of restarts of the node.
     pub restarts: u64,
     /// Total number of slow turns or steps of the node.
     pub slow: u64,
-    /// Time in seconds for which a running turn has occupied its worker. If several turns are
-    /// running, the longest time counts. 0 if no turn is running. `None` for a stage, or if it is
-    /// unknown.
+    /// Time in seconds that the running turn has occupied its worker so far. If several turns of
+    /// the group are running, this is the longest time. 0 if no turn is running. `None` for a
+    /// stage, or if it is unknown.
     pub held_seconds: Option<f64>,
     /// Number of turns that are now blocked in `cx.blocking`, while their workers run other actors.
     /// `None` for a stage, or if it is unknown.
     pub away: Option<u64>,
-    /// Time in seconds for which a turn has been blocked in `cx.blocking`. If several turns are
-    /// blocked, the longest time counts. 0 if no turn is blocked. `None` for a stage, or if it is
-    /// unknown.
+    /// Time in seconds that a turn has been blocked in `cx.blocking` so far. If several turns of
+    /// the group are blocked, this is the longest time. 0 if no turn is blocked. `None` for a
+    /// stage, or if it is unknown.
     pub away_seconds: Option<f64>,
     /// Note about the node, for example the reason for its failure.
     pub note: Option<String>,
@@ -156,7 +162,7 @@ pub struct Batches {
     pub counts: Vec<u64>,
 }
 
-/// A channel, and its values.
+/// A channel from one node to another, and its measured values.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Edge {
     /// Identifier of the channel. No other node, edge or sponsor of the process ever has the same
@@ -174,11 +180,11 @@ pub struct Edge {
     pub capacity: u64,
     /// Number of messages in the channel now.
     pub fill: u64,
-    /// 80th percentile of the filled share of the capacity over the window, 0 to 1.
+    /// Filled share of the channel's capacity, from 0 to 1: the 80th percentile over the window.
     pub fill_p80: f64,
-    /// 95th percentile of the filled share of the capacity over the window, 0 to 1.
+    /// Filled share of the channel's capacity, from 0 to 1: the 95th percentile over the window.
     pub fill_p95: f64,
-    /// Messages per second that the receiver has taken, over the window.
+    /// Average number of messages per second that the receiver took over the window.
     pub rate: f64,
     /// Total number of messages that the receiver has taken.
     pub total: u64,
@@ -188,7 +194,7 @@ pub struct Edge {
     pub sender_stalls: u64,
     /// Total number of times that the receiver waited because the channel had too few messages.
     pub receiver_stalls: u64,
-    /// Severity of the channel's most severe alert.
+    /// Severity of the channel's most severe alert, or [`Level::Ok`] if the channel has no alert.
     pub level: Level,
     /// True if the channel is a feedback channel: it leads back to an earlier stage, so that the
     /// stages form a loop.
@@ -198,8 +204,8 @@ pub struct Edge {
     pub closed: bool,
 }
 
-/// A sponsor, and its values. A sponsor is the thread pool of a `System`, or the thread of a
-/// `Local`.
+/// A sponsor, and its measured values. A sponsor is the thread pool of a `System`, or the thread of
+/// a `Local`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct SponsorStatus {
     /// Identifier of the sponsor. No other node, edge or sponsor of the process ever has the same
@@ -209,16 +215,17 @@ pub struct SponsorStatus {
     pub name: String,
     /// Number of worker threads of the sponsor.
     pub workers: u64,
-    /// Share of the window during which the worker threads slept, 0 to 1. This is the average over
-    /// the threads. `None` if it is unknown.
+    /// Share of the window that a worker thread slept, from 0 to 1, averaged over all worker
+    /// threads. `None` if it is unknown.
     pub idle: Option<f64>,
     /// Total number of turns that the worker threads have run.
     pub turns: u64,
-    /// Turns per second of all worker threads together, over the window.
+    /// Average number of turns per second over the window, for all worker threads together.
     pub turn_rate: f64,
-    /// Total number of ready actors that workers have given away to other workers.
+    /// Total number of times that a worker gave an actor with waiting messages to another worker.
     pub published: u64,
-    /// Total number of ready actors that workers have taken over from other workers.
+    /// Total number of times that a worker took over an actor with waiting messages from another
+    /// worker.
     pub claimed: u64,
     /// Total number of times that a worker thread went to sleep.
     pub parks: u64,
@@ -230,31 +237,32 @@ pub struct SponsorStatus {
 /// A worker of a sponsor, and the turn that the worker is running.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Held {
-    /// Index of the worker among the workers of its sponsor, from 0.
+    /// Index of the worker among all workers of its sponsor. The first index is 0.
     pub worker: u64,
-    /// The [`Node::id`] of the group to which the actor of the turn belongs.
+    /// The [`Node::id`] of the group that the running actor belongs to.
     pub node: String,
-    /// Display name of the group of actors.
+    /// Display name of the group that the running actor belongs to.
     pub name: String,
-    /// Lower bound of the duration of the turn so far, in seconds.
+    /// Time that the turn has been running so far, in seconds. The true time may be longer.
     pub seconds: f64,
 }
 
 /// A value that is beyond a threshold.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Alert {
-    /// Identifier of the node, edge or sponsor that has the value. The string `process` if the
-    /// process has the value.
+    /// Identifier of the node, edge or sponsor that has the value, or `process` if the process has
+    /// the value.
     pub on: String,
     /// Name of the value, as returned by [`Probe::name`](crate::Probe::name).
     pub probe: String,
     /// Severity of the alert.
     pub level: Level,
-    /// Limit that the value is beyond.
+    /// Limit of the threshold: the critical limit for a critical alert, and otherwise the warning
+    /// limit.
     pub threshold: f64,
     /// The value at the time of the snapshot.
     pub value: f64,
-    /// Time at which the alert reached its current level, in milliseconds since 1970-01-01, UTC.
+    /// Time when the alert reached its current level, in milliseconds since 1970-01-01, UTC.
     pub since_unix_ms: u64,
     /// Summary of the alert in one sentence.
     pub text: String,

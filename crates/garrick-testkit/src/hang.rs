@@ -6,10 +6,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Time after which a scenario counts as hanging. Not used for measurements.
+/// The time limit after which a scenario counts as hanging. The limit is not used for measurements.
 pub const HANGS_AFTER: Duration = Duration::from_secs(60);
 
-/// Receives a value from `channel`. Panics if the scenario hangs.
+/// Waits for a value from `channel`, and returns the value.
 ///
 /// # Panics
 ///
@@ -22,7 +22,7 @@ pub fn wait<T>(channel: &mpsc::Receiver<T>) -> T {
 }
 
 /// Runs `scenario` on a new thread, and waits until it has ended. When the thread exits, its spare
-/// memory blocks go back to the scheduler's depot.
+/// memory blocks are returned to the scheduler, so that other threads can use them.
 ///
 /// # Panics
 ///
@@ -32,7 +32,8 @@ pub fn ends(scenario: impl FnOnce() + Send + 'static) {
     ends_or(scenario, || {});
 }
 
-/// Runs `scenario` like [`ends`]. If it does not end in time, calls `hangs` before the panic.
+/// Runs `scenario` like [`ends`]. If the scenario does not end in time, calls `hangs` and then
+/// panics.
 ///
 /// # Panics
 ///
@@ -53,14 +54,14 @@ pub fn ends_or(scenario: impl FnOnce() + Send + 'static, hangs: impl FnOnce()) {
     }
 }
 
-/// Excludes all other callers in this process until the guard is dropped. Used by scenarios that
-/// check counters of the whole process.
+/// Locks a mutex that all threads of this process share, and returns its guard. Scenarios that
+/// check counters of the whole process use it, so that no two of them run at the same time.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs `scenario` like [`ends`], with the guard of [`alone`] held.
+/// Runs `scenario` like [`ends`], and holds the guard of [`alone`] until the scenario has ended.
 ///
 /// # Panics
 ///

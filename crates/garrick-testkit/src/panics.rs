@@ -3,7 +3,7 @@
 use std::panic;
 use std::sync::Once;
 
-/// Payload of panics that are part of a scenario.
+/// The payload of panics that a scenario causes on purpose.
 pub const ON_PURPOSE: &str = "on purpose";
 
 /// Suppresses the output of panics whose payload is [`ON_PURPOSE`].
@@ -19,7 +19,7 @@ pub fn silence_panics() {
     });
 }
 
-/// Panics on purpose.
+/// Panics with the payload [`ON_PURPOSE`].
 ///
 /// # Panics
 ///

@@ -14,7 +14,7 @@ const ASLEEP_NS: u64 = 3_000_000;
 /// Size of a page, in bytes.
 const PAGE_BYTES: usize = 4_096;
 
-/// Returns a name for the current thread, for [`assert_asleep`].
+/// Returns an identifier of the current thread. Pass it to [`assert_asleep`].
 ///
 /// # Panics
 ///
@@ -24,11 +24,12 @@ pub fn this_thread() -> String {
     thread.to_str().expect("it should be a number").to_owned()
 }
 
-/// Asserts that the given threads do not use the processor while the calling thread is working.
+/// Asserts that the given threads are asleep: they use almost no processor time while the calling
+/// thread is working. [`this_thread`] returns the identifier of a thread.
 ///
 /// # Panics
 ///
-/// Panics if the given threads use the processor, or if the system is not Linux.
+/// Panics if the given threads use 3 ms or more of processor time, or if the system is not Linux.
 pub fn assert_asleep(threads: &[String]) {
     let busy = || threads.iter().map(|thread| busy_ns(thread)).sum::<u64>();
     work(SETTLE_NS);

@@ -7,8 +7,8 @@ use std::str::FromStr;
 ///
 /// # Panics
 ///
-/// Panics if the variable contains anything but a number, so that a test does not ignore a wrong
-/// setting.
+/// Panics if the variable is set but does not contain a number, so that a test does not ignore a
+/// wrong setting.
 pub fn setting<T: FromStr>(variable: &str) -> Option<T> {
     env::var(variable).ok().map(|text| parsed(variable, &text))
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use garrick_sched::{Nanos, ThreadSpec, World};
 
-/// A [`World`] whose clock is set by hand.
+/// A [`World`] whose clock only moves when [`ByHand::advance`] is called.
 ///
-/// Its threads are threads of the operating system. Its seed is the time of its clock.
+/// The world starts ordinary threads of the operating system. Its seed is the time of its clock.
 #[derive(Debug, Default)]
 pub struct ByHand {
     now: AtomicU64,

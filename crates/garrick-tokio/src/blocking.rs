@@ -10,7 +10,7 @@ use std::fmt;
 use garrick_actor::{Actor, Context, Next};
 use tokio::runtime::Handle;
 
-/// The reason why blocking work has no result.
+/// The error that an actor receives when its blocking work has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BlockingError {
@@ -37,14 +37,14 @@ impl fmt::Display for BlockingError {
 
 impl Error for BlockingError {}
 
-/// Methods of an actor's [`Context`] that run blocking work on another thread.
+/// An extension of [`Context`] for actors that run blocking work on another thread.
 pub trait SpawnBlocking<M> {
     /// Runs `work` on a separate thread once the turn commits. Then `convert` converts the result
     /// into a message to this actor.
     ///
-    /// Until the message is sent, the work holds an address of the actor, so the actor does not
-    /// stop because all its addresses were dropped. If the actor has stopped for another reason,
-    /// the message is dropped.
+    /// Until the message is sent, the work holds an address of the actor. So the actor stays alive
+    /// even if all of its other addresses are dropped. If the actor has stopped for another reason
+    /// before the message is sent, the message is dropped.
     ///
     /// Async actors do not need this method. They can use
     /// `tokio::task::spawn_blocking(work).await`.

@@ -26,7 +26,8 @@ use tokio::task::yield_now;
 
 use crate::alarm::Alarm;
 
-/// Starts a system whose workers sleep in tokio's driver, with one worker for every core.
+/// Starts a system with one worker for each core. Idle workers sleep in tokio's driver, so actors
+/// can use tokio's I/O and timers.
 ///
 /// # Errors
 /// Returns a [`StartError`] if the system cannot start.
@@ -37,12 +38,14 @@ pub fn system() -> Result<System, StartError> {
     System::builder().name("tokio").driver(Tokio::new()).start()
 }
 
-/// A driver factory that makes the workers of a system sleep in tokio's driver. Pass it to
-/// [`Builder::driver`](garrick_actor::system::Builder::driver).
+/// A factory of tokio drivers for the workers of a system. Pass it to
+/// [`Builder::driver`](garrick_actor::system::Builder::driver). Idle workers then sleep in tokio's
+/// driver.
 ///
-/// Each worker has its own current-thread runtime, with sockets, timers and signals. All actors of
-/// the worker, async or not, run in the context of that runtime: `tokio::net`, `tokio::time`,
-/// `tokio::fs`, `tokio::spawn` and `tokio::task::spawn_blocking` work as in a task of tokio.
+/// Each worker has its own current-thread runtime of tokio, with sockets, timers and signals. All
+/// actors of the worker, async or not, run in the context of that runtime. So they can use
+/// `tokio::net`, `tokio::time`, `tokio::fs`, `tokio::spawn` and `tokio::task::spawn_blocking` like
+/// any tokio task.
 ///
 /// # Examples
 /// ```

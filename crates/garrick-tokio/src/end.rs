@@ -7,12 +7,12 @@ use std::thread;
 use garrick_actor::System;
 use tokio::sync::oneshot;
 
-/// Shuts down a system in order like [`System::shutdown`], but without blocking the thread. Use
-/// this function in tasks of tokio.
+/// Shuts down a system gracefully, like [`System::shutdown`], but without blocking the thread. Use
+/// this function in tokio tasks.
 ///
 /// # Errors
 /// Returns an error if the operating system cannot start the thread that waits for the shutdown. In
-/// that case, the system is shut down at once.
+/// that case, the system is shut down immediately.
 ///
 /// # Cancel safety
 /// If the future is dropped, the shutdown of the system still proceeds.

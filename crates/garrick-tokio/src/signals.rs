@@ -23,7 +23,7 @@ pub enum StopSignal {
     Terminate,
 }
 
-/// A receiver of the signals that request a process to exit: SIGINT and SIGTERM.
+/// A receiver of SIGINT and SIGTERM, the signals that ask a process to exit.
 ///
 /// # Examples
 /// This server notifies its own actors before it shuts down:
@@ -86,12 +86,12 @@ impl Signals {
         }
     }
 
-    /// Shuts down a system in order, or at once if another signal arrives during the shutdown.
-    /// Returns how the shutdown ended.
+    /// Shuts down a system gracefully. If another signal arrives during the shutdown, stops the
+    /// system immediately. Returns how the shutdown ended.
     ///
     /// # Errors
     /// Returns an error if the operating system cannot start the thread that waits for the
-    /// shutdown. In that case, the system is shut down at once.
+    /// shutdown. In that case, the system is shut down immediately.
     pub async fn shutdown(&mut self, system: System) -> io::Result<Ending> {
         let system = Arc::new(system);
         system.begin_shutdown();
@@ -114,8 +114,8 @@ const WITHIN_RUNTIME: &str =
 /// Waits until the process receives SIGINT or SIGTERM, then shuts down `system`. Returns how the
 /// shutdown ended.
 ///
-/// The shutdown is orderly, unless a second signal arrives during it: then the system stops at
-/// once. Use this function in tasks of tokio, and [`run_until_signal`] on other threads.
+/// The shutdown is graceful. If a second signal arrives during the shutdown, the system stops
+/// immediately. Use this function in tokio tasks, and [`run_until_signal`] on other threads.
 ///
 /// # Errors
 /// Returns an error if [`Signals::listen`] or [`Signals::shutdown`] fails.
@@ -139,8 +139,9 @@ pub async fn shutdown_on_signal(system: System) -> io::Result<Ending> {
 /// Blocks until the process receives SIGINT or SIGTERM, then shuts down `system`. Returns how the
 /// shutdown ended.
 ///
-/// The shutdown is orderly, unless a second signal arrives during it: then the system stops at
-/// once. Use this function on threads outside of tokio, such as the thread of a plain `main`.
+/// The shutdown is graceful. If a second signal arrives during the shutdown, the system stops
+/// immediately. Use this function on threads outside of tokio, such as the thread of a plain
+/// `main`.
 ///
 /// # Errors
 /// Returns an error if the caller is in the context of a tokio runtime, or if

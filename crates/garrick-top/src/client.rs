@@ -31,7 +31,7 @@ const SAID_MAX: u64 = 2000;
 /// Size of the network read buffer, in bytes. A snapshot with a hundred rows fits.
 const BUFFER: usize = 64 * 1024;
 
-/// Client for the telemetry of one process.
+/// A client that requests the telemetry of one process over HTTP.
 #[derive(Debug, Clone)]
 pub struct Client {
     agent: Agent,
@@ -98,7 +98,7 @@ impl Client {
         &self.target
     }
 
-    /// Returns the current snapshot of the process.
+    /// Requests the current snapshot of the process, and returns it.
     ///
     /// # Errors
     ///

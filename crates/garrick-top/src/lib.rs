@@ -54,7 +54,7 @@ use garrick_measure::Result;
 pub use client::Client;
 pub use target::Target;
 
-/// Returns one snapshot of a process as plain text.
+/// Requests the current snapshot of a process, and returns it as plain text.
 ///
 /// # Errors
 ///
@@ -65,7 +65,7 @@ pub fn page(client: &Client) -> Result<String> {
     Ok(plain::page(&snapshot))
 }
 
-/// Returns one snapshot of a process as JSON in one line.
+/// Requests the current snapshot of a process, and returns it as one line of JSON.
 ///
 /// # Errors
 ///
@@ -75,8 +75,8 @@ pub fn json(client: &Client) -> Result<String> {
     Ok(text::safe_json(&serde_json::to_string(&snapshot)?))
 }
 
-/// Shows a process in this terminal until the user quits, and refreshes the screen every
-/// `interval`.
+/// Shows the telemetry of a process in this terminal until the user quits. Refreshes the screen
+/// every `interval`.
 ///
 /// # Errors
 ///

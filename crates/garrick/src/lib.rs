@@ -79,7 +79,7 @@ pub use garrick_steal::steal;
 #[cfg(feature = "secure")]
 pub use garrick_secure as secure;
 
-/// Live view of a running process: its systems, actors and pipelines.
+/// A live view of a running process: its systems, actors and pipelines.
 #[cfg(feature = "telemetry")]
 pub use garrick_telemetry as telemetry;
 
@@ -108,8 +108,8 @@ pub struct Supervision;
 #[doc = include_str!("../../../docs/behaviors.md")]
 pub struct Behaviors;
 
-/// The examples of the attribute [`actor`]. They are tested here because they use the name of this
-/// crate.
+/// The examples in the documentation of the attribute [`actor`]. They are tested here because they
+/// refer to this crate by its name.
 #[cfg(doctest)]
 #[doc = include_str!("../../garrick-macros/src/actor.md")]
 pub struct ActorMacro;
@@ -138,7 +138,7 @@ pub struct Naming;
 #[doc = include_str!("../../../docs/turns.md")]
 pub struct Turns;
 
-/// The examples in the guide to the failure, the shutdown and the testing of pipelines.
+/// The examples in the guide to failures, shutdown and testing of pipelines.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/pipeline-life.md")]
 pub struct PipelineLife;

@@ -83,15 +83,14 @@ impl<R, F> Drop for Gatherer<R, F> {
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Asks several actors concurrently and receives all answers in a single message. `msg` creates
-    /// each question.
+    /// Asks several actors concurrently and receives all answers in a single message.
     ///
-    /// `convert` gets the answers in the order of the actors, and creates the message to this actor
-    /// from them. If an actor has no answer, for example because it has stopped, `convert` gets an
-    /// error in its place, as with [`Context::ask`].
+    /// `msg` creates each question. `convert` gets the answers in the order of `to` and creates the
+    /// message to this actor. If an actor does not answer, for example because it has stopped,
+    /// `convert` gets an error instead of its answer, as with [`Context::ask`].
     ///
     /// The message is sent when all answers and errors have arrived. If an actor neither answers
-    /// nor drops its reply, the message never arrives. Use [`Context::ask_all_within`] to set a
+    /// nor drops its [`Reply`], the message never arrives. Use [`Context::ask_all_within`] to set a
     /// time limit. If `to` is empty, the message is sent immediately.
     ///
     /// # Examples
@@ -143,8 +142,8 @@ impl<M: 'static> Context<'_, M> {
         self.gather(None, to, msg, convert);
     }
 
-    /// Asks several actors concurrently, like [`Context::ask_all`], with a time limit. Each answer
-    /// that has not arrived after `timeout` is replaced by [`NoReply::TimedOut`].
+    /// Asks several actors concurrently, like [`Context::ask_all`], with a time limit. If an answer
+    /// has not arrived after `timeout`, `convert` gets [`NoReply::TimedOut`] instead of it.
     pub fn ask_all_within<'n, N, R, W, F>(
         &self,
         timeout: Duration,

@@ -15,7 +15,9 @@ use garrick_sched::{Address, Ask, Flow, NoReply, Reply, SendError, Task, Turn};
 use crate::ask::within::AskWithin;
 use crate::model::context::Context;
 
-/// A pending ask, created by [`Address::ask`] or [`Handle::ask_within`](crate::Handle::ask_within).
+/// Implemented by the pending asks that [`Address::ask`] and
+/// [`Handle::ask_within`](crate::Handle::ask_within) return. [`Context::pipe_answer`] accepts these
+/// types. No other type can implement this trait.
 pub trait Pending<R>: sealed::Pending<R> {}
 
 impl<R, A: sealed::Pending<R>> Pending<R> for A {}
@@ -23,8 +25,8 @@ impl<R, A: sealed::Pending<R>> Pending<R> for A {}
 mod sealed {
     use super::{Ask, AskWithin, Future, NoReply};
 
-    /// Restricts the futures that `Context::pipe_answer` accepts. The task that polls the future is
-    /// not a general executor.
+    /// Implemented only by `Ask` and `AskWithin`, so that `Context::pipe_answer` accepts no other
+    /// futures. The task that polls the ask does not support arbitrary futures.
     pub trait Pending<R>: Future<Output = Result<R, NoReply>> + Unpin + Send + 'static {}
 
     impl<R: Send + 'static> Pending<R> for Ask<R> {}
@@ -118,12 +120,11 @@ impl<M: 'static> Context<'_, M> {
     /// Returns a [`Reply`] whose answer is sent to this actor as a message. Use it to receive the
     /// result of an API that takes a callback.
     ///
-    /// When any code answers the reply, this actor receives the message that `convert` creates from
-    /// the answer. When the reply is dropped without an answer, `convert` gets
-    /// [`NoReply::Dropped`].
+    /// When the reply is answered, this actor receives the message that `convert` creates from the
+    /// answer. If the reply is dropped without an answer, `convert` gets [`NoReply::Dropped`].
     ///
-    /// `convert` is called by the code that answers. It must not capture any values, which the
-    /// compiler checks.
+    /// The code that answers calls `convert`. `convert` must not capture any values. The compiler
+    /// checks this.
     ///
     /// # Examples
     /// ```
@@ -173,8 +174,8 @@ impl<M: 'static> Context<'_, M> {
         Reply::to_task(self.address(), convert)
     }
 
-    /// Sends this actor a message when a pending ask is answered. `convert` creates the message
-    /// from the answer.
+    /// Sends this actor a message when the pending ask `ask` completes. `convert` creates the
+    /// message from the answer, or from the error if there is no answer.
     ///
     /// This method does not block. If the turn is undone, the ask is dropped and no message
     /// arrives.
@@ -182,7 +183,7 @@ impl<M: 'static> Context<'_, M> {
     /// Use this method for asks that are created by other code, such as the typed handles of
     /// `#[garrick::actor]`. An actor that creates the ask itself should use [`Context::ask`] or
     /// [`Context::ask_within`]. This method is cheaper than [`Context::pipe`], which accepts any
-    /// future, and it does not count towards the limit on piped futures.
+    /// future. The ask does not count towards the limit on piped futures.
     ///
     /// # Examples
     /// ```

@@ -78,10 +78,10 @@ impl<M: 'static> Context<'_, M> {
         let _ = self.send(to, msg(reply));
     }
 
-    /// Asks another actor, like [`Context::ask`], with a conversion that may capture any values.
+    /// Asks another actor, like [`Context::ask`], but `convert` may capture any values.
     ///
-    /// For example, an actor that needs this answer before it can answer another question can
-    /// capture the [`Reply`] to that question. The helper actor that calls the conversion costs an
+    /// For example, an actor may need this answer to answer another question. `convert` can then
+    /// capture the [`Reply`] to that question. A helper actor calls `convert`, which costs an
     /// additional spawn and an additional send.
     ///
     /// # Examples
@@ -146,7 +146,8 @@ pub trait Conversion<R, M>: FnOnce(Result<R, NoReply>) -> M + Copy + Send + 'sta
 impl<R, M, F> Conversion<R, M> for F where F: FnOnce(Result<R, NoReply>) -> M + Copy + Send + 'static
 {}
 
-/// Returns a reply whose answer is converted in a helper actor.
+/// Returns a reply handle for one question. A helper actor converts the answer with `convert` and
+/// sends the resulting message to `to`.
 #[inline(never)]
 pub(super) fn reply_through<T, M, R, F>(turn: &Turn<'_, T>, to: Address<M>, convert: F) -> Reply<R>
 where

@@ -9,7 +9,7 @@ use std::time::Duration;
 use garrick_sched::{Ask, NoReply};
 
 /// A pending [`Ask`] whose answer is a `Result<T, E>`. If there is no answer, the [`NoReply`] is
-/// converted into an `E`, so that a single `?` suffices.
+/// converted into an `E`. So a single `?` handles both kinds of errors.
 ///
 /// # Cancel safety
 /// A request is cancel safe, like an [`Ask`].

@@ -144,14 +144,14 @@ impl<M: 'static> Context<'_, M> {
     /// from the answer, from [`NoReply::TimedOut`], or from [`NoReply::Dropped`] in the cases
     /// listed for [`Context::ask`]. An answer that arrives after the timeout is dropped.
     ///
-    /// If actors ask each other in a circle, and each of them delays its own answer until it has
-    /// received one, they wait forever with [`Context::ask`]. With timeouts, the circle is broken
-    /// at the earliest deadline. The actor with this deadline receives [`NoReply::Circle`], which
-    /// lists the actors in the circle. A circle is only detected if all its actors asked with a
-    /// timeout. If the actor with the earliest deadline then answers, the other actors receive
-    /// their answers one after another.
+    /// Actors can wait for each other in a circle: each of them answers only after it has received
+    /// the answer of the next one. With [`Context::ask`], they wait forever. With timeouts, the
+    /// actor with the earliest deadline receives [`NoReply::Circle`], which lists the actors in the
+    /// circle. If this actor then answers the question that it was asked, the other actors receive
+    /// their answers one after another. A circle is detected only if all of its actors asked with a
+    /// timeout.
     ///
-    /// `convert` may capture any values, because a helper task of this actor calls it.
+    /// `convert` may capture any values, because a helper task calls it.
     ///
     /// # Examples
     /// ```
@@ -239,12 +239,14 @@ impl<M: 'static> Context<'_, M> {
 impl Handle {
     /// Asks an actor with a time limit.
     ///
-    /// The result can be awaited in any async runtime, because a worker of this system provides the
-    /// timer. A plain thread can call [`AskWithin::wait`] instead.
+    /// The returned future can be awaited in any async runtime, because a worker of this system
+    /// provides the timer. On a thread that runs no actors, you can call [`AskWithin::wait`]
+    /// instead.
     ///
-    /// After `timeout`, the answer is [`NoReply::TimedOut`], or [`NoReply::Circle`] if the asked
-    /// actors are waiting for each other. The answer is [`NoReply::Dropped`] if the actor has
-    /// stopped, if it fails before it answers, or if the system shuts down.
+    /// If no answer arrives within `timeout`, the result is [`NoReply::TimedOut`]. It is
+    /// [`NoReply::Circle`] if the actor cannot answer because actors are waiting for each other.
+    /// The result is [`NoReply::Dropped`] if the actor has stopped, if it fails before it answers,
+    /// or if the system shuts down.
     ///
     /// # Examples
     /// ```
@@ -290,13 +292,11 @@ impl Handle {
 }
 
 /// A pending question with a time limit. Created by [`Handle::ask_within`]. Await it, or call
-/// [`AskWithin::wait`] on a plain thread.
-///
-/// An `AskWithin` can be dropped at any time. The answer is then discarded.
+/// [`AskWithin::wait`] on a thread that runs no actors.
 ///
 /// # Cancel safety
-/// This future is cancel safe. It can be polled again at any later time without losing the answer.
-/// If it is dropped, only the answer is lost.
+/// This future is cancel safe. A pause between two polls never loses the answer. The future can be
+/// dropped at any time, and its answer is then discarded.
 #[must_use = "the answer is lost unless you await the ask or call `wait`"]
 pub struct AskWithin<R: 'static> {
     /// The answer that the deadline passes on. `None` if the system has shut down, so that there is
@@ -310,8 +310,8 @@ impl<R: 'static> AskWithin<R> {
     /// # Errors
     /// - [`NoReply::TimedOut`] or [`NoReply::Circle`] if the answer did not arrive in time.
     /// - [`NoReply::Dropped`] if there is no answer.
-    /// - [`NoReply::OnWorker`] immediately if called by an actor, because the actor's worker may
-    ///   have to run the actor that answers.
+    /// - [`NoReply::OnWorker`], without waiting, if an actor calls this method. The actor that
+    ///   should answer might need the worker that would block.
     pub fn wait(self) -> Result<R, NoReply> {
         match self.ask {
             Some(ask) => ask.wait().flatten(),

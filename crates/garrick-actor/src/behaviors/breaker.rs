@@ -23,25 +23,26 @@ use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// Creates a service that passes questions to `service`, but refuses them for some time after
-/// several consecutive failures.
+/// Creates a service that passes questions to `service`. After several consecutive failures, it
+/// refuses all questions for some time.
 ///
 /// After this time, the breaker first passes a few questions as probes. If all probes succeed, it
-/// passes all questions again. A failure is a missing answer, or an answer that [`Breaker::when`]
-/// defines as bad.
+/// passes all questions again. If a probe fails, the breaker refuses all questions again. A failure
+/// is a missing answer, or an answer that [`Breaker::when`] defines as bad.
 ///
 /// The reply of a refused question is dropped immediately. While the breaker is waiting for the
-/// answers to its probes, it refuses all other questions. If the answers do not arrive within
-/// [`Breaker::rest`], it passes new probes. If the state has changed since a question was passed
-/// on, the answer still goes to the asker, but counts neither as a success nor as a failure.
+/// answers to its probes, it refuses all other questions. If these answers do not arrive within the
+/// time set by [`Breaker::rest`], it passes new probes. If the state of the circuit changes before
+/// a question is answered, the answer still goes to the asker, but the breaker counts it neither as
+/// a success nor as a failure.
 ///
 /// For each question that is passed to the service, an actor is created, which passes the answer to
 /// the asker. The question also costs four additional sends. A refused question costs one
 /// additional send.
 ///
 /// If the service has stopped, the breaker stops when it receives the next question. If the service
-/// keeps a reply forever, this does not count as a failure. To let it count, wrap the service in a
-/// [`timeout`](super::timeout()) first.
+/// neither answers a question nor drops the reply, this does not count as a failure. To count it,
+/// wrap the service in a [`timeout`](super::timeout()) first.
 ///
 /// # Examples
 /// ```
@@ -88,7 +89,8 @@ where
     }
 }
 
-/// A circuit breaker, created by [`breaker`]. It must be configured before it is spawned.
+/// A circuit breaker, created by [`breaker`]. To change its settings, call its methods before you
+/// spawn it.
 pub struct Breaker<Q, R>
 where
     Q: Send + 'static,
@@ -97,14 +99,14 @@ where
     front: Front<Request<Q, R>, Core<Q, R>>,
 }
 
-/// The state of a [`breaker`]'s circuit.
+/// The state of a circuit [`breaker`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Circuit {
-    /// Questions are passed to the service.
+    /// All questions are passed to the service.
     Closed,
-    /// Questions are refused.
+    /// All questions are refused.
     Open,
-    /// Probes are passed to the service, and other questions are refused.
+    /// A few questions are passed to the service as probes. All other questions are refused.
     HalfOpen,
 }
 
@@ -120,7 +122,8 @@ where
         self
     }
 
-    /// Sets the number of consecutive failures after which the circuit opens. The default is 5.
+    /// Sets the number of consecutive failures after which the circuit opens, so that questions are
+    /// refused. The default is 5.
     ///
     /// # Panics
     /// Panics if `failures` is 0.
@@ -141,7 +144,8 @@ where
         self.set(|core| core.rest = nanos(rest))
     }
 
-    /// Sets the number of probes. All of them must succeed to close the circuit. The default is 1.
+    /// Sets the number of probes. All of them must succeed to close the circuit, so that all
+    /// questions are passed again. The default is 1.
     ///
     /// # Panics
     /// Panics if `probes` is 0.
@@ -156,13 +160,13 @@ where
     }
 
     /// Sets a function that returns true for answers that count as failures. Such answers are still
-    /// passed to the asker. By default, no answer counts as a failure.
+    /// passed to the asker. By default, every answer counts as a success.
     #[must_use]
     pub fn when(self, is_bad: fn(&R) -> bool) -> Self {
         self.set(|core| core.is_bad = is_bad)
     }
 
-    /// Sets an observer that is notified of every change of state.
+    /// Sets an observer. The breaker sends it the new state whenever the state changes.
     #[must_use]
     pub fn notify(self, observer: Address<Circuit>) -> Self {
         self.set(|core| core.observer = Some(observer))

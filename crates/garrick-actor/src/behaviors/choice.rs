@@ -10,13 +10,14 @@ use crate::system::handle::Handle;
 
 /// Creates a service that asks all of `services` and returns the first answer.
 ///
-/// The address is a [door](crate::behaviors#doors-and-actors). For each question, the system `on`
-/// runs an additional actor until all services have answered. Each question also costs a clone and
-/// two sends for each service. Answers after the first one are dropped. The other services are not
-/// notified that their answers are no longer needed.
+/// The returned service is a [door](crate::behaviors#doors-and-actors). For each question, the
+/// system `on` runs an additional actor until every service has answered or can no longer answer.
+/// Each question also costs a clone of the question and two sends for each service. Answers after
+/// the first one are dropped. The other services are not notified that their answers are no longer
+/// needed.
 ///
-/// There is no answer if no service answers, for example because all services have stopped or the
-/// list is empty.
+/// If no service answers, the asker gets no answer. For example, all services may have stopped, or
+/// `services` may be empty.
 ///
 /// # Examples
 /// ```

@@ -18,17 +18,17 @@ use crate::model::next::Next;
 use crate::quiet::Several;
 use crate::system::handle::Handle;
 
-/// A message to a [`join`].
+/// A message to a [`join`]: the answer from one of the two sides.
 #[derive(Debug)]
 pub enum Side<A, B> {
-    /// The result of the first question.
+    /// The answer from the left side, or an error if there is no answer.
     Left(Answer<A>),
-    /// The result of the second question.
+    /// The answer from the right side, or an error if there is no answer.
     Right(Answer<B>),
 }
 
-/// Creates an actor that waits for one answer from each side, in any order, and sends both answers
-/// to `reply`.
+/// Creates an actor that waits for a [`Side::Left`] and a [`Side::Right`] message, in any order,
+/// and sends both answers to `reply`.
 ///
 /// If one side reports that it has no answer, `reply` is dropped immediately, and the answer of the
 /// other side is ignored. If a side answers twice before the other side has answered, the second
@@ -97,12 +97,13 @@ impl<A: Send + 'static, B: Send + 'static> Actor for Join<A, B> {
     }
 }
 
-/// Creates a service that asks both services concurrently and returns both answers. The answers may
-/// have different types. Use [`par`] for any number of services with the same answer type.
+/// Creates a service that asks `left` and `right` concurrently and returns both answers. The
+/// answers may have different types. Use [`par`] for any number of services with the same answer
+/// type.
 ///
-/// The address is a [door](crate::behaviors#doors-and-actors). For each question, a [`join`] is
-/// created on the system `on`. Each question also costs a clone and four sends. There is no answer
-/// if one of the services does not answer.
+/// The returned service is a [door](crate::behaviors#doors-and-actors). For each question, a
+/// [`join`] is created on the system `on`. Each question also costs a clone of the question and
+/// four sends. If one of the services does not answer, the asker gets no answer.
 ///
 /// # Examples
 /// ```
@@ -140,11 +141,12 @@ where
 /// Creates a service that asks all of `services` concurrently and returns their answers in the
 /// order of `services`.
 ///
-/// The address is a [door](crate::behaviors#doors-and-actors). For each question, an actor that
-/// collects the answers is created on the system `on`. For each service, another actor is created,
-/// which adds the index of the service to its answer. Each question also costs a clone and three
-/// sends for each service. If one of the services does not answer, the reply is dropped
-/// immediately. If `services` is empty, the answer is empty too.
+/// The returned service is a [door](crate::behaviors#doors-and-actors). For each question, an actor
+/// that collects the answers is created on the system `on`. For each service, another actor is
+/// created, which adds the index of the service to its answer. Each question also costs a clone of
+/// the question and three sends for each service. If one of the services drops its reply without an
+/// answer, the asker's reply is dropped immediately. If `services` is empty, the answer is an empty
+/// list.
 ///
 /// # Examples
 /// ```
@@ -238,10 +240,11 @@ impl<R: Send + 'static> Actor for Gather<R> {
 /// Creates a service that asks `services` one after another and returns their answers in the same
 /// order. Each service is asked after the previous one has answered.
 ///
-/// The address is a [door](crate::behaviors#doors-and-actors). For each question, an actor that
-/// asks the services is created on the system `on`. Each question also costs a clone and two sends
-/// for each service. If one of the services does not answer, the reply is dropped and the remaining
-/// services are not asked. If `services` is empty, the answer is empty too.
+/// The returned service is a [door](crate::behaviors#doors-and-actors). For each question, an actor
+/// that asks the services is created on the system `on`. Each question also costs a clone of the
+/// question and two sends for each service. If one of the services drops its reply without an
+/// answer, the asker's reply is dropped, and the remaining services are not asked. If `services` is
+/// empty, the answer is an empty list.
 ///
 /// # Examples
 /// ```
@@ -319,10 +322,10 @@ where
 /// Creates a service that asks `first`, sends the answer of `first` as a question to `second`, and
 /// returns the answer of `second`.
 ///
-/// The address is a [door](crate::behaviors#doors-and-actors). For each question, the system `on`
-/// runs an additional actor until `first` has answered. `second` answers the asker directly. So a
-/// question costs only one send more than asking the two services one after another. There is no
-/// answer if one of the services does not answer.
+/// The returned service is a [door](crate::behaviors#doors-and-actors). For each question, the
+/// system `on` runs an additional actor until `first` has answered. `second` answers the asker
+/// directly. So a question costs only one more send than two separate questions to `first` and
+/// `second`. If one of the services does not answer, the asker gets no answer.
 ///
 /// # Examples
 /// ```

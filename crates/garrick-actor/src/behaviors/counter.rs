@@ -14,16 +14,17 @@ pub enum Count {
     Down,
     /// Resets the counter to 0.
     Reset,
-    /// Returns the count.
+    /// Sends the count to this reply.
     Read(Reply<i64>),
-    /// Returns the count and resets it to 0.
+    /// Sends the count to this reply, and then resets the counter to 0.
     Take(Reply<i64>),
 }
 
 /// Creates an actor that counts up and down, starting at 0.
 ///
-/// The count saturates at the bounds of `i64`. To let an actor send only some of the messages, for
-/// example only [`Count::Up`], use [`contramap`] to create an address for this actor.
+/// The count saturates at the bounds of `i64`. To restrict a sender to some of the messages, for
+/// example to [`Count::Up`], use [`contramap`] to create another address of the counter for this
+/// sender.
 ///
 /// # Examples
 /// ```

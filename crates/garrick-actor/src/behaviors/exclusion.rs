@@ -11,11 +11,11 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::quiet::Several;
 
-/// Creates a service that passes only one question at a time to `service`.
+/// Creates a service that passes questions to `service` one after another. Each question waits
+/// until all earlier ones have been answered or dropped.
 ///
-/// Other questions wait in the order of arrival. Use a serializer for a resource that must not be
-/// used concurrently, and whose actor does not answer in the turn in which it receives the
-/// question.
+/// Use a serializer for a resource that must not be used concurrently. If the actor of the resource
+/// answers each question in the turn in which it receives the question, no serializer is needed.
 ///
 /// The serializer asks `service` with its own reply and passes the answer to the asker. The number
 /// of waiting questions is unbounded. An asker that needs a time limit should ask through a
@@ -24,12 +24,12 @@ use crate::quiet::Several;
 /// Each question costs three additional sends.
 ///
 /// # When something fails
-/// - If the service drops a question, for example because it panics, the question gets no answer.
-///   The serializer then passes the next question to the service.
+/// - If the service drops a question, for example because it panics, the asker gets no answer. The
+///   serializer then passes the next question to the service.
 /// - If the service has stopped, the serializer stops too, and the waiting questions get no answer.
-/// - If the service keeps a reply forever, all waiting questions wait forever. To prevent this,
-///   wrap the service in a [`timeout`](super::timeout()) first. However, the service may then
-///   receive the next question while it is still working on the previous one.
+/// - If the service neither answers a question nor drops its reply, all waiting questions wait
+///   forever. To prevent this, wrap the service in a [`timeout`](super::timeout()) first. However,
+///   the service may then receive the next question while it is still working on the previous one.
 ///
 /// # Examples
 /// ```

@@ -14,7 +14,7 @@ use crate::roll::Roll;
 ///
 /// The address is a [door](crate::behaviors#doors-and-actors). Each message costs two clones and
 /// two sends. If one of the receivers has stopped, its copies are dropped. If both have stopped, a
-/// send fails and returns the message.
+/// send to the address fails and returns the message.
 ///
 /// # Examples
 /// ```
@@ -41,8 +41,9 @@ where
 ///
 /// The address is a [door](crate::behaviors#doors-and-actors). Each message costs a clone and a
 /// send for each target. If a target has stopped, its copies are dropped. If all targets have
-/// stopped, a send fails and returns the message. Without targets, the address is a
-/// [`sink`](super::sink()). To add and remove targets later, use a [`subject`].
+/// stopped, a send to the address fails and returns the message. If `targets` is empty, the address
+/// discards every message, like a [`sink`](super::sink()). To change the targets at run time, use a
+/// [`subject`] instead.
 ///
 /// # Examples
 /// ```
@@ -82,9 +83,9 @@ where
 /// address.
 ///
 /// The address is a [door](crate::behaviors#doors-and-actors). Each message costs a look-up in a
-/// map. If there is no route for the key, or if its target has stopped, a send fails and returns
-/// the pair. If several routes have the same key, the last one is used. When the last clone of the
-/// address is dropped, the targets are dropped in the order of `routes`.
+/// map. If no target has the key, or if the target has stopped, a send to the address fails and
+/// returns the pair. If a key occurs more than once in `routes`, its last target is used. When the
+/// last clone of the address is dropped, the targets are dropped in the order of `routes`.
 ///
 /// # Examples
 /// ```
@@ -131,10 +132,11 @@ pub enum Subject<M> {
     Notify(M),
 }
 
-/// Creates an actor that sends notifications to its subscribers, in the order of subscription.
+/// Creates an actor that sends each notification to all of its subscribers, in the order of
+/// subscription.
 ///
-/// To let an actor only subscribe or only notify, use [`contramap`] to create an address for this
-/// actor, as in the example.
+/// To let an actor only subscribe or only notify, use [`contramap`] to create another address of
+/// the subject for it, as in the example.
 ///
 /// Each notification costs a clone and a send for each subscriber. With `n` subscribers, adding or
 /// removing a subscriber takes O(log n) on average. Subscribers that have stopped are removed at

@@ -15,15 +15,15 @@ pub enum Gate<M> {
     Close,
 }
 
-/// Creates an actor that forwards messages to `to` until its owner closes it.
+/// Creates an actor that forwards messages to `to` until it receives [`Gate::Close`].
 ///
-/// The owner keeps the address of the gatekeeper. Other senders get an address that [`contramap`]
-/// creates with [`Gate::Pass`]. Through this address, the other senders can only send messages.
+/// Only the owner keeps the address of the gatekeeper itself. Other senders get an address that
+/// [`contramap`] creates with [`Gate::Pass`]. Through this address, they can only send messages.
 /// They can neither close nor stop the gatekeeper.
 ///
-/// When the owner closes the gatekeeper, it stops, so later sends fail and return the message. The
-/// gatekeeper also stops if it cannot forward a message because the target has stopped. This
-/// message becomes a dead letter.
+/// A gatekeeper that receives [`Gate::Close`] stops, so all sends after that fail and return the
+/// message. The gatekeeper also stops if it cannot forward a message because the target has
+/// stopped. This message becomes a dead letter.
 ///
 /// Each message costs one additional send.
 ///

@@ -25,10 +25,10 @@ use crate::quiet::Several;
 /// Creates an actor that forwards messages to `to` at an average rate of at most one message per
 /// `every`. Messages that arrive faster wait in the limiter, in order.
 ///
-/// [`Limiter::waiting`] sets the maximum number of waiting messages. Further messages become dead
-/// letters, and a [`Reply`](crate::Reply) in such a message answers `NoReply::Dropped`. If the
-/// target has stopped, the limiter stops too, and the current message and all waiting messages
-/// become dead letters.
+/// [`Limiter::waiting`] sets the maximum number of waiting messages. If this number has been
+/// reached, a new message becomes a dead letter. If the new message contains a
+/// [`Reply`](crate::Reply), the asker gets `NoReply::Dropped`. If the target has stopped, the
+/// limiter stops too, and the current message and all waiting messages become dead letters.
 ///
 /// Each message costs two additional sends. While messages are waiting, a timer is running for the
 /// next one. Waiting messages are forwarded even after the last address of the limiter has been
@@ -66,7 +66,8 @@ pub fn limiter<M: Send + 'static>(to: Address<M>, every: Duration) -> Limiter<M>
     }
 }
 
-/// A rate limiter, created by [`limiter`]. It must be configured before it is spawned.
+/// A rate limiter, created by [`limiter`]. To change its settings, call its methods before you
+/// spawn it.
 pub struct Limiter<M: Send + 'static> {
     front: Front<M, Core<M>>,
 }
@@ -79,8 +80,8 @@ impl<M: Send + 'static> Limiter<M> {
         self
     }
 
-    /// Sets the maximum number of messages that the limiter forwards immediately, one after
-    /// another, after a period without messages. The default is 1.
+    /// Sets how many messages the limiter can forward without a delay after a period without
+    /// messages. The default is 1.
     ///
     /// # Panics
     /// Panics if `burst` is 0.

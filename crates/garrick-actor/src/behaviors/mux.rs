@@ -19,27 +19,29 @@ use crate::model::next::Next;
 pub enum Mux<Q, R: 'static> {
     /// A question from an asker.
     Ask(Request<Q, R>),
-    /// The answer to the question with this number. Sent by the other end of the wire.
+    /// The answer to the question with this number. The actor that receives the numbered questions
+    /// sends this message.
     Answer((u64, R)),
-    /// The question with this number will not be answered. Sent by the other end of the wire.
+    /// The question with this number will not be answered. The actor that receives the numbered
+    /// questions sends this message.
     Refuse(u64),
-    /// The wire is closed. The mux stops, and no pending question gets an answer. The mux sends
-    /// this message to itself when the actor behind the wire has stopped.
+    /// Stops the mux. Pending questions get no answer. The mux sends this message to itself when
+    /// the actor that receives the numbered questions has stopped.
     Close,
 }
 
-/// Creates a service that sends all questions to one address, the `wire`.
+/// Creates a service that sends the questions of all askers to one address, the `wire`.
 ///
-/// On the wire, each question has a number instead of a reply, and the answer to it has the same
-/// number. The mux passes each answer to the asker of the question. The answers may arrive in any
-/// order.
+/// On the wire, a number replaces the reply of each question. The answer to the question has the
+/// same number. The mux passes each answer to the asker of the question. The answers may arrive in
+/// any order.
 ///
 /// Askers use an address that [`contramap`] creates with [`Mux::Ask`]. The actor at the other end
 /// of the wire sends answers to an address that [`contramap`] creates with [`Mux::Answer`].
 ///
 /// Each question costs two additional sends and an entry in a map. An answer to a question that is
-/// not pending is a dead letter. The mux watches the actor behind the wire and lives until this
-/// actor stops. Then the mux stops too, and the pending questions are not answered. If the other
+/// not pending is a dead letter. The mux watches the actor behind the wire and stays alive until
+/// that actor stops. Then the mux stops too, and the pending questions get no answer. If the other
 /// end of the wire never answers a question, the question stays pending forever. Use a
 /// [`timeout`](super::timeout()) to prevent this.
 ///

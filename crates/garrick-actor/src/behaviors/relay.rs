@@ -95,10 +95,11 @@ where
 #[derive(Clone)]
 pub struct Tag(Arc<()>);
 
-/// Creates an address that adds a unique [`Tag`] to every message and forwards the pair to `to`.
+/// Creates an address and a unique [`Tag`]. The address adds the tag to every message and forwards
+/// the pair to `to`.
 ///
-/// The tag proves to the receiver that the message was sent to this address. Code that has the tag
-/// but not the address cannot send such a message.
+/// The tag proves to the receiver that the message was sent to the new address. Other code can
+/// forge such a message only if it has both the tag and `to`.
 ///
 /// The address is a [door](crate::behaviors#doors-and-actors). Each message costs a clone of the
 /// tag.
@@ -150,8 +151,8 @@ impl fmt::Debug for Tag {
 
 /// Creates an address that discards every message.
 ///
-/// A discarded message counts as handled, so it is not a dead letter. A [`Reply`] in the message
-/// answers `NoReply::Dropped`.
+/// A discarded message counts as handled, so it is not a dead letter. If the message contains a
+/// [`Reply`], the asker gets `NoReply::Dropped`.
 ///
 /// The address is a [door](crate::behaviors#doors-and-actors).
 ///
@@ -168,8 +169,8 @@ pub fn sink<M: Send + 'static>() -> Address<M> {
 
 /// Creates an actor that forwards its first message to `to` and discards all others.
 ///
-/// Use this actor for a receiver that must not receive more than one message. A [`Reply`] needs no
-/// such actor, because it can only be used once.
+/// Use this actor for a receiver that must not receive more than one message. A [`Reply`] does not
+/// need this protection, because it can only be used once.
 ///
 /// After the first message, the actor drops `to`, so it no longer keeps the receiver alive. If the
 /// receiver has already stopped when the first message arrives, this message is a dead letter.

@@ -10,17 +10,18 @@ use super::service::{Answer, Request, Service};
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 
-/// Creates a service that asks `service` again after a pause if there is no answer or a bad answer.
+/// Creates a service that asks `service`. If there is no answer, or an answer that [`Retry::when`]
+/// defines as bad, it asks again after a pause.
 ///
 /// The pause is random, with an upper limit that doubles with each try up to a maximum. This method
 /// is called "full jitter" (Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog,
 /// 2015). Full jitter prevents askers that failed at the same time from retrying at the same time.
 ///
-/// For each question, an actor is created that exists until the question is answered. Each try
-/// costs a clone of the question and three additional sends. Each try after the first one also
-/// costs a timer. The tries of one question never overlap. So if the service keeps a reply forever,
-/// the question is never tried again. To prevent this, wrap the service in a
-/// [`timeout`](super::timeout()) first.
+/// For each question, an actor is created that exists until the question is answered or no tries
+/// are left. Each try costs a clone of the question and three additional sends. Each try after the
+/// first one also costs a timer. The tries of one question never overlap. So if the service neither
+/// answers nor drops the reply, the question is never tried again. To prevent this, wrap the
+/// service in a [`timeout`](super::timeout()) first.
 ///
 /// If the last try yields a bad answer, the asker receives this answer. If the last try yields no
 /// answer, the asker receives none. A service that has stopped is not asked again.
@@ -71,7 +72,8 @@ where
     }
 }
 
-/// A service with retries, created by [`retry`]. It must be configured before it is spawned.
+/// A service with retries, created by [`retry`]. To change its settings, call its methods before
+/// you spawn it.
 pub struct Retry<Q, R: 'static> {
     service: Service<Q, R>,
     policy: Policy<R>,
@@ -104,8 +106,8 @@ impl<Q, R> Retry<Q, R> {
         self
     }
 
-    /// Sets the upper limit `first` of the first pause, and the upper limit `max` of every pause.
-    /// The defaults are 10 ms and 1 s.
+    /// Sets the upper limit of the first pause to `first`. The limit doubles with each try, but
+    /// never exceeds `max`. The defaults are 10 ms and 1 s.
     #[must_use]
     pub fn backoff(mut self, first: Duration, max: Duration) -> Self {
         self.policy.ceiling = nanos(first);
@@ -113,8 +115,8 @@ impl<Q, R> Retry<Q, R> {
         self
     }
 
-    /// Sets a function that returns true for bad answers, after which the question is tried again.
-    /// By default, no answer is bad.
+    /// Sets a function that returns true for bad answers. After a bad answer, the question is tried
+    /// again. By default, every answer is good.
     #[must_use]
     pub fn when(mut self, is_bad: fn(&R) -> bool) -> Self {
         self.policy.is_bad = is_bad;

@@ -2,13 +2,13 @@
 
 use garrick_sched::{Address, NoReply, Reply};
 
-/// A question together with its reply.
+/// A question together with the [`Reply`] for its answer.
 ///
-/// If the question has at most 8 bytes, the request has at most 24 bytes. This is the maximum size
-/// of a message for the fastest kind of send.
+/// If the question has at most 8 bytes, the request has at most 24 bytes. Messages of at most 24
+/// bytes are sent fastest.
 pub type Request<Q, R> = (Q, Reply<R>);
 
-/// An address to which questions are sent together with their replies.
+/// An address that receives [`Request`]s, which are questions together with their replies.
 pub type Service<Q, R> = Address<Request<Q, R>>;
 
 /// The answer to a question, or an error if there is no answer.

@@ -14,10 +14,10 @@ use crate::system::handle::Handle;
 /// Creates a service that asks `service` and returns the answer together with the time that the
 /// answer took.
 ///
-/// The address is a [door](crate::behaviors#doors-and-actors). For each question, the system `on`
-/// runs an additional actor, which waits for the answer. Each question also costs two additional
-/// sends, one of which is included in the measured time. There is no answer if `service` does not
-/// answer.
+/// The returned service is a [door](crate::behaviors#doors-and-actors). For each question, the
+/// system `on` runs an additional actor, which waits for the answer. Each question also costs two
+/// additional sends, one of which is included in the measured time. If `service` does not answer,
+/// the asker gets no answer.
 ///
 /// # Examples
 /// ```
@@ -90,9 +90,9 @@ impl<Q: Send + 'static, R: Send + 'static> Actor for Stopwatch<Q, R> {
 /// Creates an actor that forwards every message to `to` after the delay `by`.
 ///
 /// Messages stay in order. Delayed messages are stored in the timers of the system, so they are
-/// delivered even if the actor has stopped. Each message costs one additional send and a timer. If
-/// the target has stopped when the actor receives a message, the actor stops, and this message
-/// becomes a dead letter.
+/// delivered even if this actor stops during the delay. Each message costs one additional send and
+/// a timer. If the target has stopped when this actor receives a message, this actor stops too, and
+/// the message becomes a dead letter.
 ///
 /// # Examples
 /// ```
@@ -136,11 +136,11 @@ impl<M: Send + 'static> Actor for Delay<M> {
 
 /// Creates a service that asks `service` and waits at most `after` for the answer.
 ///
-/// If there is no answer within this time, the reply is dropped. `service` is not notified of this,
-/// and a later answer is dropped.
+/// If there is no answer within this time, the asker's reply is dropped. `service` is not notified
+/// of this. An answer that arrives after this time is dropped.
 ///
-/// The address is a [door](crate::behaviors#doors-and-actors). For each question, an actor is
-/// created on the system `on`, and a timer is started. Each question also costs three additional
+/// The returned service is a [door](crate::behaviors#doors-and-actors). For each question, an actor
+/// is created on the system `on`, and a timer is started. Each question also costs three additional
 /// sends.
 ///
 /// # Examples

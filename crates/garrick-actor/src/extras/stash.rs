@@ -146,10 +146,13 @@ impl<M: Send + 'static> AtEnd for Changes<M> {
 }
 
 impl<M: Send + 'static> Context<'_, M> {
-    /// Stashes a message if this turn commits. The default capacity of a stash is 1,024 messages.
-    /// [`Spawn::stash`](crate::spawn::Spawn::stash) sets another capacity.
+    /// Stashes a message if this turn commits. The message stays in the actor's stash until
+    /// [`Context::unstash`] or [`Context::unstash_all`] returns it to the mailbox. The default
+    /// capacity of a stash is 1,024 messages. [`Spawn::stash`](crate::spawn::Spawn::stash) sets
+    /// another capacity.
     ///
-    /// Messages that are still stashed when the actor stops, for any reason, become dead letters.
+    /// If the actor stops for any reason, the messages that are still in its stash become dead
+    /// letters.
     ///
     /// # Errors
     /// Returns the message if the stash is full.
@@ -214,7 +217,7 @@ impl<M: Send + 'static> Context<'_, M> {
         stash.map_or(0, |stash| self.change(&stash, |shelf| shelf.release(count)))
     }
 
-    /// Returns the number of stashed messages, without those that this turn has unstashed.
+    /// Returns the number of stashed messages, not counting those that this turn has unstashed.
     #[must_use]
     pub fn stash_len(&self) -> usize {
         let stash = Stash::<M>::of(self.address().id());

@@ -57,8 +57,9 @@ impl<M: 'static> Options<M> {
     }
 }
 
-/// An actor with options. `TIMED` is true if the actor may have a receive timeout. Such an actor
-/// always has a first turn, in which the timeout starts.
+/// Wraps an actor that was spawned with options. If `TIMED` is true, the actor may have a receive
+/// timeout. In this case, the actor has a first turn even without a message. This turn starts the
+/// timeout.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct With<A: Actor, const TIMED: bool> {
     actor: A,

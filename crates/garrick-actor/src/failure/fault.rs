@@ -22,17 +22,19 @@ thread_local! {
     static WHY: RefCell<Option<BoxError>> = const { RefCell::new(None) };
 }
 
-/// The reason why a supervised actor has failed or stopped. A decider receives this value.
+/// The reason why a supervised actor has failed or stopped. The function that is passed to
+/// [`Supervised::decide`](crate::spawn::Supervised::decide) receives this value.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Fault {
-    /// A turn, the start or the factory of the actor panicked with this message.
+    /// The actor panicked with this message, during a turn or while it was created or started.
     Panic(Arc<str>),
     /// A turn failed with this error, which can be downcast.
     Error(Arc<dyn Error + Send + Sync>),
-    /// A child that is itself a supervisor gave up, for the reason given in this message.
+    /// The child is itself a supervisor, and it gave up for the reason in this message.
     Escalated(Arc<str>),
-    /// The actor stopped by itself. No decider is called in this case.
+    /// The actor stopped by itself. In this case, the function that was passed to
+    /// [`Supervised::decide`](crate::spawn::Supervised::decide) is not called. Instead,
     /// [`Restart`](crate::supervise::Restart) determines whether the actor is restarted.
     Stopped,
 }

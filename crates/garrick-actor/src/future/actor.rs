@@ -14,8 +14,9 @@ use super::incoming::Incoming;
 use crate::model::next::Next;
 use crate::model::outcome::Outcome;
 
-/// An actor like [`Actor`](crate::Actor), but with async handlers. An async actor handles one
-/// message at a time. While a handler awaits, later messages wait in order.
+/// An actor like [`Actor`](crate::Actor), but with async handlers. An async actor handles its
+/// messages one after another. While a handler awaits, other messages wait in the mailbox, in
+/// order.
 ///
 /// Each poll of a handler is a [turn](crate::Context). Messages that a handler sends during a poll
 /// are delivered when the poll returns. So a handler that never has to wait is a single turn. If a
@@ -64,8 +65,8 @@ pub trait AsyncActor: Send + Sized + 'static {
     /// The type of the actor's messages.
     type Msg: Send + 'static;
 
-    /// The type that the handlers return. `()` continues, [`Next`] chooses the next step, and the
-    /// error of a `Result` fails the actor.
+    /// The type that the handlers return. If a handler returns `()`, the actor continues. A
+    /// [`Next`] value chooses the next step. An `Err` fails the actor.
     type Outcome: Outcome + Send;
 
     /// Called once, before the first message. This method is called even if the actor never
@@ -78,14 +79,15 @@ pub trait AsyncActor: Send + Sized + 'static {
         async { Outcome::go_on() }
     }
 
-    /// Handles one message. Can be written as an `async fn`.
+    /// Handles one message. An implementation can be written as an `async fn`.
     fn receive(
         &mut self,
         msg: Self::Msg,
         cx: &mut AsyncContext<Self::Msg>,
     ) -> impl Future<Output = Self::Outcome> + Send;
 
-    /// Returns the name of the actor in reports. The default is the name of the type.
+    /// Returns the name that reports use for actors of this type. By default, this is the name of
+    /// the type.
     fn name() -> &'static str {
         type_name::<Self>()
     }

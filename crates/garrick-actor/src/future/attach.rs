@@ -24,7 +24,7 @@ const UNDER_WAY_MAX: NonZero<usize> = NonZero::new(16).unwrap();
 /// A message from a stream that is attached to an actor.
 #[derive(Debug)]
 pub enum Streamed<T> {
-    /// An item. It is in flight until its ticket is dropped.
+    /// An item of the stream. It counts as in flight until its ticket is dropped.
     Item(T, Ticket),
     /// The stream has ended. This is the last message and is sent once.
     End,
@@ -32,10 +32,12 @@ pub enum Streamed<T> {
     Failed(PipeError),
 }
 
-/// A permit for one item of an attached stream. The item is in flight until its ticket is dropped.
+/// A permit for one item of an attached stream. The item counts as in flight until its ticket is
+/// dropped.
 ///
-/// Dropping the ticket allows the stream to send another item. Keep the ticket until the item has
-/// been processed, for example in a future that is passed to [`Context::pipe`].
+/// The number of items in flight is limited, so dropping the ticket allows the stream to send
+/// another item. Keep the ticket until the item has been processed, for example in a future that is
+/// passed to [`Context::pipe`].
 pub struct Ticket {
     _place: Place,
 }
@@ -55,7 +57,8 @@ pub struct Attachment {
 
 impl Attachment {
     /// Detaches and drops the stream. Messages that are already in the mailbox still arrive, but
-    /// [`Streamed::End`] does not. During a turn, detaching is staged, like sending a message.
+    /// [`Streamed::End`] does not. If this method is called during a turn, it takes effect when the
+    /// turn commits.
     pub fn detach(&self) {
         self.cell.stop();
     }
@@ -99,8 +102,8 @@ impl<M: 'static> Context<'_, M> {
     /// from the stream after the actor has dropped the [`Ticket`] of an earlier item.
     ///
     /// The stream is polled like a future in [`Context::pipe`], but does not count towards the
-    /// limit on futures. The stream is dropped when the actor stops, and keeps the actor alive
-    /// until the stream ends. If the turn is undone, the stream is dropped.
+    /// limit on piped futures. The stream keeps the actor alive until the stream ends. If the actor
+    /// stops earlier, or if the turn is undone, the stream is dropped.
     ///
     /// # Examples
     /// ```

@@ -21,7 +21,7 @@ use crate::extras::named;
 use crate::model::next::Next;
 use crate::quiet;
 
-/// A type that provides the name of an actor for reports.
+/// Implemented by types that provide the name of an async actor for reports.
 pub trait Named: 'static {
     fn name() -> &'static str;
 }
@@ -103,7 +103,7 @@ enum Inbound<M: Send + 'static> {
     Hand(Lender<Hand<M>>),
 }
 
-/// The task of an async actor.
+/// The scheduler's task for an async actor. The task polls the actor's future.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Body<M: Send + 'static, D, Fut, N> {
     life: Life<D, M, Fut>,

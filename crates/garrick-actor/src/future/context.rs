@@ -15,7 +15,7 @@ use crate::failure::fault::set_why;
 use crate::failure::path::ActorPath;
 use crate::model::next::Next;
 
-/// The context of an async actor, which can be cloned and kept across awaits.
+/// The context of an async actor. It can be cloned and kept across awaits.
 ///
 /// Effects such as sends, asks and spawns are staged, as in any [turn](crate::Context). They take
 /// place when the current poll returns. If the poll is undone, they are discarded.
@@ -36,8 +36,8 @@ impl<M: Send + 'static> AsyncContext<M> {
         to.send(msg)
     }
 
-    /// Returns the address of this actor, which is equal to the address that was returned when it
-    /// was spawned.
+    /// Returns the address of this actor. It is equal to the address that was returned when the
+    /// actor was spawned.
     ///
     /// While the actor keeps its own address, its mailbox does not close. If the mailbox has closed
     /// because all addresses were dropped, this method opens it again.
@@ -54,8 +54,8 @@ impl<M: Send + 'static> AsyncContext<M> {
         path.unwrap_or_else(|| ActorPath::of_unnamed(self.shared.name, id()))
     }
 
-    /// Returns a future that completes after `delay`. It can be raced, joined and dropped like any
-    /// other future.
+    /// Returns a future that completes after `delay`. The future can be raced, joined and dropped
+    /// like any other future.
     ///
     /// # Examples
     /// Receiving a message with a time limit:
@@ -108,8 +108,8 @@ impl<M: Send + 'static> AsyncContext<M> {
 
     /// Fails the actor with the reason `error`, like [`Context::fail`](crate::Context::fail).
     ///
-    /// The handler must return the result of this method. The handler must not await between this
-    /// call and its return.
+    /// The handler must return the result of this method. There must be no `await` between this
+    /// call and the return.
     #[must_use = "the handler must return this value"]
     pub fn fail(&self, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Next {
         set_why(error.into());

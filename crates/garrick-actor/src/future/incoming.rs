@@ -19,18 +19,18 @@ use super::shared::Shared;
 use crate::beside::pipes::Cancel;
 use crate::quiet;
 
-/// The mailbox of an async actor, from which the actor's future receives messages. Implements
-/// [`Stream`].
+/// The receiving side of an async actor's mailbox. Implements [`Stream`].
 ///
-/// A function that takes an `Incoming` and returns a future can be spawned as an actor. The future
-/// is the entire actor. The actor stops when the future completes, when the actor is asked to stop,
-/// or when its system shuts down. The future is then dropped on its worker, even if it has not
-/// completed. Dropping the last address does not stop the actor. Instead, [`Incoming::recv`]
+/// A function that takes an `Incoming` and returns a future can be spawned as an actor. The actor
+/// consists of this future. The actor stops when the future completes, when the actor is asked to
+/// stop, or when its system shuts down. The future is then dropped on its worker, even if it has
+/// not completed. Dropping the last address does not stop the actor. Instead, [`Incoming::recv`]
 /// returns `None`.
 ///
 /// Each poll of the future is a [turn](crate::Context). Messages that the future sends during a
-/// poll are delivered when the poll returns. If a poll panics, its staged effects are undone, and
-/// the actor fails. If an actor is spawned in a turn that is undone, the function is not called.
+/// poll are delivered when the poll returns. If a poll panics, its staged effects are discarded,
+/// and the actor fails. If an actor is spawned in a turn that is undone, the function is not
+/// called.
 ///
 /// # Examples
 /// The parameter of a closure needs a type annotation:
@@ -128,8 +128,8 @@ impl<M: Send + 'static> Incoming<M> {
     /// and all messages have been received.
     ///
     /// One poll of the actor can receive at most 64 messages. After that, this future returns
-    /// `Pending` once, so that other actors can run. This limit does not apply to anything else
-    /// that the actor waits for.
+    /// `Pending` once, so that other actors can run. The limit does not affect other futures that
+    /// the actor awaits.
     ///
     /// # Cancel safety
     /// This method is cancel safe. A message is removed from the mailbox only when the future
@@ -154,8 +154,8 @@ impl<M: Send + 'static> Incoming<M> {
         self.poll_queue(context)
     }
 
-    /// Returns the next message if one is available, without waiting. The limit of
-    /// [`Incoming::recv`] does not apply.
+    /// Returns the next message if one is available, without waiting. Unlike [`Incoming::recv`],
+    /// this method can receive any number of messages in one poll of the actor.
     pub fn try_recv(&mut self) -> Option<M> {
         let known = self.batch.pop_front();
         known.or_else(|| self.shared.inner().queue.take_first(&mut self.batch))

@@ -65,15 +65,15 @@ impl<M: 'static> Context<'_, M> {
     /// panic is reported like the panic of an actor.
     ///
     /// The future is polled by the workers of the system or [`Local`](crate::Local) that runs the
-    /// actor. No other async runtime is needed. The future can await anything that does not require
-    /// the driver of a runtime, such as asks, channels and locks. The future starts when the turn
+    /// actor. No other async runtime is needed. The future can await asks, channels, locks and
+    /// anything else that does not require the driver of a runtime. The future starts when the turn
     /// commits. If the turn is undone, the future is dropped.
     ///
     /// **Limit.** At most 64 futures of one actor are polled concurrently.
-    /// [`Spawn::pipe_limit`](crate::spawn::Spawn::pipe_limit) sets another limit. Further futures
-    /// wait, and usually the oldest one starts first. The number of waiting futures is unbounded.
-    /// To prevent it from growing without limit, pipe futures no faster, on average, than they
-    /// complete.
+    /// [`Spawn::pipe_limit`](crate::spawn::Spawn::pipe_limit) sets another limit. If the limit is
+    /// reached, other futures wait, and usually the oldest one starts first. The number of waiting
+    /// futures is unbounded. It grows without limit if, on average, futures are piped faster than
+    /// they complete.
     ///
     /// **Cancellation.** When the actor stops, fails or is replaced by its supervisor, all of its
     /// futures are dropped, and their results are not delivered. Results that are already in the

@@ -49,24 +49,25 @@ impl Receives {
     }
 }
 
-/// A message to the task of an async actor. For messages of 8 bytes, a word has 16 bytes and fits
-/// into registers.
+/// A message to the task of an async actor. If the actor's messages have 8 bytes, a `Word` has 16
+/// bytes and fits into two registers.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub enum Word<M: Send + 'static> {
     /// A message for the actor.
     Message(M),
-    /// News for the task itself.
+    /// A notification for the task itself.
     News(News<M>),
 }
 
-/// News for the task of an async actor.
+/// A notification to the task of an async actor, such as a wake.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub enum News<M: Send + 'static> {
-    /// The first word to an actor that was spawned in a turn. Not sent if the turn is undone.
+    /// Starts an actor that was spawned during a turn. If the turn is undone, this message is not
+    /// sent.
     Start,
-    /// The actor was woken.
+    /// The actor's future was woken.
     Ring(Note<Arc<Shared<M>>>),
-    /// The last address of an opening was dropped.
+    /// The last address of the actor was dropped.
     Closed(Note<Box<Closing<M>>>),
 }
 
@@ -95,7 +96,8 @@ impl<M: Send + 'static> Word<M> {
     }
 }
 
-/// An event that is sent to an actor in a [`Note`].
+/// Implemented by events that are sent to an actor in a [`Note`]. If the note is dropped unread,
+/// the event is sent again.
 pub trait Tells {
     /// Sends the event again.
     fn tell_again(self);
@@ -103,8 +105,9 @@ pub trait Tells {
 
 /// A message about an event that must not be lost.
 ///
-/// If the turn that sends it is undone, the message is dropped. However, the event has still
-/// happened. Therefore the destructor sends the message again. `None` once the note has been read.
+/// If the turn that sends the note is undone, the note is dropped unread. However, the event has
+/// still happened. Therefore the destructor sends the event again. The field is `None` once the
+/// note has been read.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Note<T: Tells>(Option<T>);
 
@@ -131,7 +134,9 @@ impl<M: Send + 'static> Note<Arc<Shared<M>>> {
     }
 }
 
-/// An opening of an actor whose last address was dropped.
+/// The event that the last address of an async actor was dropped, so that its mailbox closes. If
+/// the actor creates a new address, its mailbox opens again. Therefore the event contains the
+/// number of the opening that has ended.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Closing<M: Send + 'static> {
     shared: Arc<Shared<M>>,
@@ -212,8 +217,8 @@ pub(super) type Birth<M> = Box<dyn FnOnce(&Turn<'_, Word<M>>) + Send>;
 
 /// State that an actor's future, its wakers and its addresses share.
 ///
-/// The fields that every poll needs come first, next to each other. If there are many actors, the
-/// state of an actor is usually in no CPU cache when a message arrives.
+/// The fields that every poll needs come first, next to each other. This reduces cache misses: if
+/// there are many actors, the state of an actor is usually in no CPU cache when a message arrives.
 #[repr(C)]
 pub struct Shared<M: Send + 'static> {
     /// Bell that coordinates wakes. Wakers ring it, and the task answers it.

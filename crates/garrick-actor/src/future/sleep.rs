@@ -11,16 +11,16 @@ use garrick_sched::{Nanos, nanos};
 
 use super::sleepers::{Key, Sleepers};
 
-/// A future that completes after a certain time. Created by
+/// A future that completes after a delay. Created by
 /// [`AsyncContext::sleep`](crate::AsyncContext::sleep).
 ///
-/// The sleep starts at the end of the actor's poll in which this future is first polled. Timers
+/// When this future is first polled, the delay starts at the end of that poll of the actor. Timers
 /// have a resolution of about 10 us, and the future never completes early. This future must be
 /// polled by the actor that created it or by a future inside this actor.
 ///
 /// # Cancel safety
-/// Dropping this future cancels the sleep and releases all of its resources. If the future is not
-/// polled for some time, the sleep continues in the meantime.
+/// Dropping this future cancels the sleep and releases all of its resources. The delay also passes
+/// while the future is not polled.
 #[must_use = "a sleep begins only when it is awaited or polled"]
 pub struct Sleep {
     sleepers: Arc<Sleepers>,

@@ -36,14 +36,15 @@ pub use sink::{AddressSink, SinkError};
 /// Capacity of the default mailbox of an I/O-bound actor.
 const IO_BOUND_CAPACITY: usize = 10_000;
 
-/// The policy for a message that is sent to a full mailbox.
+/// The policy that determines what happens to a message that is sent to a full mailbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OnFull {
     /// The sender waits until there is room. [`Address::send_async`] waits as a future, and
     /// [`Address::send`] blocks the thread.
     ///
-    /// An actor must not wait during a turn. Its message is returned, as with [`OnFull::Fail`].
+    /// An actor must not wait during a turn. If the mailbox is full, a message that an actor sends
+    /// during a turn is returned to it, as with [`OnFull::Fail`].
     Wait,
     /// The message is returned to the sender.
     Fail,
@@ -52,9 +53,9 @@ pub enum OnFull {
     /// The oldest waiting message is dropped to make room for the new one. [`Address::dropped`]
     /// returns the number of dropped messages.
     ///
-    /// A message that is sent during a turn is in transit until the actor adds it to the queue. The
-    /// number of messages in transit is limited to the capacity or to 1,024, whichever is larger.
-    /// Beyond this limit, new messages are dropped.
+    /// A message that is sent during a turn is in transit until the receiving actor adds it to the
+    /// queue. The number of messages in transit is limited to the capacity or to 1,024, whichever
+    /// is larger. Beyond this limit, new messages are dropped.
     DropOldest,
 }
 
@@ -95,8 +96,8 @@ impl<M> Kind<M> {
     }
 }
 
-/// The configuration of an actor's mailbox. [`Spawn::mailbox`](crate::spawn::Spawn::mailbox) takes
-/// this value.
+/// The configuration of an actor's mailbox. Pass it to
+/// [`Spawn::mailbox`](crate::spawn::Spawn::mailbox).
 ///
 /// # Examples
 /// ```
@@ -141,7 +142,8 @@ impl<M> Mailbox<M> {
     /// Creates a mailbox that holds at most `capacity` messages, in the order of arrival. `on_full`
     /// determines what happens to a message if the mailbox is full.
     ///
-    /// A message that is sent during a turn counts immediately, even before the turn commits.
+    /// A message that is sent during a turn counts towards the capacity immediately, even before
+    /// the turn commits.
     ///
     /// # Errors
     /// Returns [`CapacityError`] if the capacity is zero.
@@ -183,7 +185,9 @@ impl<M> Mailbox<M> {
         Kind::Priority(Arc::new(rank)).into()
     }
 
-    /// Creates the default mailbox for a workload.
+    /// Creates the default mailbox for a workload. For [`Workload::IoBound`], the mailbox is
+    /// bounded and has a capacity of 10,000 messages. When it is full, senders wait. For any other
+    /// workload, the mailbox is unbounded.
     #[must_use]
     pub fn for_workload(workload: Workload) -> Self {
         Kind::for_workload(workload).into()
@@ -231,7 +235,8 @@ pub(crate) trait Ground: Spawns {
     fn sponsor(&self) -> garrick_sched::Handle;
 }
 
-/// The bound of a mailbox that delivers messages in the order of arrival.
+/// The capacity of a bounded mailbox that delivers messages in the order of arrival, and the policy
+/// for messages that are sent while it is full.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Bound {
     pub(crate) capacity: usize,

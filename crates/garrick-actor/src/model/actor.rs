@@ -7,7 +7,8 @@ use garrick_sched::{Flow, Task, Turn};
 use crate::model::context::Context;
 use crate::model::outcome::Outcome;
 
-/// State with a mailbox. An actor handles one message at a time, on one thread at a time.
+/// Implemented by types whose values can be spawned as actors. An actor has a mailbox and handles
+/// its messages one after another. It never runs on two threads at the same time.
 ///
 /// # Examples
 /// ```
@@ -48,8 +49,9 @@ pub trait Actor: Sized + 'static {
     /// Put large data into a `Box`.
     type Msg: 'static;
 
-    /// The type that the handlers return. After `()`, the actor continues. A [`Next`](crate::Next)
-    /// chooses the next step. The error of a `Result` fails the actor. [`Outcome`] lists all cases.
+    /// The type that the handlers return. If a handler returns `()`, the actor continues. A
+    /// [`Next`](crate::Next) value chooses the next step. An `Err` fails the actor. [`Outcome`]
+    /// lists all cases.
     type Outcome: Outcome;
 
     /// True if [`Actor::started`] is called. If this is false, the actor is not scheduled until its
@@ -71,19 +73,20 @@ pub trait Actor: Sized + 'static {
 
     /// True if turns of this actor usually call [`Context::blocking`].
     ///
-    /// The constant matters while as many turns are blocking as
-    /// [`Builder::blocking_threads`](crate::system::Builder::blocking_threads) allows. An actor
-    /// with `BLOCKS` then waits without occupying a worker. Any other actor that calls
-    /// [`Context::blocking`] blocks its worker.
+    /// [`Builder::blocking_threads`](crate::system::Builder::blocking_threads) limits how many
+    /// turns can block at the same time. While this limit is reached, an actor with `BLOCKS = true`
+    /// handles no messages and does not occupy a worker. If an actor with `BLOCKS = false` then
+    /// calls [`Context::blocking`], the call blocks its worker.
     const BLOCKS: bool = false;
 
-    /// Returns the name of the actor in reports. The default is the name of the type.
+    /// Returns the name that reports use for actors of this type. By default, this is the name of
+    /// the type.
     fn name() -> &'static str {
         type_name::<Self>()
     }
 }
 
-/// Adapts an actor to a task of the scheduler, at no cost.
+/// Wraps an actor as a task of the scheduler, at no cost.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Cell<A>(pub(crate) A);
 

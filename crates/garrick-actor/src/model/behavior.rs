@@ -87,8 +87,9 @@ pub struct BehaviorContext<'a, M> {
 }
 
 impl<M: 'static> BehaviorContext<'_, M> {
-    /// Replaces the behavior for the next message if this turn returns [`Next::Continue`]. If a
-    /// turn calls this method more than once, only the last call has an effect.
+    /// Replaces the actor's closure with `function`, starting with the next message. Has an effect
+    /// only if this turn returns [`Next::Continue`]. If a turn calls this method more than once,
+    /// only the last call has an effect.
     pub fn becomes<F, O>(&mut self, function: F)
     where
         F: FnMut(M, &mut BehaviorContext<'_, M>) -> O + Send + 'static,
@@ -97,7 +98,7 @@ impl<M: 'static> BehaviorContext<'_, M> {
         self.becomes_behavior(behavior(function));
     }
 
-    /// Replaces the behavior with `behavior`, like [`BehaviorContext::becomes`].
+    /// Replaces the actor's closure with `behavior`, like [`BehaviorContext::becomes`].
     pub fn becomes_behavior(&mut self, behavior: Behavior<M>) {
         self.staged = Some(behavior);
     }

@@ -56,7 +56,7 @@ impl<'a, M: 'static> Context<'a, M> {
     /// Sends `msg` to `to` if this turn commits.
     ///
     /// # Errors
-    /// Returns the message if the actor is known to have stopped.
+    /// Returns the message if the receiver is known to have stopped.
     ///
     /// # Examples
     /// ```
@@ -203,10 +203,10 @@ impl<'a, M: 'static> Context<'a, M> {
     ///
     /// `garrick bench blocking` measures the cost of a call. At most
     /// [`Builder::blocking_threads`](crate::system::Builder::blocking_threads) turns of a system
-    /// can block this way at the same time. Any further turn blocks its worker, unless its actor
-    /// has [`Actor::BLOCKS`](crate::Actor::BLOCKS). Such an actor waits without occupying a worker.
-    /// A turn always blocks its worker in a [`Local`](crate::Local), and on a worker that is pinned
-    /// or has a driver.
+    /// can block this way at the same time. When this limit is reached, a call in another turn
+    /// blocks its worker. To prevent this, set [`Actor::BLOCKS`](crate::Actor::BLOCKS) to true: the
+    /// actor then waits without occupying a worker. In a [`Local`](crate::Local), and on a worker
+    /// that is pinned or has a driver, a call always blocks the worker.
     ///
     /// # Panics
     /// Panics if `f` panics. The turn is then undone, as after any other panic.

@@ -13,9 +13,9 @@ impl<M: 'static> Context<'_, M> {
     /// stop them either. The link has no effect if this turn is undone, or if `other` has stopped
     /// or failed before this call.
     ///
-    /// An actor that is stopped by a link has not failed, so it does not stop further actors. To
-    /// stop many actors when one actor fails, link each of them to that actor. To be notified
-    /// instead of stopped, use [`Context::watch`], which corresponds to trapping exits in Erlang.
+    /// An actor that is stopped by a link has not failed, so it does not stop other actors. To stop
+    /// many actors when one actor fails, link each of them to that actor. To be notified instead of
+    /// stopped, use [`Context::watch`], which corresponds to trapping exits in Erlang.
     ///
     /// A link keeps both actors alive until one of them stops.
     ///

@@ -4,7 +4,7 @@ use garrick_sched::Flow;
 
 use crate::failure::fault::fail_alone;
 
-/// The next step after a handled message.
+/// The next step of an actor after it has handled a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum Next {

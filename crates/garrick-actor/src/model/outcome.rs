@@ -4,7 +4,7 @@ use crate::failure::fault::{BoxError, set_why};
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// A value that a handler returns to choose the next step.
+/// Implemented by the values that a handler can return to choose the next step.
 ///
 /// | a handler returns | the turn | the actor |
 /// | --- | --- | --- |
@@ -39,11 +39,11 @@ use crate::model::next::Next;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Outcome {
-    /// Returns the value with which an actor continues.
+    /// Returns the value that makes an actor continue.
     fn go_on() -> Self;
 
-    /// Converts this value into the next step. An error is stored in a thread-local variable until
-    /// the current turn is over.
+    /// Converts this value into the actor's next step. If this value is an error, the error is
+    /// stored in a thread-local variable until the current turn is over.
     fn into_next(self) -> Next;
 }
 

@@ -54,14 +54,14 @@ pub struct DeadLetters {
 pub struct DeadLetter {
     /// Type name of the messages, if it is known.
     pub message: Option<&'static str>,
-    /// Name of the receiver. In a report by [`DeadLetters::collect`], name of the system.
+    /// Name of the receiver, or name of the system in a report of [`DeadLetters::collect`].
     pub receiver: String,
     /// Number of messages that were not handled.
     pub count: u64,
 }
 
 impl DeadLetter {
-    /// Creates the report of one message of type `M` to `receiver`.
+    /// Creates a report of one message of type `M` that could not be delivered to `receiver`.
     #[must_use]
     pub fn of<M>(receiver: impl Into<String>) -> Self {
         Self {
@@ -81,7 +81,7 @@ enum Msg {
 }
 
 impl DeadLetters {
-    /// Creates the topic.
+    /// Creates a topic for dead letters on the system `on`.
     ///
     /// # Errors
     /// Fails if the system is shutting down.
@@ -96,7 +96,7 @@ impl DeadLetters {
         }
     }
 
-    /// Publishes a dead letter.
+    /// Sends `letter` to all subscribers.
     ///
     /// # Errors
     /// Fails if the topic is known to have stopped.
@@ -104,8 +104,8 @@ impl DeadLetters {
         self.send(Msg::Post(letter))
     }
 
-    /// Publishes the number of dead letters in the system `from` since the last call, if there were
-    /// any. Systems are distinguished by their names.
+    /// Publishes how many dead letters the system `from` has counted since the last call for this
+    /// system. Publishes nothing if there are none. Systems are distinguished by their names.
     ///
     /// # Errors
     /// Fails if the topic is known to have stopped.
@@ -114,7 +114,7 @@ impl DeadLetters {
     }
 
     /// Subscribes `address` to all dead letters that are published after this call. Has no effect
-    /// if it is subscribed already.
+    /// if `address` is already subscribed.
     ///
     /// # Errors
     /// Fails if the topic is known to have stopped.
@@ -122,7 +122,7 @@ impl DeadLetters {
         self.send(Msg::Subscribe(address.clone()))
     }
 
-    /// Unsubscribes `address` from dead letters that are published after this call.
+    /// Unsubscribes `address`. It receives no dead letters that are published after this call.
     ///
     /// # Errors
     /// Fails if the topic is known to have stopped.

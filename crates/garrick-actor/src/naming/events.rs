@@ -11,10 +11,10 @@ use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
 use crate::system::handle::Handle;
 
-/// An event stream. It sends each published event to all subscribers to the type of the event.
+/// A topic for events of all types. Each published event is sent to all subscribers to its type.
 /// Publishers and subscribers only need to agree on this type.
 ///
-/// The guarantees of [`Topic`](super::Topic) apply to each type. Events of different types from one
+/// Each type has the guarantees of a [`Topic`](super::Topic). Events of different types from one
 /// publisher are also delivered in order. Each event needs an allocation.
 ///
 /// # Examples
@@ -54,7 +54,7 @@ pub struct EventStream {
 type Order = Box<dyn FnOnce(&mut Topics) + Send>;
 
 impl EventStream {
-    /// Creates an event stream.
+    /// Creates an event stream on the system `on`.
     ///
     /// # Errors
     /// Fails if the system is shutting down.
@@ -74,7 +74,7 @@ impl EventStream {
     }
 
     /// Subscribes `address` to all events of type `E` that are published after this call. Has no
-    /// effect if it is subscribed already.
+    /// effect if `address` is already subscribed to this type.
     ///
     /// # Errors
     /// Fails if the event stream is known to have stopped.
@@ -85,7 +85,8 @@ impl EventStream {
         })
     }
 
-    /// Unsubscribes `address` from events of type `E` that are published after this call.
+    /// Unsubscribes `address` from events of type `E`. It receives no events of this type that are
+    /// published after this call.
     ///
     /// # Errors
     /// Fails if the event stream is known to have stopped.
@@ -97,7 +98,7 @@ impl EventStream {
         self.send(move |topics| topics.of::<E>().remove(&address))
     }
 
-    /// Returns the number of subscribers to events of type `E`.
+    /// Asks for the number of subscribers to events of type `E`.
     pub fn subscribers<E: Send + 'static>(&self) -> Ask<usize> {
         self.address.ask(|reply| {
             Box::new(move |topics: &mut Topics| reply.send(topics.of::<E>().count())) as Order

@@ -60,12 +60,13 @@ pub struct Key<M> {
 
 /// A message that a [`Receptionist`] sends to a subscriber of a protocol.
 pub enum Listing<M> {
-    /// The current servers of the protocol. This is the first message to each subscriber, and is
-    /// sent only once.
+    /// The actors that currently serve the protocol. Each subscriber receives this message once, as
+    /// its first message.
     Present(Vec<Address<M>>),
     /// An actor has begun to serve the protocol.
     Added(Address<M>),
-    /// An actor no longer serves the protocol, because it has been withdrawn or has stopped.
+    /// An actor no longer serves the protocol, because [`Receptionist::withdraw`] has removed it or
+    /// because it has stopped.
     Removed(Address<M>),
 }
 
@@ -73,7 +74,8 @@ pub enum Listing<M> {
 type Order = Box<dyn FnOnce(&mut Services) + Send>;
 
 impl<M> Key<M> {
-    /// Creates a key with this name. Keys with equal names and message types are equal.
+    /// Creates a key with this name. Keys with the same name and message type identify the same
+    /// protocol.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
         Self {
@@ -93,7 +95,7 @@ impl<M> Key<M> {
 }
 
 impl Receptionist {
-    /// Creates a receptionist.
+    /// Creates a receptionist on the system `on`.
     ///
     /// # Errors
     /// Fails if the system is shutting down.
@@ -106,7 +108,8 @@ impl Receptionist {
         }
     }
 
-    /// Registers `address` as a server of this protocol. Has no effect if it is already registered.
+    /// Registers `address` as a server of the protocol with this `key`. Has no effect if `address`
+    /// is already registered.
     ///
     /// # Errors
     /// Fails if the receptionist is known to have stopped.
@@ -119,7 +122,7 @@ impl Receptionist {
         self.order(key, move |service| service.add(address, notice))
     }
 
-    /// Removes `address` from the servers of this protocol.
+    /// Removes `address` from the servers of the protocol with this `key`.
     ///
     /// # Errors
     /// Fails if the receptionist is known to have stopped.
@@ -132,8 +135,8 @@ impl Receptionist {
         self.order(key, move |service| service.remove(task))
     }
 
-    /// Subscribes `subscriber` to the servers of this protocol. The subscriber first receives the
-    /// current servers, and then every change.
+    /// Subscribes `subscriber` to the list of servers of the protocol with this `key`. The
+    /// subscriber first receives the current servers, and then every change.
     ///
     /// # Errors
     /// Fails if the receptionist is known to have stopped.
@@ -146,7 +149,7 @@ impl Receptionist {
         self.order(key, move |service| service.subscribe(&subscriber))
     }
 
-    /// Unsubscribes `subscriber` from this protocol.
+    /// Unsubscribes `subscriber` from the protocol `key`.
     ///
     /// # Errors
     /// Fails if the receptionist is known to have stopped.
@@ -159,13 +162,14 @@ impl Receptionist {
         self.order(key, move |service| service.subscribers.remove(&subscriber))
     }
 
-    /// Returns the actors that serve this protocol, in the order in which they were registered.
+    /// Returns the actors that serve the protocol `key`, in the order in which they were
+    /// registered.
     pub fn find<M: Send + 'static>(&self, key: &Key<M>) -> Ask<Vec<Address<M>>> {
         self.address.ask(|reply| find(key, reply))
     }
 
-    /// Finds the servers of this protocol, like [`Receptionist::find`]. The actor of `cx` receives
-    /// the answer as a message, as with [`Context::ask`].
+    /// Finds the actors that serve the protocol `key`, like [`Receptionist::find`]. The actor that
+    /// `cx` belongs to receives the answer as a message, which `convert` creates.
     pub fn find_from<M, N, F>(&self, cx: &Context<'_, N>, key: &Key<M>, convert: F)
     where
         M: Send + 'static,

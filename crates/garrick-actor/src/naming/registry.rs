@@ -19,8 +19,8 @@ use crate::system::handle::Handle;
 /// Until then, the registry keeps the actor alive.
 ///
 /// The methods with the suffix `_from` are for actors. The actor whose context is passed receives
-/// the answer as a message, as with [`Context::ask`]. The captured values of the conversion must be
-/// `Copy`.
+/// the answer as a message, as with [`Context::ask`]. The closure `convert` creates this message.
+/// All values that it captures must be `Copy`.
 ///
 /// # Examples
 /// ```
@@ -64,23 +64,23 @@ pub enum RegisterError {
     Taken {
         /// The requested name.
         name: String,
-        /// Message type of the actor to which the name belongs.
+        /// Message type of the actor that already has this name.
         message: &'static str,
     },
     /// The registry did not answer, for example because it has stopped.
     NoRegistry(NoReply),
 }
 
-/// The error returned when an actor cannot be found.
+/// The error returned when a lookup fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LookupError {
-    /// No actor has this name, or the actor with this name has stopped.
+    /// No actor has the requested name, or the actor with this name has stopped.
     Unknown {
         /// The requested name.
         name: String,
     },
-    /// The actor with this name has another message type.
+    /// The actor with the requested name does not have the requested message type.
     Mismatch {
         /// The requested name.
         name: String,
@@ -94,7 +94,7 @@ pub enum LookupError {
 }
 
 impl Registry {
-    /// Creates a registry.
+    /// Creates a registry on the system `on`.
     ///
     /// # Errors
     /// Fails if the system is shutting down.
@@ -119,8 +119,8 @@ impl Registry {
         Request::new(self.address.ask(|reply| register(name, address, reply)))
     }
 
-    /// Registers `address` under a name, like [`Registry::register`]. The actor of `cx` receives
-    /// the answer as a message.
+    /// Registers `address` under a name, like [`Registry::register`]. The actor that `cx` belongs
+    /// to receives the answer as a message, which `convert` creates.
     pub fn register_from<M, N, F>(
         &self,
         cx: &Context<'_, N>,
@@ -152,8 +152,8 @@ impl Registry {
         Request::new(self.address.ask(|reply| lookup(name, reply)))
     }
 
-    /// Looks up an actor by its name, like [`Registry::lookup`]. The actor of `cx` receives the
-    /// answer as a message.
+    /// Looks up an actor by its name, like [`Registry::lookup`]. The actor that `cx` belongs to
+    /// receives the answer as a message, which `convert` creates.
     ///
     /// # Examples
     /// ```
@@ -200,7 +200,7 @@ impl Registry {
         );
     }
 
-    /// Removes a name, regardless of the actor to which it belongs.
+    /// Removes a name, no matter which actor has it.
     ///
     /// # Errors
     /// Fails if the registry is known to have stopped.
@@ -212,7 +212,7 @@ impl Registry {
         self.address.send(order).map_err(|_| SendError(()))
     }
 
-    /// Returns the names of all registered actors, sorted.
+    /// Returns a sorted list of the names of all registered actors.
     pub fn names(&self) -> Ask<Vec<String>> {
         self.address
             .ask(|reply| -> Order { Box::new(move |names| reply.send(names.all())) })

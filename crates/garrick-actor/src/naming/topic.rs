@@ -10,14 +10,15 @@ use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
 use crate::system::handle::Handle;
 
-/// A topic. It sends each published message to all subscribers. Every subscriber receives each
-/// message once, and the messages of one publisher arrive in order.
+/// A topic, which sends each published message once to each of its subscribers. The messages of one
+/// publisher arrive in order.
 ///
-/// Subscribing, publishing and unsubscribing send messages to the topic, so the operations of one
-/// sender take effect in order. A topic keeps its subscribers alive. A subscriber that has stopped
-/// is removed, but a slow subscriber is not. A subscriber with a bounded mailbox can miss messages
-/// while the mailbox is full. If the `Clone` implementation of a message panics, no subscriber
-/// receives the message. The panic is reported, and the topic continues.
+/// Subscribing, publishing and unsubscribing each send a message to the topic's actor. So the
+/// operations of one sender take effect in order. A topic keeps its subscribers alive. When a
+/// subscriber has stopped, the topic removes it. A slow subscriber is not removed. A subscriber
+/// with a bounded mailbox can miss messages while the mailbox is full. If the `Clone`
+/// implementation of a message panics, no subscriber receives the message. The panic is reported,
+/// and the topic continues.
 ///
 /// An actor with a message type other than `M` can subscribe through
 /// [`contramap`](Address::contramap), as in the example.
@@ -76,7 +77,7 @@ pub enum TopicMsg<M> {
 }
 
 impl<M: Clone + Send + 'static> Topic<M> {
-    /// Creates a topic.
+    /// Creates a topic on the system `on`.
     ///
     /// # Errors
     /// Fails if the system is shutting down.
@@ -97,8 +98,8 @@ impl<M: Clone + Send + 'static> Topic<M> {
         sent.map_err(|SendError(back)| SendError(back.into_message()))
     }
 
-    /// Subscribes `address` to all messages that are published after this call. Has no effect if it
-    /// is subscribed already.
+    /// Subscribes `address` to all messages that are published after this call. Has no effect if
+    /// `address` is already subscribed.
     ///
     /// # Errors
     /// Fails if the topic is known to have stopped.
@@ -126,7 +127,7 @@ impl<M: Clone + Send + 'static> Topic<M> {
         front(&self.address, TopicMsg::Publish, TopicMsg::into_message)
     }
 
-    /// Returns the address of the actor behind the topic.
+    /// Returns the address of the topic's actor, which accepts every [`TopicMsg`].
     #[must_use]
     pub fn address(&self) -> &Address<TopicMsg<M>> {
         &self.address

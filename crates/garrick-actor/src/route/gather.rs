@@ -10,11 +10,12 @@ use super::router::RouterMsg;
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 
-/// A policy that asks all routees and sends the first answer to the asker. If no routee answers,
-/// the asker gets [`NoReply::Dropped`].
+/// A policy that asks all routees and sends the first answer to the asker. If all routees drop
+/// their replies without answering, the asker gets [`NoReply::Dropped`].
 ///
-/// For each question, a separate actor receives the answers until all routees have answered.
-/// Answers after the first one are dropped. The policy has no time limit. The asker can set one.
+/// For each question, the router spawns an actor that receives the answers. This actor exists until
+/// every routee has answered or dropped its reply. Answers after the first one are dropped. The
+/// policy has no time limit, but the asker can set one.
 ///
 /// # Examples
 /// ```
@@ -63,8 +64,8 @@ pub struct FirstCompleted<S> {
 }
 
 impl<S> FirstCompleted<S> {
-    /// Creates a policy that asks all routees. `split` separates a message into its reply and a
-    /// function that creates the same message with another reply.
+    /// Creates a policy that asks all routees. `split` takes a message apart. It returns the reply
+    /// that the message contained, and a function that creates the same message with another reply.
     pub fn new<M, R: 'static, F>(split: S) -> Self
     where
         S: FnMut(M) -> (Reply<R>, F),

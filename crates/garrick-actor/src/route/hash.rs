@@ -3,9 +3,10 @@
 //! This module uses rendezvous hashing (Thaler and Ravishankar, "Using Name-Based Mappings to
 //! Increase Hit Rates", 1998). For each key, every routee gets a pseudorandom number, and the
 //! routee with the highest number is chosen. If a routee is removed, only its keys move, and they
-//! are distributed evenly over the other routees. If a routee is added, an equal share of the keys
-//! of each other routee moves to it, and no other key moves. Unlike a hash ring with virtual nodes,
-//! this needs no table and no tuning. A choice takes a few nanoseconds for each routee.
+//! are distributed evenly over the other routees. A new routee takes over some keys from every
+//! existing routee, about the same share from each, and no other key moves. Unlike a hash ring with
+//! virtual nodes, this needs no table and no tuning. A choice takes a few nanoseconds for each
+//! routee.
 
 use std::fmt;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
@@ -18,8 +19,8 @@ use crate::model::context::Context;
 
 /// A policy that sends messages with equal keys to the same routee.
 ///
-/// If a routee is removed, only its keys move to other routees. If a routee is added, it takes over
-/// an equal share of the keys of each other routee.
+/// If a routee is removed, only its keys move to other routees. A new routee takes over some keys
+/// from every existing routee, about the same share from each.
 ///
 /// The choice depends only on the key and on the order in which the routees were added. So the
 /// choice is the same in every run of a program.

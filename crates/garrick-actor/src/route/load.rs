@@ -12,7 +12,7 @@ use garrick_core::count::{Counter, CounterReader};
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 
-/// A wrapper of an actor that counts the messages that the actor has handled, including messages
+/// A wrapper around an actor. It counts the messages that the actor has handled, including messages
 /// whose turns were undone.
 ///
 /// # Examples

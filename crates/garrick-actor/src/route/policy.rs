@@ -6,7 +6,8 @@ use super::routees::Routees;
 use super::router::RouterMsg;
 use crate::model::context::Context;
 
-/// The rule by which a router chooses one or more routees for each message.
+/// A rule that chooses which routees receive a message. A routee is an actor to which a
+/// [`Router`](super::Router) forwards messages.
 ///
 /// # Examples
 /// This custom policy sends all messages to the newest routee:
@@ -40,7 +41,7 @@ pub trait Policy<M: 'static>: Send + 'static {
     ) -> Result<(), M>;
 }
 
-/// A policy that sends the messages to the routees round-robin.
+/// A policy that sends messages to the routees in round-robin order.
 #[derive(Debug, Clone, Default)]
 pub struct RoundRobin {
     /// Number of the routee that received the last message. Numbers increase and are never reused,
@@ -74,10 +75,11 @@ impl<M: 'static> Policy<M> for RoundRobin {
 /// A policy that sends each message to the routee that has the fewest messages to handle. Routees
 /// with equal load receive messages round-robin.
 ///
-/// This policy requires [`Measured`](super::Measured) routees. For any other routee, all messages
-/// that the router has ever sent to it count as not yet handled. The policy does not count messages
-/// that other senders have sent to a routee. Until the routee has handled these messages, its load
-/// is underestimated.
+/// This policy requires [`Measured`](super::Measured) routees. If a routee is not measured, every
+/// message that the router has ever sent to it counts as not yet handled.
+///
+/// The policy does not count messages from other senders. While these messages are waiting in a
+/// routee's mailbox, the policy underestimates the routee's load.
 #[derive(Debug, Clone, Default)]
 pub struct LeastLoaded {
     /// Number of the routee that received the last message, as in [`RoundRobin`].

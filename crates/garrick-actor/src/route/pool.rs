@@ -25,14 +25,16 @@ use crate::model::context::Context;
 use crate::quiet::{self, Several};
 use crate::system::handle::Handle;
 
-/// A pool of reused workers. Running a task spawns no actor.
+/// A pool of workers that run tasks. Workers are reused, so running a task spawns no actor.
 ///
-/// A worker is a closure that takes a task and returns the result. The workers are created by a
-/// factory. A worker keeps its captured values from one task to the next. If a worker panics, its
-/// task fails and the worker is replaced. Other tasks are not affected. If the factory panics while
-/// it replaces a worker, the pool stops and all waiting tasks fail. Tasks start in the order in
-/// which they were submitted. When the last handle is dropped, the pool still runs the tasks that
-/// are waiting.
+/// A worker is a closure that takes a task and returns the result. The pool calls another closure,
+/// the factory, to create each worker. A worker keeps its captured values from one task to the
+/// next. If a worker panics, its task fails and the worker is replaced. Other tasks are not
+/// affected. If the factory panics while it replaces a worker, the pool stops and all waiting tasks
+/// fail.
+///
+/// Tasks start in the order in which they were submitted. After the last handle to the pool has
+/// been dropped, the pool still runs the tasks that are waiting.
 ///
 /// # Examples
 /// ```
@@ -72,7 +74,8 @@ pub struct Pool<T: 'static, R: 'static> {
     address: Address<Msg<T, R>>,
 }
 
-/// The error returned when a task has no result.
+/// The error returned when a [`Pool`] rejects a task, or when the task fails or misses its time
+/// limit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PoolError<T> {
@@ -174,13 +177,14 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
         Ok(Self { address })
     }
 
-    /// Runs a task. Await the result, or call [`Request::wait`] on a plain thread.
+    /// Runs a task. To get the result, await the returned request, or call [`Request::wait`] on a
+    /// thread that may block.
     pub fn run(&self, task: T) -> Request<R, PoolError<T>> {
         Request::new(self.address.ask(|outcome| Msg::Run(task, outcome)))
     }
 
-    /// Runs a task for an actor. The actor receives the result as a message, which `convert`
-    /// creates. The values that `convert` captures must be `Copy`.
+    /// Runs a task for the actor that `cx` belongs to. The actor receives the result as a message,
+    /// which `convert` creates. All values that `convert` captures must be `Copy`.
     ///
     /// # Examples
     /// ```

@@ -18,7 +18,7 @@ use crate::model::context::Context;
 /// A policy that sends each message to a random routee. All routees are equally likely.
 ///
 /// # Examples
-/// Policies with equal seeds make equal choices:
+/// Policies with the same seed make the same choices:
 /// ```
 /// use garrick_actor::System;
 /// use garrick_actor::route::{Random, Router};

@@ -7,11 +7,11 @@ use garrick_sched::{Address, SendError};
 use super::load::Load;
 use crate::roll::Roll;
 
-/// The routees of a router, in the order in which they were added.
+/// The actors to which a router forwards messages, in the order in which they were added.
 ///
-/// Each routee has a number, which is greater than the numbers of all earlier routees and is never
-/// reused. With `n` routees, an operation on one of them takes O(log n) on average, or O(1) if no
-/// routee has been removed.
+/// Each routee has a number that never changes. The number is greater than the numbers of all
+/// routees that were added before this routee, and is never reused. With `n` routees, an operation
+/// on one of them takes O(log n) on average, or O(1) if no routee has been removed.
 pub struct Routees<M> {
     roll: Roll<Routee<M>>,
 }
@@ -89,7 +89,8 @@ impl<M: 'static> Routees<M> {
         self.roll.is_empty()
     }
 
-    /// Returns the number that identifies the routee at `index`.
+    /// Returns the number that identifies the routee at `index`. The number stays the same when the
+    /// index of the routee changes.
     ///
     /// # Panics
     /// Panics if there is no routee at `index`.
@@ -99,8 +100,8 @@ impl<M: 'static> Routees<M> {
         self.roll.number(index)
     }
 
-    /// Returns the index of the first routee whose number is greater than `number`, or 0 if there
-    /// is none.
+    /// Returns the index of the first routee whose number is greater than `number`, or 0 if no
+    /// routee has a greater number.
     #[must_use]
     pub fn after(&self, number: u64) -> usize {
         let index = self.roll.after(number);
@@ -168,8 +169,8 @@ impl<M: 'static> Routees<M> {
         Err(msg)
     }
 
-    /// Sends a message to every routee. `make` is called for each message. Removes the routees that
-    /// have stopped, and returns the number of the others.
+    /// Sends a message to every routee. Calls `make` for each routee to create its message. Removes
+    /// the routees that have stopped. Returns the number of routees that are left.
     pub fn send_to_all(&mut self, mut make: impl FnMut() -> M) -> usize {
         let mut index = 0;
         while index < self.len() {

@@ -13,7 +13,8 @@ use crate::naming::front::front;
 use crate::naming::{DeadLetter, DeadLetters, Key, Listing, Receptionist};
 use crate::system::handle::Handle;
 
-/// A handle to a router, which forwards messages of type `M` to routees according to a [`Policy`].
+/// A handle to a router. A router forwards messages of type `M` to other actors, its routees,
+/// according to a [`Policy`].
 ///
 /// The operations of one sender on a router take effect in order. For example, if a sender first
 /// adds a routee and then sends a message, the message can be routed to this routee. Messages from
@@ -50,7 +51,7 @@ pub struct Router<M: 'static> {
 
 /// A message to a router.
 pub enum RouterMsg<M: 'static> {
-    /// Forwards the message to a routee.
+    /// Forwards this message to the routees that the router's policy chooses.
     Route(M),
     /// Adds a routee. Has no effect if the routee has been added already.
     Add(Address<M>),
@@ -58,10 +59,10 @@ pub enum RouterMsg<M: 'static> {
     AddMeasured(Address<M>, Load),
     /// Removes a routee. The routee still handles the messages that have already been sent to it.
     Remove(Address<M>),
-    /// Adds or removes routees because a receptionist has reported that actors serve a protocol or
-    /// no longer serve it.
+    /// Updates the routees after a report from a receptionist. Actors that serve the protocol are
+    /// added, and actors that no longer serve it are removed.
     Follow(Listing<M>),
-    /// Sets the topic to which undeliverable messages are posted.
+    /// Sets the topic that receives a [`DeadLetter`] for each undeliverable message.
     DeadLetters(DeadLetters),
     /// Sends the router's status to this reply.
     Status(Reply<Status<M>>),
@@ -94,7 +95,7 @@ impl<M: Send + 'static> Router<M> {
         }
     }
 
-    /// Sends `msg` to a routee.
+    /// Sends `msg` to the router, which forwards it according to its policy.
     ///
     /// # Errors
     /// Returns the message if the router is known to have stopped.
@@ -103,7 +104,7 @@ impl<M: Send + 'static> Router<M> {
         sent.map_err(|SendError(back)| SendError(back.into_message()))
     }
 
-    /// Asks a routee a question, like [`Address::ask`]. During a turn, use
+    /// Asks a question through the router, like [`Address::ask`]. During a turn, use
     /// [`Context::ask`](crate::Context::ask) with [`Router::address`] instead.
     pub fn ask<R: Send + 'static>(&self, msg: impl FnOnce(Reply<R>) -> M) -> Ask<R> {
         self.address.ask(|reply| RouterMsg::Route(msg(reply)))
@@ -117,7 +118,9 @@ impl<M: Send + 'static> Router<M> {
         self.order(RouterMsg::Add(routee.clone()))
     }
 
-    /// Adds a routee whose load is measured, for [`LeastLoaded`](super::LeastLoaded).
+    /// Adds a routee whose load is measured. The policy [`LeastLoaded`](super::LeastLoaded)
+    /// requires measured routees. `load` must be the value that [`Measured::new`] returned for this
+    /// routee.
     ///
     /// # Errors
     /// Returns an error if the router is known to have stopped.
@@ -174,8 +177,9 @@ impl<M: Send + 'static> Router<M> {
         self.order(RouterMsg::Remove(routee.clone()))
     }
 
-    /// Keeps the routees in step with the actors that serve the protocol `key`: adds the current
-    /// ones, and later adds and removes routees with each change.
+    /// Keeps the routees up to date with the actors that serve the protocol `key`. The actors that
+    /// currently serve the protocol are added as routees. From then on, the router adds and removes
+    /// routees whenever the receptionist reports a change.
     ///
     /// Returns the address that is subscribed to the receptionist. The receptionist keeps the
     /// router alive until this address is [unsubscribed](Receptionist::unsubscribe).
@@ -214,7 +218,8 @@ impl<M: Send + 'static> Router<M> {
         Ok(follower)
     }
 
-    /// Posts undeliverable messages to `dead_letters` from now on.
+    /// From now on, posts a [`DeadLetter`] to `dead_letters` for each message that is dropped
+    /// because no routee is left.
     ///
     /// # Errors
     /// Returns an error if the router is known to have stopped.
@@ -227,11 +232,12 @@ impl<M: Send + 'static> Router<M> {
         self.address.ask(RouterMsg::Status)
     }
 
-    /// Returns an address whose messages are routed, for senders that should not depend on the
-    /// router.
+    /// Returns an address that routes each message sent to it. Use it for senders that should not
+    /// depend on the type [`Router`].
     ///
-    /// The address adds no hop. Messages that one sender sends through this address and through the
-    /// router stay in order.
+    /// A message that is sent to this address goes directly to the router, without passing through
+    /// another actor. If one sender uses both this address and the router, its messages stay in
+    /// order.
     ///
     /// # Examples
     /// ```

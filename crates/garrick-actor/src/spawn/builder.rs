@@ -18,8 +18,8 @@ use crate::system::handle::Handle;
 use crate::system::local::Local;
 use crate::system::pool::System;
 
-/// A builder that spawns an actor with options. Created by [`System::actor`], [`Handle::actor`],
-/// [`Local::actor`] and [`Context::actor`]. [`Spawn::spawn`] spawns the actor.
+/// A builder that spawns an actor with options. Call [`System::actor`], [`Handle::actor`],
+/// [`Local::actor`] or [`Context::actor`] to create it, and [`Spawn::spawn`] to spawn the actor.
 ///
 /// The type parameters are the [place](Place), the actor, the [kind](Spawnable) of the actor, the
 /// options and the mailbox. The compiler infers them. Setting an option that this kind of actor
@@ -92,8 +92,9 @@ where
     /// Names the actor. The name is a part of the actor's [`ActorPath`], which appears in reports
     /// of the actor's failures.
     ///
-    /// The path begins with the path of the actor's supervisor. Without a supervisor, it begins
-    /// with the path of the actor that spawned it, if that actor has a name.
+    /// If the actor has a supervisor, its path begins with the path of the supervisor. Otherwise,
+    /// if the actor is spawned by an actor that has a name, its path begins with the path of that
+    /// actor.
     ///
     /// # Panics
     /// Panics if the name is empty, or contains `/`, `#` or a control character.
@@ -107,8 +108,8 @@ where
         self.with(|options| options.set(|options| options.name = Some(name)))
     }
 
-    /// Selects the system on which the actor is spawned. During a turn, if `system` is shutting
-    /// down or has shut down, the actor is spawned on the system of the turn instead.
+    /// Sets the system that runs the actor. If the actor is spawned during a turn and `system` is
+    /// shutting down or has shut down, the actor runs on the system of the spawning actor instead.
     ///
     /// # Examples
     /// ```
@@ -185,13 +186,14 @@ where
         self.with(|options| options.set(|options| options.stash = Some(capacity)))
     }
 
-    /// Sets a receive timeout: if the actor receives no message for `timeout`, it receives the
-    /// message that `make` creates.
+    /// Sets a receive timeout. If the actor receives no message for the duration `timeout`, it
+    /// receives the message that `make` creates.
     ///
     /// The time is measured from the actor's last message, or from its start if there was none. A
-    /// message whose turn is undone does not count. After the timeout's message, no further timeout
-    /// starts until the actor receives another message or calls [`Context::set_receive_timeout`].
-    /// If `make` panics, the panic is reported and no message is sent for this timeout.
+    /// message whose turn is undone does not restart the time. After the message that `make`
+    /// created, no other timeout starts until the actor receives another message or calls
+    /// [`Context::set_receive_timeout`]. If `make` panics, the panic is reported and no message is
+    /// sent for this timeout.
     ///
     /// # Examples
     /// ```
@@ -242,8 +244,9 @@ where
         self.with(|options| options.set_timed(|options| options.receive_timeout = Some(timeout)))
     }
 
-    /// Sets the maximum number of futures started with [`Context::pipe`] that are polled
-    /// concurrently. The default is 64. Further futures wait until another future completes.
+    /// Sets how many futures of the actor can run at the same time. The limit applies to the
+    /// futures that the actor starts with [`Context::pipe`]. When the limit is reached, each new
+    /// future waits until another future completes. The default is 64.
     ///
     /// # Examples
     /// ```
@@ -272,12 +275,15 @@ where
 }
 
 impl<P: Place, A, K, X, B> Spawn<P, A, K, X, B> {
-    /// Spawns the actor. The result type depends on the place, as listed at [`Place`].
+    /// Spawns the actor. The type of the result depends on the place where the actor is spawned.
+    /// The table at [`Place`] lists the types.
     ///
-    /// If the place is a system and the caller runs on a worker of that system, the actor runs on
-    /// the same worker. Otherwise, the actor runs on an idle worker, or on the next worker
-    /// round-robin if none is idle. If the actor is spawned from a turn that is undone, the actor
-    /// is dropped without having received a message.
+    /// If the place is a system, the worker is chosen as follows. If the caller runs on a worker of
+    /// that system, the actor runs on the same worker. Otherwise, the actor runs on an idle worker.
+    /// If no worker is idle, the workers are chosen in round-robin order.
+    ///
+    /// If the actor is spawned during a turn and the turn is undone, the actor is dropped without
+    /// having received a message.
     ///
     /// # Errors
     /// Returns the actor if the place is a system that is shutting down.
@@ -310,11 +316,12 @@ impl Handle {
     /// Spawns an actor on this system.
     ///
     /// If the caller runs on a worker of this system, the actor runs on the same worker. Otherwise,
-    /// the actor runs on an idle worker, or on the next worker round-robin if none is idle.
+    /// the actor runs on an idle worker. If no worker is idle, the workers are chosen in
+    /// round-robin order.
     ///
     /// # Errors
-    /// Returns the actor if the system is shutting down. A turn of an actor of this system never
-    /// gets this error.
+    /// Returns the actor if the system is shutting down. If an actor of this system calls this
+    /// method during a turn, the method never returns this error.
     ///
     /// # Examples
     /// ```
@@ -346,11 +353,12 @@ impl System {
     /// Spawns an actor on this system.
     ///
     /// If the caller runs on a worker of this system, the actor runs on the same worker. Otherwise,
-    /// the actor runs on an idle worker, or on the next worker round-robin if none is idle.
+    /// the actor runs on an idle worker. If no worker is idle, the workers are chosen in
+    /// round-robin order.
     ///
     /// # Errors
-    /// Returns the actor if the system is shutting down. A turn of an actor of this system never
-    /// gets this error.
+    /// Returns the actor if the system is shutting down. If an actor of this system calls this
+    /// method during a turn, the method never returns this error.
     pub fn spawn<'s, K, A>(&'s self, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
     where
         A: SpawnAt<K, Plain, Own, &'s Handle>,
@@ -378,7 +386,8 @@ impl Local {
 }
 
 impl<N: 'static> Context<'_, N> {
-    /// Returns a builder that spawns an actor on this worker, with options.
+    /// Returns a builder that spawns an actor, with options. By default, the actor runs on the
+    /// worker that runs this turn.
     ///
     /// # Examples
     /// [`Spawn::on`] has an example.
@@ -386,8 +395,8 @@ impl<N: 'static> Context<'_, N> {
         Spawn::new(InTurn(self), actor)
     }
 
-    /// Spawns an actor on this worker. If the turn is undone, the actor is dropped without having
-    /// received a message.
+    /// Spawns an actor on the worker that runs this turn. If the turn is undone, the actor is
+    /// dropped without having received a message.
     ///
     /// # Examples
     /// ```

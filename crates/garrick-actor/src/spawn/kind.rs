@@ -11,24 +11,26 @@ use crate::future::{self, AsyncActor, Body, Incoming, NameOfFuture};
 use crate::mailbox::{self, Mailbox};
 use crate::model::actor::{Actor, Cell};
 
-/// The kind of an [`Actor`].
+/// A marker for the kind of a [`Spawnable`] value: the value is an [`Actor`].
 #[derive(Debug)]
 pub struct OfActor;
 
-/// The kind of an [`AsyncActor`].
+/// A marker for the kind of a [`Spawnable`] value: the value is an [`AsyncActor`].
 #[derive(Debug)]
 pub struct OfAsync;
 
-/// The kind of a function that takes an [`Incoming`] and returns a future.
+/// A marker for the kind of a [`Spawnable`] value: the value is a function that takes an
+/// [`Incoming`] and returns a future.
 #[derive(Debug)]
 pub struct OfFunction<M, Fut>(PhantomData<fn(M, Fut)>);
 
-/// The kind of a closure that creates an `A`, where `A` is of kind `K`.
+/// A marker for the kind of a [`Spawnable`] value: the value is a closure that creates an `A`, and
+/// `K` is the kind of `A`.
 #[derive(Debug)]
 pub struct OfFactory<A, K>(PhantomData<fn(A, K)>);
 
-/// A kind of actor that handles its messages in [`Actor::receive`]. Only such an actor supports all
-/// options: a mailbox, a stash, a receive timeout and a limit for its futures.
+/// A kind of actor that handles its messages in [`Actor::receive`]. Only actors of this kind
+/// support all options: a mailbox, a stash, a receive timeout and a limit for their futures.
 #[diagnostic::on_unimplemented(
     message = "this option is only supported for an `Actor`",
     note = "an async actor or async function supports only the options `named`, `on` and `supervised_by`"
@@ -103,7 +105,8 @@ where
     type Msg = A::Msg;
 }
 
-/// A value that can be spawned at a certain place, with certain options and a certain mailbox.
+/// A value that can be spawned as an actor at the place `P`, with the options `X` and the mailbox
+/// `B`. `K` is the kind of the value.
 #[doc(hidden)]
 pub trait SpawnAt<K, X, B, P>: Spawnable<K> {
     /// Spawns the actor.

@@ -5,11 +5,12 @@ use crate::extras::with::{Options, With};
 use crate::failure::path::ActorPath;
 use crate::model::actor::Actor;
 
-/// No options.
+/// An empty set of options. A [`Spawn`](super::Spawn) builder starts with it.
 #[derive(Debug)]
 pub struct Plain;
 
-/// A set of options. `TIMED` is true if they include a receive timeout.
+/// A set of options for an actor with messages of type `M`. `TIMED` is true if the set includes a
+/// receive timeout.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Set<M: 'static, const TIMED: bool>(pub(crate) Options<M>);
 
@@ -17,16 +18,16 @@ pub struct Set<M: 'static, const TIMED: bool>(pub(crate) Options<M>);
 #[derive(Debug)]
 pub struct Own;
 
-/// Options to which another option can be added.
+/// A set of options that can be extended by another option.
 #[doc(hidden)]
 pub trait More<M: 'static> {
     /// The type of the options after an option has been added.
     type More: More<M>;
 
-    /// Sets an option.
+    /// Adds an option. `set` stores it in the options.
     fn set(self, set: impl FnOnce(&mut Options<M>)) -> Self::More;
 
-    /// Sets a receive timeout.
+    /// Adds a receive timeout. `set` stores it in the options.
     fn set_timed(self, set: impl FnOnce(&mut Options<M>)) -> Set<M, true>;
 }
 
@@ -56,16 +57,16 @@ impl<M: 'static, const TIMED: bool> More<M> for Set<M, TIMED> {
     }
 }
 
-/// Options that wrap an actor.
+/// A set of options that takes effect by wrapping the actor in another actor.
 #[doc(hidden)]
 pub trait Wrap<A: Actor>: Sized {
-    /// The actor with these options.
+    /// The type of the actor that [`Wrap::wrap`] returns.
     type Wrapped: Actor<Msg = A::Msg>;
 
-    /// Wraps an actor.
+    /// Wraps `actor`, so that it has these options.
     fn wrap(&self, actor: A) -> Self::Wrapped;
 
-    /// Unwraps an actor.
+    /// Returns the actor that `wrapped` contains.
     fn unwrap(wrapped: Self::Wrapped) -> A;
 }
 
@@ -95,13 +96,15 @@ impl<A: Actor, const TIMED: bool> Wrap<A> for Set<A::Msg, TIMED> {
     }
 }
 
-/// Options that may include a name, from which the path is created once the spawner is known.
+/// A set of options that may include the actor's name. When the actor is spawned,
+/// [`Settle::settle`] creates the actor's path from the name.
 #[doc(hidden)]
 pub trait Settle {
-    /// Creates the path of a named actor below the path of its parent. Returns the name.
+    /// Creates the actor's path from its name, below the path of `parent` if there is one. Returns
+    /// the name, or `None` if the actor has no name.
     fn settle(&mut self, parent: Option<&ActorPath>) -> Option<String>;
 
-    /// Returns the path that was created.
+    /// Returns the path that [`Settle::settle`] has created, if any.
     fn into_path(self) -> Option<ActorPath>;
 }
 

@@ -14,17 +14,17 @@ use crate::system::local::Local;
 /// | --- | --- | --- |
 /// | a [`System`](crate::System) or [`Handle`] | on a worker of the system | `Result<Address<M>, SpawnError<A>>` |
 /// | a [`Local`] | on the thread of the `Local`; the actor need not be `Send` | `Address<M>` |
-/// | the [`Context`] of a turn | on the same worker, if the turn commits | `Address<M>` |
+/// | the [`Context`] of a turn | on the worker that runs the turn, if the turn commits | `Address<M>` |
 pub trait Place: Copy {
-    /// The type of the result of spawning an actor `A` with messages `M`. This is the address, or a
-    /// `Result` if spawning can fail.
+    /// The result of spawning an actor `A` with messages of type `M` at this place. This is the
+    /// actor's address, or a `Result` if spawning can fail.
     type Spawned<M, A>;
 
     /// The type of the place after [`Spawn::on`](crate::spawn::Spawn::on) has selected another
     /// system.
     type On<'h>: Place;
 
-    /// Returns the place that spawns an actor on the system `handle` instead of this place.
+    /// Returns a place that spawns actors on the system of `handle` instead.
     #[doc(hidden)]
     fn on(self, handle: &Handle) -> Self::On<'_>;
 
@@ -38,7 +38,7 @@ pub trait Place: Copy {
         T: Task + Send,
         T::Message: Send;
 
-    /// Returns the scheduler's handle of the system.
+    /// Returns the handle of the system's scheduler.
     #[doc(hidden)]
     fn sponsor(self) -> garrick_sched::Handle;
 
@@ -46,17 +46,17 @@ pub trait Place: Copy {
     #[doc(hidden)]
     fn path(&self) -> Option<&ActorPath>;
 
-    /// Sends a message as an effect of the turn if the place is a turn. Otherwise returns the
-    /// message.
+    /// If this place is a turn, sends the message as an effect of the turn. Otherwise, returns the
+    /// message as an error.
     #[doc(hidden)]
     fn send_in_turn<N: 'static>(self, to: &Address<N>, msg: N) -> Result<(), N>;
 
-    /// Converts the result of a spawn.
+    /// Converts the result of spawning an actor into a [`Place::Spawned`].
     #[doc(hidden)]
     fn spawned<M, A>(result: Result<Address<M>, A>) -> Self::Spawned<M, A>;
 }
 
-/// A place that can spawn this type of task. `T` is the task that contains the actor.
+/// A place that can spawn tasks of type `T`. The task contains the actor.
 #[doc(hidden)]
 pub trait Takes<T: Task>: Place {
     /// Spawns a task.
@@ -132,11 +132,13 @@ impl Place for &Local {
     }
 }
 
-/// The current turn as a place. `N` is the message type of the actor that spawns.
+/// A place for actors that are spawned during a turn. `N` is the message type of the spawning
+/// actor.
 #[derive(Debug)]
 pub struct InTurn<'c, N>(pub(crate) &'c Context<'c, N>);
 
-/// The current turn as a place that spawns an actor on another system.
+/// A place for actors that are spawned during a turn but run on another system. `N` is the message
+/// type of the spawning actor.
 #[derive(Debug)]
 pub struct InTurnOn<'c, 'h, N> {
     cx: &'c Context<'c, N>,

@@ -154,15 +154,18 @@ impl<P, A, K, X, B> fmt::Debug for Supervised<'_, P, A, K, X, B> {
     note = "pass a closure that creates the actor, as in `|| Counter(0)`"
 )]
 pub trait Restartable<K, X>: Spawnable<K> {
-    /// The actor in the supervisor's seat.
+    /// The type of the actor that the supervisor creates at each start. This is the spawned actor
+    /// or a wrapper around it.
     #[doc(hidden)]
     type Seat: Actor<Msg: Send> + Send;
 
-    /// Converts the value into a function that creates the actors.
+    /// Converts the value into a function that creates a new actor with these `options` at each
+    /// call.
     #[doc(hidden)]
     fn factory(self, options: X) -> Box<dyn Fn() -> Self::Seat + Send>;
 
-    /// Converts the address of the seat into the address of the actor.
+    /// Converts the address of a [`Restartable::Seat`] into an address that accepts the messages of
+    /// the spawned actor.
     #[doc(hidden)]
     fn address(seat: Address<<Self::Seat as Actor>::Msg>) -> Address<Self::Msg>;
 
@@ -170,7 +173,7 @@ pub trait Restartable<K, X>: Spawnable<K> {
     #[doc(hidden)]
     fn type_name() -> &'static str;
 
-    /// True if an actor can continue after a failure.
+    /// True if an actor can continue after a failure, as [`Decision::Resume`] requires.
     #[doc(hidden)]
     const RESUMES: bool;
 }
@@ -259,10 +262,11 @@ where
 /// a supervised actor.
 #[doc(hidden)]
 pub trait SeatMailbox {
-    /// Returns the capacity and the overflow behavior if the mailbox is bounded.
+    /// Returns the capacity of the mailbox and its policy for messages that are sent while it is
+    /// full. Returns `None` if the mailbox is unbounded.
     ///
     /// # Errors
-    /// Returns [`SuperviseError::Mailbox`] if a seat cannot have this mailbox.
+    /// Returns [`SuperviseError::Mailbox`] if a supervised actor cannot have this mailbox.
     fn bound(self, sponsor: &garrick_sched::Handle) -> Result<Option<Bound>, SuperviseError>;
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::note::Id;
 use super::policy::Strategy;
 
-/// The state of a child.
+/// The state of a supervisor's child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ChildState {
@@ -103,8 +103,8 @@ pub struct SnapshotOf {
     pub name: String,
     /// State of the child.
     pub state: ChildState,
-    /// Number of restarts because this child failed or stopped by itself. Restarts together with a
-    /// failed sibling are not counted.
+    /// Number of times that this child was restarted because it failed or stopped by itself.
+    /// Restarts because of a sibling are not counted.
     pub restarts: u64,
     /// State of the child's own tree. `None` if the child is not a supervisor.
     pub tree: Option<Snapshot>,

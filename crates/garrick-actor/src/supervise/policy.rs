@@ -14,7 +14,7 @@ use crate::quiet;
 /// good.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// The rule by which a supervisor selects the children to restart when one child has failed.
+/// A setting that determines which children a supervisor restarts when one of them has failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Strategy {
     /// Only the failed child is restarted.
@@ -25,7 +25,7 @@ pub enum Strategy {
     RestForOne,
 }
 
-/// The cases in which a child is restarted.
+/// A setting that determines when a child is restarted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Restart {
     /// The child is restarted when it fails and when it stops by itself.
@@ -47,22 +47,21 @@ pub enum Decision {
     /// a restart for the limit set by
     /// [`Supervisor::intensity`](crate::supervise::Supervisor::intensity).
     Restart,
-    /// The failed actor continues with its fields as the failed turn left them. If the child is a
-    /// supervisor that has given up, it starts its children again.
+    /// The failed actor continues. Its fields keep the values that the failed turn left in them. If
+    /// the child is a supervisor that has given up, it starts its children again.
     Resume,
     /// The child is dropped and removed. The messages that are waiting in its mailbox are dropped
     /// too.
     Stop,
-    /// The supervisor stops all of its children, and then fails itself.
+    /// The supervisor first stops all of its children. Then the supervisor itself fails.
     Escalate,
 }
 
-/// The way in which a child is stopped for good, either because it is removed or because the tree
-/// is stopped.
+/// A setting that determines how a child is stopped when it is removed or when its tree is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shutdown {
-    /// The child first handles the messages that are already in its mailbox. It is stopped at the
-    /// latest after this duration.
+    /// The child first handles the messages that are already in its mailbox. After this duration,
+    /// it is stopped even if some of these messages are left.
     Drain(Duration),
     /// The child stops after its current turn. The messages that are waiting in its mailbox are
     /// dropped.
@@ -153,14 +152,15 @@ impl fmt::Debug for Policy {
 /// Defines setters for the fields of a policy, for a type that contains a policy.
 macro_rules! policy_setters {
     () => {
-        /// Sets the cases in which the child is restarted. The default is [`Restart::Permanent`].
+        /// Sets when the child is restarted. The default is [`Restart::Permanent`].
         pub fn restart(mut self, restart: Restart) -> Self {
             self.policy.restart = restart;
             self
         }
 
-        /// Sets the way in which the child is stopped for good. The default is [`Shutdown::Drain`]
-        /// with a limit of five seconds for an actor, and [`Shutdown::DrainAll`] for a supervisor.
+        /// Sets how the child is stopped when it is removed or when its tree is stopped. The
+        /// default is [`Shutdown::Drain`] with a limit of five seconds for an actor, and
+        /// [`Shutdown::DrainAll`] for a supervisor.
         pub fn shutdown(mut self, shutdown: Shutdown) -> Self {
             self.policy.shutdown = shutdown;
             self
@@ -172,8 +172,9 @@ macro_rules! policy_setters {
             self
         }
 
-        /// Sets the function that chooses the reaction to a failure. The default reaction is
-        /// [`Decision::Restart`]. If the function panics, the reaction is [`Decision::Escalate`].
+        /// Sets the function that chooses the supervisor's reaction when the child has failed. The
+        /// default reaction is [`Decision::Restart`]. If the function panics, the reaction is
+        /// [`Decision::Escalate`].
         pub fn decide(mut self, decider: impl Fn(&Fault) -> Decision + Send + 'static) -> Self {
             self.policy.decider = Some(Box::new(decider));
             self

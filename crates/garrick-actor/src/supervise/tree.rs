@@ -117,7 +117,8 @@ pub struct Supervisor {
 
 impl Supervisor {
     /// Creates a builder for a supervisor. By default, the supervisor allows 3 restarts within 5
-    /// seconds. If a fourth restart would be necessary, the supervisor gives up instead.
+    /// seconds. If a fourth restart becomes necessary in this time, the supervisor gives up: it
+    /// stops its children and fails.
     ///
     /// # Panics
     /// Panics if the name is empty, or contains `/`, `#` or a control character.
@@ -133,8 +134,8 @@ impl Supervisor {
         }
     }
 
-    /// Sets the maximum number of restarts within a period. If one more restart would be necessary,
-    /// the supervisor gives up instead: it stops its children and fails.
+    /// Allows at most `restarts_max` restarts within the duration `within`. If another restart
+    /// becomes necessary in this time, the supervisor gives up: it stops its children and fails.
     pub fn intensity(mut self, restarts_max: usize, within: Duration) -> Self {
         self.intensity = Intensity::new(restarts_max, within);
         self
@@ -285,12 +286,12 @@ impl Tree {
         self.address.ask(|reply| Note::Remove(name, reply))
     }
 
-    /// Stops the supervisor after all of its children.
+    /// Stops all children of the supervisor, and then the supervisor itself.
     ///
-    /// The children are stopped for good in reverse order of starting, each according to its
-    /// [`Shutdown`]. The answer arrives after the supervisor has stopped. If the supervisor had
-    /// already stopped before this call, the answer is
-    /// [`NoReply::Dropped`](crate::NoReply::Dropped).
+    /// The children are stopped permanently, in the reverse of the order in which they were
+    /// started. Each child is stopped according to its [`Shutdown`]. The answer arrives after the
+    /// supervisor has stopped. If the supervisor had already stopped before this call, the answer
+    /// is [`NoReply::Dropped`](crate::NoReply::Dropped).
     pub fn stop(&self) -> Ask<()> {
         self.address.ask(|reply| Note::Stop(Some(reply)))
     }

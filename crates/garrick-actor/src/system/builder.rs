@@ -12,7 +12,8 @@ use crate::system::workload::Workload;
 
 type Reporter = Box<dyn Fn(&Failure) + Send + Sync>;
 
-/// The configuration of a system. Created by [`System::builder`](crate::System::builder).
+/// A builder that configures and starts a system. Call [`System::builder`](crate::System::builder)
+/// to create it.
 ///
 /// # Examples
 /// ```
@@ -69,16 +70,16 @@ impl Builder {
         self
     }
 
-    /// Sets the number of workers. Each worker runs actors on one thread at a time. The default is
-    /// one worker for each core.
+    /// Sets the number of workers. Each worker runs one actor at a time. The default is one worker
+    /// for each core.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
         self
     }
 
-    /// Pins the workers to the cores with these numbers, counted from 0. If there are more workers
-    /// than cores, the cores are assigned round-robin.
+    /// Pins the workers to the cores with the numbers `cores`, counted from 0. If there are more
+    /// workers than cores, the cores are assigned in round-robin order.
     ///
     /// Has no effect if the operating system does not support pinning.
     #[must_use]
@@ -90,11 +91,11 @@ impl Builder {
     /// Sets the stack size of each worker in bytes.
     ///
     /// The size must be from [`STACK_BYTES_MIN`](crate::system::STACK_BYTES_MIN) to
-    /// [`STACK_BYTES_MAX`](crate::system::STACK_BYTES_MAX). The default is the default of the
-    /// standard library: 2 MiB, or the value of the environment variable `RUST_MIN_STACK`. Handlers
-    /// with deep recursion need a larger stack. A stack overflow aborts the process. The operating
-    /// system allocates the memory on first access. A [`Local`](crate::Local) uses the stack of its
-    /// thread.
+    /// [`STACK_BYTES_MAX`](crate::system::STACK_BYTES_MAX). The default is the standard library's
+    /// default for threads: 2 MiB, or the value of the environment variable `RUST_MIN_STACK`.
+    /// Handlers with deep recursion need a larger stack. A stack overflow aborts the process. The
+    /// operating system allocates the memory on first access. A [`Local`](crate::Local) uses the
+    /// stack of its thread, so [`Builder::local`] returns an error if a stack size is set.
     ///
     /// # Examples
     /// ```
@@ -124,17 +125,17 @@ impl Builder {
     /// Sets whether a thread that is waiting in a [`Call`](crate::Call) may run the called actor
     /// itself if no worker is awake. The default is true.
     ///
-    /// If the caller runs a short call itself, no other thread must be woken, which makes the call
-    /// several times as fast. The handler of the actor then runs on the caller's thread, with the
-    /// name, the stack and the thread-local values of that thread. If the caller runs in an async
-    /// runtime, the handler also runs in the context of that runtime. While the handler runs,
-    /// timeouts of the caller do not fire.
+    /// The purpose is speed: no other thread has to be woken, so a short call is several times
+    /// faster. The handler of the actor then runs on the caller's thread, with the name, the stack
+    /// and the thread-local values of that thread. If the caller runs in an async runtime, the
+    /// handler also runs in the context of that runtime. While the handler runs, timeouts of the
+    /// caller do not fire.
     ///
-    /// The system measures the duration of such calls. While calls are short, it skips up to 7
-    /// calls between two measurements. If a measured call takes more than 20 us, the next 64 calls
-    /// to the same worker run on the worker's own threads. Calls always run on the worker's own
-    /// threads if the workers are [pinned](Builder::pin_to), have a [driver](Builder::driver), or
-    /// have a [configured stack size](Builder::stack_size).
+    /// The system measures how long these calls take. While calls are short, it measures only some
+    /// of them: up to 7 calls are skipped between two measurements. If a measured call takes more
+    /// than 20 us, the next 64 calls to the same worker run on the worker's own threads. Calls
+    /// always run on the worker's own threads if the workers are [pinned](Builder::pin_to), have a
+    /// [driver](Builder::driver), or have a [configured stack size](Builder::stack_size).
     ///
     /// # Examples
     /// ```
@@ -152,9 +153,9 @@ impl Builder {
     /// without blocking their workers.
     ///
     /// The default is 64, and the maximum is
-    /// [`BLOCKING_THREADS_MAX`](crate::system::BLOCKING_THREADS_MAX). For each of these turns, a
-    /// spare thread runs the other actors of the worker. Spare threads are started on demand and
-    /// run until the system shuts down.
+    /// [`BLOCKING_THREADS_MAX`](crate::system::BLOCKING_THREADS_MAX). While one of these turns
+    /// blocks, a spare thread runs the other actors of its worker. Spare threads are started on
+    /// demand and run until the system shuts down.
     ///
     /// # Examples
     /// ```
@@ -182,9 +183,9 @@ impl Builder {
     /// soon, even if strangers keep sending. Without this setting, strangers can delay a shutdown
     /// for as long as they keep sending.
     ///
-    /// With this setting, each message that is sent outside of a turn acquires a read lock. A
-    /// message that an actor of another system staged before the shutdown may still arrive, or may
-    /// become a dead letter.
+    /// With this setting, each message that is sent outside of a turn acquires a read lock. If an
+    /// actor of another system has sent a message but its turn has not committed when the shutdown
+    /// begins, the message may still arrive or may become a dead letter.
     ///
     /// # Examples
     /// ```
@@ -211,7 +212,7 @@ impl Builder {
         self
     }
 
-    /// Sets whether the system has counters for each type of actor.
+    /// Sets whether the system keeps counters for each type of actor.
     /// [`Handle::sample`](crate::Handle::sample) returns these counters.
     ///
     /// The default is false. The counters cost a few nanoseconds for each batch of messages that an
@@ -230,8 +231,9 @@ impl Builder {
         self
     }
 
-    /// Sets the driver in which idle workers sleep. By default, idle workers park their threads.
-    /// With the driver in `garrick-tokio`, actors can wait for tokio's timers and I/O.
+    /// Sets the factory that creates a driver for each worker. An idle worker sleeps in its driver.
+    /// By default, idle workers park their threads. With the driver of `garrick-tokio`, actors can
+    /// wait for tokio's timers and I/O.
     #[must_use]
     pub fn driver(mut self, drivers: impl Drivers + Send + 'static) -> Self {
         self.drivers = Some(Box::new(drivers));

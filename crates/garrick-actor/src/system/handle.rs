@@ -6,8 +6,8 @@ use garrick_sched::{Address, Sample, SendError, SpawnError, Task};
 
 use crate::model::context::Context;
 
-/// A handle to a [`System`](crate::System) or a [`Local`](crate::Local). It spawns actors from any
-/// thread or actor. A handle does not keep the system running.
+/// A handle to a [`System`](crate::System) or a [`Local`](crate::Local). Any thread or actor can
+/// use it to spawn actors. A handle does not keep the system running.
 #[derive(Clone)]
 pub struct Handle {
     handle: garrick_sched::Handle,
@@ -38,7 +38,7 @@ impl Handle {
         self.handle.name()
     }
 
-    /// Returns the number of workers.
+    /// Returns the number of the system's workers.
     #[must_use]
     pub fn workers(&self) -> usize {
         self.handle.workers()
@@ -85,20 +85,20 @@ impl Handle {
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Returns a handle of the sponsor, which is the system or [`Local`](crate::Local) that runs
-    /// this actor.
+    /// Returns a handle to this actor's sponsor: the system or [`Local`](crate::Local) that runs
+    /// the actor.
     #[must_use]
     pub fn sponsor(&self) -> Handle {
         Handle::new(self.turn().sponsor())
     }
 
-    /// Moves the actor `to` to another sponsor and sends `msg` to it. The actor handles `msg` and
-    /// all later messages on `sponsor`.
+    /// Moves the actor `to` to the system `sponsor`, and sends `msg` to the actor. The actor
+    /// handles `msg`, and all messages that are sent after `msg`, on `sponsor`.
     ///
-    /// Messages that were sent before `msg` are handled on the old sponsor. An actor that was
+    /// The actor handles messages that were sent before `msg` on its old system. An actor that was
     /// spawned by [`Local::spawn`](crate::Local::spawn) is never moved, because it might not be
-    /// `Send`. An actor is also not moved if `sponsor` is shutting down or has shut down. In both
-    /// cases, the actor handles `msg` on its old sponsor.
+    /// `Send`. An actor is also not moved if `sponsor` is shutting down or has shut down. If the
+    /// actor is not moved, it handles `msg` on its old system.
     ///
     /// # Errors
     /// Returns the message if the actor is known to have stopped.

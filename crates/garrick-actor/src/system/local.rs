@@ -7,11 +7,12 @@ use garrick_sched::{Address, Here, StartError, Task};
 use crate::system::builder::Builder;
 use crate::system::handle::Handle;
 
-/// A system that runs actors on the thread that created it, whenever this thread calls
-/// [`Local::run`] or a similar method. The actors need not be `Send`.
+/// A system that runs its actors on the thread that created the system. The actors need not be
+/// `Send`.
 ///
-/// When a `Local` is dropped, its actors are dropped, and the messages in their mailboxes become
-/// dead letters.
+/// The actors run while this thread is in [`Local::run`], [`Local::run_until`] or
+/// [`Local::block_on`]. When a `Local` is dropped, its actors are dropped, and the messages in
+/// their mailboxes become dead letters.
 ///
 /// # Examples
 /// ```
@@ -43,7 +44,8 @@ pub struct Local {
 }
 
 impl Local {
-    /// Creates a system on the calling thread. Use [`Builder::local`] to configure it.
+    /// Creates a system on the calling thread. To configure the system, use [`Builder::local`]
+    /// instead.
     ///
     /// # Errors
     /// Returns [`StartError::TooManyWorkers`] if the process already has the maximum number of
@@ -113,7 +115,7 @@ impl Local {
 }
 
 impl Builder {
-    /// Creates a system on the calling thread, which is its only worker.
+    /// Creates a system that runs on the calling thread. This thread is the system's only worker.
     ///
     /// # Errors
     /// Returns a [`StartError`] if the system cannot start.

@@ -38,7 +38,7 @@ impl System {
         Self::builder().start()
     }
 
-    /// Returns a builder, which configures and creates a system.
+    /// Returns a builder that configures and starts a system.
     pub fn builder() -> Builder {
         Builder::new()
     }
@@ -67,8 +67,8 @@ impl System {
         self.handle.failures()
     }
 
-    /// Shuts the system down gracefully. All messages that have been sent are handled, including
-    /// messages that the actors send during the shutdown. Then all actors are dropped.
+    /// Shuts the system down gracefully. The system first handles all messages that have been sent,
+    /// including messages that the actors send during the shutdown. Then it drops all actors.
     ///
     /// Returns when the system's threads have exited.
     ///
@@ -76,7 +76,8 @@ impl System {
     /// sending messages. [`Builder::refuse_strangers`](crate::system::Builder::refuse_strangers)
     /// prevents this.
     ///
-    /// If called by an actor of this system, returns immediately, and the system shuts down later.
+    /// If an actor of this system calls this method, the method returns immediately, and the
+    /// shutdown continues in the background.
     pub fn shutdown(self) {
         self.sponsor.shutdown();
     }
@@ -84,8 +85,8 @@ impl System {
     /// Shuts the system down after the current turns. Messages that have not been handled become
     /// dead letters.
     ///
-    /// Returns when the system's threads have exited, or immediately if called by an actor of this
-    /// system.
+    /// Returns when the system's threads have exited. If an actor of this system calls this method,
+    /// the method returns immediately, and the shutdown continues in the background.
     pub fn shutdown_now(self) {
         self.sponsor.shutdown_now();
     }
@@ -95,8 +96,8 @@ impl System {
     ///
     /// Returns when the system's threads have exited.
     ///
-    /// If called by an actor of this system, returns `None` immediately, and the system shuts down
-    /// later.
+    /// Returns how the shutdown ended. If an actor of this system calls this method, the method
+    /// returns `None` immediately, and the shutdown continues in the background.
     ///
     /// # Examples
     /// ```
@@ -140,8 +141,8 @@ impl System {
         self.sponsor.begin_shutdown();
     }
 
-    /// Begins a shutdown like [`System::shutdown_now`], but returns immediately. Can also be called
-    /// while a graceful shutdown is in progress.
+    /// Begins a shutdown like [`System::shutdown_now`], but returns immediately. This method can
+    /// also be called while a graceful shutdown is in progress.
     pub fn begin_shutdown_now(&self) {
         self.sponsor.begin_shutdown_now();
     }
@@ -157,7 +158,8 @@ impl Builder {
     /// Starts the system's threads.
     ///
     /// # Errors
-    /// Returns a [`StartError`] if the system cannot start. No thread is left running.
+    /// Returns a [`StartError`] if the system cannot start. In that case, no thread is left
+    /// running.
     pub fn start(self) -> Result<System, StartError> {
         let sponsor = self.sponsor().start()?;
         let handle = Handle::new(sponsor.handle());

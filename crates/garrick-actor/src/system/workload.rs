@@ -1,6 +1,6 @@
 //! Workloads of actors, which determine their default mailboxes.
 
-/// The typical workload of an actor. Determines the actor's default mailbox.
+/// The typical workload of an actor. The workload determines the actor's default mailbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Workload {

@@ -8,32 +8,34 @@ use garrick_flow::{CapacityError, ChannelSample, Failure, StartError};
 
 use super::Counts;
 
-/// The method by which the worker handles a batch.
+/// The method that the worker uses to handle a batch of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Reads and writes messages in place, in the rings of both channels.
+    /// The worker reads and writes messages in place, in the ring buffers of its channels.
     ZeroCopy,
-    /// Copies each batch from the first ring into a buffer, and writes the converted messages from
-    /// there into the next ring.
+    /// The worker copies each batch of numbers from its input channel into a separate buffer. From
+    /// there, it reads the numbers, converts them, and writes the results into its output channel.
     DoubleBuffer,
 }
 
 /// The configuration of a pipeline run.
 #[derive(Debug, Clone)]
 pub struct Config<'a> {
-    /// Time between beats, in milliseconds.
+    /// Time between two heartbeats, in milliseconds.
     pub rate_ms: u64,
-    /// Number of beats after which the run stops.
+    /// Maximum number of heartbeats. The run stops after the last one.
     pub beats: u64,
-    /// The method by which the worker handles a batch.
+    /// The method that the worker uses to handle a batch of messages.
     pub mode: Mode,
     /// Number of slots of each channel.
     pub capacity: usize,
-    /// Time limit of the run in seconds, if there is one in addition to `beats`.
+    /// Time limit of the run in seconds. The run may stop earlier because of `beats`. `None` if
+    /// there is no time limit.
     pub seconds: Option<f64>,
     /// True if all stages share one thread.
     pub one_core: bool,
-    /// Flag that stops the run in order when it becomes true.
+    /// Flag that stops the run when it becomes true. Numbers that were already generated are still
+    /// handled.
     pub stop: &'a AtomicBool,
 }
 
@@ -44,27 +46,27 @@ pub struct Snapshot {
     pub elapsed: Duration,
     /// Count of numbers that the generator has sent.
     pub generated: u64,
-    /// Count of beats that the worker has received.
+    /// Count of heartbeats that the worker has received.
     pub heartbeats: u64,
-    /// Counts of the names that the logger has received, by kind.
+    /// Counts of the FizzBuzz names that the logger has received, one count for each kind of name.
     pub counts: Counts,
 }
 
-/// The counts of a pipeline that has stopped. If it stopped in order, all counts of messages are
-/// equal.
+/// The counts of a pipeline that has stopped. If no message was lost, `generated`, `values`,
+/// `messages` and the total of `counts` are equal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Time from the start until the last stage has ended.
+    /// Time from the start of the pipeline until its last stage has ended.
     pub elapsed: Duration,
     /// Count of numbers that the generator has sent.
     pub generated: u64,
-    /// Count of beats that the worker has received.
+    /// Count of heartbeats that the worker has received.
     pub heartbeats: u64,
     /// Count of numbers that the worker has taken.
     pub values: u64,
     /// Count of messages that the worker has sent.
     pub messages: u64,
-    /// Counts of the names that the logger has received, by kind.
+    /// Counts of the FizzBuzz names that the logger has received, one count for each kind of name.
     pub counts: Counts,
 }
 
@@ -94,7 +96,7 @@ impl Totals {
         [self.values, self.messages, self.counts.total()] == [self.generated; 3]
     }
 
-    /// Returns the number of messages per second through the whole pipeline.
+    /// Returns the number of messages per second that passed through the whole pipeline.
     pub fn rate(&self) -> f64 {
         self.counts.total() as f64 / self.elapsed.as_secs_f64()
     }
@@ -111,7 +113,7 @@ pub struct Traffic {
     pub capacity: u64,
     /// Number of messages that were taken from the channel.
     pub total: u64,
-    /// Number of messages taken per second.
+    /// Average number of messages that were taken per second.
     pub rate: f64,
     /// Average share of the slots that held messages, from 0 to 1. `None` if the run was too short
     /// to measure it.
@@ -137,7 +139,7 @@ impl Traffic {
 pub enum Error {
     /// The capacity of the channels is invalid.
     Capacity(CapacityError),
-    /// The system could not start a thread for a stage.
+    /// The thread of a stage could not be started.
     Start(StartError),
     /// A stage failed.
     Stage(Failure),

@@ -3,13 +3,13 @@
 /// The FizzBuzz name of a number, in 16 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message {
-    /// A multiple of 3.
+    /// The name of a multiple of 3 that is not a multiple of 5.
     Fizz,
-    /// A multiple of 5.
+    /// The name of a multiple of 5 that is not a multiple of 3.
     Buzz,
-    /// A multiple of both 3 and 5.
+    /// The name of a multiple of both 3 and 5.
     FizzBuzz,
-    /// Any other number.
+    /// The name of any other number: the number itself.
     Value(u64),
 }
 
@@ -45,18 +45,18 @@ const KINDS: [Kind; 16] = {
 };
 
 impl Message {
-    /// Returns the name of `number`, with a multiplication and a table lookup.
+    /// Returns the FizzBuzz name of `number`, using one multiplication and one table lookup.
     ///
-    /// The result is correct for numbers below 2^60. At a billion numbers per second, a count takes
-    /// 36 years to reach 2^60. For larger numbers, the result may be wrong.
-    ///
-    /// Modulo 2^64, the product of `15 q + r` and `FIFTEENTH` is `r 2^60 + (r 2^60 - number) / 15`.
-    /// If `number` is below 2^60, the four upper bits of that product are `r`, or 15 for multiples
-    /// of 15 except 0. Correct names for all numbers would take three more instructions, for a
-    /// total of eleven. A pipeline would take a sixth longer.
+    /// The result is correct for numbers below 2^60. At a billion numbers per second, counting to
+    /// 2^60 takes 36 years. For larger numbers, the function panics if debug assertions are
+    /// enabled, and otherwise may return a wrong name. A function that is correct for all numbers
+    /// would take eleven instructions instead of eight, and a pipeline would take a sixth longer.
     #[inline(always)]
     pub fn of(number: u64) -> Self {
         debug_assert!(number < 1 << 60, "{number} is too large to be named");
+        // Modulo 2^64, the product of `number = 15 q + r` and `FIFTEENTH` is `r 2^60 + (r 2^60 -
+        // number) / 15`. If `number` is below 2^60, the four upper bits of that product are `r`, or
+        // 15 for multiples of 15 except 0.
         let place = number.wrapping_mul(FIFTEENTH) >> 60;
         match KINDS[place as usize] {
             Kind::Fizz => Self::Fizz,

@@ -13,8 +13,9 @@ const BATCH_BYTES_MAX: usize = 64 * 1024;
 /// Number of rounds between two readings of the clock.
 const ROUNDS: u32 = 16;
 
-/// Performs the pipeline's work in one loop, or in two loops on two threads. The first loop
-/// generates and names numbers, and the second one counts. The number of beats is computed from the
+/// Performs the pipeline's work in plain loops without stages: in one loop if `one_core` is set,
+/// and otherwise in two loops on two threads. Of the two loops, the first one generates and names
+/// the numbers, and the second one counts the names. The number of heartbeats is computed from the
 /// clock.
 ///
 /// # Panics

@@ -24,12 +24,12 @@ const CHANNELS: usize = 3;
 pub struct Outcome {
     /// Total counts of the stages.
     pub totals: Totals,
-    /// Traffic of each channel, in the order of their creation.
+    /// Traffic of each channel, in the order in which the channels were created.
     pub traffic: Vec<Traffic>,
 }
 
-/// Runs the pipeline until it stops. Calls `watch` with the monitor once the pipeline has started,
-/// and `progress` with a snapshot at regular intervals.
+/// Runs the pipeline until it stops. After the start, calls `watch` with the pipeline's monitor.
+/// Then calls `progress` with a snapshot about every 100 ms.
 ///
 /// # Errors
 ///

@@ -44,10 +44,11 @@ fn at(_: &Effort, point: &Point) -> Vec<Contender> {
     contenders.collect()
 }
 
-/// Tokio tasks that ask actors repeatedly, each with one ask at a time.
+/// A group of tokio tasks that ask actors questions. Each task waits for the answer to a question
+/// before it asks the next one.
 ///
 /// # Examples
-/// Ask a function, which returns at once, instead of an actor:
+/// Measure a function that returns at once, instead of actors:
 /// ```
 /// use garrick_bench::Askers;
 /// use garrick_measure::Point;
@@ -72,14 +73,14 @@ pub struct Askers {
 }
 
 impl Askers {
-    /// Number of actors that are asked.
+    /// Number of actors that the tasks ask.
     pub const ASKED: usize = 16;
 
     /// Minimum number of questions that each task asks.
     const EACH_MIN: u64 = 16;
 
-    /// Returns the askers to measure at a point of a sweep. There are several if the point does not
-    /// set the number of `tasks` or `workers`.
+    /// Returns the groups of tasks to measure at `point`. If the point does not set the number of
+    /// `tasks` or `workers`, there is one group for each default number.
     pub fn at(point: &Point) -> Vec<Self> {
         let one_or =
             |name, all: &[u64]| point.get(name).map_or(all.to_vec(), |number| vec![number]);
@@ -92,12 +93,14 @@ impl Askers {
         askers
     }
 
-    /// Returns the number of threads for the actors.
+    /// Returns the number of threads for the tasks. The actors must have the same number of
+    /// threads.
     pub fn workers(&self) -> usize {
         self.workers
     }
 
-    /// Creates a contender that calls `measure` with these askers and a number of asks.
+    /// Creates a contender that calls `measure` with this group of tasks and with the total number
+    /// of questions to ask.
     pub fn contender(
         self,
         name: &'static str,
@@ -111,24 +114,25 @@ impl Askers {
             .with("workers", self.workers)
     }
 
-    /// Starts a tokio runtime for the tasks.
+    /// Starts a tokio runtime with [`workers`](Self::workers) threads for the tasks.
     ///
     /// # Errors
-    /// Fails if its threads cannot be started.
+    /// Fails if the threads cannot be started.
     pub fn runtime(&self) -> Result<Runtime> {
         let mut builder = Builder::new_multi_thread();
         Ok(builder.worker_threads(self.workers).build()?)
     }
 
     /// Runs the tasks on `runtime` until they have asked `asks` questions in total. Measures the
-    /// whole process until the last answer.
+    /// time of the whole process until the last task has ended.
     ///
-    /// `asker` creates a task from the index of its actor and the number of its questions. Each
-    /// answer is one more than its question. A task starts with 0, sends every answer as the next
-    /// question, and returns the last answer.
+    /// `asker(actor, questions)` creates a task that asks one actor this number of questions.
+    /// `actor` is the index of the actor. Questions and answers are numbers, and the answer must be
+    /// the question plus 1. A task first asks 0, then asks each answer as its next question, and
+    /// returns the last answer.
     ///
     /// # Errors
-    /// Fails if a task panicked, or did not receive the required number of answers.
+    /// Fails if a task panicked, or if its last answer is not the number of its questions.
     pub async fn ask<F>(
         self,
         runtime: &Handle,

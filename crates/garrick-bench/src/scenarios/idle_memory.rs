@@ -106,9 +106,9 @@ impl Actor for Crowd {
     }
 }
 
-/// Creates at least this many idle actors in this process. Measures the time, and the growth of the
-/// resident memory per actor. The scenario `idle-memory` of `garrick bench` runs it in a new
-/// process.
+/// Creates at least `actors` idle actors in this process. Measures the time, and the additional
+/// resident memory for each actor. The scenario `idle-memory` of `garrick bench` calls this
+/// function in a new process.
 ///
 /// # Errors
 /// Fails if actors cannot run on this thread, or if the system does not report the resident memory.

@@ -85,7 +85,7 @@ pub static SCENARIOS: &[Scenario] = &[
     scale::ROUTEES,
 ];
 
-/// Scenarios whose parameters can be swept.
+/// Scenarios of `garrick bench` whose parameters can be swept, that is, measured at several values.
 pub static SWEPT: &[Swept] = &[
     tell::SWEPT,
     ask_tokio::SWEPT,
@@ -94,12 +94,12 @@ pub static SWEPT: &[Swept] = &[
     deque::SWEPT,
 ];
 
-/// Creates the contenders of a scenario of `garrick bench`, for programs that compare other
-/// libraries with them.
+/// Creates the contenders of a scenario of `garrick bench`. Programs can use them to compare other
+/// libraries with Garrick.
 ///
-/// If `point` has parameters, the scenario must be one whose parameters can be swept, and the
-/// contenders have these parameters. If `point` has no parameters, the contenders are those of the
-/// scenario itself.
+/// If `point` has parameters, the contenders use the values of these parameters, and the scenario
+/// must be in [`SWEPT`]. If `point` has no parameters, the contenders are the same as without a
+/// sweep.
 ///
 /// # Examples
 /// ```
@@ -114,8 +114,8 @@ pub static SWEPT: &[Swept] = &[
 /// ```
 ///
 /// # Panics
-/// Panics if there is no scenario with this name, or if `point` has parameters and the scenario
-/// cannot be swept.
+/// Panics if there is no scenario with this name, or if `point` has parameters and the scenario is
+/// not in [`SWEPT`].
 #[track_caller]
 pub fn contenders(scenario: &str, effort: &Effort, point: &Point) -> Vec<Contender> {
     if point.parameters().next().is_none() {

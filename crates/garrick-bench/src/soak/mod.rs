@@ -25,7 +25,8 @@ use garrick_measure::Result;
 use self::part::{PATIENCE, Part};
 use crate::scenarios::rest_memory::living;
 
-/// A soak: several kinds of work on one system, which are checked after each round.
+/// A soak test: several kinds of work that run on one actor system in rounds. The results are
+/// checked after each round.
 pub struct Soak {
     system: System,
     parts: Vec<(Box<dyn Part>, u64)>,
@@ -33,10 +34,11 @@ pub struct Soak {
 }
 
 impl Soak {
-    /// Starts a system with the given number of workers, or with one for each core.
+    /// Starts an actor system with the given number of workers, or with one worker for each core if
+    /// `workers` is `None`.
     ///
     /// # Errors
-    /// Fails if its threads cannot be started.
+    /// Fails if the system's threads cannot be started.
     pub fn start(workers: Option<usize>) -> Result<Self> {
         let mut builder = System::builder().name("soak").probes(true);
         if let Some(workers) = workers {
@@ -58,11 +60,12 @@ impl Soak {
         })
     }
 
-    /// Runs a round of all parts, and checks the results.
+    /// Runs one round: all kinds of work do a fixed amount of work at the same time. Then checks
+    /// the results.
     ///
     /// # Errors
     /// Fails if a result is wrong or missing. The error contains the number of the round and the
-    /// name of the part.
+    /// name of the kind of work.
     pub fn round(&mut self) -> Result<()> {
         self.rounds += 1;
         let (rounds, system) = (self.rounds, self.system.handle());
@@ -88,17 +91,18 @@ impl Soak {
         living(&self.system.handle())
     }
 
-    /// Returns the name of each part, and the number of operations that it has performed so far.
+    /// Returns the name of each kind of work, and the number of its operations so far.
     pub fn operations(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let parts = self.parts.iter();
         parts.map(|(part, operations)| (part.name(), *operations))
     }
 
-    /// Shuts the system down in order.
+    /// Ends all work, and shuts the system down.
     ///
     /// # Errors
-    /// Fails if the system does not shut down in order, or if something is left: an actor, a
-    /// message, or a failure that was not handled.
+    /// Fails if the system does not shut down in order, if an actor did not stop, or if a message
+    /// was not handled. Also fails if an actor has panicked, or if an actor without a supervisor
+    /// has returned an error.
     pub fn end(mut self) -> Result<()> {
         for (part, _) in &mut self.parts {
             let stopped = part.stop();

@@ -15,9 +15,9 @@
 //!   end:    RUNNING | WOKEN -> RINGING                  and the caller sends a ring
 //! ```
 //!
-//! Only the actor may call the methods that are marked "Only the actor calls this". If other code
-//! calls such a method, a wake may be lost, or a redundant ring may be sent. Nothing worse can
-//! happen.
+//! Only the actor may call the methods that are marked "Only the actor may call this method". If
+//! other code calls such a method, a wake may be lost, or a redundant ring may be sent. Nothing
+//! worse can happen.
 //!
 //! Every operation is lock-free. An operation is at most one read-modify-write, which is retried
 //! only if another thread has changed the word.
@@ -34,7 +34,8 @@ const WOKEN: u8 = 2;
 /// Set while a ring is in flight, that is, sent and not yet received.
 const RINGING: u8 = 4;
 
-/// The wake state of a future that an actor runs. The [module](self) explains the algorithm.
+/// The wake state of a future that an actor runs. Decides whether a waker must send a message to
+/// the actor. The [module](self) explains the algorithm.
 ///
 /// # Examples
 /// ```
@@ -63,20 +64,20 @@ impl Default for Bell {
     }
 }
 
-/// The result of [`Bell::wake`] and [`Bell::end`]. It shows if the caller must send a ring to the
-/// actor.
+/// The result of [`Bell::wake`] and [`Bell::end`]. Tells the caller whether it must send a *ring*,
+/// which is a message, to the actor.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 #[must_use]
 pub enum Call {
     /// The caller must send a ring, which is a message to the actor.
     Ring,
-    /// The caller must not send a ring. The actor notices each wake without a ring.
+    /// The caller must not send a ring, because the actor notices all wakes without one.
     Quiet,
 }
 
 impl Bell {
-    /// Creates the bell of an actor that has not been polled yet. The start of the actor counts as
-    /// a ring in flight.
+    /// Creates the bell of a future that has not been polled yet. The start of its actor counts as
+    /// a ring that was sent and has not arrived yet.
     pub fn new() -> Self {
         Self {
             word: AtomicU8::new(WOKEN | RINGING),
@@ -94,7 +95,8 @@ impl Bell {
         changed.unwrap_or_else(|word| word)
     }
 
-    /// Wakes the future. Returns [`Call::Ring`] if the caller must send the actor a ring.
+    /// Wakes the future. Returns [`Call::Ring`] if the caller must send a ring, which is a message,
+    /// to the actor.
     pub fn wake(&self) -> Call {
         let before = self.change(|word| {
             if word & (RUNNING | RINGING) == 0 {
@@ -110,21 +112,21 @@ impl Bell {
         }
     }
 
-    /// Records that a ring has arrived. Returns true if the actor must poll the future, because no
-    /// poll has handled the wake yet.
+    /// Records that a ring has arrived. Returns true if the actor must now poll the future. Returns
+    /// false if an earlier poll has already handled all wakes.
     pub fn arrived(&self) -> bool {
         self.change(|word| word & !RINGING) & WOKEN != 0
     }
 
-    /// Begins a poll, which handles all wakes up to now. A wake during the poll takes effect when
-    /// the poll ends. Only the actor calls this.
+    /// Begins a poll, which handles all earlier wakes. A wake during the poll takes effect when the
+    /// poll ends. Only the actor may call this method.
     pub fn begin(&self) {
         self.change(|word| word & RINGING | RUNNING);
         self.polls.store(self.polls() + 1, Ordering::Relaxed);
     }
 
-    /// Begins a poll like [`Bell::begin`], but without a read-modify-write. Only the actor calls
-    /// this, and only while no other thread can call a method of this bell.
+    /// Begins a poll like [`Bell::begin`], but without a read-modify-write. Only the actor may call
+    /// this method, and only while no other thread can call a method of this bell.
     pub fn begin_alone(&self) {
         // Relaxed: no other thread writes.
         let word = self.word.load(Ordering::Relaxed);
@@ -132,20 +134,22 @@ impl Bell {
         self.polls.store(self.polls() + 1, Ordering::Relaxed);
     }
 
-    /// Marks all wakes since the current poll began as handled by this poll. Only the actor calls
-    /// this, during a poll that has not yet read any state that a wake announces.
+    /// Marks all wakes since the current poll began as handled by this poll. Only the actor may
+    /// call this method, and only during a poll. The call must come before the poll reads any state
+    /// that other code changes before it wakes the future.
     pub fn answer(&self) {
         self.change(|word| word & !WOKEN);
     }
 
-    /// Returns the number of polls begun so far. The value is exact in the actor and in its future.
-    /// On other threads it may be outdated.
+    /// Returns the number of polls that have begun so far. If the actor or its future calls this
+    /// method, the number is exact. On other threads, the number may be outdated.
     pub fn polls(&self) -> u64 {
         self.polls.load(Ordering::Relaxed)
     }
 
     /// Ends the poll. Pass true for `again` if the future must be polled again. Returns
-    /// [`Call::Ring`] if the caller must send the actor a ring. Only the actor calls this.
+    /// [`Call::Ring`] if the caller must send a ring, which is a message, to the actor. Only the
+    /// actor may call this method.
     pub fn end(&self, again: bool) -> Call {
         let again = if again { WOKEN } else { 0 };
         let before = self.change(|word| {
@@ -163,8 +167,8 @@ impl Bell {
         }
     }
 
-    /// Ends the poll like [`Bell::end`], but without a read-modify-write. Only the actor calls
-    /// this, and only while no other thread can call a method of this bell.
+    /// Ends the poll like [`Bell::end`], but without a read-modify-write. Only the actor may call
+    /// this method, and only while no other thread can call a method of this bell.
     pub fn end_alone(&self, again: bool) -> Call {
         // Relaxed: no other thread writes.
         let before = self.word.load(Ordering::Relaxed) & !RUNNING;
@@ -181,7 +185,7 @@ impl Bell {
         }
     }
 
-    /// Returns true if a ring is in flight.
+    /// Returns true if a ring was sent and has not arrived yet.
     pub fn is_ringing(&self) -> bool {
         // Relaxed: a hint for the actor, which learns of the ring itself by a message.
         self.word.load(Ordering::Relaxed) & RINGING != 0

@@ -8,7 +8,8 @@ use crate::prim::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-/// A counter, with the exclusive right to write it. The count wraps at 2^64.
+/// A counter that only its owner can write. Any thread can read it through a [`CounterReader`]. The
+/// count wraps at 2^64.
 ///
 /// # Examples
 ///
@@ -33,7 +34,7 @@ pub struct Counter {
     value: Arc<CachePadded<AtomicU64>>,
 }
 
-/// Reads a [`Counter`]. Created by [`Counter::reader`].
+/// A handle that reads a [`Counter`]. Created by [`Counter::reader`].
 #[derive(Clone)]
 pub struct CounterReader {
     /// Written by the counter, read by this reader.
@@ -85,8 +86,8 @@ impl CounterReader {
     /// older value.
     ///
     /// Reading the counter does not synchronize with its writer. So the results of the counted work
-    /// might not be visible to this thread yet. Use another synchronization if this thread needs
-    /// the results.
+    /// might not be visible to this thread yet. If this thread needs the results, it must
+    /// synchronize with the writer in another way.
     #[inline]
     pub fn get(&self) -> u64 {
         self.value.load(Relaxed)

@@ -13,16 +13,17 @@ use crate::prim::{
     hint,
 };
 
-/// Maximum number of tries of [`GroupReader::try_snapshot`]. Publishing takes a few nanoseconds. If
-/// all tries fail, the writer does nothing but publish, or it was preempted during a publish.
+/// Maximum number of times that [`GroupReader::try_snapshot`] tries to read the values. Publishing
+/// takes only a few nanoseconds. So all tries fail only if the writer publishes without a pause, or
+/// if the writer's thread was preempted during a publish.
 pub const TRIES_MAX: usize = if cfg!(garrick_loom) { 2 } else { 64 };
 
-/// `N` counters that are published together, with the exclusive right to write them. Each count
-/// wraps at 2^64.
+/// A group of `N` counters that are published together. Only the owner of the group can write them.
+/// Each count wraps at 2^64.
 ///
 /// [`add`](Self::add) writes only to memory that the readers do not see. [`publish`](Self::publish)
 /// makes all `N` counters visible to the readers at once. Call `publish` when the numbers are
-/// consistent with each other, for example after a batch or a turn.
+/// consistent with each other, for example after a batch of work.
 ///
 /// # Examples
 ///
@@ -50,7 +51,7 @@ pub struct Group<const N: usize> {
     shared: Arc<CachePadded<Shared<N>>>,
 }
 
-/// Reads a [`Group`]. Created by [`Group::reader`].
+/// A handle that reads a [`Group`]. Created by [`Group::reader`].
 pub struct GroupReader<const N: usize> {
     /// Written by the group, read by this reader.
     shared: Arc<CachePadded<Shared<N>>>,
@@ -70,7 +71,7 @@ struct Shared<const N: usize> {
 pub struct Busy;
 
 impl<const N: usize> Group<N> {
-    /// Creates a group of counters with the value 0.
+    /// Creates a group whose counters are all 0.
     pub fn new() -> Self {
         Self {
             values: [0; N],
@@ -151,7 +152,8 @@ impl<const N: usize> Default for Group<N> {
 }
 
 impl<const N: usize> GroupReader<N> {
-    /// Returns the values of all counters as of one recent publish.
+    /// Returns the values of all counters from one recent [`publish`](Group::publish), never a mix
+    /// of two.
     ///
     /// # Errors
     ///

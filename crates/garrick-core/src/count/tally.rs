@@ -8,8 +8,8 @@ use crate::prim::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-/// `N` independent counters in adjacent memory, with the exclusive right to write them. Each count
-/// wraps at 2^64.
+/// A set of `N` independent counters in adjacent memory. Only the owner of the tally can write
+/// them. Each count wraps at 2^64.
 ///
 /// Each new count is visible to the readers immediately, as with a [`Counter`](super::Counter). A
 /// `Counter` has a cache line of its own, but the counters of a tally share cache lines. So
@@ -32,14 +32,14 @@ pub struct Tally<const N: usize> {
     values: Arc<CachePadded<[AtomicU64; N]>>,
 }
 
-/// Reads a [`Tally`]. Created by [`Tally::reader`].
+/// A handle that reads a [`Tally`]. Created by [`Tally::reader`].
 pub struct TallyReader<const N: usize> {
     /// Written by the tally, read by this reader.
     values: Arc<CachePadded<[AtomicU64; N]>>,
 }
 
 impl<const N: usize> Tally<N> {
-    /// Creates counters with the value 0.
+    /// Creates a tally whose counters are all 0.
     pub fn new() -> Self {
         let values = array::from_fn(|_| AtomicU64::new(0));
         Self {

@@ -60,7 +60,8 @@ pub const CLOSE_ONLY: u64 = u64::MAX;
 /// Value of `wanted` while no thread is waiting.
 const NOBODY: u64 = 0;
 
-/// Creates a gate with the count 0.
+/// Creates a gate, which is a count that the [`Mover`] advances. A thread with a [`Watch`] can wait
+/// until the count reaches a target. The count starts at 0.
 ///
 /// # Examples
 ///
@@ -123,8 +124,8 @@ pub struct Watch {
 }
 
 impl Mover {
-    /// Advances the count by `by`. Returns the number of the waiter that the caller must now wake,
-    /// if any.
+    /// Advances the count by `by`. If a waiter must now be woken, returns its number. The caller
+    /// must then wake it.
     ///
     /// All writes before this call are visible to a thread that reads the new count.
     #[inline]
@@ -144,7 +145,8 @@ impl Mover {
         self.take()
     }
 
-    /// Closes the gate. Returns the number of the waiter that the caller must now wake, if any.
+    /// Closes the gate. If a waiter must now be woken, returns its number. The caller must then
+    /// wake it.
     ///
     /// Do not advance the count after this call.
     #[must_use = "the caller must wake the returned waiter"]
@@ -158,7 +160,7 @@ impl Mover {
         self.take()
     }
 
-    /// Returns the exact count. Only this mover can change the count.
+    /// Returns the exact count. Only this mover can change the count of the gate.
     #[inline]
     pub fn count(&self) -> u64 {
         self.count
@@ -176,8 +178,8 @@ impl Mover {
 }
 
 impl Watch {
-    /// Returns the count of the mover. When this call returns, the count may already be higher, but
-    /// never lower.
+    /// Returns a recent count of the gate. When this call returns, the count may already be higher,
+    /// but never lower.
     #[inline]
     pub fn count(&self) -> u64 {
         // Acquire: pairs with the Release in `Mover::advance`; the work that was counted is
@@ -196,7 +198,8 @@ impl Watch {
     /// Requests that `waiter` be woken when the count reaches `target` or the gate is closed.
     /// Replaces an earlier request.
     ///
-    /// `waiter` is a number that the mover gets back, such as the number of a worker.
+    /// `waiter` is any number that identifies the thread to wake, such as the number of a worker.
+    /// [`Mover::advance`] or [`Mover::close`] returns this number.
     ///
     /// After this call, check [`count`](Self::count) and [`is_closed`](Self::is_closed). Sleep only
     /// if the count has not reached the target and the gate is not closed. If the mover reached the

@@ -69,8 +69,8 @@ struct Shared {
     woken: Condvar,
 }
 
-/// The waiting side of a token. The thread that owns it can wait until an [`Unparker`] sets the
-/// token.
+/// A handle with a flag, called the *token*. The thread that owns the handle can sleep until an
+/// [`Unparker`] sets the token.
 ///
 /// # Examples
 ///
@@ -87,14 +87,15 @@ pub struct Parker {
     shared: Arc<Shared>,
 }
 
-/// The waking side of a token. It wakes the owner of a [`Parker`]. All clones wake the same parker.
+/// A handle that wakes the thread that owns a [`Parker`]. Created by [`Parker::unparker`]. All
+/// clones wake the same parker.
 #[derive(Clone)]
 pub struct Unparker {
     shared: Arc<Shared>,
 }
 
 impl Parker {
-    /// Creates a parker without a token.
+    /// Creates a parker whose token is not set.
     pub fn new() -> Self {
         let shared = Arc::new(Shared {
             state: AtomicU8::new(EMPTY),
@@ -111,10 +112,10 @@ impl Parker {
         }
     }
 
-    /// Blocks until the token is set, and takes the token.
+    /// Blocks until the token is set, and then clears the token.
     ///
-    /// When this call returns, the writes that the other thread made before
-    /// [`unpark`](Unparker::unpark) are visible.
+    /// When this call returns, this thread sees all writes that the unparking thread made before it
+    /// called [`unpark`](Unparker::unpark).
     #[inline]
     pub fn park(&mut self) {
         if !self.shared.take_token() {
@@ -122,8 +123,8 @@ impl Parker {
         }
     }
 
-    /// Blocks until the token is set, but for at most `timeout`. Returns true if the token was set,
-    /// and takes the token.
+    /// Blocks until the token is set, but for at most `timeout`. If the token was set, clears it
+    /// and returns true. Otherwise returns false.
     #[inline]
     pub fn park_timeout(&mut self, timeout: Duration) -> bool {
         // A timeout beyond the range of the clock counts as no timeout.
@@ -140,8 +141,8 @@ impl Default for Parker {
 impl Unparker {
     /// Sets the token, and wakes the owner of the [`Parker`] if it is asleep.
     ///
-    /// This costs one atomic swap while the owner is awake. Tokens do not add up: setting the token
-    /// twice before it is taken has the same effect as setting it once.
+    /// If the owner is awake, this costs one atomic swap. Tokens do not add up: setting the token
+    /// twice before the owner clears it has the same effect as setting it once.
     #[inline]
     pub fn unpark(&self) {
         // Release: pairs with the Acquire in `take_token` and `give_up`; publishes the earlier

@@ -36,7 +36,8 @@ const ROUNDS_MIN: u32 = 16;
 /// always long loses on average at most a sixteenth of [`SPIN_MAX`] per wait.
 const PROBE_EVERY: u32 = 16;
 
-/// A spin before parking. Its duration adapts to the earlier waits of the same thread.
+/// A short busy wait before a thread parks. Its maximum duration adapts to the earlier waits of the
+/// same thread.
 ///
 /// # Examples
 ///
@@ -89,8 +90,8 @@ impl Spin {
         self.is_on = cfg!(not(garrick_loom)) && threads_running < cores();
     }
 
-    /// Calls `ready` until it returns `Some` or the budget is used up. Returns the last result of
-    /// `ready`.
+    /// Calls `ready` until it returns `Some` or the [`budget`](Self::budget) is used up. Returns
+    /// the last result of `ready`.
     ///
     /// `ready` is called at least once, even if spinning is off.
     #[inline]
@@ -111,8 +112,11 @@ impl Spin {
         None
     }
 
-    /// Returns the number of rounds that the next wait may spin. In each round, the wait executes a
-    /// pause instruction and calls the closure `ready`.
+    /// Returns the maximum number of rounds in the next [`wait`](Self::wait). In each round, `wait`
+    /// executes a pause instruction and calls the closure `ready`.
+    ///
+    /// If spinning is on but the budget is 0, every 16th wait spins anyway, to find out whether
+    /// spinning is worthwhile again.
     pub fn budget(&self) -> u32 {
         if self.is_on { self.budget } else { 0 }
     }

@@ -31,25 +31,25 @@ const PARKED: usize = 1 << (usize::BITS - 1);
 /// Number of a thread. Threads are numbered in the order of their first writes.
 type Number = u32;
 
-/// Writes to one cache line.
+/// The counted writes to one cache line.
 #[derive(Debug, Clone, Default)]
 pub struct Line {
     /// Address of the cache line, divided by its size.
     pub number: usize,
     /// Thread that wrote the cache line last, even if that was before the count began.
     last: Option<Number>,
-    /// Threads that have written the cache line.
+    /// Numbers of the threads that have written the cache line since the count began.
     pub writers: BTreeSet<Number>,
-    /// Number of writes for each place in the code that made them.
+    /// Number of writes to the cache line from each place in the code.
     pub words: HashMap<&'static Location<'static>, Writes>,
 }
 
-/// Number of times that one place in the code wrote a cache line.
+/// Number of writes that one place in the code made to a cache line.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Writes {
-    /// Number of all writes that this place made.
+    /// Total number of writes.
     pub all: u64,
-    /// Number of those writes before which another thread was the last writer of the cache line.
+    /// Number of writes by a thread that was not the previous writer of the cache line.
     pub moves: u64,
 }
 
@@ -67,7 +67,8 @@ thread_local! {
     static LOOKS_AWAY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Begins a new count. Only the last writer of each cache line is kept.
+/// Begins a new count and discards the previous one. Only the last writer of each cache line is
+/// remembered.
 pub fn begin() {
     for shard in TABLE.iter() {
         let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
@@ -79,7 +80,8 @@ pub fn begin() {
     SEES.store(true, Relaxed);
 }
 
-/// Returns the cache lines written since the count began. The count continues.
+/// Returns the counts of all cache lines that were written since the count began. The counting
+/// continues.
 pub fn lines() -> Vec<Line> {
     let shards = TABLE.iter();
     let lines = shards.flat_map(|shard| {
@@ -141,7 +143,8 @@ pub mod atomic {
     /// Defines a counting atomic with the operations that all atomics have.
     macro_rules! counting {
         ($name:ident $(<$of:ident>)?: $value:ty) => {
-            /// Version of the atomic of `std` that counts its writes.
+            /// An atomic that behaves like the one of the same name in `std`, and counts its
+            /// writes.
             #[repr(transparent)]
             pub struct $name $(<$of>)? (std::sync::atomic::$name $(<$of>)?);
 
@@ -168,7 +171,7 @@ pub mod atomic {
                     self.0.into_inner()
                 }
 
-                /// Borrows the value.
+                /// Returns a mutable reference to the value. Does not count a write.
                 pub fn get_mut(&mut self) -> &mut $value {
                     self.0.get_mut()
                 }
@@ -239,7 +242,7 @@ pub mod atomic {
         ($name:ident: $value:ty, $($fetch:ident)+) => {
             impl $name {
                 $(
-                    /// Performs the operation of `std`, and counts a write.
+                    /// Performs the operation of the same name in `std`, and counts a write.
                     #[track_caller]
                     pub fn $fetch(&self, value: $value, order: Ordering) -> $value {
                         note_value(self);
@@ -280,12 +283,13 @@ impl<T> UnsafeCell<T> {
         self.0.into_inner()
     }
 
-    /// Calls `f` with a pointer for reading.
+    /// Calls `f` with a pointer to the value, for reading.
     pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
         f(self.0.get())
     }
 
-    /// Calls `f` with a pointer for reading and writing, and counts a write to all of the value.
+    /// Calls `f` with a pointer to the value, for reading and writing. Counts a write to each cache
+    /// line of the value.
     #[track_caller]
     pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
         note_value(self);
@@ -304,7 +308,7 @@ impl<T> Mutex<T> {
         Self(std::sync::Mutex::new(value))
     }
 
-    /// Locks, and counts a write.
+    /// Locks the mutex, and counts a write.
     ///
     /// # Errors
     /// Returns an error if the lock is poisoned.
@@ -314,10 +318,10 @@ impl<T> Mutex<T> {
         self.0.lock()
     }
 
-    /// Locks unless another thread holds the lock, and counts a write.
+    /// Locks the mutex unless it is already locked, and counts a write in both cases.
     ///
     /// # Errors
-    /// Returns an error if another thread holds the lock, or if the lock is poisoned.
+    /// Returns an error if the mutex is already locked or poisoned.
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         self.note();

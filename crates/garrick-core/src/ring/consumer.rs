@@ -91,8 +91,9 @@ impl<T> Consumer<T> {
     /// Takes up to `max` values, oldest first, and passes each value to `each`. Returns the number
     /// of values taken.
     ///
-    /// The slots of all these values become free at once, after the last value. If `each` panics,
-    /// the values already passed to it are lost, and the other values stay in the ring.
+    /// The slots of all values taken become free at the same time, after the last call of `each`.
+    /// If `each` panics, the values already passed to it are lost, and the other values stay in the
+    /// ring.
     ///
     /// # Examples
     ///
@@ -123,12 +124,12 @@ impl<T> Consumer<T> {
         count
     }
 
-    /// Passes up to `max` values to `each` in slices, oldest first, and then drops them. Returns
-    /// the number of values consumed.
+    /// Passes up to `max` values to `each` in slices, oldest first, and then drops the values.
+    /// Returns the number of values consumed.
     ///
-    /// `each` gets one slice, or two slices one after another if the values wrap. The slots of a
-    /// slice become free at once when `each` has returned. If `each` panics, the values of its
-    /// slice stay in the ring.
+    /// `each` is called once, or twice if the values wrap around the end of the ring. When a call
+    /// returns, all slots of its slice become free. If `each` panics, the values of its slice stay
+    /// in the ring.
     ///
     /// # Examples
     ///
@@ -180,15 +181,16 @@ impl<T> Consumer<T> {
         self.slots.capacity()
     }
 
-    /// Returns the number of values taken since the ring was created. The number wraps like a
-    /// `usize`.
+    /// Returns the number of values taken since the ring was created. The number wraps around after
+    /// `usize::MAX`.
     #[inline]
     pub fn position(&self) -> usize {
         self.head
     }
 
-    /// Reads the current count of the producer, and returns the number of available values. When
-    /// this call returns, there may already be more values, but never fewer.
+    /// Reads the current [position](super::Producer::position) of the producer, and returns the
+    /// number of available values. When this call returns, there may already be more values, but
+    /// never fewer.
     #[inline]
     pub fn readable(&mut self) -> usize {
         self.tail_seen = self.shared.tail.look();
@@ -199,8 +201,9 @@ impl<T> Consumer<T> {
         self.readable_seen()
     }
 
-    /// Returns the number of available values according to the count of the producer that was last
-    /// read. There may be more values, but never fewer.
+    /// Returns the number of values that this half knows to be available. Does not read the
+    /// [position](super::Producer::position) of the producer again, so there may be more values,
+    /// but never fewer.
     #[inline]
     pub fn readable_seen(&self) -> usize {
         self.tail_seen.wrapping_sub(self.head)

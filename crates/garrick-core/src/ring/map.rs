@@ -7,12 +7,13 @@ use super::{
     producer::{Made, Tally},
 };
 
-/// Maps up to `max` values from `consumer` into `producer`, without moving them out of the rings.
-/// Returns the number of values mapped.
+/// Calls `map` with up to `max` values of `consumer`, and appends the results to `producer`. Reads
+/// the values and writes the results in place, in the slots of the two rings. Returns the number of
+/// values mapped.
 ///
-/// The number of values is also limited by the available inputs and the free output slots. The
-/// inner loop runs over plain slices, so the compiler can optimize it like a loop over two `Vec`s.
-/// Each ring is updated once, after the last value.
+/// Maps fewer values if `consumer` has fewer values or `producer` has fewer free slots. The inner
+/// loop runs over plain slices, so the compiler can optimize it like a loop over two `Vec`s. Each
+/// ring is updated once, after the last value.
 ///
 /// If `map` panics, the earlier results are published, and their inputs are dropped. The input on
 /// which `map` panicked stays in `consumer` as the oldest value. So each value either was mapped
@@ -70,8 +71,8 @@ pub(super) fn map_run<In, Out>(
     }
 }
 
-/// Maps up to `max` values from `consumer` into `producer`, and passes them to `map` by value.
-/// Returns the number of values mapped.
+/// Takes up to `max` values from `consumer`, passes each of them to `map` by value, and appends the
+/// results to `producer`. Returns the number of values mapped.
 ///
 /// Use this function if `map` moves its input into the result. Otherwise use [`map_batch`].
 ///

@@ -88,17 +88,17 @@ pub enum CapacityError {
     /// The requested capacity, or the requested number of slots, is above the largest power of two
     /// that fits into a `usize`.
     TooLarge {
-        /// Requested capacity or number of slots.
+        /// The number that is too large: the requested capacity or the requested number of slots.
         capacity_min: usize,
     },
     /// The memory for the slots could not be allocated.
     OutOfMemory {
-        /// Number of slots whose allocation failed.
+        /// Number of slots that could not be allocated.
         capacity: usize,
     },
 }
 
-/// Creates a ring of at least `capacity_min` slots, rounded up to a power of two.
+/// Creates a ring. Its capacity is `capacity_min`, rounded up to a power of two.
 ///
 /// # Examples
 ///
@@ -115,7 +115,7 @@ pub enum CapacityError {
 ///
 /// # Panics
 ///
-/// Panics if the ring cannot be created. [`try_channel`] returns the reason instead.
+/// Panics if the ring cannot be created. Use [`try_channel`] to get an error instead of a panic.
 #[track_caller]
 pub fn channel<T>(capacity_min: usize) -> (Producer<T>, Consumer<T>) {
     match try_channel(capacity_min) {
@@ -124,7 +124,7 @@ pub fn channel<T>(capacity_min: usize) -> (Producer<T>, Consumer<T>) {
     }
 }
 
-/// Creates a ring of at least `capacity_min` slots, rounded up to a power of two. Returns an error
+/// Creates a ring. Its capacity is `capacity_min`, rounded up to a power of two. Returns an error
 /// if the ring cannot be created.
 ///
 /// # Examples

@@ -22,14 +22,14 @@ impl<'a, T> Peek<'a, T> {
     }
 
     /// Returns the values as two slices. The values of the first slice are older than those of the
-    /// second. The second slice is empty unless the values wrap.
+    /// second. The second slice is empty unless the values wrap around the end of the ring.
     #[inline]
     pub fn as_slices(&self) -> (&[T], &[T]) {
         self.consumer.slices(self.len())
     }
 
-    /// Returns value number `index`, counted from 0 for the oldest value. Returns `None` if `index`
-    /// is not below [`len`](Self::len).
+    /// Returns the value at `index`. The oldest value has the index 0. Returns `None` if `index` is
+    /// not below [`len`](Self::len).
     #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
         let (first, second) = self.as_slices();

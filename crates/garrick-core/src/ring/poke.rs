@@ -102,7 +102,7 @@ impl<'a, T> Poke<'a, T> {
         written
     }
 
-    /// Returns the number of values written.
+    /// Returns the number of values written so far.
     #[inline]
     pub fn written(&self) -> usize {
         self.written

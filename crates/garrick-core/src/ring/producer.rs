@@ -208,15 +208,16 @@ impl<T> Producer<T> {
         self.slots.capacity()
     }
 
-    /// Returns the number of values pushed since the ring was created. The number wraps like a
-    /// `usize`.
+    /// Returns the number of values pushed since the ring was created. The number wraps around
+    /// after `usize::MAX`.
     #[inline]
     pub fn position(&self) -> usize {
         self.tail
     }
 
-    /// Reads the current count of the consumer, and returns the number of free slots. When this
-    /// call returns, there may already be more free slots, but never fewer.
+    /// Reads the current [position](super::Consumer::position) of the consumer, and returns the
+    /// number of free slots. When this call returns, there may already be more free slots, but
+    /// never fewer.
     #[inline]
     pub fn free(&mut self) -> usize {
         let head = self.shared.head.look();
@@ -227,8 +228,8 @@ impl<T> Producer<T> {
         self.free_seen()
     }
 
-    /// Makes the ring use all its slots permanently. The change begins with a value soon after the
-    /// newest one.
+    /// Makes the ring use all its slots one after another. The change takes effect soon, after
+    /// fewer than [`capacity`](Self::capacity) more values. It cannot be undone.
     ///
     /// Call this method if the two halves run on different cores. It has an effect only if the ring
     /// has more slots than its capacity ([`try_roomy_channel`](super::try_roomy_channel)), and if
@@ -263,15 +264,16 @@ impl<T> Producer<T> {
         self.slots.settle(self.tail, self.spread);
     }
 
-    /// Returns the number of free slots according to the count of the consumer that was last read.
-    /// There may be more free slots, but never fewer.
+    /// Returns the number of slots that this half knows to be free. Does not read the
+    /// [position](super::Consumer::position) of the consumer again, so there may be more free
+    /// slots, but never fewer.
     #[inline]
     pub fn free_seen(&self) -> usize {
         self.tail_max.wrapping_sub(self.tail)
     }
 
-    /// Returns true if the consumer was dropped. Values that are pushed after that are never read,
-    /// and slots that are full stay full.
+    /// Returns true if the consumer was dropped. After that, newly pushed values are never read,
+    /// and no more slots become free.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.shared.head.is_gone()

@@ -114,12 +114,12 @@ impl<T> Wheel<T> {
     /// Sets the present time of a wheel that has no deadlines. The new time may be earlier than the
     /// old one.
     ///
-    /// Keys of entries from before this call never match a new entry. Keys of reserved places stay
-    /// valid.
+    /// Keys of earlier entries never match a new entry. Reservations that were neither set nor
+    /// cancelled stay valid.
     ///
     /// # Panics
     ///
-    /// Panics if the wheel has a deadline.
+    /// Panics if an entry has a deadline.
     pub fn restart(&mut self, now_ns: u64) {
         assert!(
             self.is_empty(),
@@ -128,11 +128,12 @@ impl<T> Wheel<T> {
         self.present = now_ns >> TICK_BITS;
     }
 
-    /// Inserts an entry with a deadline in nanoseconds and a payload. Returns the key of the entry,
-    /// which [`cancel`](Self::cancel) accepts.
+    /// Inserts an entry with a deadline in nanoseconds and a payload. Returns the key of the entry.
+    /// Pass the key to [`cancel`](Self::cancel) to remove the entry.
     ///
-    /// An entry whose deadline has already passed fires at the next [`advance`](Self::advance). A
-    /// deadline in the last tick of the `u64` range, about 584 years after the epoch, never fires.
+    /// An entry whose deadline has already passed fires at the next [`advance`](Self::advance). An
+    /// entry never fires if its deadline is less than [`TICK_NS`] before the end of the `u64` range
+    /// (about 584 years after the time 0).
     ///
     /// # Panics
     ///
@@ -178,8 +179,8 @@ impl<T> Wheel<T> {
     }
 
     /// Removes an entry and returns its payload. Returns `None` if the entry has fired or was
-    /// already cancelled. If the entry has no deadline yet, cancels the reservation and returns
-    /// `None`.
+    /// already cancelled. If the entry is only reserved and has no deadline yet, cancels the
+    /// reservation and returns `None`.
     #[inline]
     pub fn cancel(&mut self, key: Key) -> Option<T> {
         if self.slab.is_reserved(key) {
@@ -191,13 +192,14 @@ impl<T> Wheel<T> {
         Some(self.slab.remove(key.index()))
     }
 
-    /// Returns a time, in nanoseconds, before which no entry is due. Returns `None` if no entry has
-    /// a deadline.
+    /// Returns the time, in nanoseconds, at which the caller must next check for due entries. No
+    /// entry is due before this time. Returns `None` if no entry has a deadline.
     ///
     /// The caller can sleep until this time. The time is at most the earliest deadline, rounded up
-    /// to a tick. If that deadline is far ahead, the time can be earlier. The caller should then
-    /// sleep until this time, call [`advance`](Self::advance), and ask again. At most eight sleeps
-    /// per deadline end too early in this way.
+    /// to a multiple of [`TICK_NS`]. If the earliest deadline is far ahead, the returned time can
+    /// be much earlier. So the caller should sleep until the returned time, call
+    /// [`advance`](Self::advance), and then call this method again. For one deadline, at most eight
+    /// sleeps end too early in this way.
     #[inline]
     pub fn next_deadline(&self) -> Option<u64> {
         Some(self.next()?.start.saturating_mul(TICK_NS))

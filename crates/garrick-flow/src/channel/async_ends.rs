@@ -74,7 +74,8 @@ pub struct AsyncReceiver<T> {
     receiver: Receiver<T>,
 }
 
-/// The error returned when a value cannot be sent because the receiver is gone. Contains the value.
+/// The error returned when a value cannot be sent because the receiver is gone. It contains the
+/// value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<T>(pub T);
 
@@ -119,13 +120,14 @@ impl<T> AsyncSender<T> {
 
     /// Calls `call` once, when a slot is free or the receiver is gone.
     ///
-    /// `call` runs either immediately or on a thread of the graph, so it should return quickly. It
-    /// replaces an earlier callback that has not been called yet. It may be called although no slot
-    /// is free. So check [`free`](Sender::free) then, and call `on_ready` again if no slot is free.
-    /// If `call` panics, the panic is caught, and the stage that called it continues.
+    /// `call` runs either immediately or on a thread of the graph, so it should return quickly. If
+    /// an earlier callback has not been called yet, `call` replaces it. Sometimes `call` runs
+    /// although no slot is free. So check [`free`](Sender::free) after `call` has run. If no slot
+    /// is free, call `on_ready` again. If `call` panics, the panic is caught, and the stage that
+    /// called it continues.
     ///
-    /// Use this method to send from an actor to a graph. The actor keeps the messages that do not
-    /// fit, and passes a `call` that notifies the actor by a message.
+    /// Use this method to send from an actor to a graph. The actor keeps the messages for which no
+    /// slot is free. It passes a `call` that sends a message to the actor.
     pub fn on_ready(&mut self, call: impl FnOnce() + Send + 'static) {
         call_when_ready(self.sender.line(), Side::Sender, call);
     }
@@ -153,8 +155,9 @@ impl<T> AsyncReceiver<T> {
         self.poll_ready(cx).map(|_| self.receiver.try_pop())
     }
 
-    /// Waits until there is a value or the sender is gone. Returns true if there is a value. Call
-    /// this method before you take a batch of values.
+    /// Waits until there is a value or the sender is gone. Returns true if there is a value, and
+    /// false if the sender is gone and all its values have been taken. Call this method before you
+    /// take a batch of values.
     ///
     /// # Cancel safety
     ///
@@ -171,11 +174,11 @@ impl<T> AsyncReceiver<T> {
 
     /// Calls `call` once, when there is a value or the sender is gone.
     ///
-    /// `call` runs either immediately or on a thread of the graph, so it should return quickly. It
-    /// replaces an earlier callback that has not been called yet. It may be called although there
-    /// is no value. So check [`readable`](Receiver::readable) then, and call `on_ready` again if
-    /// there is none. If `call` panics, the panic is caught, and the stage that called it
-    /// continues.
+    /// `call` runs either immediately or on a thread of the graph, so it should return quickly. If
+    /// an earlier callback has not been called yet, `call` replaces it. Sometimes `call` runs
+    /// although there is no value. So check [`readable`](Receiver::readable) after `call` has run.
+    /// If there is no value, call `on_ready` again. If `call` panics, the panic is caught, and the
+    /// stage that called it continues.
     pub fn on_ready(&mut self, call: impl FnOnce() + Send + 'static) {
         call_when_ready(self.receiver.line(), Side::Receiver, call);
     }

@@ -6,13 +6,13 @@ use garrick_core::copy;
 
 use super::{Receiver, Sender};
 
-/// A buffer for [`map_batch`](Self::map_batch), owned by one stage.
+/// A buffer that one stage owns and uses to map batches with [`map_batch`](Self::map_batch).
 ///
-/// The function [`map_batch`](crate::map_batch) works in place, so a batch occupies its slots in
-/// both channels until the whole batch is mapped. A `Buffer` takes the batch out of its channel
-/// first, so that the sender can refill these slots during the work. Use a buffer if it takes a
-/// long time to map a batch. Each value is copied once, into the buffer. Results are written
-/// directly into the output channel.
+/// The free function [`map_batch`](crate::map_batch) works in place: a batch occupies its slots in
+/// both channels until the whole batch is mapped. The method of the same name first copies the
+/// batch from the input channel into the buffer. So the sender can refill the slots while the batch
+/// is being mapped. Use a buffer if it takes a long time to map a batch. Each value is copied once,
+/// into the buffer. Results are written directly into the output channel.
 ///
 /// # Examples
 ///
@@ -36,7 +36,7 @@ pub struct Buffer<T> {
 }
 
 impl<T: Copy> Buffer<T> {
-    /// Creates an empty buffer. It grows to the size of the batches.
+    /// Creates an empty buffer. The buffer grows to the size of the largest batch.
     pub fn new() -> Self {
         Self {
             taken: Vec::new(),
@@ -47,14 +47,14 @@ impl<T: Copy> Buffer<T> {
     /// Takes up to `max` values from `receiver`, maps them, and sends the results through `sender`.
     /// Returns the number of results sent.
     ///
-    /// The number of values is also limited by the number of available values and the number of
-    /// free slots. Values [left](Self::left) from an earlier batch are mapped first. New values are
-    /// taken only after the results of all these values have been sent.
+    /// Fewer values are taken if fewer values are available, or if fewer slots of the output
+    /// channel are free. If the buffer contains values that are [left](Self::left) from an earlier
+    /// batch, the call maps only these, and takes no new values.
     ///
     /// # Panics
     ///
-    /// Panics if `map` panics. The results from before the panic are sent. The value for which
-    /// `map` panicked and the values after it stay in the buffer.
+    /// Panics if `map` panics. The results that `map` returned before the panic are sent. The value
+    /// for which `map` panicked and the values after it stay in the buffer.
     #[inline]
     pub fn map_batch<Out>(
         &mut self,
@@ -81,10 +81,10 @@ impl<T: Copy> Buffer<T> {
         sending.sender.moving().push_mapped(values, map)
     }
 
-    /// Returns the number of values that were taken, but whose results have not been sent yet.
+    /// Returns the number of values in the buffer whose results have not been sent yet.
     ///
-    /// The number is above 0 only after `map` has panicked. A [`restarting`](crate::restarting)
-    /// stage must have its buffer in its kept part, and must not return
+    /// The number is above 0 only after `map` has panicked. In a [`restarting`](crate::restarting)
+    /// stage, the buffer must belong to the kept part, and the stage must not return
     /// [`Wait::done`](crate::Wait::done) while the number is above 0.
     #[inline]
     pub fn left(&self) -> usize {

@@ -7,11 +7,11 @@ use garrick_core::ring;
 
 use super::link::Link;
 
-/// The values in a channel, for reading in place. Created by
+/// A guard for reading the values in a channel in place. Created by
 /// [`Receiver::peek`](crate::Receiver::peek).
 ///
-/// The guard dereferences to [`ring::Peek`]. Values stay in the channel until
-/// [`advance`](Self::advance) drops them.
+/// The guard dereferences to [`ring::Peek`], which has the methods for reading. Values stay in the
+/// channel until [`advance`](Self::advance) drops them.
 pub struct Peek<'a, T> {
     /// The guard of the channel's ring.
     pub(super) ring: ring::Peek<'a, T>,
@@ -27,8 +27,8 @@ impl<T> Peek<'_, T> {
     ///
     /// Panics if the guard contains fewer than `count` values.
     ///
-    /// Panics if the `Drop` of a value panics. Even then, all `count` slots are freed, and the
-    /// sender is notified.
+    /// Panics if the `Drop` of a value panics. In this case, all `count` slots are freed
+    /// nevertheless, and the sender is notified.
     #[inline]
     #[track_caller]
     pub fn advance(&mut self, count: usize) {
@@ -73,12 +73,12 @@ impl<T: fmt::Debug> fmt::Debug for Peek<'_, T> {
     }
 }
 
-/// Free slots of a channel, for writing values in place and in order. Created by
+/// A guard for writing values into the free slots of a channel, in place and in order. Created by
 /// [`Sender::poke`](crate::Sender::poke).
 ///
-/// The guard dereferences to [`ring::Poke`]: write with `push`, `extend`, `fill_with` or
-/// `write_slice`. If the guard is dropped without [`commit`](Self::commit), the written values are
-/// dropped and not sent.
+/// The guard dereferences to [`ring::Poke`], which has the methods for writing: `push`, `extend`,
+/// `fill_with` and `write_slice`. If the guard is dropped without [`commit`](Self::commit), the
+/// written values are dropped and not sent.
 #[must_use = "written values are sent only by `commit`"]
 pub struct Poke<'a, T> {
     /// The guard of the channel's ring.
@@ -88,8 +88,8 @@ pub struct Poke<'a, T> {
 }
 
 impl<T> Poke<'_, T> {
-    /// Sends the written values, and returns the number of values sent. If the receiver is waiting
-    /// for these values, it is woken.
+    /// Sends the written values, and returns their number. If the receiver is waiting for these
+    /// values, it is woken.
     #[inline]
     pub fn commit(self) -> usize {
         let written = self.ring.commit();

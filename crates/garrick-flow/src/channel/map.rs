@@ -4,18 +4,19 @@ use garrick_core::ring;
 
 use super::{Receiver, Sender};
 
-/// Maps up to `max` values from `receiver` into `sender`, in place in both channels. Returns the
-/// number of values mapped.
+/// Maps up to `max` values from `receiver`, and sends the results through `sender`. Works in place,
+/// in the slots of both channels. Returns the number of values mapped.
 ///
-/// The number of values is also limited by the number of available values and the number of free
-/// slots.
+/// Fewer values are mapped if fewer values are available, or if fewer slots of the output channel
+/// are free.
 ///
 /// # Panics
 ///
-/// Panics if `map` panics. The results from before the panic are sent, and their inputs are
-/// dropped. The value for which `map` panicked stays in the channel as the oldest value. So each
-/// value either was mapped and sent once, or is still in the channel ([`ring::map_batch`]). A
-/// [`restarting`](crate::restarting) stage continues with the value for which `map` panicked.
+/// Panics if `map` panics. The results that `map` returned before the panic are sent, and the
+/// values that they were computed from are dropped. The value for which `map` panicked stays in the
+/// channel as the oldest value. So each value either was mapped and sent once, or is still in the
+/// channel. A [`restarting`](crate::restarting) stage continues with the value for which `map`
+/// panicked.
 ///
 /// # Examples
 ///
@@ -43,15 +44,15 @@ pub fn map_batch<In, Out>(
     ring::map_batch(&mut input, &mut output, max, map)
 }
 
-/// Maps up to `max` values from `receiver` into `sender`, and passes ownership of each value to
-/// `map`. Returns the number of values mapped.
+/// Maps up to `max` values from `receiver`, and sends the results through `sender`. Passes each
+/// value to `map` by value. Returns the number of values mapped.
 ///
 /// In all other respects, this function works like [`map_batch`].
 ///
 /// # Panics
 ///
-/// Panics if `map` panics. The value for which it panicked is lost, since `map` owned it. The
-/// results from before the panic are sent.
+/// Panics if `map` panics. The value for which `map` panicked is lost, since `map` owned it. The
+/// results that `map` returned before the panic are sent.
 ///
 /// # Examples
 ///

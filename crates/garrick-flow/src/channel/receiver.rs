@@ -13,8 +13,8 @@ use super::moving::Moving;
 /// The reading end of a channel. Created by [`Graph::channel`](crate::Graph::channel).
 ///
 /// Dropping the receiver closes the channel: [`Sender::is_closed`](crate::Sender::is_closed)
-/// returns true from then on. Each method that takes values costs one fence, independent of the
-/// number of values. So take values in batches.
+/// returns true from then on. Each method that takes values costs one memory fence, regardless of
+/// the number of values. So take values in batches.
 pub struct Receiver<T> {
     /// The ring's half.
     ring: ring::Consumer<T>,
@@ -53,11 +53,12 @@ impl<T> Receiver<T> {
         self.moving().pop_each(max, each)
     }
 
-    /// Passes up to `max` values to `each` as slices, oldest first, and then drops them. Returns
-    /// the number of values dropped.
+    /// Passes up to `max` values to `each`, oldest first, and drops them afterwards. Returns the
+    /// number of values dropped.
     ///
-    /// `each` is called with one slice, or twice if the values wrap around the end of the ring. If
-    /// a call panics, the values of its slice stay in the channel.
+    /// If the values are contiguous in memory, `each` is called once, with all of them in one
+    /// slice. Otherwise it is called twice, with two slices. If there are no values, it is not
+    /// called. If `each` panics, the values of its slice and all later values stay in the channel.
     #[inline]
     pub fn consume_batch(&mut self, max: usize, each: impl FnMut(&[T])) -> usize {
         self.moving().consume_batch(max, each)
@@ -86,22 +87,22 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Returns the number of values that can be taken now. The number can grow at any time. It
+    /// Returns the number of values that can be taken now. The number can grow at any time, but
     /// shrinks only when values are taken.
     #[inline]
     pub fn readable(&mut self) -> usize {
         self.ring.readable()
     }
 
-    /// Returns the number of slots.
+    /// Returns the number of slots of the channel.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.ring.capacity()
     }
 
-    /// Returns the number of values in a batch. Set it with [`Slots::batch`](crate::Slots::batch).
-    /// By default, a batch takes an eighth of a core's second-level cache (at least 16 KiB, at most
-    /// 256 KiB), but no more than half of the channel.
+    /// Returns the channel's batch size, as a number of values. Set it with
+    /// [`Slots::batch`](crate::Slots::batch). By default, a batch takes up an eighth of a core's
+    /// second-level cache (at least 16 KiB, at most 256 KiB), but no more than half of the channel.
     #[inline]
     pub fn batch(&self) -> usize {
         self.link.line.batch
@@ -114,8 +115,8 @@ impl<T> Receiver<T> {
     }
 
     /// Returns true if the sender is gone, or if this is a [feedback](crate::Graph::feedback)
-    /// channel that the graph has closed. Values that are in the channel can still be taken, but no
-    /// more will be sent.
+    /// channel that the graph has closed. The values in a closed channel can still be taken, but no
+    /// more values will arrive.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.link.line.is_over_for(Side::Receiver)

@@ -13,9 +13,9 @@ use super::moving::Moving;
 /// The writing end of a channel. Created by [`Graph::channel`](crate::Graph::channel).
 ///
 /// Dropping the sender closes the channel. The receiver can still take the values that were sent.
-/// After that, [`Receiver::is_finished`](crate::Receiver::is_finished) returns true. Each method
-/// that sends values costs one fence, independent of the number of values. So send values in
-/// batches.
+/// When all of them have been taken, [`Receiver::is_finished`](crate::Receiver::is_finished)
+/// returns true. Each method that sends values costs one memory fence, regardless of the number of
+/// values. So send values in batches.
 pub struct Sender<T> {
     /// The ring's half.
     ring: ring::Producer<T>,
@@ -30,8 +30,8 @@ impl<T> Sender<T> {
 
     /// Sends `value` if a slot is free.
     ///
-    /// A closed channel still accepts values until it is full, although they will not be read. Call
-    /// [`is_closed`](Self::is_closed) to detect that.
+    /// A closed channel still accepts values until it is full, but these values will not be read.
+    /// To check whether the channel is closed, call [`is_closed`](Self::is_closed).
     ///
     /// # Errors
     ///
@@ -54,8 +54,9 @@ impl<T> Sender<T> {
     /// Sends the values of an iterator until it ends or the channel is full. Returns the number of
     /// values sent.
     ///
-    /// The next value is requested only if there is a slot for it. Pass `&mut iterator` to keep the
-    /// remaining values. If the iterator panics, the values that it has already yielded are sent.
+    /// A value is requested from the iterator only if a slot is free for it. To keep the remaining
+    /// values, pass `&mut iterator`. If the iterator panics, the values that it has already yielded
+    /// are sent.
     #[inline]
     pub fn push_iter(&mut self, values: impl IntoIterator<Item = T>) -> usize {
         self.moving().push_iter(values)
@@ -93,22 +94,22 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Returns the number of values that can be sent now. The number can grow at any time. It
+    /// Returns the number of values that can be sent now. The number can grow at any time, but
     /// shrinks only when values are sent.
     #[inline]
     pub fn free(&mut self) -> usize {
         self.ring.free()
     }
 
-    /// Returns the number of slots.
+    /// Returns the number of slots of the channel.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.ring.capacity()
     }
 
-    /// Returns the number of values in a batch. Set it with [`Slots::batch`](crate::Slots::batch).
-    /// By default, a batch takes an eighth of a core's second-level cache (at least 16 KiB, at most
-    /// 256 KiB), but no more than half of the channel.
+    /// Returns the channel's batch size, as a number of values. Set it with
+    /// [`Slots::batch`](crate::Slots::batch). By default, a batch takes up an eighth of a core's
+    /// second-level cache (at least 16 KiB, at most 256 KiB), but no more than half of the channel.
     #[inline]
     pub fn batch(&self) -> usize {
         self.link.line.batch
@@ -121,7 +122,8 @@ impl<T> Sender<T> {
     }
 
     /// Returns true if the receiver is gone, or if this is a [feedback](crate::Graph::feedback)
-    /// channel that the graph has closed. Values sent from now on will not be read.
+    /// channel that the graph has closed. Values that are sent to a closed channel will not be
+    /// read.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.link.line.is_over_for(Side::Sender)

@@ -1,6 +1,7 @@
 //! Description of a channel.
 
-/// Describes a channel: its capacity, and optionally its name and the size of its batches.
+/// The properties of a channel to create: its capacity, and optionally its name and the size of its
+/// batches.
 ///
 /// To set only the capacity, pass a plain number instead of a `Slots`.
 ///
@@ -31,7 +32,8 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// Describes a channel with room for `capacity` values, rounded up to a power of two.
+    /// Describes a channel with room for at least `capacity` values. The capacity is rounded up to
+    /// a power of two.
     pub fn of(capacity: usize) -> Self {
         Self {
             capacity,
@@ -41,15 +43,15 @@ impl Slots {
         }
     }
 
-    /// Sets the name of the channel, which samples and reports contain.
+    /// Sets the name of the channel. Samples and reports contain this name.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Sets the number of values in a batch. A number below 1 or above the capacity of the channel
-    /// is replaced by that bound.
+    /// Sets the number of values in a batch. A number of 0 is treated as 1. A number above the
+    /// channel's capacity is treated as the capacity.
     #[must_use]
     pub fn batch(mut self, values: usize) -> Self {
         self.batch = Some(values);
@@ -58,10 +60,11 @@ impl Slots {
 
     /// Limits the channel to the memory that its values need.
     ///
-    /// A channel is large if its values take at least an eighth of a core's second-level cache. By
-    /// default, the values of a large channel cycle through an area of at least twice that cache,
-    /// once the ends are used on different threads. This is up to twice as fast, but takes a few
-    /// MiB per channel. Use `compact` in a graph with many large channels.
+    /// A channel counts as large if its values need memory of at least an eighth of a core's
+    /// second-level cache. By default, a large channel gets memory of at least twice the size of
+    /// that cache. When the ends are used on different threads, the values cycle through all of
+    /// this memory. This is up to twice as fast, but takes a few MiB per channel. Use `compact` in
+    /// a graph with many large channels.
     #[must_use]
     pub fn compact(mut self) -> Self {
         self.compact = true;

@@ -93,15 +93,15 @@ pub enum StartError {
     },
     /// Stages form a cycle, and none of the channels between them is marked as feedback.
     Cycle {
-        /// Names of the stages in order, with the first one repeated at the end.
+        /// Names of the stages in the order of the cycle. The first name is repeated at the end.
         stages: Vec<String>,
     },
-    /// A channel is marked as feedback, but according to the channel ends that the stages have
-    /// declared, it does not lead back.
+    /// A channel is marked as feedback, but it is not part of a loop of stages. Only the channel
+    /// ends that the stages have declared are taken into account.
     Feedback {
         /// Name of the channel in quotes, or its number if it has no name.
         channel: String,
-        /// Description of the declaration or path that is missing, in English.
+        /// English text that describes the missing declaration or the missing path.
         missing: String,
     },
 }
@@ -119,8 +119,8 @@ impl Graph {
         }
     }
 
-    /// Creates a channel for at least `slots` values, rounded up to a power of two. Pass a value of
-    /// type [`Slots`] to set a name or a batch size as well.
+    /// Creates a channel with room for at least `slots` values. The capacity is rounded up to a
+    /// power of two. To set a name or a batch size as well, pass a value of type [`Slots`].
     ///
     /// # Errors
     ///
@@ -135,8 +135,9 @@ impl Graph {
         Ok((ends.sender, ends.receiver))
     }
 
-    /// Creates `len` channels of one type, for a stage that reads or writes several channels by
-    /// index. If `slots` has a name, each channel has that name, followed by its index.
+    /// Creates a bundle of `len` channels of one type. A stage that owns all sending ends or all
+    /// receiving ends can access them by index. If `slots` has a name, the name of each channel is
+    /// that name, followed by the channel's index.
     ///
     /// # Errors
     ///
@@ -170,36 +171,37 @@ impl Graph {
         Ok((Senders::new(senders), Receivers::new(receivers)))
     }
 
-    /// Marks the channels of `ends` as feedback.
+    /// Marks the channels that `ends` belong to as feedback channels.
     ///
-    /// A feedback channel leads back to a stage that its messages have already passed.
-    /// [`start`](Self::start) returns an error if stages form a cycle that has no marked channel.
-    /// Stages that form a cycle with a marked channel are called a loop.
+    /// A feedback channel leads back to a stage that its messages have already passed. If stages
+    /// form a cycle without a marked channel, [`start`](Self::start) returns an error. Stages that
+    /// form a cycle with a marked channel are called a loop.
     ///
-    /// A feedback channel does not keep the loop running. The stages of the loop continue until all
-    /// other channels into the loop are closed and every message has left the loop. Then the graph
-    /// closes the loop's feedback channels. [`Receiver::is_closed`] and [`Sender::is_closed`] then
-    /// return true for both ends, and the stages end one after another. The graph also closes the
-    /// feedback channels if all stages of the loop rest because their channels are full. In that
-    /// case, the report contains the number of messages [left](ChannelSample::left) in each
-    /// channel.
+    /// An open feedback channel does not keep its loop running. The stages of the loop continue
+    /// until all other channels into the loop are closed and every message has left the loop. Then
+    /// the graph closes the loop's feedback channels. [`Receiver::is_closed`] and
+    /// [`Sender::is_closed`] then return true for these channels, and the stages end one after
+    /// another. The graph also closes the feedback channels if all stages of the loop rest because
+    /// their channels are full. In this case, messages can be lost. The report then contains the
+    /// number of messages [left](ChannelSample::left) in each channel.
     ///
-    /// [`Running::stop`] does not wait forever for messages that never leave their loop. When the
-    /// [grace](Self::grace) period is over, the graph closes the feedback channels, even if
-    /// messages are left in them. A stage can check [`Cx::is_stopping`](crate::Cx::is_stopping) and
-    /// send its messages out of the loop before that time. [`Running::overrule`] closes the
-    /// feedback channels at once.
+    /// Some messages might never leave their loop. So after [`Running::stop`], a loop may continue
+    /// only for a limited time, the [grace](Self::grace) period. When this period is over, the
+    /// graph closes the feedback channels, even if messages are left in them. A stage can check
+    /// [`Cx::is_stopping`](crate::Cx::is_stopping), and send its messages out of the loop in time.
+    /// [`Running::overrule`] closes the feedback channels at once.
     ///
     /// A loop can become so full that no stage in it can continue. To prevent that, give the
     /// feedback channel enough slots for all messages that can be in the loop at the same time.
-    /// Alternatively, limit the number of messages in the loop, in the stage that admits new
-    /// messages.
+    /// Alternatively, let the stage that admits new messages limit the number of messages in the
+    /// loop.
     ///
-    /// The stages of the loop must declare their ends, as the stages of the module
-    /// [`stages`](crate::stages) and of [`with_ends`](crate::with_ends) do. The graph does not stop
-    /// the loop while one of its stages is waiting for a timer, for a future, or for free slots in
-    /// a channel that leads out of the loop. When the loop is stopped, a stage that waits for
-    /// several messages with `wait_for` may receive fewer, and can no longer send messages back.
+    /// The stages of the loop must declare their ends. The stages of the module
+    /// [`stages`](crate::stages) and those created by [`with_ends`](crate::with_ends) do this.
+    /// While a stage of the loop is waiting for a timer, for a future, or for free slots in a
+    /// channel that leads out of the loop, the graph does not stop the loop. When the loop is
+    /// stopped, a stage that waits for several messages with `wait_for` may receive fewer. It can
+    /// then no longer send messages back.
     ///
     /// # Examples
     ///
@@ -245,12 +247,12 @@ impl Graph {
         }
     }
 
-    /// Sets how long loops may continue after all stages have agreed to stop. The default is 10
-    /// seconds.
+    /// Sets how long [feedback](Self::feedback) loops may continue after all stages have agreed to
+    /// stop. The default is 10 seconds.
     ///
-    /// After that time, the graph closes the [feedback](Self::feedback) channels, even if messages
-    /// are left in them, and the stages end one after another. With [`Duration::MAX`], loops
-    /// continue until all messages have left them.
+    /// After that time, the graph closes the feedback channels, even if messages are left in them,
+    /// and the stages end one after another. With [`Duration::MAX`], loops continue until all
+    /// messages have left them.
     ///
     /// # Examples
     ///
@@ -277,8 +279,8 @@ impl Graph {
         self.grace = grace;
     }
 
-    /// Makes the graph count slow steps: steps that take at least the time `from`.
-    /// [`StageSample::slow_steps`] contains the count.
+    /// Makes the graph count the slow steps of each stage. A step is slow if it takes at least the
+    /// time `from`. [`StageSample::slow_steps`] contains the count.
     ///
     /// If slow steps are counted, each step reads the clock, which takes tens of nanoseconds.
     pub fn count_slow_steps(&mut self, from: Duration) {
@@ -301,7 +303,7 @@ impl Graph {
     }
 
     /// Adds a thread that several stages share. Add these stages to the returned [`Team`]. The
-    /// thread runs one step at a time.
+    /// thread runs the steps of its stages one after another.
     ///
     /// # Examples
     ///
@@ -330,8 +332,8 @@ impl Graph {
     ///
     /// - Stages form a cycle, and no channel of the cycle is marked by
     ///   [`feedback`](Self::feedback).
-    /// - A channel is marked as feedback, but according to the declared ends, it does not lead
-    ///   back.
+    /// - A channel is marked as feedback. But according to the ends that the stages declare, the
+    ///   channel does not lead back to an earlier stage.
     /// - A thread cannot be started: its core does not exist, its stack size is not allowed, or the
     ///   operating system returns an error.
     ///

@@ -37,8 +37,8 @@ pub struct Stopper {
 }
 
 impl Stopper {
-    /// Asks all stages whether the graph may stop, and stops it in order when all have agreed. For
-    /// details, see [`Running::stop`].
+    /// Asks all stages whether the graph may stop. When all have agreed, the sources end, and then
+    /// the other stages. For details, see [`Running::stop`].
     pub fn stop(&self) {
         self.post.stop();
     }
@@ -64,9 +64,10 @@ impl Running {
     /// Asks all stages whether the graph may stop. When all have agreed, the sources end. The other
     /// stages end after they have handled the messages in flight.
     ///
-    /// Each stage is woken to take a step, which is its vote: the stage agrees unless the step
-    /// calls [`Cx::veto`](crate::Cx::veto). While a stage vetoes, all stages continue, including
-    /// the sources. Each later step of a stage replaces its vote.
+    /// Each stage is woken, takes a step, and votes with this step. If the step calls
+    /// [`Cx::veto`](crate::Cx::veto), the stage vetoes. Otherwise it agrees. Each later step of the
+    /// stage is a new vote, which replaces the previous one. While a stage vetoes, all stages
+    /// continue, including the sources.
     ///
     /// A loop stops when there are no more messages in it, or when its [grace](crate::Graph::grace)
     /// period is over. For details, see [`Graph::feedback`](crate::Graph::feedback).
@@ -97,8 +98,8 @@ impl Running {
     /// Stops the sources without asking the stages, even if a stage vetoes.
     ///
     /// The other stages end after they have handled the messages in flight. Loops are an exception:
-    /// their [feedback](crate::Graph::feedback) channels are closed at once, and a stage that finds
-    /// such a channel closed may end before it has handled all messages.
+    /// their [feedback](crate::Graph::feedback) channels are closed at once. So a stage of a loop
+    /// may end before it has handled all messages.
     pub fn overrule(&self) {
         let lines = self.monitor.lines();
         for each in self.loops.iter() {
@@ -107,7 +108,7 @@ impl Running {
         self.post.overrule();
     }
 
-    /// Stops the graph at once. Each stage is dropped when it has returned from its current step,
+    /// Stops the graph at once. When the current step of a stage returns, the stage is dropped,
     /// together with the messages in its channels. The report lists the stages that were [cut
     /// short](Report::cut_short), and counts the messages [left](crate::ChannelSample::left) in
     /// each channel.
@@ -158,8 +159,8 @@ impl Running {
     /// # Errors
     ///
     /// Returns [`Unended`] if a stage has not ended within `timeout`. The error contains the
-    /// running graph, and lists the stages that have not ended, each with the reason. The reason
-    /// may be a veto, or a channel that the stage is waiting for.
+    /// running graph. It also lists the stages that have not ended, and gives a reason for each of
+    /// them, for example a veto, or a channel that the stage is waiting for.
     ///
     /// # Examples
     ///
@@ -202,9 +203,10 @@ impl Running {
         self.monitor.ended().wait_timeout(timeout)
     }
 
-    /// Returns the stages that have not ended, each with the reason.
+    /// Returns the stages that have not ended, each with the reason why it has not ended.
     ///
-    /// The call takes as long as the slowest step that is running, but at most 200 milliseconds.
+    /// The call waits until the current steps of these stages have returned, but for at most 200
+    /// milliseconds.
     pub fn stragglers(&self) -> Vec<Straggler> {
         let stages = self.monitor.stages();
         let answers = self
@@ -232,7 +234,7 @@ impl Running {
         }
     }
 
-    /// Creates a monitor, which reads the graph's state from any thread, even after the graph has
+    /// Creates a monitor. It can read the graph's state from any thread, even after the graph has
     /// stopped.
     pub fn monitor(&self) -> Monitor {
         self.monitor.clone()

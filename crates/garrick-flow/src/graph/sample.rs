@@ -3,11 +3,11 @@
 /// The state of a stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StageState {
-    /// The stage has not ended: it is working or resting.
+    /// The stage has not ended. It is working or waiting.
     Running,
     /// The stage has ended normally, or was dropped with its graph.
     Ended,
-    /// The stage has ended in a panic with this message.
+    /// The stage has ended because of a panic. The text is the panic message.
     Failed(String),
 }
 
@@ -18,7 +18,8 @@ pub struct StageSample {
     pub name: String,
     /// Name of the stage's team, or of the stage itself if it has its own thread.
     pub team: String,
-    /// Core that the stage's thread is pinned to, if any.
+    /// Number of the core that the stage's thread is pinned to, or `None` if the thread is not
+    /// pinned.
     pub core: Option<usize>,
     /// State of the stage.
     pub state: StageState,
@@ -32,19 +33,19 @@ pub struct StageSample {
     pub messages_out: u64,
     /// Time that the stage was busy, in nanoseconds.
     ///
-    /// A stage with its own thread is busy from the time it is woken until it rests. A stage of a
-    /// team is busy from the end of the previous step on its thread, which may be another stage's
-    /// step, until the end of its own step. This is wall-clock time, so it includes time in which
+    /// A stage with its own thread is busy from the time it is woken until it rests. On the thread
+    /// of a team, the time between the ends of two consecutive steps counts as busy time of the
+    /// stage that took the second step. Busy time is wall-clock time, so it includes time in which
     /// the system ran other threads on the core. The value lags by about a millisecond, or by the
-    /// current step if that takes longer.
+    /// duration of the current step if that is longer.
     pub busy_nanos: u64,
     /// Number of steps that took at least the time set by
-    /// [`Graph::count_slow_steps`](crate::Graph::count_slow_steps). 0 if no time was set.
+    /// [`Graph::count_slow_steps`](crate::Graph::count_slow_steps). This is 0 if no time was set.
     pub slow_steps: u64,
     /// Number of times that the stage was restarted after a panic.
     pub restarts: u64,
-    /// Message of the last panic after which the [`restarting`](crate::restarting) stage was
-    /// restarted. `None` if the stage was never restarted.
+    /// Message of the panic that caused the last restart of a [`restarting`](crate::restarting)
+    /// stage. `None` if the stage was never restarted.
     pub last_panic: Option<String>,
 }
 
@@ -55,11 +56,11 @@ pub struct ChannelSample {
     pub name: Option<String>,
     /// Type of the channel's messages, as returned by [`std::any::type_name`].
     pub message: &'static str,
-    /// Number of the channel's slots.
+    /// Number of slots in the channel.
     pub capacity: u64,
     /// Number of messages sent since the channel was created.
     pub sent: u64,
-    /// Number of messages taken since the channel was created. Never more than `sent`.
+    /// Number of messages taken since the channel was created. This is never more than `sent`.
     pub taken: u64,
     /// The sending stage, as an index into [`Sample::stages`].
     ///
@@ -73,8 +74,8 @@ pub struct ChannelSample {
     /// from the start. Otherwise this is `None` until the stage has taken a message. If all
     /// messages are taken outside the graph, this is always `None`.
     pub to: Option<usize>,
-    /// Number of sent batches of each size: entry `k` counts the batches of `2^k` to `2^(k+1) - 1`
-    /// messages. Trailing zeros are omitted.
+    /// Numbers of sent batches by size: entry `k` is the number of batches of `2^k` to `2^(k+1) -
+    /// 1` messages. Trailing zeros are omitted.
     pub batches: Vec<u64>,
     /// Number of times that the sending stage has gone to rest because the channel had too few free
     /// slots.
@@ -89,7 +90,7 @@ pub struct ChannelSample {
 }
 
 impl ChannelSample {
-    /// Returns the number of messages that were sent, but not taken.
+    /// Returns the number of messages that were sent, but have not been taken.
     pub fn left(&self) -> u64 {
         self.sent - self.taken
     }

@@ -9,14 +9,14 @@ use super::Running;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Because {
-    /// The stage vetoes the stop of the graph, for this reason.
+    /// The stage has vetoed stopping the graph. The text is the reason that the stage gave.
     Vetoes(String),
-    /// The stage is waiting for the condition that this text describes.
+    /// The stage is waiting for a condition. The text describes the condition.
     Waits(String),
     /// The stage is still working: its next step is due.
     Works,
     /// The stage did not answer within 200 milliseconds. A step of this stage, or of another stage
-    /// on its thread, takes a long time or never returns.
+    /// on its thread, is taking a long time or never returns.
     DoesNotAnswer,
 }
 

@@ -60,7 +60,7 @@ impl<'a> Team<'a> {
         self.add(name.into(), stage, false)
     }
 
-    /// Adds a source to the team: a stage that ends when the graph is stopped.
+    /// Adds a source to the team. A source is a stage that ends when the graph is stopped.
     pub fn source(self, name: impl Into<String>, source: impl Stage) -> Self {
         self.add(name.into(), source, true)
     }
@@ -75,11 +75,11 @@ impl<'a> Team<'a> {
         self
     }
 
-    /// Sets the stack size of the team's thread, in bytes, from 64 KiB to 1 GiB. With any other
-    /// size, [`Graph::start`] returns an error.
+    /// Sets the stack size of the team's thread, in bytes. If the size is below 64 KiB or above 1
+    /// GiB, [`Graph::start`] returns an error.
     ///
-    /// The default is that of the standard library: 2 MiB, or the value of the environment variable
-    /// `RUST_MIN_STACK`. Use a larger stack for steps that recurse deeply.
+    /// By default, the standard library determines the size: 2 MiB, or the value of the environment
+    /// variable `RUST_MIN_STACK`. Use a larger stack for steps that recurse deeply.
     ///
     /// # Examples
     ///

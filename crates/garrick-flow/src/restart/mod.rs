@@ -60,13 +60,13 @@ pub struct Restarting<E, S, M, F> {
 /// Creates a stage that restarts when it panics, with its channels intact.
 ///
 /// `kept` is the part that outlives a panic: the channel ends, and all other values that the next
-/// state needs. `make` creates a state, before the first step and after each panic. It can use the
-/// kept part for that. `step` takes a step like [`Stage::step`]. It borrows the state and the kept
-/// part, and must not change anything else.
+/// state needs. `make` creates a state before the first step, and a new state after each panic. It
+/// can use the kept part for that. `step` takes a step like [`Stage::step`]. It borrows the state
+/// and the kept part, and must not change anything else.
 ///
-/// A panic in either closure counts as a failure. [`Restarting::policy`] limits the number of
-/// restarts. Beyond the limit, the stage fails like any other stage: it ends, and
-/// [`Report::failures`](crate::Report::failures) lists it.
+/// The stage restarts after a panic in `make` or in `step`. [`Restarting::policy`] limits the
+/// number of restarts. If a panic exceeds the limit, the stage ends like any other stage that
+/// panics, and [`Report::failures`](crate::Report::failures) lists it.
 ///
 /// # Examples
 ///

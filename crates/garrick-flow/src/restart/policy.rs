@@ -35,8 +35,8 @@ pub struct Restarts {
 }
 
 impl Restarts {
-    /// Allows at most `count` restarts within any period of length `within`. One more panic in the
-    /// same period makes the stage fail.
+    /// Allows at most `count` restarts within any period of length `within`. After one more panic
+    /// in the same period, the stage ends and is not restarted.
     #[must_use]
     pub fn at_most(count: usize, within: Duration) -> Self {
         Self {
@@ -45,8 +45,8 @@ impl Restarts {
         }
     }
 
-    /// Allows any number of restarts. Add a delay with [`backoff`](Self::backoff). Without a delay,
-    /// a stage that always panics keeps a core busy.
+    /// Allows any number of restarts. Add a delay with [`backoff`](Self::backoff), because without
+    /// a delay, a stage that always panics keeps a core busy.
     #[must_use]
     pub fn unlimited() -> Self {
         Self {

@@ -56,8 +56,9 @@ impl<'a> Cx<'a> {
         self.post.stop();
     }
 
-    /// Returns true if a stop of the graph was requested. Most stages need not check this: a stage
-    /// that does not call [`veto`](Self::veto) agrees to the stop, and the graph ends the sources.
+    /// Returns true if a stop of the graph was requested. Most stages need not check this. A stage
+    /// agrees to the stop unless it calls [`veto`](Self::veto), and the graph itself ends the
+    /// sources.
     pub fn is_stopping(&self) -> bool {
         self.post.is_stopping()
     }
@@ -65,12 +66,13 @@ impl<'a> Cx<'a> {
     /// Votes against stopping the graph, for the given `reason`.
     ///
     /// The veto counts only if a stop was requested, for example by
-    /// [`Running::stop`](crate::Running::stop). It holds until the stage's next step. If that step
-    /// does not call `veto` again, the stage agrees. If no stop was requested, this method only
-    /// checks a flag.
+    /// [`Running::stop`](crate::Running::stop). If no stop was requested, this method only checks a
+    /// flag. The veto holds until the stage's next step. If that step does not call `veto` again,
+    /// the stage agrees.
     ///
-    /// A stage is not asked again. So a stage that vetoes must wait for the event that removes the
-    /// reason, so that it takes another step.
+    /// After a veto, the stage is not woken to vote again. So the step that vetoes must return a
+    /// [`Wait`](crate::Wait) for the event that removes the reason. When the event has happened,
+    /// the stage takes another step, and can agree.
     ///
     /// # Examples
     ///

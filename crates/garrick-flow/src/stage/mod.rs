@@ -70,12 +70,12 @@ pub trait Stage: Send + 'static {
     /// Does the work that is possible now, and returns the condition for the next step.
     fn step(&mut self, cx: &mut Cx<'_>) -> Wait;
 
-    /// Declares the channel ends that the stage has. The default declares none.
+    /// Declares the channel ends that the stage has. The default implementation declares none.
     ///
-    /// The graph calls this method before the first step. The declared ends show
-    /// [`Graph::start`](crate::Graph::start) the shape of the graph, so that it can return an error
-    /// if there is an unintended cycle. An end that is not declared is detected when the stage uses
-    /// it. If that use closes a cycle, the stage fails. A closure cannot declare its ends. Use
+    /// The graph calls this method before the first step. [`Graph::start`](crate::Graph::start)
+    /// uses the declared ends to detect unintended cycles of stages, and returns an error if there
+    /// is one. An end that is not declared is detected when the stage uses it. If the stages then
+    /// form an unintended cycle, the stage fails. A closure cannot declare its ends. Use
     /// [`with_ends`](crate::with_ends) to create a stage from a closure and declared ends.
     ///
     /// # Examples

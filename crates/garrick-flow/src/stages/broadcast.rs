@@ -45,7 +45,7 @@ pub fn broadcast<T: Clone>(input: Receiver<T>, outputs: Senders<T>) -> Broadcast
 }
 
 impl<T: Clone> Broadcast<T> {
-    /// Sets how many values, and how many free slots in each output, the stage waits for when it
+    /// Makes the stage wait for `count` values, and for `count` free slots in each output, when it
     /// has nothing to do. The default is 1.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {

@@ -45,7 +45,7 @@ where
 }
 
 impl<T, F> Consume<T, F> {
-    /// Sets how many values the stage waits for when it has nothing to do. The default is 1.
+    /// Makes the stage wait for `count` values when it has nothing to do. The default is 1.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;
@@ -54,8 +54,8 @@ impl<T, F> Consume<T, F> {
 
     /// Makes the stage wait for half a batch when it has nothing to do.
     ///
-    /// With a steady flow of values, the stage is then woken less often. Until half a batch is in
-    /// the channel or the sender is gone, the values wait in the channel.
+    /// With a steady flow of values, the stage is then woken less often. Values can stay in the
+    /// channel until half a batch has arrived or the sender is gone.
     #[must_use]
     pub fn half_full(self) -> Self {
         let half = self.input.batch() / 2;

@@ -18,9 +18,9 @@ pub struct Distribute<T> {
 /// Creates a stage that sends each batch of `input` to one of the outputs, round-robin. Use it to
 /// distribute work over several stages of the same kind.
 ///
-/// A full output is skipped, so it does not block outputs that have room, and a faster receiver
-/// gets more values. An output whose receiver is gone is always skipped. The stage ends when all
-/// receivers are gone. Values are moved directly from channel to channel.
+/// A full output is skipped, so it does not block the other outputs. So a faster receiver gets more
+/// values. An output whose receiver is gone is always skipped. The stage ends when all receivers
+/// are gone. Values are moved directly from channel to channel.
 ///
 /// # Examples
 ///
@@ -52,8 +52,8 @@ pub fn distribute<T>(input: Receiver<T>, outputs: Senders<T>) -> Distribute<T> {
 }
 
 impl<T> Distribute<T> {
-    /// Sets how many values, and how many free slots in any one output, the stage waits for when it
-    /// has nothing to do. The default is 1.
+    /// Makes the stage wait for `count` values, and for `count` free slots in at least one output,
+    /// when it has nothing to do. The default is 1.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;

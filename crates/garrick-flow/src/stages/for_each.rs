@@ -31,10 +31,10 @@ struct Slot<Fut> {
 /// takes the next value. With [`at_once`](ForEachAsync::at_once), several futures run at the same
 /// time.
 ///
-/// The futures are started in the order of the values. While a future is pending, values stay in
-/// the channel, so a slow sink, or an actor with a full mailbox, slows the sources down. While all
-/// its futures are pending, the stage rests. The values that were passed to pending futures have
-/// left the channel. They are lost if the stage fails.
+/// The futures are started in the order of the values. If the futures are slow, for example because
+/// an actor's mailbox is full, values stay in the channel, and the sources slow down. While no
+/// future can continue, the stage rests. The values that were passed to pending futures have left
+/// the channel. They are lost if the stage fails.
 ///
 /// # Examples
 ///
@@ -69,8 +69,8 @@ where
 }
 
 impl<T, F, Fut> ForEachAsync<T, F, Fut> {
-    /// Sets the maximum number of futures that run at the same time. The default is 1, and 0 counts
-    /// as 1. The futures can finish in any order.
+    /// Sets the maximum number of futures that run at the same time. The default is 1. A `count` of
+    /// 0 is treated as 1. The futures can finish in any order.
     #[must_use]
     pub fn at_once(mut self, count: usize) -> Self {
         let slot = |_| Slot::new(&self.input);

@@ -49,19 +49,19 @@ where
 }
 
 impl<In, Out, F> Map<In, Out, F> {
-    /// Sets how many values, and how many free slots, the stage waits for when it has nothing to
-    /// do. The default is 1.
+    /// Makes the stage wait for `count` values and `count` free slots when it has nothing to do.
+    /// The default is 1.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;
         self
     }
 
-    /// Makes the stage wait for half a batch of values, and for as many free slots, when it has
-    /// nothing to do.
+    /// Makes the stage wait for half a batch of values, and for the same number of free slots, when
+    /// it has nothing to do.
     ///
-    /// With a steady flow of values, the stage is then woken less often. Until half a batch is in
-    /// the channel or the sender is gone, the values wait in the channel.
+    /// With a steady flow of values, the stage is then woken less often. Values can stay in the
+    /// channel until half a batch has arrived or the sender is gone.
     #[must_use]
     pub fn half_full(self) -> Self {
         let half = self.input.batch().min(self.output.batch()) / 2;
@@ -69,7 +69,7 @@ impl<In, Out, F> Map<In, Out, F> {
     }
 
     /// Makes the stage take each batch out of its channel before it maps the values, instead of
-    /// working in place. [`Buffer`] describes when that is useful.
+    /// working in place. The documentation of [`Buffer`] describes when this is useful.
     ///
     /// # Examples
     ///

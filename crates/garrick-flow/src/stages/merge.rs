@@ -18,8 +18,8 @@ pub struct Merge<T> {
 /// keep their order.
 ///
 /// The inputs are read round-robin, one batch from each, and an empty input is skipped. So between
-/// two batches of one input, the stage moves at most one batch of each other input. While the
-/// output is full, all inputs wait. The stage ends when all inputs are finished.
+/// two batches from the same input, the stage moves at most one batch from every other input. While
+/// the output is full, all inputs wait. The stage ends when all inputs are finished.
 ///
 /// # Examples
 ///
@@ -47,8 +47,8 @@ pub fn merge<T>(inputs: Receivers<T>, output: Sender<T>) -> Merge<T> {
 }
 
 impl<T> Merge<T> {
-    /// Sets how many values in any one input, and how many free slots in the output, the stage
-    /// waits for when it has nothing to do. The default is 1.
+    /// Makes the stage wait for `count` values in at least one input, and for `count` free slots in
+    /// the output, when it has nothing to do. The default is 1.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;

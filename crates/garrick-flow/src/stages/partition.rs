@@ -7,7 +7,7 @@ use super::key::channel_of;
 use crate::channel::Poke;
 use crate::{Cx, Receiver, Senders, Stage, Wait, Wiring};
 
-/// A stage that distributes values by their keys. Created by [`partition`].
+/// A stage that distributes values over several outputs by their keys. Created by [`partition`].
 pub struct Partition<T, F> {
     input: Receiver<T>,
     outputs: Senders<T>,
@@ -22,14 +22,14 @@ pub struct Partition<T, F> {
     wanted: usize,
 }
 
-/// Creates a stage that sends each value of `input` to the output that the value's key belongs to.
-/// `key` returns the key of a value.
+/// Creates a stage that distributes the values of `input` over `outputs` by their keys. `key`
+/// returns the key of a value.
 ///
 /// Values with equal keys go to the same output, in order. A hash of the key determines the output,
-/// so a key belongs to the same output in every run. If one output is full, it blocks all outputs:
+/// so the output of a key is the same in every run. If one output is full, it blocks all outputs:
 /// the first value for the full output and all values behind it stay in the input. If some keys are
 /// much more frequent than others, create the outputs with more slots. If the receiver of an output
-/// is gone, the stage ends, since no other output takes its keys.
+/// is gone, the stage ends, since the values for this output must not go to another one.
 ///
 /// Values are moved directly from channel to channel, one batch at a time.
 ///

@@ -15,9 +15,10 @@ pub struct Produce<I: Iterator> {
 
 /// Creates a source that sends the values of an iterator, and ends when the iterator ends.
 ///
-/// The source sends one batch at a time. If the iterator blocks, the values that it has already
-/// yielded for that batch are delayed. For such an iterator, set the batch size of the channel to 1
-/// ([`Slots::batch`](crate::Slots::batch)), or use [`from_stream`](crate::stages::from_stream).
+/// The source sends values in batches. If the iterator blocks, the values that it has already
+/// yielded for the current batch are delayed. For an iterator that can block, set the batch size of
+/// the channel to 1 with [`Slots::batch`](crate::Slots::batch), or use
+/// [`from_stream`](crate::stages::from_stream).
 ///
 /// # Examples
 ///
@@ -41,11 +42,12 @@ pub fn produce<I: IntoIterator>(output: Sender<I::Item>, values: I) -> Produce<I
 
 /// Creates a source that sends the values of an iterator, and restarts when the iterator panics.
 ///
-/// `make` is called at the start and after each panic, with the number of values sent so far. It
-/// returns an iterator over the values that follow. The source ends when an iterator ends.
+/// `make` is called at the start and after each panic. Its argument is the number of values sent so
+/// far. It returns an iterator over the values that have not been sent yet. The source ends when an
+/// iterator ends.
 ///
-/// The values that an iterator yielded before a panic are sent. So no value is lost or sent twice,
-/// if each iterator starts with the value that follows the sent values.
+/// The values that an iterator yielded before a panic are sent. So if each iterator starts with the
+/// first value that has not been sent yet, no value is lost or sent twice.
 ///
 /// # Examples
 ///

@@ -22,8 +22,8 @@ pub struct FromStream<S: Stream> {
 
 /// Creates a source that sends the values of `stream`, and ends when the stream ends.
 ///
-/// Each step takes at most one batch of values from the stream. The stage does not poll the stream
-/// while the channel is full. While the stream is pending, the stage rests, until the stream wakes
+/// Each step takes at most one batch of values from the stream. While the channel is full, the
+/// stage does not poll the stream. While the stream is pending, the stage rests. The stream wakes
 /// it.
 ///
 /// # Examples

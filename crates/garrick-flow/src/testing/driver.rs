@@ -72,8 +72,8 @@ impl<'a, S: Stage> StageDriver<'a, S> {
         }
     }
 
-    /// Takes a step, even if none is due, and returns the state of the stage after the step. If the
-    /// stage has ended, returns [`Seen::Done`].
+    /// Takes a step, even if no step is due, and returns the state of the stage after the step. If
+    /// the stage has already ended, takes no step and returns [`Seen::Done`].
     pub fn step(&mut self) -> Seen {
         if let Some(stage) = &mut self.stage {
             let mut cx = Cx::new(Clock::Fixed(self.now), self.graph.post(), &mut self.desk);
@@ -96,8 +96,8 @@ impl<'a, S: Stage> StageDriver<'a, S> {
         seen
     }
 
-    /// Returns the state of the stage: whether the condition that its last step returned is met. If
-    /// the last step returned [`Wait::done`], the stage is dropped.
+    /// Checks whether the condition that the last step returned is met, and returns the state of
+    /// the stage. If the last step returned [`Wait::done`], this method drops the stage.
     pub fn look(&mut self) -> Seen {
         match self.wait.look(self.graph.lines(), || self.now) {
             Verdict::Due => Seen::Ready,

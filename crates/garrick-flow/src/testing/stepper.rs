@@ -98,16 +98,16 @@ impl Stepper {
         }
     }
 
-    /// Makes the stepper choose the stage of each step at random. Equal seeds result in equal
-    /// choices.
+    /// Makes the stepper choose the stage for each step at random. Steppers with the same seed make
+    /// the same choices.
     #[must_use]
     pub fn seeded(mut self, seed: u64) -> Self {
         self.order = Order::Chance(seed);
         self
     }
 
-    /// Takes one step of a stage whose step is due, and returns the stage's name. Returns `None` if
-    /// no step is due, since each stage rests or has ended.
+    /// Takes one step of a stage whose step is due, and returns the stage's name. If every stage
+    /// rests or has ended, no step is due, and the method returns `None`.
     pub fn step(&mut self) -> Option<&str> {
         let mut due = self.due();
         if due.is_empty() {
@@ -123,8 +123,9 @@ impl Stepper {
         Some(self.opened.monitor.name_of(stage))
     }
 
-    /// Takes a step of the stage with the given name, even if no step is due. A running graph may
-    /// also take a step too early, so each stage must allow this.
+    /// Takes a step of the stage with the given name, even if no step is due, and returns the state
+    /// of the stage after the step. A running graph may also take steps that are not due, so each
+    /// stage must allow this.
     ///
     /// # Errors
     ///
@@ -166,7 +167,7 @@ impl Stepper {
         self.now = self.now.saturating_add(by);
     }
 
-    /// Makes the next step of the stage with the given name panic with the message `words`. A
+    /// Makes the stage called `name` panic in its next step. The message of the panic is `words`. A
     /// [`restarting`](crate::restarting) stage panics at the start of that step. Any other stage
     /// panics at the end of that step.
     ///

@@ -30,13 +30,14 @@ pub(crate) type Lines = Arc<[Arc<Line>]>;
 /// The condition for the next step of a stage.
 ///
 /// A wait combines at most [`CONDITIONS_MAX`] conditions on channels, on bundles, or on time. A
-/// condition on a bundle counts as one. `and` and `or` apply to the whole wait on their left:
-/// `a.or(b).and(c)` is `(a or b) and c`.
+/// condition on a bundle counts as one condition. `and` and `or` apply to the whole wait on their
+/// left: `a.or(b).and(c)` is `(a or b) and c`.
 ///
-/// A closed channel counts as ready: for its receiver when the sender is gone, even if no values
-/// are left, and for its sender when the receiver is gone. Once no more values can be taken from a
-/// channel or sent to it, the whole wait is over, regardless of its other conditions. The next step
-/// should then end the stage, or at least not wait for that channel again.
+/// A closed channel does not keep a stage waiting. If the sender is gone, the receiver counts as
+/// ready, even if no values are left. If the receiver is gone, the sender counts as ready. If no
+/// more values can be taken from a channel or sent to it, the whole wait is over, regardless of its
+/// other conditions. The next step should then end the stage, or at least not wait for that channel
+/// again.
 ///
 /// # Examples
 ///
@@ -92,12 +93,15 @@ impl Wait {
         Self::end(Side::Sender, sender.line(), count)
     }
 
-    /// Waits until at least one channel of a bundle has `count` values, as with
-    /// [`readable`](Self::readable).
+    /// Waits until at least `count` values can be taken from at least one channel of a bundle.
+    ///
+    /// A channel whose sender is gone also counts as ready if at least one value is left. As in
+    /// [`readable`](Self::readable), a `count` of 0 is treated as 1, and a `count` above the
+    /// capacity as the capacity.
     ///
     /// A wait on a bundle is one condition, regardless of the number of channels. A channel is
-    /// ignored once no more values can be taken from it or sent to it. When all channels are
-    /// ignored, the wait is over.
+    /// ignored if its sender is gone and no values are left. When all channels are ignored, the
+    /// wait is over.
     ///
     /// # Examples
     ///
@@ -119,32 +123,36 @@ impl Wait {
         Self::readable_of(1, receivers, count)
     }
 
-    /// Waits until each channel of a bundle has `count` values, as with
-    /// [`readable`](Self::readable).
+    /// Waits until at least `count` values can be taken from each channel of a bundle. Closed
+    /// channels are treated as described for [`any_readable`](Self::any_readable).
     pub fn all_readable<T>(receivers: &Receivers<T>, count: usize) -> Self {
         Self::readable_of(receivers.len(), receivers, count)
     }
 
-    /// Waits until at least `need` channels of a bundle have `count` values, as with
-    /// [`readable`](Self::readable).
+    /// Waits until at least `count` values can be taken from each of at least `need` channels of a
+    /// bundle. Closed channels are treated as described for [`any_readable`](Self::any_readable).
     pub fn readable_of<T>(need: usize, receivers: &Receivers<T>, count: usize) -> Self {
         let line = receivers.first().map(Receiver::line);
         Self::ends(Side::Receiver, receivers.range(), need, line, count)
     }
 
-    /// Waits until at least one channel of a bundle has `count` free slots, as with
-    /// [`free`](Self::free).
+    /// Waits until at least one channel of a bundle has at least `count` free slots.
+    ///
+    /// As in [`free`](Self::free), a `count` of 0 is treated as 1, and a `count` above the capacity
+    /// as the capacity. A channel is ignored if its receiver is gone. When all channels are
+    /// ignored, the wait is over.
     pub fn any_free<T>(senders: &Senders<T>, count: usize) -> Self {
         Self::free_of(1, senders, count)
     }
 
-    /// Waits until each channel of a bundle has `count` free slots, as with [`free`](Self::free).
+    /// Waits until each channel of a bundle has at least `count` free slots. Closed channels are
+    /// treated as described for [`any_free`](Self::any_free).
     pub fn all_free<T>(senders: &Senders<T>, count: usize) -> Self {
         Self::free_of(senders.len(), senders, count)
     }
 
-    /// Waits until at least `need` channels of a bundle have `count` free slots, as with
-    /// [`free`](Self::free).
+    /// Waits until at least `need` channels of a bundle have at least `count` free slots each.
+    /// Closed channels are treated as described for [`any_free`](Self::any_free).
     pub fn free_of<T>(need: usize, senders: &Senders<T>, count: usize) -> Self {
         let line = senders.first().map(Sender::line);
         Self::ends(Side::Sender, senders.range(), need, line, count)
@@ -180,7 +188,7 @@ impl Wait {
         Self::of(Condition::Rung { side, channel })
     }
 
-    /// Waits for `delay`, which begins when the step returns.
+    /// Waits until the time `delay` has passed since the step returned.
     pub fn timer(delay: Duration) -> Self {
         Self::of(Condition::After(delay))
     }
@@ -190,13 +198,13 @@ impl Wait {
         Self::of(Condition::Until(deadline))
     }
 
-    /// Does not wait: the next step follows after the other stages of the team, and stages that are
-    /// waiting for them, have had a chance to run.
+    /// Does not wait, but lets other stages run before the next step: the other stages of the team,
+    /// and the stages that are waiting for stages of the team.
     pub fn again() -> Self {
         Self(Kind::Again)
     }
 
-    /// Ends the stage: it is dropped together with its channel ends.
+    /// Ends the stage. The stage is dropped, together with its channel ends.
     pub fn done() -> Self {
         Self(Kind::Done)
     }

@@ -35,9 +35,9 @@ pub struct Arguments {
 pub struct Offer {
     /// Scenarios that are measured if the user names no scenario.
     pub scenarios: &'static [Scenario],
-    /// Further scenarios, which are measured only if the user names them.
+    /// Other scenarios. They are measured only if the user names them.
     pub more: &'static [Scenario],
-    /// Scenarios whose parameters can be swept.
+    /// Scenarios with parameters that the user can sweep, for example with `--sweep depth=5..20`.
     pub swept: &'static [Swept],
 }
 
@@ -48,7 +48,7 @@ impl Offer {
     }
 }
 
-/// Returns the part of the help of `command` that lists the scenarios.
+/// Returns the list of scenarios for the help text of `command`.
 pub fn scenarios_help(command: &str, offer: Offer) -> String {
     let all: Vec<&Scenario> = offer.scenarios.iter().collect();
     let mut help = format!(
@@ -79,7 +79,8 @@ fn parameters(swept: &[Swept]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// Measures the scenarios of `offer` that `arguments` choose, and prints and writes the results.
+/// Measures the scenarios of `offer` that `arguments` select. Prints the results, and writes the
+/// files that `arguments` request. With the flag `--list`, only lists the scenarios.
 ///
 /// # Errors
 /// Fails if a contender fails, or if a file cannot be written.

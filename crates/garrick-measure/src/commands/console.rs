@@ -3,8 +3,8 @@
 use std::io::{self, ErrorKind, Write};
 use std::process;
 
-/// Prints a line. If the reader has closed the pipe, as `| head` does, the process exits without an
-/// error.
+/// Prints a line to standard output. If that fails, exits the process: with code 0 if the reader of
+/// the output has closed the pipe, as `| head` does, and otherwise with code 1.
 pub fn print(text: &str) {
     if let Err(error) = writeln!(io::stdout().lock(), "{text}") {
         process::exit(if error.kind() == ErrorKind::BrokenPipe {

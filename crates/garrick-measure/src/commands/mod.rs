@@ -35,18 +35,19 @@ pub enum Ended {
     /// The command has finished, but a check of its results has failed. The text is the reason.
     /// The exit code is 1.
     Wrong(String),
-    /// The command line is wrong, or its request is impossible. The text is the reason. Nothing was
-    /// started. The exit code is 2.
+    /// The command line is invalid, or it requests something impossible. The text is the reason. No
+    /// work was started. The exit code is 2.
     Refused(String),
-    /// The run was stopped early. The text describes the results so far, which are kept. The exit
-    /// code is 130.
+    /// The user stopped the command early. The results so far are kept, and the text describes
+    /// them. The exit code is 130.
     Interrupted(String),
 }
 
-/// Runs the process as a command called `name` that measures `scenarios`, and returns its exit
-/// code. The command works like `garrick bench`, but with other scenarios. `about` is the first
-/// line of its help. Each of the `studies` is a subcommand. If there are `suites`, `suite` is a
-/// subcommand, too.
+/// Runs a command that measures `scenarios`, and returns the exit code for `main`.
+///
+/// The command is called `name`. It works like `garrick bench`, but with these scenarios. `about`
+/// is the first line of its help. Each of the `studies` is a subcommand. If there are `suites`, the
+/// subcommand `suite` measures them.
 pub fn measure(
     name: &'static str,
     about: &'static str,
@@ -82,9 +83,11 @@ pub fn measure(
     ended(arguments, |arguments| bench::run(arguments, offer))
 }
 
-/// Runs the process as a command that measures `experiment`, and returns its exit code. The command
-/// has a progress bar, and the flags of `garrick bench` for files, pictures and comparisons. If the
-/// user presses Ctrl-C, the command stops, and reports the measurements made so far.
+/// Runs a command that measures `experiment`, and returns the exit code for `main`.
+///
+/// The command has a progress bar, and the flags of `garrick bench` for files, pictures and
+/// comparisons. If the user presses Ctrl-C, the command stops, and reports the measurements made so
+/// far.
 ///
 /// # Examples
 /// ```no_run
@@ -106,7 +109,7 @@ pub fn experiment(experiment: Experiment) -> ExitCode {
     }
 }
 
-/// Prints a measurement as JSON, for the process that requested it.
+/// Prints a measurement as JSON for the parent process, and returns [`Ended::Well`].
 ///
 /// # Errors
 /// Fails if the measurement cannot be converted into JSON.
@@ -120,7 +123,11 @@ pub fn version() -> &'static str {
     const { concat!(env!("CARGO_PKG_VERSION"), " (", env!("GARRICK_COMMIT"), ")") }
 }
 
-/// Parses the command line. If the command cannot run or only prints its help, returns the outcome.
+/// Parses the command line of this process.
+///
+/// # Errors
+/// If the command line requests the help or the version, prints that text and returns
+/// [`Ended::Well`] as the error. If the command line is invalid, returns [`Ended::Refused`].
 pub fn parse<A: FromArgMatches>(command: clap::Command) -> Result<A, Ended> {
     command
         .try_get_matches()

@@ -12,10 +12,10 @@ use crate::suggest;
 use crate::suite::{Beside, Suite};
 use crate::units;
 
-/// Name of the subcommand for suites.
+/// Name of the subcommand that measures suites.
 pub const NAME: &str = "suite";
 
-/// Description of the subcommand for suites, in the help.
+/// Description of the subcommand `suite` in the help.
 pub const ABOUT: &str = "Repeat published experiments, and show their figures beside ours";
 
 /// The command-line arguments of `suite`: flags, and names of suites.
@@ -36,13 +36,14 @@ pub(super) fn command(program: &str, offer: &[Suite]) -> Command {
         .after_help(suites_help(program, offer))
 }
 
-/// Returns the part of the help of `program` that lists the suites.
+/// Returns the list of suites for the help text of `program`.
 pub fn suites_help(program: &str, offer: &[Suite]) -> String {
     let names = names(offer);
     format!("Suites: {names}\nTheir experiments in detail: {program} {NAME} --list")
 }
 
-/// Repeats the suites of `offer` that `arguments` choose, and prints and writes the results.
+/// Measures the suites of `offer` that `arguments` select. Prints the results, and writes the files
+/// that `arguments` request. With the flag `--list`, only lists the suites.
 ///
 /// # Errors
 /// Fails if a contender fails, or if a file cannot be written.

@@ -28,7 +28,7 @@ const SWEPT_MIN: usize = 3;
 /// Ratio of wall time to CPU time from which wall time gets a separate picture.
 const WALL_DIFFERS: f64 = 1.2;
 
-/// A picture of the rows of one scenario.
+/// A picture of the measured times of one scenario.
 ///
 /// # Examples
 /// ```
@@ -57,18 +57,18 @@ pub struct Plot {
 }
 
 impl Plot {
-    /// Returns a name for the picture's file, without an extension.
+    /// Returns a name for the file of the picture, without an extension.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the text of an SVG file. The picture is light or dark, depending on the reader's
-    /// system.
+    /// Returns the picture as the text of an SVG file. The picture is light or dark, depending on
+    /// the reader's system.
     pub fn svg(&self) -> String {
         svg::document(&self.body, &style())
     }
 
-    /// Returns the scenario that the picture shows.
+    /// Returns the name of the scenario that the picture shows.
     pub fn scenario(&self) -> &str {
         &self.scenario
     }

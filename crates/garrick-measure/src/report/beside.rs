@@ -6,7 +6,8 @@ use crate::units;
 use super::table::{Column, in_columns};
 
 impl Beside {
-    /// Returns a readable table, with the notes needed to understand it.
+    /// Returns a text table of the published figures and ours, with the notes that are needed to
+    /// understand it.
     pub fn table(&self) -> String {
         let mut text = format!("{}\n\n", self.title());
         if !self.lines.is_empty() {

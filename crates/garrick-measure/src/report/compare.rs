@@ -17,7 +17,7 @@ const TOLERANCE: f64 = 0.1;
 /// Factor by which an interval is widened if only minimum and maximum are known.
 const UNSURE: f64 = 1.25;
 
-/// The result of comparing a row with the same row of an earlier run.
+/// The result of comparing a row of a report with the same row of an earlier run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The cost of the row is lower than in the earlier run.
@@ -57,14 +57,17 @@ pub struct Change {
     pub name: String,
     /// The result of comparing the row.
     pub verdict: Verdict,
-    /// The cost in the earlier run, in units of the yardstick, or in bytes. `None` if it was not
-    /// measured.
+    /// The cost in the earlier run: CPU time in units of one atomic addition (the
+    /// [`yardstick`](crate::yardstick)), or memory in bytes. `None` if the row was not measured in
+    /// that run.
     pub before: Option<f64>,
-    /// The cost in this run, in units of the yardstick, or in bytes. `None` if it was not measured.
+    /// The cost in this run: CPU time in units of one atomic addition (the
+    /// [`yardstick`](crate::yardstick)), or memory in bytes. `None` if the row was not measured in
+    /// this run.
     pub now: Option<f64>,
 }
 
-/// The comparison of all rows of two runs.
+/// The result of comparing a run with an earlier run, row by row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// The change of each row.
@@ -98,13 +101,14 @@ impl Report {
 }
 
 impl Comparison {
-    /// Returns the rows whose cost is higher than in the earlier run, without the doubtful ones.
+    /// Returns the rows with the verdict [`Verdict::Slower`]. Rows with the verdict
+    /// [`Verdict::Doubtful`] are not included.
     pub fn slower(&self) -> impl Iterator<Item = &Change> {
         let changes = self.changes.iter();
         changes.filter(|change| change.verdict == Verdict::Slower)
     }
 
-    /// Returns the changes as text, with one row per line.
+    /// Returns the changes as text, with one line for each row.
     pub fn table(&self) -> String {
         let mut text = format!("Compared with {}:\n", self.source);
         for Change {

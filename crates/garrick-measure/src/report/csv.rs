@@ -8,8 +8,8 @@ use crate::statistics::Summary;
 use super::Report;
 
 impl Report {
-    /// Returns the text of a CSV file. Each line contains the origin of its figures, because lines
-    /// of several runs are often combined in one file.
+    /// Returns the report as the text of a CSV file. Each line also contains the machine, the
+    /// compiler and the commit, because lines of several runs are often combined in one file.
     pub fn csv(&self) -> String {
         let parameters = self.parameters();
         let mut lines = vec![head(&parameters)];

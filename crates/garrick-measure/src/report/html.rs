@@ -12,9 +12,11 @@ use super::{Comparison, Report, Verdict};
 const STYLE: &str = include_str!("page.css");
 
 impl Report {
-    /// Returns the text of an HTML page, with pictures, and tables with the same figures. The page
-    /// is light or dark, depending on the reader's system. It has no script, and its policy forbids
-    /// all requests.
+    /// Returns the report as the text of an HTML page with pictures and tables. If `comparison` is
+    /// not `None`, the page also shows the comparison.
+    ///
+    /// The page is light or dark, depending on the reader's system. It contains no scripts, and its
+    /// content security policy forbids all requests.
     pub fn html(&self, title: &str, comparison: Option<&Comparison>) -> String {
         let columns = columns(&self.rows);
         let plots = self.plots();

@@ -68,12 +68,12 @@ impl Report {
         self
     }
 
-    /// Returns the rows, in the order of measuring.
+    /// Returns the rows, in the order in which they were measured.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }
 
-    /// Returns the published figures of the suites that were repeated, together with ours.
+    /// Returns the published figures together with ours, for each suite that was measured.
     pub fn suites(&self) -> &[Beside] {
         &self.suites
     }
@@ -90,7 +90,8 @@ impl Report {
         json + "\n"
     }
 
-    /// Parses a report from the text of a JSON file. Files of older versions are accepted as well.
+    /// Parses a report from the text of a JSON file. Files that were written by older versions are
+    /// accepted as well.
     ///
     /// # Errors
     /// Fails if the text is not a report.
@@ -106,16 +107,16 @@ impl Report {
         Self::parse(&fs::read_to_string(path)?)
     }
 
-    /// Draws a picture for each scenario or sweep. Adds a second picture if wall time differs from
-    /// CPU time.
+    /// Returns a picture of the CPU times for each scenario or sweep. If its wall times differ from
+    /// its CPU times by a factor of more than 1.2, there is a second picture of the wall times.
     pub fn plots(&self) -> Vec<Plot> {
         plot::plots(&self.rows, &self.provenance())
     }
 
-    /// Writes all pictures into a folder as SVG files.
+    /// Writes all pictures into `folder` as SVG files. Creates the folder if it does not exist.
     ///
     /// # Errors
-    /// Fails if a file cannot be written.
+    /// Fails if the folder cannot be created, or if a file cannot be written.
     pub fn write_svg(&self, folder: &Path) -> Result<()> {
         fs::create_dir_all(folder)?;
         for plot in self.plots() {

@@ -17,8 +17,9 @@ pub(super) type Column = (String, bool);
 pub(super) const DOUBT: &str = "~";
 
 impl Report {
-    /// Returns a readable table of all rows, followed by the reasons to doubt its figures, and by
-    /// their origin.
+    /// Returns a text table of all rows. Below the table are the reasons to doubt some of its
+    /// figures, if there are any, then the machine, the compiler and the commit, and then the
+    /// tables of the suites.
     pub fn table(&self) -> String {
         let columns = columns(&self.rows);
         let rows = self.rows.iter().map(|row| cells(row, &columns));

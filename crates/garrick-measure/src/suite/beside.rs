@@ -19,58 +19,60 @@ const EVEN: f64 = 1.25;
 pub struct Beside {
     /// Name of the suite.
     pub suite: String,
-    /// The experiment that the suite repeats.
+    /// Description of the experiment that the suite repeats.
     pub about: String,
     /// The authors of the published figures, and the machine on which they measured them.
     pub origin: String,
-    /// The published system as it was measured on a machine like this one. Empty if it was not.
+    /// Description of how the published system was measured on a machine like this one. Empty if it
+    /// was not measured.
     pub here: String,
-    /// Published figures together with ours, line by line.
+    /// The lines of the comparison. Each line contains a published figure and ours.
     pub lines: Vec<Line>,
     /// Notes that are needed to understand the lines.
     pub note: String,
-    /// Further results, one sentence per entry.
+    /// Other results, one sentence per entry.
     pub findings: Vec<String>,
 }
 
 /// A published figure together with ours.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// The operation or quantity whose figures the line contains.
+    /// The operation or quantity that was measured.
     pub of: String,
     /// Unit of all figures of the line.
     pub unit: String,
     /// True if a larger figure is better.
     pub more_is_better: bool,
-    /// The published figure, measured on the machine of its authors.
+    /// The published figure, measured on the machine of its authors. `None` if it was published
+    /// only in a picture or in words.
     pub published: Option<Figure>,
-    /// The figure of the published system on a machine like this one.
+    /// The figure of the published system on a machine like this one. `None` if it is unknown.
     pub here: Option<Figure>,
     /// Our figure in this run. `None` if it was not measured.
     pub ours: Option<f64>,
-    /// The ratio of our figure to theirs. Theirs is `here` if that is known, and otherwise
-    /// `published`. If theirs is a range, its better end is used. `None` if one of the figures is
-    /// unknown or zero.
+    /// Our figure, divided by the figure of the published system. The divisor is `here` if that is
+    /// known, and otherwise `published`. If the divisor is a range, its better end is used. `None`
+    /// if one of the two figures is unknown or zero.
     pub ratio: Option<f64>,
-    /// The side with the better figure. `None` if there is no ratio.
+    /// The result of comparing the two figures. `None` if there is no ratio.
     pub standing: Option<Standing>,
 }
 
-/// The side of a comparison that has the better figure: Garrick, or the published system.
+/// The result of comparing our figure with the published system's figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
     /// Our figure is better.
     Ours,
-    /// The difference is too small to decide.
+    /// The difference between the figures is too small to call one of them better.
     Even,
-    /// Their figure is better.
+    /// The published system's figure is better.
     Theirs,
 }
 
 impl Beside {
-    /// Combines the published figures with ours from `rows`. Returns `None` if nothing was
-    /// published and there are no findings.
+    /// Combines the published figures of `suite` with our figures from `rows`. Returns `None` if
+    /// the suite has no published figures and there are no findings.
     pub fn of(suite: &Suite, rows: &[Row]) -> Option<Self> {
         let rows = Rows::new(rows);
         let findings = (suite.findings)(rows);
@@ -117,7 +119,8 @@ impl Line {
         }
     }
 
-    /// Returns the factor between the worse and the better figure. It is at least 1.
+    /// Returns how many times better the better figure is than the worse one. The factor is at
+    /// least 1. Returns `None` if there is no ratio.
     pub fn factor(&self) -> Option<f64> {
         self.ratio.map(|ratio| ratio.max(ratio.recip()))
     }

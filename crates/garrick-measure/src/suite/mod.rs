@@ -49,7 +49,7 @@ pub use rows::Rows;
 pub struct Suite {
     /// Name of the suite on the command line.
     pub name: &'static str,
-    /// Description of the experiment, which is shown by `--list`.
+    /// Description of the experiment. `--list` shows this description.
     pub about: &'static str,
     /// Scenarios that the suite measures.
     pub scenarios: &'static [Scenario],
@@ -57,19 +57,21 @@ pub struct Suite {
     pub memory_bytes: fn(&Effort) -> u64,
     /// The authors of the published figures, and the machine on which they measured them.
     pub origin: &'static str,
-    /// The published system as it was measured on a machine like this one, and the method. Empty if
-    /// it was not measured.
+    /// Description of how the published system was measured on a machine like this one. Empty if it
+    /// was not measured.
     pub here: &'static str,
     /// The published figures, one line each.
     pub published: &'static [Published],
-    /// Notes needed to understand the lines, such as what is counted, and the conversion.
+    /// Notes that are needed to understand the lines, for example what is counted, and how figures
+    /// were converted.
     pub note: &'static str,
-    /// Returns further results from the rows, one sentence per entry.
+    /// Returns other results that follow from the rows, one sentence per entry.
     pub findings: fn(Rows<'_>) -> Vec<String>,
 }
 
 impl Suite {
-    /// A suite without scenarios or published figures, to be completed with `..Suite::PLAIN`.
+    /// A suite without scenarios or published figures. Write `..Suite::PLAIN` at the end of a new
+    /// suite to set the fields that the new suite does not need.
     pub const PLAIN: Self = Self {
         name: "",
         about: "",

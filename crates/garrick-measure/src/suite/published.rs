@@ -92,20 +92,21 @@ impl fmt::Display for Figure {
 /// The figure of the published system on a machine like this one.
 #[derive(Clone, Copy)]
 pub enum Here {
-    /// The figure is unknown.
+    /// No figure is known.
     Unknown,
-    /// The figure was measured earlier.
+    /// The figure was measured in an earlier run, and is contained in this variant.
     Noted(Figure),
-    /// The figure is that of a contender of this run, which the function finds.
+    /// The figure is measured in this run. The function finds it in the rows of the run, and
+    /// returns `None` if it was not measured.
     InThisRun(fn(Rows<'_>) -> Option<f64>),
 }
 
-/// A line of a published table.
+/// A published figure, and a function that finds our figure for the same operation or quantity.
 #[derive(Clone, Copy)]
 pub struct Published {
-    /// The operation or quantity whose figures the line contains.
+    /// The operation or quantity that was measured.
     pub of: &'static str,
-    /// Unit of all figures of the line.
+    /// Unit of the published figure, of `here` and of our figure.
     pub unit: Unit,
     /// The published figure. `None` if it is published only in a picture or in words.
     pub said: Option<Figure>,
@@ -116,7 +117,8 @@ pub struct Published {
 }
 
 impl Published {
-    /// A line without any figures, to be completed with `..Published::UNKNOWN`.
+    /// A line without any figures. Write `..Published::UNKNOWN` at the end of a new line to set the
+    /// fields that the new line does not need.
     pub const UNKNOWN: Self = Self {
         of: "",
         unit: Unit::NANOSECONDS,

@@ -4,18 +4,18 @@ use serde_json::Value;
 
 use crate::row::Row;
 
-/// The rows of a run.
+/// The rows of a run, with methods that find rows.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'a>(&'a [Row]);
 
 impl<'a> Rows<'a> {
-    /// Creates a view of `rows`, in which rows can be found.
+    /// Creates a view of `rows`.
     pub fn new(rows: &'a [Row]) -> Self {
         Self(rows)
     }
 
-    /// Returns the rows of a contender in a scenario that have all of these parameters. Values of
-    /// parameters are given as text, such as `"16"`.
+    /// Returns the rows of `contender` in `scenario` that have all of the parameters `params`, and
+    /// possibly others. The values in `params` are given as text, such as `"16"`.
     pub fn all<'p>(
         self,
         scenario: &'p str,
@@ -29,13 +29,14 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// Returns the first row of a contender in a scenario that has all of these parameters.
+    /// Returns the first of the rows that [`all`](Self::all) returns for the same arguments, if
+    /// there is one.
     pub fn find(self, scenario: &str, contender: &str, params: &[(&str, &str)]) -> Option<&'a Row> {
         self.all(scenario, contender, params).next()
     }
 
-    /// Returns the row with the smallest wall time among the rows of a contender in a scenario that
-    /// have all of these parameters.
+    /// Returns the row with the smallest median wall time among the rows that [`all`](Self::all)
+    /// returns for the same arguments, if there is one.
     pub fn fastest(
         self,
         scenario: &str,

@@ -566,13 +566,14 @@ fn unpooled_cells_of(home: Home, found: &mut dyn FnMut(CellPtr)) {
     }
 }
 
-/// The number of blocks in use in the whole process. The number is exact once all threads that used
-/// Garrick have exited, or are idle and have no spare blocks.
+/// The numbers of memory blocks that the whole process is using. The numbers are exact once each
+/// thread that has used Garrick either has exited, or is idle and has no spare blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Audit {
-    /// Number of cells in use, including orphans.
+    /// Number of cells in use. A cell is the memory block of a task or a door. The cells of tasks
+    /// that have stopped are included until the last address is dropped.
     pub cells: u64,
-    /// Number of envelopes in use.
+    /// Number of envelopes in use. An envelope is a memory block that contains messages.
     pub envelopes: u64,
 }
 

@@ -31,7 +31,7 @@ pub(crate) use lane::{Lane, Lanes};
 use crate::world::Nanos;
 
 /// The counters of a sponsor, as returned by [`Handle::sample`](crate::Handle::sample). All counts
-/// begin when the sponsor starts.
+/// are 0 when the sponsor starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sample {
@@ -41,15 +41,16 @@ pub struct Sample {
     pub at: Nanos,
     /// Counters of each worker.
     pub workers: Vec<WorkerSample>,
-    /// Counters of each kind of task, in no particular order. Empty unless the sponsor has
-    /// [`probes`](crate::Builder::probes).
+    /// Counters of each kind of task, in no particular order. Empty unless
+    /// [`Builder::probes`](crate::Builder::probes) was set.
     pub kinds: Vec<KindSample>,
-    /// Turns that are in [`Turn::blocking`](crate::Turn::blocking), by kind of task.
+    /// Turns that are currently in [`Turn::blocking`](crate::Turn::blocking), by kind of task.
     ///
-    /// The kind with the longest blocking turn comes first. Empty unless the sponsor has
-    /// [`probes`](crate::Builder::probes).
+    /// The kind with the longest blocking turn comes first. Empty unless
+    /// [`Builder::probes`](crate::Builder::probes) was set.
     pub away: Vec<AwaySample>,
-    /// Number of tasks that are waiting for a worker to take them over.
+    /// Number of tasks in the queue that all workers share. A worker that has room takes tasks over
+    /// from this queue.
     pub queued: u64,
     /// Number of dead letters: accepted messages that were not handled.
     pub dead_letters: u64,
@@ -57,7 +58,7 @@ pub struct Sample {
     pub failures: u64,
 }
 
-/// Counters of a worker.
+/// Counters of one worker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerSample {
@@ -65,32 +66,34 @@ pub struct WorkerSample {
     pub turns: u64,
     /// Number of times that the worker went to sleep.
     ///
-    /// A caller that runs a task itself for a short time
-    /// ([`Builder::callers_run`](crate::Builder::callers_run)) usually does not count as the end of
-    /// a sleep. But one of eight such visits counts, and so does each visit if the sponsor has
-    /// [`probes`](crate::Builder::probes).
+    /// While the worker sleeps, the thread of a caller may run one of its tasks
+    /// ([`Builder::callers_run`](crate::Builder::callers_run)). During most of these visits, the
+    /// worker still counts as asleep. But one of eight visits ends the sleep, and a new sleep
+    /// begins after the visit. If [`Builder::probes`](crate::Builder::probes) was set, every visit
+    /// ends the sleep.
     pub parks: u64,
-    /// Total time in nanoseconds that the worker slept, including the current sleep.
+    /// Total time in nanoseconds that the worker has slept, including the current sleep.
     pub parked: Nanos,
     /// Number of tasks that the worker gave to other workers.
     pub published: u64,
     /// Number of tasks that the worker took over from other workers.
     pub claimed: u64,
-    /// Number of finished activations and recoveries. Always 0 unless the sponsor has
-    /// [`probes`](crate::Builder::probes).
+    /// Number of finished activations and recoveries. An activation is a sequence of turns of one
+    /// task. A recovery is a call of [`Task::recover`](crate::Task::recover). Always 0 unless
+    /// [`Builder::probes`](crate::Builder::probes) was set.
     pub activations: u64,
-    /// Name of the kind of task whose turn the worker is running now. Always `None` unless the
-    /// sponsor has [`probes`](crate::Builder::probes).
+    /// Name of the kind of task that the worker is running at the moment. `None` if the worker runs
+    /// no task. Always `None` unless [`Builder::probes`](crate::Builder::probes) was set.
     ///
-    /// The task may belong to another worker, which this worker is helping.
+    /// The task may belong to another worker, if this worker is helping the other one.
     pub running: Option<&'static str>,
-    /// Minimum duration of the current activation in nanoseconds: the time since the first sample
-    /// that contained this activation. 0 if there is no current activation.
+    /// Time in nanoseconds since the first sample that contained the current activation. So the
+    /// activation has lasted at least this long. 0 if the worker runs no task.
     pub lasts: Nanos,
 }
 
-/// The turns of one kind of task that are away: they are in
-/// [`Turn::blocking`](crate::Turn::blocking), and their worker runs other tasks in the meantime.
+/// Counters of the turns of one kind of task that are *away*. A turn is away while it is in
+/// [`Turn::blocking`](crate::Turn::blocking) and its worker runs other tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AwaySample {
@@ -98,7 +101,7 @@ pub struct AwaySample {
     pub name: &'static str,
     /// Number of turns that are away.
     pub turns: u64,
-    /// Time in nanoseconds for which the longest of these turns has been away.
+    /// Time in nanoseconds that the longest of these turns has been away so far.
     pub longest: Nanos,
 }
 
@@ -112,11 +115,12 @@ pub struct KindSample {
     pub begun: u64,
     /// Number of tasks that have ended, or moved to another sponsor.
     pub ended: u64,
-    /// Number of turns: the messages that were handled, and the starts of tasks.
+    /// Number of turns. Each handled message is one turn, and so is each start of a task.
     pub turns: u64,
     /// Number of activations. An activation is a sequence of turns of one task.
     pub activations: u64,
-    /// Total duration of the turns in nanoseconds, estimated from the activations that were timed.
+    /// Estimated total duration of the turns in nanoseconds. Only some of the activations are
+    /// timed.
     pub busy: Nanos,
     /// Number of turns that panicked.
     pub panics: u64,
@@ -124,8 +128,8 @@ pub struct KindSample {
     pub recoveries: u64,
     /// Number of times that the mailbox length of a task was measured just before the task ran.
     pub looks: u64,
-    /// Sum of the mailbox lengths that were measured (see `looks`). `waiting / looks` is the
-    /// average number of messages ahead of a new message.
+    /// Sum of all measured mailbox lengths (see `looks`). So `waiting / looks` is the average
+    /// mailbox length, which is the number of messages ahead of a new message.
     pub waiting: u64,
 }
 

@@ -37,11 +37,12 @@ pub enum NoReply {
     Dropped,
     /// The timeout passed before the answer came.
     TimedOut,
-    /// The timeout passed, and there is a circle: the task that was asked is waiting for the answer
-    /// of another task, and so on, back to the asker.
+    /// The timeout passed while tasks were waiting for each other in a circle. The task that was
+    /// asked was waiting for an answer from another task, and so on. The last task was waiting for
+    /// the asker.
     Circle(Circle),
-    /// The calling thread runs tasks. While it waits, none of these tasks can run, so the answer
-    /// might never come.
+    /// The question was asked by a blocking call on a thread that runs tasks. While the thread
+    /// waits, none of these tasks can run, so the answer might never come.
     OnWorker,
 }
 
@@ -71,9 +72,11 @@ pub(super) type Answer<R> = Result<R, NoReply>;
 
 /// The right to answer one question, once.
 ///
-/// If a reply is dropped, the asker gets [`NoReply::Dropped`]. So no asker waits forever for a
-/// replier that no longer exists. An answer that is sent during a turn is part of this turn: it is
-/// delivered when the turn commits. If the turn is undone, the asker gets [`NoReply::Dropped`].
+/// If a reply is dropped without an answer, the asker gets [`NoReply::Dropped`]. So no asker waits
+/// forever for a replier that no longer exists.
+///
+/// An answer that is sent during a turn is staged: it is delivered when the turn commits. If the
+/// turn is undone, the asker gets [`NoReply::Dropped`].
 #[must_use = "dropping a reply tells the asker that there is no answer"]
 pub struct Reply<R: 'static> {
     /// A [`Slot`], or a counted reference to a cell.
@@ -110,16 +113,19 @@ impl<R: 'static> Reply<R> {
         }
     }
 
-    /// Returns a reply that converts the answer into a message by `convert`, and sends the message
-    /// to `to`.
+    /// Returns a reply that sends its answer to the task `to`. `convert` turns the answer into a
+    /// message for this task.
     ///
-    /// The replier calls `convert`. `convert` must not capture anything, because there is no memory
-    /// to store the captured values. It must be `Copy`, because it is called a second time if the
-    /// turn that answered is undone. A panic in `convert` counts as a panic of the replier. If the
-    /// reply is dropped, a panic in `convert` is caught, and the asker gets no message.
+    /// `convert` is called on the thread of the replier, when the answer is sent or the reply is
+    /// dropped. If the answer was sent during a turn and the turn is undone, `convert` is called a
+    /// second time, with [`NoReply::Dropped`]. So `convert` must be `Copy`. `convert` must not
+    /// capture any data, because a reply has no memory for it.
+    ///
+    /// A panic in `convert` counts as a panic of the replier. But if `convert` was called because
+    /// the reply was dropped, its panic is caught, and the asker gets no message.
     ///
     /// # Examples
-    /// A conversion cannot capture a token that is not `Copy`, even though the token has no bytes:
+    /// A conversion cannot capture a value that is not `Copy`, even if the value has no bytes:
     /// ```compile_fail,E0277
     /// use garrick_sched::{Address, NoReply, Reply};
     ///
@@ -129,7 +135,7 @@ impl<R: 'static> Reply<R> {
     ///     Reply::to_task(to, move |answer| (token, answer))
     /// }
     /// ```
-    /// The conversion can capture a token that is `Copy`:
+    /// A conversion can capture a value that has no bytes and is `Copy`:
     /// ```
     /// use garrick_sched::{Address, NoReply, Reply};
     ///

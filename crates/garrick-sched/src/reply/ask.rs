@@ -21,8 +21,8 @@ use crate::runtime::current;
 use crate::runtime::sponsor::idle::workers_awake;
 use crate::waker::waker_of_thread;
 
-/// A question that was sent. Wait for its answer with [`Ask::wait`] on a plain thread, or await the
-/// `Ask`.
+/// A question that was sent. To get the answer, either call [`Ask::wait`], which blocks the thread,
+/// or await the `Ask`.
 ///
 /// If the caller waits for the answer immediately, a [`Call`](super::Call) is faster.
 ///
@@ -120,7 +120,7 @@ impl<R: 'static> Ask<R> {
     /// cannot detect this, and may block forever.
     ///
     /// # Errors
-    /// - [`NoReply::Dropped`] if there is no answer.
+    /// - [`NoReply::Dropped`] if the reply is dropped without an answer.
     /// - [`NoReply::OnWorker`] if called by a task, or if the task that was asked belongs to a
     ///   [`Here`](crate::Here) of this thread, and this `Here` still has messages to handle.
     ///

@@ -12,11 +12,11 @@ use crate::runtime::address::Address;
 use crate::runtime::current;
 use crate::runtime::sponsor::guest;
 
-/// A question that is sent only when the caller waits for the answer, which is at [`Call::wait`] or
-/// at the first poll.
+/// A question that is not sent until the caller waits for the answer, either with [`Call::wait`] or
+/// by polling the `Call`.
 ///
-/// If a call is dropped before that, nothing is sent. A call is faster than an [`Ask`], because the
-/// waiting thread may run the task itself (see
+/// If a `Call` is dropped before that, nothing is sent. A `Call` is faster than an [`Ask`], because
+/// the waiting thread may run the asked task itself (see
 /// [`Builder::callers_run`](crate::Builder::callers_run)).
 ///
 /// # Cancel safety
@@ -83,8 +83,8 @@ where
 {
     /// Sends the question and waits for the answer.
     ///
-    /// If the worker of the task is asleep, the calling thread may run the task itself. Otherwise,
-    /// the calling thread blocks until the answer comes.
+    /// If the worker of the asked task is asleep, the calling thread may run the task itself.
+    /// Otherwise, the calling thread blocks until the answer comes.
     ///
     /// # Errors
     /// Returns the errors of [`Ask::wait`]. If a task calls this method, the question is not sent.

@@ -6,10 +6,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A circle of tasks that are waiting for each other's answers. No task answers before it has the
-/// answer of the next task, so all of them would wait forever.
+/// answer of the next task. So without a timeout, all of them wait forever.
 ///
-/// A `Circle` is stored as a number. The names of its tasks are kept until the process exits, once
-/// for each different circle.
+/// A `Circle` is stored as a number. A table contains the names of its tasks until the process
+/// exits. Equal circles share one entry of the table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Circle(u16);
 
@@ -32,8 +32,8 @@ fn circles() -> MutexGuard<'static, Circles> {
 }
 
 impl Circle {
-    /// Returns the circle of tasks of the kinds `names`. Each task asks the next one, and the last
-    /// task asks the first. Returns `None` if there are already 65,536 different circles.
+    /// Returns the circle in which each task of `names` asks the next one, and the last task asks
+    /// the first. Returns `None` if the circle is new, and 65,536 circles already exist.
     ///
     /// # Examples
     /// ```
@@ -53,7 +53,8 @@ impl Circle {
         Some(Self(number))
     }
 
-    /// Returns the kinds of the tasks, in the order in which they ask.
+    /// Returns the names of the tasks. Each task asks the next one, and the last task asks the
+    /// first.
     #[must_use]
     pub fn names(self) -> Vec<&'static str> {
         circles().by_number[usize::from(self.0)].to_vec()

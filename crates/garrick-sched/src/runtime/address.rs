@@ -46,9 +46,9 @@ impl<M> std::error::Error for SendError<M> {}
 /// The address of a task that receives messages of type `M`. An address has 8 bytes. Its type
 /// contains the type of the messages, but not the type of the task.
 ///
-/// A clone of an address gives the same capability to send. Two addresses are equal if they lead to
-/// the same task ([`Address::id`]). When the last address of a task is dropped, no message can
-/// reach the task any more. The task is then dropped, too.
+/// A clone of an address can send the same messages to the same task. Two addresses are equal if
+/// they lead to the same task ([`Address::id`]). When the last address of a task is dropped, no
+/// message can reach the task any more. The task is then dropped, too.
 pub struct Address<M> {
     cell: CellPtr,
     message: PhantomData<fn(M)>,
@@ -81,16 +81,16 @@ impl<M: 'static> Address<M> {
         self.cell
     }
 
-    /// Sends `message`. Any thread may call this.
+    /// Sends `message`. Any thread may call this method.
     ///
-    /// During a turn, the send is staged, as with [`Turn::send`](crate::Turn::send). The message is
-    /// sent when the turn commits, and not at all if the turn is undone. Outside of a turn, the
-    /// call blocks while the mailbox is full, if the policy of the mailbox is to wait.
+    /// During a turn, the send is staged, as with [`Turn::send`](crate::Turn::send): the message is
+    /// sent when the turn commits, and not at all if the turn is undone. Outside of a turn, if the
+    /// mailbox is full and its policy is to wait, the call blocks until there is room.
     ///
     /// # Errors
     /// Returns the message if the task is known to have stopped, or if the message is not accepted
-    /// for another reason ([`SendError`]). If the task accepts the message but stops before it
-    /// handles the message, the message is dropped and counted as a dead letter.
+    /// for another reason ([`SendError`]). If the task stops after it has accepted the message and
+    /// before it has handled it, the message is dropped and counted as a dead letter.
     pub fn send(&self, message: M) -> Result<(), SendError<M>> {
         match current::worker() {
             Some(worker) => worker.send(self, message),
@@ -173,11 +173,11 @@ impl<M: 'static> Address<M> {
         sent
     }
 
-    /// Prefetches the first `bytes` bytes of the task if it is idle on the calling worker, and then
-    /// calls `others`.
+    /// If the task belongs to the calling worker and is idle, loads the first `bytes` bytes of the
+    /// task into the cache, and then calls `others`. Otherwise does nothing.
     ///
     /// `others` can prefetch more memory that the task needs. Call this method shortly before a
-    /// send that makes the task run, because the memory of the task might not be in the cache.
+    /// message is sent to the task, because the memory of an idle task might not be in the cache.
     #[doc(hidden)]
     #[inline]
     pub fn prefetch_if_idle(&self, bytes: usize, others: impl FnOnce()) {
@@ -199,7 +199,8 @@ impl<M: 'static> Address<M> {
     }
 
     /// Requests that the task stop after it has handled all earlier messages. During a turn, the
-    /// request is staged. A [`door`](crate::door()) forwards the request or ignores it.
+    /// request is staged: it is sent when the turn commits. A [`door`](crate::door()) forwards the
+    /// request or ignores it.
     pub fn stop(&self) {
         if let Some(door) = door_of(self.cell) {
             // SAFETY: we hold a reference.
@@ -218,15 +219,16 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Registers `notice`, which is called once when the task has ended, on the task's last worker.
+    /// Registers `notice`, a function that is called once when the task has ended. The last worker
+    /// of the task calls it.
     ///
-    /// If the task has already ended, `notice` is called immediately. During a turn, the watch is
-    /// staged.
+    /// If the task has already ended, `notice` is called immediately. During a turn, the
+    /// registration is staged: it takes place when the turn commits.
     ///
     /// `notice` must be short. Usually it sends a message. A panic in `notice` is caught. `notice`
     /// must not capture an address that keeps the task reachable, because the task could then end
     /// only if it is stopped. `notice` is not called for a [`door`](crate::door()) that does not
-    /// forward watches, or if the program exits first.
+    /// forward watches, or if the program exits before the task ends.
     ///
     /// # Examples
     /// ```
@@ -285,7 +287,7 @@ impl<M: 'static> Address<M> {
         watch
     }
 
-    /// Returns true if the task has stopped. A task that has stopped stays stopped. A false result
+    /// Returns true if the task has stopped. Once the result is true, it stays true. A false result
     /// may be outdated immediately.
     pub fn is_stopped(&self) -> bool {
         is_stopped(self.cell)

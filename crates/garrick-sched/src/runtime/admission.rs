@@ -68,8 +68,9 @@ impl<M: 'static> Address<M> {
 
     /// Waits until the mailbox has room, and then sends `message`.
     ///
-    /// Waits even if the policy of the full mailbox is to fail or to drop new messages. A mailbox
-    /// that has no bound, or that drops its oldest message, always has room.
+    /// This method waits even if the policy of the mailbox is to refuse or to drop new messages
+    /// when it is full. A mailbox that has no bound, or that drops its oldest message, always has
+    /// room.
     ///
     /// # Cancel safety
     /// If the future is dropped before it is ready, the message was not sent. The message is
@@ -87,8 +88,8 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Blocks the calling thread until the mailbox has room, and then sends `message`, like
-    /// [`Address::send_async`].
+    /// Sends `message` like [`Address::send_async`], but blocks the calling thread until the
+    /// mailbox has room.
     ///
     /// # Errors
     /// Returns the message if the task has stopped.
@@ -125,9 +126,9 @@ impl<M: 'static> Address<M> {
 
     /// Sends `message` if the mailbox has room now.
     ///
-    /// Otherwise returns the message, even if the policy of the full mailbox is to wait or to drop
-    /// new messages. A mailbox that has no bound, or that drops its oldest message, always has
-    /// room.
+    /// Otherwise returns the message, even if the policy of the mailbox is to wait or to drop new
+    /// messages when it is full. A mailbox that has no bound, or that drops its oldest message,
+    /// always has room.
     ///
     /// # Errors
     /// Returns the message and the reason.
@@ -158,8 +159,9 @@ impl<M: 'static> Address<M> {
         Err(self.refusal(message))
     }
 
-    /// Sends a message for which a place was promised earlier. The message is accepted even if the
-    /// mailbox is full or the gate is closed.
+    /// Sends a message that the task has agreed to accept, such as the answer to its own question.
+    /// The message is accepted even if the mailbox is full, or if the sponsor is shutting down and
+    /// refuses strangers ([`Builder::refuse_strangers`](crate::Builder::refuse_strangers)).
     ///
     /// # Errors
     /// Returns the message if the task has stopped.
@@ -207,7 +209,8 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Returns the room in which senders wait for places, if the mailbox has one.
+    /// Returns the [`Room`] of the mailbox, which limits the number of waiting messages. Returns
+    /// `None` if senders never have to wait for a place in the mailbox.
     #[doc(hidden)]
     pub fn room(&self) -> Option<Arc<Room>> {
         self.any_room().cloned()
@@ -227,15 +230,16 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Waits for a place. Returns `None` immediately if the mailbox always has room. Once the task
-    /// has stopped, there are places for all senders. This future is cancel safe.
+    /// Waits until the mailbox has a free place, and takes the place. Returns `None` immediately if
+    /// the mailbox always has room. If the task has stopped, the future does not wait, but returns
+    /// a place to every sender. The future is cancel safe.
     #[doc(hidden)]
     pub async fn place(&self) -> Option<Place> {
         let room = self.any_room()?;
         Some(room.take_with(|| self.nudge_keeper()).await)
     }
 
-    /// Waits for a place like [`Address::place`], and blocks this thread.
+    /// Takes a place like [`Address::place`], but blocks the calling thread while it waits.
     #[doc(hidden)]
     pub fn place_blocking(&self) -> Option<Place> {
         let room = self.any_room()?;
@@ -243,7 +247,7 @@ impl<M: 'static> Address<M> {
         Some(Place::of(room.clone()))
     }
 
-    /// Sends a message that uses a place of this mailbox.
+    /// Sends `message`, which then occupies `place` in this mailbox.
     ///
     /// # Errors
     /// Returns the message if the task has stopped.

@@ -11,18 +11,18 @@ use std::iter::{self, Chain};
 use crate::runtime::address::{Address, SendError};
 use crate::runtime::turn::Turn;
 
-/// The error returned when a receiver has accepted only the first messages of a batch, for example
-/// because it has stopped.
+/// The error returned when a receiver has not accepted all messages of a batch, for example because
+/// it has stopped.
 ///
-/// Contains the number of accepted messages. Iterating over the error yields all other messages, in
-/// order.
+/// Contains the number of accepted messages. Iterating over the error yields the messages that were
+/// not accepted, in order.
 ///
 /// # Examples
-/// The example of [`Address::send_batch`] shows its use.
+/// The example of [`Address::send_batch`] uses this error.
 #[derive(Clone)]
 pub struct BatchError<I: Iterator> {
-    /// Number of messages that were accepted. Those that the receiver does not handle before it
-    /// stops become dead letters.
+    /// Number of messages that were accepted. If the receiver stops before it has handled all of
+    /// them, the unhandled messages become dead letters.
     pub accepted: usize,
     /// First message that was not accepted.
     pub refused: I::Item,
@@ -63,8 +63,8 @@ impl<M: 'static> Turn<'_, M> {
     /// are delivered when the turn commits, and not at all if it is undone.
     ///
     /// # Errors
-    /// Returns a [`BatchError`] if the receiver does not accept one of the messages, for one of the
-    /// reasons that [`SendError`] lists. The error contains this message and all later ones.
+    /// Returns a [`BatchError`] if the receiver does not accept a message. [`SendError`] lists the
+    /// possible reasons. The error contains this message and all later ones.
     pub fn send_batch<N, I>(
         &self,
         to: &Address<N>,
@@ -82,11 +82,11 @@ impl<M: 'static> Address<M> {
     /// Sends all of `messages`, in order, and returns the number of messages.
     ///
     /// During a turn, the messages are delivered when the turn commits. Outside of a turn, each
-    /// message is sent as soon as the iterator has returned it.
+    /// message is sent as soon as the iterator returns it.
     ///
     /// # Errors
-    /// Returns a [`BatchError`] if the receiver does not accept one of the messages, for one of the
-    /// reasons that [`SendError`] lists. The error contains this message and all later ones.
+    /// Returns a [`BatchError`] if the receiver does not accept a message. [`SendError`] lists the
+    /// possible reasons. The error contains this message and all later ones.
     ///
     /// # Examples
     /// ```

@@ -13,8 +13,9 @@ use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
 impl Here {
-    /// Runs the tasks until `future` is ready. The thread sleeps while no task has messages. Use
-    /// this method to wait for answers on a thread that runs tasks.
+    /// Runs the tasks until `future` is ready, and returns the output of `future`. The thread
+    /// sleeps while no task has messages. Use this method to wait for answers on a thread that runs
+    /// tasks.
     ///
     /// # Panics
     /// Panics if called by a task or by code that a task calls. But `future` may call this method.

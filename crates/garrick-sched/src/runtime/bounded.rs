@@ -233,7 +233,7 @@ impl<M: 'static> Address<M> {
     }
 }
 
-/// A value on which tasks can be spawned.
+/// A trait for values that can spawn tasks, such as a [`Handle`].
 #[doc(hidden)]
 pub trait Spawns {
     /// Spawns a task.

@@ -102,13 +102,14 @@ impl<M: Send + 'static> Address<M> {
     /// Returns an address that converts each message by `function` and sends the result to this
     /// address.
     ///
-    /// The returned address receives messages of type `N`. Each sender calls the function itself.
-    /// If `function` is a variant of an enum, the returned address can send only this variant.
+    /// The returned address receives messages of type `N`. `function` runs on the thread of the
+    /// sender. If `function` is the constructor of an enum variant, the returned address can send
+    /// only this variant.
     ///
     /// The returned address cannot stop the task: its [`Address::stop`] does nothing.
     /// [`Address::watch`] and [`Address::is_stopped`] are forwarded to this address. If the task
-    /// stops while the function is running, or if its mailbox is full when the function returns,
-    /// the message becomes a dead letter.
+    /// stops while `function` is running, or if the mailbox of the task is full when `function`
+    /// returns, the message becomes a dead letter.
     ///
     /// # Examples
     /// ```

@@ -45,8 +45,8 @@ pub(crate) fn worker<'a>() -> Option<&'a Worker> {
     unsafe { WORKER.get().as_ref() }
 }
 
-/// Returns true if this thread is in a turn. During a turn, sends are staged, and the thread must
-/// not block.
+/// Returns true if the calling thread is running a turn. During a turn, sends are staged, and the
+/// thread must not block.
 #[must_use]
 pub fn in_turn() -> bool {
     !WORKER.get().is_null()

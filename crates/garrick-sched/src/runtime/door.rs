@@ -55,8 +55,8 @@ use crate::runtime::worker::Worker;
 /// assert_eq!(heard.recv(), Ok(4));
 /// ```
 pub trait Door: Send + Sync + Sized + 'static {
-    /// The type of the messages. It must be `Send`, because a worker may handle a message later, on
-    /// another thread. So this example does not compile:
+    /// The type of the messages. It must be `Send`, because a message may be handled on another
+    /// thread than the one that sent it. So this example does not compile:
     ///
     /// ```compile_fail,E0277
     /// use std::rc::Rc;
@@ -74,9 +74,9 @@ pub trait Door: Send + Sync + Sized + 'static {
 
     /// Handles one message. `here` is the address of the door itself.
     ///
-    /// A panic is caught, and the message is lost. If the sender is in a turn, the panic is
-    /// reported, and the message is counted as a dead letter. Messages that the door has sent
-    /// before the panic stay sent.
+    /// If this method panics, the panic is caught and the message is lost. If the sender is in a
+    /// turn, the panic is reported, and the message is counted as a dead letter. The panic does not
+    /// revoke messages that the door has already sent.
     ///
     /// # Errors
     /// Returns the message if the door refuses it. The sender then gets the message back.
@@ -86,13 +86,13 @@ pub trait Door: Send + Sync + Sized + 'static {
         here: &Address<Self::Message>,
     ) -> Result<(), SendError<Self::Message>>;
 
-    /// True for a door that only forwards messages to one task. During a turn, [`Door::relay`] is
-    /// then called instead of [`Door::pass`].
+    /// True for a door that only forwards messages to one task. If the sender of a message to this
+    /// door is in a turn, [`Door::relay`] is called instead of [`Door::pass`].
     #[doc(hidden)]
     const RELAYS: bool = false;
 
-    /// Handles a message like [`Door::pass`], but during a turn. An implementation must not run
-    /// foreign code or panic.
+    /// Handles a message like [`Door::pass`]. This method is called only during a turn of the
+    /// sender. An implementation must not panic, and it must not run user code.
     ///
     /// # Errors
     /// Returns the message if the door refuses it, as in [`Door::pass`].
@@ -117,7 +117,7 @@ pub trait Door: Send + Sync + Sized + 'static {
     }
 
     /// Implements [`Address::watch`]: registers `notice`, which is called when the receiver behind
-    /// the door has ended. Drops `notice` by default.
+    /// the door has ended. By default, drops `notice` without calling it.
     fn watch(&self, notice: Notice) {
         drop(notice);
     }
@@ -131,30 +131,32 @@ pub trait Door: Send + Sync + Sized + 'static {
         None
     }
 
-    /// Returns the bound of the mailbox behind the door, if there is one. Returns `None` by
-    /// default.
+    /// Returns the bounded mailbox behind the door, if there is one. Returns `None` by default.
     #[doc(hidden)]
     fn gauged(&self) -> Option<&dyn Gauged<Self::Message>> {
         None
     }
 
-    /// Returns the name of the door, which appears in reports. By default, this is the name of its
-    /// type.
+    /// Returns the name that reports use for doors of this type. By default, this is the name of
+    /// the type.
     fn name() -> &'static str {
         type_name::<Self>()
     }
 }
 
-/// The bound of a mailbox behind a door.
+/// Gives access to the bounded mailbox behind a door, for senders that know only the address of the
+/// door. [`Door::gauged`] returns a value of this type. Methods such as [`Address::capacity`] and
+/// [`Address::place`] use it.
 #[doc(hidden)]
 pub trait Gauged<M> {
-    /// Returns the room in which senders wait for places, or `None` if there is always a place.
+    /// Returns the [`Room`] of the mailbox, in which senders wait for places. Returns `None` if a
+    /// new message always finds a place.
     fn room(&self) -> Option<&Arc<Room>>;
 
-    /// Nudges the task, because a sender is waiting for a place. Does nothing by default.
+    /// Tells the receiver that a sender is waiting for a place. Does nothing by default.
     fn nudge(&self) {}
 
-    /// Sends a message that uses a place of [`Gauged::room`].
+    /// Sends a message that occupies `place`, which was taken from [`Gauged::room`].
     ///
     /// # Errors
     /// Returns the message if the receiver has stopped.
@@ -209,8 +211,8 @@ impl<D: Door> Door for Boxed<D> {
     }
 }
 
-/// Creates the address of a door. The door is dropped when its last address is dropped. It never
-/// stops before that.
+/// Returns an address that passes each message to `door`. The door is dropped when its last address
+/// is dropped, and does not stop before that.
 pub fn door<D: Door>(door: D) -> Address<D::Message> {
     if const { is_boxed::<D>() } {
         return place(Boxed(Box::new(door)));

@@ -50,16 +50,19 @@ pub(crate) mod contramap;
 
 use crate::pool::{self, Audit};
 
-/// Returns the number of blocks in use, including the spare blocks of other running threads.
+/// Returns the numbers of memory blocks that the whole process is using. The spare blocks of other
+/// running threads are included.
 pub fn audit() -> Audit {
     current::flush_spare_blocks();
     pool::blocks_in_use()
 }
 
-/// Adds `count` to the number of dead letters of the sponsor that is running the calling thread.
+/// Adds `count` to the number of dead letters of the sponsor whose task the calling thread is
+/// running. Dead letters are messages that were accepted, but will never be handled.
 ///
-/// Call this function for messages that will never be handled, during a turn or in the destructor
-/// of a value that contains messages. Does nothing on other threads.
+/// If code discards messages, it should call this function, either during a turn or in the
+/// destructor of the value that contains the messages. Does nothing on a thread that is not running
+/// a task.
 pub fn count_dead_letters(count: u64) {
     if let Some(worker) = current::worker() {
         worker.count_dead_letters(count);

@@ -17,11 +17,12 @@ pub enum Flow {
     Undo,
 }
 
-/// A sequential process with a mailbox. A task handles one message at a time, on one thread at a
-/// time.
+/// A sequential process with a mailbox. A task handles its messages one after another, and never
+/// runs on two threads at the same time.
 pub trait Task: Sized + 'static {
-    /// The type of the messages, which have at most [`MESSAGE_BYTES_MAX`](crate::MESSAGE_BYTES_MAX)
-    /// bytes. If the messages are larger, code that creates the task does not compile.
+    /// The type of the messages. A message can have at most
+    /// [`MESSAGE_BYTES_MAX`](crate::MESSAGE_BYTES_MAX) bytes. Code that creates a task with larger
+    /// messages does not compile.
     type Message: 'static;
 
     /// True if [`Task::start`] must be called. `start` is then called even if no message ever
@@ -46,18 +47,18 @@ pub trait Task: Sized + 'static {
 
     /// True if most turns of the task call [`Turn::blocking`].
     ///
-    /// Such a task does not begin to handle messages while as many turns are blocking as
-    /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) allows. It waits without
-    /// occupying a worker. If the value is false, a turn that blocks beyond this limit also blocks
-    /// its worker.
+    /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) limits how many turns can
+    /// block at the same time. While this limit is reached, a task with `BLOCKS = true` does not
+    /// begin to handle messages and does not occupy a worker. If a task with `BLOCKS = false` then
+    /// calls [`Turn::blocking`], the call blocks its worker.
     const BLOCKS: bool = false;
 
     /// True only for a task with a bounded mailbox.
     #[doc(hidden)]
     const BOUNDED: bool = false;
 
-    /// Receives a message of a bounded mailbox. Calls `use_up` immediately before it handles the
-    /// message.
+    /// Handles a message from a bounded mailbox. An implementation calls `use_up` immediately
+    /// before it handles the message. This call frees the message's place in the mailbox.
     ///
     /// If an implementation holds the message back for a later turn, it does not call `use_up`, so
     /// that the message keeps its place. In the later turn, it calls [`Turn::use_up_place`].
@@ -89,16 +90,16 @@ pub trait Task: Sized + 'static {
         Flow::Stop
     }
 
-    /// Returns true if a message counts as a dead letter when it is not handled. This is the
-    /// default. An implementation can return false for internal messages of the task, which do not
-    /// come from a sender.
+    /// Returns true if a message counts as a dead letter when it is not handled. By default, every
+    /// message counts. An implementation can return false for internal messages of the task, which
+    /// do not come from a sender.
     fn is_letter(message: &Self::Message) -> bool {
         let _ = message;
         true
     }
 
-    /// Returns the name of the task, which appears in reports. By default, this is the name of its
-    /// type.
+    /// Returns the name that reports use for tasks of this type. By default, this is the name of
+    /// the type.
     fn name() -> &'static str {
         type_name::<Self>()
     }

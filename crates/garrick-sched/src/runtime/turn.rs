@@ -15,7 +15,8 @@ use crate::runtime::watch::{Ended, Watch};
 use crate::runtime::worker::Worker;
 use crate::world::{Nanos, nanos};
 
-/// The current turn, which is passed to the handler of a message.
+/// The current turn: the handling of one message. The handler gets this value together with the
+/// message, and uses it to send messages and to spawn tasks.
 ///
 /// All effects of a turn are staged, including messages that are sent by [`Address::send`] during
 /// the turn. The effects take place when the turn commits, and not at all if the turn is undone.
@@ -60,8 +61,9 @@ impl<M: 'static> Turn<'_, M> {
         self.send_later(deadline, to, message, None)
     }
 
-    /// Uses up the place of a message in the task's bounded mailbox. Call it when the task handles
-    /// a message that it has held back.
+    /// Frees the place that a message occupies in the task's bounded mailbox. If the task has held
+    /// a message back, it must call this method when it handles the message. Does nothing if the
+    /// mailbox has no bound.
     #[doc(hidden)]
     pub fn use_up_place(&self) {
         if self.cell.is_bounded() {
@@ -70,7 +72,7 @@ impl<M: 'static> Turn<'_, M> {
         }
     }
 
-    /// Returns the name of the type of the task that runs this turn.
+    /// Returns the name of the task that runs this turn. By default, this is the name of its type.
     #[doc(hidden)]
     #[must_use]
     pub fn task_name(&self) -> &'static str {
@@ -94,8 +96,8 @@ impl<M: 'static> Turn<'_, M> {
     /// Sets a timer, which sends `message` to `to` at `deadline`, unless the timer is cancelled
     /// before that.
     ///
-    /// `deadline` is a time as returned by [`Turn::now`]. If the timer is already set, its earlier
-    /// message is dropped. Until the deadline, the message keeps its receiver alive.
+    /// `deadline` is a point in time by the clock of [`Turn::now`]. If the timer is already set,
+    /// its previous message is dropped. Until the deadline, the message keeps its receiver alive.
     ///
     /// # Errors
     /// Returns the message if the task is known to have stopped.
@@ -111,7 +113,7 @@ impl<M: 'static> Turn<'_, M> {
     }
 
     /// Sets a timer like [`Turn::set_timer`]. In addition, the timer is cancelled when this task
-    /// ends, or by a call of [`cancel_timers_of`](crate::cancel_timers_of) for this task.
+    /// ends, or when [`cancel_timers_of`](crate::cancel_timers_of) is called for this task.
     ///
     /// # Errors
     /// Returns the message if the task is known to have stopped.
@@ -132,7 +134,7 @@ impl<M: 'static> Turn<'_, M> {
         Ok(())
     }
 
-    /// Creates a timer that fires after `delay`, and sets it like [`Turn::set_own_timer`].
+    /// Creates a timer, and sets it like [`Turn::set_own_timer`]. The timer fires after `delay`.
     ///
     /// # Errors
     /// Returns the message if the task is known to have stopped.
@@ -203,16 +205,17 @@ impl<M: 'static> Turn<'_, M> {
     /// During the call, another thread runs the other tasks of this worker. New messages to this
     /// task wait.
     ///
-    /// `f` does not belong to the turn. Messages that `f` sends are sent immediately, which is
-    /// before the messages of this turn. They stay sent even if the turn is undone. Messages that
-    /// the turn itself sends, before or after the call, are sent in order when the turn commits.
-    /// `f` must be `Send`, so that it cannot use the turn.
+    /// `f` is not part of the turn. A message that `f` sends is sent immediately, and so before the
+    /// messages of this turn. It stays sent even if the turn is undone. Messages that the turn
+    /// itself sends, before or after the call, are sent in order when the turn commits. `f` must be
+    /// `Send`, so that it cannot use the turn.
     ///
     /// `garrick bench blocking` measures the cost of a call. At most
     /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) turns can block at the same
-    /// time without blocking their workers. A further call blocks its worker. A call also blocks
-    /// its worker if the worker is pinned or has a driver, on a [`Here`](crate::Here), and during
-    /// [`Task::recover`].
+    /// time without blocking their workers. If that many turns are already blocking, another call
+    /// blocks its worker. In some cases, a call always blocks its worker: if the worker is pinned
+    /// or has a driver, if the sponsor is a [`Here`](crate::Here), and during
+    /// [`Task::recover`](crate::Task::recover).
     ///
     /// # Panics
     /// Panics if `f` panics. The turn is then undone, as after any other panic.
@@ -264,8 +267,9 @@ impl<M: 'static> Turn<'_, M> {
         unsafe { Address::from_counted(self.cell) }
     }
 
-    /// Returns this turn as a turn of the task with the address `front`. Used for a task behind a
-    /// [`door`](crate::door()) that handles messages of the door's type.
+    /// Returns a view of this turn in which [`Turn::address`] returns `front`. `front` is the
+    /// address of a [`door`](crate::door()) in front of the task. With this view, the task can
+    /// handle messages of the door's type.
     #[doc(hidden)]
     #[must_use]
     pub fn seen_as<'b, N: 'static>(&'b self, front: &'b Address<N>) -> Turn<'b, N> {
@@ -274,10 +278,10 @@ impl<M: 'static> Turn<'_, M> {
 
     /// Moves the task `to` to another sponsor and sends it `message`, which the task handles there.
     ///
-    /// Messages that were sent to the task earlier are handled on its old sponsor. In two cases,
-    /// the task does not move, but still handles the message: if
-    /// [`Here::spawn`](crate::Here::spawn) created the task, because it need not be `Send`, and if
-    /// the new sponsor has stopped. (This method corresponds to SENDX of the Lisp TActors.)
+    /// Messages that were sent to the task earlier are handled on its old sponsor. If the new
+    /// sponsor has stopped, the task does not move, but still handles the message. The same is true
+    /// if [`Here::spawn`](crate::Here::spawn) created the task, because such a task might not be
+    /// `Send`. (This method corresponds to SENDX of the Lisp TActors.)
     ///
     /// # Errors
     /// Returns the message if the task is known to have stopped, or if the message is not accepted
@@ -304,7 +308,7 @@ impl<M: 'static> Turn<'_, M> {
         worker.send(to, message)
     }
 
-    /// Sends a nudge to a task, which then runs [`Task::nudged`].
+    /// Sends a nudge to the task `to`. The task then runs [`Task::nudged`](crate::Task::nudged).
     ///
     /// The nudge is handled after all messages that were sent to the task earlier. Does nothing if
     /// the task has stopped or is a [`door`](crate::door()).
@@ -341,7 +345,7 @@ impl<M: 'static> Turn<'_, M> {
         self.worker.now()
     }
 
-    /// Returns the sponsor that runs this turn.
+    /// Returns a handle to the sponsor that runs this turn.
     pub fn sponsor(&self) -> Handle {
         self.worker.sponsor_handle()
     }

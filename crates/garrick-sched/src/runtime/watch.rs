@@ -47,14 +47,16 @@ impl fmt::Display for Ended {
     }
 }
 
-/// A handle to a watch. Dropping the handle does not cancel the watch.
+/// A handle that can cancel a watch. [`Address::watch`](crate::Address::watch) returns it. Dropping
+/// the handle does not cancel the watch.
 #[derive(Debug, Clone)]
 pub struct Watch {
     cancelled: Arc<AtomicBool>,
 }
 
 impl Watch {
-    /// Cancels the watch. If the task is ending at this moment, the notice may still be called.
+    /// Cancels the watch, so that its function is not called. If the task is ending at this moment,
+    /// the function may still be called.
     pub fn cancel(&self) {
         // Relaxed: a notice that is being given just now may still come.
         self.cancelled.store(true, Relaxed);

@@ -10,7 +10,7 @@ use crate::event::Listener;
 use crate::key::{PreSharedKey, Role};
 use crate::options::{Options, OptionsError};
 
-/// A handle to a connection, which can close it. Dropping the handle does not close the connection.
+/// A handle that can close a connection. Dropping the handle does not close the connection.
 #[derive(Clone)]
 pub struct Connection {
     keeper: Address<Msg>,
@@ -26,8 +26,9 @@ pub enum OpenError {
     Ending,
 }
 
-/// Opens a connection over `transport`. Its actors run on the workers of `system`. `listener`
-/// receives all events of the connection. If the listener stops, the connection is closed.
+/// Opens a connection over `transport`. The actors of the connection run on the workers of
+/// `system`. `listener` receives all events of the connection. If the listener stops, the
+/// connection is closed.
 ///
 /// # Errors
 /// Returns an [`OpenError`] if the options are out of bounds or the system is shutting down. Errors
@@ -94,9 +95,9 @@ pub fn open(
 }
 
 impl Connection {
-    /// Closes the connection at once, with [`Error::Closed`](crate::Error::Closed). Data that is
-    /// not yet written is lost, and the peer is not notified. For an orderly shutdown, call
-    /// [`Writer::finish`](crate::Writer::finish).
+    /// Closes the connection at once. Its last event then contains
+    /// [`Error::Closed`](crate::Error::Closed). Data that is not yet written is lost, and the peer
+    /// is not notified. For an orderly shutdown, call [`Writer::finish`](crate::Writer::finish).
     pub fn close(&self) {
         // A closed connection needs no closing.
         let _ = self.keeper.send(Msg::Close);

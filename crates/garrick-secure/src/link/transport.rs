@@ -37,7 +37,8 @@ impl Transport {
         }
     }
 
-    /// Creates a transport by splitting a stream. Each access then locks a mutex.
+    /// Creates a transport by splitting a stream into two halves. The halves share a mutex, which
+    /// each read and each write locks.
     pub fn of(stream: impl AsyncRead + AsyncWrite + Send + 'static) -> Self {
         let (read, write) = tokio::io::split(stream);
         Self::new(read, write)

@@ -62,7 +62,7 @@ pub use worker::Worker;
 /// Creates a deque for exactly `capacity` values. If the deque is full, [`Worker::push`] returns
 /// the value as an error.
 ///
-/// A value that a thief is copying out occupies its slot until the thief has finished.
+/// While a thief (a thread that steals) copies a value, the value still takes up room in the deque.
 ///
 /// # Examples
 ///
@@ -139,8 +139,8 @@ fn growing_with_fence<T>(capacity_min: usize, fence: Asymmetric) -> Worker<T> {
 pub enum Steal<T> {
     /// There was nothing to steal.
     Empty,
-    /// Another thief, or the owner in a slow path, was holding the lock of the deque. Another try
-    /// may succeed.
+    /// Another thread was holding the lock of the deque: another thief, or the owner in a slow
+    /// path. A new attempt may succeed.
     Busy,
     /// The stolen value or values.
     Success(T),

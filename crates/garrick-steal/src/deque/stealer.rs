@@ -15,16 +15,18 @@ use super::{
 /// the barrier before the copy. Both happen under the lock, for which the owner may have to wait.
 const THEFT_MAX: usize = 1024;
 
-/// A thief's handle to a deque. It takes the oldest values. Each thief has its own clone.
+/// A handle that takes the oldest values of a deque. It is for the *thieves*, which are all threads
+/// except the owner of the [`Worker`]. Each thief has its own clone.
 ///
 /// Each theft costs a fence, or a `membarrier(2)`, which also interrupts the owner. So a thief
-/// should take many values at a time, and should not steal from an owner that has only a few
+/// should take many values in one theft, and should not steal from an owner that has only a few
 /// values.
 ///
 /// A thief that finds no value should back off, and then park. Checking for values is cheap for the
 /// thief, but it moves a cache line away from the owner's core. If the owner pops the last value
-/// during a theft, the barrier of the theft is wasted. The check is not a fence, so a thief that
-/// parks needs its own handshake with the owner.
+/// during a theft, the barrier of the theft is wasted. The check is not a fence, so it might miss a
+/// value that the owner has just pushed. A thief that parks must synchronize with the owner in
+/// another way, so that the owner wakes it.
 pub struct Stealer<T> {
     shared: Arc<Shared<T>>,
 }
@@ -113,13 +115,15 @@ impl<T> Stealer<T> {
         })
     }
 
-    /// Returns the number of values that no thief had claimed at some recent moment.
+    /// Returns the recent length of the deque. Values that a thief has already claimed are not
+    /// counted.
     #[inline]
     pub fn len(&self) -> usize {
         self.shared.len()
     }
 
-    /// Returns true if there was nothing to steal at some recent moment.
+    /// Returns true if the deque was recently empty. Values that a thief has already claimed are
+    /// not counted.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -12,10 +12,11 @@ use super::{
     shared::{Buffer, Shared, distance},
 };
 
-/// The owner's handle to a deque. It pushes and pops the newest value, and creates [`Stealer`]s.
+/// The owner's handle to a deque. Pushes new values, pops the newest value, and creates
+/// [`Stealer`]s for other threads.
 ///
-/// After the worker has been dropped, the stealers can still take its values. Dropping the last
-/// handle, worker or stealer, drops the remaining values.
+/// After the worker has been dropped, the stealers can still take its values. The remaining values
+/// are dropped when the worker and all stealers have been dropped.
 ///
 /// A worker can be sent to another thread, but it cannot be shared between threads:
 ///
@@ -72,7 +73,7 @@ impl<T> Worker<T> {
         }
     }
 
-    /// Creates a handle with which another thread can steal from this deque.
+    /// Creates a handle that another thread can use to steal from this deque.
     pub fn stealer(&self) -> Stealer<T> {
         Stealer::new(self.shared.clone())
     }
@@ -140,7 +141,7 @@ impl<T> Worker<T> {
     /// Moves up to `count_max` of the oldest values to the end of `into`, oldest first. Returns the
     /// number of values moved.
     ///
-    /// The synchronization costs as much as that of one [`pop_oldest`](Self::pop_oldest).
+    /// The synchronization costs only as much as in a single [`pop_oldest`](Self::pop_oldest).
     ///
     /// # Examples
     ///
@@ -183,8 +184,8 @@ impl<T> Worker<T> {
         count
     }
 
-    /// Returns the number of values that no thief has claimed. Thieves may claim more values at any
-    /// time.
+    /// Returns the number of values in the deque. Values that a thief has already claimed are not
+    /// counted. Thieves may claim more values at any time.
     #[inline]
     pub fn len(&self) -> usize {
         // Relaxed: a hint, as documented.

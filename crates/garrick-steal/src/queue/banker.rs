@@ -43,7 +43,7 @@ use super::{PopTimeoutError, Queue, Receiver, SendError, Sender};
 /// more nodes. A smaller number wastes less memory.
 const SPENT_MAX: usize = if cfg!(garrick_loom) { 1 } else { 64 };
 
-/// A type that selects the banker's queue in code that is generic over [`Queue`].
+/// A type that selects the [banker's queue](self) in code that is generic over [`Queue`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Banker;
 

@@ -22,7 +22,8 @@ pub enum TrySendError<T> {
 pub enum PopTimeoutError {
     /// No value arrived before the timeout.
     Timeout,
-    /// The queue is empty, and it is closed or has no senders.
+    /// The queue is empty and will receive no more values, because it is closed or all senders were
+    /// dropped.
     Closed,
 }
 

@@ -24,7 +24,7 @@ use garrick_core::prim::{Arc, Condvar, Mutex, MutexGuard};
 
 use super::{PopTimeoutError, Queue, Receiver, SendError, Sender, TrySendError};
 
-/// A type that selects the locked queue in code that is generic over [`Queue`].
+/// A type that selects the [locked queue](self) in code that is generic over [`Queue`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Locked;
 

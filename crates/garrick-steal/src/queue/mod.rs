@@ -41,9 +41,10 @@ pub use chunked::Chunked;
 pub use error::{PopTimeoutError, SendError, TrySendError};
 pub use locked::Locked;
 
-/// A kind of queue, for code that is generic over the queue.
+/// A trait for code that is generic over the queue that it uses. [`Banker`], [`Chunked`] and
+/// [`Locked`] implement it.
 ///
-/// Values are `'static`, so that handles can be sent to other threads.
+/// Values must be `'static`, so that the sender and the receiver can be moved to other threads.
 ///
 /// # Examples
 ///
@@ -76,7 +77,7 @@ pub trait Queue {
     fn channel<T: Send + 'static>() -> (Self::Sender<T>, Self::Receiver<T>);
 }
 
-/// The sending half of a queue. All clones push into the same queue.
+/// The operations of the sending half of a queue. All clones push into the same queue.
 pub trait Sender<T>: Clone + Send {
     /// Appends a value to the queue. Waits only if the queue is bounded and full.
     ///
@@ -102,13 +103,13 @@ pub trait Sender<T>: Clone + Send {
     fn is_closed(&self) -> bool;
 }
 
-/// The receiving half of a queue.
+/// The operations of the receiving half of a queue.
 pub trait Receiver<T>: Send {
     /// Takes the oldest value. Returns `None` if there is none.
     fn try_pop(&mut self) -> Option<T>;
 
     /// Moves up to `count_max` values to the end of `into`, oldest first. Returns the number of
-    /// values moved.
+    /// moved values.
     fn pop_many(&mut self, into: &mut Vec<T>, count_max: usize) -> usize {
         let len_before = into.len();
         into.extend(std::iter::from_fn(|| self.try_pop()).take(count_max));
@@ -119,7 +120,7 @@ pub trait Receiver<T>: Send {
     /// empty and all senders were dropped.
     fn blocking_pop(&mut self) -> Option<T>;
 
-    /// Waits until there is a value, but for at most `timeout`, and takes the oldest one.
+    /// Waits at most `timeout` for a value, and takes the oldest one.
     ///
     /// # Errors
     ///

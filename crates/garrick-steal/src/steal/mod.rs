@@ -124,8 +124,8 @@ use stats::Tally;
 /// The capacity of the global queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capacity {
-    /// The global queue holds at most this number of values. The number must be at least 1. If the
-    /// global queue and a worker's deque are full, this worker cannot send.
+    /// The global queue holds at most this number of values. The number must be at least 1. While
+    /// both the global queue and its own deque are full, a worker cannot send.
     Bounded(usize),
     /// The global queue has no limit.
     Unbounded,
@@ -153,9 +153,9 @@ pub struct Channel<T> {
 
 /// Creates a channel with `workers` workers, each with a deque of `local_capacity` values.
 ///
-/// `global` is the capacity of the global queue. A local capacity of 256 is a good choice. Up to
-/// half of the values of a deque move at a time. If `workers` is 0, the channel is a single locked
-/// queue for any number of senders and receivers.
+/// `global` is the capacity of the global queue. A local capacity of 256 is a good choice. An
+/// overflow or a theft moves up to half of the values in a deque. If `workers` is 0, the channel is
+/// a single locked queue for any number of senders and receivers.
 ///
 /// # Examples
 ///
@@ -209,7 +209,7 @@ fn channel_with_fence<T>(
     }
 }
 
-/// The error returned by a receive that does not wait, if there is no value.
+/// The error returned by [`Worker::try_recv`] and [`Receiver::try_recv`] if there is no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TryRecvError {
     /// The whole channel was empty at one moment during the call.

@@ -16,19 +16,19 @@ use crate::queue::{PopTimeoutError, SendError, TrySendError};
 /// Maximum number of values that [`Sender::send_many`] moves to the global queue at a time.
 const BATCH_MAX: usize = 256;
 
-/// A handle with which a thread that is not a worker sends to a work-stealing channel.
+/// A handle that sends to a work-stealing channel. It is for threads that are not workers.
 ///
 /// The values go to the global queue. All clones send to the same channel.
 pub struct Sender<T> {
     shared: Arc<Shared<T>>,
 }
 
-/// A handle with which a thread that is not a worker receives from a work-stealing channel.
+/// A handle that receives from a work-stealing channel. It is for threads that are not workers.
 ///
-/// It takes one value at a time. All clones receive from the same channel.
+/// Each receive takes a single value from the channel. All clones receive from the same channel.
 ///
-/// A [`Worker`](super::Worker) takes many values at a time. So prefer a worker, even for a thread
-/// that only receives.
+/// A [`Worker`](super::Worker) takes many values from the channel in one step. So prefer a worker,
+/// even for a thread that only receives.
 pub struct Receiver<T> {
     prowler: Prowler<T>,
     waiter: Waiter,
@@ -122,7 +122,8 @@ impl<T> Sender<T> {
 
     /// Sends all values in their order. This costs less per value than [`send`](Self::send).
     ///
-    /// Takes up to 256 items from `values` at a time, and then sends them.
+    /// Takes the items from `values` in batches of up to 256, and sends each batch before it takes
+    /// the next one.
     ///
     /// # Errors
     ///
@@ -175,7 +176,8 @@ impl<T> Sender<T> {
         self.len() == 0
     }
 
-    /// Returns the counts of each worker so far, indexed by [`Worker::id`](super::Worker::id).
+    /// Returns the [`Stats`] of all workers, in a vector that is indexed by
+    /// [`Worker::id`](super::Worker::id).
     pub fn stats(&self) -> Vec<Stats> {
         self.shared.stats()
     }
@@ -199,8 +201,9 @@ impl<T> Receiver<T> {
     ///
     /// # Errors
     ///
-    /// Returns [`Empty`](TryRecvError::Empty) if the whole channel was empty at one moment during
-    /// the call. Returns [`Closed`](TryRecvError::Closed) if, in addition, the channel is closed.
+    /// Returns an error if the whole channel was empty at one moment during the call. The error is
+    /// [`Closed`](TryRecvError::Closed) if the channel is closed, and
+    /// [`Empty`](TryRecvError::Empty) otherwise.
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         self.prowler.try_take()
     }
@@ -269,7 +272,8 @@ impl<T> Receiver<T> {
         self.len() == 0
     }
 
-    /// Returns the counts of each worker so far, indexed by [`Worker::id`](super::Worker::id).
+    /// Returns the [`Stats`] of all workers, in a vector that is indexed by
+    /// [`Worker::id`](super::Worker::id).
     pub fn stats(&self) -> Vec<Stats> {
         self.prowler.shared.stats()
     }

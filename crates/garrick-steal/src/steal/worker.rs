@@ -40,8 +40,8 @@ impl<T> Worker<T> {
     /// Sends `value` to the worker's own deque. If the deque is full, half of its values first move
     /// to the global queue.
     ///
-    /// Does not wait unless the deque is full. In that case, may have to wait for a thief, and for
-    /// the lock of the global queue.
+    /// Waits only if the deque is full. In that case, this call might have to wait for one thief to
+    /// finish and for the lock of the global queue.
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ impl<T> Worker<T> {
 
     /// Waits until there is room, and sends `value` as [`try_send`](Self::try_send) does.
     ///
-    /// If all receivers of a bounded channel are waiting for room at the same time, they wait
+    /// If all threads that receive from a bounded channel wait for room at the same time, they wait
     /// forever. So if the workers are the only receivers, a worker should use
     /// [`try_send`](Self::try_send) instead. If `try_send` returns [`Full`](TrySendError::Full),
     /// the worker should first receive a value, and then try again.
@@ -125,13 +125,14 @@ impl<T> Worker<T> {
     /// deque is empty, takes the oldest value of the global queue. If the global queue is also
     /// empty, steals the oldest value of another worker.
     ///
-    /// Every 64th receive takes an oldest value instead. Such receives alternate between the oldest
+    /// Every 64th receive takes an old value instead. These receives alternate between the oldest
     /// value of the global queue and the oldest value of the worker's own deque.
     ///
     /// # Errors
     ///
-    /// Returns [`Empty`](TryRecvError::Empty) if the whole channel was empty at one moment during
-    /// the call. Returns [`Closed`](TryRecvError::Closed) if, in addition, the channel is closed.
+    /// Returns an error if the whole channel was empty at one moment during the call. The error is
+    /// [`Closed`](TryRecvError::Closed) if the channel is closed, and
+    /// [`Empty`](TryRecvError::Empty) otherwise.
     #[inline]
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         match self.hand.pop() {
@@ -215,13 +216,13 @@ impl<T> Worker<T> {
         self.hand.len()
     }
 
-    /// Returns the number of the worker. Workers are numbered from 0. The number is the index of
-    /// the worker in the result of [`Receiver::stats`].
+    /// Returns the number that identifies the worker. Workers are numbered from 0. The number is
+    /// the index of the worker in the result of [`Receiver::stats`].
     pub fn id(&self) -> usize {
         self.hand.id
     }
 
-    /// Returns the worker's counts so far.
+    /// Returns the current [`Stats`] of this worker.
     pub fn stats(&self) -> Stats {
         self.hand.shared.places[self.hand.id].stats()
     }

@@ -29,13 +29,12 @@ pub use threshold::{Of, Threshold};
 
 use crate::snapshot::{Alert, Level};
 
-/// A change of the level of an alert.
+/// A change of an alert's level, for example from [`Level::Ok`] to [`Level::Warning`].
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Transition {
-    /// Level before the change.
+    /// Level of the alert before the change.
     pub was: Level,
-    /// Alert after the change. Its level is [`Level::Ok`] once the value is back within the
-    /// threshold.
+    /// The alert after the change. If the alert has ended, its level is [`Level::Ok`].
     #[serde(flatten)]
     pub alert: Alert,
 }

@@ -8,44 +8,46 @@ use super::Of;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Probe {
-    /// Share of a channel's capacity that is filled now, 0 to 1.
+    /// Share of a channel's capacity that is filled now, from 0 to 1.
     Fill,
-    /// 80th percentile of [`Fill`](Self::Fill) over the window.
+    /// 80th percentile of [`Fill`](Self::Fill) over the [window](crate::Settings::window).
     FillP80,
-    /// 95th percentile of [`Fill`](Self::Fill) over the window.
+    /// 95th percentile of [`Fill`](Self::Fill) over the [window](crate::Settings::window).
     FillP95,
-    /// Messages per second of an edge or node.
+    /// Messages per second: the [`Edge::rate`](crate::Edge::rate) of a channel, or the
+    /// [`Node::rate`](crate::Node::rate) of a stage or group of actors.
     Rate,
-    /// Turns or steps per second of a node or sponsor.
+    /// Steps per second of a stage, or turns per second of a group of actors or of a sponsor.
     TurnRate,
-    /// Share of one core that a node uses. It can exceed 1 for a group of actors.
+    /// Share of one core that a stage or group of actors uses. For a group of actors, the share can
+    /// exceed 1.
     Busy,
-    /// Share of the window during which a sponsor's worker threads slept, 0 to 1. This is the
-    /// average over the threads.
+    /// Share of the [window](crate::Settings::window) that a sponsor's worker threads slept, from 0
+    /// to 1. The share is the average over all of these threads.
     Idle,
-    /// Average number of messages that are in an actor's mailbox when a turn of the actor begins.
-    /// The average is over a group of actors.
+    /// Average number of messages in an actor's mailbox when the actor begins a turn. The average
+    /// is over the actors of a group.
     Depth,
-    /// Number of actors of a group that are alive.
+    /// Number of living actors in a group of actors.
     Alive,
-    /// Total number of restarts of a node.
+    /// Total number of restarts of a stage or of the actors in a group.
     Restarts,
-    /// Total number of slow turns or steps of a node.
+    /// Total number of slow steps of a stage, or of slow turns of a group of actors.
     Slow,
-    /// Time in seconds for which a running turn of a group of actors has occupied its worker. If
-    /// several turns are running, the longest time counts.
+    /// Time in seconds that the running turn of an actor has occupied its worker so far. If several
+    /// actors of a group are running, this is the longest time.
     HeldSeconds,
-    /// Number of turns of a group of actors that are now blocked in `cx.blocking`, while their
-    /// workers run other actors.
+    /// Number of actors in a group that are now blocked in a call of `cx.blocking`. During such a
+    /// call, the worker runs other actors.
     Away,
-    /// Time in seconds for which a turn of a group of actors has been blocked in `cx.blocking`. If
-    /// several turns are blocked, the longest time counts.
+    /// Time in seconds that an actor has been blocked in a call of `cx.blocking` so far. If several
+    /// actors of a group are blocked, this is the longest time.
     AwaySeconds,
-    /// 1 for a failed node, 0 for any other node.
+    /// 1 if a stage or group of actors has failed, and otherwise 0.
     Failed,
     /// Resident memory of the process in bytes.
     ResidentBytes,
-    /// Number of cores that the process uses.
+    /// Average number of cores that the process used over the [window](crate::Settings::window).
     Cpu,
 }
 
@@ -84,8 +86,8 @@ impl Name<'_> {
 }
 
 impl Probe {
-    /// Returns the name of the probe in alerts. If the snapshot has a field for the value, the name
-    /// equals the name of the field.
+    /// Returns the name that [`Alert::probe`](crate::Alert::probe) contains for this kind of value.
+    /// If the snapshot has a field for the value, this is the field's name, for example `fill_p80`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fill => "fill",

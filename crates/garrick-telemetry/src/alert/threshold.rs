@@ -17,22 +17,23 @@ const HELD: Duration = Duration::from_secs(2);
 /// Time after which a turn that holds a worker causes a warning and is exported as a metric.
 pub(crate) const LONG_TURN_SECONDS: f64 = 1.0;
 
-/// The kind of item that a [`Threshold`] applies to.
+/// The kind of item that a [`Threshold`] applies to: nodes, edges, sponsors or the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Of {
-    /// All items that have the value of the threshold.
+    /// Items of all kinds. Items without the kind of value that the threshold checks are ignored.
     Anything,
-    /// Stages and groups of actors.
+    /// Only nodes: stages of pipelines, and groups of actors.
     Nodes,
-    /// Channels.
+    /// Only edges: channels from one node to another.
     Edges,
-    /// Sponsors.
+    /// Only sponsors. A sponsor is the thread pool of a `System`, or the thread of a `Local`.
     Sponsors,
-    /// The process.
+    /// Only the process itself.
     Process,
 }
 
-/// An upper or lower limit for a value. An alert is raised while the value is beyond the limit.
+/// An upper or lower limit for a kind of value. An alert begins when a value has been beyond the
+/// limit for 2 s. This time can be changed with [`for_at_least`](Self::for_at_least).
 ///
 /// # Examples
 ///
@@ -86,7 +87,8 @@ impl Threshold {
         }
     }
 
-    /// Sets a second limit, beyond the first one. Values beyond the second limit are critical.
+    /// Sets a second limit, at or beyond the first one. Values beyond the second limit cause a
+    /// critical alert instead of a warning.
     #[must_use]
     pub fn critical(self, limit: f64) -> Self {
         Self {
@@ -95,15 +97,15 @@ impl Threshold {
         }
     }
 
-    /// Restricts the threshold to items of one kind.
+    /// Restricts the threshold to items of one kind, for example to nodes.
     #[must_use]
     pub fn of(self, of: Of) -> Self {
         Self { of, ..self }
     }
 
     /// Restricts the threshold to items whose name or identifier matches `pattern`. In a pattern,
-    /// `*` matches any sequence of characters, and `?` matches any single character. The name of an
-    /// unnamed channel is `SENDER -> RECEIVER`, with the names of the two nodes.
+    /// `*` matches any sequence of characters, and `?` matches any single character. A channel
+    /// without a name is called `SENDER -> RECEIVER`, after its two nodes.
     #[must_use]
     pub fn named(self, pattern: &str) -> Self {
         Self {
@@ -112,7 +114,7 @@ impl Threshold {
         }
     }
 
-    /// Sets the time that a value must stay beyond the threshold to raise an alert. The default is
+    /// Sets how long a value must stay beyond the threshold before an alert begins. The default is
     /// 2 s.
     #[must_use]
     pub fn for_at_least(self, held: Duration) -> Self {
@@ -120,8 +122,8 @@ impl Threshold {
     }
 
     /// Sets how far a value must return past the threshold before the alert ends, as a share of the
-    /// threshold. The default is 0.05: an alert for values above 100 ends when the value is at most
-    /// 95. The share is clamped to the range 0 to 1.
+    /// threshold. The default is 0.05. For example, an alert for values above 100 then ends when
+    /// the value is at most 95. The share is clamped to the range 0 to 1.
     #[must_use]
     pub fn hysteresis(self, share: f64) -> Self {
         // NaN counts as 0.
@@ -134,9 +136,9 @@ impl Threshold {
 
     /// Returns the default thresholds:
     ///
-    /// - A channel that was more than 90 % full for a fifth of the window causes a warning. It
-    ///   never causes a critical alert, because every pipeline at full speed has such a channel:
-    ///   its receiver is slower than its sender.
+    /// - A channel that was more than 90 % full for at least a fifth of the window causes a
+    ///   warning. It never causes a critical alert: in a pipeline at full speed, at least one
+    ///   channel is always this full, because its receiver is slower than its sender.
     /// - A failed node causes a critical alert.
     /// - A turn that has occupied its worker for more than a second causes a warning.
     pub fn defaults() -> Vec<Self> {

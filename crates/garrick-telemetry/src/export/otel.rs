@@ -6,9 +6,9 @@ use opentelemetry::metrics::{AsyncInstrument, Meter};
 use crate::live::View;
 use crate::metrics::{FAMILIES, Family, Kind};
 
-/// Registers an observable instrument with `meter` for each metric of `/metrics`, except the
-/// histogram of batch sizes. For example, `garrick.channel.messages` is the instrument for
-/// `garrick_channel_messages_total`.
+/// Registers an observable instrument with `meter` for each metric that the server exports at
+/// `/metrics`, except the histogram of batch sizes. For example, the instrument for
+/// `garrick_channel_messages_total` is `garrick.channel.messages`.
 ///
 /// The instruments read the newest snapshot each time the meter's provider collects metrics. They
 /// keep clones of `view` until the provider is dropped. After the telemetry has stopped, the

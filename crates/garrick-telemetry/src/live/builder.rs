@@ -30,7 +30,8 @@ const IDLE: Duration = Duration::from_secs(10);
 /// limit of 1024 open files per process.
 const CONNECTIONS_MAX: u32 = 640;
 
-/// A callback that receives each snapshot, and the changes of its alerts.
+/// A callback that receives each snapshot, and the alerts that have begun, changed or ended since
+/// the previous snapshot.
 pub type Observer = Box<dyn FnMut(&Snapshot, &[Transition]) + Send>;
 
 /// A builder for [`Telemetry`]. Returned by [`Telemetry::builder`].
@@ -63,7 +64,7 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Sets the address at which the server listens. The default is 127.0.0.1:9900. If other
+    /// Sets the address that the server listens on. The default is 127.0.0.1:9900. If other
     /// machines can reach the address, also set a [`token`](Self::token).
     #[must_use]
     pub fn address(mut self, address: SocketAddr) -> Self {
@@ -71,17 +72,17 @@ impl Builder {
         self
     }
 
-    /// Sets whether the server tries up to 99 following ports if the first port is in use.
+    /// Sets whether the server tries the next 99 ports, one after another, if its port is in use.
     ///
-    /// By default, it does so only if no address was set.
+    /// By default, the server tries them only if no [`address`](Self::address) was set.
     #[must_use]
     pub fn next_free_port(mut self, next: bool) -> Self {
         self.next_free_port = Some(next);
         self
     }
 
-    /// Sets a token that clients must send with each request for data. It must consist of 1 to 256
-    /// ASCII letters, digits and characters of `-._~`.
+    /// Sets a token that clients must send with each request for data. The token must consist of 1
+    /// to 256 characters. ASCII letters, digits and the characters `-._~` are allowed.
     #[must_use]
     pub fn token(mut self, token: &str) -> Self {
         self.token = Some(token.to_owned());
@@ -95,8 +96,9 @@ impl Builder {
         self
     }
 
-    /// Sets the length of the time window over which rates and percentiles are computed. It must be
-    /// from 100 ms to 10 min, and at least the interval. The default is 10 s.
+    /// Sets the length of the time window over which rates and percentiles are computed. The length
+    /// must be from 100 ms to 10 min, and at least the [`interval`](Self::interval). The default is
+    /// 10 s.
     #[must_use]
     pub fn window(mut self, window: Duration) -> Self {
         self.settings.window = window;
@@ -124,9 +126,9 @@ impl Builder {
         self
     }
 
-    /// Sets the maximum number of simultaneous connections. The default is 640. Up to 64 further
-    /// clients receive the status 503, which asks them to retry later. The connections of all
-    /// others are closed without a response.
+    /// Sets the maximum number of simultaneous connections. The default is 640. While the maximum
+    /// is reached, up to 64 more clients receive the status 503, which asks them to retry later.
+    /// All other connections are closed without a response.
     #[must_use]
     pub fn connections_max(mut self, max: u32) -> Self {
         self.connections_max = max;
@@ -142,23 +144,24 @@ impl Builder {
     }
 
     /// Sets how long a client may take to send a request. After that, its connection is closed. The
-    /// time counts from the start of the connection or from the last response. The default is 10 s.
+    /// time starts when the client connects, and again after each response. The default is 10 s.
     #[must_use]
     pub fn head_timeout(mut self, timeout: Duration) -> Self {
         self.head_timeout = timeout;
         self
     }
 
-    /// Sets the time after which an event stream that has sent nothing sends a heartbeat. The
-    /// default is 15 s.
+    /// Sets how long an event stream may send nothing. After that, it sends a heartbeat, which
+    /// keeps the connection open. The default is 15 s.
     #[must_use]
     pub fn heartbeat(mut self, heartbeat: Duration) -> Self {
         self.heartbeat = heartbeat;
         self
     }
 
-    /// Adds an observer, which is called on the sampling thread with each snapshot and the changes
-    /// of its alerts. If an observer panics, it is never called again.
+    /// Adds an observer. The sampling thread calls it with each snapshot, and with the alerts that
+    /// have begun, changed or ended since the previous snapshot. If an observer panics, it is never
+    /// called again.
     #[must_use]
     pub fn observe(
         mut self,

@@ -11,25 +11,26 @@ use crate::server::TokenError;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
-    /// An interval or window is out of range.
+    /// The sampling interval or the window is out of range.
     Settings(SettingsError),
-    /// The token has a forbidden length or character.
+    /// The access token has a forbidden length, or contains a forbidden character.
     Token(TokenError),
-    /// The port, and all following ports that were tried, are in use by other programs.
+    /// All ports that were tried are in use. The first of them is the requested port.
     PortInUse {
-        /// First address that was tried.
+        /// The requested address. Its port was tried first.
         address: SocketAddr,
-        /// Number of ports tried.
+        /// Number of consecutive ports that were tried.
         tried: u16,
     },
-    /// The system does not allow listening on the address.
+    /// The operating system rejected an attempt to listen on the address. If the port is in use,
+    /// the error is [`PortInUse`](Self::PortInUse) instead.
     Bind {
-        /// Address that was tried.
+        /// The address that the operating system rejected.
         address: SocketAddr,
         /// Error that the operating system reported.
         error: io::Error,
     },
-    /// The system cannot provide a thread, a poller or another resource.
+    /// The operating system cannot provide a thread, a poller or another resource.
     System(io::Error),
 }
 

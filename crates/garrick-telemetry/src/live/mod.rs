@@ -35,8 +35,8 @@ use crate::snapshot::Snapshot;
 use crate::sources::IntoSource;
 use orders::{Order, Orders};
 
-/// A handle to running telemetry. Dropping it stops the telemetry, closes all streams and frees the
-/// port.
+/// A handle to running telemetry. Dropping the handle stops the telemetry, closes all streams and
+/// frees the port.
 ///
 /// # Examples
 ///
@@ -83,7 +83,7 @@ impl View {
         Arc::clone(&self.hub.newest().snapshot)
     }
 
-    /// Returns the history of the last minutes, with one point per second.
+    /// Returns the history of the last ten minutes, with one point per second.
     pub fn history(&self) -> HistoryReport {
         self.hub.history()
     }
@@ -105,7 +105,7 @@ impl Telemetry {
         Self::builder().start()
     }
 
-    /// Returns the address of the server.
+    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -115,9 +115,9 @@ impl Telemetry {
         format!("http://{}/", self.address)
     }
 
-    /// Adds a source, which is read for each further snapshot, and returns the identifier of the
-    /// source. A source is a pipeline's monitor, the handle of a system of actors, or any other
-    /// [`Source`](crate::Source).
+    /// Adds a source, and returns its identifier. The source is read for each snapshot from the
+    /// next one on. A source is a pipeline's monitor, the handle of a system of actors, or any
+    /// other [`Source`](crate::Source).
     pub fn watch(&self, source: impl IntoSource) -> SourceId {
         let id = SourceId(self.numbered.fetch_add(1, Relaxed));
         let source = Foreign::new(Box::new(source.into_source()) as Box<dyn Source>);
@@ -125,8 +125,8 @@ impl Telemetry {
         id
     }
 
-    /// Stops watching the source `id`. The next snapshot no longer contains its values. Does
-    /// nothing if the source is not watched.
+    /// Stops watching the source `id`. The next snapshot no longer contains the values of the
+    /// source. Does nothing if the source is not watched.
     pub fn forget(&self, id: SourceId) {
         self.orders.give(Order::Forget(id));
     }
@@ -144,12 +144,13 @@ impl Telemetry {
         self.view.latest()
     }
 
-    /// Returns the history of the last minutes, with one point per second.
+    /// Returns the history of the last ten minutes, with one point per second.
     pub fn history(&self) -> HistoryReport {
         self.view.history()
     }
 
-    /// Returns a view of the snapshots, which can still be used after this value is dropped.
+    /// Returns a view of the newest snapshot and the history. The view can still be used after this
+    /// handle is dropped.
     pub fn view(&self) -> View {
         self.view.clone()
     }

@@ -44,8 +44,8 @@ pub struct Moment {
     pub unix_ms: u64,
 }
 
-/// A sampler, which creates a snapshot from the readings of its sources at each
-/// [`tick`](Self::tick).
+/// The part of telemetry that creates snapshots. At each [`tick`](Self::tick), a sampler reads its
+/// sources and creates a snapshot from their values.
 ///
 /// A sampler has no clock and no thread: the caller passes the time.
 /// [`Telemetry`](crate::Telemetry) runs a sampler on a dedicated thread. Tests can use a sampler
@@ -189,7 +189,7 @@ impl Sampler {
         self.failed += (before - self.sources.len()) as u64;
     }
 
-    /// Returns the history of the last minutes, with one point per second.
+    /// Returns the history of the last ten minutes, with one point per second.
     pub fn history(&self) -> HistoryReport {
         lock(&self.history).report()
     }

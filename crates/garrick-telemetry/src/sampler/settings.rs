@@ -16,8 +16,8 @@ const WINDOWS: (Duration, Duration) = (Duration::from_millis(100), Duration::fro
 pub struct Settings {
     /// Time between two samples, from 10 ms to 10 s. The default is 100 ms.
     pub interval: Duration,
-    /// Length of the window for rates and percentiles. It is from 100 ms to 10 min, and at least
-    /// the interval. The default is 10 s.
+    /// Length of the time window over which rates and percentiles are computed: from 100 ms to 10
+    /// min, and at least the `interval`. The default is 10 s.
     pub window: Duration,
     /// Name of the process. The default is the name of its executable.
     pub name: Option<String>,

@@ -11,11 +11,11 @@ use crate::reading::Source;
 
 /// A value that can be converted into a [`Source`]. The trait is implemented for:
 ///
-/// - each [`Source`], such as a closure or a pipeline's [`Monitor`](garrick_flow::Monitor),
+/// - every [`Source`], such as a closure or a pipeline's [`Monitor`](garrick_flow::Monitor),
 /// - the handle of a system of actors, or of another sponsor. Snapshots contain the groups of
 ///   actors only if the system or sponsor was built with `probes(true)`.
 pub trait IntoSource {
-    /// The type of the source into which the value is converted.
+    /// The type of the resulting source.
     type Source: Source + 'static;
 
     /// Converts the value into a source.

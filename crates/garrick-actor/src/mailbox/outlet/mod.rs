@@ -251,7 +251,8 @@ impl<N: 'static> Spawns for Context<'_, N> {
 }
 
 impl Handle {
-    /// Creates a stream of messages from actors, like [`System::stream`].
+    /// Creates an [`Address`] and a stream of the messages that are sent to it, like
+    /// [`System::stream`].
     ///
     /// # Errors
     /// Fails if the system is shutting down.
@@ -265,7 +266,7 @@ impl Handle {
 
 impl System {
     /// Creates an [`Address`] and a [`Stream`] of the messages that are sent to this address. Use
-    /// it to send messages from actors to other code: any future can read the stream.
+    /// them to send messages from actors to other code: any future can read the stream.
     ///
     /// At most `capacity` messages wait in the stream. When the stream is full, senders wait or get
     /// their messages back, as with [`Mailbox::bounded`](crate::mailbox::Mailbox::bounded) and
@@ -306,8 +307,8 @@ impl System {
 }
 
 impl<N: 'static> Context<'_, N> {
-    /// Creates a stream of messages from actors, like [`System::stream`]. If the turn is undone,
-    /// the stream ends without a message.
+    /// Creates an [`Address`] and a stream of the messages that are sent to it, like
+    /// [`System::stream`]. If the turn is undone, the stream ends without a message.
     pub fn stream<M: Send + 'static>(&self, capacity: NonZero<usize>) -> (Address<M>, Outlet<M>) {
         open(self, capacity).unwrap_or_else(|_| unreachable!("a turn can always spawn an actor"))
     }

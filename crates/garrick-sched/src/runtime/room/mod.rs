@@ -64,18 +64,20 @@ use line::{Line, Ticket};
 /// the number of places that can be taken, and small enough for the difference of two counts.
 const CLOSED: usize = isize::MAX as usize / 2;
 
-/// The policy for a message to a task whose mailbox is full.
+/// The policy of a bounded mailbox for new messages while it is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenFull {
-    /// Outside of a turn, the thread waits for a place. During a turn, the message is returned.
+    /// A sender that is not in a turn waits until the mailbox has room. A sender in a turn gets the
+    /// message back.
     Wait,
-    /// The message is returned.
+    /// The message is returned to the sender.
     Fail,
-    /// The message is dropped and counted.
+    /// The message is dropped, and is counted as dropped.
     Drop,
 }
 
-/// A fixed number of places for messages. A room counts the places that are taken.
+/// A semaphore that limits the number of waiting messages. A room has a fixed number of places, one
+/// for each message, and counts the places that are taken.
 ///
 /// # Examples
 /// ```
@@ -116,7 +118,7 @@ struct Keeper {
     is_nudged: AtomicBool,
 }
 
-/// A place for one message. Dropping the `Place` gives the place back.
+/// A place for one message in a [`Room`]. Dropping the `Place` gives the place back to the room.
 #[derive(Debug)]
 pub struct Place {
     room: Arc<Room>,
@@ -141,7 +143,7 @@ impl Place {
 }
 
 impl Room {
-    /// Creates a room for `capacity` messages.
+    /// Creates a room with places for `capacity` messages.
     #[must_use]
     pub fn new(capacity: usize) -> Arc<Self> {
         Self::with(capacity, WhenFull::Fail)
@@ -165,7 +167,7 @@ impl Room {
         })
     }
 
-    /// Returns the maximum number of messages.
+    /// Returns the total number of places.
     pub fn capacity(&self) -> usize {
         self.senders.capacity
     }
@@ -192,12 +194,12 @@ impl Room {
         self.senders.dropped.load(Relaxed)
     }
 
-    /// Counts one more message that was dropped.
+    /// Adds 1 to the number of dropped messages.
     pub fn count_dropped(&self) {
         self.senders.dropped.fetch_add(1, Relaxed);
     }
 
-    /// Takes a place if there is one.
+    /// Takes a free place. Returns `None` if no place is free.
     pub fn try_take(self: &Arc<Self>) -> Option<Place> {
         (self.take_some(|_| 1) == 1).then(|| Place { room: self.clone() })
     }
@@ -261,7 +263,7 @@ impl Room {
         Place { room: self.clone() }
     }
 
-    /// Blocks the thread until there is a place, and takes it. Calls `nudge` to nudge the keeper.
+    /// Blocks the thread until a place is free, and takes it. Calls `nudge` to nudge the keeper.
     pub(crate) fn wait_for_place(&self, nudge: impl Fn()) {
         loop {
             if self.take_some(|_| 1) == 1 {
@@ -279,8 +281,8 @@ impl Room {
         }
     }
 
-    /// Waits for a place and takes it. The future is cancel safe: if it is dropped, only its
-    /// position in the queue is lost.
+    /// Waits until a place is free, and takes it. The future is cancel safe: if it is dropped, only
+    /// its position in the queue of waiting senders is lost.
     pub async fn take(self: &Arc<Self>) -> Place {
         self.take_with(|| {}).await
     }

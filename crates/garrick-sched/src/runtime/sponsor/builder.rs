@@ -56,7 +56,7 @@ pub enum StartError {
     },
     /// A stack size was set for a sponsor on the calling thread, which already has a stack.
     StackHere,
-    /// The system could not create a thread.
+    /// The operating system could not create a thread.
     Thread(io::Error),
     /// The driver of a worker could not be created. Contains the error that [`Drivers::driver`]
     /// returned.
@@ -189,8 +189,8 @@ impl Builder {
         self
     }
 
-    /// Pins each worker to one of `cores`, in round-robin order. Does nothing on systems that
-    /// cannot pin threads.
+    /// Pins each worker to one of `cores`, in round-robin order. Cores are numbered from 0. Does
+    /// nothing on systems that cannot pin threads.
     #[must_use]
     pub fn pin_to(mut self, cores: impl IntoIterator<Item = usize>) -> Self {
         self.cores = cores.into_iter().collect();
@@ -225,21 +225,22 @@ impl Builder {
         self
     }
 
-    /// Sets whether a thread that waits for a [`Call`](crate::Call) may run the asked task itself
-    /// while the task's worker is asleep. The default is true.
+    /// Sets whether a thread that waits for the answer to a [`Call`](crate::Call) may run the asked
+    /// task itself while the worker of the task is asleep. The default is true.
     ///
-    /// The advantage is that no thread must be woken. So a short question is answered several times
-    /// as fast.
+    /// The advantage is that no thread needs to be woken. So a short question is answered several
+    /// times as fast.
     ///
-    /// The handler of the task then runs on the caller's thread, with its name, stack, thread-local
-    /// values and, in a runtime for futures, its context. A timeout around the call cannot fire
-    /// while the thread runs the task.
+    /// The handler of the task then runs on the caller's thread. It uses the name, the stack and
+    /// the thread-local values of this thread and, in a runtime for futures, the context of the
+    /// caller. A timeout around the call cannot fire while the thread runs the task.
     ///
     /// While a caller runs tasks of a worker, it *visits* the worker. After a visit of more than 20
-    /// us, the next 64 questions to the same worker are handled by its own threads. While visits
-    /// are short, only every eighth visit is measured. All questions are handled by the worker's
-    /// own threads if workers are [pinned](Builder::pin_to), or have a [driver](Builder::driver) or
-    /// a [stack size](Builder::stack_size).
+    /// us, the sponsor's own threads handle the next 64 questions to this worker. While visits are
+    /// short, only every eighth visit is measured.
+    ///
+    /// If workers are [pinned](Builder::pin_to), or have a [driver](Builder::driver) or a [stack
+    /// size](Builder::stack_size), callers never run tasks.
     ///
     /// # Examples
     /// ```
@@ -255,12 +256,12 @@ impl Builder {
     /// Sets how many turns can be in [`Turn::blocking`](crate::Turn::blocking) at the same time
     /// without blocking a worker. The default is 64, and the maximum is [`BLOCKING_THREADS_MAX`].
     ///
-    /// For each of these turns, a spare thread runs the other tasks of the worker. Spare threads
+    /// During each of these turns, a spare thread runs the other tasks of the worker. Spare threads
     /// are started when they are needed, and exit when the sponsor stops.
     ///
-    /// If that many turns are already blocking, a further turn blocks its worker. If workers are
-    /// [pinned](Builder::pin_to) or have a [driver](Builder::driver), every blocking turn blocks
-    /// its worker.
+    /// If that many turns are already in [`Turn::blocking`](crate::Turn::blocking), another
+    /// blocking turn blocks its worker. If workers are [pinned](Builder::pin_to) or have a
+    /// [driver](Builder::driver), every blocking turn blocks its worker.
     ///
     /// # Examples
     /// ```
@@ -285,9 +286,9 @@ impl Builder {
     /// shutdown for as long as they continue to send.
     ///
     /// The cost is a read lock for each message that is sent outside of a turn. Messages from tasks
-    /// of other sponsors are also refused. If such a task has staged a message before the shutdown
-    /// began, the message may still arrive or become a dead letter. The same is true for a message
-    /// to a task that is being moved to this sponsor from a sponsor that does not refuse strangers.
+    /// of other sponsors are also refused. But a message that such a task staged before the
+    /// shutdown began may still arrive, or may become a dead letter. The same is true for a message
+    /// to a task that is moving to this sponsor from a sponsor that does not refuse strangers.
     ///
     /// # Examples
     /// ```
@@ -313,8 +314,9 @@ impl Builder {
         self
     }
 
-    /// Sets whether idle workers run the waiting tasks of any worker that is in a turn, even if the
-    /// turn is short. Works in any world. Intended for tests.
+    /// Sets whether idle workers help each busy worker immediately, by running its waiting tasks
+    /// while it is in a turn. By default, they help only during a long turn, and only in the real
+    /// world. With this setting, they help in any [`World`]. Intended for tests.
     #[doc(hidden)]
     #[must_use]
     pub fn lend_at_once(mut self, at_once: bool) -> Self {
@@ -322,25 +324,27 @@ impl Builder {
         self
     }
 
-    /// Sets the world of the sponsor. The default is the real world.
+    /// Sets the [`World`] of the sponsor: its clock, its random seeds and its threads. The default
+    /// is a [`RealWorld`](crate::RealWorld).
     #[must_use]
     pub fn world(mut self, world: Arc<dyn World>) -> Self {
         self.world = Some(world);
         self
     }
 
-    /// Sets whether the sponsor counts the work of each kind of task, for
-    /// [`Handle::sample`](crate::Handle::sample). The default is false.
+    /// Sets whether the sponsor counts the work of each kind of task.
+    /// [`Handle::sample`](crate::Handle::sample) returns these counts. The default is false.
     ///
-    /// Counting takes a few nanoseconds for each activation, regardless of the number of messages.
+    /// Counting takes a few nanoseconds for each activation (a sequence of turns of one task),
+    /// regardless of the number of messages that the activation handles.
     #[must_use]
     pub fn probes(mut self, probes: bool) -> Self {
         self.probes = probes;
         self
     }
 
-    /// Attaches a value of the layer above to the sponsor.
-    /// [`Handle::attachment`](crate::Handle::attachment) returns it.
+    /// Attaches a value to the sponsor, for a crate that is built on this crate.
+    /// [`Handle::attachment`](crate::Handle::attachment) returns the value.
     #[doc(hidden)]
     #[must_use]
     pub fn attach(mut self, attachment: impl Any + Send + Sync) -> Self {
@@ -348,14 +352,16 @@ impl Builder {
         self
     }
 
-    /// Sets the drivers in which the workers sleep. By default, workers park their threads.
+    /// Gives each worker a [`Driver`](crate::Driver), which `drivers` creates. An idle worker
+    /// sleeps in its driver. By default, there are no drivers, and an idle worker parks its thread.
     #[must_use]
     pub fn driver(mut self, drivers: impl Drivers + Send + 'static) -> Self {
         self.drivers = Some(Box::new(drivers));
         self
     }
 
-    /// Sets a function that is called for every panic of a task, on the thread of its worker.
+    /// Sets a function that is called for every panic of a task, and of other user code such as
+    /// doors. The function is called on the thread that panicked.
     #[must_use]
     pub fn on_failure(mut self, reporter: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
         self.reporter = Some(Box::new(reporter));
@@ -366,12 +372,12 @@ impl Builder {
     ///
     /// # Errors
     /// Returns a [`StartError`] if the sponsor cannot be started. In this case, all threads that
-    /// were started have stopped.
+    /// were already started have stopped again.
     ///
     /// # Panics
     /// Panics if [`World::spawn_thread`], [`Drivers::driver`] or
     /// [`Driver::waker`](crate::Driver::waker) panics. In this case, too, all threads that were
-    /// started have stopped.
+    /// already started have stopped again.
     pub fn start(self) -> Result<Sponsor, StartError> {
         let cores = self.check()?;
         let drivers = self.drivers()?;
@@ -397,7 +403,8 @@ impl Builder {
     /// Creates a sponsor that runs on the calling thread.
     ///
     /// # Errors
-    /// Returns a [`StartError`] if the configuration is not valid for the calling thread.
+    /// Returns a [`StartError`] if the sponsor cannot be created. For example, a driver and a stack
+    /// size are allowed only for a sponsor that starts its own threads.
     pub fn here(mut self) -> Result<Here, StartError> {
         if self.drivers.is_some() {
             return Err(StartError::DriverHere);

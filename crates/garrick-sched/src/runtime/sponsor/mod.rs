@@ -544,8 +544,8 @@ impl Shared {
     }
 }
 
-/// A handle to a sponsor, with which any thread can spawn tasks. A handle does not keep the sponsor
-/// running.
+/// A handle to a sponsor. Any thread can use the handle to spawn tasks. A handle does not keep the
+/// sponsor running.
 #[derive(Clone)]
 pub struct Handle {
     shared: Arc<Shared>,
@@ -650,7 +650,8 @@ impl Handle {
         &self.shared.name
     }
 
-    /// Returns the value that was attached by the builder of the sponsor, if it is a `T`.
+    /// Returns the value that [`Builder::attach`] has attached to the sponsor. Returns `None` if no
+    /// value was attached, or if it is not a `T`.
     #[doc(hidden)]
     pub fn attachment<T: Any>(&self) -> Option<&T> {
         self.shared.attachment.as_ref()?.downcast_ref()

@@ -34,10 +34,11 @@ pub enum Ending {
     AtOnce,
 }
 
-/// A sponsor with its own threads. Dropping it stops the sponsor after the current turns.
+/// A sponsor with its own threads. When the `Sponsor` is dropped, its threads stop after the
+/// current turns.
 ///
-/// Each task belongs to one worker at a time. A worker with more ready tasks than it can run gives
-/// some of them to an idle worker.
+/// A task always belongs to exactly one worker. If a worker has more ready tasks than it can run,
+/// it gives some of them to an idle worker.
 pub struct Sponsor {
     shared: Arc<Shared>,
     over: Arc<Over>,
@@ -61,7 +62,7 @@ impl Sponsor {
         Self::builder().name(name).start()
     }
 
-    /// Returns a builder for a sponsor with other settings.
+    /// Returns a [`Builder`], which sets the options of a sponsor and starts it.
     pub fn builder() -> Builder {
         Builder::new()
     }
@@ -71,14 +72,14 @@ impl Sponsor {
         Handle::new(self.shared.clone())
     }
 
-    /// Shuts the sponsor down in order, and returns when its threads have exited.
+    /// Shuts the sponsor down in an orderly way, and returns when its threads have exited.
     ///
     /// All sent messages are handled first, including those that the tasks send to each other. Then
     /// all tasks are dropped. The shutdown does not wait for pending timers. Other threads can
     /// delay the shutdown for as long as they continue to send, unless
     /// [`Builder::refuse_strangers`] was set.
     ///
-    /// If a task or a driver calls this method on one of the sponsor's threads, it returns
+    /// If a task or a driver calls this method on one of the sponsor's threads, the method returns
     /// immediately, and the sponsor stops later.
     pub fn shutdown(self) {
         self.shared.drain();
@@ -86,15 +87,16 @@ impl Sponsor {
     }
 
     /// Shuts the sponsor down after the current turns. Messages that are not handled become dead
-    /// letters. Returns when the threads have exited, or immediately if called on one of them.
+    /// letters. Returns when the sponsor's threads have exited, or immediately if called on one of
+    /// these threads.
     pub fn shutdown_now(self) {
         drop(self);
     }
 
-    /// Shuts the sponsor down in order, like [`Sponsor::shutdown`], but with a time limit.
+    /// Shuts the sponsor down in an orderly way, like [`Sponsor::shutdown`], but with a time limit.
     ///
-    /// If that takes longer than `limit`, the sponsor stops after the current turns, like
-    /// [`Sponsor::shutdown_now`]. Returns when the threads have exited.
+    /// If the orderly shutdown takes longer than `limit`, the sponsor stops after the current
+    /// turns, like [`Sponsor::shutdown_now`]. Returns when the threads have exited.
     ///
     /// If called on one of the sponsor's threads, returns `None` immediately, and the sponsor stops
     /// later.
@@ -132,8 +134,9 @@ impl Sponsor {
         self.shared.drain();
     }
 
-    /// Begins a shutdown after the current turns, like [`Sponsor::shutdown_now`], and returns
-    /// immediately. This method also shortens an orderly shutdown that has already begun.
+    /// Begins an immediate shutdown, like [`Sponsor::shutdown_now`], and does not wait for its end.
+    /// The sponsor stops after the current turns. If an orderly shutdown has already begun, the
+    /// immediate shutdown replaces it.
     pub fn begin_shutdown_now(&self) {
         self.shared.stop();
     }

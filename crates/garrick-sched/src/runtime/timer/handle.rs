@@ -22,8 +22,8 @@ use crate::runtime::address::TaskId;
 use crate::runtime::current;
 use crate::world::Nanos;
 
-/// A handle to a timer. A timer sends one message at its deadline, or repeated messages, unless it
-/// is cancelled.
+/// A handle to a timer. A timer sends a message at its deadline, unless it is cancelled before
+/// that. A repeating timer sends messages until it is cancelled.
 ///
 /// Dropping a handle does not cancel the timer.
 #[derive(Clone)]
@@ -44,8 +44,9 @@ impl Timer {
         }))
     }
 
-    /// Creates a timer that is set again after each message. It stays in the register of its owner
-    /// until it is cancelled.
+    /// Creates a repeating timer. A repeating timer can be set again after each message. If a task
+    /// owns the timer ([`Turn::set_own_timer`](crate::Turn::set_own_timer)), the timer stays
+    /// registered for this task until it is cancelled.
     #[doc(hidden)]
     #[must_use]
     pub fn repeating() -> Self {
@@ -61,8 +62,8 @@ impl Timer {
     /// staged: it happens when the turn commits, and not at all if the turn is undone.
     ///
     /// A message that the timer sent before its cancellation still arrives. After its cancellation,
-    /// the timer sends no message. Cancelling a timer that has already fired or was already
-    /// cancelled does nothing.
+    /// the timer sends no message. This method does nothing if the timer was already cancelled, or
+    /// if it has already fired and is not a repeating timer.
     pub fn cancel(&self) {
         match current::worker() {
             Some(worker) => worker.stage.cancel(self.clone()),
@@ -70,8 +71,8 @@ impl Timer {
         }
     }
 
-    /// Returns true if a repeating timer was cancelled. Always returns false for a timer that is
-    /// set only once. A false result may be outdated immediately.
+    /// Returns true if this is a repeating timer that was cancelled. Always returns false for other
+    /// timers. A false result may be outdated immediately.
     #[doc(hidden)]
     #[must_use]
     pub fn is_cancelled(&self) -> bool {

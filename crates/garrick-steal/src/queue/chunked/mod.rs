@@ -48,7 +48,7 @@ use super::{PopTimeoutError, Queue, Receiver, SendError, Sender};
 use chunk::{Chunk, Class};
 use tail::Tail;
 
-/// A type that selects the chunked queue in code that is generic over [`Queue`].
+/// A type that selects the [chunked queue](self) in code that is generic over [`Queue`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Chunked;
 
@@ -107,8 +107,8 @@ unsafe impl<T: Send> Send for Reader<T> {}
 
 /// Creates an unbounded chunked queue.
 ///
-/// A push aborts the process if more than 32,000 threads push at the same time, all of them at the
-/// end of the same chunk.
+/// A push aborts the process if more than 32,000 threads push at the same time and all of them find
+/// the same chunk of the queue full.
 ///
 /// # Examples
 ///
