@@ -98,12 +98,12 @@ pub struct Readme;
 #[doc = include_str!("../../../docs/tutorial.md")]
 pub struct Tutorial;
 
-/// The Rust code in the guide to supervision.
+/// Runs the examples of the guide to supervision as tests of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/supervision.md")]
 pub struct Supervision;
 
-/// The examples in the guide to the small standard actors.
+/// Runs the examples of the guide to the small standard actors as tests of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/behaviors.md")]
 pub struct Behaviors;
@@ -114,61 +114,61 @@ pub struct Behaviors;
 #[doc = include_str!("../../garrick-macros/src/actor.md")]
 pub struct ActorMacro;
 
-/// The examples in the guide to mailboxes.
+/// Runs the examples of the guide to mailboxes as tests of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/mailboxes.md")]
 pub struct Mailboxes;
 
-/// The Rust code in the guide to time and the stash.
+/// Runs the examples of the guide to time and the stash as tests of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/time-and-stash.md")]
 pub struct TimeAndStash;
-/// The examples in the guide to routers and pools.
+/// Runs the examples of the guide to routers and pools as tests of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/routing.md")]
 pub struct Routing;
 
-/// The examples in the guide to names, topics and dead letters.
+/// Runs the examples of the guide to names, topics and dead letters as tests of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/naming.md")]
 pub struct Naming;
 
-/// The Rust code in the guide to turns and sponsors.
+/// Runs the examples of the guide to turns and sponsors as tests of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/turns.md")]
 pub struct Turns;
 
-/// The examples in the guide to failures, shutdown and testing of pipelines.
+/// Runs the examples of the guide to failures, shutdown and testing of pipelines as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/pipeline-life.md")]
 pub struct PipelineLife;
 
-/// The examples in the guide to the work-stealing channel.
+/// Runs the examples of the guide to the work-stealing channel as tests of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/work-stealing.md")]
 pub struct WorkStealing;
 
-/// The Rust code in the guide to telemetry.
+/// Runs the examples of the guide to telemetry as tests of the documentation.
 #[cfg(all(doctest, feature = "telemetry"))]
 #[doc = include_str!("../../../docs/telemetry.md")]
 pub struct TelemetryGuide;
-/// The examples in the guide to pipelines.
+/// Runs the examples of the guide to pipelines as tests of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/pipelines.md")]
 pub struct Pipelines;
-/// The Rust code in the guide to async actors.
+/// Runs the examples of the guide to async actors as tests of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/async.md")]
 pub struct Async;
-/// The Rust code in the guide to tokio.
+/// Runs the examples of the guide to tokio as tests of the documentation.
 #[cfg(all(doctest, feature = "tokio"))]
 #[doc = include_str!("../../../docs/tokio.md")]
 pub struct TokioGuide;
-/// The Rust code in the guide to the secure socket.
+/// Runs the examples of the guide to the secure socket as tests of the documentation.
 #[cfg(all(doctest, feature = "secure"))]
 #[doc = include_str!("../../../docs/secure-socket.md")]
 pub struct SecureSocket;
-/// The examples in the guide to the Savina benchmarks.
+/// Runs the examples of the guide to the Savina benchmarks as tests of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/savina.md")]
 pub struct Savina;

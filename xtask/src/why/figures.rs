@@ -110,10 +110,10 @@ impl Figures {
         lines.push(String::new());
         lines.push(format!(
             "One run of `cargo xtask why`: {}.\n\
-             The times are medians of CPU time, and the memory is resident memory. In all rows but the last, the actors are on one\n\
-             worker. In the last row, a thread sends 10,000 messages a second to 1,000 actors on 2 workers, and one of the actors\n\
-             blocks half of the time. Messages to the other actors should not wait for it. If they do not wait, their latency is\n\
-             mostly the time that a sleeping thread takes to wake.",
+             The times are medians of CPU time, and the memory is resident memory. In the last row, a thread sends 10,000\n\
+             messages a second to 1,000 actors on 2 workers, and one of the actors blocks half of the time. Messages to the other\n\
+             actors should not wait for this actor. If they do not wait, their latency is mostly the time that a sleeping thread\n\
+             takes to wake.",
             self.origin
         ));
         lines.join("\n") + "\n"
