@@ -1,7 +1,7 @@
 //! The counters of a sponsor.
 
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use garrick_sched::{Address, Flow, Handle, KindSample, Reply, Sponsor, Task, Turn};
 use garrick_testkit::{ByHand, fail, silence_panics, wait};
@@ -141,7 +141,7 @@ fn panics_and_recoveries_are_counted() {
     sponsor.shutdown();
     let fragile = kind(&handle, "Fragile");
     assert_eq!(
-        (fragile.panics, fragile.recoveries, fragile.ended),
+        (fragile.failures, fragile.recoveries, fragile.ended),
         (3, 2, 1)
     );
 }
@@ -242,4 +242,55 @@ fn an_answer_to_a_thread_is_no_task() {
     assert_eq!(names.len(), 1, "{names:?}");
     assert_eq!(kinds[0].begun, 1);
     sponsor.shutdown();
+}
+
+/// Works for the time that its message states.
+struct Works;
+
+impl Task for Works {
+    type Message = Duration;
+
+    fn receive(&mut self, time: Duration, _: &Turn<'_, Duration>) -> Flow {
+        let began = Instant::now();
+        while began.elapsed() < time {
+            std::hint::spin_loop();
+        }
+        Flow::Continue
+    }
+}
+
+/// Forwards its message to itself until it is 0.
+struct Spins;
+
+impl Task for Spins {
+    type Message = u32;
+
+    fn receive(&mut self, left: u32, turn: &Turn<'_, u32>) -> Flow {
+        if left > 0 {
+            turn.send(&turn.address(), left - 1).unwrap();
+        }
+        Flow::Continue
+    }
+}
+
+#[test]
+fn a_slow_task_among_many_quick_ones_is_seen_as_busy() {
+    let sponsor = pool(1);
+    let handle = sponsor.handle();
+    // Quick turns of one kind come between the slow ones of the other kind.
+    let slow = handle.spawn(Works).unwrap();
+    let quick: Vec<_> = (0..50).map(|_| handle.spawn(Spins).unwrap()).collect();
+    for quick in &quick {
+        quick.send(20_000).unwrap();
+    }
+    let turns = 30;
+    (0..turns).for_each(|_| slow.send(Duration::from_millis(5)).unwrap());
+    sponsor.shutdown();
+    let busy = kind(&handle, "Works").busy;
+    // The first slow turns may come between two turns that are timed.
+    let least = (turns - 2) * 5_000_000;
+    assert!(busy >= least, "{busy} of {least}");
+    let both = busy + kind(&handle, "Spins").busy;
+    let passed = handle.sample().at;
+    assert!(both <= passed, "{both} of {passed}");
 }

@@ -80,6 +80,7 @@ pub(crate) const FAMILIES: &[Family] = &[
 
     counter("garrick_node_messages", "Messages that the node has taken, or has sent if it has no input.", Read::Node(|n| known(n.messages))),
     counter("garrick_node_turns", "Turns or steps of the node.", Read::Node(|n| known(n.turns))),
+    counter("garrick_node_failures", "Turns of actors that panicked or returned an error, or panics of the stage.", Read::Node(|n| known(n.failures))),
     counter("garrick_node_restarts", "Restarts of the node.", Read::Node(|n| known(n.restarts))),
     counter("garrick_node_slow_turns", "Slow turns or steps of the node.", Read::Node(|n| known(n.slow))),
     gauge("garrick_node_busy_ratio", "Share of one core that the node used.", Read::Node(|n| n.busy)),
@@ -103,6 +104,7 @@ pub(crate) const FAMILIES: &[Family] = &[
     counter("garrick_sponsor_published", "Ready actors that a worker has given away to other workers.", Read::Sponsor(|s| known(s.published))),
     counter("garrick_sponsor_claimed", "Ready actors that a worker has taken over from another worker.", Read::Sponsor(|s| known(s.claimed))),
     counter("garrick_sponsor_parks", "Number of times that a worker thread went to sleep.", Read::Sponsor(|s| known(s.parks))),
+    counter("garrick_sponsor_dead_letters", "Accepted messages that were not handled.", Read::Sponsor(|s| known(s.dead_letters))),
     gauge("garrick_sponsor_workers", "Number of worker threads of the sponsor.", Read::Sponsor(|s| known(s.workers))),
     gauge("garrick_sponsor_idle_ratio", "Share of the window during which the worker threads slept.", Read::Sponsor(|s| s.idle)),
 

@@ -141,7 +141,9 @@ pub struct ActorsReading {
     /// Average number of messages in an actor's mailbox when the actor begins a turn. `None` if it
     /// is unknown.
     pub depth: Option<u64>,
-    /// Total number of times that an actor was restarted.
+    /// Total number of turns that failed, by a panic or by an error.
+    pub failures: u64,
+    /// Total number of restarts of actors of the group by their supervisors.
     pub restarts: u64,
     /// Total number of slow turns. The source decides which turns are slow.
     pub slow: u64,
@@ -193,6 +195,8 @@ pub struct SponsorReading {
     pub claimed: u64,
     /// Total number of times that a worker thread went to sleep.
     pub parks: u64,
+    /// Total number of dead letters: accepted messages that were not handled.
+    pub dead_letters: u64,
     /// The workers that are known to be running a turn now.
     pub held: Vec<HeldReading>,
 }

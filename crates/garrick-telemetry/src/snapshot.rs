@@ -135,6 +135,10 @@ pub struct Node {
     /// Average number of messages in an actor's mailbox when the actor begins a turn. `None` for a
     /// stage, or if it is unknown.
     pub depth: Option<u64>,
+    /// Total number of failures of the node: turns of actors that panicked or returned an error, or
+    /// panics of a stage.
+    #[serde(default)]
+    pub failures: u64,
     /// Total number of restarts of the node.
     pub restarts: u64,
     /// Total number of slow turns or steps of the node.
@@ -229,6 +233,9 @@ pub struct SponsorStatus {
     pub claimed: u64,
     /// Total number of times that a worker thread went to sleep.
     pub parks: u64,
+    /// Total number of dead letters: accepted messages that were not handled.
+    #[serde(default)]
+    pub dead_letters: u64,
     /// The workers that are known to be running a turn now.
     #[serde(default)]
     pub held: Vec<Held>,

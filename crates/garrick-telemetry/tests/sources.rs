@@ -3,9 +3,11 @@
 mod common;
 
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Duration;
 
 use common::{anywhere, start};
-use garrick_actor::{Actor, Context, Next, System, behavior};
+use garrick_actor::supervise::{Strategy, Supervisor};
+use garrick_actor::{Actor, Context, Next, Reply, System, behavior};
 use garrick_flow::{Graph, Slots, stages};
 use garrick_telemetry::{Node, NodeKind, Snapshot, State};
 
@@ -185,4 +187,82 @@ fn turns_that_hold_a_worker_or_are_away_are_seen_with_their_type_and_time() {
     assert!(seen.sponsors[0].held.is_empty());
     assert_eq!(node(&seen, "Holds").held_seconds, Some(0.0));
     assert_eq!(node(&seen, "Blocks").away, Some(0));
+}
+
+/// Request to [`Frail`].
+enum Request {
+    /// Fails by a panic.
+    Panic,
+    /// Fails by [`Context::fail`].
+    Fail,
+    /// Fails by an error.
+    Error,
+    /// Answers.
+    Answer(Reply<()>),
+}
+
+/// Fails on request.
+struct Frail;
+
+impl Actor for Frail {
+    type Msg = Request;
+    type Outcome = Result<Next, &'static str>;
+
+    fn receive(&mut self, request: Request, cx: &mut Context<'_, Request>) -> Self::Outcome {
+        match request {
+            Request::Panic => garrick_testkit::fail(),
+            Request::Fail => Ok(cx.fail("requested")),
+            Request::Error => Err("requested"),
+            Request::Answer(reply) => {
+                reply.send(());
+                Ok(Next::Continue)
+            }
+        }
+    }
+}
+
+/// The ways in which a turn fails.
+const FAILURES: [fn() -> Request; 3] = [|| Request::Panic, || Request::Fail, || Request::Error];
+
+#[test]
+fn failures_and_restarts_of_supervised_actors_are_counted_however_they_fail() {
+    garrick_testkit::silence_panics();
+    let system = System::builder().probes(true).on_failure(|_| ());
+    let local = system.local().expect("threads");
+    let tree = Supervisor::new("app", Strategy::OneForOne).intensity(100, Duration::MAX);
+    let tree = tree.spawn(&local.handle()).expect("the system is running");
+    let telemetry = start(anywhere());
+    telemetry.watch(local.handle());
+    let frail = local.actor(|| Frail).supervised_by(&tree).spawn();
+    let frail = frail.expect("the name is free");
+    for (failures, request) in (1..).zip(FAILURES) {
+        frail.send(request()).expect("the actor is there");
+        local
+            .block_on(frail.ask(Request::Answer))
+            .expect("it was restarted");
+        telemetry.look();
+        let seen = telemetry.latest();
+        let node = node(&seen, "Frail");
+        assert_eq!((node.failures, node.restarts), (failures, failures));
+    }
+}
+
+#[test]
+fn failures_and_dead_letters_of_actors_without_a_supervisor_are_counted() {
+    garrick_testkit::silence_panics();
+    let system = System::builder().probes(true).on_failure(|_| ());
+    let local = system.local().expect("threads");
+    let telemetry = start(anywhere());
+    telemetry.watch(local.handle());
+    let actors: Vec<_> = (0..10).map(|_| local.spawn(Frail)).collect();
+    for (actor, request) in actors.iter().zip(FAILURES.iter().cycle()).take(6) {
+        actor.send(request()).expect("the actor is there");
+        actor.send(Request::Fail).expect("the actor is there");
+    }
+    local.run();
+    telemetry.look();
+    let seen = telemetry.latest();
+    let node = node(&seen, "Frail");
+    assert_eq!((node.failures, node.restarts, node.alive), (6, 0, Some(4)));
+    assert_eq!(seen.sponsors[0].dead_letters, 6);
 }

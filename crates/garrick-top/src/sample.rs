@@ -37,6 +37,7 @@ pub(crate) fn snapshot() -> Snapshot {
             published: 3,
             claimed: 2,
             parks: 40,
+            dead_letters: 7,
             held: vec![
                 held(0, "n3", "Counter", 0.0),
                 held(3, "n1", "worker", 0.02),

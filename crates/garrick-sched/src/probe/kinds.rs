@@ -21,8 +21,9 @@ pub(super) enum Count {
     Turns,
     Activations,
     Busy,
-    Panics,
+    Failures,
     Recoveries,
+    Restarts,
     Looks,
     Waiting,
 }
@@ -59,8 +60,9 @@ impl Kind {
         sample.turns += self.get(Count::Turns);
         sample.activations += self.get(Count::Activations);
         sample.busy += self.get(Count::Busy);
-        sample.panics += self.get(Count::Panics);
+        sample.failures += self.get(Count::Failures);
         sample.recoveries += self.get(Count::Recoveries);
+        sample.restarts += self.get(Count::Restarts);
         sample.looks += self.get(Count::Looks);
         sample.waiting += self.get(Count::Waiting);
     }

@@ -22,11 +22,18 @@ const SINCE: usize = 3;
 const PUBLISHED: usize = 4;
 const CLAIMED: usize = 5;
 
-/// At least one of `n / GAP_SHARE` activations is timed, where n is the number of activations since
-/// the last rest.
+/// On average, at least one of `n / GAP_SHARE` activations is timed, where n is the number of
+/// activations since the last rest.
 const GAP_SHARE: u64 = 8;
-/// At least one of this number of activations is always timed.
+/// On average, at least one of this number of activations is always timed.
 const GAP_MAX: u64 = 256;
+/// Time between two timed activations from which on more of the next activations are timed.
+const LONG: Nanos = 50_000;
+/// After a long time, the number of additional timed activations is this time divided by
+/// `TIMED_EVERY`. Timing an activation takes about a fortieth of `TIMED_EVERY`.
+const TIMED_EVERY: Nanos = 2_000;
+/// Maximum number of activations that may be timed in addition after a long time.
+const SPARE_MAX: u64 = 16_384;
 
 /// Counters of one worker. Only this worker writes them.
 pub(crate) struct Lane {
@@ -118,9 +125,14 @@ impl Lane {
         self.count(cell, Count::Ended);
     }
 
-    /// Counts a turn that panicked.
-    pub(crate) fn panicked(&self, cell: CellPtr) {
-        self.count(cell, Count::Panics);
+    /// Counts a turn that failed.
+    pub(crate) fn failed(&self, cell: CellPtr) {
+        self.count(cell, Count::Failures);
+    }
+
+    /// Counts a task that its supervisor has replaced by a new one.
+    pub(crate) fn restarted(&self, cell: CellPtr) {
+        self.count(cell, Count::Restarts);
     }
 
     /// Counts a task that has survived its panic.
@@ -173,12 +185,12 @@ impl Lane {
         kind.add(Count::Turns, turns.saturating_sub(activation.turns));
         kind.add(Count::Activations, 1);
         if let Some((began, weight)) = activation.timed {
+            let ended = now();
             // Saturating: the clock of a world may jump arbitrarily, and nothing may panic when a
             // turn has committed.
-            kind.add(
-                Count::Busy,
-                now().saturating_sub(began).saturating_mul(weight),
-            );
+            let lasted = ended.saturating_sub(began);
+            let passed = self.clocking.timed(began, ended);
+            kind.add(Count::Busy, lasted.saturating_mul(weight).min(passed));
         }
         counted.change_activity(Activity::ends);
     }
@@ -419,17 +431,24 @@ impl Counted {
     }
 }
 
-/// Selects the activations that are timed: one in each gap, at a random position. The gaps have a
-/// length of 1 after a rest, and become longer with the number of activations since the rest.
+/// Selects the activations that are timed. Each of them represents the activations since the last
+/// timed one, including itself.
+///
+/// The number of represented activations is random, and its average increases with the number of
+/// activations since the last rest. But the more time has passed since the last timed activation,
+/// the more of the next activations are all timed. So if one task in a thousand takes long, its
+/// activations are timed, except for the first one.
 pub(crate) struct Clocking {
-    /// Number of activations from the last rest to the end of this gap.
+    /// Number of activations from the last rest to the next timed one.
     since_rest: Cell<u64>,
-    /// Length of this gap in activations.
+    /// Number of activations that the next timed one represents.
     gap: Cell<u64>,
-    /// Number of activations before the timed activation of this gap.
+    /// Number of activations before the next timed one.
     left: Cell<u64>,
-    /// Number of activations after the timed activation of this gap.
-    after: Cell<u64>,
+    /// Number of activations that are timed next, without a gap.
+    spare: Cell<u64>,
+    /// End of the last timed activation, or `None` after a rest.
+    ended: Cell<Option<Nanos>>,
     random: Cell<u64>,
 }
 
@@ -439,7 +458,8 @@ impl Clocking {
             since_rest: Cell::new(0),
             gap: Cell::new(1),
             left: Cell::new(0),
-            after: Cell::new(0),
+            spare: Cell::new(0),
+            ended: Cell::new(None),
             random: Cell::new(seed | 1),
         };
         clocking.rested();
@@ -451,7 +471,7 @@ impl Clocking {
         self.since_rest.set(1);
         self.gap.set(1);
         self.left.set(0);
-        self.after.set(0);
+        self.ended.set(None);
     }
 
     /// Advances by one activation. If it is timed, returns the number of activations that it
@@ -463,18 +483,33 @@ impl Clocking {
             self.left.set(left - 1);
             return None;
         }
-        Some(self.next_gap())
+        Some(self.gap.get())
     }
 
-    /// Chooses the next gap, and returns the length of the previous gap.
+    /// Records the beginning and the end of a timed activation, and chooses the next one to time.
+    /// Returns the time that has passed since the last timed activation ended, which is an upper
+    /// bound on the total duration of the represented activations.
     #[inline(never)]
-    fn next_gap(&self) -> u64 {
-        let gap = (self.since_rest.get() / GAP_SHARE).clamp(1, GAP_MAX);
+    fn timed(&self, began: Nanos, ended: Nanos) -> Nanos {
+        let since = self.ended.replace(Some(ended)).unwrap_or(began);
+        let passed = ended.saturating_sub(since);
+        let more = if passed < LONG {
+            0
+        } else {
+            passed / TIMED_EVERY
+        };
+        let spare = (self.spare.get() + more).min(SPARE_MAX);
+        let gap = if spare > 0 {
+            self.spare.set(spare - 1);
+            1
+        } else {
+            let average = (self.since_rest.get() / GAP_SHARE).clamp(1, GAP_MAX);
+            1 + self.draw() % (2 * average - 1)
+        };
         self.since_rest.set(self.since_rest.get() + gap);
-        let place = self.draw() % gap;
-        self.left.set(self.after.get() + place);
-        self.after.set(gap - 1 - place);
-        self.gap.replace(gap)
+        self.gap.set(gap);
+        self.left.set(gap - 1);
+        passed
     }
 
     /// Returns the next random number of Marsaglia's xorshift64 (2003).
@@ -497,7 +532,12 @@ mod tests {
         let clocking = Clocking::new(7);
         for count in [1_u64, 5, 100, 10_000] {
             clocking.rested();
-            let timed: Vec<_> = (0..count).filter_map(|_| clocking.step()).collect();
+            let step = |_| {
+                clocking
+                    .step()
+                    .inspect(|_| assert_eq!(clocking.timed(0, 0), 0))
+            };
+            let timed: Vec<_> = (0..count).filter_map(step).collect();
             let stood_for: u64 = timed.iter().sum();
             let first = count.min(GAP_SHARE) as usize;
             assert_eq!(
@@ -505,8 +545,9 @@ mod tests {
                 vec![1; first],
                 "{count}: the first are all timed"
             );
-            assert!(stood_for <= count + GAP_MAX, "{count}: {stood_for}");
-            assert!(count - count / GAP_SHARE <= stood_for + GAP_MAX.min(count / GAP_SHARE));
+            let at_the_end = (2 * GAP_MAX).min(2 * count / GAP_SHARE);
+            assert!(stood_for <= count, "{count}: {stood_for}");
+            assert!(count <= stood_for + at_the_end, "{count}: {stood_for}");
         }
     }
 
@@ -517,6 +558,7 @@ mod tests {
         for step in 0..1_000_000 {
             if let Some(weight) = clocking.step() {
                 weights[step % 2] += weight;
+                clocking.timed(0, 0);
             }
         }
         let share = weights[0] as f64 / (weights[0] + weights[1]) as f64;
@@ -524,6 +566,50 @@ mod tests {
             (0.45..0.55).contains(&share),
             "half of them are even: {share}"
         );
+    }
+
+    /// Runs activations of these durations for a second. Returns the time that was measured for
+    /// those of the first duration, as a share of their true time, and the number of clock reads.
+    fn measured(durations: impl Iterator<Item = Nanos> + Clone, slow: Nanos) -> (f64, u64, u64) {
+        let clocking = Clocking::new(13);
+        let (mut now, mut activations, mut timed_ones) = (0, 0, 0);
+        let (mut truth, mut found, mut all) = (0, 0, 0);
+        for lasted in durations.cycle() {
+            if now >= 1_000_000_000 {
+                break;
+            }
+            let weight = clocking.step();
+            now += lasted;
+            activations += 1;
+            truth += if lasted == slow { lasted } else { 0 };
+            let Some(weight) = weight else { continue };
+            timed_ones += 1;
+            let passed = clocking.timed(now - lasted, now);
+            let busy = (lasted * weight).min(passed);
+            all += busy;
+            found += if lasted == slow { busy } else { 0 };
+        }
+        assert!(all <= now, "no more time was measured than has passed");
+        (found as f64 / truth as f64, timed_ones, activations)
+    }
+
+    #[test]
+    fn a_slow_task_among_many_quick_ones_is_measured_exactly() {
+        for (slow, quick) in [(30_000_000, 3_000), (5_000_000, 1_000), (1_000_000, 300)] {
+            let durations = std::iter::once(slow).chain((0..quick).map(|_| 100));
+            let (share, ..) = measured(durations, slow);
+            assert!((0.95..=1.0).contains(&share), "{slow}: {share}");
+        }
+    }
+
+    #[test]
+    fn quick_tasks_are_timed_rarely() {
+        let (share, timed, activations) = measured([20, 30].into_iter(), 20);
+        assert!((0.9..1.1).contains(&share), "{share}");
+        assert!(timed < activations / 100, "{timed} of {activations}");
+        // The more time they take, the more of them are timed.
+        let (_, timed, activations) = measured(std::iter::once(1_000), 1_000);
+        assert!(timed < activations * 2 / 3, "{timed} of {activations}");
     }
 
     #[test]

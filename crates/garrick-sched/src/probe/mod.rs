@@ -8,11 +8,14 @@
 //! ```text
 //!   each activation:   find the kind, turns += n               a look-up and two additions
 //!   some activations:  read the clock before and after; the    at first after a rest, all;
-//!                      time also counts for the untimed ones   later, at least one of 256
+//!                      time also counts for the untimed ones   later, about one of 256, and
+//!                                                              more if they are long
 //! ```
 //!
 //! The first activations after a rest are all timed, so that rare work is measured exactly.
 //! Frequent work is sampled at random points, so that periodic patterns do not distort the result.
+//! After a long time without a timed activation, many of the next ones are timed, so that a slow
+//! task is measured even among many quick ones. A worker never counts more time than has passed.
 //!
 //! Each worker stores an [`Activity`](activity::Activity) when an activation begins and when it
 //! ends. The thread that takes samples determines the duration of an activation: if two samples
@@ -122,10 +125,12 @@ pub struct KindSample {
     /// Estimated total duration of the turns in nanoseconds. Only some of the activations are
     /// timed.
     pub busy: Nanos,
-    /// Number of turns that panicked.
-    pub panics: u64,
+    /// Number of turns that failed. A turn fails if it panics, or if its task reports an error.
+    pub failures: u64,
     /// Number of panics from which tasks have recovered.
     pub recoveries: u64,
+    /// Number of times that a supervisor replaced a failed or stopped task by a new one.
+    pub restarts: u64,
     /// Number of times that the mailbox length of a task was measured just before the task ran.
     pub looks: u64,
     /// Sum of all measured mailbox lengths (see `looks`). So `waiting / looks` is the average
@@ -141,8 +146,9 @@ impl KindSample {
         self.turns += other.turns;
         self.activations += other.activations;
         self.busy += other.busy;
-        self.panics += other.panics;
+        self.failures += other.failures;
         self.recoveries += other.recoveries;
+        self.restarts += other.restarts;
         self.looks += other.looks;
         self.waiting += other.waiting;
     }

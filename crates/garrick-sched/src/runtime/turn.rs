@@ -76,8 +76,24 @@ impl<M: 'static> Turn<'_, M> {
     #[doc(hidden)]
     #[must_use]
     pub fn task_name(&self) -> &'static str {
-        let running = self.worker.running().unwrap_or(self.cell);
-        (running.table().name)()
+        (self.running().table().name)()
+    }
+
+    /// Counts this turn as failed, for telemetry. A panic is counted without this call.
+    #[doc(hidden)]
+    pub fn count_failure(&self) {
+        self.worker.lane.failed(self.running());
+    }
+
+    /// Counts a restart of the task that runs this turn, for telemetry.
+    #[doc(hidden)]
+    pub fn count_restart(&self) {
+        self.worker.lane.restarted(self.running());
+    }
+
+    /// Returns the cell that runs this turn, which differs from `cell` behind a door.
+    fn running(&self) -> CellPtr {
+        self.worker.running().unwrap_or(self.cell)
     }
 
     /// Registers an action for the end of this turn, such as the publication of an answer.

@@ -30,6 +30,8 @@ pub enum Probe {
     Depth,
     /// Number of living actors in a group of actors.
     Alive,
+    /// Total number of failures of a stage or of the actors in a group.
+    Failures,
     /// Total number of restarts of a stage or of the actors in a group.
     Restarts,
     /// Total number of slow steps of a stage, or of slow turns of a group of actors.
@@ -99,6 +101,7 @@ impl Probe {
             Self::Idle => "idle",
             Self::Depth => "depth",
             Self::Alive => "alive",
+            Self::Failures => "failures",
             Self::Restarts => "restarts",
             Self::Slow => "slow",
             Self::HeldSeconds => "held_seconds",
@@ -149,6 +152,7 @@ impl Probe {
             Self::Busy => node.busy,
             Self::Depth => node.depth.map(|depth| depth as f64),
             Self::Alive => node.alive.map(|alive| alive as f64),
+            Self::Failures => Some(node.failures as f64),
             Self::Restarts => Some(node.restarts as f64),
             Self::Slow => Some(node.slow as f64),
             Self::HeldSeconds => node.held_seconds,

@@ -17,7 +17,7 @@ const PROBES = {
     ["Busy share of one core", (node) => percent(node.busy)],
     ["Turns", (node) => si(node.turns)], ["Turns per second", (node) => rate(node.turn_rate)],
     ["Actors alive", (node) => si(node.alive)], ["Messages waiting", (node) => si(node.depth)],
-    ["Restarts", (node) => si(node.restarts)], ["Slow turns", (node) => si(node.slow)],
+    ["Failures", (node) => si(node.failures)], ["Restarts", (node) => si(node.restarts)], ["Slow turns", (node) => si(node.slow)],
     ["Longest current turn", (node) => span(node.held_seconds)],
     ["Turns in cx.blocking", (node) => si(node.away)], ["Longest in cx.blocking", (node) => span(node.away_seconds)],
   ],
@@ -33,7 +33,7 @@ const PROBES = {
     ["Threads", (sponsor) => si(sponsor.workers)], ["Idle", (sponsor) => percent(sponsor.idle)],
     ["Turns", (sponsor) => si(sponsor.turns)], ["Turns per second", (sponsor) => rate(sponsor.turn_rate)],
     ["Actors given away", (sponsor) => si(sponsor.published)], ["Actors taken over", (sponsor) => si(sponsor.claimed)],
-    ["Thread sleeps", (sponsor) => si(sponsor.parks)],
+    ["Thread sleeps", (sponsor) => si(sponsor.parks)], ["Dead letters", (sponsor) => si(sponsor.dead_letters)],
   ],
 };
 

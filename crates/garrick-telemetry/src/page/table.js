@@ -22,7 +22,7 @@ const SHEETS = [
     level, text("State", (row) => row.state), text("Place", (row) => plain(row.place)), text("Kind", (row) => row.kind),
     number("Messages", (row) => row.messages), number("Turns/s", (row) => row.turn_rate, rate),
     number("Alive", (row) => row.alive), number("Waiting", (row) => row.depth),
-    number("Restarts", (row) => row.restarts), number("Slow", (row) => row.slow),
+    number("Failures", (row) => row.failures), number("Restarts", (row) => row.restarts), number("Slow", (row) => row.slow),
     number("In a turn", (row) => row.held_seconds, span), number("Away", (row) => row.away)] },
   { key: "edges", label: "Channels", rows: (snapshot) => snapshot.edges, columns: [
     name, number("Rate", (row) => row.rate, rate, { spark: "rate" }), number("Filled", (row) => share(row), percent, { spark: "fill", top: 1 }),
@@ -33,7 +33,7 @@ const SHEETS = [
   { key: "sponsors", label: "Sponsors", rows: (snapshot) => snapshot.sponsors, columns: [
     name, number("Threads", (row) => row.workers), number("Idle", (row) => row.idle, percent),
     number("Turns/s", (row) => row.turn_rate, rate, { spark: "rate" }), number("Turns", (row) => row.turns),
-    number("Given away", (row) => row.published), number("Taken over", (row) => row.claimed), number("Parks", (row) => row.parks),
+    number("Given away", (row) => row.published), number("Taken over", (row) => row.claimed), number("Parks", (row) => row.parks), number("Dead letters", (row) => row.dead_letters),
     number("Longest turn", (row) => longest(row)[0]?.seconds ?? null, span), text("Actor", (row) => (row.held.length > 0 ? plain(longest(row)[0].name) : ""))] },
   { key: "alerts", label: "Alerts", rows: (snapshot) => snapshot.alerts.map((alert) => ({ ...alert, id: `${alert.on}\u0000${alert.probe}` })), columns: [
     { label: "On", read: (row, store) => end(store, row.on), show: (row, store) => on(store, row), link: true, target: (row) => row.on }, level,

@@ -77,6 +77,8 @@ fn node_of_stage(source: u64, stage: StageReading, track: &mut Track, at: At) ->
         // A stage runs one step at a time. If the clock runs slightly ahead, the share is still at
         // most 1.
         busy: share(track).map(|busy| busy.min(1.0)),
+        // A stage is restarted after each panic but the last, with which it fails.
+        failures: track.high(2, stage.restarts + u64::from(stage.state == State::Failed)),
         restarts: track.high(0, stage.restarts),
         slow: track.high(1, stage.slow),
         note: stage.note,
@@ -95,6 +97,7 @@ fn node_of_actors(source: u64, actors: ActorsReading, track: &mut Track, at: At)
         busy: share(track),
         alive: actors.alive,
         depth: actors.depth,
+        failures: track.high(2, actors.failures),
         restarts: track.high(0, actors.restarts),
         slow: track.high(1, actors.slow),
         held_seconds: actors.held_nanos.map(seconds),
@@ -182,6 +185,7 @@ fn status_of(source: u64, sponsor: SponsorReading, track: &mut Track, at: At) ->
         published: track.high(0, sponsor.published),
         claimed: track.high(1, sponsor.claimed),
         parks: track.high(2, sponsor.parks),
+        dead_letters: track.high(3, sponsor.dead_letters),
         held,
     }
 }

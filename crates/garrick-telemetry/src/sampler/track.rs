@@ -16,7 +16,7 @@ pub(super) struct Track {
     /// Filled share of a channel.
     pub(super) fills: Recent<f64>,
     /// Highest values of the counts that have no rate.
-    highs: [u64; 3],
+    highs: [u64; 4],
     /// Number of the last sample that has a value.
     seen: u64,
 }

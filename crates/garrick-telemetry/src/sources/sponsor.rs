@@ -126,7 +126,8 @@ fn actors_of(sponsor: &str, kind: &KindSample, seen: &Kind) -> ActorsReading {
         turns: kind.turns,
         busy_nanos: Some(kind.busy + seen.under_way),
         depth: seen.depth,
-        restarts: kind.recoveries,
+        failures: kind.failures,
+        restarts: kind.restarts,
         slow: seen.slow,
         held_nanos: Some(seen.held),
         away: Some(seen.away),
@@ -155,6 +156,7 @@ fn sponsor_of(sample: Sample) -> SponsorReading {
         published: sum(|worker| worker.published),
         claimed: sum(|worker| worker.claimed),
         parks: sum(|worker| worker.parks),
+        dead_letters: sample.dead_letters,
         held: (0..).zip(&sample.workers).filter_map(held_of).collect(),
         name: sample.name,
     }

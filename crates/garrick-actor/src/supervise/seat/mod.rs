@@ -131,6 +131,9 @@ impl<A: Actor> Front<A> {
         self.care.incarnation = self.care.incarnation.wrapping_add(1);
         // If the factory panics, the seat is empty.
         let made = (self.care.factory)();
+        if self.care.incarnation != 1 {
+            turn.count_restart();
+        }
         let actor = self.seat.fill(made);
         let next = if A::STARTS {
             #[cfg(feature = "tracing")]
@@ -191,6 +194,7 @@ impl<A: Actor> Front<A> {
             Next::Fail => {
                 // No report is printed.
                 drop(named::take_failed(A::name()));
+                turn.count_failure();
                 line.report_all_the_same(self.fault(Fault::of_turn()));
             }
         }

@@ -231,7 +231,7 @@ impl Worker {
         self.let_others();
         self.drop_waiting(cell);
         self.lane.end(self.turns(), || self.now());
-        self.lane.panicked(cell);
+        self.lane.failed(cell);
         // The cell counts as running meanwhile: the reporter may drop its last address.
         self.report(cell, panic);
         // Messages that the reporter sent must not be undone by the task while it recovers.

@@ -299,7 +299,7 @@ impl Worker {
     fn fail_on_visit(&self, cell: CellPtr, panic: Panic) -> Outcome {
         self.undo();
         self.let_others();
-        self.lane.panicked(cell);
+        self.lane.failed(cell);
         self.report(cell, &panic);
         let message = panic.message();
         // The panic's payload may send while it is dropped, which belongs to no turn either.
