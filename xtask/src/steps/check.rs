@@ -51,7 +51,7 @@ pub(super) fn docs(workspace: &Workspace) -> Result<String> {
         // A program and a library with the same name would write the same pages. In that case only
         // the library's pages are built, because a program is documented by its `--help`.
         if !libs.contains(&target.name.as_str()) {
-            doc(&["-p", &package.name, "--bin", &target.name])?;
+            doc(&["-p", &package.name, "--bin", &target.name, "--all-features"])?;
         }
     }
     Ok(String::new())

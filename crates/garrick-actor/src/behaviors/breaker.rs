@@ -122,8 +122,8 @@ where
         self
     }
 
-    /// Sets the number of consecutive failures after which the circuit opens, so that questions are
-    /// refused. The default is 5.
+    /// Sets the number of consecutive failures after which the circuit opens and refuses questions.
+    /// The default is 5.
     ///
     /// # Panics
     /// Panics if `failures` is 0.

@@ -21,7 +21,7 @@ pub(crate) const TIMER_MEMORY: Scenario = Scenario {
                 a fresh process: a number of timers (at_once) are started, 64 per turn, and then \
                 all are cancelled in one turn; bytes_per_actor is the growth of the process's \
                 resident memory per timer, when all timers have been cancelled and the runtime has \
-                had up to 10 s to return memory; the measurement fails unless there are as many \
+                had up to 10 s, or 1 s in a quick run, to return memory; the measurement fails unless there are as many \
                 actors as before",
     contenders: timers,
 };
@@ -30,8 +30,8 @@ pub(crate) const ASK_MEMORY: Scenario = Scenario {
     name: "ask-memory",
     operation: "one ask as in 'ask-within' that is answered at once, one of many in a row, on the \
                 worker of a fresh process; bytes_per_actor is the growth of the process's resident \
-                memory per ask after the first 100,000 asks, when the runtime has had up to 10 s \
-                to return memory; the measurement fails unless there are as many actors as before",
+                memory per ask after the first 100,000 asks, when the runtime has had up to 10 s, \
+                or 1 s in a quick run, to return memory; the measurement fails unless there are as many actors as before",
     contenders: asks,
 };
 
@@ -60,6 +60,11 @@ const OPS_A_BYTE: u64 = 10;
 
 /// Maximum time to wait for memory to be returned and for actors to stop.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Maximum time to wait for memory to be returned after a quick run, and the maximum number of
+/// operations of a quick run.
+const PATIENCE_QUICK: Duration = Duration::from_secs(1);
+const OPS_QUICK_MAX: u64 = 500_000;
 
 /// Time between two measurements.
 const INTERVAL: Duration = Duration::from_millis(20);
@@ -153,7 +158,7 @@ fn left(
     work()?;
     let span = watch.stop();
     let enough = before + ops / OPS_A_BYTE;
-    let grown = lowest(enough)?.saturating_sub(before);
+    let grown = lowest(enough, ops)?.saturating_sub(before);
     let began = Instant::now();
     while living(system) != actors {
         if began.elapsed() > PATIENCE {
@@ -170,11 +175,13 @@ fn left(
     Ok(measured)
 }
 
-/// Returns the lowest resident memory within [`PATIENCE`]. Stops waiting as soon as it is at most
-/// `enough`.
-pub(super) fn lowest(enough: u64) -> Result<u64> {
+/// Returns the lowest resident memory within [`PATIENCE`] after `ops` operations, or within
+/// [`PATIENCE_QUICK`] if there were few. Stops waiting as soon as the memory is at most `enough`.
+pub(super) fn lowest(enough: u64, ops: u64) -> Result<u64> {
+    let is_quick = ops <= OPS_QUICK_MAX;
+    let patience = if is_quick { PATIENCE_QUICK } else { PATIENCE };
     let (began, mut lowest) = (Instant::now(), u64::MAX);
-    while lowest > enough && began.elapsed() < PATIENCE {
+    while lowest > enough && began.elapsed() < patience {
         lowest = lowest.min(resident_bytes()?);
         thread::sleep(INTERVAL);
     }

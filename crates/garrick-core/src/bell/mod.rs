@@ -135,8 +135,10 @@ impl Bell {
     }
 
     /// Marks all wakes since the current poll began as handled by this poll. Only the actor may
-    /// call this method, and only during a poll. The call must come before the poll reads any state
-    /// that other code changes before it wakes the future.
+    /// call this method, and only during a poll.
+    ///
+    /// Other code first changes some state, and then wakes the future. So the poll must call this
+    /// method first, and read such state afterwards.
     pub fn answer(&self) {
         self.change(|word| word & !WOKEN);
     }

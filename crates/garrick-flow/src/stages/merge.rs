@@ -47,8 +47,9 @@ pub fn merge<T>(inputs: Receivers<T>, output: Sender<T>) -> Merge<T> {
 }
 
 impl<T> Merge<T> {
-    /// Makes the stage wait for `count` values in at least one input, and for `count` free slots in
-    /// the output, when it has nothing to do. The default is 1.
+    /// Sets the number of values that the stage waits for. When the stage has nothing to do, it
+    /// waits until at least one input has `count` values and the output has `count` free slots. The
+    /// default is 1.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;

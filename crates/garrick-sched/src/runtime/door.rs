@@ -31,8 +31,8 @@ use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 use crate::runtime::worker::Worker;
 
-/// A receiver without a task: each sender calls [`Door::pass`] itself. A door has no mailbox and no
-/// mutable state, because several threads may call it at the same time.
+/// A receiver without a task: each sender calls [`Door::pass`] itself. A door has no mailbox. It
+/// also has no mutable state, because several threads may call it at the same time.
 ///
 /// # Examples
 /// ```

@@ -95,7 +95,7 @@ pub(super) fn enter(owner: TaskId, timer: Timer) -> Membership {
 
 /// Cancels all timers that the task `owner` has set with
 /// [`Turn::set_own_timer`](crate::Turn::set_own_timer). The timers are cancelled immediately, even
-/// during a turn. Called when the task is restarted.
+/// during a turn. A supervisor calls this function when it restarts the task.
 pub fn cancel_timers_of(owner: TaskId) {
     let timers = shard(owner).timers.get_mut(&owner).map(std::mem::take);
     cancel_all(timers);
