@@ -92,9 +92,9 @@ mod tests {
         assert_eq!(
             &lines[2..5],
             [
-                "NAME       KIND    PLACE      RATE/S       MESSAGES  BUSY  TURNS/S      TURNS      ALIVE  DEPTH  RESTARTS  SLOW    TURN  AWAY",
-                "generator  stage   pipeline    161 M  9,648,000,000   62%   4.89 K  1,234,567          -      -         0     0       -     -  ok",
-                "worker     stage   pipeline    161 M  9,648,000,000   93%   4.89 K  1,234,567          -      -         0     3       -     -  warning",
+                "NAME       KIND    PLACE      RATE/S       MESSAGES  BUSY  TURNS/S      TURNS      ALIVE  DEPTH  FAILURES  RESTARTS  SLOW    TURN  AWAY",
+                "generator  stage   pipeline    161 M  9,648,000,000   62%   4.89 K  1,234,567          -      -         0         0     0       -     -  ok",
+                "worker     stage   pipeline    161 M  9,648,000,000   93%   4.89 K  1,234,567          -      -         0         0     3       -     -  warning",
             ]
         );
         for words in [

@@ -110,7 +110,7 @@ static NODES: &[Column] = &[
     figure("TURNS", 7, 8),
     figure("ALIVE", 7, 6),
     figure("DEPTH", 7, 2),
-    figure("FAILURES", 9, 7),
+    figure("FAILURES", 9, 10),
     figure("RESTARTS", 9, 7),
     figure("SLOW", 6, 7),
     figure("TURN", 8, 9),
@@ -214,7 +214,7 @@ static SPONSORS: &[Column] = &[
     figure("GIVEN", 7, 4),
     figure("TAKEN", 7, 4),
     figure("PARKS", 7, 3),
-    figure("DEAD", 6, 2),
+    figure("DEAD", 6, 5),
     figure("TURN", 8, 2),
     text_column("OF", 16, 3),
 ];

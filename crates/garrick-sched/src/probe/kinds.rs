@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use garrick_core::prim::atomic::{AtomicU64, Ordering::Relaxed};
+use garrick_core::prim::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::KindSample;
 use crate::cell::Table;
@@ -35,6 +35,8 @@ const COUNTS: usize = Count::Waiting as usize + 1;
 pub(super) struct Kind {
     /// Table of the kind. Written once, when the first task of the kind is counted.
     table: OnceLock<&'static Table>,
+    /// True if the last timed activation of the kind was slow.
+    is_slow: AtomicBool,
     counts: [AtomicU64; COUNTS],
 }
 
@@ -45,6 +47,18 @@ impl Kind {
         let counter = &self.counts[count as usize];
         // Relaxed, both: one writer, and each counter is independent.
         counter.store(counter.load(Relaxed).wrapping_add(by), Relaxed);
+    }
+
+    /// Returns true if the last timed activation of the kind was slow.
+    #[inline]
+    pub(super) fn is_slow(&self) -> bool {
+        self.is_slow.load(Relaxed)
+    }
+
+    /// Records whether the last timed activation of the kind was slow. Only the thread that owns
+    /// the counters may call this.
+    pub(super) fn set_slow(&self, is_slow: bool) {
+        self.is_slow.store(is_slow, Relaxed);
     }
 
     fn get(&self, count: Count) -> u64 {

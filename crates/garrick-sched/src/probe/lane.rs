@@ -34,6 +34,11 @@ const LONG: Nanos = 50_000;
 const TIMED_EVERY: Nanos = 2_000;
 /// Maximum number of activations that may be timed in addition after a long time.
 const SPARE_MAX: u64 = 16_384;
+/// Duration from which on an activation makes its kind slow. All activations of a slow kind are
+/// timed. Timing an activation takes about a fortieth of this.
+const SLOW: Nanos = 2_000;
+/// Maximum time that has passed and that no kind has used yet, which later activations may claim.
+const UNCLAIMED_MAX: Nanos = 100_000_000;
 
 /// Counters of one worker. Only this worker writes them.
 pub(crate) struct Lane {
@@ -60,9 +65,28 @@ struct Activation {
     place: usize,
     /// Number of turns of the worker before the activation.
     turns: u64,
-    /// Start time of the activation, and the number of activations that it represents. `None` if
-    /// the activation is not timed.
-    timed: Option<(Nanos, u64)>,
+    /// Start time of the activation, and the reason why it is timed. `None` if the activation is
+    /// not timed.
+    timed: Option<(Nanos, TimeBy)>,
+}
+
+/// Reason why an activation is timed.
+#[derive(Clone, Copy)]
+enum TimeBy {
+    /// Its kind is slow. The activation represents only itself.
+    Kind,
+    /// It was selected from a gap with this number of activations, all of which it represents.
+    Gap(u64),
+}
+
+impl TimeBy {
+    /// Returns the number of activations that the timed activation represents.
+    fn weight(self) -> u64 {
+        match self {
+            Self::Kind => 1,
+            Self::Gap(weight) => weight,
+        }
+    }
 }
 
 /// Reads a [`Lane`].
@@ -158,14 +182,19 @@ impl Lane {
         look: impl FnOnce() -> (Nanos, u64),
     ) {
         let Some(counted) = &self.counted else { return };
-        let weight = self.clocking.step();
         let place = counted.kinds.place_of(table);
-        let timed = weight.map(|weight| {
+        let kind = counted.kinds.at(place);
+        let time_by = if kind.is_slow() {
+            Some(TimeBy::Kind)
+        } else {
+            self.clocking.step().map(TimeBy::Gap)
+        };
+        let timed = time_by.map(|time_by| {
             let (now, waiting) = look();
-            let kind = counted.kinds.at(place);
-            kind.add(Count::Looks, 1);
-            kind.add(Count::Waiting, waiting);
-            (now, weight)
+            let weight = time_by.weight();
+            kind.add(Count::Looks, weight);
+            kind.add(Count::Waiting, waiting.saturating_mul(weight));
+            (now, time_by)
         });
         counted.change_activity(|activity| activity.begins(place));
         self.activation.set(Some(Activation {
@@ -184,13 +213,10 @@ impl Lane {
         let kind = counted.kinds.at(activation.place);
         kind.add(Count::Turns, turns.saturating_sub(activation.turns));
         kind.add(Count::Activations, 1);
-        if let Some((began, weight)) = activation.timed {
+        if let Some((began, time_by)) = activation.timed {
             let ended = now();
-            // Saturating: the clock of a world may jump arbitrarily, and nothing may panic when a
-            // turn has committed.
-            let lasted = ended.saturating_sub(began);
-            let passed = self.clocking.timed(began, ended);
-            kind.add(Count::Busy, lasted.saturating_mul(weight).min(passed));
+            kind.set_slow(ended.saturating_sub(began) >= SLOW);
+            kind.add(Count::Busy, self.clocking.timed(time_by, began, ended));
         }
         counted.change_activity(Activity::ends);
     }
@@ -431,24 +457,30 @@ impl Counted {
     }
 }
 
-/// Selects the activations that are timed. Each of them represents the activations since the last
-/// timed one, including itself.
+/// Selects the activations that are timed, beside those of slow kinds: one in each gap, at a random
+/// position. The timed activation represents all activations of its gap.
 ///
-/// The number of represented activations is random, and its average increases with the number of
-/// activations since the last rest. But the more time has passed since the last timed activation,
-/// the more of the next activations are all timed. So if one task in a thousand takes long, its
-/// activations are timed, except for the first one.
+/// The gaps have a length of 1 after a rest, and become longer with the number of activations since
+/// the rest. But if a long time has passed since the last timed activation, the next gaps have a
+/// length of 1, and their number increases with this time. So a slow task is found even if other
+/// tasks of its kind are quick.
+///
+/// The time that timed activations represent never exceeds the time that has passed.
 pub(crate) struct Clocking {
-    /// Number of activations from the last rest to the next timed one.
+    /// Number of activations from the last rest to the end of this gap.
     since_rest: Cell<u64>,
-    /// Number of activations that the next timed one represents.
+    /// Length of this gap in activations.
     gap: Cell<u64>,
-    /// Number of activations before the next timed one.
+    /// Number of activations before the timed activation of this gap.
     left: Cell<u64>,
-    /// Number of activations that are timed next, without a gap.
+    /// Number of activations after the timed activation of this gap.
+    after: Cell<u64>,
+    /// Number of gaps with a length of 1 that are next.
     spare: Cell<u64>,
     /// End of the last timed activation, or `None` after a rest.
     ended: Cell<Option<Nanos>>,
+    /// Time that has passed and that no timed activation represents yet.
+    unclaimed: Cell<Nanos>,
     random: Cell<u64>,
 }
 
@@ -458,8 +490,10 @@ impl Clocking {
             since_rest: Cell::new(0),
             gap: Cell::new(1),
             left: Cell::new(0),
+            after: Cell::new(0),
             spare: Cell::new(0),
             ended: Cell::new(None),
+            unclaimed: Cell::new(0),
             random: Cell::new(seed | 1),
         };
         clocking.rested();
@@ -471,6 +505,7 @@ impl Clocking {
         self.since_rest.set(1);
         self.gap.set(1);
         self.left.set(0);
+        self.after.set(0);
         self.ended.set(None);
     }
 
@@ -483,33 +518,49 @@ impl Clocking {
             self.left.set(left - 1);
             return None;
         }
-        Some(self.gap.get())
+        Some(self.next_gap())
     }
 
-    /// Records the beginning and the end of a timed activation, and chooses the next one to time.
-    /// Returns the time that has passed since the last timed activation ended, which is an upper
-    /// bound on the total duration of the represented activations.
+    /// Chooses the next gap, and returns the length of the previous gap.
     #[inline(never)]
-    fn timed(&self, began: Nanos, ended: Nanos) -> Nanos {
-        let since = self.ended.replace(Some(ended)).unwrap_or(began);
-        let passed = ended.saturating_sub(since);
-        let more = if passed < LONG {
-            0
-        } else {
-            passed / TIMED_EVERY
-        };
-        let spare = (self.spare.get() + more).min(SPARE_MAX);
-        let gap = if spare > 0 {
-            self.spare.set(spare - 1);
-            1
-        } else {
-            let average = (self.since_rest.get() / GAP_SHARE).clamp(1, GAP_MAX);
-            1 + self.draw() % (2 * average - 1)
+    fn next_gap(&self) -> u64 {
+        let gap = match self.spare.get() {
+            0 => (self.since_rest.get() / GAP_SHARE).clamp(1, GAP_MAX),
+            spare => {
+                self.spare.set(spare - 1);
+                1
+            }
         };
         self.since_rest.set(self.since_rest.get() + gap);
-        self.gap.set(gap);
-        self.left.set(gap - 1);
-        passed
+        let place = self.draw() % gap;
+        self.left.set(self.after.get() + place);
+        self.after.set(gap - 1 - place);
+        self.gap.replace(gap)
+    }
+
+    /// Records the beginning and the end of a timed activation. Returns the time that it
+    /// represents.
+    fn timed(&self, time_by: TimeBy, began: Nanos, ended: Nanos) -> Nanos {
+        // Saturating, all of it: the clock of a world may jump arbitrarily, and nothing may panic
+        // when a turn has committed.
+        let lasted = ended.saturating_sub(began);
+        let since = self.ended.get().unwrap_or(began);
+        let TimeBy::Gap(weight) = time_by else {
+            // The other activations have had this much less time.
+            self.ended.set(Some(since.saturating_add(lasted)));
+            return lasted;
+        };
+        self.ended.set(Some(ended));
+        let passed = ended.saturating_sub(since);
+        if passed >= LONG {
+            let spare = self.spare.get() + passed / TIMED_EVERY;
+            self.spare.set(spare.min(SPARE_MAX));
+        }
+        let unclaimed = self.unclaimed.get().saturating_add(passed);
+        let represents = lasted.saturating_mul(weight).min(unclaimed);
+        self.unclaimed
+            .set((unclaimed - represents).min(UNCLAIMED_MAX));
+        represents
     }
 
     /// Returns the next random number of Marsaglia's xorshift64 (2003).
@@ -532,12 +583,7 @@ mod tests {
         let clocking = Clocking::new(7);
         for count in [1_u64, 5, 100, 10_000] {
             clocking.rested();
-            let step = |_| {
-                clocking
-                    .step()
-                    .inspect(|_| assert_eq!(clocking.timed(0, 0), 0))
-            };
-            let timed: Vec<_> = (0..count).filter_map(step).collect();
+            let timed: Vec<_> = (0..count).filter_map(|_| clocking.step()).collect();
             let stood_for: u64 = timed.iter().sum();
             let first = count.min(GAP_SHARE) as usize;
             assert_eq!(
@@ -545,9 +591,8 @@ mod tests {
                 vec![1; first],
                 "{count}: the first are all timed"
             );
-            let at_the_end = (2 * GAP_MAX).min(2 * count / GAP_SHARE);
-            assert!(stood_for <= count, "{count}: {stood_for}");
-            assert!(count <= stood_for + at_the_end, "{count}: {stood_for}");
+            assert!(stood_for <= count + GAP_MAX, "{count}: {stood_for}");
+            assert!(count - count / GAP_SHARE <= stood_for + GAP_MAX.min(count / GAP_SHARE));
         }
     }
 
@@ -558,7 +603,6 @@ mod tests {
         for step in 0..1_000_000 {
             if let Some(weight) = clocking.step() {
                 weights[step % 2] += weight;
-                clocking.timed(0, 0);
             }
         }
         let share = weights[0] as f64 / (weights[0] + weights[1]) as f64;
@@ -568,48 +612,100 @@ mod tests {
         );
     }
 
-    /// Runs activations of these durations for a second. Returns the time that was measured for
-    /// those of the first duration, as a share of their true time, and the number of clock reads.
-    fn measured(durations: impl Iterator<Item = Nanos> + Clone, slow: Nanos) -> (f64, u64, u64) {
+    /// Shares of the true time that was measured.
+    struct Measured {
+        slow: f64,
+        all: f64,
+        /// Share of the activations that were timed.
+        timed: f64,
+    }
+
+    /// Runs activations for ten seconds of a clock of its own: again and again one that takes
+    /// `slow`, and then `count` that take `quick`. If `apart` is true, they are of two kinds.
+    fn measured(slow: Nanos, count: usize, quick: Nanos, apart: bool) -> Measured {
         let clocking = Clocking::new(13);
-        let (mut now, mut activations, mut timed_ones) = (0, 0, 0);
+        let (mut now, mut activations, mut timed) = (0, 0_u64, 0_u64);
         let (mut truth, mut found, mut all) = (0, 0, 0);
-        for lasted in durations.cycle() {
-            if now >= 1_000_000_000 {
-                break;
+        let mut is_slow = [false; 2];
+        while now < 10_000_000_000 {
+            for at in 0..=count {
+                let lasted = if at == 0 { slow } else { quick };
+                let kind = usize::from(apart && at > 0);
+                let time_by = if is_slow[kind] {
+                    Some(TimeBy::Kind)
+                } else {
+                    clocking.step().map(TimeBy::Gap)
+                };
+                now += lasted;
+                activations += 1;
+                truth += if at == 0 { lasted } else { 0 };
+                let Some(time_by) = time_by else { continue };
+                timed += 1;
+                is_slow[kind] = lasted >= SLOW;
+                let busy = clocking.timed(time_by, now - lasted, now);
+                all += busy;
+                found += if at == 0 { busy } else { 0 };
+                assert!(all <= now, "no more time is measured than has passed");
             }
-            let weight = clocking.step();
-            now += lasted;
-            activations += 1;
-            truth += if lasted == slow { lasted } else { 0 };
-            let Some(weight) = weight else { continue };
-            timed_ones += 1;
-            let passed = clocking.timed(now - lasted, now);
-            let busy = (lasted * weight).min(passed);
-            all += busy;
-            found += if lasted == slow { busy } else { 0 };
         }
-        assert!(all <= now, "no more time was measured than has passed");
-        (found as f64 / truth as f64, timed_ones, activations)
+        Measured {
+            slow: found as f64 / truth as f64,
+            all: all as f64 / now as f64,
+            timed: timed as f64 / activations as f64,
+        }
     }
 
     #[test]
-    fn a_slow_task_among_many_quick_ones_is_measured_exactly() {
-        for (slow, quick) in [(30_000_000, 3_000), (5_000_000, 1_000), (1_000_000, 300)] {
-            let durations = std::iter::once(slow).chain((0..quick).map(|_| 100));
-            let (share, ..) = measured(durations, slow);
-            assert!((0.95..=1.0).contains(&share), "{slow}: {share}");
+    fn a_slow_kind_among_quick_ones_is_measured_exactly() {
+        for (slow, count) in [
+            (30_000_000, 3_000),
+            (5_000_000, 5_000),
+            (1_000_000, 1_000),
+            (1_000_000, 2_000),
+            (100_000, 200),
+            (40_000, 1_000),
+        ] {
+            let measured = measured(slow, count, 100, true);
+            assert!((0.97..=1.0).contains(&measured.slow), "{slow}, {count}");
+            assert!((0.9..=1.0).contains(&measured.all), "{slow}, {count}");
+        }
+    }
+
+    #[test]
+    fn a_slow_task_among_quick_ones_of_its_kind_is_found() {
+        for (slow, count) in [(30_000_000, 10_000), (5_000_000, 2_000), (1_000_000, 300)] {
+            let measured = measured(slow, count, 100, false);
+            assert!((0.95..=1.0).contains(&measured.slow), "{slow}, {count}");
         }
     }
 
     #[test]
     fn quick_tasks_are_timed_rarely() {
-        let (share, timed, activations) = measured([20, 30].into_iter(), 20);
-        assert!((0.9..1.1).contains(&share), "{share}");
-        assert!(timed < activations / 100, "{timed} of {activations}");
-        // The more time they take, the more of them are timed.
-        let (_, timed, activations) = measured(std::iter::once(1_000), 1_000);
-        assert!(timed < activations * 2 / 3, "{timed} of {activations}");
+        let measured = measured(30, 1, 20, true);
+        assert!((0.9..1.1).contains(&measured.slow), "{}", measured.slow);
+        assert!(measured.timed < 0.01, "{}", measured.timed);
+    }
+
+    #[test]
+    fn bursts_are_measured_as_a_whole() {
+        for burst in [30, 100, 300, 1_000] {
+            let clocking = Clocking::new(17);
+            let (mut now, mut worked, mut found) = (0, 0, 0);
+            for _ in 0..2_000 {
+                clocking.rested();
+                now += 1_000_000;
+                for _ in 0..burst {
+                    let weight = clocking.step();
+                    now += 300;
+                    worked += 300;
+                    if let Some(weight) = weight {
+                        found += clocking.timed(TimeBy::Gap(weight), now - 300, now);
+                    }
+                }
+            }
+            let share = found as f64 / worked as f64;
+            assert!((0.92..=1.0).contains(&share), "{burst}: {share}");
+        }
     }
 
     #[test]

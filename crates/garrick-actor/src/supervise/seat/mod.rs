@@ -130,10 +130,10 @@ impl<A: Actor> Front<A> {
         }
         self.care.incarnation = self.care.incarnation.wrapping_add(1);
         // If the factory panics, the seat is empty.
-        let made = (self.care.factory)();
         if self.care.incarnation != 1 {
             turn.count_restart();
         }
+        let made = (self.care.factory)();
         let actor = self.seat.fill(made);
         let next = if A::STARTS {
             #[cfg(feature = "tracing")]
