@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
@@ -245,6 +246,34 @@ fn failures_and_restarts_of_supervised_actors_are_counted_however_they_fail() {
         let node = node(&seen, "Frail");
         assert_eq!((node.failures, node.restarts), (failures, failures));
     }
+}
+
+#[test]
+fn a_restart_counts_even_if_no_actor_could_be_created() {
+    garrick_testkit::silence_panics();
+    let system = System::builder().probes(true).on_failure(|_| ());
+    let local = system.local().expect("threads");
+    let tree = Supervisor::new("app", Strategy::OneForOne).intensity(100, Duration::MAX);
+    let tree = tree.spawn(&local.handle()).expect("the system is running");
+    let telemetry = start(anywhere());
+    telemetry.watch(local.handle());
+    let panics_left = AtomicU32::new(2);
+    let frail = local.actor(move || {
+        let left = panics_left.load(Relaxed);
+        if left > 0 {
+            panics_left.store(left - 1, Relaxed);
+            garrick_testkit::fail();
+        }
+        Frail
+    });
+    let frail = frail.supervised_by(&tree).spawn();
+    let frail = frail.expect("the name is free");
+    let answer = local.block_on(frail.ask(Request::Answer));
+    answer.expect("the third attempt succeeds");
+    telemetry.look();
+    let seen = telemetry.latest();
+    let node = node(&seen, "Frail");
+    assert_eq!((node.failures, node.restarts), (2, 2));
 }
 
 #[test]

@@ -49,6 +49,11 @@ impl<M: 'static> Address<M> {
         cell.is_bounded().then(|| unsafe { room_of(cell) })
     }
 
+    /// Returns true if the mailbox has a bound.
+    pub(super) fn is_limited(&self) -> bool {
+        self.cell().is_bounded() || self.gauged().is_some()
+    }
+
     /// Returns the bound of the mailbox, if the address is a door to a bounded mailbox.
     fn gauged(&self) -> Option<&dyn Gauged<M>> {
         let cell = self.cell();

@@ -38,7 +38,8 @@ where
     }
 
     fn gauged(&self) -> Option<&dyn Gauged<N>> {
-        self.to.capacity().map(|_| self as &dyn Gauged<N>)
+        // Not by `capacity`, which calls `gauged` once more: the time would double with each door.
+        self.to.is_limited().then_some(self as &dyn Gauged<N>)
     }
 }
 
