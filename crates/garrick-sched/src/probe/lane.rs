@@ -22,18 +22,19 @@ const SINCE: usize = 3;
 const PUBLISHED: usize = 4;
 const CLAIMED: usize = 5;
 
-/// On average, at least one of `n / GAP_SHARE` activations is timed, where n is the number of
-/// activations since the last rest.
+/// At least one of `n / GAP_SHARE` activations is timed, where n is the number of activations since
+/// the last rest.
 const GAP_SHARE: u64 = 8;
-/// On average, at least one of this number of activations is always timed.
+/// At least one of this number of activations is always timed.
 const GAP_MAX: u64 = 256;
-/// Time between two timed activations from which on more of the next activations are timed.
+/// Time between two timed activations after which gaps are short again.
 const LONG: Nanos = 50_000;
-/// After a long time, the number of additional timed activations is this time divided by
-/// `TIMED_EVERY`. Timing an activation takes about a fortieth of `TIMED_EVERY`.
-const TIMED_EVERY: Nanos = 2_000;
-/// Maximum number of activations that may be timed in addition after a long time.
-const SPARE_MAX: u64 = 16_384;
+/// After a long time, the gaps become longer at a rate of one for each `GAP_SHARE` activations, or
+/// for as many activations as this time fits into the long time. So timing takes at most a few
+/// percent of the time.
+const SHARE_OF: Nanos = 8_000;
+/// Maximum number of activations for which gaps become longer by one.
+const SHARE_MAX: u64 = 16_384;
 /// Duration from which on an activation makes its kind slow. All activations of a slow kind are
 /// timed. Timing an activation takes about a fortieth of this.
 const SLOW: Nanos = 2_000;
@@ -461,22 +462,22 @@ impl Counted {
 /// position. The timed activation represents all activations of its gap.
 ///
 /// The gaps have a length of 1 after a rest, and become longer with the number of activations since
-/// the rest. But if a long time has passed since the last timed activation, the next gaps have a
-/// length of 1, and their number increases with this time. So a slow task is found even if other
-/// tasks of its kind are quick.
+/// the rest. If a long time has passed since the last timed activation, they have a length of 1
+/// again, and become longer the more slowly, the longer that time was. So a slow task is soon found
+/// among many quick ones.
 ///
 /// The time that timed activations represent never exceeds the time that has passed.
 pub(crate) struct Clocking {
-    /// Number of activations from the last rest to the end of this gap.
-    since_rest: Cell<u64>,
+    /// Number of activations from the last rest or long time to the end of this gap.
+    since: Cell<u64>,
+    /// Number of activations after which gaps become longer by one.
+    share: Cell<u64>,
     /// Length of this gap in activations.
     gap: Cell<u64>,
     /// Number of activations before the timed activation of this gap.
     left: Cell<u64>,
     /// Number of activations after the timed activation of this gap.
     after: Cell<u64>,
-    /// Number of gaps with a length of 1 that are next.
-    spare: Cell<u64>,
     /// End of the last timed activation, or `None` after a rest.
     ended: Cell<Option<Nanos>>,
     /// Time that has passed and that no timed activation represents yet.
@@ -487,11 +488,11 @@ pub(crate) struct Clocking {
 impl Clocking {
     fn new(seed: u64) -> Self {
         let clocking = Self {
-            since_rest: Cell::new(0),
+            since: Cell::new(0),
+            share: Cell::new(GAP_SHARE),
             gap: Cell::new(1),
             left: Cell::new(0),
             after: Cell::new(0),
-            spare: Cell::new(0),
             ended: Cell::new(None),
             unclaimed: Cell::new(0),
             random: Cell::new(seed | 1),
@@ -502,7 +503,8 @@ impl Clocking {
 
     /// Starts again with short gaps, after a rest.
     fn rested(&self) {
-        self.since_rest.set(1);
+        self.since.set(1);
+        self.share.set(GAP_SHARE);
         self.gap.set(1);
         self.left.set(0);
         self.after.set(0);
@@ -524,14 +526,8 @@ impl Clocking {
     /// Chooses the next gap, and returns the length of the previous gap.
     #[inline(never)]
     fn next_gap(&self) -> u64 {
-        let gap = match self.spare.get() {
-            0 => (self.since_rest.get() / GAP_SHARE).clamp(1, GAP_MAX),
-            spare => {
-                self.spare.set(spare - 1);
-                1
-            }
-        };
-        self.since_rest.set(self.since_rest.get() + gap);
+        let gap = (self.since.get() / self.share.get()).clamp(1, GAP_MAX);
+        self.since.set(self.since.get() + gap);
         let place = self.draw() % gap;
         self.left.set(self.after.get() + place);
         self.after.set(gap - 1 - place);
@@ -553,8 +549,9 @@ impl Clocking {
         self.ended.set(Some(ended));
         let passed = ended.saturating_sub(since);
         if passed >= LONG {
-            let spare = self.spare.get() + passed / TIMED_EVERY;
-            self.spare.set(spare.min(SPARE_MAX));
+            self.since.set(1);
+            self.share
+                .set((passed / SHARE_OF).clamp(GAP_SHARE, SHARE_MAX));
         }
         let unclaimed = self.unclaimed.get().saturating_add(passed);
         let represents = lasted.saturating_mul(weight).min(unclaimed);
@@ -673,9 +670,38 @@ mod tests {
 
     #[test]
     fn a_slow_task_among_quick_ones_of_its_kind_is_found() {
-        for (slow, count) in [(30_000_000, 10_000), (5_000_000, 2_000), (1_000_000, 300)] {
+        for (slow, count, least) in [
+            (30_000_000, 3_000, 0.95),
+            (30_000_000, 10_000, 0.5),
+            (5_000_000, 600, 0.95),
+            (1_000_000, 100, 0.95),
+        ] {
             let measured = measured(slow, count, 100, false);
-            assert!((0.95..=1.0).contains(&measured.slow), "{slow}, {count}");
+            let share = measured.slow;
+            assert!((least..=1.0).contains(&share), "{slow}, {count}: {share}");
+        }
+    }
+
+    #[test]
+    fn a_slow_kind_is_found_within_a_second() {
+        // Each seed chooses other activations.
+        for (slow, count) in [(5_000_000, 5_000), (1_000_000, 2_000), (100_000, 1_000)] {
+            for seed in 1..100 {
+                let clocking = Clocking::new(seed * 0x9e37_79b9);
+                let mut now = 0;
+                let found = (0..).find(|round| {
+                    (0..=count).any(|at| {
+                        let lasted = if at == 0 { slow } else { 100 };
+                        now += lasted;
+                        let Some(weight) = clocking.step() else {
+                            return false;
+                        };
+                        clocking.timed(TimeBy::Gap(weight), now - lasted, now);
+                        at == 0 && *round > 0
+                    })
+                });
+                assert!(now < 1_000_000_000, "{slow}, {count}: {found:?}");
+            }
         }
     }
 

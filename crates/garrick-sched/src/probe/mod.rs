@@ -15,8 +15,8 @@
 //! The first activations after a rest are all timed, so that rare work is measured exactly.
 //! Frequent work is sampled at random points, so that periodic patterns do not distort the result.
 //! All activations of a kind are timed as long as they are slow. After a long time without a timed
-//! activation, many of the next ones are timed, so that a slow task is found among quick ones of
-//! its kind. A worker never counts more time than has passed.
+//! activation, many of the next ones are timed, so that a slow kind is soon found. A worker never
+//! counts more time than has passed.
 //!
 //! Each worker stores an [`Activity`](activity::Activity) when an activation begins and when it
 //! ends. The thread that takes samples determines the duration of an activation: if two samples
