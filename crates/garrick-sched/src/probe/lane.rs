@@ -74,9 +74,10 @@ struct Activation {
 /// Reason why an activation is timed.
 #[derive(Clone, Copy)]
 enum TimeBy {
-    /// Its kind is slow. The activation represents only itself.
+    /// The kind is slow. The activation represents only itself.
     Kind,
-    /// It was selected from a gap with this number of activations, all of which it represents.
+    /// The activation was selected from a gap with this number of activations. It represents all of
+    /// them.
     Gap(u64),
 }
 
