@@ -79,7 +79,8 @@ where
     }
 }
 
-/// The [`Context`] of an actor that consists of a closure. It can also replace this closure.
+/// The [`Context`] of an actor that consists of a closure. The closure can also use this context to
+/// set another closure for the next messages.
 pub struct BehaviorContext<'a, M> {
     context: Context<'a, M>,
     /// The new behavior of the actor if the turn returns `Continue`.

@@ -356,7 +356,8 @@ impl<M: 'static> Turn<'_, M> {
         }
     }
 
-    /// Returns the current time of the sponsor's world, in nanoseconds.
+    /// Returns the current time in nanoseconds, according to the clock of the sponsor's
+    /// [`World`](crate::World).
     pub fn now(&self) -> Nanos {
         self.worker.now()
     }
