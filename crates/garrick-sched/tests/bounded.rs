@@ -620,3 +620,18 @@ fn a_waker_that_panics_and_one_that_sends_are_none_of_who_makes_room() {
         }
     });
 }
+
+#[test]
+fn a_long_chain_of_contramaps_has_the_bound_of_its_end() {
+    ends_alone(|| {
+        let here = Here::new_here().unwrap();
+        let (to, heard) = bounded(&here.handle(), 2, WhenFull::Wait);
+        let chain = (0..64).fold(to, |to, _| to.contramap(|number: u32| number));
+        assert_eq!((chain.capacity(), chain.waiting()), (Some(2), Some(0)));
+        chain.try_send(7).unwrap();
+        chain.try_send(8).unwrap();
+        assert_eq!(chain.try_send(9), Err(TrySendError::Full(9)));
+        here.run();
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [7, 8]);
+    });
+}

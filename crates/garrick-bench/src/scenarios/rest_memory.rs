@@ -21,8 +21,8 @@ pub(crate) const TIMER_MEMORY: Scenario = Scenario {
                 a fresh process: a number of timers (at_once) are started, 64 per turn, and then \
                 all are cancelled in one turn; bytes_per_actor is the growth of the process's \
                 resident memory per timer, when all timers have been cancelled and the runtime has \
-                had up to 10 s, or 1 s in a quick run, to return memory; the measurement fails unless there are as many \
-                actors as before",
+                had up to 10 s, or 1 s in a quick run, to return memory; the measurement fails \
+                unless there are as many actors as before",
     contenders: timers,
 };
 
@@ -31,7 +31,8 @@ pub(crate) const ASK_MEMORY: Scenario = Scenario {
     operation: "one ask as in 'ask-within' that is answered at once, one of many in a row, on the \
                 worker of a fresh process; bytes_per_actor is the growth of the process's resident \
                 memory per ask after the first 100,000 asks, when the runtime has had up to 10 s, \
-                or 1 s in a quick run, to return memory; the measurement fails unless there are as many actors as before",
+                or 1 s in a quick run, to return memory; the measurement fails unless there are \
+                as many actors as before",
     contenders: asks,
 };
 

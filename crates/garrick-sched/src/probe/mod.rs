@@ -132,10 +132,11 @@ pub struct KindSample {
     pub recoveries: u64,
     /// Number of times that a supervisor replaced a failed or stopped task by a new one.
     pub restarts: u64,
-    /// Number of times that the mailbox length of a task was measured just before the task ran.
+    /// Number of activations for which a mailbox length is known. Some mailboxes are measured just
+    /// before their task runs. Each of these measurements represents several activations.
     pub looks: u64,
-    /// Sum of all measured mailbox lengths (see `looks`). So `waiting / looks` is the average
-    /// mailbox length, which is the number of messages ahead of a new message.
+    /// Sum of the mailbox lengths of these activations. So `waiting / looks` is the average mailbox
+    /// length, which is the number of messages ahead of a new message.
     pub waiting: u64,
 }
 

@@ -1,6 +1,7 @@
 //! The ways to spawn tasks.
 
 use crate::cell::Home;
+use crate::pool::Pool;
 use crate::runtime::address::Address;
 use crate::runtime::current;
 use crate::runtime::sponsor::{Handle, Here, SpawnError};
@@ -95,21 +96,12 @@ impl Handle {
         task: T,
         moves: bool,
     ) -> Result<Address<T::Message>, SpawnError<T>> {
-        let mut task = Some(task);
-        let created = self.create_cell(T::STARTS, |pool| {
-            let task = task.take().expect("called once");
-            new_cell(pool, home, task, moves)
-        });
-        match (created, task) {
-            (Some((cell, wake)), _) => {
-                // SAFETY: the cell was made for this task, with one reference.
-                let address = unsafe { Address::from_counted(cell) };
-                wake.call();
-                Ok(address)
-            }
-            (None, Some(task)) => Err(SpawnError(task)),
-            (None, None) => unreachable!("the task is taken only to create the cell"),
-        }
+        let create = |pool: &Pool, task| new_cell(pool, home, task, moves);
+        let (cell, wake) = self.create_cell(T::STARTS, task, create)?;
+        // SAFETY: the cell was made for this task, with one reference.
+        let address = unsafe { Address::from_counted(cell) };
+        wake.call();
+        Ok(address)
     }
 }
 

@@ -575,34 +575,37 @@ impl Handle {
         Self { shared }
     }
 
-    /// Calls `create`, which creates a cell, on a thread that does not run the cell's worker. If
-    /// `starts` is true, the cell runs even if no message comes.
+    /// Calls `create`, which creates the cell of `task`, on a thread that does not run the cell's
+    /// worker. If `starts` is true, the cell runs even if no message comes.
     ///
-    /// Returns the cell and a wake for its worker, which the caller must call. Returns `None`,
-    /// without calling `create`, if the sponsor is shutting down or has stopped.
-    pub(crate) fn create_cell(
+    /// Returns the cell and a wake for its worker, which the caller must call.
+    ///
+    /// # Errors
+    /// Returns the task if the sponsor is shutting down or has stopped.
+    pub(crate) fn create_cell<T>(
         &self,
         starts: bool,
-        create: impl FnOnce(&Pool) -> CellPtr,
-    ) -> Option<(CellPtr, Wake)> {
+        task: T,
+        create: impl FnOnce(&Pool, T) -> CellPtr,
+    ) -> Result<(CellPtr, Wake), SpawnError<T>> {
         // Held until the cell exists, so that its home finds it when it closes. Not longer: the
         // wake may call foreign code.
         let admits = self.shared.admits();
         if !*admits {
-            return None;
+            return Err(SpawnError(task));
         }
         current::with_pool(|pool| {
-            let cell = create(pool);
+            let cell = create(pool, task);
             self.shared.lanes.begun_outside(cell);
             if !starts {
-                return Some((cell, Wake::NOBODY));
+                return Ok((cell, Wake::NOBODY));
             }
             let note = Chain::of_one(pool.take_envelope(Kind::Wake, 0, 0));
             // SAFETY: the reference of the newborn is the caller's, who does not have it yet, and
             // the note is ours.
             let pushed = unsafe { push_out(cell, note, |_| false) };
             let wake = pushed.unwrap_or_else(|| unreachable!("a newborn's inbox is open"));
-            Some((cell, wake))
+            Ok((cell, wake))
         })
     }
 
