@@ -575,6 +575,7 @@ impl Clocking {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime::tables::nothing_to_drop;
 
     #[test]
     fn what_runs_after_a_rest_is_timed_and_the_samples_stand_for_all() {
@@ -610,46 +611,72 @@ mod tests {
         );
     }
 
-    /// Shares of the true time that was measured.
-    struct Measured {
-        slow: f64,
-        all: f64,
-        /// Share of the activations that were timed.
-        timed: f64,
+    /// Time for which activations are run, and duration of a quick one.
+    const TIME: Nanos = 10_000_000_000;
+    const QUICK: Nanos = 100;
+
+    /// Two kinds of tasks.
+    static FIRST: Table = Table::of_messages::<u8>(nothing_to_drop);
+    static SECOND: Table = Table::of_messages::<u8>(nothing_to_drop);
+
+    /// A lane with a clock of its own.
+    struct Simulated {
+        lane: Lane,
+        now: Nanos,
+        activations: u64,
+        timed: Cell<u64>,
     }
 
-    /// Runs activations for ten seconds of a clock of its own: again and again one that takes
-    /// `slow`, and then `count` that take `quick`. If `apart` is true, they are of two kinds.
-    fn measured(slow: Nanos, count: usize, quick: Nanos, apart: bool) -> Measured {
-        let clocking = Clocking::new(13);
-        let (mut now, mut activations, mut timed) = (0, 0_u64, 0_u64);
-        let (mut truth, mut found, mut all) = (0, 0, 0);
-        let mut is_slow = [false; 2];
-        while now < 10_000_000_000 {
-            for at in 0..=count {
-                let lasted = if at == 0 { slow } else { quick };
-                let kind = usize::from(apart && at > 0);
-                let time_by = if is_slow[kind] {
-                    Some(TimeBy::Kind)
-                } else {
-                    clocking.step().map(TimeBy::Gap)
-                };
-                now += lasted;
-                activations += 1;
-                truth += if at == 0 { lasted } else { 0 };
-                let Some(time_by) = time_by else { continue };
-                timed += 1;
-                is_slow[kind] = lasted >= SLOW;
-                let busy = clocking.timed(time_by, now - lasted, now);
-                all += busy;
-                found += if at == 0 { busy } else { 0 };
-                assert!(all <= now, "no more time is measured than has passed");
+    impl Simulated {
+        fn new(seed: u64) -> Self {
+            Self {
+                lane: Lane::new(true, seed),
+                now: 0,
+                activations: 0,
+                timed: Cell::new(0),
             }
         }
-        Measured {
-            slow: found as f64 / truth as f64,
-            all: all as f64 / now as f64,
-            timed: timed as f64 / activations as f64,
+
+        /// Runs an activation that takes `lasts`.
+        fn run(&mut self, table: &'static Table, lasts: Nanos) {
+            self.lane.begin(table, self.activations, || {
+                self.timed.set(self.timed.get() + 1);
+                (self.now, 0)
+            });
+            self.now += lasts;
+            self.activations += 1;
+            self.lane.end(self.activations, || self.now);
+        }
+
+        /// Runs one slow activation, and then `count` quick ones of `kind`.
+        fn round(&mut self, slow: Nanos, count: usize, kind: &'static Table) {
+            self.run(&FIRST, slow);
+            (0..count).for_each(|_| self.run(kind, QUICK));
+            let all = self.busy(&FIRST) + self.busy(&SECOND);
+            assert!(all <= self.now, "no more time is measured than has passed");
+        }
+
+        /// Runs rounds for [`TIME`]. Returns the measured time of the first kind, as a share of
+        /// its true time.
+        fn share(&mut self, slow: Nanos, count: usize, kind: &'static Table) -> f64 {
+            let mut truth = 0;
+            while self.now < TIME {
+                let began = self.now;
+                self.round(slow, count, kind);
+                let is_same = std::ptr::eq(kind, &raw const FIRST);
+                truth += if is_same { self.now - began } else { slow };
+            }
+            self.busy(&FIRST) as f64 / truth as f64
+        }
+
+        /// Returns the measured time of a kind.
+        fn busy(&self, table: &'static Table) -> Nanos {
+            let mut kinds = Vec::new();
+            self.lane.reader().add_kinds(&mut kinds);
+            let of = kinds
+                .iter()
+                .find(|(of, _)| of.is_some_and(|of| std::ptr::eq(of, table)));
+            of.map_or(0, |(_, sample)| sample.busy)
         }
     }
 
@@ -663,9 +690,11 @@ mod tests {
             (100_000, 200),
             (40_000, 1_000),
         ] {
-            let measured = measured(slow, count, 100, true);
-            assert!((0.97..=1.0).contains(&measured.slow), "{slow}, {count}");
-            assert!((0.9..=1.0).contains(&measured.all), "{slow}, {count}");
+            let mut lane = Simulated::new(13);
+            let share = lane.share(slow, count, &SECOND);
+            assert!((0.97..=1.0).contains(&share), "{slow}, {count}: {share}");
+            let all = (lane.busy(&FIRST) + lane.busy(&SECOND)) as f64 / lane.now as f64;
+            assert!((0.9..=1.0).contains(&all), "{slow}, {count}: {all}");
         }
     }
 
@@ -677,40 +706,40 @@ mod tests {
             (5_000_000, 600, 0.95),
             (1_000_000, 100, 0.95),
         ] {
-            let measured = measured(slow, count, 100, false);
-            let share = measured.slow;
+            let share = Simulated::new(13).share(slow, count, &FIRST);
             assert!((least..=1.0).contains(&share), "{slow}, {count}: {share}");
         }
     }
 
     #[test]
     fn a_slow_kind_is_found_within_a_second() {
-        // Each seed chooses other activations.
         for (slow, count) in [(5_000_000, 5_000), (1_000_000, 2_000), (100_000, 1_000)] {
+            // Each seed chooses other activations.
             for seed in 1..100 {
-                let clocking = Clocking::new(seed * 0x9e37_79b9);
-                let mut now = 0;
-                let found = (0..).find(|round| {
-                    (0..=count).any(|at| {
-                        let lasted = if at == 0 { slow } else { 100 };
-                        now += lasted;
-                        let Some(weight) = clocking.step() else {
-                            return false;
-                        };
-                        clocking.timed(TimeBy::Gap(weight), now - lasted, now);
-                        at == 0 && *round > 0
-                    })
-                });
-                assert!(now < 1_000_000_000, "{slow}, {count}: {found:?}");
+                let mut lane = Simulated::new(seed * 0x9e37_79b9);
+                // So many quick ones come first that the gaps are long.
+                (0..10_000).for_each(|_| lane.run(&SECOND, QUICK));
+                let began = lane.now;
+                while lane.busy(&FIRST) == 0 {
+                    lane.round(slow, count, &SECOND);
+                }
+                let took = lane.now - began;
+                assert!(took < 1_000_000_000, "{slow}, {count}: {took}");
             }
         }
     }
 
     #[test]
     fn quick_tasks_are_timed_rarely() {
-        let measured = measured(30, 1, 20, true);
-        assert!((0.9..1.1).contains(&measured.slow), "{}", measured.slow);
-        assert!(measured.timed < 0.01, "{}", measured.timed);
+        let mut lane = Simulated::new(13);
+        for _ in 0..1_000_000 {
+            lane.run(&FIRST, 30);
+            lane.run(&SECOND, 20);
+        }
+        let share = lane.busy(&FIRST) as f64 / 30e6;
+        assert!((0.9..1.1).contains(&share), "{share}");
+        let timed = lane.timed.get() as f64 / lane.activations as f64;
+        assert!(timed < 0.01, "{timed}");
     }
 
     #[test]
