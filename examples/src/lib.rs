@@ -2,4 +2,6 @@
 //! `examples`.
 #![forbid(unsafe_code)]
 
+pub mod operations;
+
 pub mod sessions;

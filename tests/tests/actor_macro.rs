@@ -272,6 +272,31 @@ fn a_parameter_need_not_be_in_any_message() {
     assert_eq!(answer(&local, asked), Ok(Some(12)));
 }
 
+#[test]
+fn the_methods_are_the_kinds_of_messages() {
+    let names = ["Largest"];
+    assert_eq!(<Pick<u8, 3> as Actor>::MESSAGES, names);
+    assert_eq!(Counter::MESSAGES[..2], ["Add", "Get"]);
+    assert_eq!(Counter::message_kind(&CounterMsg::Add(7)), 0);
+    let system = System::builder().workers(1).probes(true).start().unwrap();
+    let handle = system.handle();
+    let counter: CounterHandle = system.spawn(Counter::new()).unwrap().into();
+    counter.add(1).unwrap();
+    counter.add(2).unwrap();
+    assert_eq!(counter.get().wait(), Ok(103));
+    system.shutdown();
+    let sample = handle.sample();
+    let mut kinds = sample.kinds.iter();
+    let kind = kinds.find(|kind| kind.name == "the counter").unwrap();
+    let turns = |name: &str| {
+        let mut messages = kind.messages.iter();
+        messages.find(|one| one.name == name).map(|one| one.turns)
+    };
+    // The start has sent one more.
+    assert_eq!((turns("Add"), turns("Get")), (Some(3), Some(1)), "{kind:?}");
+    assert_eq!(kind.messages.len(), 2, "{kind:?}");
+}
+
 /// Asks two counters, and answers with their sum when both have answered.
 struct Sum {
     counters: [CounterHandle; 2],

@@ -6,6 +6,8 @@
 mod process;
 mod workspace;
 
+mod parallel;
+
 mod tools;
 
 mod tidy;
@@ -35,8 +37,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run all steps, and print a summary. Omits `sanitize`, `lines`, `sizes`, `why` and `mutants`,
-    /// and runs only the benches of `bench`.
+    /// Run all steps, and print a summary. Omits `rivals`, `sanitize`, `lines`, `sizes`, `why` and
+    /// `mutants`, and runs only the benches of `bench`.
     Ci {
         /// Stop at the first failure instead of running all steps.
         #[arg(long)]
@@ -64,6 +66,8 @@ enum Task {
     Examples,
     /// Build every benchmark, and run it briefly.
     Bench,
+    /// Check the comparison with `steady_state`, which has many dependencies, and run it briefly.
+    Rivals,
     /// Run the stress tests under AddressSanitizer and LeakSanitizer.
     Sanitize,
     /// Count the cache lines that more than one thread writes for each message, wake, gift and
@@ -99,6 +103,7 @@ fn main() -> Result<ExitCode> {
         Task::Loom => steps::LOOM,
         Task::Examples => steps::EXAMPLES,
         Task::Bench => steps::BENCH,
+        Task::Rivals => steps::RIVALS,
         Task::Sanitize => steps::SANITIZE,
         Task::Lines => steps::LINES,
         Task::Sizes => steps::SIZES,

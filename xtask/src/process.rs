@@ -55,18 +55,23 @@ pub(crate) struct Job {
     program: PathBuf,
     arguments: Vec<OsString>,
     environment: Vec<(&'static str, OsString)>,
+    folder: Option<PathBuf>,
     limit: Duration,
 }
 
 /// A program that cargo has built.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Executable {
     /// Name of its target.
     pub(crate) name: String,
+    /// Name of its package.
+    pub(crate) package: String,
     /// Absolute path of the folder of its package.
     pub(crate) folder: PathBuf,
     /// Kinds of its target: `example`, `bench` and so on.
     pub(crate) kind: Vec<cargo_metadata::TargetKind>,
+    /// True if the program has the test harness of its target.
+    pub(crate) is_test: bool,
     /// Path of the program.
     pub(crate) path: PathBuf,
 }
@@ -78,6 +83,7 @@ impl Job {
             program: program.into(),
             arguments: Vec::new(),
             environment: Vec::new(),
+            folder: None,
             limit: LIMIT,
         }
     }
@@ -107,6 +113,12 @@ impl Job {
             return self;
         }
         self.environment(name, value)
+    }
+
+    /// Sets the current folder of the command.
+    pub(crate) fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
     }
 
     /// Selects the profile `ci`, which is optimized but builds quickly, for checks and not for
@@ -213,7 +225,11 @@ impl Job {
     }
 
     fn spawn(&self, stdout: Stdio, stderr: Stdio) -> Result<Child> {
-        Command::new("timeout")
+        let mut command = Command::new("timeout");
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        command
             .arg(format!("--kill-after={KILL_AFTER_S}"))
             .arg(self.limit.as_secs().to_string())
             .arg(&self.program)
@@ -259,7 +275,7 @@ fn lines_of(child: &mut Child) -> Result<std::io::Lines<impl BufRead + use<>>> {
 }
 
 /// Returns the number of passed tests in a line such as `test result: ok. 12 passed; 0 failed; ..`.
-fn tests_passed(line: &str) -> Option<usize> {
+pub(crate) fn tests_passed(line: &str) -> Option<usize> {
     let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
     counts.split_once(" passed")?.0.parse().ok()
 }
@@ -273,15 +289,37 @@ fn executable(line: &str) -> Option<Executable> {
     let folder = artifact.manifest_path.parent()?.as_std_path().to_owned();
     Some(Executable {
         folder,
+        package: package_name(&artifact.package_id.repr),
+        is_test: artifact.profile.test,
         path: artifact.executable?.into_std_path_buf(),
         name: artifact.target.name,
         kind: artifact.target.kind,
     })
 }
 
+/// Returns the name in a package id, such as `path+file:///a/core#0.1.0` or `path+..#core@0.1.0`.
+fn package_name(id: &str) -> String {
+    let (source, fragment) = id.split_once('#').unwrap_or((id, ""));
+    let folder = source.rsplit('/').next().unwrap_or(source);
+    let name = fragment.split_once('@').map_or(folder, |(name, _)| name);
+    name.to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_name_of_a_package_is_read() {
+        assert_eq!(
+            package_name("path+file:///a/garrick-core#0.1.0"),
+            "garrick-core"
+        );
+        assert_eq!(
+            package_name("path+file:///a/tests#garrick-tests@0.1.0"),
+            "garrick-tests"
+        );
+    }
 
     #[test]
     fn the_harness_summary_is_read() {

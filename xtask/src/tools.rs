@@ -10,11 +10,17 @@
 //!                  apt-get update, install again      +--> fail with instructions
 //! ```
 //!
+//! Most tools are packages of Debian. axe-core is a package of npm, because Debian has none. It is
+//! installed into the target folder, and is not part of the repository: it takes 650 KB, and has a
+//! different license from Garrick's.
+//!
 //! Only missing tools are installed. A machine with all tools is not changed, and its user is not
 //! asked for a password. The package lists are fetched only if an installation fails. This happens
 //! in a fresh container, which has no lists, and with old lists, which contain files that no longer
 //! exist.
 
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -65,6 +71,16 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
         ],
     },
     Tool {
+        name: "promtool",
+        package: "prometheus",
+        probe: &["promtool", "--version"],
+    },
+    Tool {
+        name: "Prometheus",
+        package: "prometheus",
+        probe: &["prometheus", "--version"],
+    },
+    Tool {
         name: "Chromium",
         package: "chromium",
         probe: &["chromium", "--version"],
@@ -74,7 +90,37 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
         package: "chromium-driver",
         probe: &["chromedriver", "--version"],
     },
+    Tool {
+        name: "npm",
+        package: "npm",
+        probe: &["npm", "--version"],
+    },
 ];
+
+/// Version of axe-core, which looks for pages that some people cannot use.
+const AXE: &str = "axe-core@4.14.1";
+
+/// Folder of npm packages in the target folder. Tests know the path of the file in it.
+const NPM_FOLDER: &str = "tools";
+
+/// Installs axe-core into `target`, unless it is there, and returns a summary.
+pub(crate) fn install_axe(target: &Path) -> Result<String> {
+    let folder = target.join(NPM_FOLDER);
+    if folder.join("node_modules/axe-core/axe.min.js").exists() {
+        return Ok("axe-core".to_owned());
+    }
+    // Scripts of packages are not run.
+    let flags = ["--no-save", "--no-audit", "--no-fund", "--ignore-scripts"];
+    fs::create_dir_all(&folder)?;
+    Job::new("npm")
+        .arguments(&["install", "--prefix"])
+        .arguments(&[&folder])
+        .arguments(&flags)
+        .arguments(&[AXE])
+        .limit(INSTALL_LIMIT)
+        .run()?;
+    Ok(format!("installed {AXE}"))
+}
 
 impl Tool {
     fn is_there(&self) -> bool {

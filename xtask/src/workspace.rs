@@ -29,6 +29,8 @@ pub(crate) struct Package {
     pub(crate) dependencies: Vec<String>,
     /// Names of the dependencies that only the tests, examples and benchmarks of the package have.
     pub(crate) test_dependencies: Vec<String>,
+    /// Names of the features of the package, without `default`.
+    pub(crate) features: Vec<String>,
     /// Targets of the package.
     pub(crate) targets: Vec<Target>,
 }
@@ -115,6 +117,11 @@ impl Package {
         Self {
             dir: manifest.parent().unwrap_or(Path::new("")).to_owned(),
             name: package.name.to_string(),
+            features: package
+                .features
+                .into_keys()
+                .filter(|name| name != "default")
+                .collect(),
             dependencies: for_all.into_iter().map(|d| d.name).collect(),
             test_dependencies: for_tests.into_iter().map(|d| d.name).collect(),
             targets: package

@@ -4,9 +4,9 @@
 //! message is called a *turn*. The effects that an actor requests through its [`Context`], such as
 //! messages to send, take place together when the turn commits. If the turn fails, none of the
 //! effects takes place. Other actors can reach an actor only through its [`Address`], to which they
-//! send messages. A [`behavior`] is an actor written as a closure, which it can replace for the
-//! next message. A [`System`] runs actors on a pool of threads, and a [`Local`] runs them on the
-//! caller's thread.
+//! send messages. A [`behavior`] is an actor written as a closure. Such an actor can set a new
+//! closure for its next message. A [`System`] runs actors on a pool of threads, and a [`Local`]
+//! runs them on the caller's thread.
 //!
 //! # Examples
 //! ```
@@ -62,8 +62,10 @@ pub mod behaviors;
 pub mod naming;
 pub mod route;
 
-pub use failure::Failure;
 pub use failure::path::ActorPath;
+#[doc(hidden)]
+pub use failure::short::short_type_name;
+pub use failure::{Consequence, Failure, FailureRecord};
 pub use future::{AsyncActor, AsyncContext, Incoming};
 pub use garrick_sched::{
     Address, Ask, Call, Ended, NoReply, Reply, SendError, SpawnError, StartError, Timer, Watch,
@@ -74,6 +76,8 @@ pub use model::context::Context;
 pub use model::cyclic::cyclic;
 pub use model::next::Next;
 pub use model::outcome::Outcome;
+#[doc(hidden)]
+pub use spawn::internal::{Internal, InternalFunction};
 pub use system::handle::Handle;
 pub use system::local::Local;
 pub use system::pool::System;

@@ -1,5 +1,6 @@
 //! Delayed and periodic messages. A timer ends at the latest when it is cancelled, or when the
-//! actor that started it stops.
+//! actor that started it stops. A message that is sent by `send_after` cannot be cancelled, and is
+//! sent even if the sending actor has stopped.
 //!
 //! A delayed message waits in the timing wheel of a worker. A periodic timer also has a small
 //! separate task, the alarm, which creates each message when the message is due. Cancelling a timer
@@ -48,6 +49,7 @@ where
     F: FnMut(u64) -> N + 'static,
 {
     type Message = Due;
+    const INTERNAL: bool = true;
 
     fn receive(&mut self, _: Due, turn: &Turn<'_, Due>) -> Flow {
         if self.timer.is_cancelled() {

@@ -106,7 +106,10 @@ fn a_panic_stops_one_actor_and_undoes_its_turn() {
         }
         assert_eq!(dropped.recv(), Ok(()), "the child of the turn is gone");
         assert_eq!(system.failures(), 1, "what the turn sent did not arrive");
-        assert!(failing.is_stopped());
+        assert!(
+            failing.ask(Msg::Get).wait().is_err(),
+            "it handles nothing more"
+        );
         system.shutdown();
         assert!(failures.try_recv().is_err());
     }

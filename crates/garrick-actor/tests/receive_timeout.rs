@@ -7,16 +7,20 @@ mod common;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 use common::settle;
 use garrick_actor::error::NoReceiveTimeout;
+use garrick_actor::supervise::{Decision, Strategy, Supervisor};
 use garrick_actor::{Actor, Address, Context, Local, Next, behavior};
-use garrick_testkit::{ByHand, ms};
+use garrick_testkit::{ByHand, fail, ms, silence_panics};
 
 /// Counts the silences.
 struct Hermit {
     silences: Rc<RefCell<u32>>,
+    /// Result of the turn of each silence.
+    then: Next,
 }
 
 #[derive(Clone, Copy)]
@@ -44,7 +48,10 @@ impl Actor for Hermit {
                 return Next::Undo;
             }
             Msg::Cancel => cx.cancel_receive_timeout().unwrap(),
-            Msg::Silence => *self.silences.borrow_mut() += 1,
+            Msg::Silence => {
+                *self.silences.borrow_mut() += 1;
+                return self.then;
+            }
             Msg::Stop => return Next::Stop,
         }
         Next::Continue
@@ -60,10 +67,16 @@ struct Stand {
 
 /// A hermit with a patience of 10 ms.
 fn stand() -> Stand {
+    stand_of(Next::Continue)
+}
+
+/// A hermit with a patience of 10 ms, and with this result of the turn of each silence.
+fn stand_of(then: Next) -> Stand {
     let (clock, local) = common::local();
     let silences = Rc::default();
     let hermit = Hermit {
         silences: Rc::clone(&silences),
+        then,
     };
     let hermit = local.actor(hermit).stash(1);
     let hermit = hermit.receive_timeout(ms(10), || Msg::Silence).spawn();
@@ -128,6 +141,53 @@ fn an_undone_turn_does_not_put_it_off() {
     stand.tell(Msg::SetAndUndo(1_000));
     stand.pass(ms(6));
     assert_eq!(stand.silences(), 1);
+}
+
+#[test]
+fn the_next_message_starts_the_time_after_an_undone_silence() {
+    let stand = stand_of(Next::Undo);
+    for told in 1..4 {
+        stand.pass(ms(11));
+        assert_eq!(stand.silences(), told);
+        stand.pass(ms(11));
+        assert_eq!(stand.silences(), told, "nothing has come since");
+        stand.tell(Msg::Knock);
+    }
+}
+
+#[test]
+fn the_next_message_starts_the_time_after_a_silence_that_has_failed() {
+    silence_panics();
+    let (clock, local) = common::local();
+    let tree = Supervisor::new("tree", Strategy::OneForOne)
+        .report_restarts(false)
+        .spawn(&local.handle())
+        .unwrap();
+    let silences = Arc::new(AtomicU32::new(0));
+    let heard = Arc::clone(&silences);
+    let hermit = local.actor(move || {
+        let heard = Arc::clone(&heard);
+        behavior(move |is_silence: bool, _| {
+            if is_silence {
+                heard.fetch_add(1, Relaxed);
+                fail();
+            }
+        })
+    });
+    let hermit = hermit
+        .receive_timeout(ms(10), || true)
+        .supervised_by(&tree)
+        .decide(|_: &_| Decision::Resume)
+        .spawn()
+        .unwrap();
+    settle(&local);
+    for told in 1..4 {
+        clock.advance(ms(11));
+        settle(&local);
+        assert_eq!(silences.load(Relaxed), told);
+        hermit.send(false).unwrap();
+        settle(&local);
+    }
 }
 
 #[test]

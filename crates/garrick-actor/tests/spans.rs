@@ -1,4 +1,4 @@
-//! The spans of turns, with the feature `tracing`.
+//! The spans of turns, and the events of failures, with the feature `tracing`.
 #![forbid(unsafe_code)]
 #![cfg(feature = "tracing")]
 
@@ -6,7 +6,8 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use garrick_actor::{Local, Next, NoReply, Reply, behavior};
+use garrick_actor::supervise::{Strategy, Supervisor};
+use garrick_actor::{Local, Next, NoReply, Reply, System, behavior};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -114,4 +115,38 @@ fn a_question_that_is_not_answered_in_time_is_an_event_with_the_parties() {
         "{event}"
     );
     assert!(event.contains("asker="), "{event}");
+}
+
+#[test]
+fn a_restart_and_a_failure_are_events() {
+    let recorder = Recorder::default();
+    tracing::subscriber::with_default(recorder.clone(), || {
+        let local = System::builder().name("shop").on_failure(|_| ()).local();
+        let local = local.unwrap();
+        let tree = Supervisor::new("bank", Strategy::OneForOne);
+        let tree = tree.spawn(&local.handle()).unwrap();
+        let fails = || behavior(|(): (), cx| -> Next { cx.fail("no money") });
+        let child = local.actor(fails).named("teller").supervised_by(&tree);
+        child.spawn().unwrap().send(()).unwrap();
+        local.run();
+        local.spawn(fails()).send(()).unwrap();
+        local.run();
+    });
+    let told = recorder.told.lock().unwrap();
+    let mut events = told.iter().filter(|line| line.starts_with("event"));
+    let restart = events.next().unwrap();
+    for part in [
+        "system=\"shop\"",
+        "path=\"/user/bank#",
+        "/teller#",
+        "reason=\"no money\"",
+        "restarts=1",
+        "message=an actor is restarted",
+    ] {
+        assert!(restart.contains(part), "no {part} in {restart}");
+    }
+    let failure = events.next().unwrap();
+    assert!(failure.contains("message=an actor failed"), "{failure}");
+    assert!(!failure.contains("path="), "{failure}");
+    assert_eq!(events.next(), None);
 }

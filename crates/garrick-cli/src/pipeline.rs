@@ -18,6 +18,9 @@ mod traffic;
 /// Maximum interval of the heartbeat: a day.
 const RATE_MS_MAX: u64 = 24 * 60 * 60 * 1000;
 
+/// Default number of beats, for a run of a minute.
+const BEATS: u64 = 30_000;
+
 /// Maximum number of beats. More beats would take 30 years, even at one per millisecond.
 const BEATS_MAX: u64 = 1_000_000_000_000;
 
@@ -39,9 +42,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "MS", default_value_t = 2, value_parser = value_parser!(u64).range(1..=RATE_MS_MAX))]
     rate: u64,
 
-    /// Stop the pipeline after this number of beats.
-    #[arg(long, value_name = "N", default_value_t = 30_000, value_parser = value_parser!(u64).range(1..=BEATS_MAX))]
-    beats: u64,
+    /// Stop the pipeline after this number of beats. The default is 30000, or unlimited if
+    /// --seconds is used.
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=BEATS_MAX))]
+    beats: Option<u64>,
 
     /// Method by which the worker handles a batch.
     #[arg(long, value_enum, default_value_t = ModeName::ZeroCopy)]
@@ -74,7 +78,7 @@ impl Default for Arguments {
     fn default() -> Self {
         Self {
             rate: 2,
-            beats: 30_000,
+            beats: None,
             mode: ModeName::ZeroCopy,
             capacity: 1 << 16,
             seconds: None,
@@ -87,7 +91,7 @@ impl Arguments {
     fn config(&self) -> Config<'static> {
         Config {
             rate_ms: self.rate,
-            beats: self.beats,
+            beats: self.beats(),
             mode: match self.mode {
                 ModeName::ZeroCopy => Mode::ZeroCopy,
                 ModeName::DoubleBuffer => Mode::DoubleBuffer,
@@ -99,9 +103,20 @@ impl Arguments {
         }
     }
 
+    /// Returns the number of beats after which the pipeline stops. A time that the user has set is
+    /// not cut short by the default number of beats.
+    fn beats(&self) -> u64 {
+        let default = if self.seconds.is_some() {
+            BEATS_MAX
+        } else {
+            BEATS
+        };
+        self.beats.unwrap_or(default)
+    }
+
     /// Returns the planned duration.
     fn duration(&self) -> Duration {
-        let beats = Duration::from_millis(self.rate.saturating_mul(self.beats));
+        let beats = Duration::from_millis(self.rate.saturating_mul(self.beats()));
         self.seconds
             .map_or(beats, |seconds| beats.min(Duration::from_secs_f64(seconds)))
     }
@@ -227,7 +242,7 @@ impl Progress {
     }
 }
 
-/// Returns the totals of each stage, and the time that they took.
+/// Returns the totals of each stage, and the duration of the run.
 fn summary(arguments: &Arguments, totals: &Totals, span: Span) -> String {
     let counts = &totals.counts;
     let mut text = String::new();
@@ -287,6 +302,20 @@ mod tests {
             (Mode::DoubleBuffer, Some(0.5))
         );
         assert_eq!(arguments.duration(), Duration::from_millis(35));
+    }
+
+    #[test]
+    fn a_time_is_not_cut_short_by_the_default_number_of_beats() {
+        let duration = |flags: &str| {
+            let flags = format!("pipeline {flags}");
+            let typed = Alone::try_parse_from(flags.split_whitespace());
+            typed.unwrap().arguments.duration().as_secs()
+        };
+        assert_eq!(duration("--seconds 600"), 600);
+        assert_eq!(duration("--seconds 600 --rate 1"), 600);
+        assert_eq!(duration("--seconds 600 --beats 1000"), 2);
+        assert_eq!(duration("--seconds 1 --beats 1000"), 1);
+        assert_eq!(duration("--beats 5000"), 10);
     }
 
     #[test]

@@ -136,7 +136,12 @@ fn every_suite_runs() {
         .iter()
         .find(|suite| suite["suite"] == "leaf-load")
         .unwrap();
-    assert_eq!(leaves["findings"].as_array().unwrap().len(), 2, "{leaves}");
+    // A disturbed run leaves findings out, and says so.
+    let findings = leaves["findings"].as_array().unwrap();
+    let left_out = findings
+        .last()
+        .is_some_and(|last| last.as_str().unwrap().contains("left out"));
+    assert!(findings.len() == 2 || left_out, "{leaves}");
 }
 
 #[test]
@@ -180,6 +185,24 @@ fn the_list_states_one_operation_each() {
     for name in ["rmw", "tell", "ask", "fork-bomb", "queue", "blocked"] {
         assert!(names.iter().any(|listed| listed == name), "{name}");
     }
+}
+
+#[test]
+fn a_dash_is_standard_output() {
+    let folder = Folder::new("dash");
+    let mut command = command(&["ring", "--json", "-", "--reference", "garrick"]);
+    let output = command
+        .current_dir(folder.path(""))
+        .output()
+        .expect("the command runs");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("nothing but JSON");
+    assert_eq!(report["rows"][0]["scenario"], "ring");
+    let said = String::from_utf8(output.stderr).expect("it prints UTF-8");
+    assert!(said.contains("ring"), "the table is there: {said}");
+    assert!(
+        !PathBuf::from(folder.path("-")).exists(),
+        "no file has this name"
+    );
 }
 
 #[test]
@@ -284,7 +307,10 @@ fn a_run_is_compared_with_one_of_before() {
     let folder = Folder::new("compare");
     let now = folder.path("now.json");
     bench(&["ring", "--json", &now]);
-    for (factor, verdicts) in [(1e3, &["faster"][..]), (1e-3, &["SLOWER", "doubtful"])] {
+    for (factor, verdicts) in [
+        (1e3, &["faster", "doubtful"][..]),
+        (1e-3, &["SLOWER", "doubtful"]),
+    ] {
         let before = folder.path("before.json");
         fs::write(&before, scaled(&folder.read("now.json"), factor)).unwrap();
         let output = command(&["ring", "--compare", &before]).output().unwrap();

@@ -36,6 +36,21 @@ fn assert_refused(arguments: &[&str], words: &[&str]) {
 }
 
 #[test]
+fn a_command_with_a_slip_is_recognized() {
+    for (typed, meant) in [
+        ("tpo", "top"),
+        ("pipelin", "pipeline"),
+        ("bnech", "bench"),
+        ("sutie", "suite"),
+    ] {
+        assert_refused(
+            &[typed],
+            &[&format!("'{typed}'"), &format!("did you mean '{meant}'?")],
+        );
+    }
+}
+
+#[test]
 fn wrong_words_are_refused() {
     assert_refused(&["--no-such-flag"], &["--no-such-flag"]);
     assert_refused(&["bensh"], &["bensh", "did you mean 'bench'?"]);
@@ -87,6 +102,35 @@ fn files_that_cannot_be_written_or_compared_with_are_refused_before_any_work() {
     assert_refused(
         &["bench", "--compare", "Cargo.toml"],
         &["compare", "Cargo.toml"],
+    );
+}
+
+#[test]
+fn an_unknown_reference_is_refused_and_the_known_ones_named() {
+    let words = ["'nonsense'", "--reference", "garrick"];
+    assert_refused(&["bench", "ring", "--reference", "nonsense"], &words);
+    assert_refused(
+        &["suite", "messages", "--quick", "--reference", "nonsense"],
+        &words,
+    );
+    let guess = ["'garick'", "did you mean 'garrick'?"];
+    assert_refused(&["bench", "ring", "--reference", "garick"], &guess);
+    let sweep = [
+        "bench",
+        "ring",
+        "--sweep",
+        "actors=2..4",
+        "--reference",
+        "nonsense",
+    ];
+    assert_refused(&sweep, &words);
+}
+
+#[test]
+fn standard_output_takes_one_kind_of_results() {
+    assert_refused(
+        &["bench", "--json", "-", "--csv", "-"],
+        &["standard output", "one kind"],
     );
 }
 

@@ -150,6 +150,38 @@ fn a_running_pipeline_shows_its_stages_and_channels() {
 }
 
 #[test]
+fn a_healthy_pipeline_has_a_bottleneck_and_no_alerts() {
+    let pipeline = Pipeline::start(&["--telemetry", ":0"]);
+    let began = Instant::now();
+    // Longer than the time after which a channel that is full causes an alert.
+    let snapshot = loop {
+        let snapshot = look(pipeline.address());
+        assert!(snapshot.alerts.is_empty(), "{:?}", snapshot.alerts);
+        let is_named = snapshot
+            .pipelines
+            .iter()
+            .any(|each| each.bottleneck.is_some());
+        if snapshot.uptime > 7.0 && is_named {
+            break snapshot;
+        }
+        assert!(began.elapsed() < GUARD, "{:?}", snapshot.pipelines);
+    };
+    let [line] = &*snapshot.pipelines else {
+        panic!("one pipeline: {:?}", snapshot.pipelines);
+    };
+    assert_eq!((line.stages, &*line.name), (4, "generator \u{2192} logger"));
+    assert!(line.text.contains(" is the bottleneck: "), "{}", line.text);
+    let full = snapshot.edges.iter().any(|edge| edge.fill_p80 > 0.9);
+    assert!(
+        full,
+        "a channel before the bottleneck is full: {:?}",
+        snapshot.edges
+    );
+    let (_, page, _) = run(&mut garrick(&["top", pipeline.address(), "--once"]));
+    assert!(page.contains(" is the bottleneck: "), "{page}");
+}
+
+#[test]
 fn a_pipeline_that_is_told_to_end_ends_in_order() {
     let pipeline = Pipeline::start(&["--telemetry", ":0"]);
     let (code, text) = pipeline.end("-TERM");

@@ -94,7 +94,8 @@ enum Kind {
 
 impl Asymmetric {
     /// Returns the best pair of fences that this process supports. The first call asks the
-    /// operating system. Later calls return the result of the first call.
+    /// operating system whether it supports `membarrier(2)`, and registers the process for this
+    /// system call. Later calls return the result of the first call.
     #[cfg(all(target_os = "linux", not(garrick_loom)))]
     pub fn detect() -> Self {
         if membarrier::is_registered() {
@@ -104,7 +105,8 @@ impl Asymmetric {
         }
     }
 
-    /// Returns the best pair of fences that this process supports.
+    /// Returns the best pair of fences that this process supports. On this system, this is the
+    /// [symmetric](Self::symmetric) pair.
     #[cfg(not(all(target_os = "linux", not(garrick_loom))))]
     pub fn detect() -> Self {
         Self::symmetric()

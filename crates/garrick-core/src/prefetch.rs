@@ -1,9 +1,9 @@
 //! A hint that memory will be needed soon.
 //!
 //! If a program knows which memory it will access in about a microsecond, it can start to load the
-//! memory now. The hint does not read the memory itself. If the hint comes too early or too late,
-//! or if it was not needed, it only costs time. [`prefetch`] is wait-free, and any thread may call
-//! it.
+//! memory now. The hint changes only the caches. The program itself reads nothing, so any address
+//! is allowed. If the hint comes too early or too late, or if it was not needed, it only costs
+//! time. [`prefetch`] is wait-free, and any thread may call it.
 
 /// Starts to load `bytes` bytes of memory, beginning at address `at`, into the caches of this core.
 /// Does not wait until they are loaded.

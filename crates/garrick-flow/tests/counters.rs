@@ -4,6 +4,7 @@ use std::error::Error;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use garrick_flow::testing::Stepper;
 use garrick_flow::{Cx, Graph, Monitor, Slots, StageState, Wait, stages};
 
 type Result = std::result::Result<(), Box<dyn Error>>;
@@ -138,5 +139,71 @@ fn a_monitor_outlives_its_graph() -> Result {
     );
     fn is_free<T: Clone + Send + Sync + 'static>(_: &T) {}
     is_free(&monitor);
+    Ok(())
+}
+
+#[test]
+fn the_time_of_a_wait_has_the_kind_of_what_is_missing() -> Result {
+    let mut graph = Graph::new();
+    let (mut numbers, numbers_in) = graph.channel::<u8>(4)?;
+    let (full, mut full_in) = graph.channel::<u8>(4)?;
+    graph.stage("middle", stages::map(numbers_in, full, |n| *n));
+    graph.stage("clock", |_: &mut Cx<'_>| {
+        Wait::timer(Duration::from_hours(1))
+    });
+    let mut stepper = Stepper::new(graph);
+    let times = |stepper: &Stepper, stage: usize| {
+        let stage = &stepper.totals().stages[stage];
+        let nanos = [
+            stage.busy_nanos,
+            stage.starved_nanos,
+            stage.back_pressured_nanos,
+        ];
+        nanos.map(|nanos| nanos / 1_000_000)
+    };
+    let pass = |stepper: &mut Stepper, millis| {
+        stepper.run_until_idle();
+        stepper.advance(Duration::from_millis(millis));
+    };
+    pass(&mut stepper, 7);
+    assert_eq!(
+        times(&stepper, 0),
+        [0, 7, 0],
+        "a wait counts while it goes on"
+    );
+    numbers.push_slice(&[1, 2, 3]);
+    pass(&mut stepper, 20);
+    assert_eq!(times(&stepper, 0), [0, 27, 0], "all three were passed on");
+    numbers.push_slice(&[4, 5]);
+    pass(&mut stepper, 300);
+    // One is left over, and there is no room for it.
+    assert_eq!(times(&stepper, 0), [0, 27, 300]);
+    full_in.pop_each(4, drop);
+    pass(&mut stepper, 1);
+    assert_eq!(times(&stepper, 0), [0, 28, 300]);
+    assert_eq!(times(&stepper, 1), [0, 0, 0], "a timer is neither");
+    let report = stepper.finish();
+    assert_eq!(report.stages()[0].back_pressured_nanos, 300_000_000);
+    Ok(())
+}
+
+#[test]
+fn a_step_is_busy_while_it_runs() -> Result {
+    let (go, gone) = mpsc::channel::<()>();
+    let mut graph = Graph::new();
+    graph.stage("long", move |_: &mut Cx<'_>| {
+        let _ = gone.recv();
+        Wait::done()
+    });
+    let running = graph.start()?;
+    let monitor = running.monitor();
+    // The first step has not returned, but its time is seen.
+    while monitor.sample().stages[0].busy_nanos < 2_000_000 {
+        std::thread::yield_now();
+    }
+    go.send(())?;
+    let end = running.join().stages()[0].busy_nanos;
+    assert!(end >= 2_000_000, "{end}");
+    assert_eq!(monitor.sample().stages[0].busy_nanos, end);
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::clock::{Clock, Stopwatch};
 use crate::point::Point;
 use crate::scenario::{Contender, Measured, Result};
 
-/// A device under test: a function or a contender to measure. At each point of a sweep, the
+/// A device under test: a function or a [`Contender`] to measure. At each point of a sweep, the
 /// function or contender is created anew, and then called many times.
 ///
 /// # Examples

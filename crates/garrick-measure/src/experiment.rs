@@ -19,7 +19,8 @@ const ROUNDS: usize = 15;
 /// Default time for all measurements of a `Dut` at a point, in seconds.
 const SECONDS_PER_ROW: f64 = 0.5;
 
-/// A comparison of functions and contenders, optionally at several values of one or two parameters.
+/// A comparison of functions and [contenders](crate::Contender), optionally at several values of
+/// one or two parameters.
 ///
 /// # Examples
 /// ```

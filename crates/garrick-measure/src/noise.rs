@@ -60,9 +60,11 @@ impl Ticks {
     }
 }
 
-/// Returns the ticks of a process and its children from the text of `/proc/self/stat`. They are the
-/// fields 14 to 17. The second field is a name in parentheses, which may contain any characters.
+/// Returns the ticks of a process and its children from the text of `/proc/self/stat`. Returns
+/// `None` if the text has too few fields.
 fn own_ticks(stat: &str) -> Option<u64> {
+    // Fields 14 to 17 are these ticks. Field 2 is a name in parentheses, which may contain any
+    // characters.
     let (_, fields) = stat.rsplit_once(") ")?;
     let fields = fields.split(' ').skip(11).take(4);
     let ticks: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();

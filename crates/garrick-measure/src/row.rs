@@ -25,7 +25,7 @@ pub struct Row {
     pub wall: Summary,
     /// Operations per second of wall time.
     pub ops_per_s: f64,
-    /// Resident memory for each actor in bytes, if memory was measured.
+    /// Resident memory for each actor in bytes. `None` if memory was not measured.
     pub bytes_per_actor: Option<f64>,
     /// CPU time of one operation, divided by the CPU time of one atomic addition (the
     /// [`yardstick`](crate::yardstick)). This is the median of `to_rmw`.

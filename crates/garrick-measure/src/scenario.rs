@@ -68,11 +68,11 @@ impl fmt::Debug for Scenario {
     }
 }
 
-/// A scenario whose parameters can be swept, that is, measured at several values.
+/// A scenario that can be measured at several values of its parameters.
 pub struct Swept {
     /// Name of the scenario.
     pub scenario: &'static str,
-    /// Parameters that can be swept: their names, and the minimum and maximum value of each.
+    /// Names of these parameters, and the minimum and maximum value of each.
     pub parameters: &'static [(&'static str, RangeInclusive<u64>)],
     /// Creates the contenders at a point of a sweep, in the order in which the outputs show them.
     pub contenders: fn(&Effort, &Point) -> Vec<Contender>,
@@ -143,7 +143,8 @@ pub(crate) enum Size {
     },
 }
 
-/// The result of one repetition of a contender's work.
+/// The result of one repetition of a contender's work, that is, of one call of
+/// [`Contender::measure`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// Number of operations that were performed.
@@ -152,7 +153,7 @@ pub struct Measured {
     pub cpu_ns: f64,
     /// Wall time of all operations, in nanoseconds.
     pub wall_ns: f64,
-    /// Resident memory for each actor in bytes, if memory was measured.
+    /// Resident memory for each actor in bytes. `None` if memory was not measured.
     pub bytes_per_actor: Option<f64>,
 }
 
@@ -189,7 +190,7 @@ impl Measured {
 /// An implementation of a scenario's operation. The contenders of a scenario are compared with each
 /// other.
 pub struct Contender {
-    /// Name of the contender: `garrick`, or the library that it is compared with.
+    /// Name of the contender: `garrick`, or the name of another library.
     pub name: &'static str,
     /// Parameters that distinguish the contender from others with the same name.
     pub params: Map<String, Value>,
@@ -201,9 +202,9 @@ pub struct Contender {
 }
 
 impl Contender {
-    /// Creates a contender without a fixed amount of work. The number of operations in each
-    /// repetition is chosen so that they fill the available time. `measure` receives this number,
-    /// and performs about as many operations.
+    /// Creates a contender without a fixed amount of work. Each repetition calls `measure` with a
+    /// number of operations, which is chosen so that they fill the available time. `measure`
+    /// performs about as many operations.
     pub fn fitted(
         name: &'static str,
         measure: impl FnMut(u64) -> Result<Measured> + 'static,
@@ -217,7 +218,8 @@ impl Contender {
         }
     }
 
-    /// Creates a contender whose amount of work is fixed. `measure` performs this work once.
+    /// Creates a contender whose amount of work is fixed. Each repetition calls `measure`, which
+    /// performs this work once.
     pub fn fixed(
         name: &'static str,
         mut measure: impl FnMut() -> Result<Measured> + 'static,

@@ -4,6 +4,10 @@
 /// value.
 const LIKENESS_MIN: f64 = 0.7;
 
+/// Similarity of two names that differ by a single slip: one letter is missing, additional or
+/// wrong, or two neighboring letters are exchanged.
+const SLIP_LIKENESS: f64 = 0.8;
+
 /// Returns the error message for a `name` that is not among the `known` names. The message suggests
 /// the most similar name, and lists all names. `kind` is the word for a named thing, such as
 /// `suite`.
@@ -22,13 +26,21 @@ pub(crate) fn unknown<'a>(
 
 /// Returns the question whether the known name most similar to `unknown` was meant. Returns an
 /// empty text if no name is similar enough.
-fn did_you_mean(unknown: &str, known: &[&str]) -> String {
+pub(crate) fn did_you_mean(unknown: &str, known: &[&str]) -> String {
     let nearest = known
         .iter()
-        .map(|name| (strsim::jaro_winkler(unknown, name), name))
+        .map(|name| (likeness(unknown, name), name))
         .filter(|(likeness, _)| *likeness > LIKENESS_MIN)
         .max_by(|(one, _), (other, _)| one.total_cmp(other));
     nearest.map_or(String::new(), |(_, name)| question(name))
+}
+
+/// Returns the similarity of two names, from 0 to 1. Names that differ by a single slip are
+/// similar, even if they are short, such as `tpo` and `top`.
+fn likeness(unknown: &str, name: &str) -> f64 {
+    let slips = strsim::damerau_levenshtein(unknown, name);
+    let is_slip = slips == 1 && name.len() > 2;
+    strsim::jaro_winkler(unknown, name).max(if is_slip { SLIP_LIKENESS } else { 0.0 })
 }
 
 /// Returns the question whether that name was meant.
@@ -49,5 +61,9 @@ mod tests {
             " (did you mean 'tell-named'?)"
         );
         assert_eq!(did_you_mean("queue", &known), "");
+        assert_eq!(
+            did_you_mean("tpo", &["top", "soak"]),
+            " (did you mean 'top'?)"
+        );
     }
 }

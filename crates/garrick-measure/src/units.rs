@@ -53,7 +53,8 @@ pub fn whole(number: u64) -> String {
     grouped
 }
 
-/// Formats a figure with three significant digits.
+/// Formats a figure with three digits, of which at most two are decimals. A figure of 1000 or more
+/// keeps all of its whole digits.
 pub fn three_digits(value: f64) -> String {
     let decimals = match value {
         value if value < 9.995 => 2,

@@ -36,15 +36,15 @@ pub trait Driver: Send {
     fn waker(&self) -> Waker;
 
     /// Calls `life` once, on the calling thread, which is the worker's thread. `life` runs the
-    /// worker until it stops.
+    /// worker until the worker stops.
     ///
     /// Before it calls `life`, an implementation can set up the context that the tasks need. All
     /// other methods except [`Driver::waker`] are called only while `life` runs.
     fn surround(&self, life: &mut dyn FnMut());
 
     /// Waits until the waker is called or `timeout` has passed. `None` means that there is no
-    /// timeout. An implementation must also process pending events, as [`Driver::poll`] does. It
-    /// may return early.
+    /// timeout. An implementation must also process pending events, as [`Driver::poll`] does.
+    /// `park` may return early.
     fn park(&self, timeout: Option<Duration>);
 
     /// Processes pending events without waiting. Called about every 100 microseconds while the

@@ -29,6 +29,8 @@ mod remote;
 
 mod run_queue;
 
+mod letters;
+
 mod probe;
 
 mod runtime;
@@ -41,12 +43,14 @@ mod reply;
 mod loom_tests;
 
 pub use {
+    cell::TaskId,
     driver::{Driver, Drivers},
+    letters::{LetterReason, LetterSample},
     parcel::MESSAGE_BYTES_MAX,
-    probe::{AwaySample, KindSample, Sample, WorkerSample},
+    probe::{AwaySample, KindSample, MessageSample, Sample, TaskSample, TurnTimes, WorkerSample},
     remote::WORKERS_MAX,
     reply::{Ask, Call, Circle, NoReply, Reply},
-    runtime::address::{Address, SendError, TaskId},
+    runtime::address::{Address, SendError},
     runtime::admission::TrySendError,
     runtime::batch::BatchError,
     runtime::door::{Door, door},

@@ -1,9 +1,9 @@
 //! Orders: instructions that a task follows before it handles its waiting messages.
 //!
 //! A message waits behind earlier messages. An order does not: the task finds it at the beginning
-//! of its next turn of any kind. To find orders, the task reads a flag before each message. The
-//! flag shows that there is an order. Each order is sent together with a nudge, which wakes a task
-//! that has no messages.
+//! of its next turn, whether or not this turn handles a message. To find orders, the task reads a
+//! flag before each message. The flag shows that there is an order. Each order is sent together
+//! with a nudge, which wakes a task that has no messages.
 //!
 //! ```text
 //!   the giver of an order               the task
@@ -53,8 +53,8 @@ impl<T> Orders<T> {
         self.are_any.load(Relaxed)
     }
 
-    /// Appends `order` to this queue, and nudges `task`. `task` must be the task that takes its
-    /// orders from this queue.
+    /// Appends `order` to this queue, and sends a [nudge](Turn::nudge) to `task`. `task` must be
+    /// the task that takes its orders from this queue.
     ///
     /// The order is appended immediately, and stays even if `turn` is undone. The nudge is staged:
     /// it is sent when `turn` commits.

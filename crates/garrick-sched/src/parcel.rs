@@ -8,9 +8,9 @@ use crate::quiet;
 
 /// The maximum size of a message or an answer in bytes: 16 KiB. Put a larger value into a `Box`.
 ///
-/// Code that creates a task or a door with larger messages does not compile. The limit applies to a
-/// message together with its wrappers. For example, async actors, receive timeouts and standard
-/// actors wrap their messages, which adds some bytes.
+/// Code that creates a task or a [door](crate::Door) with larger messages does not compile. The
+/// limit applies to a message together with its wrappers. For example, async actors, receive
+/// timeouts and standard actors wrap their messages, which adds some bytes.
 ///
 /// The reason for the limit is that a message is passed by value. It is moved from the sender's
 /// stack to an envelope, and from there to the receiver's stack. (A message of more than about
@@ -197,6 +197,23 @@ pub(crate) unsafe fn read_at<M>(place: *const u8) -> M {
     }
 }
 
+/// Passes a reference to the message at `place` to `look`. If messages of type `M` are boxed,
+/// `place` is in an envelope.
+///
+/// # Safety
+/// The place contains a message of type `M`, which is not moved or removed during the call.
+#[inline]
+pub(crate) unsafe fn look_at<M, R>(place: *const u8, look: impl FnOnce(&M) -> R) -> R {
+    // SAFETY: by contract; see `put` for the form.
+    unsafe {
+        if const { is_boxed::<M>() } {
+            look(&*place.cast::<*const M>().read_unaligned())
+        } else {
+            look(&*place.cast::<M>())
+        }
+    }
+}
+
 /// Moves the message out of `slot`.
 ///
 /// # Safety
@@ -240,6 +257,16 @@ pub(crate) unsafe fn open<M>(envelope: *mut Envelope) -> *const u8 {
     }
 }
 
+/// Returns a pointer to the oldest message of an envelope.
+///
+/// # Safety
+/// The requirements of [`put`] apply. In addition, the envelope has an unread message.
+#[inline]
+pub(crate) unsafe fn oldest<M>(envelope: *mut Envelope) -> *const u8 {
+    // SAFETY: by contract.
+    unsafe { place::<M>(envelope, u32::from((*envelope).read()) - 1) }
+}
+
 /// Returns a reference to the oldest message.
 ///
 /// # Safety
@@ -250,7 +277,7 @@ pub(crate) unsafe fn peek<'a, M>(envelope: *mut Envelope) -> &'a M {
     // SAFETY: by contract.
     debug_assert!(unsafe { (*envelope).unread() } > 0, "there is a message");
     // SAFETY: by contract.
-    unsafe { &*place::<M>(envelope, u32::from((*envelope).read()) - 1).cast() }
+    unsafe { &*oldest::<M>(envelope).cast() }
 }
 
 /// Removes and returns the newest message, if there is one.

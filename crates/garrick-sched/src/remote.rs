@@ -1,4 +1,5 @@
-//! The part of a worker that other threads may access. It is found by the number of the worker.
+//! The part of a worker that other threads may access. This part is found by the number of the
+//! worker.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError};

@@ -182,6 +182,13 @@ impl RunQueue {
         self.len() == 0
     }
 
+    /// Returns the entry with this index, or `None` if there is none. The oldest entry has index 0.
+    /// Only the worker calls this. The reference is valid until the next push.
+    pub(crate) fn nth(&self, index: usize) -> Option<&Entry> {
+        // SAFETY: an entry between head and tail is initialized.
+        (index < self.len()).then(|| unsafe { &*self.at(self.head().wrapping_add(index)) })
+    }
+
     #[inline]
     fn at(&self, number: usize) -> *mut Entry {
         // SAFETY: the masked number is below the capacity.
@@ -441,6 +448,12 @@ impl Handoff {
         unsafe { self.slot.get().cast::<M>().write(message) };
         // Release: pairs with the Acquire in `stood_before`.
         self.cell.store(cell.0.as_ptr(), Release);
+    }
+
+    /// Returns the cell in this place, if there is one. Such a cell has a message. Only the worker
+    /// calls this.
+    pub(crate) fn cell(&self) -> Option<CellPtr> {
+        ptr::NonNull::new(self.cell.load(Relaxed)).map(CellPtr)
     }
 
     /// Takes the cell. The pointer to its message is valid until the next [`Handoff::put`].

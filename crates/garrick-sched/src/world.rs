@@ -23,8 +23,8 @@ pub fn nanos(time: Duration) -> Nanos {
 /// The environment of a sponsor: its clock, its random seeds and its threads.
 ///
 /// A panic of [`World::now`] or [`World::seed`] is caught. If [`World::now`] panics, the workers
-/// continue with the latest time that it has returned. Only its first panic is reported to
-/// [`Builder::on_failure`](crate::Builder::on_failure).
+/// continue with the latest time that the method has returned. Only the first panic of
+/// [`World::now`] is reported to [`Builder::on_failure`](crate::Builder::on_failure).
 pub trait World: Send + Sync + 'static {
     /// Returns the current time, which must never go back.
     fn now(&self) -> Nanos;

@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use garrick_sched::{Address, Flow, Handle, KindSample, Reply, Sponsor, Task, Turn};
+use garrick_sched::{Address, Flow, Handle, KindSample, Reply, Sponsor, Task, TaskSample, Turn};
 use garrick_testkit::{ByHand, fail, silence_panics, wait};
 
 /// Forwards the message to another task until it is 0.
@@ -73,6 +73,67 @@ impl Task for Gate {
     }
 }
 
+/// Reports that it waits and waits for permission if the message is true. Has a label.
+struct Station {
+    label: &'static str,
+    gate: Gate,
+}
+
+impl Task for Station {
+    type Message = bool;
+
+    fn receive(&mut self, waits: bool, _: &Turn<'_, bool>) -> Flow {
+        if waits {
+            self.gate.0.send(()).unwrap();
+            wait(&self.gate.1);
+        }
+        Flow::Continue
+    }
+
+    fn label(&self) -> Option<String> {
+        if self.label == "?" {
+            fail();
+        }
+        Some(self.label.to_owned())
+    }
+}
+
+/// Stations on one worker, and the other ends of their channels.
+struct Stations {
+    handle: Handle,
+    told: mpsc::Sender<()>,
+    began: mpsc::Receiver<()>,
+    leave: Vec<mpsc::Sender<()>>,
+}
+
+impl Stations {
+    fn new(handle: Handle) -> Self {
+        let (told, began) = mpsc::channel();
+        Self {
+            handle,
+            told,
+            began,
+            leave: Vec::new(),
+        }
+    }
+
+    fn open(&mut self, label: &'static str) -> Address<bool> {
+        let (leave, may_leave) = mpsc::channel();
+        self.leave.push(leave);
+        let gate = Gate(self.told.clone(), may_leave);
+        self.handle.spawn(Station { label, gate }).unwrap()
+    }
+
+    /// Waits until a station waits.
+    fn arrive(&self) {
+        wait(&self.began);
+    }
+
+    fn leave(&self, station: usize) {
+        self.leave[station].send(()).unwrap();
+    }
+}
+
 fn pool(workers: usize) -> Sponsor {
     Sponsor::builder()
         .workers(workers)
@@ -106,7 +167,7 @@ fn turns_and_tasks_are_counted_exactly_by_kind() {
             (1023, 1023, 1023),
             "{workers}"
         );
-        assert!(fork.busy > 0 && fork.looks > 0, "{fork:?}");
+        assert!(fork.busy > 0, "{fork:?}");
         assert!(hop.activations <= hop.turns, "{hop:?}");
     }
 }
@@ -234,7 +295,7 @@ impl Task for Echo {
 fn an_answer_to_a_thread_is_no_task() {
     let sponsor = pool(2);
     let echo = sponsor.handle().spawn(Echo).unwrap();
-    for number in 0..200 {
+    for number in 1..200 {
         assert_eq!(echo.ask(|reply| (number, reply)).wait(), Ok(number));
     }
     let kinds = sponsor.handle().sample().kinds;
@@ -293,4 +354,208 @@ fn a_slow_task_among_many_quick_ones_is_seen_as_busy() {
     let both = busy + kind(&handle, "Spins").busy;
     let passed = handle.sample().at;
     assert!(both <= passed, "{both} of {passed}");
+}
+
+#[test]
+fn mailboxes_are_counted_exactly_and_the_longest_is_listed_first() {
+    silence_panics();
+    let sponsor = pool(1);
+    let mut stations = Stations::new(sponsor.handle());
+    let labels = ["first", "long", "?", "last"];
+    let [first, long, short, last] = labels.map(|label| stations.open(label));
+    let quick = sponsor.handle().spawn(Hop(None)).unwrap();
+    first.send(true).unwrap();
+    stations.arrive();
+    // The worker is in a turn. Its next census comes after it.
+    let sample = sponsor.handle().sample();
+    assert!(sample.tasks.is_empty(), "{:?}", sample.tasks);
+    (0..12_500).for_each(|_| long.send(false).unwrap());
+    (0..5).for_each(|_| short.send(false).unwrap());
+    (0..3).for_each(|_| quick.send(0).unwrap());
+    last.send(true).unwrap();
+    stations.leave(0);
+    stations.arrive();
+    let sample = sponsor.handle().sample();
+    let of = |name: &str| {
+        let kind = sample.kinds.iter().find(|kind| kind.name.ends_with(name));
+        kind.map(|kind| (kind.in_mailboxes, kind.longest_mailbox))
+    };
+    assert_eq!(of("Station"), Some((12_506, 12_500)));
+    assert_eq!(of("Hop"), Some((3, 3)));
+    let mut listed = sample.tasks.iter().filter(|task| task.waiting > 0);
+    let mut next = || listed.next().map(|task| (task.task, task.waiting));
+    assert_eq!(next(), Some((long.id(), 12_500)));
+    assert_eq!(next(), Some((short.id(), 5)));
+    assert_eq!(next(), Some((quick.id(), 3)));
+    assert_eq!(next(), None);
+    let labels = |task: &TaskSample| task.label.clone();
+    assert_eq!(labels(&sample.tasks[0]).as_deref(), Some("long"));
+    assert_eq!(
+        labels(&sample.tasks[1]),
+        None,
+        "a label that panics is none"
+    );
+    stations.leave(3);
+    sponsor.shutdown();
+    let kinds = stations.handle.sample().kinds;
+    let is_empty = |kind: &KindSample| kind.in_mailboxes == 0 && kind.longest_mailbox == 0;
+    assert!(kinds.iter().all(is_empty), "{kinds:?}");
+}
+
+#[test]
+fn the_busiest_task_is_listed_with_its_time() {
+    let world = ByHand::new();
+    let builder = Sponsor::builder().world(world.clone()).probes(true);
+    let sponsor = builder.start().unwrap();
+    let mut stations = Stations::new(sponsor.handle());
+    let [slow, last] = ["slow", "last"].map(|label| stations.open(label));
+    slow.send(true).unwrap();
+    stations.arrive();
+    sponsor.handle().sample();
+    world.advance(Duration::from_millis(30));
+    last.send(true).unwrap();
+    stations.leave(0);
+    stations.arrive();
+    let tasks = sponsor.handle().sample().tasks;
+    let slow_one = tasks.iter().find(|task| task.task == slow.id()).unwrap();
+    assert_eq!(slow_one.label.as_deref(), Some("slow"));
+    assert_eq!((slow_one.busy, slow_one.over), (30_000_000, 30_000_000));
+    stations.leave(1);
+    sponsor.shutdown();
+}
+
+#[test]
+fn many_ready_tasks_are_estimated_and_a_long_mailbox_among_them_is_found() {
+    let sponsor = pool(1);
+    let handle = sponsor.handle();
+    let mut stations = Stations::new(handle.clone());
+    let [first, second, third] = ["", "", ""].map(|label| stations.open(label));
+    let long = handle.spawn(Hop(None)).unwrap();
+    let quick: Vec<_> = (0..20_000).map(|_| handle.spawn(Spins).unwrap()).collect();
+    first.send(true).unwrap();
+    stations.arrive();
+    handle.sample();
+    (0..3_000).for_each(|_| long.send(0).unwrap());
+    second.send(true).unwrap();
+    third.send(true).unwrap();
+    for quick in &quick {
+        (0..2).for_each(|_| quick.send(0).unwrap());
+    }
+    stations.leave(0);
+    stations.arrive();
+    let waiting = kind(&handle, "Spins").in_mailboxes;
+    assert!((38_000..=42_000).contains(&waiting), "{waiting} of 40,000");
+    // The long mailbox has had an activation, which did not handle all of it.
+    stations.leave(1);
+    stations.arrive();
+    let sample = handle.sample();
+    let longest = &sample.tasks[0];
+    assert_eq!(longest.task, long.id());
+    assert!((1..3_000).contains(&longest.waiting), "{longest:?}");
+    let mut kinds = sample.kinds.iter();
+    let hop = kinds.find(|kind| kind.name.ends_with("Hop")).unwrap();
+    assert_eq!(hop.longest_mailbox, longest.waiting);
+    stations.leave(2);
+    sponsor.shutdown();
+}
+
+/// Checks that its messages are the numbers from 1 on. Its label sends many messages.
+struct Talks {
+    next: u64,
+    to: Address<u32>,
+}
+
+impl Task for Talks {
+    type Message = [u64; 3];
+
+    fn receive(&mut self, message: [u64; 3], _: &Turn<'_, [u64; 3]>) -> Flow {
+        assert_eq!(message, [self.next, 7, !self.next]);
+        self.next += 1;
+        Flow::Continue
+    }
+
+    fn label(&self) -> Option<String> {
+        // More than the first capacity of a run queue.
+        (0..300).for_each(|_| self.to.send(0).unwrap());
+        Some(self.next.to_string())
+    }
+}
+
+/// Passes each of its messages on.
+struct Passes(Address<[u64; 3]>);
+
+impl Task for Passes {
+    type Message = [u64; 3];
+
+    fn receive(&mut self, message: [u64; 3], turn: &Turn<'_, [u64; 3]>) -> Flow {
+        turn.send(&self.0, message).unwrap();
+        Flow::Continue
+    }
+}
+
+#[test]
+fn a_label_may_send_while_the_message_of_its_task_is_in_hand() {
+    let sponsor = pool(1);
+    let handle = sponsor.handle();
+    let hop = handle.spawn(Hop(None)).unwrap();
+    let talks = handle
+        .spawn(Talks {
+            next: 1,
+            to: hop.clone(),
+        })
+        .unwrap();
+    let (done, is_done) = mpsc::channel();
+    let watch = talks.watch(move |ended| done.send(ended).unwrap());
+    // A message from the own worker is in the run queue, and not in a mailbox.
+    let passes = handle.spawn(Passes(talks.clone())).unwrap();
+    for number in 1..200 {
+        passes.send([number, 7, !number]).unwrap();
+        handle.sample();
+    }
+    drop((passes, talks, hop));
+    assert_eq!(wait(&is_done), garrick_sched::Ended::Unreachable);
+    drop(watch);
+    sponsor.shutdown();
+    assert!(kind(&handle, "Hop").turns >= 300, "the label was wanted");
+}
+
+/// Leaves its worker in each turn, and begins the next turn.
+struct Leaves;
+
+impl Task for Leaves {
+    type Message = ();
+
+    fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
+        turn.blocking(|| ());
+        turn.send(&turn.address(), ()).unwrap();
+        Flow::Continue
+    }
+}
+
+#[test]
+fn messages_are_still_counted_if_a_turn_leaves_the_worker() {
+    const MESSAGES: u64 = 1_000;
+    const ROUNDS: u64 = 50;
+    let pool = pool(1);
+    let handle = pool.handle();
+    let (says, said) = mpsc::channel();
+    let (permits, permitted) = mpsc::channel();
+    let gate = handle.spawn(Gate(says, permitted)).unwrap();
+    handle.spawn(Leaves).unwrap().send(()).unwrap();
+    for _ in 0..MESSAGES {
+        gate.send(()).unwrap();
+    }
+    for round in 0..ROUNDS {
+        wait(&said);
+        let waiting = kind(&handle, "Gate").in_mailboxes;
+        // The first samples only ask for a census.
+        if round > 3 {
+            let least = MESSAGES - ROUNDS - 1;
+            assert!((least..MESSAGES).contains(&waiting), "{round}: {waiting}");
+        }
+        permits.send(()).unwrap();
+    }
+    drop(said);
+    drop(permits);
+    pool.shutdown_now();
 }

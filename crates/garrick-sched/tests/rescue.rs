@@ -1,7 +1,7 @@
 //! A long turn does not hold up the other tasks of its worker.
 
 use std::collections::HashMap;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -37,6 +37,8 @@ const FIRST: u32 = 1 << 30;
 const STOP: u32 = FIRST - 1;
 /// Fails the turn.
 const FAIL: u32 = FIRST - 2;
+/// Stands for a nudge in a report.
+const NUDGED: u32 = FIRST - 3;
 
 /// Reports its number, and the messages that it receives.
 struct Says(u32, Sender<(u32, u32)>);
@@ -56,6 +58,42 @@ impl Task for Says {
                 Flow::Continue
             }
         }
+    }
+
+    fn nudged(&mut self, _: &Turn<'_, u32>) -> Flow {
+        self.1.send((self.0, NUDGED)).unwrap();
+        Flow::Continue
+    }
+}
+
+/// Reports like [`Says`], and fails if it is said that a message follows.
+struct Last(Says);
+
+impl Task for Last {
+    type Message = u32;
+
+    fn receive(&mut self, number: u32, turn: &Turn<'_, u32>) -> Flow {
+        assert!(!turn.has_more(), "a nudge or nothing follows");
+        self.0.receive(number, turn)
+    }
+
+    fn nudged(&mut self, turn: &Turn<'_, u32>) -> Flow {
+        self.0.nudged(turn)
+    }
+}
+
+/// Nudges tasks, and then sends a number to each of them.
+struct Nudges(Vec<Address<u32>>);
+
+impl Task for Nudges {
+    type Message = u32;
+
+    fn receive(&mut self, number: u32, turn: &Turn<'_, u32>) -> Flow {
+        for task in &self.0 {
+            turn.nudge(task);
+            turn.send(task, number).unwrap();
+        }
+        Flow::Continue
     }
 }
 
@@ -182,6 +220,41 @@ fn what_each_sender_sends_comes_in_order_whoever_serves() {
 }
 
 #[test]
+fn tasks_that_are_watched_or_nudged_are_served_while_their_worker_is_stuck() {
+    const TASKS: u32 = 20;
+    let scene = Scene::new(2, TASKS, 0);
+    let (end, ended) = channel();
+    for task in &scene.tasks {
+        let end = end.clone();
+        drop(task.watch(move |how| drop(end.send(how))));
+        task.send(1).unwrap();
+    }
+    for _ in 0..TASKS {
+        assert_eq!(scene.next().1, 1);
+    }
+    let nudges = Nudges(scene.tasks.clone());
+    let nudges = scene.sponsor.handle().spawn(nudges).unwrap();
+    nudges.send(2).unwrap();
+    let mut heard = HashMap::new();
+    for _ in 0..2 * TASKS {
+        let (number, what) = scene.next();
+        heard.entry(number).or_insert_with(Vec::new).push(what);
+    }
+    assert_eq!(heard.len(), TASKS as usize);
+    assert!(heard.values().all(|heard| *heard == [NUDGED, 2]));
+    for task in &scene.tasks {
+        task.send(STOP).unwrap();
+    }
+    scene.go.send(()).unwrap();
+    for _ in 0..TASKS {
+        assert_eq!(ended.recv_timeout(HANGS_AFTER), Ok(Ended::Stopped));
+    }
+    drop(end);
+    scene.sponsor.shutdown();
+    assert_eq!(ended.recv(), Err(RecvError), "each watcher is told once");
+}
+
+#[test]
 fn tasks_that_stop_or_fail_while_their_worker_is_stuck_end_once_it_is_not() {
     let scene = Scene::new(2, 20, 0);
     let (end, ended) = channel();
@@ -189,15 +262,6 @@ fn tasks_that_stop_or_fail_while_their_worker_is_stuck_end_once_it_is_not() {
         let end = end.clone();
         drop(task.watch(move |how| drop(end.send((number, how)))));
     }
-    // The notes of the watches are for the owners, which must get them first.
-    scene.go.send(()).unwrap();
-    for task in &scene.tasks {
-        task.send(0).unwrap();
-    }
-    for _ in &scene.tasks {
-        scene.next();
-    }
-    let go = stick(&scene.sponsor, Vec::new());
     let handle = scene.sponsor.handle();
     let mut refused = 0;
     for (number, task) in scene.tasks.iter().enumerate() {
@@ -209,7 +273,7 @@ fn tasks_that_stop_or_fail_while_their_worker_is_stuck_end_once_it_is_not() {
     for _ in 0..20 {
         assert!(scene.next().1 >= FAIL);
     }
-    go.send(()).unwrap();
+    scene.go.send(()).unwrap();
     for _ in 0..20 {
         let (number, how) = ended.recv_timeout(HANGS_AFTER).unwrap();
         match how {
@@ -288,7 +352,8 @@ struct Crowd {
 /// Reports that its worker is the only one to run it.
 enum ToCrowd {
     Gather,
-    /// Sends that many messages to each task, behind the task that waits.
+    /// Sends that many messages to each task, each with a nudge after it, behind the task that
+    /// waits.
     Wait(Address<()>, u32),
     /// Continues when the other worker is busy.
     When(Receiver<()>),
@@ -301,7 +366,7 @@ impl Task for Crowd {
         match message {
             ToCrowd::Gather => {
                 for number in 0..self.size {
-                    let task = turn.spawn(Says(number, self.says.clone()));
+                    let task = turn.spawn(Last(Says(number, self.says.clone())));
                     turn.send(&task, 0).unwrap();
                     self.tasks.push(task);
                 }
@@ -311,6 +376,7 @@ impl Task for Crowd {
                 for number in 1..=each {
                     for task in &self.tasks {
                         turn.send(task, number).unwrap();
+                        turn.nudge(task);
                     }
                 }
             }
@@ -322,9 +388,9 @@ impl Task for Crowd {
     }
 }
 
-/// Sends `each` messages to each of some tasks, which are all ready on a worker when it comes to an
-/// endless turn. The other worker is busy meanwhile, and later is not. Returns the reports, in
-/// order.
+/// Sends `each` messages and as many nudges to each of some tasks, which are all ready on a worker
+/// when it comes to an endless turn. The other worker is busy meanwhile, and later is not. Returns
+/// the reports, in order.
 fn served_behind(size: u32, each: u32) -> Vec<(u32, u32)> {
     let sponsor = Sponsor::pool(2).unwrap();
     let handle = sponsor.handle();
@@ -358,7 +424,7 @@ fn served_behind(size: u32, each: u32) -> Vec<(u32, u32)> {
     is_busy.send(()).unwrap();
     has_begun.recv_timeout(HANGS_AFTER).unwrap();
     lets_go.send(()).unwrap();
-    let served = (0..size * each).map(|_| next()).collect();
+    let served = (0..2 * size * each).map(|_| next()).collect();
     ends.send(()).unwrap();
     sponsor.shutdown();
     served
@@ -368,12 +434,13 @@ fn served_behind(size: u32, each: u32) -> Vec<(u32, u32)> {
 fn tasks_that_were_ready_when_the_turn_began_are_served() {
     for (size, each) in [(1, 1), (1, 300), (40, 1), (100, 3), (1_000, 2)] {
         let served = served_behind(size, each);
-        let mut last = HashMap::new();
-        for (number, message) in served {
-            let before = last.insert(number, message).unwrap_or(0);
-            assert_eq!(message, before + 1, "each hears in the order of sending");
+        let mut heard = HashMap::new();
+        for (number, what) in served {
+            heard.entry(number).or_insert_with(Vec::new).push(what);
         }
-        assert!(last.len() as u32 == size && last.values().all(|&message| message == each));
+        let sent: Vec<_> = (1..=each).flat_map(|number| [number, NUDGED]).collect();
+        assert_eq!(heard.len(), size as usize);
+        assert!(heard.values().all(|heard| *heard == sent), "in order");
     }
 }
 

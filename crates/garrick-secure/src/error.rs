@@ -24,7 +24,8 @@ pub enum Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Wait {
-    /// The wait for the exchange of messages at the start of a connection to complete.
+    /// The wait until the greeting, the exchange of messages at the start of a connection, is
+    /// complete.
     Greeting,
     /// The wait for the rest of a partly received frame.
     Frame,
@@ -135,7 +136,8 @@ pub enum Error {
     Closed,
     /// An actor of the connection has panicked. A panic of the transport also causes this error.
     Panicked {
-        /// Name of the actor that panicked, or that was using the transport when it panicked.
+        /// Name of the actor that panicked, or that was using the transport when the transport
+        /// panicked.
         actor: &'static str,
     },
 }

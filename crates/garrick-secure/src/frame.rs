@@ -10,9 +10,10 @@
 //!
 //! The body is encrypted, then authenticated. The sequence number is not sent. Both sides count
 //! frames, so a frame that is repeated, early or missing leads to a wrong tag. The sequence number
-//! is hashed last. So if a frame fails, the opener can cheaply test whether its tag is right for
-//! another number. In this way it distinguishes a replay from a forgery. A cipher key is used for
-//! one direction of one connection only, and each block of its counter only once.
+//! is hashed last. So if the tag of a frame is wrong, the opener can cheaply test whether the tag
+//! is right for a different sequence number. In this way the opener distinguishes a replay from a
+//! forgery. A cipher key is used for one direction of one connection only, and each block of its
+//! counter only once.
 
 use std::fmt;
 use std::sync::Arc;

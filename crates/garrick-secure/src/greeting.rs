@@ -122,8 +122,9 @@ impl Greeting {
     /// Processes `theirs`, the peer's hello. Returns the next state of this side.
     ///
     /// # Errors
-    /// Returns [`Error::NotOurs`] if the peer uses another protocol or version, [`Error::SameRole`]
-    /// if both sides have the same role, or [`Error::Suite`] if the peer uses another cipher suite.
+    /// Returns [`Error::NotOurs`] if the peer uses a different protocol or version,
+    /// [`Error::SameRole`] if both sides have the same role, or [`Error::Suite`] if the peer uses a
+    /// different cipher suite.
     pub fn heard(self, theirs: &[u8; HELLO_BYTES]) -> Result<Proving, Error> {
         self.check(theirs)?;
         let (client, server) = match self.role {

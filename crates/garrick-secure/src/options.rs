@@ -47,7 +47,7 @@ pub struct Options {
     /// Maximum number of payloads that are waiting to be written. Must be at least 1. The default
     /// is 32.
     pub queue: usize,
-    /// Maximum number of bytes to read at once. To read a longer frame, the limit may be exceeded.
+    /// Maximum number of bytes to read at once. The limit is exceeded only if a frame is longer.
     /// Must be at least 64. The default is 256 KiB.
     pub read_bytes_max: usize,
 }

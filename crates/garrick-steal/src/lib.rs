@@ -1,7 +1,7 @@
 //! Lock-free work sharing for threads. Garrick's runtime does not use this crate.
 //!
 //! - [`steal`] is a channel in which each worker thread has a work-stealing deque.
-//! - [`deque`] is this deque.
+//! - [`deque`] contains this deque.
 //! - [`queue`] has queues with many senders and one receiver.
 //!
 //! Each part is usable alone and builds on [`garrick_core`]. Each module documents its algorithm,

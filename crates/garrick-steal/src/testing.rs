@@ -29,6 +29,15 @@ impl Drop for Counted {
     }
 }
 
+/// Returns the maximum number of preemptions of a model that has very many interleavings:
+/// `preemptions_max` if the environment variable `GARRICK_LONG_MODELS` is set, which takes minutes,
+/// otherwise one less.
+#[cfg(garrick_loom)]
+pub(crate) fn long(preemptions_max: usize) -> usize {
+    let is_long = std::env::var_os("GARRICK_LONG_MODELS").is_some();
+    preemptions_max - usize::from(!is_long)
+}
+
 /// Asserts that every value below `count` was seen once.
 #[cfg(garrick_loom)]
 pub(crate) fn assert_each_once(parts: impl IntoIterator<Item = Vec<u32>>, count: u32) {

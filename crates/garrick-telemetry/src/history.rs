@@ -45,8 +45,9 @@ pub struct Series {
     /// Identifier of the node, edge or sponsor that has the value, or `process` if the process has
     /// the value.
     pub id: String,
-    /// Name of the value, such as `rate` or `depth`. The values `rate` and `turn_rate` are averages
-    /// over the time since the previous point. `fill` is a share of the channel's capacity, 0 to 1.
+    /// Name of the value, such as `rate` or `waiting`. The values `rate` and `turn_rate` are
+    /// averages over the time since the previous point. `fill` is a share of the channel's
+    /// capacity, 0 to 1.
     pub probe: String,
     /// The values at the times in [`HistoryReport::unix_ms`]. A value is `None` (`null` in JSON) if
     /// it was unknown, or if the node, edge or sponsor did not exist yet.
@@ -182,8 +183,8 @@ fn each_value(snapshot: &Snapshot, mut add: impl FnMut(&str, &'static str, Value
     for node in &snapshot.nodes {
         add(&node.id, "rate", Value::Counts(node.messages));
         add(&node.id, "busy", Value::Is(node.busy));
-        if let Some(depth) = node.depth {
-            add(&node.id, "depth", Value::Is(Some(depth as f64)));
+        if let Some(waiting) = node.waiting {
+            add(&node.id, "waiting", Value::Is(Some(waiting as f64)));
         }
     }
     for edge in &snapshot.edges {

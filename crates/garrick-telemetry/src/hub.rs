@@ -20,6 +20,7 @@ use tokio::sync::watch;
 use crate::alert::Transition;
 use crate::history::{History, HistoryReport};
 use crate::snapshot::Snapshot;
+use crate::trouble::{FailureReport, SharedBook, TreeReport};
 
 /// Number of transitions kept for streams that have not sent them yet.
 const TRANSITIONS_MAX: usize = 256;
@@ -96,6 +97,8 @@ pub(crate) struct Hub {
     /// Last transitions. Written by the sampler, read by event streams.
     log: Mutex<Log>,
     history: Arc<Mutex<History>>,
+    /// Failures and trees. Written by the sampler.
+    book: SharedBook,
     pub(crate) counts: Counts,
 }
 
@@ -106,8 +109,24 @@ impl Hub {
             newest: watch::Sender::new(Arc::new(Frame::new(snapshot))),
             log: Mutex::default(),
             history,
+            book: SharedBook::default(),
             counts: Counts::default(),
         }
+    }
+
+    /// Returns the hub with the failures and trees of a sampler.
+    pub(crate) fn with_book(self, book: SharedBook) -> Self {
+        Self { book, ..self }
+    }
+
+    /// Returns all failures that the sampler remembers.
+    pub(crate) fn failures(&self) -> FailureReport {
+        self.book.lock().failures()
+    }
+
+    /// Returns all supervision trees.
+    pub(crate) fn trees(&self) -> TreeReport {
+        self.book.lock().trees()
     }
 
     /// Replaces the newest snapshot with `snapshot`, and wakes all waiting readers.

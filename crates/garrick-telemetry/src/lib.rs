@@ -6,18 +6,28 @@
 #![forbid(unsafe_code)]
 
 mod quiet;
+mod warning;
+
+mod window;
+
+mod trouble;
 
 mod snapshot;
 
 mod reading;
 
-mod window;
-
 mod process;
+
+#[cfg(feature = "metrics")]
+mod recorder;
 
 mod alert;
 
 mod history;
+
+mod sources;
+
+mod bottleneck;
 
 mod sampler;
 
@@ -31,8 +41,6 @@ mod page;
 
 mod server;
 
-mod sources;
-
 mod live;
 
 mod export;
@@ -45,11 +53,20 @@ pub use export::trace::trace_events;
 pub use history::{HistoryReport, Series};
 pub use live::{Builder, Observer, StartError, Telemetry, View};
 pub use reading::{
-    ActorsReading, ChannelReading, HeldReading, Reading, Source, SponsorReading, StageReading,
+    ActorReading, ActorsReading, ChannelReading, HeldReading, MessageReading, Reading, Source,
+    SponsorReading, StageReading,
 };
+#[cfg(feature = "metrics")]
+pub use recorder::{BucketsError, InstallError, Recorder, RecorderBuilder};
+pub use render::prometheus::{MetricsText, metrics_text};
 pub use sampler::{Moment, Sampler, Settings, SettingsError, SourceId};
 pub use server::TokenError;
 pub use snapshot::{
-    Alert, Batches, Edge, Held, Level, Node, NodeKind, Process, Snapshot, SponsorStatus, State,
+    ActorStatus, Alert, Batches, Edge, Held, Histogram, Level, MessageStatus, Metric, MetricKind,
+    MetricSeries, Node, NodeKind, Pipeline, Process, Snapshot, SponsorStatus, State,
 };
-pub use sources::{IntoSource, SponsorSource};
+pub use sources::{IntoSource, SponsorSource, SystemSource};
+pub use trouble::{
+    ChildStatus, DeadLetters, Effect, FailureReading, FailureReport, LastFailure, LetterReading,
+    RecentFailure, RestartedChild, Supervision, SupervisorStatus, TreeReading, TreeReport,
+};

@@ -2,9 +2,14 @@
 //!
 //! Names contain the unit, which is always a base unit, such as seconds or bytes. Counters are
 //! totals since the start. A value that the source does not know is omitted.
+//!
+//! Labels are short names. `place` and `node` together identify a node, `message` identifies a kind
+//! of message of a node, `channel` identifies a channel, and `sponsor` identifies a sponsor.
+
+use std::collections::{HashMap, HashSet};
 
 use crate::alert::LONG_TURN_SECONDS;
-use crate::snapshot::{Edge, Level, Node, Snapshot, SponsorStatus, State};
+use crate::snapshot::{Alert, Edge, Level, MessageStatus, Node, Snapshot, SponsorStatus, State};
 
 /// Kind of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,12 +23,15 @@ pub(crate) enum Kind {
 /// Position of a metric's values within a snapshot.
 #[derive(Debug, Clone, Copy)]
 enum Read {
+    Build,
     Process(fn(&Snapshot) -> Option<f64>),
     Node(fn(&Node) -> Option<f64>),
+    Message(fn(&MessageStatus) -> f64),
     Edge(fn(&Edge) -> Option<f64>),
     Sponsor(fn(&SponsorStatus) -> Option<f64>),
     LongTurns,
     Alerts,
+    Refused,
 }
 
 /// A metric with one value for each set of labels: one row of the table.
@@ -65,78 +73,177 @@ fn known(count: u64) -> Option<f64> {
     Some(count as f64)
 }
 
+fn whole(count: Option<u64>) -> Option<f64> {
+    count.and_then(known)
+}
+
 fn flag(is: bool) -> Option<f64> {
     Some(f64::from(u8::from(is)))
 }
 
+/// The version of Garrick.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The profile that Garrick was built in.
+const PROFILE: &str = if cfg!(debug_assertions) {
+    "debug"
+} else {
+    "release"
+};
+
 /// The table of all families.
 #[rustfmt::skip] // Keeps the columns of the table aligned.
 pub(crate) const FAMILIES: &[Family] = &[
+    gauge("garrick_build_info", "Always 1. The labels are the version of Garrick, and the profile that it was built in: debug (with debug assertions) or release.", Read::Build),
     gauge("garrick_uptime_seconds", "Time since the start of the telemetry.", Read::Process(|s| Some(s.uptime))),
-    gauge("garrick_window_seconds", "Length of the time window over which rates and percentiles are computed.", Read::Process(|s| Some(s.window))),
-    gauge("garrick_process_resident_memory_bytes", "Resident memory of the process.", Read::Process(|s| s.process.resident_bytes.map(|n| n as f64))),
-    gauge("garrick_process_cpu_cores", "Number of cores that the process uses.", Read::Process(|s| s.process.cpu)),
-    gauge("garrick_process_threads", "Number of threads of the process.", Read::Process(|s| s.process.threads.map(|n| n as f64))),
+    gauge("garrick_window_seconds", "Length of the time window of the metrics whose names contain p80 or p95.", Read::Process(|s| Some(s.window))),
 
-    counter("garrick_node_messages", "Messages that the node has taken, or has sent if it has no input.", Read::Node(|n| known(n.messages))),
-    counter("garrick_node_turns", "Turns or steps of the node.", Read::Node(|n| known(n.turns))),
+    counter("process_cpu_seconds", "Total user and system CPU time of the process in seconds.", Read::Process(|s| s.process.cpu_seconds)),
+    gauge("process_resident_memory_bytes", "Resident memory of the process in bytes.", Read::Process(|s| whole(s.process.resident_bytes))),
+    gauge("process_virtual_memory_bytes", "Virtual memory of the process in bytes.", Read::Process(|s| whole(s.process.virtual_bytes))),
+    gauge("process_open_fds", "Number of open file descriptors of the process.", Read::Process(|s| whole(s.process.open_files))),
+    gauge("process_max_fds", "Maximum number of open file descriptors of the process.", Read::Process(|s| whole(s.process.open_files_max))),
+    gauge("process_start_time_seconds", "Time at which the process started, in seconds since 1970-01-01, UTC.", Read::Process(|s| s.process.started_unix_seconds)),
+    gauge("process_threads", "Number of threads of the process.", Read::Process(|s| whole(s.process.threads))),
+
+    counter("garrick_node_messages", "Messages that the stage took from its channels, or sent if it has no input channel. For actors: turns, which are the handled messages and the starts of actors.", Read::Node(|n| known(n.messages))),
+    counter("garrick_node_turns", "Steps that the stage ran, or turns that the actors ran.", Read::Node(|n| known(n.turns))),
+    counter("garrick_node_busy_seconds", "Time in which the stage or the actors used a core, in seconds.", Read::Node(|n| n.busy_seconds)),
+    counter("garrick_node_message_turns", "Turns that handled a message of this kind. Estimated if turns of the actors take less than 4 µs on average, because only some turns are measured.", Read::Message(|m| m.turns as f64)),
+    counter("garrick_node_message_busy_seconds", "Duration of the turns that handled a message of this kind, in seconds. Estimated if turns of the actors take less than 4 µs on average, because only some turns are measured.", Read::Message(|m| m.busy_seconds)),
     counter("garrick_node_failures", "Turns of actors that panicked or returned an error, or panics of the stage.", Read::Node(|n| known(n.failures))),
-    counter("garrick_node_restarts", "Restarts of the node.", Read::Node(|n| known(n.restarts))),
-    counter("garrick_node_slow_turns", "Slow turns or steps of the node.", Read::Node(|n| known(n.slow))),
-    gauge("garrick_node_busy_ratio", "Share of one core that the node used.", Read::Node(|n| n.busy)),
-    gauge("garrick_node_actors", "Number of actors of the group that are alive.", Read::Node(|n| n.alive.map(|n| n as f64))),
-    gauge("garrick_node_mailbox_messages", "Average number of messages in an actor's mailbox when its turn begins.", Read::Node(|n| n.depth.map(|n| n as f64))),
-    gauge("garrick_node_away_turns", "Number of turns that are blocked in cx.blocking while their workers run other actors.", Read::Node(|n| n.away.map(|n| n as f64))),
-    gauge("garrick_node_away_seconds", "Longest time for which a turn has been blocked in cx.blocking.", Read::Node(|n| n.away_seconds)),
-    gauge("garrick_node_running", "1 while the node is running or idle, 0 after it has ended.", Read::Node(|n| flag(n.state == State::Running))),
-    gauge("garrick_node_failed", "1 if the node has failed, otherwise 0.", Read::Node(|n| flag(n.state == State::Failed))),
+    counter("garrick_node_restarts", "Actors that their supervisors replaced by new ones, or restarts of the stage.", Read::Node(|n| known(n.restarts))),
+    counter("garrick_node_slow_turns", "Turns of actors that took 100 ms or longer, or steps of the stage that took at least the time that its graph sets.", Read::Node(|n| known(n.slow))),
+    gauge("garrick_node_actors", "Number of actors that are alive.", Read::Node(|n| whole(n.alive))),
+    gauge("garrick_node_mailbox_messages", "Number of messages in the mailboxes of the actors.", Read::Node(|n| whole(n.waiting))),
+    gauge("garrick_node_mailbox_longest_messages", "Number of messages in the longest mailbox of the actors.", Read::Node(|n| whole(n.longest))),
+    gauge("garrick_node_held_seconds", "Longest time for which a running turn has held its worker so far, in seconds. 0 if no turn is running.", Read::Node(|n| n.held_seconds)),
+    gauge("garrick_node_away_turns", "Number of turns that are blocked in cx.blocking while their workers run other actors.", Read::Node(|n| whole(n.away))),
+    gauge("garrick_node_away_seconds", "Longest time for which a turn has been blocked in cx.blocking so far, in seconds. 0 if no turn is blocked.", Read::Node(|n| n.away_seconds)),
+    gauge("garrick_node_running", "1 while the node is working or idle, 0 after it has ended.", Read::Node(|n| flag(n.state == State::Running))),
+    gauge("garrick_node_failed", "1 if the node has ended because of a failure, otherwise 0.", Read::Node(|n| flag(n.state == State::Failed))),
 
-    counter("garrick_channel_messages", "Messages taken from the channel.", Read::Edge(|e| known(e.total))),
-    counter("garrick_channel_sender_stalls", "Number of times that the sender waited for free space in the channel.", Read::Edge(|e| known(e.sender_stalls))),
-    counter("garrick_channel_receiver_stalls", "Number of times that the receiver waited for messages.", Read::Edge(|e| known(e.receiver_stalls))),
+    counter("garrick_channel_messages", "Messages that the receiver took from the channel.", Read::Edge(|e| known(e.total))),
+    counter("garrick_channel_sender_stalls", "Times that the sender waited because the channel had too little free space.", Read::Edge(|e| known(e.sender_stalls))),
+    counter("garrick_channel_receiver_stalls", "Times that the receiver waited because the channel had too few messages.", Read::Edge(|e| known(e.receiver_stalls))),
     gauge("garrick_channel_capacity_messages", "Capacity of the channel in messages.", Read::Edge(|e| known(e.capacity))),
     gauge("garrick_channel_fill_messages", "Number of messages in the channel.", Read::Edge(|e| known(e.fill))),
-    gauge("garrick_channel_fill_p80_ratio", "80th percentile of the filled share of the channel over the window.", Read::Edge(|e| Some(e.fill_p80))),
-    gauge("garrick_channel_fill_p95_ratio", "95th percentile of the filled share of the channel over the window.", Read::Edge(|e| Some(e.fill_p95))),
+    gauge("garrick_channel_fill_p80_ratio", "Filled share of the channel's capacity, from 0 to 1: 80th percentile of the samples in the window.", Read::Edge(|e| Some(e.fill_p80))),
+    gauge("garrick_channel_fill_p95_ratio", "Filled share of the channel's capacity, from 0 to 1: 95th percentile of the samples in the window.", Read::Edge(|e| Some(e.fill_p95))),
     gauge("garrick_channel_closed", "1 if the channel is closed, otherwise 0.", Read::Edge(|e| flag(e.closed))),
 
-    counter("garrick_sponsor_turns", "Turns that the sponsor's worker threads have run.", Read::Sponsor(|s| known(s.turns))),
-    counter("garrick_sponsor_published", "Ready actors that a worker has given away to other workers.", Read::Sponsor(|s| known(s.published))),
-    counter("garrick_sponsor_claimed", "Ready actors that a worker has taken over from another worker.", Read::Sponsor(|s| known(s.claimed))),
-    counter("garrick_sponsor_parks", "Number of times that a worker thread went to sleep.", Read::Sponsor(|s| known(s.parks))),
+    counter("garrick_sponsor_turns", "Turns that the worker threads ran.", Read::Sponsor(|s| known(s.turns))),
+    counter("garrick_sponsor_idle_seconds", "Time that the worker threads slept in seconds, summed over all worker threads.", Read::Sponsor(|s| s.idle_seconds)),
+    counter("garrick_sponsor_published", "Times that a worker gave an actor with waiting messages to other workers.", Read::Sponsor(|s| known(s.published))),
+    counter("garrick_sponsor_claimed", "Times that a worker took an actor with waiting messages from another worker.", Read::Sponsor(|s| known(s.claimed))),
+    counter("garrick_sponsor_parks", "Times that a worker thread went to sleep.", Read::Sponsor(|s| known(s.parks))),
     counter("garrick_sponsor_dead_letters", "Accepted messages that were not handled.", Read::Sponsor(|s| known(s.dead_letters))),
-    gauge("garrick_sponsor_workers", "Number of worker threads of the sponsor.", Read::Sponsor(|s| known(s.workers))),
-    gauge("garrick_sponsor_idle_ratio", "Share of the window during which the worker threads slept.", Read::Sponsor(|s| s.idle)),
+    gauge("garrick_sponsor_workers", "Number of worker threads.", Read::Sponsor(|s| known(s.workers))),
 
-    gauge("garrick_worker_turn_seconds", "Time for which the current turn has occupied its worker. Only times above one second are exported.", Read::LongTurns),
+    gauge("garrick_worker_turn_seconds", "Time for which the running turn has held its worker so far, in seconds. Only times above one second are exported.", Read::LongTurns),
 
-    gauge("garrick_alert_level", "Level of the alert: 1 for a warning, 2 for critical.", Read::Alerts),
+    gauge("garrick_alert_level", "Level of the worst alert for the value: 1 for a warning, 2 for critical. Values within their limits are not exported.", Read::Alerts),
+
+    counter("garrick_metrics_refused", "Uses of the program's own metrics that were refused. The reason is: series (too many), name (bad or reserved), kind (the name belongs to another kind of metric), or labels (too many, or a bad name).", Read::Refused),
 ];
 
+/// A snapshot, with its nodes by their identifiers.
+#[derive(Debug)]
+pub(crate) struct Exported<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    nodes: HashMap<&'a str, &'a Node>,
+}
+
+impl<'a> Exported<'a> {
+    /// Prepares the values of `snapshot` for export.
+    pub(crate) fn new(snapshot: &'a Snapshot) -> Self {
+        let nodes = snapshot.nodes.iter().map(|node| (&*node.id, node));
+        Self {
+            snapshot,
+            nodes: nodes.collect(),
+        }
+    }
+
+    /// Returns the labels of a channel: its own, and those of its sender and its receiver.
+    pub(crate) fn edge_labels(&self, edge: &'a Edge) -> Labels<'a> {
+        let label = |id: &Option<String>| {
+            let node = id.as_deref().and_then(|id| self.nodes.get(id));
+            node.map_or("", |node| &*node.label)
+        };
+        vec![
+            ("channel", &edge.label),
+            ("from", label(&edge.from)),
+            ("to", label(&edge.to)),
+        ]
+    }
+
+    /// Returns the labels of an alert: the kind, place and label of the item that has the value,
+    /// and the name of the value.
+    fn alert_labels(&self, alert: &'a Alert) -> Labels<'a> {
+        let edges = || self.snapshot.edges.iter().find(|edge| edge.id == alert.on);
+        let sponsors = || self.snapshot.sponsors.iter().find(|s| s.id == alert.on);
+        let (kind, place, on) = if let Some(node) = self.nodes.get(&*alert.on) {
+            ("node", &*node.place, &node.label)
+        } else if let Some(edge) = edges() {
+            ("channel", "", &edge.label)
+        } else if let Some(sponsor) = sponsors() {
+            ("sponsor", "", &sponsor.label)
+        } else {
+            ("process", "", &self.snapshot.process.name)
+        };
+        vec![
+            ("kind", kind),
+            ("place", place),
+            ("on", on),
+            ("probe", &*alert.probe),
+        ]
+    }
+}
+
 impl Family {
-    /// Calls `found` with each value of the family in `snapshot`.
-    pub(crate) fn each(&self, snapshot: &Snapshot, mut found: impl FnMut(&Labels<'_>, f64)) {
+    /// Calls `found` with each value of the family.
+    pub(crate) fn each(&self, exported: &Exported<'_>, mut found: impl FnMut(&Labels<'_>, f64)) {
+        let snapshot = exported.snapshot;
         match self.read {
+            Read::Build => found(&vec![("version", VERSION), ("profile", PROFILE)], 1.0),
             Read::Process(read) => {
-                let value = read(snapshot);
-                value
-                    .into_iter()
-                    .for_each(|value| found(&Vec::new(), value));
+                if let Some(value) = read(snapshot) {
+                    found(&Vec::new(), value);
+                }
             }
             Read::Node(read) => all(&snapshot.nodes, read, node_labels, found),
+            Read::Message(read) => {
+                for node in &snapshot.nodes {
+                    for message in &node.messages_by_kind {
+                        let mut labels = node_labels(node);
+                        labels.push(("message", &message.name));
+                        found(&labels, read(message));
+                    }
+                }
+            }
             Read::Edge(read) => {
-                let labels = |edge| edge_labels(snapshot, edge);
+                let labels = |edge| exported.edge_labels(edge);
                 all(&snapshot.edges, read, labels, found);
             }
             Read::Sponsor(read) => all(&snapshot.sponsors, read, sponsor_labels, found),
-            Read::LongTurns => snapshot
-                .sponsors
-                .iter()
-                .for_each(|s| long_turns(s, &mut found)),
+            Read::LongTurns => {
+                for sponsor in &snapshot.sponsors {
+                    long_turns(exported, sponsor, &mut found);
+                }
+            }
             Read::Alerts => {
+                // Several thresholds can have an alert for one value. The worst comes first.
+                let mut told = HashSet::new();
                 for alert in &snapshot.alerts {
-                    let labels = vec![("on", &*alert.on), ("probe", &*alert.probe)];
-                    found(&labels, f64::from(rank(alert.level)));
+                    if told.insert((&alert.on, &alert.probe)) {
+                        let level = f64::from(rank(alert.level));
+                        found(&exported.alert_labels(alert), level);
+                    }
+                }
+            }
+            Read::Refused => {
+                for (reason, count) in &snapshot.metrics_refused {
+                    found(&vec![("reason", reason)], *count as f64);
                 }
             }
         }
@@ -146,12 +253,18 @@ impl Family {
 /// Calls `found` with each turn that has held a worker for longer than [`LONG_TURN_SECONDS`].
 /// Shorter turns are not exported, since they would add a value for each combination of a worker
 /// and a type of actor.
-fn long_turns(sponsor: &SponsorStatus, found: &mut impl FnMut(&Labels<'_>, f64)) {
+fn long_turns(
+    exported: &Exported<'_>,
+    sponsor: &SponsorStatus,
+    found: &mut impl FnMut(&Labels<'_>, f64),
+) {
     let turns = sponsor.held.iter();
     for held in turns.filter(|held| held.seconds > LONG_TURN_SECONDS) {
         let worker = held.worker.to_string();
+        let node = exported.nodes.get(&*held.node);
+        let node = node.map_or(&*held.name, |node| &*node.label);
         let mut labels = sponsor_labels(sponsor);
-        labels.extend([("worker", &*worker), ("actor", &*held.name)]);
+        labels.extend([("worker", &*worker), ("node", node)]);
         found(&labels, held.seconds);
     }
 }
@@ -177,30 +290,55 @@ fn rank(level: Level) -> u8 {
     }
 }
 
-fn node_labels(node: &Node) -> Labels<'_> {
-    vec![
-        ("node", &node.id),
-        ("name", &node.name),
-        ("place", &node.place),
-    ]
-}
-
-/// Returns the labels of a channel. They contain the names of the sender and the receiver instead
-/// of their identifiers, so that graphs of several runs can be compared.
-pub(crate) fn edge_labels<'a>(snapshot: &'a Snapshot, edge: &'a Edge) -> Labels<'a> {
-    let name_of = |id: &Option<String>| {
-        let mut nodes = snapshot.nodes.iter();
-        let node = nodes.find(|node| Some(&node.id) == id.as_ref());
-        node.map_or("", |node| &node.name)
-    };
-    vec![
-        ("channel", &edge.id),
-        ("name", edge.name.as_deref().unwrap_or_default()),
-        ("from", name_of(&edge.from)),
-        ("to", name_of(&edge.to)),
-    ]
+/// Returns the labels of a node.
+pub(crate) fn node_labels(node: &Node) -> Labels<'_> {
+    vec![("place", &node.place), ("node", &node.label)]
 }
 
 fn sponsor_labels(sponsor: &SponsorStatus) -> Labels<'_> {
-    vec![("sponsor", &sponsor.id), ("name", &sponsor.name)]
+    vec![("sponsor", &sponsor.label)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_beyond_two_thresholds_is_one_series_with_the_worst_level() {
+        let alert = |level| Alert {
+            on: "0.s1".to_owned(),
+            probe: "busy".to_owned(),
+            level,
+            ..Alert::default()
+        };
+        let snapshot = Snapshot {
+            nodes: vec![Node {
+                id: "0.s1".to_owned(),
+                place: "team".to_owned(),
+                label: "reader".to_owned(),
+                ..Node::default()
+            }],
+            alerts: vec![alert(Level::Critical), alert(Level::Warning)],
+            ..Snapshot::default()
+        };
+        let exported = Exported::new(&snapshot);
+        let mut found = Vec::new();
+        let family = FAMILIES.iter().find(|f| f.name == "garrick_alert_level");
+        let family = family.expect("it is in the table");
+        family.each(&exported, |labels, value| {
+            found.push((format!("{labels:?}"), value));
+        });
+        let labels =
+            r#"[("kind", "node"), ("place", "team"), ("on", "reader"), ("probe", "busy")]"#;
+        assert_eq!(found, [(labels.to_owned(), 2.0)]);
+    }
+
+    #[test]
+    fn names_are_unique_and_have_no_total() {
+        let mut names: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
+        assert!(names.iter().all(|name| !name.ends_with("_total")));
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), FAMILIES.len());
+    }
 }

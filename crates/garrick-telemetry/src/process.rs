@@ -1,9 +1,13 @@
-//! Resources that the process uses: memory, processor time, threads.
+//! Resources that the process uses: memory, processor time, threads, open files.
 
 use std::path::Path;
 
 use crate::snapshot::Process;
 use crate::window::{Meter, Nanos, Pace};
+
+/// Minimum time between two counts of the open files, in nanoseconds. A count takes long if many
+/// files are open, because the operating system lists each of them.
+const FILES_EVERY: Nanos = 1_000_000_000;
 
 /// Reads the resource usage of this process from the system, where the system provides it.
 #[derive(Debug)]
@@ -12,6 +16,9 @@ pub(crate) struct Reader {
     pid: u32,
     /// Nanoseconds of processor time.
     cpu: Meter,
+    started_unix_seconds: Option<f64>,
+    /// Time of the last count of open files, with the number and the maximum number at that time.
+    files: Option<(Nanos, Option<u64>, Option<u64>)>,
 }
 
 impl Reader {
@@ -21,6 +28,8 @@ impl Reader {
             name: name.unwrap_or_else(executable),
             pid: std::process::id(),
             cpu: Meter::default(),
+            started_unix_seconds: system::started_unix_seconds(),
+            files: None,
         }
     }
 
@@ -30,13 +39,32 @@ impl Reader {
         if let Some(nanos) = cpu_nanos {
             self.cpu.push(pace, now, nanos);
         }
-        let (resident_bytes, threads) = system::memory_and_threads();
+        let status = system::status();
+        let (open_files, open_files_max) = self.files(now);
         Process {
             name: self.name.clone(),
             pid: self.pid,
-            resident_bytes,
+            resident_bytes: status.resident_bytes,
             cpu: self.cpu.rate().map(|nanos| nanos / 1e9),
-            threads,
+            threads: status.threads,
+            cpu_seconds: cpu_nanos.map(|_| self.cpu.total() as f64 / 1e9),
+            virtual_bytes: status.virtual_bytes,
+            open_files,
+            open_files_max,
+            started_unix_seconds: self.started_unix_seconds,
+        }
+    }
+
+    /// Returns the number of open files, and the maximum number. Counts the files only if the last
+    /// count is at least [`FILES_EVERY`] old.
+    fn files(&mut self, now: Nanos) -> (Option<u64>, Option<u64>) {
+        match self.files {
+            Some((then, open, most)) if now < then + FILES_EVERY => (open, most),
+            _ => {
+                let (open, most) = (system::open_files(), system::open_files_max());
+                self.files = Some((now, open, most));
+                (open, most)
+            }
         }
     }
 }
@@ -50,11 +78,23 @@ fn executable() -> String {
     )
 }
 
+/// Memory and threads of the process, as far as they are known.
+#[derive(Debug, Default)]
+struct Status {
+    resident_bytes: Option<u64>,
+    virtual_bytes: Option<u64>,
+    threads: Option<u64>,
+}
+
 #[cfg(target_os = "linux")]
 mod system {
     use std::fs;
 
+    use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
     use nix::time::{ClockId, clock_gettime};
+    use nix::unistd::{SysconfVar, sysconf};
+
+    use super::Status;
 
     /// Returns the processor time of all threads together, in nanoseconds.
     pub(super) fn cpu_nanos() -> Option<u64> {
@@ -63,34 +103,84 @@ mod system {
         Some(seconds * 1_000_000_000 + u64::try_from(time.tv_nsec()).ok()?)
     }
 
-    /// Returns the resident memory in bytes and the number of threads.
-    pub(super) fn memory_and_threads() -> (Option<u64>, Option<u64>) {
+    /// Returns the memory and the number of threads.
+    pub(super) fn status() -> Status {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let kilobytes = field(&status, "VmRSS:");
-        (kilobytes.map(|k| k * 1024), field(&status, "Threads:"))
+        let bytes = |name| field(&status, name).map(|kilobytes| kilobytes * 1024);
+        Status {
+            resident_bytes: bytes("VmRSS:"),
+            virtual_bytes: bytes("VmSize:"),
+            threads: field(&status, "Threads:"),
+        }
     }
 
-    /// Returns the number after `name` at the beginning of a line.
+    /// Returns the number after `name` in the first line that begins with `name`.
     pub(super) fn field(status: &str, name: &str) -> Option<u64> {
         let line = status.lines().find_map(|line| line.strip_prefix(name))?;
         line.split_whitespace().next()?.parse().ok()
+    }
+
+    /// Returns the number of open file descriptors.
+    pub(super) fn open_files() -> Option<u64> {
+        // One of the entries is the descriptor that reads the directory.
+        let entries = fs::read_dir("/proc/self/fd").ok()?.count() as u64;
+        Some(entries.saturating_sub(1))
+    }
+
+    /// Returns the soft limit of the number of open file descriptors.
+    pub(super) fn open_files_max() -> Option<u64> {
+        let (soft, _) = getrlimit(Resource::RLIMIT_NOFILE).ok()?;
+        (soft != RLIM_INFINITY).then_some(soft)
+    }
+
+    /// Returns the time at which the process started, in seconds since 1970-01-01, UTC.
+    pub(super) fn started_unix_seconds() -> Option<f64> {
+        let stat = fs::read_to_string("/proc/self/stat").ok()?;
+        let booted = field(&fs::read_to_string("/proc/stat").ok()?, "btime ")?;
+        let ticks_per_second = sysconf(SysconfVar::CLK_TCK).ok()??;
+        Some(booted as f64 + ticks(&stat)? as f64 / ticks_per_second as f64)
+    }
+
+    /// Returns the time from the boot of the system to the start of the process, in clock ticks.
+    /// `stat` is the content of `/proc/self/stat`. Returns `None` if `stat` has too few fields.
+    pub(super) fn ticks(stat: &str) -> Option<u64> {
+        // Field 22 is this time. Field 2 is the name of the executable in parentheses, which may
+        // itself contain spaces and parentheses.
+        let (_, after_name) = stat.rsplit_once(") ")?;
+        after_name.split(' ').nth(22 - 3)?.parse().ok()
     }
 }
 
 #[cfg(not(target_os = "linux"))]
 mod system {
+    use super::Status;
+
     pub(super) fn cpu_nanos() -> Option<u64> {
         None
     }
 
-    pub(super) fn memory_and_threads() -> (Option<u64>, Option<u64>) {
-        (None, None)
+    pub(super) fn status() -> Status {
+        Status::default()
+    }
+
+    pub(super) fn open_files() -> Option<u64> {
+        None
+    }
+
+    pub(super) fn open_files_max() -> Option<u64> {
+        None
+    }
+
+    pub(super) fn started_unix_seconds() -> Option<f64> {
+        None
     }
 }
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+    use std::fs::File;
+    use std::time::{SystemTime, UNIX_EPOCH};
 
     #[test]
     fn this_process_has_memory_threads_and_a_name() {
@@ -98,10 +188,38 @@ mod tests {
         let mut reader = Reader::new(None);
         reader.read(pace, 0);
         let process = reader.read(pace, 1_000_000);
-        assert!(process.resident_bytes.is_some_and(|bytes| bytes > 100_000));
+        let resident = process.resident_bytes.expect("it is known");
+        assert!(resident > 100_000 && process.virtual_bytes.is_some_and(|all| all >= resident));
         assert!(process.threads.is_some_and(|threads| threads >= 1));
         assert!(process.cpu.is_some_and(|cpu| cpu >= 0.0));
+        assert!(process.cpu_seconds.is_some_and(|seconds| seconds > 0.0));
         assert!(process.name.starts_with("garrick_telemetry"), "{process:?}");
+    }
+
+    #[test]
+    fn open_files_are_counted_once_a_second() {
+        let pace = Pace::new(FILES_EVERY);
+        let mut reader = Reader::new(None);
+        let before = reader.read(pace, 0);
+        // Other tests of this process open and close a few files at the same time.
+        let opened: Vec<File> = (0..200)
+            .map_while(|_| File::open("/dev/null").ok())
+            .collect();
+        let same = reader.read(pace, FILES_EVERY - 1);
+        assert_eq!(same.open_files, before.open_files);
+        let after = reader.read(pace, FILES_EVERY);
+        let more = after.open_files.expect("known") - before.open_files.expect("known");
+        assert!((150..=250).contains(&more), "{more}");
+        assert!(after.open_files_max > after.open_files);
+        drop(opened);
+    }
+
+    #[test]
+    fn the_process_started_a_moment_ago() {
+        let started = system::started_unix_seconds().expect("it is known");
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("now");
+        let age = now.as_secs_f64() - started;
+        assert!((-2.0..3600.0).contains(&age), "{age}");
     }
 
     #[test]
@@ -112,5 +230,10 @@ mod tests {
         );
         assert_eq!(system::field("Name: x\n", "VmRSS:"), None);
         assert_eq!(system::field("VmRSS: many kB\n", "VmRSS:"), None);
+        assert_eq!(system::ticks("1 (a) b) c) S 4 5 6"), None);
+        let fields = (4..=22).map(|field| field.to_string());
+        let fields: Vec<String> = fields.collect();
+        let stat = format!("1 (a) b) S {} 23", fields.join(" "));
+        assert_eq!(system::ticks(&stat), Some(22));
     }
 }

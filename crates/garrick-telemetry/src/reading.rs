@@ -4,7 +4,8 @@
 //! since the start. The [`Sampler`](crate::Sampler) derives rates and windows from successive
 //! readings. So a source only loads counters, and the watched code only increments them.
 
-use crate::snapshot::State;
+use crate::snapshot::{Histogram, State};
+use crate::trouble::{FailureReading, LetterReading, TreeReading};
 
 /// A provider of counts, for example the counts of a pipeline. Telemetry reads the counts once per
 /// sampling interval, by default ten times per second.
@@ -52,9 +53,17 @@ pub struct Reading {
     /// Values of the actors, one entry for each group. A group contains all actors of one type that
     /// run on one sponsor.
     pub actors: Vec<ActorsReading>,
-    /// Values of the sponsors. A sponsor is the thread pool of a `System`, or the thread of a
-    /// `Local`.
+    /// Values of single actors that stand out, because they are busy or have long mailboxes.
+    pub outstanding: Vec<ActorReading>,
+    /// Values of the sponsors. A sponsor is the thread pool of a [`System`](garrick_actor::System),
+    /// or the thread of a [`Local`](garrick_actor::Local).
     pub sponsors: Vec<SponsorReading>,
+    /// Failures of actors since the previous reading of the source, the newest last.
+    pub failures: Vec<FailureReading>,
+    /// Total numbers of dead letters, by type and reason.
+    pub letters: Vec<LetterReading>,
+    /// Supervision trees. `None` if they have not changed since the previous reading of the source.
+    pub trees: Option<Vec<TreeReading>>,
 }
 
 /// The values of a pipeline stage in a [`Reading`].
@@ -66,7 +75,7 @@ pub struct StageReading {
     pub id: String,
     /// Display name of the stage.
     pub name: String,
-    /// Name of the team or thread that runs the stage.
+    /// Name of the [team](garrick_flow::Team) or thread that runs the stage.
     pub place: String,
     /// State of the stage.
     pub state: State,
@@ -77,11 +86,16 @@ pub struct StageReading {
     pub turns: u64,
     /// Total time that the stage was busy, in nanoseconds. `None` if it is unknown.
     pub busy_nanos: Option<u64>,
+    /// Total time that the stage waited for messages, in nanoseconds. `None` if it is unknown.
+    pub starved_nanos: Option<u64>,
+    /// Total time that the stage waited for room in a channel, in nanoseconds. `None` if it is
+    /// unknown.
+    pub back_pressured_nanos: Option<u64>,
     /// Total number of times that the stage was restarted.
     pub restarts: u64,
     /// Total number of slow steps. The source decides which steps are slow.
     pub slow: u64,
-    /// Note about the stage, for example the reason for its failure.
+    /// Note about the stage, for example the reason for its failure. `None` if there is no note.
     pub note: Option<String>,
 }
 
@@ -96,7 +110,7 @@ pub struct ChannelReading {
     /// Identifier of the stage or group of actors that receives from the channel. `None` if it is
     /// unknown.
     pub to: Option<String>,
-    /// Display name of the channel, if it has one.
+    /// Display name of the channel. `None` if the channel has no name.
     pub name: Option<String>,
     /// Short name of the type of the channel's messages.
     pub message: String,
@@ -107,7 +121,7 @@ pub struct ChannelReading {
     /// Total number of messages that the receiver has taken.
     pub taken: u64,
     /// Total number of sent batches, grouped by size. Entry `k` counts the batches of `2^k` to
-    /// `2^(k+1) - 1` messages.
+    /// `2^(k+1) - 1` messages. The last entry also counts all larger batches.
     pub batches: Vec<u64>,
     /// Total number of times that the sender waited because the channel had too little free space.
     pub sender_stalls: u64,
@@ -121,7 +135,8 @@ pub struct ChannelReading {
 }
 
 /// The values of a group of actors in a [`Reading`]. A group contains all actors of one type that
-/// run on one sponsor (the thread pool of a `System`, or the thread of a `Local`).
+/// run on one sponsor (the thread pool of a [`System`](garrick_actor::System), or the thread of a
+/// [`Local`](garrick_actor::Local)).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ActorsReading {
     /// Identifier of the group. The same rules apply as for [`StageReading::id`].
@@ -134,13 +149,19 @@ pub struct ActorsReading {
     pub alive: Option<u64>,
     /// Total number of messages that the actors have handled.
     pub messages: u64,
-    /// Total number of turns that the actors have run.
+    /// Total number of turns that the actors have run. A turn is the handling of one message, or
+    /// the start of an actor.
     pub turns: u64,
     /// Total duration of all turns of the actors, in nanoseconds. `None` if it is unknown.
     pub busy_nanos: Option<u64>,
-    /// Average number of messages in an actor's mailbox when the actor begins a turn. `None` if it
-    /// is unknown.
-    pub depth: Option<u64>,
+    /// Number of messages in the mailboxes of all actors of the group. `None` if it is unknown.
+    pub waiting: Option<u64>,
+    /// Number of messages in the longest of these mailboxes. `None` if it is unknown.
+    pub longest: Option<u64>,
+    /// Durations of the actors' turns, in seconds. `None` if they are unknown.
+    pub turn_seconds: Option<Histogram>,
+    /// Totals for each kind of message. A kind without a reading is forgotten.
+    pub messages_by_kind: Vec<MessageReading>,
     /// Total number of turns that failed, by a panic or by an error.
     pub failures: u64,
     /// Total number of restarts of actors of the group by their supervisors.
@@ -151,13 +172,43 @@ pub struct ActorsReading {
     /// of the group are running, this is the longest time. 0 if no turn is running. `None` if it is
     /// unknown.
     pub held_nanos: Option<u64>,
-    /// Number of turns that are now blocked in `cx.blocking`, while their workers run other actors.
-    /// `None` if it is unknown.
+    /// Number of turns that are now blocked in [`cx.blocking`](garrick_actor::Context::blocking),
+    /// while their workers run other actors. `None` if it is unknown.
     pub away: Option<u64>,
-    /// Time in nanoseconds that a turn has been blocked in `cx.blocking` so far. If several turns
-    /// of the group are blocked, this is the longest time. 0 if no turn is blocked. `None` if it is
-    /// unknown.
+    /// Time in nanoseconds that a turn has been blocked in
+    /// [`cx.blocking`](garrick_actor::Context::blocking) so far. If several turns of the group are
+    /// blocked, this is the longest time. 0 if no turn is blocked. `None` if it is unknown.
     pub away_nanos: Option<u64>,
+}
+
+/// The values of one kind of message, such as a variant of an enum, in an [`ActorsReading`].
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct MessageReading {
+    /// Name of the kind.
+    pub name: String,
+    /// Total number of turns that have handled messages of this kind.
+    pub turns: u64,
+    /// Total duration of these turns, in nanoseconds.
+    pub busy_nanos: u64,
+    /// Duration of the longest of these turns, in nanoseconds.
+    pub longest_nanos: u64,
+}
+
+/// The values of an actor that stands out in a [`Reading`], because it is busy or has a long
+/// mailbox.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ActorReading {
+    /// Identifier of the actor. The same rules apply as for [`StageReading::id`].
+    pub id: String,
+    /// The [`ActorsReading::id`] of the group that the actor belongs to.
+    pub actors: String,
+    /// Display name of the actor, for example its path.
+    pub name: String,
+    /// Number of messages in the mailbox of the actor.
+    pub waiting: u64,
+    /// Estimated total duration of all turns of the actor since it was first listed, in
+    /// nanoseconds.
+    pub busy_nanos: u64,
 }
 
 /// A worker of a sponsor, and the turn that the worker is running.
@@ -173,8 +224,8 @@ pub struct HeldReading {
     pub nanos: u64,
 }
 
-/// The values of a sponsor in a [`Reading`]. A sponsor is the thread pool of a `System`, or the
-/// thread of a `Local`.
+/// The values of a sponsor in a [`Reading`]. A sponsor is the thread pool of a
+/// [`System`](garrick_actor::System), or the thread of a [`Local`](garrick_actor::Local).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SponsorReading {
     /// Identifier of the sponsor. The same rules apply as for [`StageReading::id`].
@@ -190,8 +241,7 @@ pub struct SponsorReading {
     pub turns: u64,
     /// Total number of times that a worker gave an actor with waiting messages to another worker.
     pub published: u64,
-    /// Total number of times that a worker took over an actor with waiting messages from another
-    /// worker.
+    /// Total number of times that a worker took an actor with waiting messages from another worker.
     pub claimed: u64,
     /// Total number of times that a worker thread went to sleep.
     pub parks: u64,
@@ -207,6 +257,10 @@ impl Reading {
         self.stages.clear();
         self.channels.clear();
         self.actors.clear();
+        self.outstanding.clear();
         self.sponsors.clear();
+        self.failures.clear();
+        self.letters.clear();
+        self.trees = None;
     }
 }

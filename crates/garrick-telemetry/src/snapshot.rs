@@ -6,15 +6,22 @@
 //!     nodes       stages and groups of actors (all of one type on one sponsor)
 //!     edges       channels from node to node
 //!     sponsors    the threads that run the actors
+//!     pipelines   stages that are connected by channels, and the stage that limits them
 //!     alerts      values that are beyond a threshold now
+//!     metrics     numbers that the program itself records
 //! ```
 //!
 //! Totals count from the creation of the node, edge or sponsor that they belong to. Rates are per
-//! second. Rates and percentiles cover the last [`Snapshot::window`] seconds. Right after the start
-//! they cover a shorter time, so rates are correct from the first second on. A value that the
+//! second. Rates and percentiles cover the last [`Snapshot::window`] seconds. This window is
+//! shorter right after the start. Rates are correct from the second snapshot on. A value that the
 //! source does not know is `null`.
 
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::trouble::{DeadLetters, RecentFailure, Supervision};
 
 /// The state of a process at one moment.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -36,11 +43,55 @@ pub struct Snapshot {
     /// Channels, ordered by source. Those of one source are in the order in which the source lists
     /// them.
     pub edges: Vec<Edge>,
-    /// Sponsors, ordered by source. A sponsor is the thread pool of a `System`, or the thread of a
-    /// `Local`.
+    /// Sponsors, ordered by source. A sponsor is the thread pool of a
+    /// [`System`](garrick_actor::System), or the thread of a [`Local`](garrick_actor::Local).
     pub sponsors: Vec<SponsorStatus>,
+    /// Actors that stand out: up to 20 with the longest mailboxes, and up to 20 of the busiest. The
+    /// actor with the longest mailbox comes first, and actors with equal mailboxes are ordered by
+    /// their busy time.
+    #[serde(default)]
+    pub actors: Vec<ActorStatus>,
     /// Alerts for values that are beyond a threshold now, the most severe first.
     pub alerts: Vec<Alert>,
+    /// Latest failures of actors, the newest first. At most 32, with reasons of at most about 200
+    /// bytes. `/failures.json` has more of them, with longer reasons.
+    #[serde(default)]
+    pub recent_failures: Vec<RecentFailure>,
+    /// Dead letters, by type and reason.
+    #[serde(default)]
+    pub dead_letters: Vec<DeadLetters>,
+    /// Summary of the supervision trees. `/tree.json` has the trees.
+    #[serde(default)]
+    pub supervision: Supervision,
+    /// Metrics that the program itself records, in the order of their first uses.
+    #[serde(default)]
+    pub metrics: Vec<Metric>,
+    /// Number of uses of metrics that were refused, for each reason: too many `series`, a bad
+    /// `name`, a name of another `kind` of metric, bad `labels`. Empty if the telemetry shows no
+    /// `Recorder`.
+    #[serde(default)]
+    pub metrics_refused: BTreeMap<String, u64>,
+    /// Pipelines, in the order of their first stages.
+    #[serde(default)]
+    pub pipelines: Vec<Pipeline>,
+}
+
+/// A pipeline: at least two stages that are connected by channels, directly or through other
+/// stages.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Pipeline {
+    /// The [`Node::id`] of the pipeline's first stage in [`Snapshot::nodes`].
+    pub id: String,
+    /// Name of the pipeline: the names of its first and its last stage, with an arrow between them.
+    pub name: String,
+    /// Number of stages.
+    pub stages: u64,
+    /// The [`Node::id`] of the stage that limits the throughput of the pipeline. `None` if no stage
+    /// does.
+    pub bottleneck: Option<String>,
+    /// Summary of the pipeline in one sentence. If there is a bottleneck, the sentence names it,
+    /// for example: `worker is the bottleneck: 99 % busy, its input is full, its output is not.`
+    pub text: String,
 }
 
 /// A process, and the resources that it uses.
@@ -57,6 +108,22 @@ pub struct Process {
     pub cpu: Option<f64>,
     /// Number of threads of the process. `None` if it is unknown.
     pub threads: Option<u64>,
+    /// Total CPU time of the process, in user and system mode, in seconds. `None` if it is unknown.
+    #[serde(default)]
+    pub cpu_seconds: Option<f64>,
+    /// Size of the virtual memory of the process in bytes. `None` if it is unknown.
+    #[serde(default)]
+    pub virtual_bytes: Option<u64>,
+    /// Number of open file descriptors, at most one second old. `None` if it is unknown.
+    #[serde(default)]
+    pub open_files: Option<u64>,
+    /// Maximum number of open file descriptors (the soft limit). `None` if it is unknown or
+    /// unlimited.
+    #[serde(default)]
+    pub open_files_max: Option<u64>,
+    /// Time at which the process started: seconds since 1970-01-01, UTC. `None` if it is unknown.
+    #[serde(default)]
+    pub started_unix_seconds: Option<f64>,
 }
 
 /// The kind of a [`Node`].
@@ -67,20 +134,21 @@ pub enum NodeKind {
     #[default]
     Stage,
     /// A group of actors: all actors of one type that run on one sponsor. A sponsor is the thread
-    /// pool of a `System`, or the thread of a `Local`.
+    /// pool of a [`System`](garrick_actor::System), or the thread of a
+    /// [`Local`](garrick_actor::Local).
     Actors,
 }
 
-/// The state of a [`Node`].
+/// The state of a [`Node`]. A group of actors is always [`Running`](Self::Running).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// The node is working or idle.
+    /// The node has not ended. It may be working or idle.
     #[default]
     Running,
-    /// The node has ended without a failure.
+    /// The stage has ended without a failure.
     Ended,
-    /// The node has ended because of a failure.
+    /// The stage has ended because of a failure.
     Failed,
 }
 
@@ -100,7 +168,8 @@ pub enum Level {
 }
 
 /// A stage of a pipeline, or a group of actors. A group contains all actors of one type that run on
-/// one sponsor (the thread pool of a `System`, or the thread of a `Local`).
+/// one sponsor (the thread pool of a [`System`](garrick_actor::System), or the thread of a
+/// [`Local`](garrick_actor::Local)).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Node {
     /// Identifier of the node. No other node, edge or sponsor of the process ever has the same
@@ -110,52 +179,126 @@ pub struct Node {
     pub kind: NodeKind,
     /// Display name of the node: the stage's name, or the short name of the actors' type.
     pub name: String,
-    /// Name of the team, thread or sponsor that runs the node.
+    /// Name of the sponsor that runs a group of actors, or of the [team](garrick_flow::Team) that
+    /// runs a stage. For a stage with its own thread, the name of the stage.
     pub place: String,
     /// State of the node.
     pub state: State,
     /// Severity of the node's most severe alert, or [`Level::Ok`] if the node has no alert.
     pub level: Level,
-    /// Total number of messages that the node has received. For a stage without input channels, the
-    /// number of messages that it has sent.
+    /// Total number of messages that the stage has taken from its channels. For a stage without
+    /// input channels, the number of messages that it has sent. For a group of actors, the number
+    /// of turns: handled messages, and starts of actors.
     pub messages: u64,
     /// Average number of messages per second over the window. Messages are counted as in
     /// `messages`.
     pub rate: f64,
-    /// Total number of turns or steps that the node has run.
+    /// Total number of steps that the stage has run, or of turns that the actors of the group have
+    /// run. A turn is the handling of one message, or the start of an actor.
     pub turns: u64,
-    /// Average number of turns or steps per second over the window.
+    /// Average number of steps of the stage, or of turns of the actors, per second over the window.
     pub turn_rate: f64,
     /// Share of one core that the node used over the window. For a stage, the share is between 0
     /// and 1. For a group of actors, it can exceed 1, since several actors can run at the same
     /// time. `None` if it is unknown.
     pub busy: Option<f64>,
+    /// Share of the window, from 0 to 1, for which the stage waited for messages. `None` for a
+    /// group of actors, or if it is unknown.
+    #[serde(default)]
+    pub starved: Option<f64>,
+    /// Share of the window, from 0 to 1, for which the stage waited for room in an output channel.
+    /// `None` for a group of actors, or if it is unknown.
+    ///
+    /// A stage that is neither busy nor starved nor back-pressured waits for a time, for a future,
+    /// or for the other stages of its team.
+    #[serde(default)]
+    pub back_pressured: Option<f64>,
     /// Number of actors of the group that are alive. `None` for a stage, or if it is unknown.
     pub alive: Option<u64>,
-    /// Average number of messages in an actor's mailbox when the actor begins a turn. `None` for a
-    /// stage, or if it is unknown.
-    pub depth: Option<u64>,
-    /// Total number of failures of the node: turns of actors that panicked or returned an error, or
-    /// panics of a stage.
+    /// Number of messages in the mailboxes of all actors of the group. `None` for a stage, or if it
+    /// is unknown.
+    #[serde(default)]
+    pub waiting: Option<u64>,
+    /// Number of messages in the longest of these mailboxes. `None` for a stage, or if it is
+    /// unknown.
+    #[serde(default)]
+    pub longest: Option<u64>,
+    /// Growth of `waiting` over the window, in messages per second. Negative if the mailboxes have
+    /// become shorter. `None` for a stage, or if it is unknown.
+    #[serde(default)]
+    pub growth: Option<f64>,
+    /// Durations of the actors' turns, in seconds. Estimated, because only some turns are timed.
+    /// `None` for a stage, or if it is unknown.
+    #[serde(default)]
+    pub turn_seconds: Option<Histogram>,
+    /// Kinds of messages that the actors of the group have handled, the kind that used the most
+    /// time in the window first. At most 33 kinds: the others are counted together as `other`.
+    /// Empty for a stage, or if the messages have no kinds.
+    #[serde(default)]
+    pub messages_by_kind: Vec<MessageStatus>,
+    /// Total number of failures of the node: panics of the stage, or failed turns of the actors
+    /// (turns that panicked or returned an error).
     #[serde(default)]
     pub failures: u64,
-    /// Total number of restarts of the node.
+    /// Total number of restarts of the stage, or of actors of the group.
     pub restarts: u64,
-    /// Total number of slow turns or steps of the node.
+    /// Total number of slow steps of the stage, or of slow turns of the actors. For a pipeline,
+    /// [`Graph::count_slow_steps`](garrick_flow::Graph::count_slow_steps) sets which steps are
+    /// slow. A turn of a Garrick actor is slow if it takes at least 100 ms.
     pub slow: u64,
     /// Time in seconds that the running turn has occupied its worker so far. If several turns of
     /// the group are running, this is the longest time. 0 if no turn is running. `None` for a
     /// stage, or if it is unknown.
     pub held_seconds: Option<f64>,
-    /// Number of turns that are now blocked in `cx.blocking`, while their workers run other actors.
-    /// `None` for a stage, or if it is unknown.
+    /// Number of turns that are now blocked in [`cx.blocking`](garrick_actor::Context::blocking),
+    /// while their workers run other actors. `None` for a stage, or if it is unknown.
     pub away: Option<u64>,
-    /// Time in seconds that a turn has been blocked in `cx.blocking` so far. If several turns of
-    /// the group are blocked, this is the longest time. 0 if no turn is blocked. `None` for a
-    /// stage, or if it is unknown.
+    /// Time in seconds that a turn has been blocked in
+    /// [`cx.blocking`](garrick_actor::Context::blocking) so far. If several turns of the group are
+    /// blocked, this is the longest time. 0 if no turn is blocked. `None` for a stage, or if it is
+    /// unknown.
     pub away_seconds: Option<f64>,
-    /// Note about the node, for example the reason for its failure.
+    /// Note about the node, for example the reason for its failure. `None` if there is no note.
     pub note: Option<String>,
+    /// Number of actors of the group that failed in the window and were not restarted.
+    #[serde(default)]
+    pub lost: u64,
+    /// Largest number of restarts of a single actor of the group in the window.
+    #[serde(default)]
+    pub restarts_of_one: u64,
+    /// Short name of the node in the labels of metrics. It is unique among all nodes with the same
+    /// `place`: if several nodes have the same name, all but the first get a number, such as
+    /// `Counter#2`. The label does not change while the node keeps its name.
+    #[serde(default)]
+    pub label: String,
+    /// Total time that the node was busy, in seconds of one core. `None` if it is unknown.
+    #[serde(default)]
+    pub busy_seconds: Option<f64>,
+}
+
+/// One kind of message that a group of actors has handled, such as a variant of an enum.
+/// [`Actor::MESSAGES`](garrick_actor::Actor::MESSAGES) names the kinds.
+///
+/// The numbers are estimates, because only some turns are measured. They are exact for actors whose
+/// turns take at least 4 µs on average. A turn is counted when it has ended.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct MessageStatus {
+    /// Name of the kind. Unique within the group.
+    pub name: String,
+    /// Total number of turns that have handled messages of this kind.
+    pub turns: u64,
+    /// Average number of these turns per second over the window.
+    pub rate: f64,
+    /// Total duration of these turns, in seconds.
+    pub busy_seconds: f64,
+    /// Share of one core that these turns used over the window. Can exceed 1, since several actors
+    /// can run at the same time. `None` before the second snapshot.
+    pub busy: Option<f64>,
+    /// Average duration of a turn in seconds, over the window, or over the whole time if the window
+    /// contains no such turn. `None` if there was no such turn.
+    pub mean_seconds: Option<f64>,
+    /// Duration of the longest of these turns that was measured, in seconds.
+    pub longest_seconds: f64,
 }
 
 /// A histogram of the sizes of a channel's batches, grouped by powers of two.
@@ -176,7 +319,7 @@ pub struct Edge {
     pub from: Option<String>,
     /// The [`Node::id`] of the receiver. `None` while the receiver is unknown.
     pub to: Option<String>,
-    /// Display name of the channel, if it has a name.
+    /// Display name of the channel. `None` if the channel has no name.
     pub name: Option<String>,
     /// Short name of the type of the channel's messages.
     pub message: String,
@@ -198,6 +341,12 @@ pub struct Edge {
     pub sender_stalls: u64,
     /// Total number of times that the receiver waited because the channel had too few messages.
     pub receiver_stalls: u64,
+    /// Time in seconds for which the channel has been at least three quarters full, while its
+    /// receiver took nothing from it. 0 as soon as the receiver takes a message. If the receiver
+    /// waits because one of its output channels is stalled, this field is 0 as well, and only the
+    /// output channel has a time.
+    #[serde(default)]
+    pub stalled_seconds: f64,
     /// Severity of the channel's most severe alert, or [`Level::Ok`] if the channel has no alert.
     pub level: Level,
     /// True if the channel is a feedback channel: it leads back to an earlier stage, so that the
@@ -206,10 +355,14 @@ pub struct Edge {
     pub feedback: bool,
     /// True once the channel is closed.
     pub closed: bool,
+    /// Short name of the channel in the labels of metrics. It is unique among all channels: if
+    /// several channels have the same name, all but the first get a number, such as `orders#2`.
+    #[serde(default)]
+    pub label: String,
 }
 
-/// A sponsor, and its measured values. A sponsor is the thread pool of a `System`, or the thread of
-/// a `Local`.
+/// A sponsor, and its measured values. A sponsor is the thread pool of a
+/// [`System`](garrick_actor::System), or the thread of a [`Local`](garrick_actor::Local).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct SponsorStatus {
     /// Identifier of the sponsor. No other node, edge or sponsor of the process ever has the same
@@ -228,8 +381,7 @@ pub struct SponsorStatus {
     pub turn_rate: f64,
     /// Total number of times that a worker gave an actor with waiting messages to another worker.
     pub published: u64,
-    /// Total number of times that a worker took over an actor with waiting messages from another
-    /// worker.
+    /// Total number of times that a worker took an actor with waiting messages from another worker.
     pub claimed: u64,
     /// Total number of times that a worker thread went to sleep.
     pub parks: u64,
@@ -239,6 +391,37 @@ pub struct SponsorStatus {
     /// The workers that are known to be running a turn now.
     #[serde(default)]
     pub held: Vec<Held>,
+    /// Short name of the sponsor in the labels of metrics. It is unique among all sponsors: if
+    /// several sponsors have the same name, all but the first get a number, such as `pool#2`.
+    #[serde(default)]
+    pub label: String,
+    /// Total time that the worker threads slept, in seconds, summed over all threads. `None` if it
+    /// is unknown.
+    #[serde(default)]
+    pub idle_seconds: Option<f64>,
+    /// Number of actors of the sponsor that failed in the window, were not restarted, and belong to
+    /// no node, for example supervisors. If an actor belongs to a node, its failure counts in
+    /// [`Node::lost`] instead.
+    #[serde(default)]
+    pub lost: u64,
+}
+
+/// An actor that stands out, because it is busy or has a long mailbox.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ActorStatus {
+    /// Identifier of the actor. No other item of the process has the same identifier at the same
+    /// time.
+    pub id: String,
+    /// The [`Node::id`] of the group that the actor belongs to.
+    pub node: String,
+    /// Display name: the path of the actor if it has a name or a supervisor. Otherwise the short
+    /// name of its type and a number.
+    pub name: String,
+    /// Number of messages in the mailbox of the actor.
+    pub waiting: u64,
+    /// Estimated share of one core that the actor used over the window. `None` if it is not known
+    /// yet.
+    pub busy: Option<f64>,
 }
 
 /// A worker of a sponsor, and the turn that the worker is running.
@@ -273,4 +456,130 @@ pub struct Alert {
     pub since_unix_ms: u64,
     /// Summary of the alert in one sentence.
     pub text: String,
+}
+
+/// Kind of a [`Metric`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MetricKind {
+    /// A number that only grows.
+    #[default]
+    Counter,
+    /// A number that can also fall.
+    Gauge,
+    /// A distribution of numbers.
+    Histogram,
+}
+
+/// A metric that the program itself records, and all its series. These metrics come from a
+/// `Recorder`, which needs the feature `metrics`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Metric {
+    /// Name, as it is exported to Prometheus. The name of a counter ends in `_total`.
+    pub name: Arc<str>,
+    /// Kind of the metric.
+    pub kind: MetricKind,
+    /// Description of the metric.
+    pub help: Arc<str>,
+    /// The series: one for each combination of labels that the program has used, in the order of
+    /// their first uses.
+    pub series: Vec<MetricSeries>,
+}
+
+/// A series of a [`Metric`]: its values for one combination of labels.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct MetricSeries {
+    /// Names and values of the labels.
+    pub labels: Arc<BTreeMap<String, String>>,
+    /// Value of a counter or a gauge. For a histogram, the number of recorded values. In JSON, a
+    /// value that is infinite or not a number is `null`.
+    #[serde(deserialize_with = "number_or_null")]
+    pub value: f64,
+    /// Average growth of the value per second over the window. `None` for a gauge, and before the
+    /// second sample.
+    pub rate: Option<f64>,
+    /// Counts of a histogram. `None` for counters and gauges.
+    pub histogram: Option<Histogram>,
+}
+
+/// The counts of a histogram since its first use.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Histogram {
+    /// Upper limits of the buckets, in ascending order. A value that is equal to a limit belongs to
+    /// the bucket below this limit.
+    pub limits: Arc<[f64]>,
+    /// Number of values in each bucket, followed by the number of values above the last limit.
+    pub counts: Vec<u64>,
+    /// Sum of all values. `null` in JSON if it is infinite or not a number.
+    #[serde(deserialize_with = "number_or_null")]
+    pub sum: f64,
+    /// Estimate of the median of all values. If the median lies above the last limit, the estimate
+    /// is the last limit. `None` if there are no values.
+    pub p50: Option<f64>,
+    /// Estimate of the 99th percentile of all values, with the same restrictions as `p50`.
+    pub p99: Option<f64>,
+}
+
+impl Histogram {
+    /// Creates a histogram, and estimates its percentiles.
+    pub(crate) fn new(limits: Arc<[f64]>, counts: Vec<u64>, sum: f64) -> Self {
+        let mut histogram = Self {
+            limits,
+            counts,
+            sum,
+            ..Self::default()
+        };
+        histogram.p50 = histogram.percentile(0.5);
+        histogram.p99 = histogram.percentile(0.99);
+        histogram
+    }
+
+    /// Returns an estimate of the percentile for `share`, from 0 to 1: the value that this share of
+    /// all values does not exceed. Assumes that the values of a bucket are evenly spread between
+    /// its limits. Returns `None` if there are no values.
+    fn percentile(&self, share: f64) -> Option<f64> {
+        let all: u64 = self.counts.iter().sum();
+        let rank = share * all as f64;
+        let (mut below, mut least) = (0.0, 0.0f64);
+        for (limit, count) in self.limits.iter().zip(&self.counts) {
+            let count = *count as f64;
+            if count > 0.0 && below + count >= rank {
+                let start = least.min(*limit);
+                return Some(start + (limit - start) * ((rank - below) / count));
+            }
+            (below, least) = (below + count, *limit);
+        }
+        // The value lies above the last limit.
+        self.limits.last().copied().filter(|_| all > 0)
+    }
+}
+
+/// Reads a number. Reads `null` as NaN.
+fn number_or_null<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let number = Option::<f64>::deserialize(from)?;
+    Ok(number.unwrap_or(f64::NAN))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn percentiles(limits: &[f64], counts: &[u64]) -> (Option<f64>, Option<f64>) {
+        let histogram = Histogram::new(limits.into(), counts.to_vec(), 0.0);
+        (histogram.p50, histogram.p99)
+    }
+
+    #[test]
+    fn percentiles_are_between_the_limits_of_their_buckets() {
+        let limits = [1.0, 2.0, 4.0];
+        assert_eq!(percentiles(&limits, &[0, 0, 0, 0]), (None, None));
+        let (p50, p99) = percentiles(&limits, &[50, 49, 1, 0]);
+        assert_eq!((p50, p99), (Some(1.0), Some(2.0)));
+        let (p50, p99) = percentiles(&limits, &[0, 0, 100, 0]);
+        assert_eq!((p50, p99), (Some(3.0), Some(3.98)));
+        assert_eq!(percentiles(&limits, &[0, 0, 0, 5]).0, Some(4.0));
+        // The first bucket begins at 0, or at its limit if that is negative.
+        assert_eq!(percentiles(&limits, &[4, 0, 0, 0]).0, Some(0.5));
+        assert_eq!(percentiles(&[-2.0, 1.0], &[4, 0, 0]).0, Some(-2.0));
+    }
 }

@@ -40,6 +40,13 @@ impl Pace {
     }
 }
 
+/// Time of a sample, and the pace of the window.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct At {
+    pub(crate) pace: Pace,
+    pub(crate) now: Nanos,
+}
+
 /// Values of the last window, the oldest first.
 #[derive(Debug, Clone)]
 pub(crate) struct Recent<T> {
@@ -70,6 +77,14 @@ impl<T: Copy> Recent<T> {
 }
 
 impl Recent<f64> {
+    /// Returns the growth per second from the oldest value to the newest one. Returns `None` if
+    /// there are fewer than two values.
+    pub(crate) fn slope(&self) -> Option<f64> {
+        let (oldest, newest) = (self.points.front()?, self.points.back()?);
+        let seconds = newest.0.checked_sub(oldest.0).filter(|&nanos| nanos > 0)? as f64 / 1e9;
+        Some((newest.1 - oldest.1) / seconds)
+    }
+
     /// Returns the percentile for each of `shares`. The percentile for a share is the smallest
     /// value such that at least this share of all values is less than or equal to it. Returns 0 if
     /// there are no values. `scratch` is overwritten.
@@ -192,6 +207,24 @@ mod tests {
         assert!((p95 - 0.95).abs() < 0.011, "{p95}");
         let none = Recent::<f64>::default().percentiles([0.8], &mut Vec::new());
         assert_eq!(none, [0.0]);
+    }
+
+    #[test]
+    fn a_slope_is_that_of_the_window() {
+        let pace = Pace::new(10 * SECOND);
+        let mut recent = Recent::default();
+        recent.push(pace, 0, 1_000.0);
+        assert_eq!(recent.slope(), None);
+        for tick in 1..=300 {
+            let value = if tick <= 150 {
+                1_000.0
+            } else {
+                1_000.0 - f64::from(tick - 150)
+            };
+            recent.push(pace, tick as Nanos * SECOND / 10, value);
+        }
+        let slope = recent.slope().expect("many looks");
+        assert!((slope + 10.0).abs() < 0.01, "{slope}");
     }
 
     proptest! {

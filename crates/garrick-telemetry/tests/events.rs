@@ -77,11 +77,8 @@ fn an_alert_is_an_event_of_its_own_and_a_metric() {
     assert_eq!(snapshot.edges[0].level, Level::Warning);
     assert_eq!(snapshot.alerts, [raised.alert]);
     let metrics = get(telemetry.address(), "/metrics");
-    assert!(
-        metrics
-            .text()
-            .contains("garrick_alert_level{on=\"0.c\",probe=\"fill\"} 1\n")
-    );
+    let line = "garrick_alert_level{kind=\"channel\",place=\"\",on=\"channel\",probe=\"fill\"} 1\n";
+    assert!(metrics.text().contains(line), "{}", metrics.text());
     fill.store(0, Relaxed);
     let (ended, snapshot) = next_alert();
     assert_eq!((ended.was, ended.alert.level), (Level::Warning, Level::Ok));

@@ -116,6 +116,6 @@ fn opentelemetry_collects_what_was_seen_last() {
     assert!(
         point
             .attributes()
-            .any(|a| a.key.as_str() == "channel" && a.value.as_str() == "0.c0")
+            .any(|a| a.key.as_str() == "channel" && a.value.as_str() == "a \"name\" \\N")
     );
 }

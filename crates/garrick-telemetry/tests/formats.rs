@@ -2,57 +2,10 @@
 
 mod common;
 
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
-
+use common::busy::Busy;
+use common::tools::{as_text_format, lint, parse, tool};
 use common::{anywhere, get, get_with, pipeline, start};
 use garrick_telemetry::Telemetry;
-
-/// Parses a page with the Prometheus project's own parser, and prints every sample.
-const PARSE: &str = "
-import sys
-from prometheus_client.parser import text_string_to_metric_families as text
-from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
-parse = openmetrics if sys.argv[1] == 'openmetrics' else text
-for family in parse(sys.stdin.read()):
-    for sample in family.samples:
-        print(family.name, family.type, sample.name, sorted(sample.labels.items()), float(sample.value))
-";
-
-/// Runs a tool with `input`. Returns `None` if the tool is missing and optional, as CONTRIBUTING
-/// describes.
-fn tool(program: &str, arguments: &[&str], probe: &[&str], input: &str) -> Option<Output> {
-    let there = Command::new(program).args(probe).output();
-    if !there.is_ok_and(|output| output.status.success()) {
-        assert!(
-            std::env::var_os("GARRICK_TOOLS").is_none(),
-            "{program} is missing: run `cargo xtask tools`"
-        );
-        eprintln!("passed over: {program} is missing; `cargo xtask tools` installs it");
-        return None;
-    }
-    let mut child = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it was there a moment ago");
-    // A tool that fails early does not read everything. Its output then contains the reason.
-    let _ = child
-        .stdin
-        .take()
-        .map(|mut stdin| stdin.write_all(input.as_bytes()));
-    Some(child.wait_with_output().expect("it ends"))
-}
-
-fn parse(format: &str, page: &str) -> Option<String> {
-    let probe = ["-c", "import prometheus_client.openmetrics.parser"];
-    let output = tool("/usr/bin/python3", &["-c", PARSE, format], &probe, page)?;
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{complaint}\n{page}");
-    Some(String::from_utf8(output.stdout).expect("it prints text"))
-}
 
 fn telemetry() -> Telemetry {
     let telemetry = start(anywhere());
@@ -74,6 +27,7 @@ fn check_samples(samples: &str) {
     assert_eq!(of("garrick_node_messages_total").len(), 2);
     assert!(of("garrick_node_messages_total")[0].contains("gen\"erator\\\\"));
     assert!(of("garrick_node_messages_total")[1].contains("line\\nbreak"));
+    assert!(of("garrick_node_busy_seconds_total")[0].ends_with(" 1e-06"));
     let taken = of("garrick_channel_messages_total")[0];
     assert!(taken.ends_with(" 90.0"), "{taken}");
     assert!(of("garrick_channel_fill_p80_ratio")[0].contains("0.95"));
@@ -83,18 +37,37 @@ fn check_samples(samples: &str) {
     assert!(
         of("garrick_alert_level")
             .iter()
-            .any(|line| line.ends_with(" 2.0"))
+            .any(|line| line.ends_with(" 2.0") && line.contains("('kind', 'node')"))
     );
     assert!(of("garrick_sponsor_workers")[0].ends_with(" 2.0"));
+    assert!(of("garrick_sponsor_idle_seconds_total")[0].ends_with(" 1e-06"));
     let turns = of("garrick_worker_turn_seconds");
     assert_eq!(turns.len(), 1, "short turns have none: {turns:?}");
     for part in [
-        "('actor', 'lo\"ng')",
-        "('name', 'pool \"A\"')",
+        "('node', 'lo\"ng')",
+        "('sponsor', 'pool \"A\"')",
         "('worker', '1')",
         " 2.5",
     ] {
         assert!(turns[0].contains(part), "{part}: {}", turns[0]);
+    }
+    let build = of("garrick_build_info")[0];
+    let version = format!("('version', '{}')", env!("CARGO_PKG_VERSION"));
+    assert!(
+        build.contains(&version) && build.ends_with(" 1.0"),
+        "{build}"
+    );
+    #[cfg(target_os = "linux")]
+    for name in [
+        "process_cpu_seconds_total",
+        "process_resident_memory_bytes",
+        "process_virtual_memory_bytes",
+        "process_open_fds",
+        "process_max_fds",
+        "process_start_time_seconds",
+        "process_threads",
+    ] {
+        assert!(!of(name)[0].ends_with(" 0.0"), "{}", of(name)[0]);
     }
 }
 
@@ -114,8 +87,7 @@ fn prometheus_reads_the_text_format() {
 #[test]
 fn prometheus_reads_openmetrics() {
     let telemetry = telemetry();
-    let accept = "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5\r\n";
-    let answer = get_with(telemetry.address(), "/metrics", accept);
+    let answer = get_with(telemetry.address(), "/metrics", OPENMETRICS);
     assert!(
         answer
             .header("content-type")
@@ -133,6 +105,64 @@ fn prometheus_reads_a_process_in_which_nothing_is_watched() {
     let page = get(telemetry.address(), "/metrics");
     if let Some(samples) = parse("text", page.text()) {
         assert!(samples.contains("garrick_uptime_seconds"));
+    }
+}
+
+/// Accept header of a client that prefers OpenMetrics.
+const OPENMETRICS: &str = "Accept: application/openmetrics-text; version=1.0.0\r\n";
+
+#[test]
+fn the_linter_of_prometheus_has_no_complaint_about_a_process_in_which_all_happens() {
+    garrick_testkit::silence_panics();
+    let busy = Busy::start(anywhere());
+    busy.wait_for_alerts();
+    let address = busy.telemetry.address();
+    let text = get(address, "/metrics");
+    lint(text.text());
+    parse("text", text.text());
+    let openmetrics = get_with(address, "/metrics", OPENMETRICS);
+    lint(&as_text_format(openmetrics.text()));
+    parse("openmetrics", openmetrics.text());
+    for name in [
+        "garrick_node_failures_total",
+        "garrick_node_restarts_total",
+        "garrick_node_message_turns_total",
+        "garrick_node_message_busy_seconds_total",
+        "garrick_sponsor_dead_letters_total",
+        "garrick_worker_turn_seconds",
+        "garrick_alert_level",
+    ] {
+        let mut lines = text.text().lines();
+        let is_above_0 = |line: &str| line.starts_with(name) && !line.ends_with(" 0");
+        assert!(lines.any(is_above_0), "{name}\n{}", text.text());
+    }
+}
+
+#[test]
+fn labels_are_short_names_and_no_series_occurs_twice() {
+    garrick_testkit::silence_panics();
+    let busy = Busy::start(anywhere());
+    let answer = get(busy.telemetry.address(), "/metrics");
+    let samples = answer.text().lines().filter(|line| !line.starts_with('#'));
+    let mut series: Vec<&str> = samples
+        .filter_map(|line| Some(line.rsplit_once(' ')?.0))
+        .collect();
+    let before = series.len();
+    series.sort_unstable();
+    series.dedup();
+    assert_eq!(series.len(), before, "a series occurs twice");
+    let nodes: Vec<&str> = series
+        .iter()
+        .filter_map(|series| series.strip_prefix("garrick_node_messages_total"))
+        .collect();
+    for series in &series {
+        assert!(!series.contains("{{") && !series.contains("::"), "{series}");
+        assert!(series.len() < 200, "{series}");
+    }
+    // The two types `first::Twin` and `second::Twin`.
+    for twin in ["\"Twin<u8>\"", "\"Twin<u8>#2\""] {
+        let found = nodes.iter().filter(|labels| labels.contains(twin));
+        assert_eq!(found.count(), 1, "{twin}: {nodes:#?}");
     }
 }
 

@@ -238,6 +238,106 @@ fn an_alert_comes_after_a_while_and_goes() {
 }
 
 #[test]
+fn a_full_channel_is_trouble_only_if_nothing_is_taken_from_it() {
+    let (count, fill) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(100)));
+    let mut sampler = sampler();
+    sampler.watch(channel(&count, &fill));
+    for ms in (0..30_000).step_by(100) {
+        count.fetch_add(1, Relaxed);
+        let (snapshot, changes) = sampler.tick(at(ms));
+        assert_eq!(
+            (changes.len(), snapshot.alerts.len()),
+            (0, 0),
+            "after {ms} ms"
+        );
+        assert_eq!(snapshot.edges[0].stalled_seconds, 0.0);
+    }
+    // Nothing is taken any more, from 30.0 s on.
+    let mut changes = Vec::new();
+    for ms in (30_000..38_000).step_by(100) {
+        if ms == 37_000 {
+            count.fetch_add(1, Relaxed);
+        }
+        let (snapshot, transitions) = sampler.tick(at(ms));
+        let stalled = snapshot.edges[0].stalled_seconds;
+        let since = if ms < 37_000 { 30_000.0 } else { 37_100.0 };
+        let expected = (ms as f64 - since) / 1e3;
+        assert!(
+            (stalled - expected.max(0.0)).abs() < 1e-9,
+            "{stalled} after {ms} ms"
+        );
+        changes.extend(
+            transitions
+                .into_iter()
+                .map(|t| (ms, t.alert.level, t.alert.text)),
+        );
+    }
+    let text = "? -> ? is full, and its receiver has taken nothing from it for 5.1 s, above the limit \
+                of 5 s.";
+    assert_eq!(changes[0], (35_100, Level::Warning, text.to_owned()));
+    assert_eq!(
+        (changes.len(), changes[1].0, changes[1].1),
+        (2, 37_000, Level::Ok)
+    );
+}
+
+#[test]
+fn the_shares_of_a_stage_and_the_bottleneck_are_of_the_window() {
+    let mut beat = 0;
+    let mut sampler = sampler();
+    sampler.watch(move |reading: &mut Reading| {
+        beat += 1;
+        // Each look is 100 ms after the one before.
+        let stage = |id: &str, [busy, starved, back_pressured]: [u64; 3]| StageReading {
+            id: id.to_owned(),
+            name: id.to_owned(),
+            messages: beat,
+            busy_nanos: Some(beat * busy * 1_000_000),
+            starved_nanos: Some(beat * starved * 1_000_000),
+            back_pressured_nanos: Some(beat * back_pressured * 1_000_000),
+            ..StageReading::default()
+        };
+        reading.stages.push(stage("fast", [25, 0, 75]));
+        reading.stages.push(stage("slow", [99, 1, 0]));
+        reading.channels.push(ChannelReading {
+            id: "c".to_owned(),
+            from: Some("fast".to_owned()),
+            to: Some("slow".to_owned()),
+            capacity: 10,
+            fill: 10,
+            taken: beat,
+            ..ChannelReading::default()
+        });
+    });
+    let first = tick(&mut sampler, 0);
+    assert_eq!(
+        first.nodes[0].starved, None,
+        "unknown before the second look"
+    );
+    let snapshot = (100..2_000)
+        .step_by(100)
+        .map(|ms| tick(&mut sampler, ms))
+        .last();
+    let snapshot = snapshot.expect("many looks");
+    let shares = snapshot.nodes.iter().map(|node| {
+        let shares = [node.busy, node.starved, node.back_pressured];
+        shares.map(|share| (share.unwrap_or(-1.0) * 100.0).round())
+    });
+    assert_eq!(
+        shares.collect::<Vec<_>>(),
+        [[25.0, 0.0, 75.0], [99.0, 1.0, 0.0]]
+    );
+    assert_eq!(snapshot.pipelines.len(), 1);
+    let pipeline = &snapshot.pipelines[0];
+    assert_eq!(pipeline.bottleneck.as_deref(), Some("0.slow"));
+    assert_eq!(
+        pipeline.text,
+        "slow is the bottleneck: 99 % busy, its input is full."
+    );
+    assert!(snapshot.alerts.is_empty(), "{:?}", snapshot.alerts);
+}
+
+#[test]
 fn a_turn_that_holds_its_worker_is_a_warning_until_it_is_over() {
     let nanos = Arc::new(AtomicU64::new(0));
     let held = Arc::clone(&nanos);
@@ -288,8 +388,11 @@ fn a_turn_that_holds_its_worker_is_a_warning_until_it_is_over() {
     assert_eq!(
         texts,
         [
-            (200, "a turn of Slow has held its worker for 1.5 s"),
-            (400, "held_seconds of Slow is back at 0.0000"),
+            (
+                200,
+                "A turn of Slow has held its worker for 1.5 s, above the limit of 1 s."
+            ),
+            (400, "No turn of Slow has held its worker for 1 s."),
         ]
     );
     assert_eq!(changes[0].1.probe, "held_seconds");

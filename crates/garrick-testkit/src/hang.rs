@@ -1,4 +1,4 @@
-//! Time limits for scenarios that hang, and exclusive scenarios.
+//! Time limits for scenarios that hang, and scenarios that run alone.
 
 use std::panic;
 use std::sync::mpsc;

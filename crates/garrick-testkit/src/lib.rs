@@ -1,9 +1,10 @@
 //! Helpers for the tests of several crates: a clock that is set by hand, time limits for tests that
 //! hang, panics on purpose, and views of the process from outside.
 //!
-//! A crate uses this as a dev-dependency, for the tests in its folder `tests`. Unit tests of the
-//! crates that this crate depends on cannot use it. They are built with a second copy of their
-//! crate, whose types differ from the types used here.
+//! A crate depends on `garrick-testkit` as a dev-dependency, for the tests in the folder `tests` of
+//! the crate. Unit tests of the crates that `garrick-testkit` depends on cannot use it. Cargo would
+//! build such a crate twice, and the types of its unit tests would differ from the types that
+//! `garrick-testkit` uses.
 #![forbid(unsafe_code)]
 
 mod world;

@@ -1,4 +1,5 @@
-//! Settings of a test that environment variables change, such as a longer duration or another seed.
+//! Settings of a test that environment variables change, such as a longer duration or a different
+//! seed.
 
 use std::env;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! A world for scenarios.
+//! A [`World`] whose clock is set by hand, for scenarios.
 
 use std::io;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use garrick_sched::{Nanos, ThreadSpec, World};
 
 /// A [`World`] whose clock only moves when [`ByHand::advance`] is called.
 ///
-/// The world starts ordinary threads of the operating system. Its seed is the time of its clock.
+/// The world starts ordinary threads of the operating system. [`World::seed`] returns the time of
+/// its clock.
 #[derive(Debug, Default)]
 pub struct ByHand {
     now: AtomicU64,

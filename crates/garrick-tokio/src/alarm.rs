@@ -1,6 +1,6 @@
 //! A timer that wakes a worker from its sleep in tokio's driver.
 //!
-//! tokio's own timers have a resolution of milliseconds, and so does the timeout of its sleep.
+//! tokio's own timers have a resolution of milliseconds, and so does the timeout of tokio's sleep.
 //! Garrick's timers are a hundred times finer. So on Linux, a timer file descriptor wakes the
 //! worker. The driver waits for the descriptor as it waits for a socket, and the kernel does not
 //! round the time. On other systems, one of tokio's timers is used.

@@ -7,7 +7,7 @@ use garrick_core::quiet;
 use std::error::Error;
 use std::fmt;
 
-use garrick_actor::{Actor, Context, Next};
+use garrick_actor::{Actor, Context, Internal, Next};
 use tokio::runtime::Handle;
 
 /// The error that an actor receives when its blocking work has no result.
@@ -16,8 +16,8 @@ use tokio::runtime::Handle;
 pub enum BlockingError {
     /// The work panicked with this message.
     Panicked(String),
-    /// The actor does not run in a tokio runtime, since its system was not built with
-    /// [`Tokio`](crate::Tokio), and no runtime was passed.
+    /// The actor does not run in a tokio runtime, because its system was not built with
+    /// [`Tokio`](crate::Tokio). [`SpawnBlocking::spawn_blocking_on`] never returns this error.
     NoRuntime,
     /// The runtime was shut down before the work began.
     Ended,
@@ -43,8 +43,8 @@ pub trait SpawnBlocking<M> {
     /// into a message to this actor.
     ///
     /// Until the message is sent, the work holds an address of the actor. So the actor stays alive
-    /// even if all of its other addresses are dropped. If the actor has stopped for another reason
-    /// before the message is sent, the message is dropped.
+    /// even if all of its other addresses are dropped. If the actor stops before the message is
+    /// sent, for example because of a failure, the message is dropped.
     ///
     /// Async actors do not need this method. They can use
     /// `tokio::task::spawn_blocking(work).await`.
@@ -133,10 +133,10 @@ where
         // If the actor has stopped, the message is dropped.
         let _ = to.send(convert(result));
     };
-    drop(cx.spawn(Errand {
+    drop(cx.spawn(Internal(Errand {
         runtime,
         work: Some((work, Box::new(give))),
-    }));
+    })));
 }
 
 type Give<R> = Box<dyn FnOnce(Result<R, BlockingError>) + Send>;

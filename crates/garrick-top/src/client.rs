@@ -4,7 +4,8 @@ use std::fmt;
 use std::io::{self, BufRead, BufReader};
 use std::time::Duration;
 
-use garrick_telemetry::Snapshot;
+use garrick_telemetry::{HistoryReport, Snapshot};
+use serde::de::DeserializeOwned;
 use ureq::http::StatusCode;
 use ureq::{Agent, Body, http::Response};
 
@@ -104,14 +105,20 @@ impl Client {
     ///
     /// Returns an error if the request fails, or if the response is not a valid snapshot.
     pub fn snapshot(&self) -> Result<Snapshot, Fault> {
-        let mut answer = self.get("/graph.json", Some(SNAPSHOT_MAX))?;
-        let body = answer
-            .body_mut()
-            .with_config()
-            .limit(BYTES_MAX)
-            .read_to_vec()
-            .map_err(|error| self.fault(why_not(error)))?;
-        self.parse(&body)
+        self.parse(&self.read("/graph.json")?)
+    }
+
+    /// Requests the history of the last ten minutes.
+    pub(crate) fn history(&self) -> Result<HistoryReport, Fault> {
+        self.parse(&self.read("/history.json")?)
+    }
+
+    /// Requests `path`, and returns the whole response.
+    fn read(&self, path: &str) -> Result<Vec<u8>, Fault> {
+        let mut answer = self.get(path, Some(SNAPSHOT_MAX))?;
+        let body = answer.body_mut().with_config().limit(BYTES_MAX);
+        let bytes = body.read_to_vec();
+        bytes.map_err(|error| self.fault(why_not(error)))
     }
 
     /// Returns a stream of events, with a snapshot every `interval`.
@@ -133,8 +140,8 @@ impl Client {
         Ok(Events::new(BufReader::with_capacity(BUFFER, body)))
     }
 
-    /// Parses a snapshot from JSON and makes it safe to show.
-    pub(crate) fn parse(&self, json: &[u8]) -> Result<Snapshot, Fault> {
+    /// Parses a snapshot or a history from JSON.
+    pub(crate) fn parse<T: DeserializeOwned>(&self, json: &[u8]) -> Result<T, Fault> {
         serde_json::from_slice(json)
             .map_err(|error| self.fault(Why::NotGarrick(text::safe(&error.to_string()))))
     }

@@ -3,11 +3,14 @@
 use garrick_measure::units;
 use garrick_telemetry::{Edge, Node, NodeKind, Snapshot, SponsorStatus};
 
-use crate::tables::{Row, Tab, fill, longest};
+use crate::tables::{Row, Tab, fill, longest, metrics};
 use crate::values::{Mark, Value};
 
 /// Maximum number of turns listed for a sponsor. No line has room for more.
 const TURNS_MAX: usize = 4;
+
+/// Smallest share of a core that is worth a mention.
+const BUSY_MIN: f64 = 0.05;
 
 /// Details of a row.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -16,6 +19,8 @@ pub(crate) struct Detail {
     pub(crate) title: String,
     /// Text about the row, with all values that have no column, or none on a narrow screen.
     pub(crate) facts: String,
+    /// Text about the actors of a group that stand out. Shown on a high screen only.
+    pub(crate) outstanding: String,
     /// Name of a share, the share, and text to show next to it.
     pub(crate) gauge: Option<(&'static str, f64, String)>,
     /// Messages or turns per second.
@@ -29,7 +34,7 @@ pub(crate) fn of(tab: Tab, row: &Row, snapshot: &Snapshot) -> Detail {
             .nodes
             .iter()
             .find(|node| node.id == row.id)
-            .map(node),
+            .map(|node| self::node(node, snapshot)),
         Tab::Channels => snapshot
             .edges
             .iter()
@@ -47,6 +52,14 @@ pub(crate) fn of(tab: Tab, row: &Row, snapshot: &Snapshot) -> Detail {
                 ..Detail::default()
             })
         }
+        Tab::Metrics => {
+            let own = metrics::all(snapshot).find(|own| metrics::id(*own) == row.id);
+            own.map(|(metric, series)| Detail {
+                facts: metric.help.to_string(),
+                rate: series.rate,
+                ..Detail::default()
+            })
+        }
     };
     Detail {
         title: row.values.first().map(Value::short).unwrap_or_default(),
@@ -54,7 +67,7 @@ pub(crate) fn of(tab: Tab, row: &Row, snapshot: &Snapshot) -> Detail {
     }
 }
 
-fn node(node: &Node) -> Detail {
+fn node(node: &Node, snapshot: &Snapshot) -> Detail {
     let mark = Mark::of(node.state, node.level).word();
     let mut facts = match (node.kind, node.alive) {
         (NodeKind::Actors, Some(alive)) => {
@@ -79,9 +92,49 @@ fn node(node: &Node) -> Detail {
     facts.push_str(&format!("; {} messages", units::whole(node.messages)));
     Detail {
         facts,
-        gauge: node.busy.map(|busy| ("busy", busy, String::new())),
+        outstanding: outstanding(node, snapshot),
+        gauge: node.busy.map(|busy| ("busy", busy, waits(node))),
         rate: Some(node.rate),
         ..Detail::default()
+    }
+}
+
+/// Returns what stands out among the actors of a group: the last failure, the longest mailbox and
+/// the busiest actor.
+fn outstanding(node: &Node, snapshot: &Snapshot) -> String {
+    let mut failures = snapshot.recent_failures.iter();
+    let last = failures.find(|one| one.name == node.name && one.place == node.place);
+    let last = last.map(|one| {
+        let path = one.path.as_ref().unwrap_or(&one.name);
+        format!("last failure of {path}: {}", one.reason)
+    });
+    let actors = || snapshot.actors.iter().filter(|one| one.node == node.id);
+    let longest = actors().max_by_key(|one| one.waiting);
+    let longest = longest.filter(|one| one.waiting > 0);
+    let longest = longest.map(|one| format!("{} wait for {}", units::whole(one.waiting), one.name));
+    let busy = actors().filter_map(|one| Some((one.busy?, one)));
+    let busiest = busy.max_by(|(one, _), (other, _)| one.total_cmp(other));
+    let busiest = busiest.filter(|(busy, _)| *busy >= BUSY_MIN);
+    let busiest = busiest.map(|(busy, one)| {
+        let busy = Value::Share(busy).full();
+        format!("{} is busy for {busy}", one.name)
+    });
+    let words: Vec<_> = [last, longest, busiest].into_iter().flatten().collect();
+    words.join("; ")
+}
+
+/// Returns the shares of the window for which a stage waited.
+fn waits(node: &Node) -> String {
+    let share = |share, name| Value::share(share).full() + name;
+    match (node.starved, node.back_pressured) {
+        (None, None) => String::new(),
+        (starved, pressed) => {
+            let (starved, pressed) = (
+                share(starved, " starved"),
+                share(pressed, " back-pressured"),
+            );
+            format!("  {starved}, {pressed}")
+        }
     }
 }
 
@@ -135,12 +188,14 @@ fn turns(sponsor: &SponsorStatus) -> String {
 
 #[cfg(test)]
 mod tests {
+    use garrick_telemetry::{ActorStatus, RecentFailure};
+
     use super::*;
     use crate::sample;
 
     #[test]
     fn every_kind_of_row_has_something_to_say() {
-        let snapshot = sample::snapshot();
+        let snapshot = sample::with_metrics();
         let said = Tab::ALL.map(|tab| {
             let row = tab.rows(&snapshot).pop().unwrap();
             let Detail {
@@ -172,6 +227,7 @@ mod tests {
                 Some("busy"),
             ),
             ("messages", "messages is 97 % full, 90 % is critical", None),
+            ("order_seconds", "Time that an order took.", None),
         ];
         for (said, (title, facts, gauge)) in said.into_iter().zip(expected) {
             assert_eq!(
@@ -190,6 +246,41 @@ mod tests {
                 .facts
                 .contains("failed: index out of bounds")
         );
+    }
+
+    #[test]
+    fn a_group_tells_which_of_its_actors_stand_out() {
+        let mut snapshot = sample::snapshot();
+        let group = snapshot.nodes.iter().find(|node| node.name == "Counter");
+        let group = group.unwrap().clone();
+        for (name, waiting, busy) in [("/user/a#1", 12_500, 0.03), ("/user/b#2", 7, 0.97)] {
+            snapshot.actors.push(ActorStatus {
+                node: group.id.clone(),
+                name: name.to_owned(),
+                waiting,
+                busy: Some(busy),
+                ..ActorStatus::default()
+            });
+        }
+        for (name, reason) in [
+            ("Other", "no"),
+            ("Counter", "out of range"),
+            ("Counter", "old"),
+        ] {
+            snapshot.recent_failures.push(RecentFailure {
+                name: name.to_owned(),
+                place: group.place.clone(),
+                path: Some("/user/c#3".to_owned()),
+                reason: reason.to_owned(),
+                ..RecentFailure::default()
+            });
+        }
+        assert_eq!(
+            node(&group, &snapshot).outstanding,
+            "last failure of /user/c#3: out of range; 12,500 wait for /user/a#1; /user/b#2 is busy \
+             for 97%"
+        );
+        assert_eq!(node(&group, &Snapshot::default()).outstanding, "");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use garrick_telemetry::Snapshot;
+use garrick_telemetry::{HistoryReport, Snapshot};
 
 use crate::client::{Client, Fault};
 use crate::text;
@@ -19,6 +19,8 @@ const WAIT_MAX: Duration = Duration::from_secs(8);
 pub(crate) enum Word {
     /// A new snapshot.
     Snapshot(Box<Snapshot>),
+    /// The history of the last ten minutes. Sent once for each connection.
+    History(HistoryReport),
     /// The connection is lost.
     Lost {
         /// Reason for the loss.
@@ -34,8 +36,7 @@ pub(crate) fn run(client: &Client, interval: Duration, mut tell: impl FnMut(Word
     let mut wait = WAIT_MIN;
     loop {
         let mut told = Told::default();
-        let mut tell_snapshot = |snapshot| tell(Word::Snapshot(Box::new(snapshot)));
-        let followed = follow(client, interval, &mut told, &mut tell_snapshot);
+        let followed = follow(client, interval, &mut told, &mut tell);
         let Err(fault) = followed else { return };
         if told.count > 1 {
             // The stream worked.
@@ -55,10 +56,15 @@ fn follow(
     client: &Client,
     interval: Duration,
     told: &mut Told,
-    tell: &mut impl FnMut(Snapshot) -> bool,
+    tell: &mut impl FnMut(Word) -> bool,
 ) -> Result<(), Fault> {
     // The first event may take some time. The current snapshot is available at once.
     let mut goes_on = told.tell(client.snapshot()?, tell);
+    // A process with another version of Garrick may serve no history. Then the screen begins
+    // without one.
+    if goes_on && let Ok(history) = client.history() {
+        goes_on = tell(Word::History(history));
+    }
     let mut events = client.events(interval)?;
     while goes_on {
         match events.next() {
@@ -87,14 +93,14 @@ struct Told {
 impl Told {
     /// Makes `snapshot` safe to show and reports it, unless it has already been reported. Returns
     /// false if the receiver has been dropped.
-    fn tell(&mut self, mut snapshot: Snapshot, tell: &mut impl FnMut(Snapshot) -> bool) -> bool {
+    fn tell(&mut self, mut snapshot: Snapshot, tell: &mut impl FnMut(Word) -> bool) -> bool {
         if self.count > 0 && snapshot.sequence <= self.sequence {
             return true;
         }
         self.count += 1;
         self.sequence = snapshot.sequence;
         text::clean(&mut snapshot);
-        tell(snapshot)
+        tell(Word::Snapshot(Box::new(snapshot)))
     }
 }
 
@@ -110,7 +116,10 @@ mod tests {
                 sequence,
                 ..Snapshot::default()
             };
-            let mut tell = |snapshot: Snapshot| {
+            let mut tell = |word| {
+                let Word::Snapshot(snapshot) = word else {
+                    unreachable!("only snapshots are told here")
+                };
                 seen.push(snapshot.sequence);
                 true
             };

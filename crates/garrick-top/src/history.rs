@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use garrick_telemetry::Snapshot;
+use garrick_telemetry::{HistoryReport, Snapshot};
 
 /// Maximum number of rates kept per row, which is one for each column of the widest screen.
 const RATES_MAX: usize = 256;
@@ -30,11 +30,31 @@ impl History {
         }
     }
 
+    /// Adds the rates that the process has recorded, with one point per second, before the rates
+    /// that are already known here.
+    pub(crate) fn begin(&mut self, report: &HistoryReport) {
+        for series in report.series.iter().filter(|series| is_rate(&series.probe)) {
+            if self.rates.len() >= ROWS_MAX && !self.rates.contains_key(&series.id) {
+                continue;
+            }
+            let line = self.rates.entry(series.id.clone()).or_default();
+            let room = RATES_MAX - line.len();
+            // Unknown points are skipped, so the graph has no gaps.
+            let known = series.values.iter().flatten().rev().take(room);
+            known.for_each(|rate| line.push_front(*rate));
+        }
+    }
+
     /// Returns the rates of `id`, newest first.
     pub(crate) fn of(&self, id: &str) -> impl Iterator<Item = f32> + use<'_> {
         let line = self.rates.get(id).into_iter();
         line.flat_map(|line| line.iter().rev().copied())
     }
+}
+
+/// Returns true if the graph of a row shows the values named `probe`.
+fn is_rate(probe: &str) -> bool {
+    matches!(probe, "rate" | "turn_rate")
 }
 
 fn rates(snapshot: &Snapshot) -> impl Iterator<Item = (&str, f64)> {
@@ -49,6 +69,7 @@ fn rates(snapshot: &Snapshot) -> impl Iterator<Item = (&str, f64)> {
 mod tests {
     use super::*;
     use crate::sample;
+    use garrick_telemetry::Series;
 
     #[test]
     fn the_newest_come_first_and_the_oldest_go() {
@@ -65,6 +86,30 @@ mod tests {
         );
         assert_eq!(history.of("e0").count(), RATES_MAX);
         assert_eq!(history.of("s0").count(), RATES_MAX);
+    }
+
+    #[test]
+    fn the_past_of_the_process_comes_first() {
+        let (mut history, mut snapshot) = (History::default(), sample::snapshot());
+        snapshot.nodes[0].rate = 7.0;
+        history.push(&snapshot);
+        let series = |id: &str, probe: &str, values: Vec<Option<f32>>| Series {
+            id: id.to_owned(),
+            probe: probe.to_owned(),
+            values,
+        };
+        let long = (0..600).map(|rate| Some(rate as f32)).collect();
+        history.begin(&HistoryReport {
+            series: vec![
+                series("n0", "rate", vec![None, Some(5.0), Some(6.0)]),
+                series("n0", "busy", vec![Some(0.5)]),
+                series("s0", "turn_rate", long),
+            ],
+            ..HistoryReport::default()
+        });
+        assert_eq!(history.of("n0").collect::<Vec<_>>(), [7.0, 6.0, 5.0]);
+        let sponsor: Vec<f32> = history.of("s0").collect();
+        assert_eq!((sponsor.len(), sponsor[1]), (RATES_MAX, 599.0));
     }
 
     #[test]

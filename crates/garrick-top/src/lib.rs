@@ -13,8 +13,8 @@
 //! ```
 //!
 //! No thread polls. Each thread sleeps until there is news. `state` and `draw` do not use a clock,
-//! a terminal or a network, so tests see the same screens as users. Text from the process is made
-//! safe to print in `text` as soon as it arrives.
+//! a terminal or a network, so tests see the same screens as users. As soon as text from the
+//! process arrives, the module `text` makes it safe to print.
 #![forbid(unsafe_code)]
 
 mod text;

@@ -6,11 +6,17 @@ use garrick_telemetry::{Process, Snapshot};
 
 use crate::tables::{Row, Tab};
 use crate::text;
-use crate::values::{known, span};
+use crate::values::{Mark, known, span};
 
 /// Returns all tables of `snapshot` that have rows.
 pub(crate) fn page(snapshot: &Snapshot) -> String {
     let mut page = head(snapshot);
+    for pipeline in &snapshot.pipelines {
+        page += &format!("\n{}: {}", pipeline.name, pipeline.text);
+    }
+    for alert in &snapshot.alerts {
+        page += &format!("\n{}: {}", Mark::from(alert.level).word(), alert.text);
+    }
     for tab in Tab::ALL {
         let rows = tab.rows(snapshot);
         if !rows.is_empty() {
@@ -28,6 +34,7 @@ fn head(snapshot: &Snapshot) -> String {
         resident_bytes,
         cpu,
         threads,
+        ..
     } = &snapshot.process;
     format!(
         "{name} (pid {pid})  up {}  CPU {}  memory {}  threads {}  window {:.0} s  alerts {}",
@@ -90,11 +97,19 @@ mod tests {
             "garrick (pid 4242)  up 1:02:03  CPU 1.52  memory 12.0 MiB  threads 5  window 10 s  alerts 1"
         );
         assert_eq!(
-            &lines[2..5],
+            lines[1],
+            "generator \u{2192} logger: worker is the bottleneck: 93 % busy, its output is full."
+        );
+        assert_eq!(
+            lines[2],
+            "critical: messages is 97 % full, 90 % is critical"
+        );
+        assert_eq!(
+            &lines[4..7],
             [
-                "NAME       KIND    PLACE      RATE/S       MESSAGES  BUSY  TURNS/S      TURNS      ALIVE  DEPTH  FAILURES  RESTARTS  SLOW    TURN  AWAY",
-                "generator  stage   pipeline    161 M  9,648,000,000   62%   4.89 K  1,234,567          -      -         0         0     0       -     -  ok",
-                "worker     stage   pipeline    161 M  9,648,000,000   93%   4.89 K  1,234,567          -      -         0         0     3       -     -  warning",
+                "NAME       KIND    PLACE      RATE/S       MESSAGES  BUSY  STARVED  PRESSED  TURNS/S      TURNS      ALIVE  QUEUE  FAILURES  RESTARTS  SLOW    TURN  AWAY",
+                "generator  stage   pipeline    161 M  9,648,000,000   62%        -        -   4.89 K  1,234,567          -      -         0         0     0       -     -  ok",
+                "worker     stage   pipeline    161 M  9,648,000,000   93%       2%       5%   4.89 K  1,234,567          -      -         0         0     3       -     -  warning",
             ]
         );
         for words in [

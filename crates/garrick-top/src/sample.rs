@@ -1,7 +1,10 @@
 //! Snapshots for tests.
 
+use std::sync::Arc;
+
 use garrick_telemetry::{
-    Alert, Batches, Edge, Held, Level, Node, NodeKind, Process, Snapshot, SponsorStatus, State,
+    Alert, Batches, Edge, Held, Histogram, Level, Metric, MetricKind, MetricSeries, Node, NodeKind,
+    Pipeline, Process, Snapshot, SponsorStatus, State,
 };
 
 /// The FizzBuzz pipeline, and a group of actors.
@@ -17,6 +20,7 @@ pub(crate) fn snapshot() -> Snapshot {
             resident_bytes: Some(12 << 20),
             cpu: Some(1.52),
             threads: Some(5),
+            ..Process::default()
         },
         nodes: nodes(),
         edges: vec![
@@ -43,6 +47,7 @@ pub(crate) fn snapshot() -> Snapshot {
                 held(3, "n1", "worker", 0.02),
                 held(1, "n3", "Counter", 2.3),
             ],
+            ..SponsorStatus::default()
         }],
         alerts: vec![Alert {
             on: "e1".to_owned(),
@@ -53,6 +58,59 @@ pub(crate) fn snapshot() -> Snapshot {
             since_unix_ms: 1_790_000_000_000 - 65_000,
             text: "messages is 97 % full, 90 % is critical".to_owned(),
         }],
+        pipelines: vec![Pipeline {
+            id: "n0".to_owned(),
+            name: "generator \u{2192} logger".to_owned(),
+            stages: 3,
+            bottleneck: Some("n1".to_owned()),
+            text: "worker is the bottleneck: 93 % busy, its output is full.".to_owned(),
+        }],
+        ..Snapshot::default()
+    }
+}
+
+/// Returns the same snapshot as `snapshot`, with metrics that the process itself records.
+pub(crate) fn with_metrics() -> Snapshot {
+    let metric = |name: &str, kind, help: &str, series| Metric {
+        name: name.into(),
+        kind,
+        help: help.into(),
+        series: vec![series],
+    };
+    let orders = MetricSeries {
+        labels: Arc::new([("shop".to_owned(), "north".to_owned())].into()),
+        value: 12_345.0,
+        rate: Some(40.0),
+        histogram: None,
+    };
+    let level = MetricSeries {
+        value: 0.25,
+        ..MetricSeries::default()
+    };
+    let seconds = MetricSeries {
+        value: 100.0,
+        rate: Some(2.0),
+        histogram: Some(Histogram {
+            p50: Some(0.003),
+            p99: Some(0.25),
+            ..Histogram::default()
+        }),
+        ..MetricSeries::default()
+    };
+    let (counter, gauge) = (MetricKind::Counter, MetricKind::Gauge);
+    let histogram = MetricKind::Histogram;
+    Snapshot {
+        metrics: vec![
+            metric("orders_total", counter, "Accepted orders.", orders),
+            metric("level", gauge, "A level.", level),
+            metric(
+                "order_seconds",
+                histogram,
+                "Time that an order took.",
+                seconds,
+            ),
+        ],
+        ..snapshot()
     }
 }
 
@@ -82,6 +140,8 @@ fn nodes() -> Vec<Node> {
         Node {
             level: Level::Warning,
             slow: 3,
+            starved: Some(0.02),
+            back_pressured: Some(0.05),
             ..node("n1", "worker", 160.8e6, 0.93)
         },
         Node {
@@ -93,7 +153,8 @@ fn nodes() -> Vec<Node> {
         Node {
             kind: NodeKind::Actors,
             alive: Some(1_000_000),
-            depth: Some(17),
+            waiting: Some(17),
+            longest: Some(5),
             held_seconds: Some(2.3),
             away: Some(2),
             away_seconds: Some(4.5),

@@ -87,7 +87,10 @@ impl State {
             unseen: 0,
             live: Scene::default(),
             frozen: None,
-            views: Default::default(),
+            views: Tab::ALL.map(|tab| View {
+                sort: tab.load_column().map(|column| (column, true)),
+                ..View::default()
+            }),
         }
     }
 
@@ -113,6 +116,7 @@ impl State {
     pub(crate) fn hear(&mut self, word: Word) -> Next {
         match word {
             Word::Lost { why, wait } => self.link = Link::Lost { why, wait },
+            Word::History(report) => self.live.history.begin(&report),
             Word::Snapshot(snapshot) => {
                 self.link = Link::Live;
                 let (old, new) = (&self.live.snapshot, &*snapshot);
@@ -139,10 +143,16 @@ impl State {
             Action::Back => return self.back(),
             Action::Help => self.mode = Mode::Help,
             Action::Pause => self.pause(),
-            Action::Tab(tab) => self.tab = tab,
+            Action::Tab(tab) => {
+                if Tab::offered(&self.scene().snapshot).contains(&tab) {
+                    self.tab = tab;
+                }
+            }
             Action::NextTab(step) => {
-                let count = Tab::ALL.len();
-                self.tab = Tab::ALL[(self.tab as usize).wrapping_add_signed(step) % count];
+                let tabs = Tab::offered(&self.scene().snapshot);
+                // After a restart of the process, the last table may be missing.
+                let now = (self.tab as usize).min(tabs.len() - 1);
+                self.tab = tabs[(now + tabs.len()).wrapping_add_signed(step) % tabs.len()];
             }
             Action::Move(by) => self.move_to(self.view().cursor.saturating_add_signed(by)),
             Action::Page(by) => {

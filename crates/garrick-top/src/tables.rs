@@ -1,5 +1,7 @@
 //! Tables: their columns and their cells.
 
+pub(crate) mod metrics;
+
 use std::collections::HashMap;
 
 use garrick_telemetry::{Alert, Edge, Held, Node, NodeKind, Snapshot, SponsorStatus, State};
@@ -15,10 +17,29 @@ pub(crate) enum Tab {
     Channels,
     Sponsors,
     Alerts,
+    /// Metrics that the process itself records.
+    Metrics,
 }
 
 impl Tab {
-    pub(crate) const ALL: [Self; 4] = [Self::Nodes, Self::Channels, Self::Sponsors, Self::Alerts];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Nodes,
+        Self::Channels,
+        Self::Sponsors,
+        Self::Alerts,
+        Self::Metrics,
+    ];
+
+    /// Returns the tables for `snapshot`. The table of metrics is missing if the process records no
+    /// metrics, as most processes do.
+    pub(crate) fn offered(snapshot: &Snapshot) -> &'static [Self] {
+        let (last, others) = Self::ALL.split_last().expect("there are tables");
+        if last.len(snapshot) == 0 {
+            others
+        } else {
+            &Self::ALL
+        }
+    }
 
     pub(crate) const fn title(self) -> &'static str {
         match self {
@@ -26,6 +47,7 @@ impl Tab {
             Self::Channels => "Channels",
             Self::Sponsors => "Sponsors",
             Self::Alerts => "Alerts",
+            Self::Metrics => "Metrics",
         }
     }
 
@@ -36,7 +58,22 @@ impl Tab {
             Self::Channels => snapshot.edges.len(),
             Self::Sponsors => snapshot.sponsors.len(),
             Self::Alerts => snapshot.alerts.len(),
+            Self::Metrics => metrics::all(snapshot).count(),
         }
+    }
+
+    /// Returns the index of the column by which rows are sorted by default, the largest values
+    /// first. The column shows the load of stages, actors and sponsors, and the fill of channels.
+    /// `None` for alerts and metrics, whose rows stay in the order of the snapshot.
+    pub(crate) fn load_column(self) -> Option<usize> {
+        let title = match self {
+            Self::Nodes => "BUSY",
+            Self::Channels => "FILL",
+            Self::Sponsors => "TURNS/S",
+            Self::Alerts | Self::Metrics => return None,
+        };
+        let mut columns = self.columns().iter();
+        columns.position(|column| column.title == title)
     }
 
     pub(crate) fn columns(self) -> &'static [Column] {
@@ -45,6 +82,7 @@ impl Tab {
             Self::Channels => CHANNELS,
             Self::Sponsors => SPONSORS,
             Self::Alerts => ALERTS,
+            Self::Metrics => metrics::COLUMNS,
         }
     }
 
@@ -63,6 +101,7 @@ impl Tab {
                 let row = |alert| self::alert(alert, &names, snapshot.unix_ms);
                 snapshot.alerts.iter().map(row).collect()
             }
+            Self::Metrics => metrics::all(snapshot).map(metrics::row).collect(),
         }
     }
 }
@@ -99,21 +138,25 @@ const fn figure(title: &'static str, width: usize, rank: u8) -> Column {
     }
 }
 
+/// On a narrow screen, most other columns are dropped before those for failures, restarts and long
+/// turns.
 static NODES: &[Column] = &[
     text_column("NAME", 12, 0),
-    text_column("KIND", 6, 5),
-    text_column("PLACE", 12, 4),
+    text_column("KIND", 6, 8),
+    text_column("PLACE", 12, 6),
     figure("RATE/S", 7, 0),
     figure("MESSAGES", 9, 1),
     figure("BUSY", BAR_WIDTH, 1),
-    figure("TURNS/S", 8, 3),
-    figure("TURNS", 7, 8),
-    figure("ALIVE", 7, 6),
-    figure("DEPTH", 7, 2),
-    figure("FAILURES", 9, 10),
-    figure("RESTARTS", 9, 7),
-    figure("SLOW", 6, 7),
-    figure("TURN", 8, 9),
+    figure("STARVED", 8, 5),
+    figure("PRESSED", 8, 5),
+    figure("TURNS/S", 8, 7),
+    figure("TURNS", 7, 10),
+    figure("ALIVE", 7, 8),
+    figure("QUEUE", 7, 2),
+    figure("FAILURES", 9, 3),
+    figure("RESTARTS", 9, 3),
+    figure("SLOW", 6, 9),
+    figure("TURN", 8, 4),
     figure("AWAY", 5, 9),
 ];
 
@@ -132,10 +175,12 @@ fn node(node: &Node) -> Row {
             Value::Rate(node.rate),
             Value::Count(node.messages),
             Value::bar(node.busy),
+            Value::share(node.starved),
+            Value::share(node.back_pressured),
             Value::Rate(node.turn_rate),
             Value::Count(node.turns),
             Value::count(node.alive),
-            Value::count(node.depth),
+            Value::count(node.waiting),
             Value::Count(node.failures),
             Value::Count(node.restarts),
             Value::Count(node.slow),
@@ -344,7 +389,7 @@ mod tests {
 
     #[test]
     fn every_row_has_a_value_for_each_column() {
-        let snapshot = sample::snapshot();
+        let snapshot = sample::with_metrics();
         for tab in Tab::ALL {
             let rows = tab.rows(&snapshot);
             assert_eq!(rows.len(), tab.len(&snapshot), "{tab:?}");

@@ -6,7 +6,9 @@
 //! the Unicode standard: two columns for most East Asian characters and emoji, and none for
 //! combining marks.
 
-use garrick_telemetry::Snapshot;
+use std::sync::Arc;
+
+use garrick_telemetry::{Metric, Snapshot};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Maximum number of characters of a text that are shown. No screen has room for a longer name.
@@ -80,9 +82,33 @@ pub(crate) fn clean(snapshot: &mut Snapshot) {
             .iter_mut()
             .for_each(|held| clean(&mut held.name));
     }
+    for pipeline in &mut snapshot.pipelines {
+        clean(&mut pipeline.name);
+        clean(&mut pipeline.text);
+    }
     for alert in &mut snapshot.alerts {
         clean(&mut alert.probe);
         clean(&mut alert.text);
+    }
+    for actor in &mut snapshot.actors {
+        clean(&mut actor.name);
+    }
+    for failure in &mut snapshot.recent_failures {
+        clean(&mut failure.name);
+        clean(&mut failure.place);
+        clean(&mut failure.reason);
+        failure.path.iter_mut().for_each(clean);
+    }
+    snapshot.metrics.iter_mut().for_each(clean_metric);
+}
+
+fn clean_metric(metric: &mut Metric) {
+    metric.name = safe(&metric.name).into();
+    metric.help = safe(&metric.help).into();
+    for series in &mut metric.series {
+        let labels = series.labels.iter();
+        let labels = labels.map(|(name, value)| (safe(name), safe(value)));
+        series.labels = Arc::new(labels.collect());
     }
 }
 
@@ -140,7 +166,7 @@ pub(crate) fn pad(text: &str, columns: usize, right: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use garrick_telemetry::{Held, Node, SponsorStatus};
+    use garrick_telemetry::{ActorStatus, Held, MetricSeries, Node, RecentFailure, SponsorStatus};
 
     #[test]
     fn what_acts_is_shown_as_an_escape() {
@@ -214,6 +240,26 @@ mod tests {
                 }],
                 ..SponsorStatus::default()
             }],
+            actors: vec![ActorStatus {
+                name: evil.clone(),
+                ..ActorStatus::default()
+            }],
+            recent_failures: vec![RecentFailure {
+                name: evil.clone(),
+                place: evil.clone(),
+                path: Some(evil.clone()),
+                reason: evil.clone(),
+                ..RecentFailure::default()
+            }],
+            metrics: vec![Metric {
+                name: evil.as_str().into(),
+                help: evil.as_str().into(),
+                series: vec![MetricSeries {
+                    labels: Arc::new([(evil.clone(), evil.clone())].into()),
+                    ..MetricSeries::default()
+                }],
+                ..Metric::default()
+            }],
             ..Snapshot::default()
         };
         let json = safe_json(&serde_json::to_string(&snapshot).unwrap());
@@ -223,6 +269,23 @@ mod tests {
         let node = &snapshot.nodes[0];
         assert_eq!(node.id, evil);
         assert!(!snapshot.sponsors[0].held[0].name.chars().any(acts));
+        let metric = &snapshot.metrics[0];
+        let failure = &snapshot.recent_failures[0];
+        let texts = format!(
+            "{}{}{:?}{}{}{}{}{:?}",
+            metric.name,
+            metric.help,
+            metric.series[0].labels,
+            snapshot.actors[0].name,
+            failure.name,
+            failure.place,
+            failure.reason,
+            failure.path
+        );
+        assert!(
+            texts.contains("owned") && !texts.chars().any(acts),
+            "{texts}"
+        );
         assert!(
             !node
                 .name

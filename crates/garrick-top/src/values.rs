@@ -35,6 +35,10 @@ impl Value {
         count.map_or(Self::None, Self::Count)
     }
 
+    pub(crate) fn share(share: Option<f64>) -> Self {
+        share.map_or(Self::None, Self::Share)
+    }
+
     pub(crate) fn bar(share: Option<f64>) -> Self {
         share.map_or(Self::None, Self::Bar)
     }

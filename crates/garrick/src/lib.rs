@@ -56,8 +56,8 @@ pub mod prelude;
 
 pub use garrick_actor::{
     Actor, ActorPath, Address, Ask, AsyncActor, AsyncContext, Behavior, BehaviorContext, Call,
-    Context, Ended, Failure, Handle, Incoming, Local, Next, NoReply, Outcome, Reply, SendError,
-    SpawnError, StartError, System, Timer, Watch, behavior, cyclic,
+    Consequence, Context, Ended, Failure, FailureRecord, Handle, Incoming, Local, Next, NoReply,
+    Outcome, Reply, SendError, SpawnError, StartError, System, Timer, Watch, behavior, cyclic,
 };
 
 pub use garrick_actor::{
@@ -82,6 +82,11 @@ pub use garrick_secure as secure;
 /// A live view of a running process: its systems, actors and pipelines.
 #[cfg(feature = "telemetry")]
 pub use garrick_telemetry as telemetry;
+
+/// The crate `metrics`, with which a program records its own metrics. Telemetry shows these
+/// metrics.
+#[cfg(feature = "metrics")]
+pub use ::metrics;
 
 /// Integration with tokio: actors that use tokio's I/O and timers, blocking work, and shutdown on
 /// signals.
@@ -152,6 +157,14 @@ pub struct WorkStealing;
 #[cfg(all(doctest, feature = "telemetry"))]
 #[doc = include_str!("../../../docs/telemetry.md")]
 pub struct TelemetryGuide;
+/// Runs the examples of the guide to operations as tests of the documentation.
+#[cfg(all(doctest, feature = "telemetry"))]
+#[doc = include_str!("../../../docs/operations.md")]
+pub struct Operations;
+/// Runs the examples of the guide to metrics as tests of the documentation.
+#[cfg(all(doctest, feature = "metrics"))]
+#[doc = include_str!("../../../docs/metrics.md")]
+pub struct MetricsGuide;
 /// Runs the examples of the guide to pipelines as tests of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/pipelines.md")]

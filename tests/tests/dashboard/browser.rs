@@ -22,6 +22,16 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Output of chromedriver once it listens, before the number of its port.
 const LISTENS: &str = "started successfully on port ";
 
+/// Path of axe-core, from the folder of the tests' own files in the target folder.
+const AXE: &str = "../tools/node_modules/axe-core/axe.min.js";
+
+/// Runs all rules of axe-core. Each text names a rule, what the rule demands, and the elements that
+/// break it.
+const RUN_AXE: &str = "
+  const done = arguments[0];
+  const told = (one) => `${one.id}: ${one.help}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 200)).join(' ')}`;
+  axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => done(violations.map(told)), (error) => done([`it failed: ${error}`]));";
+
 /// Width and height of a window, and true if the system is dark.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Screen {
@@ -34,6 +44,11 @@ impl Screen {
     pub(crate) const WIDE: Self = Self {
         width: 1440,
         height: 1000,
+        dark: false,
+    };
+    pub(crate) const HUGE: Self = Self {
+        width: 2560,
+        height: 1440,
         dark: false,
     };
     pub(crate) const PHONE: Self = Self {
@@ -172,7 +187,8 @@ impl Page {
             .runtime
             .block_on(self.browser().execute_async(script, Vec::new()));
         if let Err(error) = seen {
-            panic!("never came true: {expression}: {error}");
+            let told = self.log("browser");
+            panic!("never came true: {expression}: {error}; the browser says {told:#?}");
         }
     }
 
@@ -210,6 +226,32 @@ impl Page {
         let picture = self.runtime.block_on(self.browser().screenshot_as_png());
         let picture = picture.expect("a screenshot");
         std::fs::write(folder.join(format!("{name}.png")), picture).expect("it can be written");
+    }
+
+    /// Returns what axe-core finds wrong with the page, or `None` if axe-core is missing and
+    /// optional, as CONTRIBUTING describes.
+    pub(crate) fn violations(&self) -> Option<Vec<String>> {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(AXE);
+        let Ok(axe) = std::fs::read_to_string(&path) else {
+            assert!(
+                std::env::var_os("GARRICK_TOOLS").is_none(),
+                "{} is missing: run `cargo xtask tools`",
+                path.display()
+            );
+            eprintln!("passed over: axe-core is missing; `cargo xtask tools` installs it");
+            return None;
+        };
+        if self.eval("window.axe === undefined") == json!(true) {
+            let loaded = self
+                .runtime
+                .block_on(self.browser().execute(axe, Vec::new()));
+            loaded.unwrap_or_else(|error| panic!("axe-core: {error}"));
+        }
+        let found = self
+            .runtime
+            .block_on(self.browser().execute_async(RUN_AXE, Vec::new()));
+        let found = found.unwrap_or_else(|error| panic!("axe-core: {error}"));
+        Some(found.convert().expect("a list of texts"))
     }
 
     /// Asserts that the browser has logged no complaint, and that all requests went to the page's

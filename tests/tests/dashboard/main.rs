@@ -1,8 +1,13 @@
 //! Tests of the dashboard, and of the page of a measurement, in a real browser: the display, and
 //! the user's actions.
 
+mod actors;
 mod browser;
 mod measured;
+mod operations;
+mod own;
+mod scale;
+mod troubles;
 mod watched;
 
 use std::time::Duration;
@@ -57,7 +62,7 @@ fn a_pipeline_is_seen_at_work_and_at_its_end() {
     page.wait("document.querySelectorAll('.edge').length === 2");
     assert_eq!(page.eval(NAMES), json!(["generator", "worker", "logger"]));
     assert_eq!(page.text("document.title"), "garrick \u{b7} Garrick");
-    let messages = "document.querySelector('#sheet tbody tr').cells[7].textContent";
+    let messages = "document.querySelector('#sheet tbody tr').cells[13].textContent";
     page.wait(&format!("{messages} !== '0' && {messages} !== '\u{2013}'"));
     page.wait("document.querySelector('.label text').textContent.includes('/s')");
     let before = page.text(messages);
@@ -69,6 +74,10 @@ fn a_pipeline_is_seen_at_work_and_at_its_end() {
     page.wait("document.querySelectorAll('.chart:not([hidden]) .spark-line').length === 2");
     page.keep("pipeline");
     page.keys("1");
+    let line = "document.querySelector('#pipelines button').textContent";
+    page.wait(&format!("{line}.endsWith('.')"));
+    let alerts = "document.querySelector('#vitals > div:last-child dd').textContent";
+    assert_eq!(page.text(alerts), "none", "full channels are no trouble");
     pipeline.stop();
     page.wait("document.querySelectorAll('.node[data-state=ended]').length === 3");
     page.is_clean();
@@ -141,7 +150,9 @@ fn tables_sort_by_pointer_and_keyboard_and_filter_by_text() {
             "document.querySelector('#sheet thead tr').cells[{column}].ariaSort"
         ))
     };
-    assert_eq!((first(), way(0)), (json!("listener"), "none".to_owned()));
+    // The failed stage comes first, and then the one with an alert.
+    assert_eq!((first(), way(0)), (json!("archive"), "none".to_owned()));
+    assert_eq!(page.eval(&format!("{NAMES}[1]")), json!("worker 1"));
     page.click("#sheet thead th:nth-child(1) button");
     assert_eq!(
         (first(), way(0)),
@@ -153,12 +164,12 @@ fn tables_sort_by_pointer_and_keyboard_and_filter_by_text() {
         (json!("worker 2"), "descending".to_owned())
     );
     page.keys(" ");
-    assert_eq!((first(), way(0)), (json!("listener"), "none".to_owned()));
-    page.click("#sheet thead th:nth-child(8) button");
+    assert_eq!((first(), way(0)), (json!("archive"), "none".to_owned()));
+    page.click("#sheet thead th:nth-child(14) button");
     page.wait(&format!(
         "{NAMES}[0] === 'listener' && {NAMES}.at(-1) === 'archive'"
     ));
-    assert_eq!(way(7), "descending");
+    assert_eq!(way(13), "descending");
     page.keys("/");
     assert_eq!(page.text(FOCUS), "filter");
     page.keys("compute 1");
@@ -180,11 +191,16 @@ fn tables_sort_by_pointer_and_keyboard_and_filter_by_text() {
 fn a_worker_that_is_held_is_told_with_the_type_of_actor() {
     let telemetry = watching(anywhere(), held);
     let page = open(&telemetry, Screen::WIDE);
-    let row = "[...document.querySelector('#sheet tbody tr').cells].slice(-2).map((cell) => cell.textContent)";
-    assert_eq!(page.eval(row), json!(["2.30\u{202f}s", "2"]));
+    let cells =
+        "[...document.querySelector('#sheet tbody tr').cells].map((cell) => cell.textContent)";
+    let row = |columns: [usize; 2]| {
+        let text = |column| page.text(&format!("{cells}.at({column})"));
+        columns.map(text)
+    };
+    assert_eq!(row([5, 17]), ["2.30\u{202f}s", "2"]);
     page.keys("3");
-    page.wait(&format!("{row}.includes('Session')"));
-    assert_eq!(page.eval(row), json!(["2.30\u{202f}s", "Session"]));
+    page.wait(&format!("{cells}.includes('Session')"));
+    assert_eq!(row([2, 3]), ["2.30\u{202f}s", "Session"]);
     page.click("#sheet tbody button");
     assert_eq!(page.text(CHOSEN), "pool");
     let links =
@@ -198,7 +214,7 @@ fn a_worker_that_is_held_is_told_with_the_type_of_actor() {
     page.eval("document.querySelector('#details-body li button').click()");
     assert_eq!(page.text(CHOSEN), "Session");
     page.wait(&format!(
-        "{links}[0].startsWith('a turn of Session has held its worker for 2.3 s')"
+        "{links}[0].startsWith('A turn of Session has held its worker for 2.3 s, above the limit of 1 s.')"
     ));
     assert_eq!(
         page.eval(&format!("{links}.slice(1)")),
@@ -376,6 +392,8 @@ fn five_hundred_nodes_and_a_thousand_channels_are_drawn() {
         crowd(reading, beat);
     });
     let page = open(&telemetry, Screen::WIDE);
+    page.wait("document.querySelectorAll('.node').length > 0");
+    page.keys("e");
     page.wait("document.querySelectorAll('.node').length === 500");
     page.wait("document.querySelectorAll('.edge').length === 1000");
     page.wait(&format!("{NAMES}.length === 100"));

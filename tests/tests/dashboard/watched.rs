@@ -172,7 +172,7 @@ pub(crate) fn service() -> impl FnMut(&mut Reading) + Send {
             alive: Some(128_400),
             messages: beat * 41_000,
             turns: beat * 40_000,
-            depth: Some(3_400),
+            waiting: Some(3_400),
             ..ActorsReading::default()
         });
         for (name, workers) in [
@@ -228,6 +228,77 @@ pub(crate) fn crowd(reading: &mut Reading, beat: u64) {
         reading
             .channels
             .push(channel(id, from, to, fill, beat * (id as u64 + 1) * 100));
+    }
+}
+
+/// Names of the layers of a plant, and their teams.
+const LAYERS: [(&str, &str); 9] = [
+    ("listen", "edge"),
+    ("read", "edge"),
+    ("decode", "ingest"),
+    ("check", "ingest"),
+    ("enrich", "compute"),
+    ("score", "compute"),
+    ("merge", "compute"),
+    ("pack", "sink"),
+    ("store", "sink"),
+];
+
+/// Adds 9 layers of 5 stages, each connected to its neighbors, and some actors. One stage limits
+/// all others, and one has failed. `time` is the time since the start.
+pub(crate) fn plant(reading: &mut Reading, time: Duration) {
+    let nanos = u64::try_from(time.as_nanos()).expect("a short time");
+    let beat = nanos / 50_000_000;
+    for (layer, (name, team)) in LAYERS.iter().enumerate() {
+        for row in 0..5 {
+            let id = layer * 5 + row;
+            let mut stage = stage(id, &format!("{name} {row}"), team, beat * 6_000);
+            let [busy, starved, full] = match (layer, row) {
+                (2, 2) => [98, 2, 0],
+                (0 | 1, _) => [18, 2, 80],
+                _ => [28, 70, 0],
+            };
+            let share = |percent: u64| Some(nanos / 100 * percent);
+            stage.busy_nanos = share(busy);
+            stage.starved_nanos = share(starved);
+            stage.back_pressured_nanos = share(full);
+            reading.stages.push(stage);
+            if layer > 0 {
+                let is_dammed = layer == 2 && row == 2 || layer == 1;
+                let fill = if is_dammed { 990 } else { 40 };
+                for (number, from) in [row, (row + 1) % 5].into_iter().enumerate() {
+                    if number == 0 || layer % 3 == 0 {
+                        let id = id * 2 + number;
+                        let from = (layer - 1) * 5 + from;
+                        reading.channels.push(channel(
+                            id,
+                            from,
+                            layer * 5 + row,
+                            fill,
+                            beat * 6_000,
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    reading.stages[7 * 5 + 3].state = State::Failed;
+    reading.stages[7 * 5 + 3].note = Some("No space left on device".to_owned());
+    reading.stages[11].restarts = 12;
+    reading.actors.push(ActorsReading {
+        id: "a".to_owned(),
+        name: "Session".to_owned(),
+        place: "actors".to_owned(),
+        alive: Some(128_400),
+        messages: beat * 41_000,
+        turns: beat * 40_000,
+        waiting: Some(3_400),
+        failures: 3,
+        held_nanos: Some(2_300_000_000),
+        ..ActorsReading::default()
+    });
+    for name in ["edge", "ingest", "compute", "sink", "actors"] {
+        reading.sponsors.push(sponsor(name, 2, beat * 3_000_000));
     }
 }
 

@@ -1,16 +1,16 @@
 //! Runs mutants with the models and tests that should kill them.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
-use std::{fs, thread};
 
 use anyhow::{Result, bail};
 
 use super::plan::Mutant;
 use super::programs::{Programs, Trial};
+use crate::parallel::in_parallel;
 use crate::process::{Ended, Job};
 
 /// Bounds on preemptions, in this order. A mutant that survives with the first bound is run with
@@ -289,37 +289,6 @@ fn failed_test(output: &str) -> Option<&str> {
     lines.find_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"))
 }
 
-/// Calls `work` for each item, `jobs` at a time, and returns all results, or the first error.
-fn in_parallel<T: Sync, R: Send>(
-    items: &[T],
-    jobs: usize,
-    work: impl Fn(&T) -> Result<R> + Sync,
-) -> Result<Vec<R>> {
-    let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<(usize, Result<R>)>> = Mutex::default();
-    thread::scope(|scope| {
-        for _ in 0..jobs.max(1) {
-            scope.spawn(|| {
-                while let Some((index, item)) = {
-                    let index = next.fetch_add(1, Relaxed);
-                    items.get(index).map(|item| (index, item))
-                } {
-                    let result = work(item);
-                    results
-                        .lock()
-                        .expect("no worker panics with the lock")
-                        .push((index, result));
-                }
-            });
-        }
-    });
-    let mut results = results
-        .into_inner()
-        .expect("no worker panics with the lock");
-    results.sort_by_key(|(index, _)| *index);
-    results.into_iter().map(|(_, result)| result).collect()
-}
-
 /// Returns the folder for the logs of a run.
 pub(super) fn logs(folder: &Path) -> PathBuf {
     folder.join("logs")
@@ -328,21 +297,6 @@ pub(super) fn logs(folder: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_done_in_parallel_comes_back_in_order() {
-        let items: Vec<usize> = (0..100).collect();
-        let doubled = in_parallel(&items, 3, |item| Ok(item * 2)).unwrap();
-        assert_eq!(doubled[99], 198);
-        assert_eq!(doubled.len(), 100);
-        let failed = in_parallel(&items, 3, |item| {
-            if *item == 7 {
-                bail!("seven");
-            }
-            Ok(())
-        });
-        assert_eq!(failed.unwrap_err().to_string(), "seven");
-    }
 
     #[test]
     fn the_first_failed_test_is_named() {

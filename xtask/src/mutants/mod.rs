@@ -3,7 +3,7 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | [`weaker`] | weaker orderings of each ordering |
+//! | [`weaker`] | the weaker orderings that can replace each ordering |
 //! | [`site`] | positions of orderings in the sources |
 //! | [`logic`] | mutants of the logic, written by hand |
 //! | [`reasons`] | reasons why mutants survive |

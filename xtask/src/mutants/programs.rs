@@ -52,6 +52,7 @@ impl Trial {
             .arguments(&self.arguments)
             .environment(VARIABLE, mutant.to_string())
             .environment("LOOM_MAX_PREEMPTIONS", preemptions.to_string())
+            .environment("GARRICK_LONG_MODELS", "1")
             .environment("RUST_BACKTRACE", "0")
             .limit(limit)
     }

@@ -5,7 +5,12 @@ use anyhow::{Result, bail};
 use crate::mutants;
 use crate::process::Job;
 use crate::tidy;
-use crate::workspace::{Kind, Workspace};
+use crate::workspace::Workspace;
+
+/// Features that `ci` does not enable: the package, and the feature. The rival `steady_state` has
+/// as many dependencies as all other members of the workspace together. The step `rivals` checks
+/// the code of this feature.
+const WITHOUT: &[(&str, &str)] = &[("garrick-rivals", "steady")];
 
 /// Checks the project's own rules.
 pub(super) fn tidy(workspace: &Workspace) -> Result<String> {
@@ -28,9 +33,10 @@ pub(super) fn fmt(_: &Workspace) -> Result<String> {
 }
 
 /// Runs Clippy with warnings denied.
-pub(super) fn clippy(_: &Workspace) -> Result<String> {
+pub(super) fn clippy(workspace: &Workspace) -> Result<String> {
     require("clippy", "clippy")?;
-    Job::cargo(&["clippy", "--workspace", "--all-targets", "--all-features"])
+    Job::cargo(&["clippy", "--workspace", "--all-targets"])
+        .arguments(&["--features", &features(workspace)])
         .arguments(&["--", "-D", "warnings"])
         .run()?;
     Ok(String::new())
@@ -38,30 +44,41 @@ pub(super) fn clippy(_: &Workspace) -> Result<String> {
 
 /// Builds the documentation of every library and program with warnings denied.
 pub(super) fn docs(workspace: &Workspace) -> Result<String> {
-    let doc = |arguments: &[&str]| {
-        Job::cargo(&["doc", "--no-deps"])
-            .arguments(arguments)
-            .environment("RUSTDOCFLAGS", "-D warnings")
-            .run()
-    };
-    // All features are enabled, because clippy has just checked all dependencies.
-    doc(&["--workspace", "--lib", "--all-features"])?;
-    let libs: Vec<&str> = names(workspace, Kind::Lib);
-    for (package, target) in workspace.targets(Kind::Bin) {
-        // A program and a library with the same name would write the same pages. In that case only
-        // the library's pages are built, because a program is documented by its `--help`.
-        if !libs.contains(&target.name.as_str()) {
-            doc(&["-p", &package.name, "--bin", &target.name, "--all-features"])?;
-        }
-    }
+    Job::cargo(&["doc", "--no-deps", "--workspace"])
+        // Clippy has just checked all dependencies with these features.
+        .arguments(&["--features", &features(workspace)])
+        .environment("RUSTDOCFLAGS", "-D warnings")
+        .run()?;
     Ok(String::new())
 }
 
-fn names(workspace: &Workspace, kind: Kind) -> Vec<&str> {
-    workspace
-        .targets(kind)
-        .map(|(_, target)| target.name.as_str())
-        .collect()
+/// Returns the features of all packages as `cargo --features` expects them, except those in
+/// `WITHOUT`.
+fn features(workspace: &Workspace) -> String {
+    let mut all = Vec::new();
+    for package in &workspace.packages {
+        for feature in &package.features {
+            if !WITHOUT.contains(&(package.name.as_str(), feature.as_str())) {
+                all.push(format!("{}/{feature}", package.name));
+            }
+        }
+    }
+    all.join(",")
+}
+
+/// Checks the code of the features in `WITHOUT`, and runs each of their scenarios briefly.
+pub(super) fn rivals(_: &Workspace) -> Result<String> {
+    let features = ["-p", "garrick-rivals", "--features", "steady"];
+    Job::cargo(&["clippy", "--all-targets"])
+        .arguments(&features)
+        .arguments(&["--", "-D", "warnings"])
+        .run()?;
+    Job::cargo(&["run"])
+        .optimized()
+        .arguments(&features)
+        .arguments(&["--", "pipeline", "--quick"])
+        .run()?;
+    Ok("pipeline".to_owned())
 }
 
 /// Fails with installation instructions if `cargo subcommand` is missing.
@@ -75,6 +92,20 @@ fn require(subcommand: &str, component: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_check_enables_all_features_but_those_that_are_named() {
+        let workspace = Workspace::load().unwrap();
+        let features = features(&workspace);
+        let features: Vec<&str> = features.split(',').collect();
+        assert!(features.contains(&"garrick/telemetry"), "{features:?}");
+        for (package, feature) in WITHOUT {
+            let has = |p: &&crate::workspace::Package| p.name == *package;
+            let package = workspace.packages.iter().find(has).unwrap();
+            assert!(package.features.iter().any(|name| name == feature));
+            assert!(!features.contains(&&*format!("{}/{feature}", package.name)));
+        }
+    }
 
     #[test]
     fn a_missing_component_says_what_to_install() {

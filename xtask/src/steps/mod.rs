@@ -1,5 +1,5 @@
-//! The steps of `cargo xtask ci`, and the steps `sanitize`, `lines`, `sizes` and `why`, which are
-//! not part of it.
+//! The steps of `cargo xtask ci`, and the steps `rivals`, `sanitize`, `lines`, `sizes` and `why`,
+//! which are not part of it.
 //!
 //! Each step gets the workspace, prints its progress, and returns a short summary of what it has
 //! checked or measured.
@@ -79,6 +79,10 @@ const BENCHES: Step = Step {
 pub(crate) const BENCH: Step = Step {
     name: "bench",
     run: measure::bench,
+};
+pub(crate) const RIVALS: Step = Step {
+    name: "rivals",
+    run: check::rivals,
 };
 pub(crate) const SANITIZE: Step = Step {
     name: "sanitize",

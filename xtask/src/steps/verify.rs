@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 
 use super::FEATURES;
+use crate::parallel;
 use crate::process::Job;
 use crate::tidy;
 use crate::tools;
@@ -26,64 +27,70 @@ const SANITIZED_TARGET: &str = "x86_64-unknown-linux-gnu";
 const TOOLS_VARIABLE: &str = "GARRICK_TOOLS";
 
 /// Installs the external tools that tests call, if they are missing.
-pub(super) fn tools(_: &Workspace) -> Result<String> {
-    tools::install_missing(tools::FOR_TESTS)
+pub(super) fn tools(workspace: &Workspace) -> Result<String> {
+    let installed = tools::install_missing(tools::FOR_TESTS)?;
+    let axe = tools::install_axe(&workspace.target)?;
+    Ok(format!("{installed}, {axe}"))
 }
 
 /// Runs unit tests and scenarios, with overflow checks and debug assertions.
-pub(super) fn test(_: &Workspace) -> Result<String> {
-    tools::install_missing(tools::FOR_TESTS)?;
-    // Run all tests, even after one has failed, so that one call shows all failures.
-    let workspace = Job::cargo(&["test", "--workspace", "--exclude", "xtask", "--tests"])
+pub(super) fn test(workspace: &Workspace) -> Result<String> {
+    tools(workspace)?;
+    let members = Job::cargo(&["test", "--workspace", "--exclude", "xtask", "--tests"])
         .arguments(FEATURES)
-        .arguments(&["--no-fail-fast"])
-        .environment(TOOLS_VARIABLE, "1");
+        .arguments(&["--no-run"]);
     // Tests of features that no member of the workspace enables.
     let optional = Job::cargo(&["test", "-p", "garrick-actor", "-p", "garrick-telemetry"])
-        .arguments(&["--all-features", "--test", "spans", "--test", "exports"]);
+        .arguments(&["--all-features", "--test", "spans", "--test", "exports"])
+        .arguments(&["--no-run"]);
     // Use the profile in which `cargo xtask` has just built itself, so that nothing is compiled
     // twice.
-    let own = Job::cargo(&["test", "--package", "xtask", "--profile", "dev"]);
-    let passed = [
-        workspace.run_tests()?,
-        optional.run_tests()?,
-        own.run_tests()?,
-    ]
-    .concat();
-    Ok(format!("{} tests", passed.iter().sum::<usize>()))
+    let own = Job::cargo(&["test", "--package", "xtask", "--profile", "dev", "--no-run"]);
+    let mut programs = [members.build()?, optional.build()?, own.build()?].concat();
+    programs.retain(|program| program.is_test);
+    let passed = parallel::run_tests(&programs, TOOLS_VARIABLE)?;
+    Ok(format!("{passed} tests in {} programs", programs.len()))
 }
 
 /// Runs the examples in the documentation.
 pub(super) fn doctest(_: &Workspace) -> Result<String> {
-    counted(&Job::cargo(&["test", "--workspace", "--doc"]))
+    // With the features of the step `test`, so that no library is built again.
+    let job = Job::cargo(&["test", "--workspace", "--exclude", "xtask", "--doc"]);
+    counted(&[job.arguments(FEATURES)])
 }
 
 /// Runs the stress tests again with optimization, so that the compiler reorders as much as the code
 /// allows.
 pub(super) fn stress(workspace: &Workspace) -> Result<String> {
-    counted(&stress_job(workspace, Job::cargo(&["test"]).optimized())?)
+    counted(&stress_jobs(workspace, || {
+        Job::cargo(&["test"]).optimized()
+    })?)
 }
 
-/// Makes `job` run the stress tests, and build only test programs that contain some.
-fn stress_job(workspace: &Workspace, mut job: Job) -> Result<Job> {
-    let targets = tidy::targets_that_mention(workspace, STRESS);
-    if targets.is_empty() {
+/// Returns calls that run the stress tests, and build only test programs that contain some: a call
+/// for libraries and a call for test programs. In one call, cargo would build the libraries of all
+/// packages with tests.
+fn stress_jobs(workspace: &Workspace, call: impl Fn() -> Job) -> Result<Vec<Job>> {
+    let (libraries, programs): (Vec<_>, Vec<_>) = tidy::targets_that_mention(workspace, STRESS)
+        .into_iter()
+        .partition(|(_, target)| target.kind == Kind::Lib);
+    if libraries.is_empty() || programs.is_empty() {
         bail!(
-            "there are no stress tests: the name of a stress test or of its module must contain \
-             `{STRESS}`"
+            "there are no stress tests in libraries, or none in test programs: the name of a stress \
+             test or of its module must contain `{STRESS}`"
         );
     }
-    // Cargo accepts the flag only once, for the libraries of all packages.
-    if targets.iter().any(|(_, target)| target.kind == Kind::Lib) {
-        job = job.arguments(&["--lib"]);
+    let mut of_libraries = call().arguments(&["--lib"]);
+    for (package, _) in libraries {
+        of_libraries = of_libraries.arguments(&["-p", &package.name]);
     }
-    for (package, target) in targets {
-        job = job.arguments(&["-p", &package.name]);
-        if target.kind == Kind::Test {
-            job = job.arguments(&["--test", &target.name]);
-        }
+    let mut of_programs = call();
+    for (package, target) in programs {
+        of_programs = of_programs.arguments(&["-p", &package.name, "--test", &target.name]);
     }
-    Ok(job.arguments(&[STRESS]))
+    Ok([of_libraries, of_programs]
+        .map(|job| job.arguments(&[STRESS]))
+        .into())
 }
 
 /// Runs the models of every crate that has any. There is one call for all crates, so that cargo
@@ -120,22 +127,26 @@ fn check_each_ran(passed: &[usize], crates: usize) -> Result<()> {
 
 /// Runs the stress tests under AddressSanitizer and LeakSanitizer.
 pub(super) fn sanitize(workspace: &Workspace) -> Result<String> {
-    let test = Job::cargo(&["test", "--target", SANITIZED_TARGET]);
-    let job = stress_job(workspace, test)?
-        .environment("CARGO_TARGET_DIR", workspace.target.join("sanitize"))
-        // The sanitizer flag is unstable. This variable enables it in the stable compiler.
-        .environment("RUSTC_BOOTSTRAP", "1")
-        .environment(
-            "RUSTFLAGS",
-            // Without a memory pool, every use of a freed block is found.
-            "-Zsanitizer=address -Cforce-frame-pointers=yes --cfg garrick_no_pool",
-        )
-        .environment("ASAN_OPTIONS", "detect_leaks=1");
-    counted(&job)
+    let jobs = stress_jobs(workspace, || {
+        Job::cargo(&["test", "--target", SANITIZED_TARGET])
+            .environment("CARGO_TARGET_DIR", workspace.target.join("sanitize"))
+            // The sanitizer flag is unstable. This variable enables it in the stable compiler.
+            .environment("RUSTC_BOOTSTRAP", "1")
+            .environment(
+                "RUSTFLAGS",
+                // Without a memory pool, every use of a freed block is found.
+                "-Zsanitizer=address -Cforce-frame-pointers=yes --cfg garrick_no_pool",
+            )
+            .environment("ASAN_OPTIONS", "detect_leaks=1")
+    })?;
+    counted(&jobs)
 }
 
-fn counted(job: &Job) -> Result<String> {
-    let passed: usize = job.run_tests()?.iter().sum();
+fn counted(jobs: &[Job]) -> Result<String> {
+    let mut passed = 0;
+    for job in jobs {
+        passed += job.run_tests()?.iter().sum::<usize>();
+    }
     Ok(format!("{passed} tests"))
 }
 

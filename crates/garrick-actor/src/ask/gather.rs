@@ -34,6 +34,7 @@ where
     F: FnOnce(Vec<Result<R, NoReply>>) + 'static,
 {
     type Message = Heard<R>;
+    const INTERNAL: bool = true;
     const STARTS: bool = true;
 
     fn start(&mut self, _: &Turn<'_, Heard<R>>) -> Flow {
@@ -85,13 +86,14 @@ impl<R, F> Drop for Gatherer<R, F> {
 impl<M: 'static> Context<'_, M> {
     /// Asks several actors concurrently and receives all answers in a single message.
     ///
-    /// `msg` creates each question. `convert` gets the answers in the order of `to` and creates the
-    /// message to this actor. If an actor does not answer, for example because it has stopped,
-    /// `convert` gets an error instead of its answer, as with [`Context::ask`].
+    /// `msg` creates the question to each actor. `convert` gets the answers in the order of the
+    /// addresses in `to`, and creates the message to this actor. If one of the asked actors does
+    /// not answer, for example because it has stopped, `convert` gets an error instead of that
+    /// answer, as with [`Context::ask`].
     ///
-    /// The message is sent when all answers and errors have arrived. If an actor neither answers
-    /// nor drops its [`Reply`], the message never arrives. Use [`Context::ask_all_within`] to set a
-    /// time limit. If `to` is empty, the message is sent immediately.
+    /// The message is sent when all answers and errors have arrived. If an asked actor neither
+    /// answers nor drops its [`Reply`], the message is never sent. Use [`Context::ask_all_within`]
+    /// to set a time limit. If `to` is empty, the message is sent immediately.
     ///
     /// # Examples
     /// ```
@@ -142,8 +144,8 @@ impl<M: 'static> Context<'_, M> {
         self.gather(None, to, msg, convert);
     }
 
-    /// Asks several actors concurrently, like [`Context::ask_all`], with a time limit. If an answer
-    /// has not arrived after `timeout`, `convert` gets [`NoReply::TimedOut`] instead of it.
+    /// Asks several actors concurrently, like [`Context::ask_all`], with a time limit. For each
+    /// answer that has not arrived within `timeout`, `convert` gets [`NoReply::TimedOut`] instead.
     pub fn ask_all_within<'n, N, R, W, F>(
         &self,
         timeout: Duration,

@@ -104,6 +104,7 @@ where
     G: FnOnce(Result<R, NoReply>) + 'static,
 {
     type Message = Knock;
+    const INTERNAL: bool = true;
     const STARTS: bool = true;
 
     fn start(&mut self, turn: &Turn<'_, Knock>) -> Flow {
@@ -123,8 +124,8 @@ impl<M: 'static> Context<'_, M> {
     /// When the reply is answered, this actor receives the message that `convert` creates from the
     /// answer. If the reply is dropped without an answer, `convert` gets [`NoReply::Dropped`].
     ///
-    /// The code that answers calls `convert`. `convert` must not capture any values. The compiler
-    /// checks this.
+    /// The code that answers or drops the reply also runs `convert`. A `convert` that captures
+    /// values is a compile-time error.
     ///
     /// # Examples
     /// ```

@@ -80,9 +80,9 @@ impl<M: 'static> Context<'_, M> {
 
     /// Asks another actor, like [`Context::ask`], but `convert` may capture any values.
     ///
-    /// For example, an actor may need this answer to answer another question. `convert` can then
-    /// capture the [`Reply`] to that question. A helper actor calls `convert`, which costs an
-    /// additional spawn and an additional send.
+    /// For example, if an actor needs the answer before it can answer a question that it was asked
+    /// itself, `convert` can capture the [`Reply`] of that question. A helper actor calls
+    /// `convert`, which costs an additional spawn and an additional send.
     ///
     /// # Examples
     /// An actor that answers a question with the help of another actor:
@@ -180,6 +180,7 @@ where
     F: FnOnce(Result<R, NoReply>) -> M + 'static,
 {
     type Message = Answer<R>;
+    const INTERNAL: bool = true;
 
     fn receive(&mut self, Answer(answer): Answer<R>, _: &Turn<'_, Answer<R>>) -> Flow {
         if let Some((asker, convert)) = self.convert.take() {

@@ -26,8 +26,8 @@ impl<T: 'static, E: From<NoReply> + 'static> Request<T, E> {
     /// Blocks the thread until the answer arrives.
     ///
     /// # Errors
-    /// Returns the error that the answer contains. If there is no answer, returns the error
-    /// converted from [`NoReply`].
+    /// Returns the error that the answer contains. If there is no answer, or if an actor calls this
+    /// method, returns the error converted from [`NoReply`].
     pub fn wait(self) -> Result<T, E> {
         flatten(self.ask.wait())
     }

@@ -12,10 +12,11 @@
 //!        ^____|
 //! ```
 //!
-//! An entry exists as long as its [`Wait`]. The `Wait` is dropped together with the deadline of the
-//! question, even if the turn that asked is undone. Adding or removing an entry takes a lock with
-//! little contention. It needs no allocation once the table is large enough. The graph is searched
-//! for circles only when a timeout has passed.
+//! An entry exists as long as its [`Wait`]. The `Wait` belongs to the task that implements the
+//! deadline of the question (`within.rs`), and is dropped together with this task, even if the turn
+//! that asked is undone. Adding or removing an entry takes a lock with little contention. It needs
+//! no allocation once the table is large enough. The graph is searched for circles only when a
+//! timeout has passed.
 
 use std::hash::BuildHasher;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};

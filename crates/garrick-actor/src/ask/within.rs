@@ -57,6 +57,7 @@ where
     G: FnOnce(Result<R, NoReply>) + 'static,
 {
     type Message = Heard<R>;
+    const INTERNAL: bool = true;
 
     fn receive(&mut self, heard: Heard<R>, _: &Turn<'_, Heard<R>>) -> Flow {
         if let Some((give, wait)) = self.give.take() {
@@ -111,6 +112,7 @@ struct DeadlineOutside<R: 'static> {
 
 impl<R: Send + 'static> Task for DeadlineOutside<R> {
     type Message = HeardOutside<R>;
+    const INTERNAL: bool = true;
 
     fn receive(&mut self, heard: HeardOutside<R>, turn: &Turn<'_, HeardOutside<R>>) -> Flow {
         if let HeardOutside::Asker(asker) = heard {
@@ -147,7 +149,7 @@ impl<M: 'static> Context<'_, M> {
     /// Actors can wait for each other in a circle: each of them answers only after it has received
     /// the answer of the next one. With [`Context::ask`], they wait forever. With timeouts, the
     /// actor with the earliest deadline receives [`NoReply::Circle`], which lists the actors in the
-    /// circle. If this actor then answers the question that it was asked, the other actors receive
+    /// circle. If that actor then answers the question that it was asked, the other actors receive
     /// their answers one after another. A circle is detected only if all of its actors asked with a
     /// timeout.
     ///
@@ -309,9 +311,9 @@ impl<R: 'static> AskWithin<R> {
     ///
     /// # Errors
     /// - [`NoReply::TimedOut`] or [`NoReply::Circle`] if the answer did not arrive in time.
-    /// - [`NoReply::Dropped`] if there is no answer.
+    /// - [`NoReply::Dropped`] if the question was dropped without an answer.
     /// - [`NoReply::OnWorker`], without waiting, if an actor calls this method. The actor that
-    ///   should answer might need the worker that would block.
+    ///   should answer might run on the same worker, which would be blocked.
     pub fn wait(self) -> Result<R, NoReply> {
         match self.ask {
             Some(ask) => ask.wait().flatten(),

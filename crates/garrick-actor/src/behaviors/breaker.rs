@@ -51,7 +51,7 @@ use crate::model::next::Next;
 /// use garrick_actor::{Local, NoReply, behavior};
 ///
 /// let local = Local::new()?;
-/// // It gives no answers.
+/// // This service drops all questions.
 /// let broken = behaviors::sink::<Request<(), u32>>();
 /// let log = local.spawn(behavior(|now: behaviors::Circuit, _| {
 ///     println!("the circuit is {now:?}");
@@ -354,6 +354,7 @@ where
 {
     type Msg = Answer<R>;
     type Outcome = ();
+    const INTERNAL: bool = true;
     const STARTS: bool = false;
 
     fn receive(&mut self, answer: Answer<R>, cx: &mut Context<'_, Answer<R>>) {

@@ -59,6 +59,7 @@ struct Finish<R: 'static> {
 impl<R: Send + 'static> Actor for Finish<R> {
     type Msg = Answer<R>;
     type Outcome = ();
+    const INTERNAL: bool = true;
     const STARTS: bool = false;
 
     fn receive(&mut self, answer: Answer<R>, _: &mut Context<'_, Answer<R>>) {

@@ -199,6 +199,7 @@ struct Place<R> {
 impl<R: Send + 'static> Actor for Place<R> {
     type Msg = Answer<R>;
     type Outcome = Next;
+    const INTERNAL: bool = true;
     const STARTS: bool = false;
 
     fn receive(&mut self, answer: Answer<R>, cx: &mut Context<'_, Answer<R>>) -> Next {
@@ -219,6 +220,7 @@ struct Gather<R: 'static> {
 impl<R: Send + 'static> Actor for Gather<R> {
     type Msg = (usize, Answer<R>);
     type Outcome = Next;
+    const INTERNAL: bool = true;
     const STARTS: bool = false;
 
     fn receive(&mut self, (place, answer): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
@@ -302,6 +304,7 @@ where
 {
     type Msg = Answer<R>;
     type Outcome = Next;
+    const INTERNAL: bool = true;
     const STARTS: bool = false;
 
     fn receive(&mut self, answer: Answer<R>, cx: &mut Context<'_, Answer<R>>) -> Next {
@@ -381,6 +384,7 @@ struct Joint<B, C: 'static> {
 impl<B: Send + 'static, C: Send + 'static> Actor for Joint<B, C> {
     type Msg = Answer<B>;
     type Outcome = ();
+    const INTERNAL: bool = true;
     const STARTS: bool = false;
 
     fn receive(&mut self, answer: Answer<B>, cx: &mut Context<'_, Answer<B>>) {

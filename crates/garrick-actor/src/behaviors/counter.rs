@@ -23,8 +23,8 @@ pub enum Count {
 /// Creates an actor that counts up and down, starting at 0.
 ///
 /// The count saturates at the bounds of `i64`. To restrict a sender to some of the messages, for
-/// example to [`Count::Up`], use [`contramap`] to create another address of the counter for this
-/// sender.
+/// example to [`Count::Up`], give this sender an address that [`contramap`] creates from the
+/// counter's address.
 ///
 /// # Examples
 /// ```

@@ -17,9 +17,9 @@ use crate::quiet::Several;
 /// Use a serializer for a resource that must not be used concurrently. If the actor of the resource
 /// answers each question in the turn in which it receives the question, no serializer is needed.
 ///
-/// The serializer asks `service` with its own reply and passes the answer to the asker. The number
-/// of waiting questions is unbounded. An asker that needs a time limit should ask through a
-/// [`timeout`](super::timeout()).
+/// The serializer sends each question to `service` with a new reply, and passes the answer to the
+/// asker. The number of waiting questions is unbounded. An asker that needs a time limit should ask
+/// through a [`timeout`](super::timeout()).
 ///
 /// Each question costs three additional sends.
 ///

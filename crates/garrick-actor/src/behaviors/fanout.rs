@@ -135,8 +135,8 @@ pub enum Subject<M> {
 /// Creates an actor that sends each notification to all of its subscribers, in the order of
 /// subscription.
 ///
-/// To let an actor only subscribe or only notify, use [`contramap`] to create another address of
-/// the subject for it, as in the example.
+/// To allow some code only to subscribe, or only to notify, give that code an address that
+/// [`contramap`] creates from the subject's address, as in the example.
 ///
 /// Each notification costs a clone and a send for each subscriber. With `n` subscribers, adding or
 /// removing a subscriber takes O(log n) on average. Subscribers that have stopped are removed at

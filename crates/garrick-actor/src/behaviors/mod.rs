@@ -1,7 +1,7 @@
 //! Small standard actors that can be combined.
 //!
-//! These behaviors are typed versions of the actors in the Lisp library TActors. The address of a
-//! behavior is of one of two kinds:
+//! In this module, such an actor is called a *behavior*. The behaviors are typed versions of the
+//! actors in the Lisp library TActors. The address of a behavior is of one of two kinds:
 //!
 //! ```text
 //!   relays     Address<M>          a message goes in and comes out elsewhere
@@ -10,8 +10,8 @@
 //!
 //! A service that wraps another service can itself be wrapped. For example, you can wrap your own
 //! actor in a [`timeout`] and the result in a [`serializer`]. Code that uses the serializer's
-//! address does not depend on this. [`contramap`] converts the address of an actor with another
-//! message type into a service.
+//! address does not depend on what the serializer wraps. If the message type of an actor is not a
+//! [`Request`], [`contramap`] creates a service from the actor's address.
 //!
 //! # Doors and actors
 //!
@@ -32,8 +32,9 @@
 //! - If a **door** cannot forward a message, the send fails and returns the message, as if it had
 //!   been sent directly to the target.
 //! - If a **relay** that is an actor cannot forward a message, it counts the message as a dead
-//!   letter and stops. Later sends to the relay then fail. The [`limiter`] consists of two actors.
-//!   Its next message is a dead letter too, and only the sends after that message fail.
+//!   letter and stops. Later sends to the relay then fail. The [`limiter`] consists of two actors,
+//!   so the next message that is sent to the limiter is a dead letter too, and only later sends
+//!   fail.
 //! - If a **service** cannot answer, it drops the [`Reply`](crate::Reply), and the asker gets
 //!   [`NoReply::Dropped`](crate::NoReply::Dropped). An actor that stops or panics drops its replies
 //!   too. So an asker waits forever only if an actor keeps the reply forever. To limit the time,

@@ -36,13 +36,14 @@ pub enum Mux<Q, R: 'static> {
 /// same number. The mux passes each answer to the asker of the question. The answers may arrive in
 /// any order.
 ///
-/// Askers use an address that [`contramap`] creates with [`Mux::Ask`]. The actor at the other end
-/// of the wire sends answers to an address that [`contramap`] creates with [`Mux::Answer`].
+/// Askers use an address that [`contramap`] creates with [`Mux::Ask`]. The actor behind the wire,
+/// which receives the numbered questions, sends answers to an address that [`contramap`] creates
+/// with [`Mux::Answer`].
 ///
 /// Each question costs two additional sends and an entry in a map. An answer to a question that is
 /// not pending is a dead letter. The mux watches the actor behind the wire and stays alive until
-/// that actor stops. Then the mux stops too, and the pending questions get no answer. If the other
-/// end of the wire never answers a question, the question stays pending forever. Use a
+/// that actor stops. Then the mux stops too, and the pending questions get no answer. If the actor
+/// behind the wire never answers a question, the question stays pending forever. Use a
 /// [`timeout`](super::timeout()) to prevent this.
 ///
 /// # Examples
@@ -61,7 +62,7 @@ pub enum Mux<Q, R: 'static> {
 /// let three = service.ask(|reply| ("three", reply));
 /// local.run();
 ///
-/// // The answers come back in another order.
+/// // The answers come back in reverse order.
 /// let questions: Vec<_> = sent.try_iter().collect();
 /// for (number, word) in questions.into_iter().rev() {
 ///     mux.send(Mux::Answer((number, word.len())))?;

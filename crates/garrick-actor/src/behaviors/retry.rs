@@ -11,7 +11,7 @@ use crate::model::actor::Actor;
 use crate::model::context::Context;
 
 /// Creates a service that asks `service`. If there is no answer, or an answer that [`Retry::when`]
-/// defines as bad, it asks again after a pause.
+/// defines as bad, the new service asks again after a pause.
 ///
 /// The pause is random, with an upper limit that doubles with each try up to a maximum. This method
 /// is called "full jitter" (Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog,
@@ -106,8 +106,8 @@ impl<Q, R> Retry<Q, R> {
         self
     }
 
-    /// Sets the upper limit of the first pause to `first`. The limit doubles with each try, but
-    /// never exceeds `max`. The defaults are 10 ms and 1 s.
+    /// Sets the longest possible first pause to `first`. Each pause is random. Its limit doubles
+    /// with each try, but never exceeds `max`. The defaults are 10 ms and 1 s.
     #[must_use]
     pub fn backoff(mut self, first: Duration, max: Duration) -> Self {
         self.policy.ceiling = nanos(first);
@@ -205,6 +205,7 @@ where
 {
     type Msg = Step<R>;
     type Outcome = ();
+    const INTERNAL: bool = true;
     const STARTS: bool = false;
 
     fn receive(&mut self, step: Step<R>, cx: &mut Context<'_, Step<R>>) {

@@ -90,8 +90,8 @@ impl<Q: Send + 'static, R: Send + 'static> Actor for Stopwatch<Q, R> {
 /// Creates an actor that forwards every message to `to` after the delay `by`.
 ///
 /// Messages stay in order. Delayed messages are stored in the timers of the system, so they are
-/// delivered even if this actor stops during the delay. Each message costs one additional send and
-/// a timer. If the target has stopped when this actor receives a message, this actor stops too, and
+/// delivered even if this actor stops while they wait. Each message costs one additional send and a
+/// timer. If the target has stopped when this actor receives a message, this actor stops too, and
 /// the message becomes a dead letter.
 ///
 /// # Examples

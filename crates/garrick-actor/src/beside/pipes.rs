@@ -10,7 +10,7 @@
 //! Most actors have no such futures, so an actor's cell has no field for them. Instead, a global
 //! table maps the [`TaskId`] of an actor to its [`Pipes`] while any future or stream of the actor
 //! is running. Each future and stream keeps the [`Pipes`] alive, and the last one removes the
-//! entry. An actor with its own limit stores its [`Pipes`] itself, without the table. After
+//! entry. An actor for which a limit was set stores its [`Pipes`] itself, without the table. After
 //! [`Pipes::cancel`], no future or stream can be added. After a restart, the actor gets new
 //! [`Pipes`], so a future that was started before the restart cannot be added to them.
 

@@ -1,8 +1,8 @@
 //! Named actors. The path of a named actor appears in every report about it.
 //!
-//! The path is stored in the wrapper of an actor with options, so it costs nothing for other
-//! actors. When a turn panics, the wrapper stores the path in a thread-local variable during
-//! unwinding. The code that reports the failure then reads the path from this variable.
+//! The path is stored in the wrapper of an actor with options, so paths cost nothing for actors
+//! without options. When a turn panics, the wrapper stores the path in a thread-local variable
+//! during unwinding. The code that reports the failure then reads the path from this variable.
 
 use std::cell::RefCell;
 
@@ -53,8 +53,8 @@ impl Drop for Witness<'_> {
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Returns the path of this actor. For an actor without a name, the path consists of its type
-    /// and its id.
+    /// Returns the path of this actor. For an actor without a name, the path consists of the
+    /// actor's type and id.
     #[must_use]
     pub fn path(&self) -> ActorPath {
         let turn = self.turn();

@@ -13,10 +13,11 @@
 //! ```
 //!
 //! The watchman keeps the actor alive while the timeout is armed, that is, until t at the latest.
-//! The timeout's message does not arm the timeout again. So an actor that is not otherwise
+//! The timeout's message usually does not arm the timeout again. So an actor that is not otherwise
 //! reachable receives this message once and is then dropped.
 
 use std::fmt;
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +34,8 @@ enum Word<M> {
     /// The actor has received a message. If it receives no other message, the timeout's message is
     /// due at this time.
     Came(Nanos, Address<M>),
+    /// The turn of a message was undone or has panicked.
+    Undone,
     /// The timeout was changed. The timeout's message is due at this time.
     Arm(Nanos, Address<M>),
     /// The timeout is cancelled.
@@ -50,7 +53,8 @@ struct Watchman<M> {
     /// Time when the timer fires, if it is set.
     due: Option<Nanos>,
     /// True if the watchman has sent the timeout's message and has not been notified of a message
-    /// since. The next notification is then about the timeout's message.
+    /// since. The next notification is then about the timeout's message, unless the actor was busy
+    /// with another message when the timeout's message was sent.
     told: bool,
 }
 
@@ -98,10 +102,12 @@ impl<M: Send + 'static> Watchman<M> {
 
 impl<M: Send + 'static> Task for Watchman<M> {
     type Message = Word<M>;
+    const INTERNAL: bool = true;
 
     fn receive(&mut self, word: Word<M>, turn: &Turn<'_, Word<M>>) -> Flow {
         match word {
             Word::Came(..) if self.told => self.told = false,
+            Word::Undone => self.told = false,
             Word::Came(deadline, actor) => self.arm(deadline, actor, turn),
             Word::Arm(deadline, actor) => {
                 self.told = false;
@@ -158,6 +164,8 @@ pub(crate) struct Silence<M: 'static> {
     patience: Patience,
     timeout: Timeout<M>,
     watchman: Option<Address<Word<M>>>,
+    /// True during a turn, and after a turn that was undone or has panicked.
+    is_in_turn: bool,
 }
 
 impl<M: 'static> Silence<M> {
@@ -166,12 +174,24 @@ impl<M: 'static> Silence<M> {
             patience: Patience::For(nanos(timeout.after)),
             timeout,
             watchman: None,
+            is_in_turn: false,
         })
+    }
+
+    /// Records that a turn begins. If the last turn was undone or has panicked, notifies the
+    /// watchman, because it may have been the turn of the timeout's message.
+    pub(crate) fn begins(&mut self, cx: &Context<'_, M>) {
+        let is_undone = mem::replace(&mut self.is_in_turn, true);
+        if is_undone && let Some(watchman) = &self.watchman {
+            // The watchman does not stop before its system ends.
+            let _ = cx.turn().send(watchman, Word::Undone);
+        }
     }
 
     /// Records a turn that has returned `Continue`. `wish` is the new timeout, if the turn has
     /// requested one.
     pub(crate) fn broken(&mut self, wish: Option<Patience>, cx: &Context<'_, M>) {
+        self.is_in_turn = false;
         self.patience = wish.unwrap_or(self.patience);
         (self.timeout.tell)(self, wish, cx);
     }

@@ -15,19 +15,20 @@
 //! because it has already accepted each of them once.
 
 use std::any::Any;
+use std::any::type_name;
 use std::fmt;
 use std::mem;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
-use garrick_sched::{Address, AtEnd, TaskId, count_dead_letters};
+use garrick_sched::{Address, AtEnd, LetterReason, TaskId, count_dead_letters};
 
 use crate::beside::Beside;
 use crate::beside::shelf::Shelf;
 use crate::beside::table::{Table, lock};
 use crate::model::context::Context;
 
-/// Default capacity of a stash, in messages. [`Spawn::stash`](crate::spawn::Spawn::stash) sets
-/// another capacity.
+/// Default capacity of a stash, in messages. [`Spawn::stash`](crate::spawn::Spawn::stash) sets a
+/// different capacity.
 const CAPACITY: usize = 1024;
 
 /// A stash of messages of any type.
@@ -100,7 +101,8 @@ impl<M: Send + 'static> Drops for Stash<M> {
     fn drop_all(&self) {
         // The messages are dropped while no lock is held.
         let left = lock(&self.0).shelf.take_all();
-        count_dead_letters(left.len() as u64);
+        let count = left.len() as u64;
+        count_dead_letters(type_name::<M>, LetterReason::Stopped, count);
     }
 }
 
@@ -148,17 +150,18 @@ impl<M: Send + 'static> AtEnd for Changes<M> {
 impl<M: Send + 'static> Context<'_, M> {
     /// Stashes a message if this turn commits. The message stays in the actor's stash until
     /// [`Context::unstash`] or [`Context::unstash_all`] returns it to the mailbox. The default
-    /// capacity of a stash is 1,024 messages. [`Spawn::stash`](crate::spawn::Spawn::stash) sets
-    /// another capacity.
+    /// capacity of a stash is 1,024 messages. [`Spawn::stash`](crate::spawn::Spawn::stash) sets a
+    /// different capacity.
     ///
-    /// If the actor stops for any reason, the messages that are still in its stash become dead
-    /// letters.
+    /// When the actor stops for any reason, or is restarted by its supervisor, the messages that
+    /// are still in its stash become dead letters.
     ///
     /// # Errors
     /// Returns the message if the stash is full.
     ///
     /// # Examples
-    /// A door with two behaviors. A closed door stashes the callers until it is opened:
+    /// A shop that is closed at first. The closed shop stashes the questions of its customers, and
+    /// answers them after it has opened:
     /// ```
     /// use garrick_actor::{Behavior, Local, Reply, behavior};
     ///
@@ -175,7 +178,7 @@ impl<M: Send + 'static> Context<'_, M> {
     ///                 cx.becomes_behavior(open());
     ///             }
     ///             // If the stash is full, the message is dropped with its reply.
-    ///             caller => drop(cx.stash(caller)),
+    ///             question => drop(cx.stash(question)),
     ///         }
     ///     })
     /// }
@@ -189,10 +192,10 @@ impl<M: Send + 'static> Context<'_, M> {
     /// }
     ///
     /// let local = Local::new()?;
-    /// let door = local.spawn(closed());
-    /// let caller = door.ask(Msg::Enter);
-    /// door.send(Msg::Open).unwrap();
-    /// assert_eq!(local.block_on(caller), Ok("welcome"));
+    /// let shop = local.spawn(closed());
+    /// let customer = shop.ask(Msg::Enter);
+    /// shop.send(Msg::Open).unwrap();
+    /// assert_eq!(local.block_on(customer), Ok("welcome"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn stash(&self, msg: M) -> Result<(), StashError<M>> {
@@ -217,7 +220,8 @@ impl<M: Send + 'static> Context<'_, M> {
         stash.map_or(0, |stash| self.change(&stash, |shelf| shelf.release(count)))
     }
 
-    /// Returns the number of stashed messages, not counting those that this turn has unstashed.
+    /// Returns the number of stashed messages, including those that this turn has stashed, but
+    /// without those that it has unstashed.
     #[must_use]
     pub fn stash_len(&self) -> usize {
         let stash = Stash::<M>::of(self.address().id());

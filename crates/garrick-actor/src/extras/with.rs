@@ -96,6 +96,9 @@ impl<A: Actor, const TIMED: bool> With<A, TIMED> {
             // supervised actor can continue after such a turn.
             wish.set(None);
         }
+        if TIMED && let Some(silence) = &mut self.silence {
+            silence.begins(cx);
+        }
         let next = turn(&mut self.actor, &mut cx.with(beside)).into_next();
         if next == Next::Fail {
             drop(witness);
@@ -125,6 +128,8 @@ impl<A: Actor, const TIMED: bool> Actor for With<A, TIMED> {
     type Outcome = Next;
     const STARTS: bool = A::STARTS || TIMED;
     const BLOCKS: bool = A::BLOCKS;
+    const INTERNAL: bool = A::INTERNAL;
+    const MESSAGES: &'static [&'static str] = A::MESSAGES;
 
     fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
         self.turn(cx, |actor, cx| {
@@ -141,7 +146,19 @@ impl<A: Actor, const TIMED: bool> Actor for With<A, TIMED> {
         self.turn(cx, |actor, cx| actor.receive(msg, cx))
     }
 
+    fn is_letter(msg: &A::Msg) -> bool {
+        A::is_letter(msg)
+    }
+
+    fn message_kind(msg: &A::Msg) -> usize {
+        A::message_kind(msg)
+    }
+
     fn name() -> &'static str {
         A::name()
+    }
+
+    fn label(&self) -> Option<String> {
+        self.beside.path.as_ref().map(ToString::to_string)
     }
 }

@@ -8,6 +8,8 @@
 use std::cell::RefCell;
 use std::error::Error;
 use std::fmt;
+use std::iter;
+use std::mem;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
@@ -15,6 +17,9 @@ use crate::quiet;
 
 /// A boxed error of any type.
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
+
+/// Maximum number of causes in the text of an error. Further causes are omitted.
+const CAUSES_MAX: usize = 16;
 
 thread_local! {
     /// Reason why the current turn fails. `Context::fail` writes it, and the code that handles
@@ -47,21 +52,55 @@ impl Fault {
 
     /// Returns the text of the fault. Catches a panic of an error's `Display`.
     pub(crate) fn said(&self) -> String {
-        said(self)
+        said(|| self.to_string())
+    }
+
+    /// Returns the reason without an introduction such as `the actor failed:`. The reason is the
+    /// message of the panic, or the text of the error with its causes.
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            Self::Panic(message) | Self::Escalated(message) => message.to_string(),
+            Self::Error(error) => said(|| Chain(&**error).to_string()),
+            Self::Stopped => "it stopped by itself".to_owned(),
+        }
     }
 }
 
-/// Returns the text of `what`. Catches a panic of its `Display`.
-fn said(what: &impl fmt::Display) -> String {
-    let said = quiet::call(|| what.to_string());
-    said.unwrap_or_else(|| "an error whose `Display` panicked".to_owned())
+/// Returns the text that `what` returns. If the `Display` of an error panics in `what`, catches the
+/// panic and returns a fixed text.
+fn said(what: impl FnOnce() -> String) -> String {
+    quiet::call(what).unwrap_or_else(|| "an error whose `Display` panicked".to_owned())
+}
+
+/// Displays an error and its causes, as in `cannot read the file: no such file`. Omits a cause if
+/// the text before it already ends with the text of the cause.
+struct Chain<'a>(&'a (dyn Error + 'static));
+
+impl fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut last = self.0.to_string();
+        f.write_str(&last)?;
+        let mut cause = self.0.source();
+        let causes = iter::from_fn(|| {
+            let next = cause?.source();
+            mem::replace(&mut cause, next)
+        });
+        for cause in causes.take(CAUSES_MAX) {
+            let text = cause.to_string();
+            if !last.ends_with(&text) {
+                write!(f, ": {text}")?;
+            }
+            last = text;
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Panic(message) => write!(f, "the actor panicked: {message}"),
-            Self::Error(error) => write!(f, "the actor failed: {error}"),
+            Self::Error(error) => write!(f, "the actor failed: {}", Chain(&**error)),
             Self::Escalated(message) => f.write_str(message),
             Self::Stopped => f.write_str("the actor stopped"),
         }
@@ -84,8 +123,57 @@ fn take_why() -> BoxError {
 #[cold]
 pub(crate) fn fail_alone() -> ! {
     let why = take_why();
-    let said = said(&why);
+    let said = said(|| Chain(&*why).to_string());
     // The error is dropped before the panic begins, not during unwinding.
     quiet::drop(why);
     resume_unwind(Box::new(said))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An error with a text and perhaps a cause.
+    #[derive(Debug)]
+    struct Because(&'static str, Option<Box<Because>>);
+
+    impl fmt::Display for Because {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.0)
+        }
+    }
+
+    impl Error for Because {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            let cause = self.1.as_deref()?;
+            Some(cause)
+        }
+    }
+
+    fn because(texts: &[&'static str]) -> Because {
+        let cause = (texts.len() > 1).then(|| Box::new(because(&texts[1..])));
+        Because(texts[0], cause)
+    }
+
+    #[test]
+    fn a_reason_has_all_causes_but_none_twice() {
+        let reason = |texts| Fault::Error(Arc::new(because(texts))).reason();
+        assert_eq!(reason(&["no"]), "no");
+        assert_eq!(
+            reason(&["cannot start", "cannot read", "no such file"]),
+            "cannot start: cannot read: no such file"
+        );
+        assert_eq!(
+            reason(&["cannot read: no such file", "no such file"]),
+            "cannot read: no such file"
+        );
+        assert_eq!(reason(&["a"; 100]), "a");
+    }
+
+    #[test]
+    fn a_chain_of_causes_is_cut_off() {
+        let texts = ["x", "y"].repeat(50);
+        let reason = Fault::Error(Arc::new(because(&texts))).reason();
+        assert_eq!(reason.matches(": ").count(), CAUSES_MAX);
+    }
 }

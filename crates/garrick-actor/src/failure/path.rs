@@ -5,13 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use garrick_sched::TaskId;
 
+use super::short::bare_type_name;
+
 /// The path of an actor, such as `/user/bank#1/teller#7`. No two living actors have the same path.
 ///
-/// A path consists of the path of the parent, the actor's own name, and a number that is unique in
-/// the process. The parent is the supervisor of the actor. For an actor without a supervisor, the
-/// parent is the actor that spawned it, if that actor has a name. Without a parent, the path begins
-/// with `/user`. The path of an actor without a name consists of its type and its id, as in
-/// `/user/Teller@7f3a51c0`.
+/// The path of an actor with a name consists of the path of the actor's parent, this name, and a
+/// number that is unique in the process. The parent is the supervisor of the actor. For an actor
+/// without a supervisor, the parent is the actor that spawned it, if that actor has a name. Without
+/// a parent, the path begins with `/user`. The path of an actor without a name consists of `/user`,
+/// the actor's type and its id, as in `/user/Teller@7f3a51c0`.
 ///
 /// # Examples
 /// ```
@@ -80,7 +82,7 @@ impl ActorPath {
     /// Creates the path of an actor without a name.
     pub(crate) fn of_unnamed(type_name: &str, id: TaskId) -> Self {
         Self {
-            text: format!("{ROOT}/{}@{id}", short(type_name)).into(),
+            text: format!("{ROOT}/{}@{id}", bare_type_name(type_name)).into(),
         }
     }
 
@@ -89,20 +91,6 @@ impl ActorPath {
     pub fn as_str(&self) -> &str {
         &self.text
     }
-}
-
-/// Returns the last segment of a type's path, without type parameters. For a closure or the future
-/// of an async function, returns the name of the function that contains it.
-pub(crate) fn short(type_name: &str) -> &str {
-    // The path of a closure in a method of a trait begins with `<Type as Trait>::`.
-    let path = match type_name.rsplit_once(">::") {
-        Some((_, path)) if type_name.starts_with('<') => path,
-        _ => type_name.split('<').next().unwrap_or(type_name),
-    };
-    let mut segments = path.rsplit("::");
-    segments
-        .find(|segment| *segment != "{{closure}}")
-        .unwrap_or(path)
 }
 
 fn next_number() -> u64 {
@@ -121,28 +109,5 @@ impl fmt::Display for ActorPath {
 impl fmt::Debug for ActorPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_short_name_has_no_modules_no_parameters_and_no_closures() {
-        for (long, name) in [
-            ("u32", "u32"),
-            ("bank::Teller", "Teller"),
-            ("bank::Teller<bank::Coin>", "Teller"),
-            ("bank::open::{{closure}}", "open"),
-            ("bank::open::{{closure}}::{{closure}}", "open"),
-            (
-                "<bank::Teller as core::ops::Drop>::drop::{{closure}}",
-                "drop",
-            ),
-            ("{{closure}}", "{{closure}}"),
-        ] {
-            assert_eq!(short(long), name, "{long}");
-        }
     }
 }

@@ -94,7 +94,8 @@ pub trait AsyncActor: Send + Sized + 'static {
 }
 
 /// A type that provides the name of an async actor.
-pub(crate) struct NameOf<A>(A);
+#[expect(missing_debug_implementations, reason = "no user can hold one")]
+pub struct NameOf<A>(A);
 
 impl<A: AsyncActor> Named for NameOf<A> {
     fn name() -> &'static str {

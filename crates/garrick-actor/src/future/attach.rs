@@ -1,7 +1,7 @@
 //! Streams whose items are sent to an actor as messages.
 //!
 //! Each message contains a [`Ticket`], and the number of tickets is limited. The stream is polled
-//! for another item only while a ticket is free. So the stream is not polled while too many items
+//! for its next item only while a ticket is free. So the stream is not polled while too many items
 //! wait in the mailbox or are still being processed.
 
 use std::convert::Infallible;
@@ -15,7 +15,7 @@ use futures_core::Stream;
 use garrick_sched::{Address, Place, Room};
 
 use super::incoming::Incoming;
-use super::piped::{self, Lead, PipeError, Wake};
+use super::piped::{self, Lead, PipeError, Wake, Work};
 use crate::model::context::Context;
 
 /// Default maximum number of items of a stream that are in flight.
@@ -35,8 +35,8 @@ pub enum Streamed<T> {
 /// A permit for one item of an attached stream. The item counts as in flight until its ticket is
 /// dropped.
 ///
-/// The number of items in flight is limited, so dropping the ticket allows the stream to send
-/// another item. Keep the ticket until the item has been processed, for example in a future that is
+/// The number of items in flight is limited, so dropping the ticket allows the stream to send its
+/// next item. Keep the ticket until the item has been processed, for example in a future that is
 /// passed to [`Context::pipe`].
 pub struct Ticket {
     _place: Place,
@@ -69,6 +69,16 @@ struct Job<S, M, F> {
     stream: S,
     room: Arc<Room>,
     lead: Arc<Lead<M, F>>,
+}
+
+impl<S, M, F> Work for Job<S, M, F>
+where
+    S: Send + 'static,
+    M: 'static,
+    F: 'static,
+    Arc<Lead<M, F>>: Send,
+{
+    type Of = S;
 }
 
 async fn run<S, M, F>(job: Job<S, M, F>, own: Incoming<Infallible>)

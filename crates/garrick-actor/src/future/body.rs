@@ -1,5 +1,6 @@
 //! The task of an async actor. Each turn of the task polls the actor's future.
 
+use std::any::type_name;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -11,7 +12,7 @@ use std::task::{self, Poll, Waker};
 
 use garrick_core::bell::Call;
 use garrick_core::lend::Lender;
-use garrick_sched::{Address, Flow, Nanos, Task, Timer, Turn, count_dead_letters};
+use garrick_sched::{Address, Flow, LetterReason, Nanos, Task, Timer, Turn, count_dead_letters};
 
 use super::gate;
 use super::hand::Hand;
@@ -23,6 +24,9 @@ use crate::quiet;
 
 /// Implemented by types that provide the name of an async actor for reports.
 pub trait Named: 'static {
+    /// True if the actor belongs to a library and not to the program.
+    const INTERNAL: bool = false;
+
     fn name() -> &'static str;
 }
 
@@ -128,6 +132,8 @@ pub struct Body<M: Send + 'static, D, Fut, N> {
     armed: Option<Nanos>,
     /// Buffer for wakers that must be woken. Empty between polls.
     woken: Vec<Waker>,
+    /// True if unreceived messages count as dead letters.
+    has_letters: bool,
     name: PhantomData<fn(N)>,
 }
 
@@ -161,6 +167,7 @@ where
             alarm: None,
             armed: None,
             woken: Vec::new(),
+            has_letters: !N::INTERNAL,
             name: PhantomData,
         }
     }
@@ -472,12 +479,18 @@ where
         self.hear(word, turn).into()
     }
 
+    const INTERNAL: bool = N::INTERNAL;
+
     fn is_letter(word: &Word<M>) -> bool {
-        matches!(word, Word::Message(_))
+        !N::INTERNAL && word.is_letter()
     }
 
     fn name() -> &'static str {
         N::name()
+    }
+
+    fn label(&self) -> Option<String> {
+        self.shared.path.as_ref().map(ToString::to_string)
     }
 }
 
@@ -505,6 +518,8 @@ impl<M: Send + 'static, D, Fut, N> Drop for Body<M, D, Fut, N> {
             Inbound::Hand(hand) => hand.get().take_all(),
         };
         let left = self.shared.close(arrived);
-        count_dead_letters(left as u64);
+        if self.has_letters {
+            count_dead_letters(type_name::<M>, LetterReason::Stopped, left as u64);
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! The addresses of an async actor. An address leads to a door. When the last address is dropped,
-//! the door notifies the actor, which keeps itself alive.
+//! The addresses of an async actor. An address leads to a door, which passes each message to the
+//! actor. The actor keeps itself alive, so the door notifies it when the last address is dropped.
 
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};

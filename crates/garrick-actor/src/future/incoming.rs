@@ -1,5 +1,6 @@
 //! The receiving side of an async actor's mailbox.
 
+use std::any::type_name;
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
@@ -10,7 +11,7 @@ use std::task::{self, Poll};
 
 use futures_core::Stream;
 use garrick_core::lend::Borrower;
-use garrick_sched::count_dead_letters;
+use garrick_sched::{LetterReason, count_dead_letters};
 
 use super::context::AsyncContext;
 use super::hand::Hand;
@@ -22,10 +23,10 @@ use crate::quiet;
 /// The receiving side of an async actor's mailbox. Implements [`Stream`].
 ///
 /// A function that takes an `Incoming` and returns a future can be spawned as an actor. The actor
-/// consists of this future. The actor stops when the future completes, when the actor is asked to
-/// stop, or when its system shuts down. The future is then dropped on its worker, even if it has
-/// not completed. Dropping the last address does not stop the actor. Instead, [`Incoming::recv`]
-/// returns `None`.
+/// consists of this future. The actor stops when the future completes, when it is stopped, for
+/// example by [`Address::stop`](crate::Address::stop), or when its system shuts down. The future is
+/// then dropped on its worker, even if it has not completed. Dropping the last address does not
+/// stop the actor. Instead, [`Incoming::recv`] returns `None`.
 ///
 /// Each poll of the future is a [turn](crate::Context). Messages that the future sends during a
 /// poll are delivered when the poll returns. If a poll panics, its staged effects are discarded,
@@ -222,7 +223,8 @@ impl<M: Send + 'static> Drop for Incoming<M> {
         let mut inner = self.shared.inner();
         if inner.is_over {
             drop(inner);
-            count_dead_letters(self.batch.len() as u64);
+            let count = self.batch.len() as u64;
+            count_dead_letters(type_name::<M>, LetterReason::Stopped, count);
             return quiet::drop_each(mem::take(&mut self.batch));
         }
         // The code that ends the actor takes care of unreceived messages.

@@ -3,7 +3,8 @@
 //! The task of an async actor contains a future. When a message arrives, the task adds it to a
 //! queue and polls the future, which receives messages from the queue. The future's waker sends an
 //! ordinary message to the task. So the scheduler needs no special case for async actors. Each poll
-//! is a turn. `README.md` in this folder lists the states and the invariants of a task.
+//! is a turn. `README.md` in this folder explains the words in the diagram, and lists the states
+//! and the invariants of a task.
 //!
 //! ```text
 //!   Address<M>: a door ---> Word::Message ---> Body: arrived ---> queue ---> Incoming::recv, or Hand ---> handlers
@@ -55,8 +56,9 @@ mod attach;
 mod pipe;
 
 pub use actor::AsyncActor;
+pub(crate) use actor::NameOf;
 pub use attach::{Attachment, Streamed, Ticket};
-pub(crate) use body::Body;
+pub(crate) use body::{Body, Named};
 pub use context::AsyncContext;
 pub(crate) use gate::address_of_kept;
 pub use incoming::Incoming;

@@ -8,7 +8,7 @@ use garrick_sched::{Address, Turn};
 
 use super::context::AsyncContext;
 use super::incoming::Incoming;
-use super::piped::{self, Lead, PipeError};
+use super::piped::{self, Lead, PipeError, Work};
 use crate::beside::pipes::Pipes;
 use crate::model::context::Context;
 
@@ -16,6 +16,16 @@ use crate::model::context::Context;
 struct Job<Fut, M, F> {
     future: Fut,
     lead: Arc<Lead<M, F>>,
+}
+
+impl<Fut, M, F> Work for Job<Fut, M, F>
+where
+    Fut: Send + 'static,
+    M: 'static,
+    F: 'static,
+    Arc<Lead<M, F>>: Send,
+{
+    type Of = Fut;
 }
 
 /// Waits for a place and then for the future.
@@ -66,14 +76,15 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// The future is polled by the workers of the system or [`Local`](crate::Local) that runs the
     /// actor. No other async runtime is needed. The future can await asks, channels, locks and
-    /// anything else that does not require the driver of a runtime. The future starts when the turn
-    /// commits. If the turn is undone, the future is dropped.
+    /// anything else that does not need the I/O or the timers of a runtime such as tokio. A
+    /// [driver](crate::system::Builder::driver) makes these available too. The future starts when
+    /// the turn commits. If the turn is undone, the future is dropped.
     ///
     /// **Limit.** At most 64 futures of one actor are polled concurrently.
-    /// [`Spawn::pipe_limit`](crate::spawn::Spawn::pipe_limit) sets another limit. If the limit is
-    /// reached, other futures wait, and usually the oldest one starts first. The number of waiting
-    /// futures is unbounded. It grows without limit if, on average, futures are piped faster than
-    /// they complete.
+    /// [`Spawn::pipe_limit`](crate::spawn::Spawn::pipe_limit) sets a different limit. When the
+    /// limit is reached, further futures wait to be started, and usually the one that was piped
+    /// first starts first. The number of waiting futures is unbounded. It grows without limit if,
+    /// on average, futures are piped faster than they complete.
     ///
     /// **Cancellation.** When the actor stops, fails or is replaced by its supervisor, all of its
     /// futures are dropped, and their results are not delivered. Results that are already in the

@@ -96,12 +96,18 @@ impl<M: Send + 'static, F> Lead<M, F> {
     }
 }
 
-/// The name of a piped future.
-struct NameOfPiped<Fut>(PhantomData<fn(Fut)>);
+/// The data from which a piped future is created.
+pub(super) trait Work: Send + 'static {
+    /// Type of the user's future or stream. Reports use its name.
+    type Of: 'static;
+}
 
-impl<Fut: 'static> Named for NameOfPiped<Fut> {
+/// The name of a piped future.
+struct NameOfPiped<D>(PhantomData<fn(D)>);
+
+impl<D: Work> Named for NameOfPiped<D> {
     fn name() -> &'static str {
-        type_name::<Fut>()
+        type_name::<D::Of>()
     }
 }
 
@@ -114,7 +120,7 @@ struct Piped<D, Fut, E> {
 
 impl<D, Fut, E> Task for Piped<D, Fut, E>
 where
-    D: 'static,
+    D: Work,
     Fut: Future<Output = ()> + 'static,
     E: FnOnce(PipeError) + 'static,
 {
@@ -147,12 +153,12 @@ pub(super) fn spawn<N, D, Fut>(
 ) -> Address<Wake>
 where
     N: 'static,
-    D: Send + 'static,
+    D: Work,
     Fut: Future<Output = ()> + Send + 'static,
 {
     let cell = turn.spawn(Piped {
         body: Body::new(
-            Shared::new(Receives::AsItLikes, None, type_name::<D>()),
+            Shared::new(Receives::AsItLikes, None, NameOfPiped::<D>::name()),
             data,
             make,
         ),

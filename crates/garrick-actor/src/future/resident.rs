@@ -1,7 +1,6 @@
 //! Supervised async actors. A restart replaces the future of the actor. The address and the mailbox
 //! stay the same.
 
-use std::any::type_name;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -22,16 +21,7 @@ pub(crate) type AnyFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// Function that creates the future, at the start and at each restart.
 pub(crate) type Make<M> = dyn Fn(Incoming<M>) -> AnyFuture + Send + Sync;
 
-/// A type that provides the name of a supervised actor that receives `M`.
-struct NameOfResident<M>(PhantomData<fn(M)>);
-
-impl<M: Send + 'static> Named for NameOfResident<M> {
-    fn name() -> &'static str {
-        type_name::<Incoming<M>>()
-    }
-}
-
-type ResidentBody<M> = Body<M, Arc<Make<M>>, AnyFuture, NameOfResident<M>>;
+type ResidentBody<M, N> = Body<M, Arc<Make<M>>, AnyFuture, N>;
 
 /// Returns a function that creates the futures of an [`AsyncActor`].
 pub(crate) fn make_of_actor<A: AsyncActor>(
@@ -40,36 +30,31 @@ pub(crate) fn make_of_actor<A: AsyncActor>(
     Arc::new(move |mailbox| Box::pin(actor::run(factory(), mailbox)))
 }
 
-/// Creates the incarnations of a supervised async actor.
-pub(crate) struct House<M: Send + 'static> {
+/// Creates the incarnations of a supervised async actor. The type `N` provides the name of the
+/// actor's type.
+pub(crate) struct House<M: Send + 'static, N> {
     make: Arc<Make<M>>,
     /// Messages that earlier incarnations have not received.
     heir: Arc<Heir<M>>,
     receives: Receives,
     path: Option<ActorPath>,
-    /// Name of the actor's type.
-    name: &'static str,
+    name: PhantomData<fn(N)>,
 }
 
-impl<M: Send + 'static> House<M> {
-    pub(crate) fn new(
-        receives: Receives,
-        make: Arc<Make<M>>,
-        path: Option<ActorPath>,
-        name: &'static str,
-    ) -> Self {
+impl<M: Send + 'static, N: Named> House<M, N> {
+    pub(crate) fn new(receives: Receives, make: Arc<Make<M>>, path: Option<ActorPath>) -> Self {
         Self {
             make,
             heir: Heir::new(),
             receives,
             path,
-            name,
+            name: PhantomData,
         }
     }
 
     /// Creates the next incarnation.
-    pub(crate) fn resident(&self) -> Resident<M> {
-        let shared = Shared::after(self.receives, &self.heir, self.path.clone(), self.name);
+    pub(crate) fn resident(&self) -> Resident<M, N> {
+        let shared = Shared::after(self.receives, &self.heir, self.path.clone(), N::name());
         let body = Body::new(shared, self.make.clone(), |make, mailbox| make(mailbox));
         Resident(body)
     }
@@ -78,9 +63,9 @@ impl<M: Send + 'static> House<M> {
 /// An async actor, wrapped as an [`Actor`] so that a supervisor can run it. Each restart creates a
 /// new `Resident`.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
-pub struct Resident<M: Send + 'static>(ResidentBody<M>);
+pub struct Resident<M: Send + 'static, N>(ResidentBody<M, N>);
 
-impl<M: Send + 'static> Actor for Resident<M> {
+impl<M: Send + 'static, N: Named> Actor for Resident<M, N> {
     type Msg = Word<M>;
     type Outcome = Next;
 
@@ -92,7 +77,13 @@ impl<M: Send + 'static> Actor for Resident<M> {
         self.0.hear(word, cx.turn())
     }
 
+    const INTERNAL: bool = N::INTERNAL;
+
+    fn is_letter(word: &Word<M>) -> bool {
+        word.is_letter()
+    }
+
     fn name() -> &'static str {
-        NameOfResident::<M>::name()
+        N::name()
     }
 }

@@ -7,6 +7,7 @@
 //!                                                      Shared: queue, bell <--- wakers
 //! ```
 
+use std::any::type_name;
 use std::collections::VecDeque;
 use std::fmt;
 use std::mem;
@@ -17,7 +18,7 @@ use std::task::{Wake, Waker};
 
 use garrick_core::bell::{Bell, Call};
 use garrick_core::prefetch::prefetch;
-use garrick_sched::{Address, SendError, Turn, count_dead_letters};
+use garrick_sched::{Address, LetterReason, SendError, Turn, count_dead_letters};
 
 use super::gate::Entry;
 use super::queue::Queue;
@@ -73,6 +74,11 @@ pub enum News<M: Send + 'static> {
 
 impl<M: Send + 'static> Word<M> {
     pub(super) const START: Self = Self::News(News::Start);
+
+    /// Returns true if the word is a message that a user has sent to the actor.
+    pub(super) fn is_letter(&self) -> bool {
+        matches!(self, Self::Message(_))
+    }
 
     pub(super) fn ring(shared: &Arc<Shared<M>>) -> Self {
         Self::News(News::Ring(Note(Some(shared.clone()))))
@@ -170,7 +176,8 @@ impl<M> Heir<M> {
 
 impl<M> Drop for Heir<M> {
     fn drop(&mut self) {
-        count_dead_letters(lock(&self.0).len() as u64);
+        let count = lock(&self.0).len() as u64;
+        count_dead_letters(type_name::<M>, LetterReason::Stopped, count);
     }
 }
 

@@ -14,7 +14,7 @@ use super::sleepers::{Key, Sleepers};
 /// A future that completes after a delay. Created by
 /// [`AsyncContext::sleep`](crate::AsyncContext::sleep).
 ///
-/// When this future is first polled, the delay starts at the end of that poll of the actor. Timers
+/// The delay starts at the end of the actor's poll in which this future is first polled. Timers
 /// have a resolution of about 10 us, and the future never completes early. This future must be
 /// polled by the actor that created it or by a future inside this actor.
 ///

@@ -82,11 +82,9 @@ where
 }
 
 /// Returns the plan for an async function.
-pub(crate) fn of_function<M, F, Fut>(
-    function: F,
-    path: Option<ActorPath>,
-) -> Plan<M, F, Fut, NameOfFuture<Fut>>
+pub(crate) fn of_function<M, F, Fut, N>(function: F, path: Option<ActorPath>) -> Plan<M, F, Fut, N>
 where
+    N: Named,
     M: Send + 'static,
     F: FnOnce(Incoming<M>) -> Fut + 'static,
     Fut: Future<Output = ()> + 'static,

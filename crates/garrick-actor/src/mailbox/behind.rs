@@ -12,7 +12,8 @@
 use std::sync::{Arc, OnceLock};
 
 use garrick_sched::{
-    Address, Door, Gauged, Notice, SendError, SpawnError, TaskId, count_dead_letters, door,
+    Address, Door, Gauged, LetterReason, Notice, SendError, SpawnError, TaskId, count_dead_letters,
+    door,
 };
 
 use super::Ground;
@@ -139,6 +140,7 @@ impl<A: Actor, W: Way<A::Msg>> Actor for Behind<A, W> {
     type Outcome = Next;
     const STARTS: bool = A::STARTS;
     const BLOCKS: bool = A::BLOCKS;
+    const INTERNAL: bool = A::INTERNAL;
 
     fn started(&mut self, cx: &mut Context<'_, Self::Msg>) -> Next {
         let (Some(front), Some(actor)) = (self.front.take(), &mut self.actor) else {
@@ -163,11 +165,16 @@ impl<A: Actor, W: Way<A::Msg>> Actor for Behind<A, W> {
     fn name() -> &'static str {
         A::name()
     }
+
+    fn label(&self) -> Option<String> {
+        self.actor.as_ref().and_then(A::label)
+    }
 }
 
 impl<A: Actor, W: Way<A::Msg>> Drop for Behind<A, W> {
     fn drop(&mut self) {
-        count_dead_letters(self.way.left() as u64);
+        let count = self.way.left() as u64;
+        count_dead_letters(A::name, LetterReason::Stopped, count);
     }
 }
 

@@ -2,8 +2,8 @@
 //! message if the mailbox is full, and which message is handled next.
 //!
 //! By default, the mailbox of an actor is unbounded. It is a linked list of arrays of increasing
-//! size, so even a large number of messages costs one store per message. A bounded mailbox also has
-//! counters in the actor's cell: senders count the messages that they send, and the actor counts
+//! size, so each message costs one store, no matter how many messages wait. A bounded mailbox also
+//! has counters next to the actor: senders count the messages that they send, and the actor counts
 //! the messages that it takes. Unbounded mailboxes have no such cost. Mailboxes that order messages
 //! by rank or drop the oldest message are implemented by a [`door`](crate::door) in front of the
 //! actor.
@@ -28,6 +28,7 @@ use std::sync::Arc;
 use garrick_sched::{Address, SpawnError, Spawns, Task, WhenFull};
 
 use crate::model::actor::{Actor, Cell};
+use crate::system::attached::Attached;
 pub use crate::system::workload::Workload;
 pub use garrick_sched::TrySendError;
 pub use outlet::Outlet;
@@ -43,8 +44,8 @@ pub enum OnFull {
     /// The sender waits until there is room. [`Address::send_async`] waits as a future, and
     /// [`Address::send`] blocks the thread.
     ///
-    /// An actor must not wait during a turn. If the mailbox is full, a message that an actor sends
-    /// during a turn is returned to it, as with [`OnFull::Fail`].
+    /// An actor must not wait during a turn. If the mailbox is full, a message that is sent during
+    /// a turn is returned to the sending actor, as with [`OnFull::Fail`].
     Wait,
     /// The message is returned to the sender.
     Fail,
@@ -92,7 +93,8 @@ impl<M> Kind<M> {
 
     /// Returns the kind for the workload of the actors on `sponsor`.
     fn suited(sponsor: &garrick_sched::Handle) -> Self {
-        Self::for_workload(sponsor.attachment().copied().unwrap_or(Workload::Mixed))
+        let attached = Attached::of(sponsor);
+        Self::for_workload(attached.map_or(Workload::Mixed, |attached| attached.workload))
     }
 }
 
@@ -154,7 +156,8 @@ impl<M> Mailbox<M> {
         Ok(Kind::Bounded { capacity, on_full }.into())
     }
 
-    /// Creates an unbounded priority mailbox. The message with the highest rank is handled next.
+    /// Creates an unbounded priority mailbox. `rank` returns the rank of a message. Of all waiting
+    /// messages, the one with the highest rank is handled next.
     ///
     /// Messages with the same rank are handled in the order of arrival. Each message costs two
     /// turns: one to insert it into a heap and one to handle it.

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use futures_sink::Sink;
 use garrick_sched::{Address, Place as Permit, Room};
 
-/// The error that an [`AddressSink`] returns when its actor has stopped.
+/// The error that an [`AddressSink`] returns when the receiving actor has stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SinkError;
 
@@ -22,10 +22,10 @@ impl fmt::Display for SinkError {
 impl std::error::Error for SinkError {}
 
 /// A [`Sink`] that sends its items to an [`Address`]. The sink is not ready while the actor's
-/// mailbox is full, so it applies the back-pressure of the mailbox.
+/// mailbox is full. So a slow actor slows down the code that uses the sink.
 ///
 /// Each item is sent immediately, so flushing has no effect. If the actor has stopped, the sink
-/// drops the item and returns a [`SinkError`].
+/// drops the item that should be sent and returns a [`SinkError`].
 ///
 /// # Examples
 /// ```

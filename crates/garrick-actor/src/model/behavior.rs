@@ -4,7 +4,7 @@
 //! behavior for the next message. If a function does not change its captured variables, a turn that
 //! is undone has no effect at all. Changes to captured variables are not undone, just like changes
 //! to the fields of an actor. The function owns the message, so the message is dropped even if the
-//! turn fails. A [`Reply`](crate::Reply) that is dropped with the message answers
+//! turn fails. If the message contains a [`Reply`](crate::Reply), the asker then gets
 //! [`NoReply::Dropped`](crate::NoReply::Dropped).
 
 use std::fmt;
@@ -80,7 +80,7 @@ where
 }
 
 /// The [`Context`] of an actor that consists of a closure. The closure can also use this context to
-/// set another closure for the next messages.
+/// replace itself by a different closure for the next messages.
 pub struct BehaviorContext<'a, M> {
     context: Context<'a, M>,
     /// The new behavior of the actor if the turn returns `Continue`.

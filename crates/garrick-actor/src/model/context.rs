@@ -96,7 +96,7 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.address()
     }
 
-    /// Watches another actor. When `whom` stops for any reason, this actor receives one message,
+    /// Watches the actor `whom`. When `whom` stops for any reason, this actor receives one message,
     /// which `convert` creates from an [`Ended`] value.
     ///
     /// This message arrives after all messages that `whom` has sent to this actor. If `whom` has
@@ -201,12 +201,13 @@ impl<'a, M: 'static> Context<'a, M> {
     /// use the context. Messages that the turn sends before and after the call of `f` are delivered
     /// in order when the turn commits.
     ///
-    /// `garrick bench blocking` measures the cost of a call. At most
+    /// The command `garrick bench blocking` measures the cost of a call. At most
     /// [`Builder::blocking_threads`](crate::system::Builder::blocking_threads) turns of a system
     /// can block this way at the same time. When this limit is reached, a call in another turn
     /// blocks its worker. To prevent this, set [`Actor::BLOCKS`](crate::Actor::BLOCKS) to true: the
     /// actor then waits without occupying a worker. In a [`Local`](crate::Local), and on a worker
-    /// that is pinned or has a driver, a call always blocks the worker.
+    /// that is [pinned](crate::system::Builder::pin_to) or has a
+    /// [driver](crate::system::Builder::driver), a call always blocks the worker.
     ///
     /// # Panics
     /// Panics if `f` panics. The turn is then undone, as after any other panic.

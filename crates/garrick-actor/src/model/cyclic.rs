@@ -23,7 +23,7 @@ enum State<A, F> {
 /// Creates an actor with a function that can use the actor's own [`Context`]. The function is
 /// called in the actor's first turn.
 ///
-/// Use this function to create two actors that know each other's addresses.
+/// Use `cyclic` to create two actors that know each other's addresses.
 ///
 /// # Examples
 /// ```
@@ -78,6 +78,8 @@ where
     type Msg = A::Msg;
     type Outcome = Next;
     const BLOCKS: bool = A::BLOCKS;
+    const INTERNAL: bool = A::INTERNAL;
+    const MESSAGES: &'static [&'static str] = A::MESSAGES;
 
     fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
         if let State::Planned(function) = mem::replace(&mut self.state, State::Over) {
@@ -98,8 +100,23 @@ where
         }
     }
 
+    fn is_letter(msg: &A::Msg) -> bool {
+        A::is_letter(msg)
+    }
+
+    fn message_kind(msg: &A::Msg) -> usize {
+        A::message_kind(msg)
+    }
+
     fn name() -> &'static str {
         A::name()
+    }
+
+    fn label(&self) -> Option<String> {
+        match &self.state {
+            State::Created(actor) => actor.label(),
+            State::Planned(_) | State::Over => None,
+        }
     }
 }
 

@@ -4,7 +4,9 @@
 //! stopped a moment later, the message would have been a dead letter in the receiver's mailbox. So
 //! the message is counted as a dead letter in both cases.
 
-use garrick_sched::{Address, SendError, count_dead_letters};
+use std::any::type_name;
+
+use garrick_sched::{Address, LetterReason, SendError, count_dead_letters};
 
 use crate::model::context::Context;
 use crate::model::next::Next;
@@ -28,7 +30,7 @@ impl<M: 'static> Context<'_, M> {
     /// ```
     #[cold]
     pub fn dead_letter<N>(&self, msg: N) {
-        count_dead_letters(1);
+        count_dead_letters(type_name::<N>, LetterReason::Discarded, 1);
         drop(msg);
     }
 

@@ -5,8 +5,8 @@ use garrick_sched::{Address, Ended};
 use crate::model::context::Context;
 
 impl<M: 'static> Context<'_, M> {
-    /// Links this actor and another actor. When one of them fails, the other is stopped after it
-    /// has handled the messages that are already in its mailbox.
+    /// Links this actor and the actor `other`. When one of them fails, the other is stopped after
+    /// it has handled the messages that are already in its mailbox.
     ///
     /// An actor that stops without a failure does not stop the actors that are linked to it. A
     /// failed actor that is restarted by its [`Supervisor`](crate::supervise::Supervisor) does not

@@ -8,6 +8,7 @@ pub(crate) struct Nobody;
 impl Actor for Nobody {
     type Msg = ();
     type Outcome = ();
+    const INTERNAL: bool = true;
     const STARTS: bool = false;
 
     fn receive(&mut self, (): (), _: &mut Context<'_, ()>) {}

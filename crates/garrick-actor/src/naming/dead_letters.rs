@@ -105,7 +105,7 @@ impl DeadLetters {
     }
 
     /// Publishes how many dead letters the system `from` has counted since the last call for this
-    /// system. Publishes nothing if there are none. Systems are distinguished by their names.
+    /// system. Publishes nothing if this number is 0. Systems are distinguished by their names.
     ///
     /// # Errors
     /// Fails if the topic is known to have stopped.

@@ -14,8 +14,8 @@ use crate::system::handle::Handle;
 /// A topic for events of all types. Each published event is sent to all subscribers to its type.
 /// Publishers and subscribers only need to agree on this type.
 ///
-/// Each type has the guarantees of a [`Topic`](super::Topic). Events of different types from one
-/// publisher are also delivered in order. Each event needs an allocation.
+/// Events of one type have the guarantees of a [`Topic`](super::Topic). Events of different types
+/// from one publisher are also delivered in order. Each event needs an allocation.
 ///
 /// # Examples
 /// ```

@@ -149,7 +149,7 @@ impl Receptionist {
         self.order(key, move |service| service.subscribe(&subscriber))
     }
 
-    /// Unsubscribes `subscriber` from the protocol `key`.
+    /// Unsubscribes `subscriber` from the protocol with this `key`.
     ///
     /// # Errors
     /// Fails if the receptionist is known to have stopped.
@@ -162,14 +162,14 @@ impl Receptionist {
         self.order(key, move |service| service.subscribers.remove(&subscriber))
     }
 
-    /// Returns the actors that serve the protocol `key`, in the order in which they were
+    /// Asks for the actors that serve the protocol with this `key`, in the order in which they were
     /// registered.
     pub fn find<M: Send + 'static>(&self, key: &Key<M>) -> Ask<Vec<Address<M>>> {
         self.address.ask(|reply| find(key, reply))
     }
 
-    /// Finds the actors that serve the protocol `key`, like [`Receptionist::find`]. The actor that
-    /// `cx` belongs to receives the answer as a message, which `convert` creates.
+    /// Finds the actors that serve the protocol with this `key`, like [`Receptionist::find`]. The
+    /// actor that `cx` belongs to receives the answer as a message, which `convert` creates.
     pub fn find_from<M, N, F>(&self, cx: &Context<'_, N>, key: &Key<M>, convert: F)
     where
         M: Send + 'static,

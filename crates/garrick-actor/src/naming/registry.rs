@@ -212,7 +212,7 @@ impl Registry {
         self.address.send(order).map_err(|_| SendError(()))
     }
 
-    /// Returns a sorted list of the names of all registered actors.
+    /// Asks for a sorted list of the names of all registered actors.
     pub fn names(&self) -> Ask<Vec<String>> {
         self.address
             .ask(|reply| -> Order { Box::new(move |names| reply.send(names.all())) })

@@ -1,6 +1,8 @@
 //! The subscribers of a topic.
 
-use garrick_sched::{Address, count_dead_letters};
+use std::any::type_name;
+
+use garrick_sched::{Address, LetterReason, count_dead_letters};
 
 use super::sweep::Sweep;
 use crate::quiet;
@@ -79,7 +81,8 @@ impl<M: 'static> Subscribers<M> {
                     // A subscriber whose bounded mailbox is full misses only this message, and
                     // stays subscribed.
                     let is_full = address.capacity().is_some() && !address.is_stopped();
-                    count_dead_letters(u64::from(is_full));
+                    let count = u64::from(is_full);
+                    count_dead_letters(type_name::<M>, LetterReason::Full, count);
                     is_full
                 }
             }

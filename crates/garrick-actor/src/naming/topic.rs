@@ -13,8 +13,8 @@ use crate::system::handle::Handle;
 /// A topic, which sends each published message once to each of its subscribers. The messages of one
 /// publisher arrive in order.
 ///
-/// Subscribing, publishing and unsubscribing each send a message to the topic's actor. So the
-/// operations of one sender take effect in order. A topic keeps its subscribers alive. When a
+/// Each call that subscribes, publishes or unsubscribes sends a message to the topic's actor. So
+/// the operations of one sender take effect in order. A topic keeps its subscribers alive. When a
 /// subscriber has stopped, the topic removes it. A slow subscriber is not removed. A subscriber
 /// with a bounded mailbox can miss messages while the mailbox is full. If the `Clone`
 /// implementation of a message panics, no subscriber receives the message. The panic is reported,
@@ -115,7 +115,7 @@ impl<M: Clone + Send + 'static> Topic<M> {
         self.send(TopicMsg::Unsubscribe(address.clone()))
     }
 
-    /// Returns the number of subscribers that have not stopped.
+    /// Asks for the number of subscribers that have not stopped.
     pub fn subscribers(&self) -> Ask<usize> {
         self.address.ask(TopicMsg::Count)
     }

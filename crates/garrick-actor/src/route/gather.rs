@@ -42,7 +42,7 @@ use crate::model::context::Context;
 /// }
 ///
 /// let system = System::new()?;
-/// // Takes a message apart, and makes it again with another reply.
+/// // Takes a message apart, and creates it again with a new reply.
 /// let policy = FirstCompleted::new(|Find { word, reply }: Find| {
 ///     (reply, move |reply| Find { word: word.clone(), reply })
 /// });
@@ -65,7 +65,8 @@ pub struct FirstCompleted<S> {
 
 impl<S> FirstCompleted<S> {
     /// Creates a policy that asks all routees. `split` takes a message apart. It returns the reply
-    /// that the message contained, and a function that creates the same message with another reply.
+    /// that the message contained, and a function that creates the same message again with the
+    /// reply that is passed to this function.
     pub fn new<M, R: 'static, F>(split: S) -> Self
     where
         S: FnMut(M) -> (Reply<R>, F),
@@ -108,6 +109,7 @@ struct Answer<R>(Result<R, NoReply>);
 impl<R: 'static> Actor for Gatherer<R> {
     type Msg = Answer<R>;
     type Outcome = ();
+    const INTERNAL: bool = true;
     const STARTS: bool = false;
 
     fn receive(&mut self, Answer(answer): Answer<R>, _: &mut Context<'_, Answer<R>>) {

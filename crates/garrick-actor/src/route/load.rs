@@ -89,6 +89,8 @@ impl<A: Actor> Actor for Measured<A> {
     type Outcome = A::Outcome;
     const STARTS: bool = A::STARTS;
     const BLOCKS: bool = A::BLOCKS;
+    const INTERNAL: bool = A::INTERNAL;
+    const MESSAGES: &'static [&'static str] = A::MESSAGES;
 
     fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> A::Outcome {
         self.actor.started(cx)
@@ -99,8 +101,20 @@ impl<A: Actor> Actor for Measured<A> {
         self.actor.receive(msg, cx)
     }
 
+    fn is_letter(msg: &A::Msg) -> bool {
+        A::is_letter(msg)
+    }
+
+    fn message_kind(msg: &A::Msg) -> usize {
+        A::message_kind(msg)
+    }
+
     fn name() -> &'static str {
         A::name()
+    }
+
+    fn label(&self) -> Option<String> {
+        self.actor.label()
     }
 }
 

@@ -30,8 +30,8 @@ use crate::system::handle::Handle;
 /// A worker is a closure that takes a task and returns the result. The pool calls another closure,
 /// the factory, to create each worker. A worker keeps its captured values from one task to the
 /// next. If a worker panics, its task fails and the worker is replaced. Other tasks are not
-/// affected. If the factory panics while it replaces a worker, the pool stops and all waiting tasks
-/// fail.
+/// affected. If the factory panics when the pool calls it to replace a worker, the pool stops and
+/// all waiting tasks fail.
 ///
 /// Tasks start in the order in which they were submitted. After the last handle to the pool has
 /// been dropped, the pool still runs the tasks that are waiting.
@@ -74,8 +74,8 @@ pub struct Pool<T: 'static, R: 'static> {
     address: Address<Msg<T, R>>,
 }
 
-/// The error returned when a [`Pool`] rejects a task, or when the task fails or misses its time
-/// limit.
+/// The error returned when a [`Pool`] rejects a task, when the task fails, or when the caller does
+/// not get the result in time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PoolError<T> {
@@ -86,7 +86,8 @@ pub enum PoolError<T> {
         /// The maximum number of waiting tasks.
         waiting_max: usize,
     },
-    /// The worker failed, the pool has stopped, or the time limit has passed.
+    /// The worker failed, the pool has stopped, or the time limit of [`Request::wait_timeout`] has
+    /// passed.
     Failed(NoReply),
 }
 
@@ -114,7 +115,7 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
     /// Returns an error if the system is shutting down.
     ///
     /// # Panics
-    /// Panics if `workers` is 0.
+    /// Panics if `workers` is 0, or if `factory` panics.
     #[track_caller]
     pub fn spawn<W>(
         on: &Handle,
@@ -133,7 +134,7 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
     /// Returns an error if the system is shutting down.
     ///
     /// # Panics
-    /// Panics if `workers` is 0.
+    /// Panics if `workers` is 0, or if `factory` panics.
     ///
     /// # Examples
     /// ```

@@ -26,7 +26,7 @@ use crate::model::context::Context;
 ///
 /// let system = System::new()?;
 /// let same_each_time = Router::<u32>::spawn(&system.handle(), Random::seeded(7))?;
-/// let another_each_time =
+/// let different_each_time =
 ///     Router::<u32>::spawn(&system.handle(), Random::from_world(&*RealWorld::shared()))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -42,7 +42,8 @@ impl Random {
         Self { state: seed }
     }
 
-    /// Creates a policy with a seed from `world`.
+    /// Creates a policy with a seed from `world`. A [`World`] is the source of time and randomness
+    /// of a system.
     #[must_use]
     pub fn from_world(world: &dyn World) -> Self {
         Self::seeded(world.seed())

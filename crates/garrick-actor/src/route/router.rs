@@ -59,8 +59,8 @@ pub enum RouterMsg<M: 'static> {
     AddMeasured(Address<M>, Load),
     /// Removes a routee. The routee still handles the messages that have already been sent to it.
     Remove(Address<M>),
-    /// Updates the routees after a report from a receptionist. Actors that serve the protocol are
-    /// added, and actors that no longer serve it are removed.
+    /// Updates the routees after a [`Receptionist`] has reported a change. Actors that have begun
+    /// to serve the protocol are added, and actors that no longer serve it are removed.
     Follow(Listing<M>),
     /// Sets the topic that receives a [`DeadLetter`] for each undeliverable message.
     DeadLetters(DeadLetters),
@@ -128,10 +128,11 @@ impl<M: Send + 'static> Router<M> {
         self.order(RouterMsg::AddMeasured(routee.clone(), load))
     }
 
-    /// Spawns `count` actors and adds them as measured routees.
+    /// Spawns `count` actors on the system `on`, and adds them as measured routees. `make` creates
+    /// each actor.
     ///
     /// # Errors
-    /// Returns the actor that could not be spawned because the system is shutting down.
+    /// If the system is shutting down, returns the actor that could not be spawned.
     ///
     /// # Examples
     /// ```
@@ -236,8 +237,8 @@ impl<M: Send + 'static> Router<M> {
     /// depend on the type [`Router`].
     ///
     /// A message that is sent to this address goes directly to the router, without passing through
-    /// another actor. If one sender uses both this address and the router, its messages stay in
-    /// order.
+    /// another actor. If one sender uses both this address and [`Router::send`], its messages stay
+    /// in order.
     ///
     /// # Examples
     /// ```

@@ -191,9 +191,13 @@ where
     ///
     /// The time is measured from the actor's last message, or from its start if there was none. A
     /// message whose turn is undone does not restart the time. After the message that `make`
-    /// created, no other timeout starts until the actor receives another message or calls
-    /// [`Context::set_receive_timeout`]. If `make` panics, the panic is reported and no message is
-    /// sent for this timeout.
+    /// created, the timeout starts again only when the actor receives a message that `make` did not
+    /// create, or calls [`Context::set_receive_timeout`].
+    ///
+    /// There is one exception: if another message is waiting or being handled when the timeout
+    /// expires, the message that `make` created comes after it and also starts the timeout again.
+    ///
+    /// If `make` panics, the panic is reported and no message is sent for this timeout.
     ///
     /// # Examples
     /// ```
@@ -246,7 +250,7 @@ where
 
     /// Sets how many futures of the actor can run at the same time. The limit applies to the
     /// futures that the actor starts with [`Context::pipe`]. When the limit is reached, each new
-    /// future waits until another future completes. The default is 64.
+    /// future waits until one of the running futures completes. The default is 64.
     ///
     /// # Examples
     /// ```

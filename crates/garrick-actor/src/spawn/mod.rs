@@ -20,6 +20,8 @@ mod options;
 
 mod kind;
 
+pub(crate) mod internal;
+
 mod builder;
 
 mod supervised;

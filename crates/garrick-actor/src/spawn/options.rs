@@ -18,7 +18,7 @@ pub struct Set<M: 'static, const TIMED: bool>(pub(crate) Options<M>);
 #[derive(Debug)]
 pub struct Own;
 
-/// A set of options that can be extended by another option.
+/// A set of options to which an option can be added.
 #[doc(hidden)]
 pub trait More<M: 'static> {
     /// The type of the options after an option has been added.
@@ -57,7 +57,8 @@ impl<M: 'static, const TIMED: bool> More<M> for Set<M, TIMED> {
     }
 }
 
-/// A set of options that takes effect by wrapping the actor in another actor.
+/// A set of options that takes effect because the actor is wrapped in an actor that implements
+/// them.
 #[doc(hidden)]
 pub trait Wrap<A: Actor>: Sized {
     /// The type of the actor that [`Wrap::wrap`] returns.
@@ -105,12 +106,19 @@ pub trait Settle {
     fn settle(&mut self, parent: Option<&ActorPath>) -> Option<String>;
 
     /// Returns the path that [`Settle::settle`] has created, if any.
+    fn path(&self) -> Option<&ActorPath>;
+
+    /// Returns the path that [`Settle::settle`] has created, if any.
     fn into_path(self) -> Option<ActorPath>;
 }
 
 impl Settle for Plain {
     #[inline]
     fn settle(&mut self, _: Option<&ActorPath>) -> Option<String> {
+        None
+    }
+
+    fn path(&self) -> Option<&ActorPath> {
         None
     }
 
@@ -124,6 +132,10 @@ impl<M: 'static, const TIMED: bool> Settle for Set<M, TIMED> {
         let name = self.0.name.take()?;
         self.0.path = Some(ActorPath::new(parent, &name));
         Some(name)
+    }
+
+    fn path(&self) -> Option<&ActorPath> {
+        self.0.path.as_ref()
     }
 
     fn into_path(self) -> Option<ActorPath> {

@@ -20,7 +20,7 @@ pub trait Place: Copy {
     /// actor's address, or a `Result` if spawning can fail.
     type Spawned<M, A>;
 
-    /// The type of the place after [`Spawn::on`](crate::spawn::Spawn::on) has selected another
+    /// The type of the place after [`Spawn::on`](crate::spawn::Spawn::on) has selected a different
     /// system.
     type On<'h>: Place;
 
@@ -137,8 +137,8 @@ impl Place for &Local {
 #[derive(Debug)]
 pub struct InTurn<'c, N>(pub(crate) &'c Context<'c, N>);
 
-/// A place for actors that are spawned during a turn but run on another system. `N` is the message
-/// type of the spawning actor.
+/// A place for actors that are spawned during a turn but run on a different system. `N` is the
+/// message type of the spawning actor.
 #[derive(Debug)]
 pub struct InTurnOn<'c, 'h, N> {
     cx: &'c Context<'c, N>,

@@ -11,14 +11,15 @@ use super::kind::{OfActor, OfAsync, OfFactory, OfFunction, Spawnable};
 use super::options::{Own, Settle, Wrap};
 use super::place::Place;
 use crate::failure::fault::Fault;
-use crate::failure::path;
+use crate::failure::short::bare_type_name;
 use crate::future::{
-    AnyFuture, AsyncActor, House, Incoming, Receives, Resident, address_of_kept, make_of_actor,
+    AnyFuture, AsyncActor, House, Incoming, NameOf, NameOfFuture, Receives, Resident,
+    address_of_kept, make_of_actor,
 };
 use crate::mailbox::{Bound, Mailbox};
 use crate::model::actor::Actor;
 use crate::supervise::{
-    Backoff, Decision, Policy, Restart, Shutdown, SuperviseError, Tree, policy_setters,
+    About, Backoff, Decision, Policy, Restart, Shutdown, SuperviseError, Tree, policy_setters,
 };
 
 /// A builder that spawns an actor as a child of a supervisor. Call [`Spawn::supervised_by`] to
@@ -27,8 +28,8 @@ use crate::supervise::{
 /// When a child is restarted, a new actor replaces the old one. The address and the mailbox of the
 /// child stay the same.
 ///
-/// If the future of an async actor returns, the child counts as stopped by itself. A future cannot
-/// continue after a panic or a failed handler. So for an async actor, the decision
+/// If the future of an async actor completes, the child counts as stopped by itself. A future
+/// cannot continue after a panic or a failed handler. So for an async actor, the decision
 /// [`Resume`](Decision::Resume) has the same effect as [`Restart`](Decision::Restart). The mailbox
 /// of a supervised async actor never closes.
 ///
@@ -127,13 +128,18 @@ impl<P: Place, A, K, X, B> Supervised<'_, P, A, K, X, B> {
         } = self;
         let mut options = spawn.options;
         let name = options.settle(Some(tree.path()));
-        policy.name = name.map_or_else(|| path::short(A::type_name()).into(), Into::into);
+        let task = <A::Seat as Actor>::name();
+        policy.name = name.map_or_else(|| bare_type_name(task).into(), Into::into);
         if !A::RESUMES {
             policy.restart_instead_of_resuming();
         }
         let sponsor = spawn.place.sponsor();
         let bound = spawn.mailbox.bound(&sponsor)?;
-        let seat = tree.seat(spawn.actor.factory(options), policy, &sponsor, bound)?;
+        let about = About {
+            path: options.path().cloned(),
+            task,
+        };
+        let seat = tree.seat(spawn.actor.factory(options), policy, &sponsor, bound, about)?;
         Ok(A::address(seat))
     }
 }
@@ -169,10 +175,6 @@ pub trait Restartable<K, X>: Spawnable<K> {
     #[doc(hidden)]
     fn address(seat: Address<<Self::Seat as Actor>::Msg>) -> Address<Self::Msg>;
 
-    /// Returns the name of the actor's type.
-    #[doc(hidden)]
-    fn type_name() -> &'static str;
-
     /// True if an actor can continue after a failure, as [`Decision::Resume`] requires.
     #[doc(hidden)]
     const RESUMES: bool;
@@ -194,10 +196,6 @@ where
         seat
     }
 
-    fn type_name() -> &'static str {
-        A::name()
-    }
-
     const RESUMES: bool = true;
 }
 
@@ -207,25 +205,16 @@ where
     A: AsyncActor,
     X: Settle,
 {
-    type Seat = Resident<<A as AsyncActor>::Msg>;
+    type Seat = Resident<<A as AsyncActor>::Msg, NameOf<A>>;
 
     fn factory(self, options: X) -> Box<dyn Fn() -> Self::Seat + Send> {
-        let name = <A as AsyncActor>::name();
-        let house = House::new(
-            Receives::ByHand,
-            make_of_actor(self),
-            options.into_path(),
-            name,
-        );
+        let make = make_of_actor(self);
+        let house = House::new(Receives::ByHand, make, options.into_path());
         Box::new(move || house.resident())
     }
 
     fn address(seat: Address<<Self::Seat as Actor>::Msg>) -> Address<<A as AsyncActor>::Msg> {
         address_of_kept(seat)
-    }
-
-    fn type_name() -> &'static str {
-        <A as AsyncActor>::name()
     }
 
     const RESUMES: bool = false;
@@ -238,21 +227,16 @@ where
     Fut: Future<Output = ()> + Send + 'static,
     X: Settle,
 {
-    type Seat = Resident<M>;
+    type Seat = Resident<M, NameOfFuture<Fut>>;
 
-    fn factory(self, options: X) -> Box<dyn Fn() -> Resident<M> + Send> {
+    fn factory(self, options: X) -> Box<dyn Fn() -> Self::Seat + Send> {
         let make = Arc::new(move |mailbox| -> AnyFuture { Box::pin(self(mailbox)) });
-        let name = std::any::type_name::<F>();
-        let house = House::new(Receives::AsItLikes, make, options.into_path(), name);
+        let house = House::new(Receives::AsItLikes, make, options.into_path());
         Box::new(move || house.resident())
     }
 
-    fn address(seat: Address<<Resident<M> as Actor>::Msg>) -> Address<M> {
+    fn address(seat: Address<<Self::Seat as Actor>::Msg>) -> Address<M> {
         address_of_kept(seat)
-    }
-
-    fn type_name() -> &'static str {
-        std::any::type_name::<F>()
     }
 
     const RESUMES: bool = false;

@@ -1,11 +1,24 @@
 //! The visible state of a tree and its printed form.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use garrick_sched::{Nanos, TaskId};
+
+use super::facts::Facts;
 use super::note::Id;
 use super::policy::Strategy;
+use crate::failure::log::beginning;
+use crate::failure::path::ActorPath;
+
+/// Maximum number of removed children that a supervisor remembers because it has given them up.
+const GONE_MAX: usize = 16;
+
+/// Maximum size of the reason for the last failure of a child, in bytes. A longer reason is cut
+/// off.
+const REASON_BYTES_MAX: usize = 256;
 
 /// The state of a supervisor's child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,6 +34,9 @@ pub enum ChildState {
     Failed,
     /// The child is being stopped.
     Stopping,
+    /// The child has failed, and its supervisor has decided not to restart it. If the child is
+    /// itself a supervisor, it no longer runs its children.
+    GivenUp,
 }
 
 impl fmt::Display for ChildState {
@@ -31,6 +47,7 @@ impl fmt::Display for ChildState {
             Self::Up => "up",
             Self::Failed => "failed",
             Self::Stopping => "stopping",
+            Self::GivenUp => "given up",
         })
     }
 }
@@ -38,37 +55,185 @@ impl fmt::Display for ChildState {
 /// The visible state of a child. The supervisor writes it, and snapshots read it.
 pub(super) struct ChildFace {
     pub(super) name: Arc<str>,
+    pub(super) facts: Arc<Facts>,
+    /// Identity of the child's cell.
+    pub(super) cell: TaskId,
     pub(super) state: ChildState,
     pub(super) restarts: u64,
+    pub(super) last_failure: Option<LastFailure>,
+    /// True if the supervisor has decided not to restart the child after its last failure.
+    pub(super) is_given_up: bool,
     /// Visible state of the child's own tree, if the child is a supervisor.
     pub(super) tree: Option<Arc<Mutex<Face>>>,
 }
 
 /// The visible state of a supervisor. The supervisor writes it, and snapshots read it.
 pub(super) struct Face {
-    pub(super) name: String,
-    pub(super) strategy: Strategy,
+    name: Arc<str>,
+    path: ActorPath,
+    strategy: Strategy,
+    state: ChildState,
     /// Children, with their numbers as keys.
-    pub(super) children: BTreeMap<Id, ChildFace>,
+    children: BTreeMap<Id, ChildFace>,
+    /// Last states of the latest children that were given up and removed, oldest first.
+    gone: VecDeque<SnapshotOf>,
+    /// True once the supervisor has stopped for good.
+    has_ended: bool,
+    /// Number of changes of all trees of the system. All supervisors of the system share it.
+    changes: Arc<AtomicU64>,
 }
 
 impl Face {
-    fn snapshot(&self) -> Snapshot {
-        Snapshot {
-            name: self.name.clone(),
-            strategy: self.strategy,
-            children: self.children.values().map(ChildFace::snapshot).collect(),
+    pub(super) fn new(
+        name: Arc<str>,
+        path: ActorPath,
+        strategy: Strategy,
+        changes: Arc<AtomicU64>,
+    ) -> Self {
+        Self {
+            name,
+            path,
+            strategy,
+            state: ChildState::Up,
+            children: BTreeMap::new(),
+            gone: VecDeque::new(),
+            has_ended: false,
+            changes,
         }
+    }
+
+    fn count_change(&self) {
+        self.changes.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn name(&self) -> Arc<str> {
+        self.name.clone()
+    }
+
+    pub(super) fn has_given_up(&self) -> bool {
+        self.state == ChildState::GivenUp
+    }
+
+    /// Returns true if the supervisor has stopped for good.
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    /// Records the state of the supervisor itself.
+    pub(super) fn set_own_state(&mut self, state: ChildState) {
+        self.state = state;
+        self.count_change();
+    }
+
+    /// Records that the supervisor has stopped for good.
+    pub(super) fn end(&mut self) {
+        self.has_ended = true;
+        self.children.clear();
+        self.count_change();
+    }
+
+    pub(super) fn add(&mut self, id: Id, child: ChildFace) {
+        self.children.insert(id, child);
+        self.count_change();
+    }
+
+    /// Removes a child. If the child was given up, keeps its last state.
+    pub(super) fn remove(&mut self, id: Id) {
+        let Some(child) = self.children.remove(&id) else {
+            return;
+        };
+        if child.is_given_up {
+            if self.gone.len() == GONE_MAX {
+                self.gone.pop_front();
+            }
+            let mut gone = child.snapshot(&mut 0);
+            gone.state = ChildState::GivenUp;
+            if let Some(tree) = &mut gone.tree {
+                // Otherwise the number of states would be 16 to the power of the depth.
+                tree.given_up.clear();
+            }
+            self.gone.push_back(gone);
+        }
+        self.count_change();
+    }
+
+    pub(super) fn set_state(&mut self, id: Id, state: ChildState) {
+        if let Some(child) = self.children.get_mut(&id) {
+            child.state = state;
+            child.is_given_up &= state != ChildState::Up;
+        }
+        self.count_change();
+    }
+
+    /// Counts a restart of a child. Returns the number of restarts of this child so far.
+    pub(super) fn count_restart(&mut self, id: Id) -> u64 {
+        self.count_change();
+        self.children.get_mut(&id).map_or(0, |child| {
+            child.restarts += 1;
+            child.restarts
+        })
+    }
+
+    /// Records a failure of a child. `is_given_up` is true if the child will not be restarted.
+    pub(super) fn note_failure(&mut self, id: Id, failure: LastFailure, is_given_up: bool) {
+        if let Some(child) = self.children.get_mut(&id) {
+            child.last_failure = Some(failure);
+            child.is_given_up |= is_given_up;
+        }
+        self.count_change();
+    }
+
+    /// Returns the state of the tree. Lists at most `left` children, and subtracts the number of
+    /// listed children from `left`.
+    fn snapshot(&self, left: &mut usize) -> Snapshot {
+        let mut listed = BTreeMap::new();
+        for (id, child) in self.in_order_of_trouble(*left) {
+            // The trees of the children before this one are listed, too.
+            if *left == 0 {
+                break;
+            }
+            listed.insert(id, child.snapshot(left));
+        }
+        Snapshot {
+            name: self.name.to_string(),
+            path: self.path.clone(),
+            strategy: self.strategy,
+            state: self.state,
+            omitted: (self.children.len() - listed.len()) as u64,
+            children: listed.into_values().collect(),
+            given_up: self.gone.iter().cloned().collect(),
+        }
+    }
+
+    /// Returns at most `count` children. If there are more children, first returns those that are
+    /// not up or were restarted.
+    fn in_order_of_trouble(&self, count: usize) -> impl Iterator<Item = (Id, &ChildFace)> {
+        let all = || self.children.iter().map(|(id, child)| (*id, child));
+        let are_too_many = self.children.len() > count;
+        let first = all().filter(move |(_, child)| are_too_many && child.is_in_trouble());
+        let others = all().filter(move |(_, child)| !are_too_many || !child.is_in_trouble());
+        first.chain(others).take(count)
     }
 }
 
 impl ChildFace {
-    fn snapshot(&self) -> SnapshotOf {
+    fn is_in_trouble(&self) -> bool {
+        self.state != ChildState::Up || self.restarts > 0
+    }
+
+    fn snapshot(&self, left: &mut usize) -> SnapshotOf {
+        *left = left.saturating_sub(1);
         SnapshotOf {
             name: self.name.to_string(),
-            state: self.state,
+            path: self.facts.path(self.cell),
+            task: self.facts.task,
+            state: match self.state {
+                ChildState::Down | ChildState::Failed if self.is_given_up => ChildState::GivenUp,
+                state => state,
+            },
             restarts: self.restarts,
-            tree: self.tree.as_ref().map(look),
+            last_failure: self.last_failure.clone(),
+            tree: self.tree.as_ref().map(|tree| look(tree, left)),
         }
     }
 }
@@ -79,8 +244,10 @@ pub(super) fn lock(face: &Mutex<Face>) -> MutexGuard<'_, Face> {
     face.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(super) fn look(face: &Arc<Mutex<Face>>) -> Snapshot {
-    lock(face).snapshot()
+/// Returns the state of a tree. Lists at most `left` children, and subtracts the number of listed
+/// children from `left`.
+pub(super) fn look(face: &Arc<Mutex<Face>>, left: &mut usize) -> Snapshot {
+    lock(face).snapshot(left)
 }
 
 /// The state of a supervision tree at one moment. The `Display` implementation draws the tree.
@@ -89,10 +256,24 @@ pub(super) fn look(face: &Arc<Mutex<Face>>) -> Snapshot {
 pub struct Snapshot {
     /// Name of the supervisor.
     pub name: String,
+    /// Path of the supervisor.
+    pub path: ActorPath,
     /// Restart strategy of the supervisor.
     pub strategy: Strategy,
+    /// State of the supervisor. It is one of [`ChildState::Up`], [`ChildState::Stopping`] (it stops
+    /// all of its children), [`ChildState::Down`] (it waits until its parent starts it) and
+    /// [`ChildState::GivenUp`].
+    pub state: ChildState,
     /// States of the supervisor's children, in the order in which the children are started.
     pub children: Vec<SnapshotOf>,
+    /// Number of the supervisor's children that `children` does not contain. Only
+    /// [`Handle::supervisors`](crate::Handle::supervisors) omits children, if there are too many.
+    /// In the result of [`Tree::snapshot`](super::Tree::snapshot), the number is always 0.
+    pub omitted: u64,
+    /// States of the children that have failed and were removed instead of restarted, each at the
+    /// moment of the removal. Contains the 16 latest of these children, oldest first. If such a
+    /// child was a supervisor, its own tree lists no children.
+    pub given_up: Vec<SnapshotOf>,
 }
 
 /// The state of a supervisor's child at one moment.
@@ -101,13 +282,41 @@ pub struct Snapshot {
 pub struct SnapshotOf {
     /// Name of the child.
     pub name: String,
+    /// Path of the child. For a child without a name, the path consists of its type and its id.
+    pub path: ActorPath,
+    /// Name of the child's type, or `supervisor` if the child is a supervisor.
+    pub task: &'static str,
     /// State of the child.
     pub state: ChildState,
     /// Number of times that this child was restarted because it failed or stopped by itself.
     /// Restarts because of a sibling are not counted.
     pub restarts: u64,
+    /// Last failure of the child. If the child stopped by itself and was restarted, this counts as
+    /// a failure too. `None` if there was no failure.
+    pub last_failure: Option<LastFailure>,
     /// State of the child's own tree. `None` if the child is not a supervisor.
     pub tree: Option<Snapshot>,
+}
+
+/// The last failure of a supervisor's child.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LastFailure {
+    /// Time of the failure in nanoseconds, by the clock of the supervisor's
+    /// [`World`](crate::system::World).
+    pub at: Nanos,
+    /// Reason: the message of the panic, or the text of the error with its causes. A reason of more
+    /// than 256 bytes is cut off.
+    pub reason: Arc<str>,
+}
+
+impl LastFailure {
+    pub(super) fn new(at: Nanos, reason: &str) -> Self {
+        Self {
+            at,
+            reason: beginning(reason, REASON_BYTES_MAX).into(),
+        }
+    }
 }
 
 impl Snapshot {
@@ -124,7 +333,7 @@ impl Snapshot {
                 write!(f, ", restarts: {}", child.restarts)?;
             }
             if let Some(tree) = &child.tree {
-                write!(f, " ({})", name_of(tree.strategy))?;
+                write!(f, " ({})", tree.strategy.name())?;
                 tree.print(f, &format!("{indent}{below}"))?;
             }
         }
@@ -132,17 +341,9 @@ impl Snapshot {
     }
 }
 
-fn name_of(strategy: Strategy) -> &'static str {
-    match strategy {
-        Strategy::OneForOne => "one for one",
-        Strategy::OneForAll => "one for all",
-        Strategy::RestForOne => "rest for one",
-    }
-}
-
 impl fmt::Display for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.name, name_of(self.strategy))?;
+        write!(f, "{} ({})", self.name, self.strategy.name())?;
         self.print(f, "")
     }
 }

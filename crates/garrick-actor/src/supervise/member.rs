@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use garrick_sched::{Address, Handle, Orders, Turn, Watch};
+use garrick_sched::{Address, Handle, Orders, TaskId, Turn, Watch};
 
 use super::face::Face;
+use super::facts::Facts;
 use super::note::{Id, Job, Note};
 use crate::model::actor::Actor;
 
@@ -18,6 +19,12 @@ pub(super) trait Member: Send {
 
     /// Returns the visible state of the child's own tree, if the child is a supervisor.
     fn tree(&self) -> Option<Arc<Mutex<Face>>>;
+
+    /// Returns the facts about the child, for the reports of its failures.
+    fn facts(&self) -> Arc<Facts>;
+
+    /// Returns the identity of the child's cell.
+    fn cell(&self) -> TaskId;
 }
 
 /// A child that is an actor.
@@ -26,6 +33,7 @@ pub(super) struct Leaf<A: Actor> {
     pub(super) front: Address<A::Msg>,
     /// System on which the child was spawned, if it differs from the system of the supervisor.
     pub(super) sponsor: Option<Handle>,
+    pub(super) facts: Arc<Facts>,
 }
 
 impl<A> Member for Leaf<A>
@@ -49,12 +57,21 @@ where
     fn tree(&self) -> Option<Arc<Mutex<Face>>> {
         None
     }
+
+    fn facts(&self) -> Arc<Facts> {
+        self.facts.clone()
+    }
+
+    fn cell(&self) -> TaskId {
+        self.front.id()
+    }
 }
 
 /// A child that is a supervisor.
 pub(super) struct Branch {
     pub(super) address: Address<Note>,
     pub(super) face: Arc<Mutex<Face>>,
+    pub(super) facts: Arc<Facts>,
 }
 
 impl Member for Branch {
@@ -69,6 +86,14 @@ impl Member for Branch {
 
     fn tree(&self) -> Option<Arc<Mutex<Face>>> {
         Some(self.face.clone())
+    }
+
+    fn facts(&self) -> Arc<Facts> {
+        self.facts.clone()
+    }
+
+    fn cell(&self) -> TaskId {
+        self.address.id()
     }
 }
 

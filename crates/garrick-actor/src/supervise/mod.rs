@@ -2,13 +2,13 @@
 //!
 //! The design follows the supervisors of Erlang/OTP. Unlike in Erlang, addresses are typed and stay
 //! valid when an actor is restarted. Each child has a factory, a function that creates its actor.
-//! At a restart, the supervisor calls the factory again, and the new actor takes over the address
-//! and the mailbox of the old one.
+//! At a restart, the supervisor calls the factory again, and the new actor gets the address and the
+//! mailbox of the old one.
 //!
-//! In the code, each child has one permanent cell, its `seat`, which contains one actor after
-//! another. The supervisor itself is an actor (`root`). Its `crew` determines the order in which
-//! children are stopped and started. The supervisor never blocks, and no actor waits for a lock of
-//! the supervisor.
+//! In the code, each child has one permanent place in memory, its `seat`, which contains one actor
+//! after another. The supervisor itself is an actor (`root`). Its `crew` determines the order in
+//! which children are stopped and started. The supervisor never blocks, and no actor waits for a
+//! lock of the supervisor.
 //!
 //! ```text
 //!   Tree --add, remove, stop--> root --order: begin, drain, halt--> front [ seat: actor ] <-- Address
@@ -26,9 +26,13 @@
 
 mod policy;
 
+mod facts;
+mod told;
+
 mod note;
 
 mod face;
+mod forest;
 mod seat;
 
 mod member;
@@ -39,8 +43,9 @@ mod root;
 mod tree;
 
 pub use crate::failure::fault::Fault;
-pub use face::{ChildState, Snapshot, SnapshotOf};
+pub use face::{ChildState, LastFailure, Snapshot, SnapshotOf};
 pub use garrick_core::backoff::Backoff;
 pub use policy::{Decision, Restart, Shutdown, Strategy};
 pub(crate) use policy::{Policy, policy_setters};
+pub(crate) use tree::About;
 pub use tree::{SuperviseError, Supervisor, Tree};

@@ -4,8 +4,8 @@
 //! However, a [`Reply`] that the turn answers still sends a message:
 //! [`NoReply::Dropped`](crate::NoReply::Dropped) instead of the answer. So the child stores its
 //! report in a [`Desk`] that it shares with its supervisor, and answers a reply that leads to the
-//! supervisor. Whether this answer is sent or discarded, the supervisor receives a note, and then
-//! reads the report.
+//! supervisor. No matter whether this answer is sent or discarded, the supervisor receives a note,
+//! and then reads the report.
 
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -71,6 +71,8 @@ pub(super) enum Note {
     Overdue(Id),
     /// The child with this number has stopped for good.
     Ended(Id),
+    /// A second after the last line, it is time to write a line about the reports without lines.
+    Write,
     /// A job from the parent.
     Parent(Job),
     /// Stop the tree. The answer is sent after the tree has stopped.
@@ -119,10 +121,15 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Sends a report from a turn that will commit, together with the turn's other messages.
+    /// Sends a report as a part of a turn that will commit. Does nothing if the supervisor has
+    /// ended.
     pub(super) fn report<M: 'static>(&self, turn: &Turn<'_, M>, report: Report) {
-        // The send fails if the supervisor has ended. It does not need the report then.
         let _ = turn.send(&self.supervisor, Note::Report(self.id, report));
+    }
+
+    /// Returns true if the supervisor has ended, so that it receives no more reports.
+    pub(super) fn is_cut(&self) -> bool {
+        self.supervisor.is_stopped()
     }
 
     /// Sends a report from a turn that will be undone.

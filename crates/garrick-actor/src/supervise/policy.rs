@@ -25,6 +25,18 @@ pub enum Strategy {
     RestForOne,
 }
 
+impl Strategy {
+    /// Returns the strategy in words, for example `one for one`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OneForOne => "one for one",
+            Self::OneForAll => "one for all",
+            Self::RestForOne => "rest for one",
+        }
+    }
+}
+
 /// A setting that determines when a child is restarted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Restart {
@@ -50,8 +62,8 @@ pub enum Decision {
     /// The failed actor continues. Its fields keep the values that the failed turn left in them. If
     /// the child is a supervisor that has given up, it starts its children again.
     Resume,
-    /// The child is dropped and removed. The messages that are waiting in its mailbox are dropped
-    /// too.
+    /// The child is dropped and removed. The messages that are waiting in its mailbox become dead
+    /// letters.
     Stop,
     /// The supervisor first stops all of its children. Then the supervisor itself fails.
     Escalate,
@@ -63,8 +75,8 @@ pub enum Shutdown {
     /// The child first handles the messages that are already in its mailbox. After this duration,
     /// it is stopped even if some of these messages are left.
     Drain(Duration),
-    /// The child stops after its current turn. The messages that are waiting in its mailbox are
-    /// dropped.
+    /// The child stops after its current turn. The messages that are waiting in its mailbox become
+    /// dead letters.
     Now,
     /// The child first handles the messages that are already in its mailbox, without a time limit.
     DrainAll,

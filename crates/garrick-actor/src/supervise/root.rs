@@ -1,20 +1,28 @@
 //! The supervisor: an actor that receives the reports of its children and decides what happens to
 //! them.
 
+use std::collections::BTreeMap;
 use std::mem;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::Duration;
 
 use garrick_core::backoff::Intensity;
-use garrick_sched::{Flow, Reply, Task, Turn};
+use garrick_sched::{Flow, Reply, Task, TaskId, Turn};
 
 use super::crew::{Crew, Slot};
-use super::face::ChildState;
+use super::face::{ChildState, LastFailure};
+use super::facts::Facts;
 use super::note::{Desk, Id, Job, Line, Note, Report};
 use super::policy::Decision;
+use super::told::Told;
+use crate::extras::named;
+use crate::failure::Consequence;
 use crate::failure::fault::Fault;
 use crate::quiet;
+
+/// Name that reports use for the type of supervisors.
+pub(super) const SUPERVISOR: &str = "supervisor";
 
 /// The next step of the supervisor after all children have stopped.
 enum After {
@@ -34,15 +42,21 @@ enum Mode {
     Idle,
     /// Stops its children.
     Ending(After),
+    /// Fails in its next turn, with this reason. All of its children have stopped.
+    Failing(String),
 }
 
 /// The supervisor as a task.
 pub(super) struct Root {
     pub(super) crew: Crew,
     pub(super) desk: Desk,
-    name: Arc<str>,
+    told: Told,
     intensity: Intensity,
     mode: Mode,
+    /// Note that the failing turn has received. The note is dropped only together with the
+    /// supervisor, because its destructor may send messages, and the messages of the failing turn
+    /// are discarded.
+    unheard: Option<Note>,
     /// Connection to the parent. `None` for the root of a tree.
     parent: Option<Line>,
     /// Number of times that the parent has started this supervisor.
@@ -54,11 +68,14 @@ pub(super) struct Root {
     is_stop_wanted: bool,
     /// Replies to send when the supervisor has stopped.
     stoppers: Vec<Reply<()>>,
+    /// Children that did not stop within their time limit, and that may still be in a turn. Their
+    /// failures are reported. A child is removed from the map when it has ended.
+    late: BTreeMap<Id, (Arc<Facts>, TaskId)>,
 }
 
 impl Root {
     pub(super) fn new(
-        name: Arc<str>,
+        told: Told,
         crew: Crew,
         desk: Desk,
         intensity: Intensity,
@@ -72,14 +89,16 @@ impl Root {
         Self {
             crew,
             desk,
-            name,
+            told,
             intensity,
             mode,
+            unheard: None,
             parent,
             incarnation: 0,
             owes_up: false,
             is_stop_wanted: false,
             stoppers: Vec::new(),
+            late: BTreeMap::new(),
         }
     }
 
@@ -97,7 +116,7 @@ impl Root {
                 match self.mode {
                     Mode::Running => self.crew.plan_start(id),
                     Mode::Ending(After::Over) => self.crew.plan_end_of_late(id),
-                    Mode::Idle | Mode::Ending(_) => {}
+                    Mode::Idle | Mode::Ending(_) | Mode::Failing(_) => {}
                 }
             }
             Note::Remove(name, reply) => self.crew.leave(&name, reply),
@@ -105,11 +124,17 @@ impl Root {
             Note::Overdue(id) => {
                 if let Some(slot) = self.crew.slot(id) {
                     slot.member.job(Job::Abandon, turn);
+                    let child = (slot.member.facts(), slot.member.cell());
+                    self.late.insert(id, child);
                     // Its turn may never end.
                     self.crew.remove(id);
                 }
             }
-            Note::Ended(id) => self.crew.remove(id),
+            Note::Ended(id) => {
+                self.late.remove(&id);
+                self.crew.remove(id);
+            }
+            Note::Write => self.told.write_omitted(turn.now()),
             Note::Parent(job) => self.obey(job, turn),
             Note::Stop(reply) => {
                 self.stoppers.extend(reply);
@@ -121,7 +146,7 @@ impl Root {
     fn hear_report(&mut self, id: Id, report: Report, turn: &Turn<'_, Note>) {
         let now = turn.now();
         let Some(slot) = self.crew.slot(id) else {
-            return;
+            return self.hear_late(id, report, turn);
         };
         match report {
             // A late report of an actor that has failed must not let its successor handle messages.
@@ -140,15 +165,30 @@ impl Root {
             }
             Report::Fault(_, fault) if slot.is_ending => {
                 slot.member.job(Job::Abandon, turn);
+                self.note_end(id, &fault, turn);
                 quiet::drop(fault);
             }
             Report::Fault(incarnation, fault) if incarnation == slot.incarnation => {
                 self.fault(id, &fault, turn);
                 quiet::drop(fault);
             }
-            Report::Fault(_, fault) => quiet::drop(fault),
+            Report::Fault(_, fault) => {
+                self.note_end(id, &fault, turn);
+                quiet::drop(fault);
+            }
             Report::Up(_) | Report::Undone => {}
         }
+    }
+
+    /// Handles a report of a child that is no longer a child of the supervisor.
+    fn hear_late(&mut self, id: Id, report: Report, turn: &Turn<'_, Note>) {
+        if let (Report::Fault(_, fault), Some((facts, cell))) = (&report, self.late.get(&id))
+            && !matches!(fault, Fault::Stopped)
+        {
+            let (facts, cell) = (facts.clone(), *cell);
+            self.tell(&facts, cell, (fault.reason(), Consequence::Stopped), turn);
+        }
+        quiet::drop(report);
     }
 
     /// Handles the fault of a child that has failed or stopped.
@@ -159,25 +199,67 @@ impl Root {
         let Some(slot) = self.crew.slot(id) else {
             return;
         };
-        match slot.state() {
-            ChildState::Up | ChildState::Starting => {}
-            ChildState::Down | ChildState::Failed | ChildState::Stopping => return,
+        if !matches!(slot.state(), ChildState::Up | ChildState::Starting) {
+            return self.note_end(id, fault, turn);
         }
         let (name, decision) = (slot.policy.name.clone(), slot.decide(fault));
         if decision == Decision::Resume && !is_to_be_stopped {
-            return slot.member.job(Job::Resume, turn);
+            slot.member.job(Job::Resume, turn);
+            return self.note(id, fault, Consequence::Resumed, turn);
         }
         self.crew.set_state(id, ChildState::Failed);
         if is_to_be_stopped {
-            return;
+            return self.note_end(id, fault, turn);
         }
         match decision {
             Decision::Restart => self.restart(id, &name, fault, turn),
-            Decision::Escalate => self.escalate(&format!(
-                "the failure of child `{name}` is escalated: {}",
-                fault.said()
-            )),
-            Decision::Stop | Decision::Resume => self.doom(id),
+            Decision::Escalate => {
+                self.note(id, fault, Consequence::GivenUp, turn);
+                self.escalate(&format!(
+                    "the failure of child `{name}` is escalated: {}",
+                    fault.said()
+                ));
+            }
+            Decision::Stop | Decision::Resume => {
+                if !matches!(fault, Fault::Stopped) {
+                    self.note(id, fault, Consequence::GivenUp, turn);
+                }
+                self.doom(id);
+            }
+        }
+    }
+
+    /// Records and reports a failure of a child, with its consequence.
+    fn note(&mut self, id: Id, fault: &Fault, consequence: Consequence, turn: &Turn<'_, Note>) {
+        let Some(slot) = self.crew.slot(id) else {
+            return;
+        };
+        let (facts, cell) = (slot.member.facts(), slot.member.cell());
+        let (now, reason) = (turn.now(), fault.reason());
+        let is_given_up = consequence == Consequence::GivenUp;
+        let failure = LastFailure::new(now, &reason);
+        self.crew.face().note_failure(id, failure, is_given_up);
+        self.tell(&facts, cell, (reason, consequence), turn);
+    }
+
+    /// Reports a failure. The caller must hold no lock, because the reporter is foreign code, which
+    /// may ask for the state of this tree.
+    fn tell(
+        &mut self,
+        facts: &Facts,
+        cell: TaskId,
+        what: (String, Consequence),
+        turn: &Turn<'_, Note>,
+    ) {
+        if let Some(wait) = self.told.tell(facts, cell, what, turn.now()) {
+            let _ = turn.start_own_timer(wait, &turn.address(), Note::Write);
+        }
+    }
+
+    /// Records and reports a failure of a child that is about to be stopped anyway.
+    fn note_end(&mut self, id: Id, fault: &Fault, turn: &Turn<'_, Note>) {
+        if !matches!(fault, Fault::Stopped) {
+            self.note(id, fault, Consequence::Stopped, turn);
         }
     }
 
@@ -185,12 +267,14 @@ impl Root {
         if !self.intensity.count(turn.now()) {
             let restarts_max = self.intensity.restarts_max();
             let within = self.intensity.within();
+            self.note(id, fault, Consequence::GivenUp, turn);
             return self.escalate(&format!(
                 "at most {restarts_max} restarts are allowed within {within:?}, but child `{name}` needs another one because {}",
                 fault.said()
             ));
         }
-        self.crew.count_restart(id);
+        let restarts = self.crew.face().count_restart(id);
+        self.note(id, fault, Consequence::Restarted { restarts }, turn);
         let members = self.crew.affected(id);
         let wait = self
             .crew
@@ -212,13 +296,15 @@ impl Root {
         leaving.into_iter().for_each(|id| self.doom(id));
         if self.is_stop_wanted && !self.crew.is_starting_any() {
             self.is_stop_wanted = false;
+            self.crew.face().set_own_state(ChildState::Stopping);
             self.mode = Mode::Ending(After::Over);
             self.end_all();
         }
     }
 
     fn escalate(&mut self, why: &str) {
-        let why = format!("supervisor `{}` gave up: {why}", self.name);
+        let why = format!("supervisor `{}` gave up: {why}", self.name());
+        self.crew.face().set_own_state(ChildState::GivenUp);
         self.mode = Mode::Ending(After::Escalate(why));
         if self.parent.is_none() {
             self.end_all();
@@ -248,6 +334,7 @@ impl Root {
             Job::Begin | Job::Resume | Job::Halt
                 if matches!(self.mode, Mode::Ending(After::Over)) => {}
             Job::Begin | Job::Resume => {
+                self.crew.face().set_own_state(ChildState::Up);
                 self.incarnation = self.incarnation.wrapping_add(u32::from(job == Job::Begin));
                 self.owes_up = job == Job::Begin;
                 self.mode = Mode::Running;
@@ -257,6 +344,7 @@ impl Root {
             }
             Job::Drain => {}
             Job::Halt => {
+                self.crew.face().set_own_state(ChildState::Stopping);
                 self.mode = Mode::Ending(After::Halted);
                 self.stop_all();
             }
@@ -267,6 +355,10 @@ impl Root {
             }
             Job::End => self.hear(Note::Stop(None), turn),
         }
+    }
+
+    fn name(&self) -> Arc<str> {
+        self.crew.face().name()
     }
 
     fn report(&self, turn: &Turn<'_, Note>, report: Report) {
@@ -296,15 +388,32 @@ impl Root {
         Flow::Continue
     }
 
+    /// Fails this turn if the supervisor has given up and has no parent. Otherwise returns `note`.
+    fn fail_if_due(&mut self, note: Option<Note>) -> Option<Note> {
+        if let Mode::Failing(why) = &mut self.mode {
+            self.unheard = note;
+            named::leave(SUPERVISOR, Some(self.told.path()));
+            resume_unwind(Box::new(mem::take(why)));
+        }
+        note
+    }
+
     /// Executes the step that follows after all children have stopped.
     fn end(&mut self, after: After, turn: &Turn<'_, Note>) -> Flow {
         match after {
-            After::Escalate(why) if self.parent.is_none() => resume_unwind(Box::new(why)),
+            After::Escalate(why) if self.parent.is_none() => {
+                // The effects of this turn take place, and the next turn fails.
+                self.mode = Mode::Failing(why);
+                turn.nudge(&turn.address());
+            }
             After::Escalate(why) => {
                 let fault = Fault::Escalated(why.into());
                 self.report(turn, Report::Fault(self.incarnation, fault));
             }
-            After::Halted => self.report(turn, Report::Down),
+            After::Halted => {
+                self.crew.face().set_own_state(ChildState::Down);
+                self.report(turn, Report::Down);
+            }
             After::Over => {
                 self.stoppers.drain(..).for_each(|reply| reply.send(()));
                 return Flow::Stop;
@@ -318,9 +427,18 @@ impl Task for Root {
     type Message = Note;
 
     fn receive(&mut self, note: Note, turn: &Turn<'_, Note>) -> Flow {
-        self.hear(note, turn);
+        if let Some(note) = self.fail_if_due(Some(note)) {
+            self.hear(note, turn);
+        }
         self.go_on(turn)
     }
+
+    fn nudged(&mut self, _: &Turn<'_, Note>) -> Flow {
+        self.fail_if_due(None);
+        Flow::Continue
+    }
+
+    const INTERNAL: bool = true;
 
     /// Returns false. Users do not send notes, so notes that are not handled do not count as dead
     /// letters.
@@ -329,6 +447,12 @@ impl Task for Root {
     }
 
     fn name() -> &'static str {
-        "supervisor"
+        SUPERVISOR
+    }
+}
+
+impl Drop for Root {
+    fn drop(&mut self) {
+        self.crew.face().end();
     }
 }

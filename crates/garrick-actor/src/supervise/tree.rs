@@ -1,7 +1,7 @@
 //! Creation of supervisors, and operations on a running tree.
 
-use std::collections::BTreeMap;
 use std::fmt;
+use std::mem;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,15 +10,20 @@ use garrick_sched::{Address, Ask, Ended, Orders, Watch};
 
 use super::crew::Crew;
 use super::face::{self, Face, Snapshot};
+use super::facts::Facts;
+use super::forest::Forest;
 use super::member::{Branch, Leaf};
 use super::note::{Desk, Line, Note};
 use super::policy::{Decision, Policy, Restart, Shutdown, Strategy, policy_setters};
-use super::root::Root;
+use super::root::{Root, SUPERVISOR};
 use super::seat::Front;
+use super::told::Told;
 use crate::failure::fault::Fault;
+use crate::failure::office::Office;
 use crate::failure::path::ActorPath;
 use crate::mailbox::{Bound, spawn_bound};
 use crate::model::actor::Actor;
+use crate::system::attached::Attached;
 use crate::system::handle::Handle;
 
 /// Default number of restarts that a supervisor allows within [`WITHIN`].
@@ -113,6 +118,7 @@ pub struct Supervisor {
     policy: Policy,
     strategy: Strategy,
     intensity: Intensity,
+    reports_restarts: bool,
 }
 
 impl Supervisor {
@@ -131,6 +137,7 @@ impl Supervisor {
             policy,
             strategy,
             intensity: Intensity::new(RESTARTS_MAX, WITHIN),
+            reports_restarts: true,
         }
     }
 
@@ -138,6 +145,22 @@ impl Supervisor {
     /// becomes necessary in this time, the supervisor gives up: it stops its children and fails.
     pub fn intensity(mut self, restarts_max: usize, within: Duration) -> Self {
         self.intensity = Intensity::new(restarts_max, within);
+        self
+    }
+
+    /// Sets whether the failures of the supervisor's children are reported. The default is true. If
+    /// the system was started with `report_restarts(false)`, nothing is reported in either case.
+    ///
+    /// A report contains the path of the child, the reason, and what happens to the child. By
+    /// default, reports are printed to standard error, with at most one line per second for each
+    /// supervisor. When the second is over, one more line contains the number of the reports that
+    /// were not printed. [`Builder::on_failure`](crate::system::Builder::on_failure) sets a
+    /// function that receives all reports instead.
+    ///
+    /// [`Handle::recent_failures`](crate::Handle::recent_failures) returns the latest failures even
+    /// if `report` is false.
+    pub fn report_restarts(mut self, report: bool) -> Self {
+        self.reports_restarts = report;
         self
     }
 
@@ -163,20 +186,19 @@ impl Supervisor {
     pub fn spawn_under(self, tree: &Tree) -> Result<Tree, SuperviseError> {
         let line = tree.line();
         let id = line.id;
-        let Self {
-            policy,
-            strategy,
-            intensity,
-        } = self;
-        let below = Self {
-            policy: Policy::new(policy.name.clone(), policy.shutdown),
-            strategy,
-            intensity,
-        };
+        let mut below = self;
+        let own = Policy::new(below.policy.name.clone(), below.policy.shutdown);
+        let policy = mem::replace(&mut below.policy, own);
         let below = below.spawn_below(&tree.handle, Some((line, &tree.path)))?;
+        let facts = Facts {
+            path: Some(below.path.clone()),
+            task: SUPERVISOR,
+            office: office_of(&tree.handle.sponsor()),
+        };
         let branch = Branch {
             address: below.address.clone(),
             face: below.face.clone(),
+            facts: Arc::new(facts),
         };
         tree.send(Note::Add(id, policy, Box::new(branch)))?;
         Ok(below)
@@ -189,23 +211,46 @@ impl Supervisor {
     ) -> Result<Tree, SuperviseError> {
         let (parent, above) = parent.unzip();
         let path = ActorPath::new(above, &self.policy.name);
-        let face = Arc::new(Mutex::new(Face {
-            name: self.policy.name.to_string(),
-            strategy: self.strategy,
-            children: BTreeMap::new(),
-        }));
+        let forest = Forest::of(handle);
+        let changes = forest.as_ref().map(|forest| forest.changes());
+        let face = Face::new(
+            self.policy.name.clone(),
+            path.clone(),
+            self.strategy,
+            changes.unwrap_or_default(),
+        );
+        let face = Arc::new(Mutex::new(face));
         let desk = Desk::default();
         let crew = Crew::new(self.strategy, face.clone());
-        let root = Root::new(self.policy.name, crew, desk.clone(), self.intensity, parent);
+        let told = Told::new(path.clone(), !self.reports_restarts);
+        let is_root = parent.is_none();
+        let root = Root::new(told, crew, desk.clone(), self.intensity, parent);
         let address = handle.spawn_task(root);
+        let address = address.map_err(|_| SuperviseError::SystemEnding)?;
+        if let Some(forest) = forest.filter(|_| is_root) {
+            forest.plant(face.clone());
+        }
         Ok(Tree {
-            address: address.map_err(|_| SuperviseError::SystemEnding)?,
+            address,
             path,
             face,
             desk,
             handle: handle.clone(),
         })
     }
+}
+
+/// The name and the path of a new child, for reports.
+pub(crate) struct About {
+    /// Path of the child, if it has a name.
+    pub(crate) path: Option<ActorPath>,
+    /// Name of the actor's type.
+    pub(crate) task: &'static str,
+}
+
+/// Returns the office of a system. Returns `None` for a sponsor that is not part of a system.
+fn office_of(sponsor: &garrick_sched::Handle) -> Option<Arc<Office>> {
+    Attached::of(sponsor).map(|attached| attached.office.clone())
 }
 
 /// A handle to a running supervisor. The `Display` implementation draws the supervisor and all of
@@ -251,6 +296,7 @@ impl Tree {
         policy: Policy,
         sponsor: &garrick_sched::Handle,
         bound: Option<Bound>,
+        about: About,
     ) -> Result<Address<A::Msg>, SuperviseError>
     where
         A: Actor + Send,
@@ -259,13 +305,19 @@ impl Tree {
         let line = self.line();
         let id = line.id;
         let orders = Arc::new(Orders::default());
-        let front = Front::new(factory, line, orders.clone());
+        let facts = Arc::new(Facts {
+            path: about.path,
+            task: about.task,
+            office: office_of(sponsor),
+        });
+        let front = Front::new(factory, line, orders.clone(), facts.clone());
         let front = spawn_bound(sponsor, bound, front);
         let front = front.map_err(|_| SuperviseError::SystemEnding)?;
         let leaf = Leaf::<A> {
             orders,
             front: front.clone(),
             sponsor: (*sponsor != self.handle.sponsor()).then(|| sponsor.clone()),
+            facts,
         };
         self.send(Note::Add(id, policy, Box::new(leaf)))?;
         Ok(front)
@@ -311,7 +363,8 @@ impl Tree {
     /// Returns the current state of the tree.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        face::look(&self.face)
+        let mut left = usize::MAX;
+        face::look(&self.face, &mut left)
     }
 }
 

@@ -2,6 +2,8 @@
 
 pub(crate) mod workload;
 
+pub(crate) mod attached;
+
 pub(crate) mod handle;
 
 pub(crate) mod builder;
@@ -11,7 +13,7 @@ pub(crate) mod pool;
 
 pub use builder::Builder;
 pub use garrick_sched::{
-    AwaySample, BLOCKING_THREADS_MAX, Driver, Drivers, Ending, KindSample, MESSAGE_BYTES_MAX,
-    Nanos, RealWorld, STACK_BYTES_MAX, STACK_BYTES_MIN, Sample, TaskId, ThreadSpec, WorkerSample,
-    World,
+    AwaySample, BLOCKING_THREADS_MAX, Driver, Drivers, Ending, KindSample, LetterReason,
+    LetterSample, MESSAGE_BYTES_MAX, Nanos, RealWorld, STACK_BYTES_MAX, STACK_BYTES_MIN, Sample,
+    TaskId, ThreadSpec, WorkerSample, World,
 };

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use garrick_sched::{Ending, Sponsor, StartError};
 
+use crate::failure::FailureRecord;
 use crate::system::builder::Builder;
 use crate::system::handle::Handle;
 
 /// A system that runs actors on its own threads. Dropping the system shuts it down, like
-/// [`System::shutdown_now`].
+/// [`System::shutdown_now`]. If a graceful shutdown has already begun, dropping the system waits
+/// until that shutdown is complete.
 ///
 /// # Examples
 /// ```
@@ -54,7 +56,8 @@ impl System {
         self.handle.clone()
     }
 
-    /// Returns the number of messages that were not handled because their actor had stopped.
+    /// Returns the number of dead letters: messages that were accepted but not handled, usually
+    /// because their actor has stopped.
     #[must_use]
     pub fn dead_letters(&self) -> u64 {
         self.handle.dead_letters()
@@ -65,6 +68,13 @@ impl System {
     #[must_use]
     pub fn failures(&self) -> usize {
         self.handle.failures()
+    }
+
+    /// Returns the latest failures of the system, the newest first, like
+    /// [`Handle::recent_failures`].
+    #[must_use]
+    pub fn recent_failures(&self) -> Vec<FailureRecord> {
+        self.handle.recent_failures()
     }
 
     /// Shuts the system down gracefully. The system first handles all messages that have been sent,
@@ -96,8 +106,8 @@ impl System {
     ///
     /// Returns when the system's threads have exited.
     ///
-    /// Returns how the shutdown ended. If an actor of this system calls this method, the method
-    /// returns `None` immediately, and the shutdown continues in the background.
+    /// The result shows how the shutdown ended. If an actor of this system calls this method, the
+    /// method returns `None` immediately, and the shutdown continues in the background.
     ///
     /// # Examples
     /// ```

@@ -57,6 +57,10 @@ fn micros(random: &mut Random) -> Duration {
     Duration::from_micros(random.below(300))
 }
 
+/// Minimum period of a repeating timer. Ticks come whether or not their receiver keeps up, so
+/// unoptimized code must be able to handle the ticks of all timers. Otherwise a round never ends.
+const REPEATED: Duration = Duration::from_millis(1);
+
 /// Does one to four things.
 pub(crate) fn act<const N: usize>(node: &mut Node<N>, left: u8, cx: &mut Context<'_, Msg<N>>) {
     for _ in 0..=node.random.below(4) {
@@ -240,7 +244,7 @@ fn set_timers<const N: usize>(node: &mut Node<N>, peer: &Peer, cx: &Context<'_, 
             Err(error) => hush(error),
         },
         2 => {
-            let period = delay + Duration::from_micros(50);
+            let period = REPEATED + delay;
             let make = move |_| {
                 let _kept = &value;
                 Cmd::Tick(Value::plain(&town)).into()

@@ -91,7 +91,8 @@ impl Config<'_> {
 }
 
 impl Totals {
-    /// Returns true if all stages counted the same number of messages.
+    /// Returns true if no message was lost: `generated`, `values`, `messages` and the total of
+    /// `counts` are equal.
     pub fn agree(&self) -> bool {
         [self.values, self.messages, self.counts.total()] == [self.generated; 3]
     }

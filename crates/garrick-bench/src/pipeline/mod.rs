@@ -8,14 +8,15 @@
 //!
 //! The generator sends 0, 1, 2, ... as fast as there is room. The worker converts each number into
 //! its name ([`Message`]), and the logger counts the names. The heartbeat sends a beat every
-//! `rate_ms`, and stops the graph after `beats` beats. Then the generator ends and the messages in
-//! flight are handled, so the totals of all stages are equal.
+//! `rate_ms`, and stops the graph after `beats` beats. Then the generator ends, and the messages in
+//! flight are handled. So the generator, the worker and the logger have handled the same number of
+//! messages at the end.
 //!
-//! In the original of this pipeline, each beat makes the worker take about the contents of a full
-//! channel, in two halves. So the beats determine the speed and the duration of the run. For
-//! example, 30,000 beats of 2 ms are one minute, with 9.65 thousand million messages. Here the
-//! beats are counted, and only limit the duration to `beats * rate_ms`. The worker works whenever
-//! there are numbers, so the result is the throughput of the stages.
+//! In the original of this pipeline, a lesson of the crate `steady_state`, each beat makes the
+//! worker take about the contents of a full channel, in two halves. So the beats determine the
+//! speed and the duration of the run. For example, 30,000 beats of 2 ms are one minute, with 9.65
+//! billion messages. Here the beats are counted, and only limit the duration to `beats * rate_ms`.
+//! The worker works whenever there are numbers, so the result is the throughput of the stages.
 //!
 //! [`hand_written`] performs the same work in plain loops over the same rings, with the same
 //! functions and batches. The difference between the two is the cost of the stages.

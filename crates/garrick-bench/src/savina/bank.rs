@@ -6,18 +6,18 @@
 //!           <-- done -------------             <-- done -------------
 //! ```
 //!
-//! The teller draws all transactions in one turn. For each transaction, it draws the account i from
-//! the lower eight tenths of the accounts, the account j above i, and the amount. Accounts cannot
-//! wait for one another in a circle, because each account waits only for accounts with a higher
-//! number. An account is an [`AsyncActor`], whose messages wait while its handler awaits. The
-//! original blocks a thread or stashes messages.
+//! The teller draws all transactions at random in one turn. For each transaction, it draws the
+//! account i from the lower eight tenths of the accounts, the account j above i, and the amount.
+//! Accounts cannot wait for one another in a circle, because each account waits only for accounts
+//! with a higher number. An account is an [`AsyncActor`], whose messages wait while its handler
+//! awaits. The original blocks a thread or stashes messages.
 //!
 //! An amount is a thousand divided by a random number, as in the original. Here amounts are whole
 //! millionths. The original's accounts start with such a large floating-point balance that no
 //! transaction changes it.
 //!
-//! The run is correct if each account has the same balance at the end as in a plain loop over the
-//! generator. The sum of all balances must be unchanged.
+//! The run is correct if each account has the same balance at the end as after a plain loop that
+//! draws the same random numbers. The sum of all balances must be unchanged.
 
 use std::mem;
 

@@ -9,8 +9,9 @@
 //! Each actor draws the target of a ping from its own generator, which has the actor's number as
 //! its seed. The target may be the actor itself.
 //!
-//! The run is correct if each actor has sent its pings, and each pong came from the last target.
-//! Each actor must have answered as many pings as a plain loop over all generators draws for it.
+//! The run is correct if each actor has sent its pings, and each pong came from the last target. A
+//! plain loop draws the targets of all pings again. Each actor must have answered as many pings as
+//! this loop has drawn for it.
 
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@
 //!   Creature A -- Meet(color, A) --> Mall: A waits
 //!   Creature B -- Meet(color, B) --> Mall -- Meet(color, B) --> A: changes its color
 //!   Creature B <-- Changed(color) ------------------------------ A
-//!   both go to the mall again, until there were enough meetings and it sends all creatures home
+//!   both go to the mall again, until there were enough meetings, and the mall sends all home
 //! ```
 //!
 //! Two creatures of the same color keep it. Two creatures of different colors take the third color.

@@ -1,7 +1,7 @@
 //! Fork-join, creation: many actors that each handle one message.
 //!
 //! ```text
-//!   main  -- spawn, send -->  Worker: sin(37.2) squared, one off the latch, stop
+//!   main  -- spawn, send -->  Worker: sin(37.2) squared, count the latch down, stop
 //!         -- spawn, send -->  Worker
 //!           ..
 //! ```

@@ -6,10 +6,10 @@
 //!           <------------------------- x -------                 <-- r x (1 - x) -
 //! ```
 //!
-//! The master sends all requests at once. So most messages of a series wait while the series waits
-//! for a reply, and it must not begin with the next message. The original blocks a thread or
-//! stashes messages. Here a series is an [`AsyncActor`], whose messages wait while its handler
-//! awaits.
+//! The master sends all requests at once. So most messages to a series wait while the series waits
+//! for a reply, and the series must not begin with the next message before the reply. The original
+//! blocks a thread or stashes messages. Here a series is an [`AsyncActor`], whose messages wait
+//! while its handler awaits.
 //!
 //! Series i starts at 0.0025 i and has the rate 3.46 + 0.0025 i.
 //!

@@ -1,5 +1,6 @@
 //! Actors and stages that several scenarios share.
 
+use std::cell::Cell;
 use std::hint::black_box;
 use std::sync::mpsc;
 
@@ -11,10 +12,33 @@ pub(crate) use garrick_measure::sent;
 /// Number of messages that a sender sends in one turn, unless a scenario uses another number.
 pub(crate) const BURST: u64 = 256;
 
+thread_local! {
+    /// True if the systems that this thread starts have probes.
+    static PROBES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `measure`, in which [`builder`] turns probes on.
+pub(super) fn probed<R>(measure: impl FnOnce() -> R) -> R {
+    let before = PROBES.replace(true);
+    let result = measure();
+    PROBES.set(before);
+    result
+}
+
+/// Returns a builder of systems for a measurement.
+pub(crate) fn builder() -> garrick::system::Builder {
+    System::builder().probes(PROBES.get())
+}
+
+/// Creates a system on this thread.
+pub(crate) fn local() -> Result<Local> {
+    Ok(builder().name("local").local()?)
+}
+
 /// Runs the actors that `prepare` creates on this thread until no work is left, and measures `ops`
 /// operations. The time does not include creating and dropping the actors.
 pub(crate) fn measure_here(ops: u64, prepare: impl FnOnce(&Local)) -> Result<Measured> {
-    let local = Local::new()?;
+    let local = local()?;
     prepare(&local);
     let watch = Stopwatch::start(Clock::Thread);
     local.run();
@@ -25,7 +49,7 @@ pub(crate) fn measure_here(ops: u64, prepare: impl FnOnce(&Local)) -> Result<Mea
 
 /// Starts a system of one worker, with its own thread.
 pub(crate) fn worker(name: &str) -> Result<System> {
-    Ok(System::builder().name(name).workers(1).start()?)
+    Ok(builder().name(name).workers(1).start()?)
 }
 
 /// Counts messages, and reports when the last expected message has arrived.

@@ -36,6 +36,8 @@ mod timer;
 
 pub(crate) mod rest_memory;
 
+mod probes;
+
 pub(crate) mod flood_memory;
 
 use garrick_measure::{Contender, Effort, Point, Scenario, Swept};
@@ -76,6 +78,8 @@ pub static SCENARIOS: &[Scenario] = &[
     idle_cpu::IDLE_CPU,
     blocked::BLOCKED,
     blocking::BLOCKING,
+    probes::PROBES,
+    probes::SAMPLE,
     scale::WATCHERS,
     scale::TIMERS,
     scale::ASKS,

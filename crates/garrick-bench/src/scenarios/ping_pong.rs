@@ -2,10 +2,9 @@
 
 use std::sync::mpsc;
 
-use garrick::System;
 use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
 
-use super::actors::{Pass, measure_here, ring_of, send_in, worker};
+use super::actors::{Pass, builder, measure_here, ring_of, send_in, worker};
 
 pub(crate) const PING_PONG: Scenario = Scenario {
     name: "ping-pong",
@@ -54,7 +53,7 @@ pub(crate) fn ping_pong_cross(ops: u64) -> Result<Measured> {
 }
 
 fn ping_pong_split(ops: u64) -> Result<Measured> {
-    let system = System::builder().workers(2).start()?;
+    let system = builder().workers(2).start()?;
     let (done, waiting) = mpsc::channel();
     let ping = ring_of(2, &done, |_, relay| {
         system.spawn(relay).expect("the system was just started")

@@ -46,7 +46,7 @@ const TIMERS_QUICK: u64 = 100_000;
 const ASKS: u64 = 10_000_000;
 
 /// Number of asks of a quick run.
-const ASKS_QUICK: u64 = 200_000;
+const ASKS_QUICK: u64 = 100_000;
 
 /// Number of operations before memory is measured for the first time.
 const WARM_UP: u64 = 100_000;

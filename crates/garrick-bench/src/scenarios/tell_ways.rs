@@ -5,7 +5,7 @@ use garrick::supervise::{Strategy, Supervisor};
 use garrick::{Address, AsyncActor, AsyncContext, Local};
 use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
 
-use super::actors::{Counter, send_in};
+use super::actors::{Counter, local, send_in};
 use super::tell::Teller;
 
 /// Number of messages per turn. It is small enough that the receiver keeps up.
@@ -75,7 +75,7 @@ impl AsyncActor for AsyncCounter {
 fn by(ops: u64, spawn: impl FnOnce(&Local, Counter) -> Result<Address<u64>>) -> Result<Measured> {
     let turns = ops.div_ceil(BURST);
     let (counter, done) = Counter::new(turns * BURST);
-    let local = Local::new()?;
+    let local = local()?;
     let to = spawn(&local, counter)?;
     // The actor starts before the measurement.
     local.run();

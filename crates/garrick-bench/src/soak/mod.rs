@@ -3,7 +3,7 @@
 //!
 //! A soak has several parts. Each part is a kind of work with its own actors. All parts run on one
 //! system. In a round, all parts do a fixed amount of work at the same time. A thread outside of
-//! the system starts the round. The round is over when each part has reported its amount of work or
+//! the system starts each round. A round is over when each part has reported its amount of work or
 //! an error. Between two rounds no work is in progress, so the memory use at these times can be
 //! compared.
 

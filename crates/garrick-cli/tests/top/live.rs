@@ -33,7 +33,8 @@ fn numbers_change_until_the_user_quits() {
 #[test]
 fn keys_choose_sort_filter_hold_and_explain() {
     let (process, mut terminal) = watched();
-    terminal.type_in("j\u{1b}[C");
+    terminal.wait_for(&["BUSY▼"]);
+    terminal.type_in("j<<<<\u{1b}[D");
     terminal.wait_for(&[">   second", "NAME▲"]);
     terminal.type_in("r");
     terminal.wait_for(&["NAME▼"]);

@@ -1,10 +1,10 @@
-//! A bell: the wake state of a future that an actor runs. It decides whether a waker must send the
-//! actor a message.
+//! A bell: the wake state of a future that an actor runs. The bell decides whether a waker must
+//! send the actor a message.
 //!
 //! A bell is three bits in one word. If the actor is idle, the waker sends it a message, which is
-//! called a *ring*. Otherwise the waker only sets a bit. The actor reads this bit when its poll
-//! ends or when the ring arrives. So at most one ring is in flight, regardless of the number of
-//! wakers and their threads.
+//! called a *ring*. Otherwise the waker only sets a bit. The actor reads this bit when the poll of
+//! the future ends, or when the ring arrives. So at most one ring is in flight, regardless of the
+//! number of wakers and their threads.
 //!
 //! ```text
 //!   wake:   resting ------> WOKEN | RINGING, and the caller sends a ring
@@ -71,7 +71,8 @@ impl Default for Bell {
 pub enum Call {
     /// The caller must send a ring, which is a message to the actor.
     Ring,
-    /// The caller must not send a ring, because the actor notices all wakes without one.
+    /// The caller must not send a ring: either there is no wake to report, or the actor notices the
+    /// wake without another ring.
     Quiet,
 }
 
@@ -137,8 +138,8 @@ impl Bell {
     /// Marks all wakes since the current poll began as handled by this poll. Only the actor may
     /// call this method, and only during a poll.
     ///
-    /// Other code first changes some state, and then wakes the future. So the poll must call this
-    /// method first, and read such state afterwards.
+    /// Code that wakes the future first changes some state, for example stores a result. So the
+    /// poll must first call this method, and then read this state.
     pub fn answer(&self) {
         self.change(|word| word & !WOKEN);
     }

@@ -1,10 +1,10 @@
-//! A counter with two sides. One side advances the count, and the other side can wait for it. A
-//! waiting thread is woken once, when the count reaches its target.
+//! A counter with two sides. One side advances the count, and the other side can wait until the
+//! count reaches a target. A waiting thread is woken once, when the count reaches its target.
 //!
 //! One side, the [`Mover`], counts its progress (values sent, slots freed). The other side holds a
-//! [`Watch`]. Before a thread of that side goes to sleep, it registers the number of its worker and
-//! the count that it waits for. When the mover reaches this count, it gets the number of the
-//! worker, and must wake it. So there is one wake-up per sleep instead of one per value, and no
+//! [`Watch`]. Before a thread of that side goes to sleep, it registers the count that it waits for,
+//! and a number that identifies the thread. When the mover reaches this count, it gets the number,
+//! and must wake the thread. So there is one wake-up per sleep instead of one per value, and no
 //! thread polls.
 //!
 //! ```text

@@ -79,7 +79,8 @@ impl Spin {
         spin
     }
 
-    /// Creates a `Spin` that never spins.
+    /// Creates a `Spin` that does not spin, unless
+    /// [`set_threads_running`](Self::set_threads_running) turns spinning on later.
     pub fn off() -> Self {
         Self::new(usize::MAX)
     }

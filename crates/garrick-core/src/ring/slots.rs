@@ -2,8 +2,8 @@
 //! the index of a slot.
 //!
 //! All reads and writes of values go through this module. The module does not know which slots are
-//! full. The two halves must keep track of this, and must meet the conditions of the `unsafe`
-//! methods.
+//! full. The two halves must keep track of the full slots, and must meet the conditions of the
+//! `unsafe` methods.
 use std::{cell::Cell, marker::PhantomData, mem::MaybeUninit, ptr, ptr::NonNull, slice};
 
 use super::{

@@ -229,8 +229,8 @@ impl<T> Wheel<T> {
     /// This is one step of [`advance`](Self::advance). Use this method to insert entries between
     /// two steps, or to stop early.
     ///
-    /// When this method returns `None`, it has advanced the wheel's current time to `now_ns`,
-    /// unless that time was already later.
+    /// When this method returns `None`, it has moved the present time to `now_ns`, unless the
+    /// present time was already later.
     #[inline]
     pub fn pop_due(&mut self, now_ns: u64) -> Option<T> {
         let now = (now_ns >> TICK_BITS).max(self.present);

@@ -126,8 +126,9 @@ impl<T> AsyncSender<T> {
     /// is free, call `on_ready` again. If `call` panics, the panic is caught, and the stage that
     /// called it continues.
     ///
-    /// Use this method to send from an actor to a graph. The actor keeps the messages for which no
-    /// slot is free. It passes a `call` that sends a message to the actor.
+    /// Use this method to send values from an actor to a graph. The actor keeps the values for
+    /// which no slot is free, and passes a `call` that sends a message to the actor. When this
+    /// message arrives, the actor tries again.
     pub fn on_ready(&mut self, call: impl FnOnce() + Send + 'static) {
         call_when_ready(self.sender.line(), Side::Sender, call);
     }

@@ -84,8 +84,8 @@ impl<T: Copy> Buffer<T> {
     /// Returns the number of values in the buffer whose results have not been sent yet.
     ///
     /// The number is above 0 only after `map` has panicked. In a [`restarting`](crate::restarting)
-    /// stage, the buffer must belong to the kept part, and the stage must not return
-    /// [`Wait::done`](crate::Wait::done) while the number is above 0.
+    /// stage, the buffer must belong to `kept`, the part that outlives a panic, and the stage must
+    /// not return [`Wait::done`](crate::Wait::done) while the number is above 0.
     #[inline]
     pub fn left(&self) -> usize {
         self.taken.len() - self.done

@@ -21,8 +21,8 @@
 //! each batch. With small channels, the thread switches would then take most of the time. So a
 //! wake-up on the same core is held back until the waking stage rests or ends. By then the channel
 //! is full or empty. The wake-up is also sent once the waking stage has taken a few more steps
-//! ([`Post::settle`]). The core of a resting stage is only a guess. A wrong guess delays a wake-up
-//! by these steps.
+//! ([`Post::settle`]). The core on which a stage rests is only a guess, because the system can move
+//! threads. A wrong guess delays a wake-up by these few steps.
 
 mod area;
 mod batch;

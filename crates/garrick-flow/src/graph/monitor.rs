@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use garrick_sched::Nanos;
+
 use super::ended::Ended;
 use super::report::{Failure, Report};
 use super::sample::{ChannelSample, Sample, StageSample, StageState};
@@ -100,6 +102,8 @@ impl Monitor {
                 messages_in,
                 messages_out,
                 busy_nanos: work.busy,
+                starved_nanos: work.starved,
+                back_pressured_nanos: work.full,
                 slow_steps: work.slow,
                 restarts: work.restarts,
                 last_panic: member.last_panic.get(),
@@ -108,6 +112,13 @@ impl Monitor {
         Sample {
             stages: stages.collect(),
             channels,
+        }
+    }
+
+    /// Sets the time of all stages. Called only for stages that are stepped by hand.
+    pub(crate) fn set_time(&self, now: Nanos) {
+        for member in &self.view.members {
+            member.work.set_time(now);
         }
     }
 

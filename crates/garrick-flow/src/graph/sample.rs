@@ -36,9 +36,19 @@ pub struct StageSample {
     /// A stage with its own thread is busy from the time it is woken until it rests. On the thread
     /// of a team, the time between the ends of two consecutive steps counts as busy time of the
     /// stage that took the second step. Busy time is wall-clock time, so it includes time in which
-    /// the system ran other threads on the core. The value lags by about a millisecond, or by the
-    /// duration of the current step if that is longer.
+    /// the system ran other threads on the core. A busy period that has not ended counts up to the
+    /// moment of the sample.
     pub busy_nanos: u64,
+    /// Time that the stage has rested because a channel had too few messages, in nanoseconds. The
+    /// current rest counts up to the moment of the sample.
+    pub starved_nanos: u64,
+    /// Time that the stage has rested because a channel had too few free slots, in nanoseconds. The
+    /// current rest counts up to the moment of the sample. If the stage lacks both messages and
+    /// free slots, the rest counts only here.
+    ///
+    /// In all remaining time, which is neither busy nor starved nor back-pressured, the stage
+    /// waited for a timer, for a future, or for the other stages of its team.
+    pub back_pressured_nanos: u64,
     /// Number of steps that took at least the time set by
     /// [`Graph::count_slow_steps`](crate::Graph::count_slow_steps). This is 0 if no time was set.
     pub slow_steps: u64,

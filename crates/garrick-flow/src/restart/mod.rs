@@ -166,9 +166,9 @@ impl<E, S, M, F> Restarting<E, S, M, F> {
         self
     }
 
-    /// Makes the stage declare the channel ends in its kept part, as described in
-    /// [`Stage::wiring`]. Call this method for each stage in a [feedback](crate::Graph::feedback)
-    /// loop.
+    /// Makes the stage declare the channel ends in `kept`, the first argument of [`restarting`], as
+    /// described in [`Stage::wiring`]. Call this method for each stage in a
+    /// [feedback](crate::Graph::feedback) loop.
     ///
     /// # Examples
     ///

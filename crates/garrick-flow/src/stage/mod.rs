@@ -73,9 +73,10 @@ pub trait Stage: Send + 'static {
     /// Declares the channel ends that the stage has. The default implementation declares none.
     ///
     /// The graph calls this method before the first step. [`Graph::start`](crate::Graph::start)
-    /// uses the declared ends to detect unintended cycles of stages, and returns an error if there
-    /// is one. An end that is not declared is detected when the stage uses it. If the stages then
-    /// form an unintended cycle, the stage fails. A closure cannot declare its ends. Use
+    /// uses the declared ends to detect unintended cycles of stages, which contain no
+    /// [feedback](crate::Graph::feedback) channel, and returns an error if there is one. An end
+    /// that is not declared is detected when the stage uses it. If the stages then form an
+    /// unintended cycle, the stage fails. A closure cannot declare its ends. Use
     /// [`with_ends`](crate::with_ends) to create a stage from a closure and declared ends.
     ///
     /// # Examples

@@ -163,7 +163,7 @@ impl<S: Stage> Runner<S> {
         if is_asked {
             env.desk.ballot = Paper::Agrees;
         }
-        env.work.step(|| clock.now());
+        env.work.step(clock);
         let step = quiet::call(|| {
             env.post.with_current(env.id, || {
                 let wait = stage.step(&mut Cx::new(clock, &env.post, &mut env.desk));
@@ -204,7 +204,7 @@ impl<S: Stage> Runner<S> {
     /// Records that the stage rests now.
     pub(crate) fn rested(&mut self, now: impl Fn() -> Nanos) {
         if let Some(env) = &mut self.env {
-            env.work.rested(now);
+            env.work.rested(self.wait.lack(&env.lines), now);
             self.wait.count_stalls(&env.lines);
             if let Some(number) = env.in_loop {
                 self.rests = true;
@@ -254,7 +254,10 @@ impl<S: Stage> Runner<S> {
 impl<S: Stage> Drop for Runner<S> {
     /// Ends the stage, for any reason. Closes its channel ends first, then notifies the graph.
     fn drop(&mut self) {
-        let Some(env) = self.env.take() else { return };
+        let Some(mut env) = self.env.take() else {
+            return;
+        };
+        env.work.dropped();
         let stage = self.stage.take();
         let mut outcome = std::mem::replace(&mut self.outcome, Outcome::Dropped);
         let end = quiet::call(|| env.post.with_current(env.id, || drop(stage)));

@@ -1,71 +1,186 @@
 //! Work of a stage, counted by its task and read by monitors.
 //!
-//! The busy time of a stage is not measured step by step. The clock is read when the stage is woken
-//! and when it goes to rest, and all the time in between counts as busy. While a stage does not
-//! rest, its time is added about once per [`BOOK_EVERY`], so short steps rarely read the clock. If
-//! several stages share a thread, each step reads the clock once, when it returns:
+//! The time of a stage is not measured step by step. The clock is read when the stage is woken and
+//! when it goes to rest. The time from waking to resting counts as busy. The time from resting to
+//! waking counts as starved, as back-pressured, or as another wait. If several stages share a
+//! thread, each step reads the clock once, when it returns. In the diagram, `^` marks the reads:
 //!
 //! ```text
-//!   alone       wake |step|step|step|step| rest              wake |step| rest
-//!                    ^      (added on the way, if long)    ^      ^      ^
+//!   alone       wake |step|step|step|step| rest . . . starved . . . wake |step| rest . . full . .
+//!                    ^                   ^                          ^         ^
 //!   a team      wake |  a  |  b  |  a  |  a rests |  b rests |
 //!                    ^     ^     ^     ^          ^          ^
 //! ```
 //!
-//! Busy time is wall-clock time: if the system gives the core to another thread in between, that
-//! time counts as well.
+//! Readers see the time of the current activity before the activity ends. Each kind of activity has
+//! a [`Watch`] in a single word, which runs while the stage has this activity. If the watch runs, a
+//! reader adds the time of its own clock. So the stage writes these words only when its activity
+//! changes.
+//!
+//! Busy time is wall-clock time: if the system gives the core to another thread meanwhile, the time
+//! of that thread counts as well.
 
 use std::cell::Cell;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use garrick_core::count::{Tally, TallyReader};
 use garrick_sched::{Nanos, nanos};
 
+use super::Clock;
+use crate::wait::Lack;
+
 const STEPS: usize = 0;
 const RESTS: usize = 1;
-const BUSY: usize = 2;
-const SLOW: usize = 3;
-const RESTARTS: usize = 4;
-
-/// Maximum lag of the busy time of a stage that does not rest. This lag does not matter to a
-/// monitor that reads the time once per second.
-const BOOK_EVERY: Duration = Duration::from_millis(1);
-/// Maximum number of steps after which the time is added.
-const STEPS_MAX: u32 = 256;
+const SLOW: usize = 2;
+const RESTARTS: usize = 3;
+/// Index of the first watch. There is one watch for each [`Doing`].
+const WATCHES: usize = 4;
+const COUNTS: usize = WATCHES + 4;
 
 thread_local! {
-    /// Time up to which the time of this thread has been added. `None` if the thread may have
-    /// rested since.
+    /// Time up to which the time of this thread has been assigned to stages. `None` if the thread
+    /// may have rested since then.
     static SINCE: Cell<Option<Nanos>> = const { Cell::new(None) };
+}
+
+/// Activity of a stage whose time is measured. The value is the distance of its watch from the
+/// first watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Doing {
+    /// The stage takes steps.
+    Works = 0,
+    /// The stage waits for messages.
+    Starves = 1,
+    /// The stage waits for room in a channel.
+    IsFull = 2,
+    /// The stage waits for something else, such as a timer.
+    Pauses = 3,
+}
+
+impl From<Lack> for Doing {
+    fn from(lack: Lack) -> Self {
+        match lack {
+            Lack::Messages => Self::Starves,
+            Lack::Room => Self::IsFull,
+            Lack::Other => Self::Pauses,
+        }
+    }
+}
+
+/// A stopwatch in one word, so that a reader always sees a consistent value.
+///
+/// ```text
+///    63 bits: total time (if stopped), or total time minus start time (if running)   1 bit: runs
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Watch(u64);
+
+impl Watch {
+    const RUNS: u64 = 1;
+
+    fn runs(self) -> bool {
+        self.0 & Self::RUNS != 0
+    }
+
+    #[must_use]
+    fn started(self, now: Nanos) -> Self {
+        debug_assert!(!self.runs(), "a watch is started once");
+        Self((self.0 >> 1).wrapping_sub(now) << 1 | Self::RUNS)
+    }
+
+    #[must_use]
+    fn stopped(self, now: Nanos) -> Self {
+        debug_assert!(self.runs(), "only a watch that runs is stopped");
+        Self((self.0 >> 1).wrapping_add(now) << 1)
+    }
+
+    /// Returns the total time that the watch has run up to `now`.
+    fn total(self, now: Nanos) -> Nanos {
+        let total = if self.runs() {
+            self.stopped(now).0
+        } else {
+            self.0
+        };
+        // The clock of a reader may be slightly behind the start, which makes the sum negative.
+        (total.cast_signed() >> 1).max(0).cast_unsigned()
+    }
+}
+
+/// The clock of a stage, which readers on other threads can read.
+#[derive(Debug, Default)]
+struct Time {
+    /// Moment at which the clock of the stage's thread was 0. Written by the first step that the
+    /// stage takes on a thread, and read by monitors. Not set for a stage that is stepped by hand.
+    zero: OnceLock<Instant>,
+    /// Current time of a stage that is stepped by hand. Written by its stepper, read by monitors.
+    by_hand: AtomicU64,
+}
+
+impl Time {
+    fn now(&self) -> Nanos {
+        match self.zero.get() {
+            Some(zero) => nanos(zero.elapsed()),
+            None => self.by_hand.load(Relaxed),
+        }
+    }
+
+    /// Returns true if readers can read the clock of a step.
+    fn is_known(&self, clock: Clock<'_>) -> bool {
+        matches!(clock, Clock::Fixed(_)) || self.zero.get().is_some()
+    }
+
+    /// Reads the clock of a step, and makes the clock available to readers.
+    fn read(&self, clock: Clock<'_>) -> Nanos {
+        let now = clock.now();
+        if let Clock::Turn(_) = clock {
+            self.zero.get_or_init(|| {
+                let moment = Instant::now();
+                moment
+                    .checked_sub(Duration::from_nanos(now))
+                    .unwrap_or(moment)
+            });
+        }
+        now
+    }
 }
 
 /// Counts the work of a stage.
 #[derive(Debug)]
 pub(crate) struct Work {
     /// Counters written by the stage's task, and read through [`WorkReader`].
-    counts: Tally<5>,
+    counts: Tally<COUNTS>,
+    /// Clock of the stage, which the readers share.
+    time: Arc<Time>,
     /// True if the stage shares its thread with other stages.
     is_shared: bool,
     /// Minimum duration of a slow step, if slow steps are counted.
     slow: Option<Nanos>,
-    /// Number of steps since time was last added.
-    unbooked: u32,
-    /// Number of steps after which time is added.
-    book_at: u32,
+    /// The activity whose watch runs, and the time at which it began. `None` before the first step,
+    /// after the end, and while the stage is due but other stages use its thread.
+    doing: Option<(Doing, Nanos)>,
+    /// Time at which the current step began. Exact only if the clock is read after each step.
+    began: Nanos,
 }
 
 /// Reads the work of a stage.
 #[derive(Debug, Clone)]
-pub(crate) struct WorkReader(TallyReader<5>);
+pub(crate) struct WorkReader {
+    counts: TallyReader<COUNTS>,
+    time: Arc<Time>,
+}
 
 /// Work of a stage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Done {
     pub(crate) steps: u64,
     pub(crate) rests: u64,
-    pub(crate) busy: Nanos,
     pub(crate) slow: u64,
     pub(crate) restarts: u64,
+    pub(crate) busy: Nanos,
+    pub(crate) starved: Nanos,
+    pub(crate) full: Nanos,
 }
 
 impl Work {
@@ -74,39 +189,66 @@ impl Work {
     pub(crate) fn new(is_shared: bool, slow: Option<Duration>) -> Self {
         Self {
             counts: Tally::new(),
+            time: Arc::default(),
             is_shared,
             slow: slow.map(nanos),
-            unbooked: 0,
-            book_at: 1,
+            doing: None,
+            began: 0,
         }
     }
 
     pub(crate) fn reader(&self) -> WorkReader {
-        WorkReader(self.counts.reader())
+        WorkReader {
+            counts: self.counts.reader(),
+            time: Arc::clone(&self.time),
+        }
     }
 
     /// Records that a step begins.
     #[inline]
-    pub(crate) fn step(&mut self, now: impl FnOnce() -> Nanos) {
+    pub(crate) fn step(&mut self, clock: Clock<'_>) {
         self.counts.add(STEPS, 1);
-        self.unbooked += 1;
-        if SINCE.get().is_none() {
-            SINCE.set(Some(now()));
+        if !matches!(self.doing, Some((Doing::Works, _))) {
+            self.wakes(clock);
         }
+    }
+
+    /// Records that the stage begins to work.
+    fn wakes(&mut self, clock: Clock<'_>) {
+        let now = match SINCE.get() {
+            Some(since) if self.is_shared && self.time.is_known(clock) => since,
+            _ => self.time.read(clock),
+        };
+        SINCE.set(Some(now));
+        self.began = now;
+        self.turn_to(Some(Doing::Works), now);
     }
 
     /// Records that a step has returned, and that another step may follow.
     #[inline]
     pub(crate) fn stepped(&mut self, now: impl FnOnce() -> Nanos) {
-        if self.is_shared || self.slow.is_some() || self.unbooked >= self.book_at {
-            self.book(now);
+        if self.is_shared || self.slow.is_some() {
+            let now = now();
+            self.count_slow(now);
+            SINCE.set(Some(now));
+            if self.is_shared {
+                self.turn_to(None, now);
+            }
         }
     }
 
-    /// Records that the stage rests now.
-    pub(crate) fn rested(&mut self, now: impl FnOnce() -> Nanos) {
+    /// Records that the stage rests now. `lack` is the kind of thing that it waits for.
+    pub(crate) fn rested(&mut self, lack: Lack, now: impl FnOnce() -> Nanos) {
         self.counts.add(RESTS, 1);
-        self.left(now);
+        SINCE.set(None);
+        let next = Doing::from(lack);
+        if self.doing.is_some_and(|(doing, _)| doing == next) {
+            // The stage was woken, but no step was due. It continues to wait.
+            return;
+        }
+        let now = now();
+        self.count_slow(now);
+        self.turn_to(Some(next), now);
     }
 
     /// Records that the stage was restarted.
@@ -114,41 +256,73 @@ impl Work {
         self.counts.add(RESTARTS, 1);
     }
 
-    /// Records that the stage rests or has ended now. Its thread may rest as well.
+    /// Records that the stage has ended now. Its thread may rest after that.
     pub(crate) fn left(&mut self, now: impl FnOnce() -> Nanos) {
-        self.book(now);
         SINCE.set(None);
+        if self.doing.is_some() {
+            let now = now();
+            self.count_slow(now);
+            self.turn_to(None, now);
+        }
     }
 
-    /// Adds the time since the last call of this method, if there was a step.
-    fn book(&mut self, now: impl FnOnce() -> Nanos) {
-        let (Some(since), steps @ 1..) = (SINCE.get(), self.unbooked) else {
-            return;
-        };
-        let now = now();
-        let took = now.saturating_sub(since);
-        self.counts.add(BUSY, took);
-        if self.slow.is_some_and(|slow| took >= slow) {
-            self.counts.add(SLOW, 1);
+    /// Records that the stage was dropped. Its current activity is not counted, because there is no
+    /// clock to measure it.
+    pub(crate) fn dropped(&mut self) {
+        if let Some((_, since)) = self.doing {
+            self.turn_to(None, since);
         }
-        let each = (took / Nanos::from(steps)).max(1);
-        let steps = (nanos(BOOK_EVERY) / each).clamp(1, STEPS_MAX.into());
-        self.book_at = u32::try_from(steps).unwrap_or(STEPS_MAX);
-        self.unbooked = 0;
-        SINCE.set(Some(now));
+    }
+
+    /// Stops the watch that runs, and starts the watch of `next`.
+    fn turn_to(&mut self, next: Option<Doing>, now: Nanos) {
+        if let Some((doing, _)) = self.doing {
+            self.set(doing, |watch| watch.stopped(now));
+        }
+        if let Some(next) = next {
+            self.set(next, |watch| watch.started(now));
+        }
+        self.doing = next.map(|next| (next, now));
+    }
+
+    fn set(&mut self, doing: Doing, change: impl FnOnce(Watch) -> Watch) {
+        let index = WATCHES + doing as usize;
+        let before = self.counts.get(index);
+        let after = change(Watch(before)).0;
+        self.counts.add(index, after.wrapping_sub(before));
+    }
+
+    /// Counts the step that ends at `now` as slow, if it took long enough.
+    fn count_slow(&mut self, now: Nanos) {
+        if let (Some((Doing::Works, _)), Some(slow)) = (self.doing, self.slow) {
+            self.counts
+                .add(SLOW, u64::from(now.saturating_sub(self.began) >= slow));
+            self.began = now;
+        }
     }
 }
 
 impl WorkReader {
+    /// Returns the work of the stage up to now.
     pub(crate) fn get(&self) -> Done {
-        let counts = self.0.values();
+        let counts = self.counts.values();
+        // The clock is read after the counts, so that it is not behind the start of a watch.
+        let now = self.time.now();
+        let time = |doing: Doing| Watch(counts[WATCHES + doing as usize]).total(now);
         Done {
             steps: counts[STEPS],
             rests: counts[RESTS],
-            busy: counts[BUSY],
             slow: counts[SLOW],
             restarts: counts[RESTARTS],
+            busy: time(Doing::Works),
+            starved: time(Doing::Starves),
+            full: time(Doing::IsFull),
         }
+    }
+
+    /// Sets the time of a stage that is stepped by hand.
+    pub(crate) fn set_time(&self, now: Nanos) {
+        self.time.by_hand.store(now, Relaxed);
     }
 }
 
@@ -161,70 +335,90 @@ mod tests {
         unreachable!("the clock was read")
     }
 
-    #[test]
-    fn all_between_waking_and_resting_is_busy() {
-        let mut work = Work::new(false, None);
-        work.step(|| 100);
-        work.rested(|| 130);
-        work.step(|| 1_000);
-        work.rested(|| 1_005);
-        let done = work.reader().get();
-        assert_eq!((done.steps, done.rests, done.busy), (2, 2, 35));
-        work.rested(unread);
-        assert_eq!(work.reader().get().rests, 3, "it was woken for nothing");
+    /// Returns the number of steps, the number of rests, and the busy, starved and back-pressured
+    /// time of `work` at `now`.
+    fn at(work: &Work, now: Nanos) -> (u64, u64, [Nanos; 3]) {
+        let reader = work.reader();
+        reader.set_time(now);
+        let done = reader.get();
+        (done.steps, done.rests, [done.busy, done.starved, done.full])
     }
 
     #[test]
-    fn short_steps_do_not_read_the_clock() {
+    fn a_watch_counts_its_runs() {
+        let watch = Watch(0).started(100);
+        assert_eq!((watch.total(100), watch.total(107)), (0, 7));
+        assert_eq!(watch.total(93), 0, "a clock that is behind");
+        let watch = watch.stopped(110);
+        assert_eq!((watch.total(0), watch.total(u64::MAX)), (10, 10));
+        let watch = watch.started(u64::MAX >> 2);
+        assert_eq!(watch.total((u64::MAX >> 2) + 5), 15);
+    }
+
+    #[test]
+    fn all_between_waking_and_resting_is_busy_and_all_else_is_a_wait() {
         let mut work = Work::new(false, None);
-        work.step(|| 0);
-        work.stepped(|| 1_000);
-        for _ in 0..255 {
-            work.step(unread);
+        work.step(Clock::Fixed(100));
+        assert_eq!(at(&work, 120), (1, 0, [20, 0, 0]), "in the middle of it");
+        work.rested(Lack::Messages, || 130);
+        assert_eq!(at(&work, 150), (1, 1, [30, 20, 0]), "a wait goes on");
+        work.step(Clock::Fixed(1_000));
+        work.rested(Lack::Room, || 1_005);
+        work.rested(Lack::Room, unread);
+        assert_eq!(at(&work, 1_100), (2, 3, [35, 870, 95]));
+        work.rested(Lack::Messages, || 1_105);
+        work.rested(Lack::Other, || 1_110);
+        work.left(|| 2_000);
+        work.left(unread);
+        assert_eq!(at(&work, 9_000), (2, 5, [35, 875, 100]));
+    }
+
+    #[test]
+    fn steps_alone_on_a_thread_do_not_read_the_clock() {
+        let mut work = Work::new(false, None);
+        work.step(Clock::Fixed(0));
+        for _ in 0..1_000 {
             work.stepped(unread);
+            work.step(Clock::Fixed(7));
         }
-        work.step(unread);
-        work.stepped(|| 257_000);
-        assert_eq!(work.reader().get().busy, 257_000);
-        work.left(|| unreachable!("no step is left to book"));
-    }
-
-    #[test]
-    fn long_steps_are_booked_one_by_one() {
-        let mut work = Work::new(false, None);
-        work.step(|| 0);
-        for step in 1..=3 {
-            work.stepped(|| step * 2_000_000);
-            assert_eq!(work.reader().get().busy, step * 2_000_000);
-            work.step(unread);
-        }
-        work.left(|| 6_000_000);
+        assert_eq!(at(&work, 5_000), (1_001, 0, [5_000, 0, 0]));
+        work.left(|| 6_000);
     }
 
     #[test]
     fn those_who_share_a_thread_have_their_own_time() {
         let (mut one, mut other) = (Work::new(true, None), Work::new(true, None));
-        one.step(|| 10);
+        one.step(Clock::Fixed(10));
         one.stepped(|| 15);
-        other.step(unread);
+        other.step(Clock::Fixed(1));
         other.stepped(|| 35);
-        one.step(unread);
-        one.rested(|| 36);
-        other.step(|| 100);
-        other.rested(|| 200);
-        assert_eq!(one.reader().get().busy, 6);
-        assert_eq!(other.reader().get().busy, 120);
+        one.step(Clock::Fixed(1));
+        one.rested(Lack::Messages, || 36);
+        other.step(Clock::Fixed(100));
+        other.rested(Lack::Messages, || 200);
+        assert_eq!(at(&one, 200).2, [6, 164, 0]);
+        assert_eq!(at(&other, 200).2, [120, 0, 0]);
+    }
+
+    #[test]
+    fn a_stage_that_is_dropped_does_not_wait_for_ever() {
+        let mut work = Work::new(false, None);
+        work.step(Clock::Fixed(0));
+        work.rested(Lack::Messages, || 10);
+        work.dropped();
+        assert_eq!(at(&work, 1_000_000).2, [10, 0, 0]);
     }
 
     #[test]
     fn slow_steps_are_counted_where_that_is_wanted() {
         let mut work = Work::new(false, Some(Duration::from_nanos(50)));
-        work.step(|| 0);
+        work.step(Clock::Fixed(0));
         work.stepped(|| 49);
-        work.step(unread);
+        work.step(Clock::Fixed(1));
         work.stepped(|| 99);
-        work.step(unread);
+        work.step(Clock::Fixed(1));
         work.left(|| 1_000);
         assert_eq!(work.reader().get().slow, 2);
+        assert_eq!(at(&work, 5_000).2, [1_000, 0, 0]);
     }
 }

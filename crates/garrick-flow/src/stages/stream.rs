@@ -23,8 +23,8 @@ pub struct FromStream<S: Stream> {
 /// Creates a source that sends the values of `stream`, and ends when the stream ends.
 ///
 /// Each step takes at most one batch of values from the stream. While the channel is full, the
-/// stage does not poll the stream. While the stream is pending, the stage rests. The stream wakes
-/// it.
+/// stage does not poll the stream. While the stream is pending, the stage rests until the stream
+/// wakes it.
 ///
 /// # Examples
 ///
@@ -116,8 +116,8 @@ pub struct FromAsync<F> {
     waker: Waker,
 }
 
-/// Creates a source that runs a future. `source` is called once, with the sender, and returns the
-/// future.
+/// Creates a source that runs a future. `source` is called once, with `output` as an
+/// [`AsyncSender`], and returns the future.
 ///
 /// The future sends values, and may await any other future. The source ends when the future is
 /// ready.

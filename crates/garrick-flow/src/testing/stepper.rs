@@ -165,6 +165,7 @@ impl Stepper {
     pub fn advance(&mut self, by: Duration) {
         let by = nanos(by);
         self.now = self.now.saturating_add(by);
+        self.opened.monitor.set_time(self.now);
     }
 
     /// Makes the stage called `name` panic in its next step. The message of the panic is `words`. A

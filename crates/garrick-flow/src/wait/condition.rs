@@ -8,6 +8,19 @@ use garrick_sched::Nanos;
 use crate::channel::{Line, Met, Side};
 use crate::post::StageId;
 
+/// The kind of thing that a resting stage waits for. If it waits for several kinds, the greatest
+/// value counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Lack {
+    /// Something other than a channel, such as a timer or a future.
+    Other,
+    /// Messages in a channel.
+    Messages,
+    /// Room in a channel. This kind takes precedence over messages, because a stage without room
+    /// could not use more messages.
+    Room,
+}
+
 /// A single condition of a wait.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Condition {
@@ -61,6 +74,23 @@ impl Condition {
         let mut each = self.lines(lines).iter();
         self.look(lines, &|| 0) == Met::No
             && each.all(|line| is_inside(line.id) || line.look(side, count) != Met::No)
+    }
+
+    /// Returns the kind of thing that the condition waits for, or `None` if the condition is met.
+    pub(super) fn lack(&self, lines: &[Arc<Line>]) -> Option<Lack> {
+        // The time passed here has no effect: a condition on time never counts as a lack of
+        // messages or room.
+        let unmet = self.look(lines, &|| 0) == Met::No;
+        unmet.then_some(match self {
+            Self::Ends {
+                side: Side::Sender, ..
+            } => Lack::Room,
+            Self::Ends {
+                side: Side::Receiver,
+                ..
+            } => Lack::Messages,
+            Self::Rung { .. } | Self::After(_) | Self::Until(_) => Lack::Other,
+        })
     }
 
     /// Counts a stall at each channel of the condition that is not ready.

@@ -16,6 +16,7 @@ use std::time::Duration;
 use garrick_sched::{Nanos, nanos};
 
 use condition::Condition;
+pub(crate) use condition::Lack;
 use terms::Terms;
 
 use crate::channel::{Line, Met, Receiver, Receivers, Sender, Senders, Side};
@@ -33,11 +34,11 @@ pub(crate) type Lines = Arc<[Arc<Line>]>;
 /// condition on a bundle counts as one condition. `and` and `or` apply to the whole wait on their
 /// left: `a.or(b).and(c)` is `(a or b) and c`.
 ///
-/// A closed channel does not keep a stage waiting. If the sender is gone, the receiver counts as
-/// ready, even if no values are left. If the receiver is gone, the sender counts as ready. If no
-/// more values can be taken from a channel or sent to it, the whole wait is over, regardless of its
-/// other conditions. The next step should then end the stage, or at least not wait for that channel
-/// again.
+/// A closed channel does not keep a stage waiting. If the sender is gone, a condition on the
+/// receiver counts as met, even if no values are left. If the receiver is gone, a condition on the
+/// sender counts as met. If no more values can be taken from a channel or sent to it, the whole
+/// wait is over, regardless of its other conditions. The next step should then end the stage, or at
+/// least not wait for that channel again.
 ///
 /// # Examples
 ///
@@ -324,5 +325,17 @@ impl Wait {
             let conditions = terms.used().iter();
             conditions.for_each(|condition| condition.count_stalls(lines));
         }
+    }
+
+    /// Returns the kind of thing that the stage waits for.
+    pub(crate) fn lack(&self, lines: &[Arc<Line>]) -> Lack {
+        let Kind::For(terms) = &self.0 else {
+            return Lack::Other;
+        };
+        let lacks = terms
+            .used()
+            .iter()
+            .filter_map(|condition| condition.lack(lines));
+        lacks.max().unwrap_or(Lack::Other)
     }
 }

@@ -1,9 +1,10 @@
 //! Generation of the implementation of `Actor`, which calls a method for each message.
 
 use proc_macro2::{Span, TokenStream};
-use quote::quote;
+use quote::{ToTokens, quote};
 use syn::spanned::Spanned;
 
+use super::message::arm_of_unused;
 use super::{for_items, own};
 use crate::attributes::{Place, carried};
 use crate::parse::{Argument, Block, Message, Started};
@@ -22,6 +23,7 @@ pub(super) fn implementation(block: &Block) -> TokenStream {
     let (impl_generics, arguments, clause) = generics.split_for_impl();
     let arms = block.messages.iter().map(|m| arm(block, m));
     let started = block.started.as_ref().map(|s| started(block, s));
+    let kinds = kinds(block);
     let name = block
         .name
         .as_ref()
@@ -48,6 +50,7 @@ pub(super) fn implementation(block: &Block) -> TokenStream {
                 match message { #(#arms)* }
             }
 
+            #kinds
             #name
         }
     }
@@ -78,6 +81,29 @@ fn arm(block: &Block, message: &Message) -> TokenStream {
         &message.returned,
     );
     quote!(#(#attributes)* #name::#variant #pattern => { #body })
+}
+
+/// Generates the names of the variants, and the function that returns the index of a message's
+/// name.
+///
+/// A `cfg` may remove a variant but not its name, because the macro cannot evaluate conditions. No
+/// message has the index of such a name.
+fn kinds(block: &Block) -> TokenStream {
+    let names = block.messages.iter().map(|m| m.variant.to_string());
+    let arms = block.messages.iter().enumerate().map(|(index, message)| {
+        let attributes = carried(&message.attributes, Place::Bare);
+        let (name, variant) = (&block.message, &message.variant);
+        quote!(#(#attributes)* #name::#variant { .. } => #index,)
+    });
+    let unused = arm_of_unused(block, &block.message.to_token_stream());
+    quote! {
+        const MESSAGES: &'static [&'static str] = &[#(#names),*];
+
+        #[inline]
+        fn message_kind(message: &Self::Msg) -> usize {
+            match *message { #(#arms)* #unused }
+        }
+    }
 }
 
 /// Generates `call` and code that converts its result into a `Next`.

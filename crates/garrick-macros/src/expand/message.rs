@@ -22,10 +22,9 @@ pub(super) fn definition(block: &Block) -> TokenStream {
     let derive = (!derives.is_empty()).then(|| quote!(#[derive(#(#derives),*)]));
     let clause = &generics.where_clause;
     let variants = block.messages.iter().map(|m| variant(block, m));
-    let variants: Vec<TokenStream> = variants.collect();
-    let unused = unused(block, &quote!(#(#variants)*));
+    let unused = unused(block);
     let derived = derives.iter().any(is_debug);
-    let debug = (!derived).then(|| debug_of(block, unused.is_some()));
+    let debug = (!derived).then(|| debug_of(block));
     quote! {
         #(#attributes)*
         #[doc = #doc]
@@ -60,11 +59,8 @@ fn variant(block: &Block, message: &Message) -> TokenStream {
 
 /// Generates a variant that cannot be constructed but uses the type parameters that no message
 /// uses. Rust requires that an enum use all of its parameters.
-fn unused(block: &Block, variants: &TokenStream) -> Option<TokenStream> {
-    let parameters = block.generics.type_params().map(|p| &p.ident);
-    let unused: Vec<&Ident> = parameters
-        .filter(|parameter| !mentions(variants.clone(), parameter))
-        .collect();
+fn unused(block: &Block) -> Option<TokenStream> {
+    let unused = unused_parameters(block);
     (!unused.is_empty()).then(|| {
         quote! {
             #[doc(hidden)]
@@ -74,6 +70,23 @@ fn unused(block: &Block, variants: &TokenStream) -> Option<TokenStream> {
             ),
         }
     })
+}
+
+/// Returns the type parameters that no message uses.
+fn unused_parameters(block: &Block) -> Vec<&Ident> {
+    let variants = block.messages.iter().map(|m| variant(block, m));
+    let variants: TokenStream = variants.collect();
+    let parameters = block.generics.type_params().map(|p| &p.ident);
+    parameters
+        .filter(|parameter| !mentions(variants.clone(), parameter))
+        .collect()
+}
+
+/// Generates the match arm for the variant that cannot be constructed, if there is one. `of` is the
+/// message type.
+pub(super) fn arm_of_unused(block: &Block, of: &TokenStream) -> Option<TokenStream> {
+    let is_used = unused_parameters(block).is_empty();
+    (!is_used).then(|| quote!(#of::__Unused(ref never, ..) => match *never {},))
 }
 
 fn mentions(tokens: TokenStream, word: &Ident) -> bool {
@@ -91,7 +104,7 @@ fn is_debug(path: &Path) -> bool {
 }
 
 /// Generates a `Debug` implementation that prints the name of the variant without its fields.
-fn debug_of(block: &Block, has_unused: bool) -> TokenStream {
+fn debug_of(block: &Block) -> TokenStream {
     let Block {
         message, generics, ..
     } = block;
@@ -107,7 +120,7 @@ fn debug_of(block: &Block, has_unused: bool) -> TokenStream {
         };
         quote!(#(#attributes)* Self::#name { .. } => formatter.debug_tuple(#text).#finish(),)
     });
-    let unused = has_unused.then(|| quote!(Self::__Unused(ref never, ..) => match *never {},));
+    let unused = arm_of_unused(block, &quote!(Self));
     quote! {
         #(#attributes)*
         #[automatically_derived]

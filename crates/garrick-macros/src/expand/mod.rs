@@ -5,9 +5,10 @@
 //! of a generated name points to the user's code that it was generated from. So rustc reports
 //! errors in the generated code at the right position.
 
-mod actor;
 mod handle;
 mod message;
+
+mod actor;
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};

@@ -35,7 +35,7 @@ pub struct Arguments {
 pub struct Offer {
     /// Scenarios that are measured if the user names no scenario.
     pub scenarios: &'static [Scenario],
-    /// Other scenarios. They are measured only if the user names them.
+    /// Additional scenarios, which are measured only if the user names them.
     pub more: &'static [Scenario],
     /// Scenarios with parameters that the user can sweep, for example with `--sweep depth=5..20`.
     pub swept: &'static [Swept],

@@ -1,5 +1,7 @@
 //! Flags and functions that all measuring commands share.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 
 use super::Ended;
@@ -10,6 +12,7 @@ use crate::report::Report;
 use crate::row::Row;
 use crate::scenario::{Effort, Result, Scenario};
 use crate::stop::Stop;
+use crate::suggest;
 use crate::suite::Beside;
 
 /// Seconds for each row of a full run.
@@ -73,6 +76,9 @@ impl Flags {
         plans: Vec<Plan<'_>>,
         beside: impl FnOnce(&[Row]) -> Vec<Beside>,
     ) -> Result<Ended> {
+        if let Some(why) = self.unknown_reference(&plans)? {
+            return Ok(Ended::Refused(why));
+        }
         let stop = Stop::on_ctrl_c()?;
         let before = match self.outputs.check() {
             Ok(before) => before,
@@ -87,6 +93,29 @@ impl Flags {
         let report = Report::new(rows).with_suites(beside);
         let title = "Garrick's figures";
         self.outputs.finish(title, &report, before.as_ref(), &stop)
+    }
+}
+
+impl Flags {
+    /// Returns the reason why the reference cannot be used, if no plan has such a contender.
+    fn unknown_reference(&self, plans: &[Plan<'_>]) -> Result<Option<String>> {
+        let Some(reference) = &self.reference else {
+            return Ok(None);
+        };
+        let mut names = BTreeSet::new();
+        for plan in plans {
+            let contenders = (plan.contenders)()?;
+            names.extend(contenders.into_iter().map(|contender| contender.name));
+        }
+        if names.contains(reference.as_str()) {
+            return Ok(None);
+        }
+        let names = names.iter().copied();
+        Ok(Some(suggest::unknown(
+            "contender (for --reference)",
+            reference,
+            names,
+        )))
     }
 }
 

@@ -22,7 +22,7 @@ use clap::{Args, FromArgMatches};
 
 use crate::experiment::Experiment;
 use crate::scenario::{self, Measured, Scenario, Study};
-use crate::suggest::question;
+use crate::suggest::{did_you_mean, question};
 use crate::suite::Suite;
 
 pub use console::print;
@@ -129,10 +129,28 @@ pub fn version() -> &'static str {
 /// If the command line requests the help or the version, prints that text and returns
 /// [`Ended::Well`] as the error. If the command line is invalid, returns [`Ended::Refused`].
 pub fn parse<A: FromArgMatches>(command: clap::Command) -> Result<A, Ended> {
-    command
-        .try_get_matches()
-        .and_then(|matches| A::from_arg_matches(&matches))
-        .map_err(|error| explain(&error))
+    let names: Vec<String> = command
+        .get_subcommands()
+        .map(|one| one.get_name().to_owned())
+        .collect();
+    let parsed = command.try_get_matches();
+    let parsed = parsed.and_then(|matches| A::from_arg_matches(&matches));
+    parsed.map_err(|error| match (explain(&error), unknown_command(&error)) {
+        // For some slips, such as two exchanged letters, clap suggests nothing.
+        (Ended::Refused(why), Some(typed)) if suggested(&error).is_empty() => {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            Ended::Refused(why + &did_you_mean(typed, &names))
+        }
+        (ended, _) => ended,
+    })
+}
+
+/// Returns the command that does not exist, if this is the error.
+fn unknown_command(error: &clap::Error) -> Option<&str> {
+    match error.get(ContextKind::InvalidSubcommand)? {
+        ContextValue::String(name) => Some(name),
+        _ => None,
+    }
 }
 
 /// Runs a command with its parsed arguments, if the arguments are valid.

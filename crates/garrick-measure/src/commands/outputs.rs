@@ -13,15 +13,18 @@ use crate::stop::Stop;
 
 #[derive(Debug, Args)]
 pub(super) struct Outputs {
-    /// Write the results to this file as JSON, in addition to the table.
+    /// Write the results to this file as JSON, in addition to the table. With `-`, they go to
+    /// standard output, and the table goes to standard error.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Write the results to this file as CSV, in addition to the table.
+    /// Write the results to this file as CSV, in addition to the table. With `-`, they go to
+    /// standard output, and the table goes to standard error.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
     /// Write the results to this file as one self-contained HTML page with pictures and tables.
+    /// With `-`, the page goes to standard output, and the table goes to standard error.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
@@ -43,8 +46,12 @@ impl Outputs {
     /// found before the measurement, which may take minutes. The files are not changed until the
     /// measurement has finished.
     pub(super) fn check(&self) -> std::result::Result<Before, String> {
-        let files = [&self.json, &self.csv, &self.html].into_iter().flatten();
-        for file in files {
+        if self.files().filter(|file| is_stdout(file)).count() > 1 {
+            return Err(
+                "standard output (`-`) can be used for one kind of results only".to_owned(),
+            );
+        }
+        for file in self.files().filter(|file| !is_stdout(file)) {
             check_writable(file).map_err(|error| unwritable(file, &error))?;
         }
         if let Some(folder) = &self.svg {
@@ -66,21 +73,20 @@ impl Outputs {
         stop: &Stop,
     ) -> Result<Ended> {
         let comparison = before.map(|before| report.compare(before));
-        if let Some(file) = &self.json {
-            fs::write(file, report.json())?;
-        }
-        if let Some(file) = &self.csv {
-            fs::write(file, report.csv())?;
-        }
-        if let Some(file) = &self.html {
-            fs::write(file, report.html(title, comparison.as_ref()))?;
-        }
+        write(&self.json, || report.json())?;
+        write(&self.csv, || report.csv())?;
+        write(&self.html, || report.html(title, comparison.as_ref()))?;
         if let Some(folder) = &self.svg {
             report.write_svg(folder)?;
         }
-        console::print(report.table().trim_end());
+        let mut text = report.table().trim_end().to_owned();
         if let Some(comparison) = &comparison {
-            console::print(&format!("\n{}", comparison.table().trim_end()));
+            text += &format!("\n\n{}", comparison.table().trim_end());
+        }
+        if self.files().any(is_stdout) {
+            eprintln!("{text}");
+        } else {
+            console::print(&text);
         }
         if stop.is_wanted() {
             let rows = report.rows().len();
@@ -93,6 +99,31 @@ impl Outputs {
             1 => Ended::Wrong("1 row became slower".to_owned()),
             rows => Ended::Wrong(format!("{rows} rows became slower")),
         })
+    }
+}
+
+impl Outputs {
+    /// Returns the files with all results.
+    fn files(&self) -> impl Iterator<Item = &Path> {
+        let files = [&self.json, &self.csv, &self.html].into_iter();
+        files.flatten().map(PathBuf::as_path)
+    }
+}
+
+/// Returns true if `file` stands for standard output.
+fn is_stdout(file: &Path) -> bool {
+    file == Path::new("-")
+}
+
+/// Writes `contents` to `file`, if it was requested.
+fn write(file: &Option<PathBuf>, contents: impl FnOnce() -> String) -> io::Result<()> {
+    match file {
+        None => Ok(()),
+        Some(file) if is_stdout(file) => {
+            console::print(contents().trim_end());
+            Ok(())
+        }
+        Some(file) => fs::write(file, contents()),
     }
 }
 

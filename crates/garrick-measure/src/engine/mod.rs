@@ -70,8 +70,9 @@ use warm_up::WarmUp;
 pub(crate) struct Plan<'a> {
     /// Name of the scenario.
     pub(crate) scenario: &'a str,
-    /// Creates the contenders. Called just before they are measured.
-    pub(crate) contenders: Box<dyn FnOnce() -> Result<Vec<Contender>> + 'a>,
+    /// Creates the contenders. Called just before they are measured, and possibly once more before
+    /// that to get their names.
+    pub(crate) contenders: Box<dyn Fn() -> Result<Vec<Contender>> + 'a>,
 }
 
 /// Amount of measuring.

@@ -11,7 +11,7 @@ const SERIES_DARK: [&str; 7] = [
     "#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#ffffff",
 ];
 
-/// Number of series that have a color of their own.
+/// Number of series with different colors.
 pub(super) const COLORS: usize = SERIES_LIGHT.len();
 
 /// Half width of a marker.

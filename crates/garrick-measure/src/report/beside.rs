@@ -1,6 +1,6 @@
 //! Published figures together with ours, as text.
 
-use crate::suite::{Beside, Figure, Line};
+use crate::suite::{Beside, Figure, Line, Standing};
 use crate::units;
 
 use super::table::{Column, in_columns};
@@ -81,8 +81,9 @@ impl Line {
             self.ours.map_or("-".to_owned(), digits),
             self.unit.clone(),
             self.ratio.map_or("-".to_owned(), digits),
-            better.map_or("-".to_owned(), |(standing, factor)| {
-                format!("{standing}, {} x", units::three_digits(factor))
+            better.map_or("-".to_owned(), |(standing, factor)| match standing {
+                Standing::Doubtful => standing.to_string(),
+                _ => format!("{standing}, {} x", units::three_digits(factor)),
             }),
         ]
     }

@@ -22,12 +22,12 @@ const UNSURE: f64 = 1.25;
 pub enum Verdict {
     /// The cost of the row is lower than in the earlier run.
     Faster,
-    /// The cost of the row is the same as in the earlier run, within the accuracy of the
-    /// measurement.
+    /// The costs in the two runs differ by at most a tenth, or the difference is within the
+    /// accuracy of the measurement.
     Same,
     /// The cost of the row is higher than in the earlier run.
     Slower,
-    /// The cost of the row seems to be higher, but one of the two runs was disturbed.
+    /// The cost of the row seems to be higher or lower, but one of the two runs was disturbed.
     Doubtful,
     /// The row was not measured in the earlier run.
     New,
@@ -145,18 +145,15 @@ fn changed(row: &Row, old: Option<&Row>) -> Change {
     let (now, bounds) = cost(row);
     let verdict = old.map_or(Verdict::New, |old| {
         let (before, old_bounds) = cost(old);
-        let believed = row.doubts.is_empty() && old.doubts.is_empty();
-        if bounds.low > old_bounds.high && now > before * (1.0 + TOLERANCE) {
-            if believed {
-                Verdict::Slower
-            } else {
-                Verdict::Doubtful
-            }
+        let is_sure = row.doubts.is_empty() && old.doubts.is_empty();
+        let verdict = if bounds.low > old_bounds.high && now > before * (1.0 + TOLERANCE) {
+            Verdict::Slower
         } else if bounds.high < old_bounds.low && now < before / (1.0 + TOLERANCE) {
             Verdict::Faster
         } else {
-            Verdict::Same
-        }
+            return Verdict::Same;
+        };
+        if is_sure { verdict } else { Verdict::Doubtful }
     });
     Change {
         name: named(row),

@@ -164,7 +164,16 @@ fn a_disturbed_run_accuses_nobody() {
         Verdict::Doubtful
     );
     assert_eq!(
-        verdict(disturbed, steady("s", "a", 40.0)),
+        verdict(disturbed.clone(), steady("s", "a", 40.0)),
+        Verdict::Doubtful
+    );
+    // A disturbed run does not praise anybody either.
+    assert_eq!(
+        verdict(steady("s", "a", 40.0), disturbed.clone()),
+        Verdict::Doubtful
+    );
+    assert_eq!(
+        verdict(disturbed, steady("s", "a", 10.0)),
         Verdict::Doubtful
     );
 }

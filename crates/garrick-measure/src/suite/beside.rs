@@ -30,7 +30,7 @@ pub struct Beside {
     pub lines: Vec<Line>,
     /// Notes that are needed to understand the lines.
     pub note: String,
-    /// Other results, one sentence per entry.
+    /// Results besides the comparison with published figures, one sentence per entry.
     pub findings: Vec<String>,
 }
 
@@ -68,14 +68,18 @@ pub enum Standing {
     Even,
     /// The published system's figure is better.
     Theirs,
+    /// There is no result, because the measurement of one of the figures was disturbed.
+    Doubtful,
 }
 
 impl Beside {
     /// Combines the published figures of `suite` with our figures from `rows`. Returns `None` if
     /// the suite has no published figures and there are no findings.
     pub fn of(suite: &Suite, rows: &[Row]) -> Option<Self> {
-        let rows = Rows::new(rows);
-        let findings = (suite.findings)(rows);
+        let believed = rows.iter().filter(|row| row.doubts.is_empty());
+        let believed: Vec<Row> = believed.cloned().collect();
+        let (rows, believed) = (Rows::new(rows), Rows::new(&believed));
+        let findings = findings(suite, rows, believed);
         if suite.published.is_empty() && findings.is_empty() {
             return None;
         }
@@ -85,28 +89,55 @@ impl Beside {
             about: suite.about.to_owned(),
             origin: suite.origin.to_owned(),
             here: suite.here.to_owned(),
-            lines: lines.map(|published| Line::of(published, rows)).collect(),
+            lines: lines
+                .map(|published| Line::of(published, rows, believed))
+                .collect(),
             note: suite.note.to_owned(),
             findings,
         })
     }
 }
 
+/// Returns the findings that do not depend on doubtful rows. If there are others, a last sentence
+/// states their number.
+fn findings(suite: &Suite, rows: Rows<'_>, believed: Rows<'_>) -> Vec<String> {
+    let (mut all, sure) = ((suite.findings)(rows), (suite.findings)(believed));
+    let before = all.len();
+    all.retain(|finding| sure.contains(finding));
+    match before - all.len() {
+        0 => {}
+        1 => all.push("1 finding is left out, because it depends on doubtful rows.".to_owned()),
+        left_out => all.push(format!(
+            "{left_out} findings are left out, because they depend on doubtful rows."
+        )),
+    }
+    all
+}
+
 impl Line {
-    fn of(published: &Published, rows: Rows<'_>) -> Self {
+    fn of(published: &Published, rows: Rows<'_>, believed: Rows<'_>) -> Self {
         let unit = published.unit;
-        let here = match published.here {
+        let here_in = |rows| match published.here {
             Here::Unknown => None,
             Here::Noted(figure) => Some(figure),
             Here::InThisRun(find) => find(rows).map(thousandths).map(Figure::of),
         };
-        let ours = (published.ours)(rows).map(thousandths);
+        let ours_in = |rows| (published.ours)(rows).map(thousandths);
+        let (here, ours) = (here_in(rows), ours_in(rows));
+        let is_sure = here == here_in(believed) && ours == ours_in(believed);
         let theirs = here.or(published.said).map(|figure| figure.best(unit));
         // A time of zero cannot be compared.
         let both = ours
             .zip(theirs)
             .filter(|(ours, theirs)| *ours > 0.0 && *theirs > 0.0);
         let ratio = both.map(|(ours, theirs)| ours / theirs);
+        let standing = |ratio| {
+            if is_sure {
+                Standing::of(ratio, unit.more_is_better)
+            } else {
+                Standing::Doubtful
+            }
+        };
         Self {
             of: published.of.to_owned(),
             unit: unit.name.to_owned(),
@@ -115,7 +146,7 @@ impl Line {
             here,
             ours,
             ratio,
-            standing: ratio.map(|ratio| Standing::of(ratio, unit.more_is_better)),
+            standing: ratio.map(standing),
         }
     }
 
@@ -146,6 +177,7 @@ impl fmt::Display for Standing {
             Self::Ours => "ours",
             Self::Even => "even",
             Self::Theirs => "theirs",
+            Self::Doubtful => "doubtful",
         })
     }
 }

@@ -14,8 +14,8 @@ impl<'a> Rows<'a> {
         Self(rows)
     }
 
-    /// Returns the rows of `contender` in `scenario` that have all of the parameters `params`, and
-    /// possibly others. The values in `params` are given as text, such as `"16"`.
+    /// Returns the rows of `contender` in `scenario` that have all of the parameters `params`. A
+    /// row may have more parameters. The values in `params` are given as text, such as `"16"`.
     pub fn all<'p>(
         self,
         scenario: &'p str,
@@ -29,14 +29,14 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// Returns the first of the rows that [`all`](Self::all) returns for the same arguments, if
-    /// there is one.
+    /// Returns the first of the rows that [`all`](Self::all) returns for the same arguments, or
+    /// `None` if there is no such row.
     pub fn find(self, scenario: &str, contender: &str, params: &[(&str, &str)]) -> Option<&'a Row> {
         self.all(scenario, contender, params).next()
     }
 
     /// Returns the row with the smallest median wall time among the rows that [`all`](Self::all)
-    /// returns for the same arguments, if there is one.
+    /// returns for the same arguments, or `None` if there is no such row.
     pub fn fastest(
         self,
         scenario: &str,

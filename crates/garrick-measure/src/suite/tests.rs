@@ -68,6 +68,49 @@ fn of_times_the_smaller_wins_and_of_rates_the_larger() {
 }
 
 #[test]
+fn a_doubtful_row_decides_nothing_in_either_direction() {
+    let mut rows = rows();
+    rows[0].doubts = vec!["busy".to_owned()];
+    let published = |said, ours| Published {
+        said: Some(Figure::of(said)),
+        ours,
+        ..Published::UNKNOWN
+    };
+    let doubtful: fn(Rows<'_>) -> Option<f64> =
+        |rows| Some(rows.find("tree", "garrick", &[])?.cpu.median);
+    let sure: fn(Rows<'_>) -> Option<f64> =
+        |rows| Some(rows.find("ring", "garrick", &[])?.cpu.median);
+    let lines = vec![
+        published(1.0, doubtful),
+        published(1000.0, doubtful),
+        published(1.0, sure),
+    ];
+    let suite = Suite {
+        published: Box::leak(lines.into_boxed_slice()),
+        findings: |rows| {
+            let said = |name: &str| {
+                Some(format!(
+                    "{name} {}",
+                    rows.find(name, "garrick", &[])?.cpu.median
+                ))
+            };
+            ["tree", "ring"].into_iter().filter_map(said).collect()
+        },
+        ..Suite::PLAIN
+    };
+    let beside = Beside::of(&suite, &rows).expect("something was published");
+    let standings: Vec<_> = beside
+        .lines
+        .iter()
+        .filter_map(|line| line.standing)
+        .collect();
+    let expected = [Standing::Doubtful, Standing::Doubtful, Standing::Theirs];
+    assert_eq!(standings, expected);
+    let left_out = "1 finding is left out, because it depends on doubtful rows.";
+    assert_eq!(beside.findings, ["ring 5", left_out]);
+}
+
+#[test]
 fn what_differs_by_less_than_a_quarter_is_even() {
     let of = |ours: fn(Rows<'_>) -> Option<f64>| {
         let said = Some(Figure::of(100.0));

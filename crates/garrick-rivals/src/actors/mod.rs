@@ -7,8 +7,8 @@
 //! `roles` the actors' work.
 //!
 //! With Garrick, the sender, asker or spawner is an actor. With the rivals, it is a task of the
-//! runtime, which continues without a message to itself. With one worker, everything runs on one
-//! thread, except in the contender `threads`. CPU time covers the whole process.
+//! runtime. Such a task continues without sending a message to itself. With one worker, everything
+//! runs on one thread, except in the contender `threads`. CPU time covers the whole process.
 
 pub(crate) mod framework;
 mod roles;

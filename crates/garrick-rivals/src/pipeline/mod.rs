@@ -12,8 +12,11 @@
 //! mode. In the other mode, it first moves each batch into a separate buffer. Garrick's `Buffer`
 //! then writes the results into the ring. The lesson of `steady_state` writes the results into a
 //! second buffer, and from there into the ring.
+//!
+//! `steady_state` takes part only if the feature `steady` is enabled, as in `cargo rivals`.
 
 mod stages;
+#[cfg(feature = "steady")]
 mod steady;
 
 use garrick_bench::Counts;
@@ -72,6 +75,7 @@ fn contenders(_: &Effort) -> Vec<Contender> {
                 };
                 let both = [
                     by("garrick", plan, stages::run),
+                    #[cfg(feature = "steady")]
                     by("steady_state", plan, steady::run),
                 ];
                 let with_params = |contender: Contender| {

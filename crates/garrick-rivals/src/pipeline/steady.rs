@@ -35,7 +35,7 @@ pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
     let actors = graph.actor_builder();
     let actor = |name| actors.with_name(name);
     if plan.threads == 2 {
-        // The troupe starts when it goes out of scope.
+        // The troupe starts when this variable is dropped.
         let mut troupe = graph.actor_troupe();
         actor("generator").build(generator, MemberOf(&mut troupe));
         actor("worker").build(worker, MemberOf(&mut troupe));

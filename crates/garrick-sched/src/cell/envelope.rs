@@ -8,6 +8,7 @@
 
 use std::fmt;
 use std::mem::size_of;
+use std::ptr;
 
 use garrick_core::prim::UnsafeCell;
 use garrick_core::prim::unmodelled::{AtomicPtr, AtomicU32, Relaxed};
@@ -43,7 +44,9 @@ pub(crate) struct Envelope {
     /// In an inbox: the envelope that was pushed before this one. In a mailbox: the next envelope
     /// to read.
     next: AtomicPtr<Envelope>,
-    /// Link in the ready stack of the home, if this envelope carries a token.
+    /// Link in the ready stack of the home, while this envelope carries a token. In a local
+    /// mailbox, no envelope carries a token, and this field contains the [origin](Self::origin)
+    /// instead.
     ready_next: UnsafeCell<*mut Envelope>,
     /// Cell whose token this envelope carries.
     token_of: UnsafeCell<Option<CellPtr>>,
@@ -97,6 +100,35 @@ impl Envelope {
     field!(token_of, set_token_of, token_of: Option<CellPtr>);
     field!(read, set_read, read: u16);
 
+    /// Returns the origin of an envelope in a local mailbox. The messages of a mailbox are numbered
+    /// in their order, and the message in slot `s` has the number `origin - 1 - s`. So the number
+    /// of messages between two envelopes can be computed without reading the envelopes between
+    /// them.
+    #[inline]
+    pub(crate) fn origin(&self) -> usize {
+        self.ready_next().addr()
+    }
+
+    /// Sets the origin. The oldest unread message then has the number `first`.
+    #[inline]
+    pub(crate) fn begin_at(&self, first: usize) {
+        let origin = first.wrapping_add(usize::from(self.read()));
+        self.set_ready_next(ptr::without_provenance_mut(origin));
+    }
+
+    /// Returns the number of the oldest unread message. If all messages have been read, returns the
+    /// number of the message that follows them.
+    #[inline]
+    pub(crate) fn first_unread(&self) -> usize {
+        self.origin().wrapping_sub(usize::from(self.read()))
+    }
+
+    /// Returns the number of the first message after the messages of this envelope.
+    #[inline]
+    pub(crate) fn end(&self) -> usize {
+        self.origin().wrapping_sub(self.free() as usize)
+    }
+
     #[inline]
     pub(crate) fn next(&self) -> *mut Self {
         self.next.load(Relaxed)
@@ -133,6 +165,12 @@ impl Envelope {
     #[inline]
     pub(crate) fn unread(&self) -> u32 {
         u32::from(self.read()) - self.free()
+    }
+
+    /// Returns true if the envelope contains messages that were not read. A note contains none.
+    #[inline]
+    pub(crate) fn has_messages(&self) -> bool {
+        self.kind() == Kind::Messages && self.unread() > 0
     }
 }
 

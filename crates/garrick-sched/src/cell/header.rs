@@ -79,6 +79,11 @@ pub(crate) struct Table {
     pub(crate) moves: bool,
     /// True if an activation must first check if it may block.
     pub(crate) blocks: bool,
+    /// True if the panics of turns are passed to the sponsor's reporter. False if the task itself
+    /// reports them.
+    pub(crate) reports: bool,
+    /// True if the task belongs to a library and not to the program.
+    pub(crate) internal: bool,
     /// True if the first activation begins with a call of the task's start function.
     pub(crate) starts: bool,
     /// True if the mailbox is bounded. The table of the dropped task has the same value, because
@@ -94,12 +99,23 @@ pub(crate) struct Table {
     pub(crate) block_bytes: usize,
     /// Returns the name of the task's type.
     pub(crate) name: fn() -> &'static str,
+    /// Returns the label of the task, which distinguishes it from other tasks of its type.
+    pub(crate) label: unsafe fn(CellPtr) -> Option<String>,
+    /// Names of the kinds of messages. Empty if the messages have no kinds.
+    pub(crate) messages: &'static [&'static str],
+    /// Returns the kind of the message in a slot, which is not moved out.
+    pub(crate) kind_in_slot: unsafe fn(*const Slot) -> usize,
     /// Type of the messages, for [`Header::check_messages`].
     #[cfg(all(debug_assertions, not(garrick_loom)))]
     pub(crate) message: fn() -> TypeId,
 }
 
 impl Table {
+    /// Returns true if `other` is a table of the same kind of task.
+    pub(crate) fn is_of_kind(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other) || std::ptr::fn_addr_eq(self.name, other.name)
+    }
+
     /// Returns the name of the task. This calls foreign code.
     pub(crate) fn name_of(&self) -> &'static str {
         quiet::call(self.name).unwrap_or("a task whose name panics")
@@ -215,6 +231,13 @@ impl Header {
         self.table.store(ptr::from_ref(table).cast_mut(), Relaxed);
     }
 
+    /// Replaces the table by the table with the mark of a watched cell. Only the owner calls this.
+    pub(crate) fn mark_watched(&self) {
+        if let Some(watched) = self.table().watched {
+            self.set_table(watched);
+        }
+    }
+
     /// Returns the owner of the cell. If the caller is not the owner, the value may be outdated.
     #[inline]
     pub(crate) fn home(&self) -> Home {
@@ -284,13 +307,44 @@ impl Header {
         // mailbox.
         unsafe {
             if tail.is_null() {
+                (*envelope).begin_at(0);
                 (*envelope).set_next(envelope);
             } else {
+                (*envelope).begin_at((*tail).end());
                 (*envelope).set_next((*tail).next());
                 (*tail).set_next(envelope);
             }
         }
         self.set_mailbox_tail(envelope);
+    }
+
+    /// Returns the number of messages in the local mailbox. Each note counts as a message. Only the
+    /// owner calls this. It must not call this while the cell is visited.
+    pub(crate) fn mailbox_len(&self) -> usize {
+        // SAFETY: envelopes in the local mailbox are alive and ours.
+        unsafe { self.mailbox_tail().as_ref() }.map_or(0, |tail| {
+            // SAFETY: the list is circular, so the oldest follows the newest.
+            let oldest = unsafe { &*tail.next() };
+            let count = tail.end().wrapping_sub(oldest.first_unread());
+            debug_assert_eq!(count, self.count_mailbox(), "the messages are numbered");
+            count
+        })
+    }
+
+    /// Counts the messages in the local mailbox envelope by envelope.
+    fn count_mailbox(&self) -> usize {
+        let tail = self.mailbox_tail();
+        let (mut at, mut count) = (tail, 0);
+        loop {
+            // SAFETY: as in `mailbox_len`.
+            unsafe {
+                at = (*at).next();
+                count += (*at).unread() as usize;
+            }
+            if at == tail {
+                return count;
+            }
+        }
     }
 
     /// Takes the oldest envelope out of the local mailbox. Returns null if there is none. Only the
@@ -323,11 +377,35 @@ impl fmt::Debug for Header {
     }
 }
 
+/// The identity of a task. Two tasks that exist at the same time have different identities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TaskId(pub(crate) usize);
+
+impl TaskId {
+    pub(crate) fn get(self) -> usize {
+        self.0
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:x}", self.0)
+    }
+}
+
 /// Pointer to a cell that is not freed. Code that has such a pointer must have a reference to the
 /// cell or its token, or the cell must be scheduled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(transparent)]
 pub(crate) struct CellPtr(pub(crate) NonNull<Header>);
+
+impl CellPtr {
+    /// Returns the identity of the cell's task.
+    #[inline]
+    pub(crate) fn id(self) -> TaskId {
+        TaskId(self.0.addr().get())
+    }
+}
 
 impl Deref for CellPtr {
     type Target = Header;

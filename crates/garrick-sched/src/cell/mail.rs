@@ -1,11 +1,11 @@
 //! A local mailbox that a visitor reads while the owner of the cell is in a long turn
 //! (`runtime/sponsor/README.md`, rescue).
 //!
-//! In the meantime the owner may append once, if it checked the inbox before the visitor took the
-//! token. So the visitor reads only up to the end that the mailbox had at the snapshot. It writes
-//! only the fields `read` of the envelopes. It frees envelopes whose messages are all read, except
-//! for the last one, in which the owner may be writing. The owner repairs the list after its turn
-//! ([`Header::mend`]).
+//! During the visit, the owner may append once, if the owner checked the inbox before the visitor
+//! took the token. So the visitor reads only up to the end that the mailbox had at the snapshot.
+//! The visitor writes only the fields `read` of the envelopes. It frees envelopes whose messages
+//! are all read, except for the last one, in which the owner may be writing. The owner repairs the
+//! list after its turn ([`Header::mend`]).
 
 use garrick_core::prim::unmodelled::{Acquire, fence};
 
@@ -23,20 +23,51 @@ pub(crate) struct Mail {
     last: *mut Envelope,
     /// Number of free slots of `last`, or 0 if there is no envelope.
     free: u32,
+    /// True if `last` is a nudge that was handled.
+    is_nudged: bool,
 }
 
 impl Mail {
-    /// Returns the oldest envelope with unread messages, the lowest slot to read in it, and true if
-    /// more envelopes follow. Returns `None` if there is no such envelope.
+    /// Returns the oldest envelope that was not handled, the lowest slot to read in it, and true if
+    /// the next envelope contains messages. Returns `None` if there is no such envelope.
     pub(crate) fn next(&self) -> Option<(*mut Envelope, u32, bool)> {
         // SAFETY: envelopes up to the last one are the visitor's to read.
         let envelope = unsafe { self.first.as_ref() }?;
-        let is_last = self.first == self.last;
-        let free = if is_last { self.free } else { envelope.free() };
-        // A note holds no messages, and is for the owner.
-        let is_read =
-            is_last && envelope.kind() == Kind::Messages && u32::from(envelope.read()) == free;
-        (!is_read).then_some((self.first, free, !is_last))
+        let free = self.free_of(envelope);
+        if self.first != self.last {
+            // SAFETY: as above.
+            let follows = self.has_unread(unsafe { &*envelope.next() });
+            return Some((self.first, free, follows));
+        }
+        let is_handled = match envelope.kind() {
+            Kind::Messages => !self.has_unread(envelope),
+            _ => self.is_nudged,
+        };
+        (!is_handled).then_some((self.first, free, false))
+    }
+
+    /// Returns true if the oldest envelope contains messages that were not handled.
+    pub(crate) fn has_messages(&self) -> bool {
+        // SAFETY: as in `next`.
+        unsafe { self.first.as_ref() }.is_some_and(|envelope| self.has_unread(envelope))
+    }
+
+    /// Returns the number of free slots that an envelope had when the snapshot was taken.
+    fn free_of(&self, envelope: &Envelope) -> u32 {
+        if std::ptr::eq(envelope, self.last) {
+            self.free
+        } else {
+            envelope.free()
+        }
+    }
+
+    fn has_unread(&self, envelope: &Envelope) -> bool {
+        envelope.kind() == Kind::Messages && u32::from(envelope.read()) > self.free_of(envelope)
+    }
+
+    /// Records that the oldest envelope is a nudge that was handled.
+    pub(crate) fn end_nudge(&mut self) {
+        self.is_nudged = self.first == self.last;
     }
 
     /// Advances to the next envelope. Returns the previous envelope, which has been read and must
@@ -90,12 +121,13 @@ impl Header {
             first,
             last,
             free,
+            is_nudged: false,
         })
     }
 
-    /// Removes the messages that a visitor has read from the local mailbox. If all messages in the
-    /// last envelope of the snapshot were read, returns this envelope, which the caller must free.
-    /// Only the owner calls this.
+    /// Removes the messages and nudges that a visitor has handled from the local mailbox. If the
+    /// last envelope of the snapshot was handled, returns this envelope, which the caller must
+    /// free. Only the owner calls this.
     pub(crate) fn mend(&self, mail: &Mail) -> Option<*mut Envelope> {
         let tail = self.mailbox_tail();
         if mail.last.is_null() {
@@ -104,9 +136,11 @@ impl Header {
         // SAFETY: the local mailbox is ours again: a list from `first` to `last`, and on to `tail`.
         unsafe {
             let last = &*mail.last;
-            let is_read =
-                mail.first == mail.last && last.kind() == Kind::Messages && last.unread() == 0;
-            if !is_read {
+            let is_read = match last.kind() {
+                Kind::Messages => last.unread() == 0,
+                _ => mail.is_nudged,
+            };
+            if mail.first != mail.last || !is_read {
                 (*tail).set_next(mail.first);
                 return None;
             }
@@ -128,9 +162,20 @@ impl Header {
         let tail = self.mailbox_tail();
         // SAFETY: the list is ours by contract, and ends with null; the mailbox is circular.
         unsafe {
-            let mut newest = list;
+            let (mut newest, mut count) = (list, (*list).unread() as usize);
             while !(*newest).next().is_null() {
                 newest = (*newest).next();
+                count += (*newest).unread() as usize;
+            }
+            // The numbers of the inserted messages end where the numbers of the mailbox begin.
+            let end = tail
+                .as_ref()
+                .map_or(0, |tail| (*tail.next()).first_unread());
+            let (mut envelope, mut first) = (list, end.wrapping_sub(count));
+            while !envelope.is_null() {
+                (*envelope).begin_at(first);
+                first = (*envelope).end();
+                envelope = (*envelope).next();
             }
             if tail.is_null() {
                 (*newest).set_next(list);

@@ -19,6 +19,7 @@ mod mail;
 mod ready;
 
 pub(crate) use envelope::{Envelope, Kind};
+pub use header::TaskId;
 pub(crate) use header::{CellPtr, DoorTable, Header, Slot, Table};
 pub(crate) use inbox::{Chain, Push, reverse};
 pub(crate) use mail::Mail;

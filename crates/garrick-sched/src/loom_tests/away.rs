@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Alive, Lives, Note, SharedLog, check_with, spawn};
+use super::{Alive, Lives, Note, SharedLog, check_long, check_with, spawn};
 use crate::runtime::address::Address;
 use crate::runtime::sponsor::away::{self, AwayInModel};
 use crate::runtime::sponsor::{Handle, LeftInModel, Shared, Sponsor, serve_in_model};
@@ -76,7 +76,7 @@ fn serve(shared: &Arc<Shared>) {
 /// Runs a hand that leaves its seat, calls `meanwhile`, and comes back. In between, a spare hand
 /// may sit there.
 fn come_and_go(preemptions: usize, meanwhile: fn(&Arc<Shared>)) {
-    check_with(preemptions, move || {
+    check_long(preemptions, move || {
         let shared = Sponsor::builder().share_in_model(true);
         shared.drain();
         let second = shared.clone();
@@ -133,7 +133,7 @@ fn loom_the_end_sees_that_a_turn_has_come_back() {
 
 #[test]
 fn loom_a_turn_that_blocks_comes_back_before_the_end() {
-    check_with(2, || {
+    check_long(2, || {
         let (shared, log, alive) = blocks(Flow::Continue, |this, _| {
             this.note.send(11).unwrap();
         });

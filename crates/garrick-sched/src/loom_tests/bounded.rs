@@ -8,7 +8,7 @@ use std::task::{Context, Waker};
 
 use loom::sync::mpsc;
 
-use super::{Alive, Note, SharedLog, check, check_with, here, of, spawn};
+use super::{Alive, Note, SharedLog, check, check_long, check_with, here, of, spawn};
 use crate::runtime::address::Address;
 use crate::runtime::bounded::Spawns;
 use crate::runtime::room::{Room, WhenFull};
@@ -166,7 +166,7 @@ fn bounded(
 
 #[test]
 fn loom_a_thread_that_waits_for_room_sends_everything_in_order() {
-    check(|| {
+    check_long(2, || {
         let (here, alive) = (here(), Alive::default());
         let (to, log) = bounded(&here, 1, usize::MAX, &alive);
         let sender = spawn(move || {
@@ -183,7 +183,7 @@ fn loom_a_thread_that_waits_for_room_sends_everything_in_order() {
 
 #[test]
 fn loom_a_thread_that_waits_for_room_goes_on_when_the_task_stops() {
-    check(|| {
+    check_long(2, || {
         let (here, alive) = (here(), Alive::default());
         let (to, log) = bounded(&here, 1, 1, &alive);
         let sender = spawn(move || {

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use super::{Alive, Lives, Log, Sink, check, here, of, spawn};
+use super::{Alive, Lives, Log, Sink, check, check_long, here, of, spawn};
 use crate::runtime::address::Address;
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
@@ -29,7 +29,7 @@ impl Task for Holder {
 
 #[test]
 fn loom_sends_from_the_own_worker_and_from_others_arrive_once_and_in_order() {
-    check(|| {
+    check_long(2, || {
         let (here, log, alive) = (here(), Log::default(), Alive::default());
         let sink = here.spawn(Sink::new(&log, &alive));
         let foreign = sink.clone();
@@ -55,7 +55,7 @@ fn loom_sends_from_the_own_worker_and_from_others_arrive_once_and_in_order() {
 
 #[test]
 fn loom_of_two_senders_one_takes_the_token() {
-    check(|| {
+    check_long(2, || {
         let (here, log, alive) = (here(), Log::default(), Alive::default());
         let sink = here.spawn(Sink::new(&log, &alive));
         let foreign = sink.clone();
@@ -247,7 +247,7 @@ impl Task for Brief {
 #[test]
 fn loom_who_watches_a_task_that_stops_hears_of_it_once() {
     for sends in [false, true] {
-        check(move || {
+        check_long(2, move || {
             let here = here();
             let brief = here.spawn(Brief { sends });
             let notices: Arc<Mutex<Vec<Ended>>> = Arc::default();
@@ -280,7 +280,7 @@ fn loom_what_is_undone_leaves_no_reference_and_no_message() {
             Flow::Undo
         }
     }
-    check(|| {
+    check_long(2, || {
         let (here, log, alive) = (here(), Log::default(), Alive::default());
         let sink = here.spawn(Sink::new(&log, &alive));
         let fickle = Fickle(sink.clone());

@@ -53,8 +53,13 @@ thread_local! {
 /// atomic. If a thread reads an atomic and then writes it, loom forgets an earlier read of another
 /// thread.
 fn check_with(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+    check_in_orders(&[false, true], preemptions, model);
+}
+
+/// Runs a model once for each value of `orders`: if it is true, spawned threads run first.
+fn check_in_orders(orders: &[bool], preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let model = Arc::new(model);
-    for spawned_first in [false, true] {
+    for &spawned_first in orders {
         let mut builder = loom::model::Builder::new();
         let told = builder.preemption_bound.unwrap_or(preemptions);
         builder.preemption_bound = Some(preemptions.min(told));
@@ -74,6 +79,21 @@ fn check_with(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
 /// Runs a model of two threads.
 fn check(model: impl Fn() + Sync + Send + 'static) {
     check_with(2, model);
+}
+
+/// Runs a model that has very many interleavings.
+///
+/// If the environment variable `GARRICK_LONG_MODELS` is set, the model runs as in [`check_with`],
+/// which takes minutes. By default, it has one preemption less. If that would leave none, it has
+/// one preemption, and spawned threads run first.
+fn check_long(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+    if std::env::var_os("GARRICK_LONG_MODELS").is_some() {
+        check_with(preemptions, model);
+    } else if preemptions > 1 {
+        check_with(preemptions - 1, model);
+    } else {
+        check_in_orders(&[true], 1, model);
+    }
 }
 
 /// Spawns a thread of a model.

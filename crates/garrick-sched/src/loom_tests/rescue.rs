@@ -35,7 +35,7 @@ fn visited<T: Task<Message = u32> + Send>(
     preemptions: usize,
     task: fn(SharedLog, Lives) -> T,
     does: Meddle,
-    sends: fn(&Address<u32>),
+    sends: fn(&Address<u32>, &SharedLog),
     check: fn(&[u32]),
 ) {
     visited_after(preemptions, task, None, does, sends, check);
@@ -48,7 +48,7 @@ fn visited_after<T: Task<Message = u32> + Send>(
     task: fn(SharedLog, Lives) -> T,
     does_before: Option<Meddle>,
     does: Meddle,
-    sends: fn(&Address<u32>),
+    sends: fn(&Address<u32>, &SharedLog),
     check: fn(&[u32]),
 ) {
     check_with(preemptions, move || {
@@ -82,8 +82,8 @@ fn visited_after<T: Task<Message = u32> + Send>(
         left.runs(0);
         meddler.send(()).unwrap();
         let visitor = {
-            let shared = shared.clone();
-            spawn(move || visit_in_model(&shared, || sends(&task)))
+            let (shared, log) = (shared.clone(), log.clone());
+            spawn(move || visit_in_model(&shared, || sends(&task, &log)))
         };
         left.runs(0);
         visitor.join().unwrap();
@@ -108,7 +108,7 @@ fn loom_a_cell_is_visited_while_its_owner_sends_to_it() {
         1,
         Note::new,
         does,
-        |task| {
+        |task, _| {
             task.send(21).unwrap();
             task.send(22).unwrap();
         },
@@ -131,7 +131,7 @@ fn loom_a_cell_is_visited_while_its_owner_clones_and_drops_its_addresses() {
         1,
         Note::new,
         does,
-        |task| {
+        |task, _| {
             let other = task.clone();
             task.send(21).unwrap();
             drop(other);
@@ -149,7 +149,7 @@ fn loom_a_timer_is_set_while_another_thread_looks_at_the_wheel() {
         Note::new,
         Some(sets),
         |held, turn| turn.send_after(Duration::MAX, &held, 12).unwrap(),
-        |_| (),
+        |_, _| (),
         |log| assert_eq!(log, [0]),
     );
 }
@@ -162,9 +162,74 @@ fn loom_a_task_that_stops_while_it_is_visited_is_closed_by_its_owner() {
         |held, turn| {
             let _ = turn.send(&held, 11);
         },
-        |task| {
+        |task, _| {
             let _ = task.send(21);
         },
         |log| assert_eq!(log.len(), 2),
+    );
+}
+
+#[test]
+fn loom_watchers_that_come_during_a_visit_are_told_of_the_end() {
+    visited(
+        1,
+        |log, lives| Note::for_some(2, log, lives),
+        |held, turn| {
+            let _ = turn.send(&held, 11);
+        },
+        |task, log| {
+            let log = log.clone();
+            drop(task.watch(move |_| log.lock().unwrap().push(99)));
+            let _ = task.send(21);
+        },
+        |log| {
+            assert_eq!(log.len(), 3);
+            assert_eq!(log[2], 99);
+        },
+    );
+}
+
+/// Task that logs messages and nudges.
+struct Hears(SharedLog, Note);
+
+impl Hears {
+    fn new(log: SharedLog, lives: Lives) -> Self {
+        Self(log.clone(), Note::new(log, lives))
+    }
+}
+
+/// Stands for a nudge in the log of [`Hears`].
+const NUDGED: u32 = u32::MAX;
+
+impl Task for Hears {
+    type Message = u32;
+
+    fn receive(&mut self, message: u32, turn: &Turn<'_, u32>) -> Flow {
+        self.1.receive(message, turn)
+    }
+
+    fn nudged(&mut self, _: &Turn<'_, u32>) -> Flow {
+        self.0.lock().unwrap().push(NUDGED);
+        Flow::Continue
+    }
+}
+
+#[test]
+fn loom_nudges_are_handled_by_a_visitor_in_their_order() {
+    visited_after(
+        1,
+        Hears::new,
+        Some(|held, turn| {
+            turn.nudge(&held);
+            turn.send(&held, 11).unwrap();
+            turn.nudge(&held);
+        }),
+        |held, turn| turn.nudge(&held),
+        |task, _| task.send(21).unwrap(),
+        |log| {
+            assert_eq!(log.iter().filter(|&&what| what == NUDGED).count(), 3);
+            assert_eq!(log[..4], [0, NUDGED, 11, NUDGED]);
+            assert_eq!(log.len(), 6);
+        },
     );
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use garrick_core::prim::UnsafeCell;
 
-use super::{Alive, Note, SharedLog, check, check_with, spawn};
+use super::{Alive, Note, SharedLog, check, check_long, check_with, spawn};
 use crate::cell::{Kind, Notice, Ready};
 use crate::driver::Driver;
 use crate::remote::Remote;
@@ -42,7 +42,7 @@ fn serve_both(shared: &Arc<Shared>) {
 
 #[test]
 fn loom_cells_are_given_to_a_worker_that_is_idle_and_nothing_is_left_at_the_end() {
-    check_with(1, || {
+    check_long(1, || {
         let (shared, handle) = sponsor(2);
         let (log, alive) = (Arc::new(Mutex::default()), Alive::default());
         // Both at the first worker, so that it has a cell to give.
@@ -102,7 +102,7 @@ fn relay(
 
 #[test]
 fn loom_the_end_waits_for_what_goes_to_and_fro_between_workers() {
-    check_with(1, || {
+    check_long(1, || {
         let (shared, handle) = sponsor(2);
         let handled = Arc::new(AtomicUsize::new(0));
         let first = relay(&shared, &handle, &handled, &[0, 1, 0]);
@@ -122,7 +122,7 @@ fn loom_the_end_waits_for_what_goes_to_and_fro_between_workers() {
 /// Gives away one of two cells of a worker. At the same time, another thread sends to the cell,
 /// drops references and claims.
 fn given_away_while(second: fn(Address<u32>) -> usize) {
-    check_with(1, move || {
+    check_long(1, move || {
         let (shared, handle) = sponsor(2);
         let (log, alive) = (Arc::new(Mutex::default()), Alive::default());
         let note = || Note::new(Arc::clone(&log), alive.one_more());
@@ -362,7 +362,7 @@ fn loom_a_worker_that_is_to_stop_closes_whole_newborns() {
 
 #[test]
 fn loom_a_pool_with_threads_of_its_own_begins_and_ends() {
-    check_with(1, || {
+    check_long(1, || {
         let pool = Sponsor::pool(2).unwrap();
         let handled = Arc::new(AtomicUsize::new(0));
         let player = Player {
@@ -496,7 +496,7 @@ impl Task for Passes {
 fn gathers(other_sends_to_it: bool, ends: bool) -> usize {
     let gathered = Arc::new(AtomicUsize::new(0));
     let counts = gathered.clone();
-    check(move || {
+    check_long(2, move || {
         let (shared, handle) = sponsor(2);
         let hand = LeftInModel::sits(&shared, 0, &[1]);
         let alive = Alive::default();

@@ -3,11 +3,11 @@
 //!
 //! The depot's lists of batches are stacks. The batches below the lowest height that a stack had
 //! during a period were not used in this period. Bonwick and Adams (USENIX 2001) determine the
-//! working set of a depot in this way. A sleeping worker checks this after a few seconds. It takes
-//! the unused batches out and processes them twice. First it counts the free blocks of each slab.
-//! Then it removes the blocks of slabs that are completely free. Such a slab keeps its addresses,
-//! because walks over all cells read its state words. But its pages are given back, and then read
-//! as zero.
+//! working set of a depot in this way. After a period of a few seconds, a sleeping worker takes the
+//! unused batches out and processes them twice. First it counts the free blocks of each slab. Then
+//! it removes the blocks of slabs that are completely free. Such a slab keeps its addresses,
+//! because code that walks over all cells reads the state words in the slab. But its pages are
+//! given back, and then read as zero.
 //!
 //! ```text
 //!   Calm -- much has come to the depot --> Watching -- UNUSED_FOR later, by a sleeping worker ----.

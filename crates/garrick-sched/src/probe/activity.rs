@@ -3,9 +3,10 @@
 use std::fmt;
 
 use super::kinds::OTHERS;
+use crate::world::Nanos;
 
-/// Number of a worker's activations so far, and kind of the current activation. Both are in one
-/// word, so that a reader gets them together.
+/// Number of a worker's activations that have ended, and the kind of the current activation. Both
+/// are in one word, so that a reader gets them together.
 ///
 /// ```text
 ///   63 ...... 10   9 ........ 0
@@ -68,9 +69,60 @@ impl fmt::Debug for Activity {
     }
 }
 
+/// Time at which an activation began, and the number of this activation. Both are in one word, so
+/// that a reader gets them together.
+///
+/// ```text
+///   63 ...... 16   15 ........ 0
+///   microseconds   activations, modulo 65,536
+/// ```
+///
+/// The shortened number is unambiguous: at least one of 256 activations is timed, so the last timed
+/// activation is never 65,536 activations old.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Beginning(u64);
+
+impl Beginning {
+    const NUMBER_BITS: u32 = 16;
+    const NUMBER: u64 = (1 << Self::NUMBER_BITS) - 1;
+
+    /// Returns the beginning of the current activation.
+    pub(super) fn of(activity: Activity, began: Nanos) -> Self {
+        let micros = began.div_ceil(1_000) << Self::NUMBER_BITS;
+        Self(micros | activity.activations() & Self::NUMBER)
+    }
+
+    /// Returns the beginning that a word encodes.
+    pub(super) fn from_word(word: u64) -> Self {
+        Self(word)
+    }
+
+    /// Returns the word that encodes the beginning.
+    pub(super) fn word(self) -> u64 {
+        self.0
+    }
+
+    /// Returns the time at which the current activation of `activity` began. Returns `None` if
+    /// `self` is the beginning of another activation. The time may be up to a microsecond late.
+    pub(super) fn time_of(self, activity: Activity) -> Option<Nanos> {
+        let is_its = self.0 & Self::NUMBER == activity.activations() & Self::NUMBER;
+        is_its.then_some((self.0 >> Self::NUMBER_BITS).saturating_mul(1_000))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_beginning_is_that_of_its_activation_only() {
+        let first = Activity::default().begins(3);
+        let beginning = Beginning::of(first, 1_234_567);
+        assert_eq!(Beginning::from_word(beginning.word()), beginning);
+        assert_eq!(beginning.time_of(first), Some(1_235_000));
+        let second = first.ends().begins(3);
+        assert_eq!(beginning.time_of(second), None);
+    }
 
     #[test]
     fn no_two_activations_have_one_word() {

@@ -1,4 +1,5 @@
-//! The turns that are away from their seats.
+//! The turns that are in [`Turn::blocking`](crate::Turn::blocking) while their workers run other
+//! tasks.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

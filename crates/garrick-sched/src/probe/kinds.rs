@@ -5,9 +5,15 @@ use std::sync::OnceLock;
 use garrick_core::prim::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::KindSample;
+use super::gauge::Allowance;
+use super::messages::Messages;
+use super::times::TurnTimes;
 use crate::cell::Table;
+use crate::world::Nanos;
 
-/// Number of kinds that are counted separately. Any further kinds are counted together.
+/// Number of places that are searched for a kind. So at least this number of kinds is counted
+/// separately. If the search for another kind finds no place, the kind is counted together with
+/// similar kinds.
 const KINDS_MAX: usize = 256;
 
 /// Place for the kinds that are counted together. It comes after all other places.
@@ -24,11 +30,19 @@ pub(super) enum Count {
     Failures,
     Recoveries,
     Restarts,
-    Looks,
-    Waiting,
+    SlowTurns,
 }
 
-const COUNTS: usize = Count::Waiting as usize + 1;
+const COUNTS: usize = Count::SlowTurns as usize + 1;
+
+/// Messages in the mailboxes of the tasks of one kind.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Mailboxes {
+    /// Number of messages in all mailboxes.
+    pub(super) messages: u64,
+    /// Number of messages in the longest mailbox.
+    pub(super) longest: u64,
+}
 
 /// Counters of one kind. Written by one worker, read by any thread.
 #[derive(Default)]
@@ -38,6 +52,17 @@ pub(super) struct Kind {
     /// True if the last timed activation of the kind was slow.
     is_slow: AtomicBool,
     counts: [AtomicU64; COUNTS],
+    /// Result of the last census for the worker's tasks of this kind, as in [`Mailboxes`]: the
+    /// number of messages in all mailboxes, and the number in the longest mailbox.
+    messages: AtomicU64,
+    longest: AtomicU64,
+    /// Estimated number of turns in each class of durations ([`TurnTimes`]).
+    turn_times: [AtomicU64; TurnTimes::LEN],
+    /// Counters by kind of message. Created at the first timed activation of the kind, if its
+    /// messages have kinds.
+    by_message: OnceLock<Box<Messages>>,
+    /// Word of the [`Allowance`] for the measurement of turns.
+    allowance: AtomicU64,
 }
 
 impl Kind {
@@ -47,6 +72,14 @@ impl Kind {
         let counter = &self.counts[count as usize];
         // Relaxed, both: one writer, and each counter is independent.
         counter.store(counter.load(Relaxed).wrapping_add(by), Relaxed);
+    }
+
+    /// Counts `count` turns whose average duration is `time`. Only the thread that owns the
+    /// counters may call this.
+    pub(super) fn add_turns(&self, time: Nanos, count: u64) {
+        let counter = &self.turn_times[TurnTimes::place_of(time)];
+        // Relaxed, both: as in `add`.
+        counter.store(counter.load(Relaxed).wrapping_add(count), Relaxed);
     }
 
     /// Returns true if the last timed activation of the kind was slow.
@@ -59,6 +92,40 @@ impl Kind {
     /// the counters may call this.
     pub(super) fn set_slow(&self, is_slow: bool) {
         self.is_slow.store(is_slow, Relaxed);
+    }
+
+    /// Returns the allowance for the measurement of turns.
+    pub(super) fn allowance(&self) -> Allowance {
+        Allowance::from_word(self.allowance.load(Relaxed))
+    }
+
+    /// Sets the allowance for the measurement of turns. Only the thread that owns the counters may
+    /// call this.
+    pub(super) fn set_allowance(&self, allowance: Allowance) {
+        self.allowance.store(allowance.word(), Relaxed);
+    }
+
+    /// Returns the counters by kind of message. Returns `None` if the messages have no kinds, or if
+    /// the kind of task is counted together with others.
+    pub(super) fn messages(&self) -> Option<&Messages> {
+        let names = self.table.get()?.messages;
+        let create = || Box::new(Messages::new(names));
+        (!names.is_empty()).then(|| &**self.by_message.get_or_init(create))
+    }
+
+    /// Publishes the result of a census. Only the thread that owns the counters may call this.
+    pub(super) fn show_mailboxes(&self, mailboxes: Mailboxes) {
+        // Relaxed, both: as in `add`.
+        self.messages.store(mailboxes.messages, Relaxed);
+        self.longest.store(mailboxes.longest, Relaxed);
+    }
+
+    /// Returns the result of the last census.
+    pub(super) fn mailboxes(&self) -> Mailboxes {
+        Mailboxes {
+            messages: self.messages.load(Relaxed),
+            longest: self.longest.load(Relaxed),
+        }
     }
 
     fn get(&self, count: Count) -> u64 {
@@ -77,8 +144,16 @@ impl Kind {
         sample.failures += self.get(Count::Failures);
         sample.recoveries += self.get(Count::Recoveries);
         sample.restarts += self.get(Count::Restarts);
-        sample.looks += self.get(Count::Looks);
-        sample.waiting += self.get(Count::Waiting);
+        sample.slow_turns += self.get(Count::SlowTurns);
+        sample
+            .turn_times
+            .add(|place| self.turn_times[place].load(Relaxed));
+        if let Some(messages) = self.by_message.get() {
+            messages.add_to(&mut sample.messages);
+        }
+        let mailboxes = self.mailboxes();
+        sample.in_mailboxes += mailboxes.messages;
+        sample.longest_mailbox = sample.longest_mailbox.max(mailboxes.longest);
     }
 }
 
@@ -135,7 +210,7 @@ impl Kinds {
 
     #[inline(never)]
     fn find(&self, table: &'static Table, first: usize) -> usize {
-        // A table that fills up has long chains: half of the places stay free.
+        // The search is limited, because chains become long when the table fills up.
         let mut places = (first..first + KINDS_MAX).map(|place| place % self.places.len());
         let is_its =
             |&place: &usize| std::ptr::eq(*self.places[place].table.get_or_init(|| table), table);
@@ -186,6 +261,7 @@ pub(super) fn named(unnamed: Vec<Unnamed>) -> Vec<KindSample> {
     let mut samples: Vec<KindSample> = Vec::new();
     for (table, mut sample) in unnamed {
         sample.name = name_of(table);
+        sample.internal = table.is_some_and(|table| table.internal);
         match samples.iter_mut().find(|known| known.name == sample.name) {
             Some(known) => known.add(&sample),
             None => samples.push(sample),

@@ -1,38 +1,61 @@
 //! Counters of a sponsor, for monitoring.
 //!
 //! Each worker increments its own plain counters in a [`Lane`]. Any thread can read a [`Sample`] of
-//! them at any time, and no thread waits for another thread. Rare events, such as rests and cells
+//! them at any time, and no thread waits for another thread. Rare events, such as sleeps and cells
 //! that change their worker, are always counted. The work of each *kind* of task is counted only if
-//! [`Builder::probes`](crate::Builder::probes) is set. This happens once for each activation:
+//! [`Builder::probes`](crate::Builder::probes) is set. A worker does this for each activation:
 //!
 //! ```text
 //!   each activation:   find the kind, turns += n               a look-up and two additions
-//!   some activations:  read the clock before and after; the    at first after a rest, all;
-//!                      time also counts for the untimed ones   later, about one of 256, and
+//!   some activations:  read the clock before and after; the    the first ones after a sleep;
+//!                      time also counts for the untimed ones   later about one of 256, and
 //!                                                              more if they are long
 //! ```
 //!
-//! The first activations after a rest are all timed, so that rare work is measured exactly.
+//! The first activations after a sleep are all timed, so that rare work is measured exactly.
 //! Frequent work is sampled at random points, so that periodic patterns do not distort the result.
-//! All activations of a kind are timed as long as they are slow. After a long time without a timed
-//! activation, many of the next ones are timed, so that a slow kind is soon found. A worker never
-//! counts more time than has passed.
+//! All activations of a kind are timed as long as the activations of this kind are slow. After a
+//! long time without a timed activation, many of the next activations are timed, so that a slow
+//! kind is soon found. A worker never counts more time than has passed.
+//!
+//! If the messages of a task have kinds, turns of its timed activations are also measured one by
+//! one, and counted by kind of message ([`Gauge`](gauge::Gauge)). Untimed activations have no cost
+//! for this.
+//!
+//! A [census](census) counts the messages in the mailboxes of a worker. Each sample requests one
+//! census of each worker, whose results appear in the next sample.
 //!
 //! Each worker stores an [`Activity`](activity::Activity) when an activation begins and when it
-//! ends. The thread that takes samples determines the duration of an activation: if two samples
-//! contain the same activation, it has lasted at least for the time between them. So an activation
-//! need not read a clock. If a turn hangs, its duration is known to within the time between two
-//! samples.
+//! ends. If the activation is timed, the worker also stores the time at which it began. For any
+//! other activation, the thread that takes samples determines the duration: if two samples contain
+//! the activation, it has lasted at least for the time between them. So if a turn hangs, the
+//! duration of its activation is known to within the time between two samples.
+
+mod clocking;
+mod messages;
+mod times;
+
+mod gauge;
 
 mod kinds;
+mod top;
 
 mod activity;
 mod away;
+mod census;
 mod lane;
 
-pub(crate) use lane::{Lane, Lanes};
+pub use times::TurnTimes;
 
+pub(crate) use census::CENSUS_MAX;
+pub(crate) use lane::{Lane, Lanes, Looked};
+
+use std::sync::Arc;
+
+use crate::cell::TaskId;
+use crate::letters::LetterSample;
 use crate::world::Nanos;
+use messages::Measured;
 
 /// The counters of a sponsor, as returned by [`Handle::sample`](crate::Handle::sample). All counts
 /// are 0 when the sponsor starts.
@@ -41,23 +64,34 @@ use crate::world::Nanos;
 pub struct Sample {
     /// Name of the sponsor.
     pub name: String,
-    /// Time of the sample, by the clock of the sponsor's world.
+    /// Time of the sample, by the clock of the sponsor's [`World`](crate::World).
     pub at: Nanos,
     /// Counters of each worker.
     pub workers: Vec<WorkerSample>,
     /// Counters of each kind of task, in no particular order. Empty unless
     /// [`Builder::probes`](crate::Builder::probes) was set.
     pub kinds: Vec<KindSample>,
-    /// Turns that are currently in [`Turn::blocking`](crate::Turn::blocking), by kind of task.
+    /// Turns that are currently in [`Turn::blocking`](crate::Turn::blocking) and whose workers run
+    /// other tasks in the meantime, by kind of task.
     ///
-    /// The kind with the longest blocking turn comes first. Empty unless
+    /// The kind whose turn has been there longest comes first. Empty unless
     /// [`Builder::probes`](crate::Builder::probes) was set.
     pub away: Vec<AwaySample>,
-    /// Number of tasks in the queue that all workers share. A worker that has room takes tasks over
+    /// Tasks that stand out: up to 20 tasks with the longest mailboxes, and up to 20 of the busiest
+    /// tasks. The task with the longest mailbox comes first. Empty unless
+    /// [`Builder::probes`](crate::Builder::probes) was set.
+    ///
+    /// The values are about as old as the previous sample. If a worker has been in one turn since
+    /// before that sample, the values of its tasks are as old as that turn.
+    pub tasks: Vec<TaskSample>,
+    /// Number of tasks in the queue that all workers share. A worker with little work takes tasks
     /// from this queue.
     pub queued: u64,
     /// Number of dead letters: accepted messages that were not handled.
     pub dead_letters: u64,
+    /// Numbers of dead letters for each type of receiver and each reason, sorted by name and
+    /// reason.
+    pub letters: Vec<LetterSample>,
     /// Number of panics of tasks and of other user code, such as doors and drivers.
     pub failures: u64,
 }
@@ -70,17 +104,19 @@ pub struct WorkerSample {
     pub turns: u64,
     /// Number of times that the worker went to sleep.
     ///
-    /// While the worker sleeps, the thread of a caller may run one of its tasks
-    /// ([`Builder::callers_run`](crate::Builder::callers_run)). During most of these visits, the
-    /// worker still counts as asleep. But one of eight visits ends the sleep, and a new sleep
-    /// begins after the visit. If [`Builder::probes`](crate::Builder::probes) was set, every visit
-    /// ends the sleep.
+    /// While the worker sleeps, the thread of a caller may *visit* it, which means that this thread
+    /// runs a task of the worker ([`Builder::callers_run`](crate::Builder::callers_run)). During
+    /// most visits, the worker still counts as asleep. But one of eight visits ends the sleep, and
+    /// a new sleep begins after the visit. If [`Builder::probes`](crate::Builder::probes) was set,
+    /// every visit ends the sleep.
     pub parks: u64,
     /// Total time in nanoseconds that the worker has slept, including the current sleep.
     pub parked: Nanos,
-    /// Number of tasks that the worker gave to other workers.
+    /// Number of tasks that the worker gave to other workers, or to the queue that all workers
+    /// share.
     pub published: u64,
-    /// Number of tasks that the worker took over from other workers.
+    /// Number of tasks that the worker got from other workers, or from the queue that all workers
+    /// share.
     pub claimed: u64,
     /// Number of finished activations and recoveries. An activation is a sequence of turns of one
     /// task. A recovery is a call of [`Task::recover`](crate::Task::recover). Always 0 unless
@@ -91,8 +127,9 @@ pub struct WorkerSample {
     ///
     /// The task may belong to another worker, if this worker is helping the other one.
     pub running: Option<&'static str>,
-    /// Time in nanoseconds since the first sample that contained the current activation. So the
-    /// activation has lasted at least this long. 0 if the worker runs no task.
+    /// Time in nanoseconds that the current activation has lasted so far. 0 if the worker runs no
+    /// task. If the activation is not timed, this is the time since the first sample that contained
+    /// the activation. All activations of a slow kind are timed.
     pub lasts: Nanos,
 }
 
@@ -109,12 +146,41 @@ pub struct AwaySample {
     pub longest: Nanos,
 }
 
-/// Counters of one kind of task on a sponsor.
+/// A task that stands out, because it has a long mailbox or because it is busy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TaskSample {
+    /// Name of the kind of task.
+    pub name: &'static str,
+    /// True if the task belongs to a library and not to the program, as set by
+    /// [`Task::INTERNAL`](crate::Task::INTERNAL).
+    pub internal: bool,
+    /// Label of the task, as returned by [`Task::label`](crate::Task::label).
+    pub label: Option<Arc<str>>,
+    /// Identity of the task. After this task has ended, a new task may get the same identity.
+    pub task: TaskId,
+    /// Number of messages in the mailbox of the task. 0 if the task was listed only because it was
+    /// busy. Messages that wait elsewhere, such as in a priority mailbox, are not counted.
+    pub waiting: u64,
+    /// Estimated time in nanoseconds for which the task ran in the period [`TaskSample::over`]. 0
+    /// if the task was listed only because of its mailbox.
+    pub busy: Nanos,
+    /// Length in nanoseconds of the period in which `busy` was measured. After each sample, the
+    /// worker of the task counts the messages in its mailboxes (a *census*). The period is the time
+    /// between the last two censuses.
+    pub over: Nanos,
+}
+
+/// Counters of one kind of task on a sponsor. A kind is usually a type: all tasks with the same
+/// [`Task::name`](crate::Task::name) are counted together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KindSample {
     /// Name of the kind of task.
     pub name: &'static str,
+    /// True if the tasks belong to a library and not to the program, as set by
+    /// [`Task::INTERNAL`](crate::Task::INTERNAL).
+    pub internal: bool,
     /// Number of tasks that were created on this sponsor or moved to it from another sponsor.
     pub begun: u64,
     /// Number of tasks that have ended, or moved to another sponsor.
@@ -126,18 +192,32 @@ pub struct KindSample {
     /// Estimated total duration of the turns in nanoseconds. Only some of the activations are
     /// timed.
     pub busy: Nanos,
-    /// Number of turns that failed. A turn fails if it panics, or if its task reports an error.
+    /// Number of failures. A task fails if one of its turns or its destructor panics, or if it
+    /// reports an error.
     pub failures: u64,
     /// Number of panics from which tasks have recovered.
     pub recoveries: u64,
     /// Number of times that a supervisor replaced a failed or stopped task by a new one.
     pub restarts: u64,
-    /// Number of activations for which a mailbox length is known. Some mailboxes are measured just
-    /// before their task runs. Each of these measurements represents several activations.
-    pub looks: u64,
-    /// Sum of the mailbox lengths of these activations. So `waiting / looks` is the average mailbox
-    /// length, which is the number of messages ahead of a new message.
-    pub waiting: u64,
+    /// Number of turns that took at least 100 ms. If an activation has several turns, the average
+    /// duration of these turns counts. Only turns of timed activations are counted. All activations
+    /// of a slow kind are timed.
+    pub slow_turns: u64,
+    /// Estimated numbers of turns by their duration.
+    pub turn_times: TurnTimes,
+    /// Number of messages in the mailboxes of all tasks of the kind. The workers count the messages
+    /// after each sample, and the next sample contains the result. The result is exact if no worker
+    /// had more than 2,048 ready tasks, and otherwise an estimate. Not counted are messages that
+    /// wait elsewhere, such as in a priority mailbox, messages for tasks in the queue that all
+    /// workers share, and messages for tasks whose turn is in
+    /// [`Turn::blocking`](crate::Turn::blocking).
+    pub in_mailboxes: u64,
+    /// Number of messages in the longest of these mailboxes.
+    pub longest_mailbox: u64,
+    /// Counters of each kind of message, in no particular order. Empty if the messages have no
+    /// kinds, as set by [`Task::MESSAGES`](crate::Task::MESSAGES). Contains at most 32 kinds. The
+    /// other kinds are counted together as [`MessageSample::OTHER`].
+    pub messages: Vec<MessageSample>,
 }
 
 impl KindSample {
@@ -151,7 +231,48 @@ impl KindSample {
         self.failures += other.failures;
         self.recoveries += other.recoveries;
         self.restarts += other.restarts;
-        self.looks += other.looks;
-        self.waiting += other.waiting;
+        self.slow_turns += other.slow_turns;
+        self.turn_times
+            .add(|place| other.turn_times.counts()[place]);
+        self.in_mailboxes += other.in_mailboxes;
+        self.longest_mailbox = self.longest_mailbox.max(other.longest_mailbox);
+        for message in &other.messages {
+            messages::add(&mut self.messages, message.name, message.measured());
+        }
+    }
+}
+
+/// Counters of the turns that have handled one kind of message.
+///
+/// Only turns of timed activations are measured. Each measured turn represents a number of turns,
+/// so the counters are estimates. They are exact for kinds of tasks whose turns take at least 4 µs
+/// on average: all activations of such tasks are timed, and all of their turns are measured. Other
+/// turns are selected at random.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MessageSample {
+    /// Name of the kind of message, from [`Task::MESSAGES`](crate::Task::MESSAGES), or
+    /// [`MessageSample::OTHER`].
+    pub name: &'static str,
+    /// Estimated number of turns that have handled messages of this kind.
+    pub turns: u64,
+    /// Estimated total duration of these turns in nanoseconds.
+    pub busy: Nanos,
+    /// Duration in nanoseconds of the longest turn that was measured.
+    pub longest: Nanos,
+}
+
+impl MessageSample {
+    /// Name of the messages of all other kinds: those of the kinds after the first 32, and those
+    /// for which [`Task::message_kind`](crate::Task::message_kind) panics or returns an index
+    /// without a name.
+    pub const OTHER: &'static str = "other";
+
+    fn measured(&self) -> Measured {
+        Measured {
+            turns: self.turns,
+            busy: self.busy,
+            longest: self.longest,
+        }
     }
 }

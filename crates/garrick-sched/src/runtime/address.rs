@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 
 use garrick_core::prefetch::prefetch;
 
-use crate::cell::{CellPtr, Chain, DoorTable, Dropped, Header, Home, Kind, Push};
+use crate::cell::{CellPtr, Chain, DoorTable, Dropped, Header, Home, Kind, Push, TaskId};
 use crate::gate::{Gate, Pass};
 use crate::parcel;
 use crate::pool::{CELL_BYTES_MAX, Pool};
@@ -88,9 +88,9 @@ impl<M: 'static> Address<M> {
     /// mailbox is full and its policy is to wait, the call blocks until there is room.
     ///
     /// # Errors
-    /// Returns the message if the task is known to have stopped, or if the message is not accepted
-    /// for another reason ([`SendError`]). If the task stops after it has accepted the message and
-    /// before it has handled it, the message is dropped and counted as a dead letter.
+    /// Returns the message if the receiving task is known to have stopped, or if the message is not
+    /// accepted for another reason ([`SendError`]). If the task stops after the message was
+    /// accepted and before it was handled, the message is dropped and counted as a dead letter.
     pub fn send(&self, message: M) -> Result<(), SendError<M>> {
         match current::worker() {
             Some(worker) => worker.send(self, message),
@@ -219,8 +219,8 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Registers `notice`, a function that is called once when the task has ended. The last worker
-    /// of the task calls it.
+    /// Registers `notice`, a function that is called once when the task has ended. The worker of
+    /// the task calls it.
     ///
     /// If the task has already ended, `notice` is called immediately. During a turn, the
     /// registration is staged: it takes place when the turn commits.
@@ -435,31 +435,15 @@ pub(crate) unsafe fn release_foreign(cell: CellPtr) {
     }
 }
 
-/// The identity of a task. Two tasks that exist at the same time have different ids.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct TaskId(usize);
-
-impl TaskId {
-    pub(crate) fn get(self) -> usize {
-        self.0
-    }
-}
-
-impl fmt::Display for TaskId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:x}", self.0)
-    }
-}
-
 impl<M> Address<M> {
     /// Returns the identity of the task. Two addresses are equal if their ids are equal.
     #[must_use]
     pub fn id(&self) -> TaskId {
-        TaskId(match door_of(self.cell) {
+        match door_of(self.cell) {
             // SAFETY: we hold a reference.
-            Some(door) => unsafe { (door.identity)(self.cell) },
-            None => self.cell.0.addr().get(),
-        })
+            Some(door) => TaskId(unsafe { (door.identity)(self.cell) }),
+            None => self.cell.id(),
+        }
     }
 
     /// Returns the name of the task or door. By default, this is the name of its type.

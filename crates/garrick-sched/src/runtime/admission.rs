@@ -82,7 +82,8 @@ impl<M: 'static> Address<M> {
     /// dropped together with the future.
     ///
     /// # Errors
-    /// Returns the message if the task has stopped.
+    /// Returns the message if the task has stopped, or if the message is not accepted for a reason
+    /// other than a full mailbox ([`SendError`]).
     pub async fn send_async(&self, message: M) -> Result<(), SendError<M>> {
         let Some(message) = self.send_now(message)? else {
             return Ok(());
@@ -97,7 +98,8 @@ impl<M: 'static> Address<M> {
     /// mailbox has room.
     ///
     /// # Errors
-    /// Returns the message if the task has stopped.
+    /// Returns the message if the task has stopped, or if the message is not accepted for a reason
+    /// other than a full mailbox ([`SendError`]).
     ///
     /// # Panics
     /// Panics if called during a turn. The call would block the worker, and the receiving task

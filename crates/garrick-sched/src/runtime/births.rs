@@ -36,8 +36,9 @@ impl Worker {
 }
 
 impl<M: 'static> Turn<'_, M> {
-    /// Spawns a task on the current worker. If the turn is undone, all messages that it has sent to
-    /// the task are discarded. The task is dropped when its last address is dropped.
+    /// Spawns a task on the current worker. If the turn is undone, all messages that the turn has
+    /// sent to the new task are discarded. The new task is dropped when its last address is
+    /// dropped.
     #[inline]
     pub fn spawn<T>(&self, task: T) -> Address<T::Message>
     where
@@ -47,11 +48,11 @@ impl<M: 'static> Turn<'_, M> {
         self.worker.spawn(task)
     }
 
-    /// Spawns a task on another sponsor. If this sponsor has stopped, the task runs on the current
+    /// Spawns a task on another sponsor. If that sponsor has stopped, the task runs on the current
     /// worker instead.
     ///
-    /// If the turn is undone, all messages that it has sent to the task are discarded. The task is
-    /// dropped when its last address is dropped.
+    /// If the turn is undone, all messages that the turn has sent to the new task are discarded.
+    /// The new task is dropped when its last address is dropped.
     pub fn spawn_on<T>(&self, sponsor: &Handle, task: T) -> Address<T::Message>
     where
         T: Task + Send,

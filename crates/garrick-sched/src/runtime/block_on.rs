@@ -71,6 +71,8 @@ impl Task for Nudged {
     }
 
     // A nudge that comes after the future is done, or after the last run, is not needed.
+    const INTERNAL: bool = true;
+
     fn is_letter((): &()) -> bool {
         false
     }

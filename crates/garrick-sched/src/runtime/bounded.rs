@@ -78,7 +78,10 @@ impl<T: Task> Task for Bounded<T> {
     const STARTS: bool = T::STARTS;
     const BLOCKS: bool = T::BLOCKS;
     const RECOVERS: bool = T::RECOVERS;
+    const REPORTS: bool = T::REPORTS;
+    const INTERNAL: bool = T::INTERNAL;
     const BOUNDED: bool = true;
+    const MESSAGES: &'static [&'static str] = T::MESSAGES;
 
     fn start(&mut self, turn: &Turn<'_, T::Message>) -> Flow {
         self.task.start(turn)
@@ -100,8 +103,16 @@ impl<T: Task> Task for Bounded<T> {
         self.task.recover(message, turn)
     }
 
+    fn label(&self) -> Option<String> {
+        self.task.label()
+    }
+
     fn is_letter(message: &T::Message) -> bool {
         T::is_letter(message)
+    }
+
+    fn message_kind(message: &T::Message) -> usize {
+        T::message_kind(message)
     }
 
     fn name() -> &'static str {

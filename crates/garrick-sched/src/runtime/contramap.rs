@@ -1,8 +1,10 @@
 //! Addresses that convert their messages by a function.
 
+use std::any::type_name;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use crate::letters::LetterReason;
 use crate::quiet;
 use crate::runtime::address::{Address, SendError};
 use crate::runtime::count_dead_letters;
@@ -62,7 +64,12 @@ where
             return Err(SendError(message));
         }
         if let Err(SendError(mapped)) = send((self.function)(message)) {
-            count_dead_letters(1);
+            let reason = if self.to.is_stopped() {
+                LetterReason::Stopped
+            } else {
+                LetterReason::Full
+            };
+            count_dead_letters(type_name::<M>, reason, 1);
             quiet::drop(mapped);
         }
         Ok(())
@@ -108,9 +115,9 @@ impl<M: Send + 'static> Address<M> {
     /// only this variant.
     ///
     /// The returned address cannot stop the task: its [`Address::stop`] does nothing.
-    /// [`Address::watch`] and [`Address::is_stopped`] are forwarded to this address. If the task
-    /// stops while `function` is running, or if the mailbox of the task is full when `function`
-    /// returns, the message becomes a dead letter.
+    /// [`Address::watch`] and [`Address::is_stopped`] are forwarded to the original address. If the
+    /// task stops while `function` is running, or if the mailbox of the task is full when
+    /// `function` returns, the message becomes a dead letter.
     ///
     /// # Examples
     /// ```

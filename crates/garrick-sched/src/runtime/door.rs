@@ -17,10 +17,11 @@ use std::mem::{ManuallyDrop, size_of};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::cell::{CellPtr, DoorTable, Envelope, Header, Table};
+use crate::cell::{CellPtr, DoorTable, Envelope, Header, Table, TaskId};
+use crate::letters::LetterReason;
 use crate::parcel;
 use crate::quiet;
-use crate::runtime::address::{Address, SendError, TaskId};
+use crate::runtime::address::{Address, SendError};
 use crate::runtime::block::{Block, class_of, is_boxed, task_of};
 use crate::runtime::count_dead_letters;
 use crate::runtime::current;
@@ -287,7 +288,7 @@ unsafe fn pass_one<D: Door>(cell: CellPtr, message: *mut ()) -> bool {
         }
         Err(panic) => {
             if let Some(worker) = current::worker() {
-                worker.count_dead_letters(1);
+                worker.count_dead_letters(cell.table().name, LetterReason::Discarded, 1);
                 worker.report(cell, &panic);
             }
             true
@@ -407,7 +408,7 @@ pub(crate) unsafe fn gauged_of<'a, M: 'static>(cell: CellPtr) -> Option<&'a dyn 
 unsafe fn identity<D: Door>(cell: CellPtr) -> usize {
     // SAFETY: by contract.
     let door = unsafe { task_of::<D>(cell).as_ref() };
-    door.stands_for().map_or(cell.0.addr().get(), TaskId::get)
+    door.stands_for().unwrap_or(cell.id()).get()
 }
 
 /// A task that passes a message to a door in a separate turn. The courier gets the message as an
@@ -422,9 +423,16 @@ impl<M: 'static> Task for Courier<M> {
         // This turn may run on a stack with as many doors as made the message wait.
         let _lifted = Lifted::new();
         if let Err(SendError(message)) = self.0.send(message) {
-            count_dead_letters(1);
+            let reason = if self.0.is_stopped() {
+                LetterReason::Stopped
+            } else {
+                LetterReason::Full
+            };
+            count_dead_letters(type_name::<M>, reason, 1);
             quiet::drop(message);
         }
         Flow::Continue
     }
+
+    const INTERNAL: bool = true;
 }

@@ -11,7 +11,7 @@
 //! - `stage` keeps the effects of a turn before it commits.
 //! - `run` runs one activation.
 //! - `worker` has the main loop and the order of the cells.
-//! - `sponsor` has the threads, and how they rest and stop.
+//! - `sponsor` has the threads, and how they sleep and stop.
 
 pub(crate) mod block;
 pub(crate) mod shards;
@@ -48,6 +48,7 @@ pub(crate) mod batch;
 pub(crate) mod block_on;
 pub(crate) mod contramap;
 
+use crate::letters::LetterReason;
 use crate::pool::{self, Audit};
 
 /// Returns the numbers of memory blocks that the whole process is using. The spare blocks of other
@@ -57,14 +58,14 @@ pub fn audit() -> Audit {
     pool::blocks_in_use()
 }
 
-/// Adds `count` to the number of dead letters of the sponsor whose task the calling thread is
-/// running. Dead letters are messages that were accepted, but will never be handled.
+/// Counts `count` dead letters at the sponsor whose task the calling thread is running. Dead
+/// letters are messages that were accepted, but will never be handled. The dead letters are counted
+/// under the name that the function `name` returns, usually the name of a type, and under `reason`.
 ///
-/// If code discards messages, it should call this function, either during a turn or in the
-/// destructor of the value that contains the messages. Does nothing on a thread that is not running
-/// a task.
-pub fn count_dead_letters(count: u64) {
+/// Code that discards messages should call this function, either during a turn or in the destructor
+/// of the value that contains the messages. Does nothing on a thread that is not running a task.
+pub fn count_dead_letters(name: fn() -> &'static str, reason: LetterReason, count: u64) {
     if let Some(worker) = current::worker() {
-        worker.count_dead_letters(count);
+        worker.count_dead_letters(name, reason, count);
     }
 }

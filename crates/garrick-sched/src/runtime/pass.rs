@@ -21,16 +21,22 @@ use crate::runtime::worker::Worker;
 const DEPTH_MAX: u32 = 32;
 /// Maximum total size of the messages of nested doors on a stack, in bytes. Each door moves its
 /// message a few times.
-const NESTED_BYTES_MAX: usize = 64 * 1024;
+const NESTED_BYTES_MAX: usize = if cfg!(debug_assertions) {
+    // Unoptimized code copies each message dozens of times.
+    8 * 1024
+} else {
+    64 * 1024
+};
 
-/// Returns the maximum number of nested doors for messages of this size. It is at least 1, so that
-/// the first door always handles its message immediately.
+/// Returns the maximum number of nested doors for messages of `message_bytes` bytes. The result is
+/// at least 2. The reason is that a thread that is not a worker handles deferred messages inside of
+/// a first door.
 const fn depth_max(message_bytes: usize) -> u32 {
     if message_bytes * DEPTH_MAX as usize <= NESTED_BYTES_MAX {
         return DEPTH_MAX;
     }
     let fitting = NESTED_BYTES_MAX / message_bytes;
-    if fitting == 0 { 1 } else { fitting as u32 }
+    if fitting < 2 { 2 } else { fitting as u32 }
 }
 
 /// A function that is called when a task has ended.

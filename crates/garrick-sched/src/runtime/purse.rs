@@ -3,8 +3,8 @@
 //! Taking a place requires a read-modify-write of a word that all senders share. So a turn that
 //! sends several messages to one task takes several places at a time, and doubles this number each
 //! time. At the end of the turn, the unused places are given back. A turn takes at most a quarter
-//! of the free places at a time, but at least one. So during the turn, a mailbox that is three
-//! quarters full may look full to other senders.
+//! of the free places at a time, but at least one. So a mailbox may look full to other senders
+//! during the turn, although a quarter of its places has no message.
 //!
 //! A room is not freed while the turn has a used place in it, because the message that uses the
 //! place keeps the receiver alive.

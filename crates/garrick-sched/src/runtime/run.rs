@@ -11,7 +11,7 @@ use crate::runtime::room::drop_room;
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 use crate::runtime::watch::Ended;
-use crate::runtime::worker::{Limits, Worker};
+use crate::runtime::worker::{Input, Limits, Worker};
 
 /// Number of messages of a mailbox that are handled between two reads of the clock, while there are
 /// timers.
@@ -93,7 +93,7 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *
         }
         if batch.slot != batch.last {
             if worker.is_wanted_elsewhere() {
-                return worker.requeue(cell);
+                return worker.requeue_rest(cell);
             }
             batch.slot -= 1;
             // SAFETY: the batch's messages lie side by side in its envelope, which is ours.
@@ -151,6 +151,8 @@ unsafe fn run_starting<T: Task>(cell: CellPtr, worker: &Worker, message: *const 
     }
     let slot = worker.waiting.take();
     let slot = slot.as_ref().map_or(ptr::null(), ptr::from_ref);
+    // SAFETY: by contract.
+    unsafe { worker.measure_slot(cell, slot) };
     // SAFETY: by contract; the message is moved out there.
     unsafe { (cell.table().run)(cell, NonNull::from(worker).cast(), slot) };
 }
@@ -234,8 +236,19 @@ fn stop(cell: CellPtr, worker: &Worker, busy: bool) {
 /// message at `at`.
 #[inline(never)]
 fn first_batch<T: Task>(cell: CellPtr, worker: &Worker, at: *const u8) -> Option<Batch> {
-    if let Some(at) = worker.next_of_visit::<T::Message>() {
-        return Some(Batch::alone(at, false));
+    match worker.next_of_visit::<T::Message>() {
+        None => {}
+        Some(Input::Message(at)) => {
+            // SAFETY: the message of the visit, which the turn moves out.
+            unsafe { measure::<T>(worker, 1, at) };
+            return Some(Batch::alone(at, false));
+        }
+        Some(Input::Nudge) => {
+            if nudge::<T>(cell, worker) == Next::Over {
+                stop(cell, worker, false);
+            }
+            return None;
+        }
     }
     worker.limits.set(Limits::of(cell, worker));
     if at.is_null() {
@@ -268,9 +281,9 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
             worker.limits.set(Limits::of(cell, worker));
             continue;
         }
-        let count = take_share(worker, envelope);
+        let count = take_share(worker, envelope, end_measured::<T>(worker));
         if count == 0 {
-            worker.requeue(cell);
+            worker.requeue_rest(cell);
             worker.keep_pace();
             return None;
         }
@@ -282,12 +295,14 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
             }
             continue;
         }
+        // SAFETY: the oldest message, in an envelope for messages of this type.
+        let at = unsafe { parcel::oldest::<T::Message>(oldest) };
+        // SAFETY: as above; it is moved out later.
+        unsafe { measure::<T>(worker, count, at) };
         let slot = u32::from(envelope.read()) - 1;
         envelope.set_read(slot as u16);
         let mut batch = Batch {
-            // SAFETY: it is the slot of the oldest message, in an envelope for messages of this
-            // type.
-            at: unsafe { parcel::place::<T::Message>(oldest, slot) },
+            at,
             slot,
             last: slot + 1 - count,
             envelope: ptr::from_ref(envelope).cast_mut(),
@@ -297,6 +312,29 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
             batch.busy = leave_last(cell, worker, batch.envelope);
         }
         return Some(batch);
+    }
+}
+
+/// Ends the measurement of the last turn, if the messages have kinds. Returns the number of turns
+/// that may pass before the next call of [`measure`].
+#[inline]
+fn end_measured<T: Task>(worker: &Worker) -> u32 {
+    if const { T::MESSAGES.is_empty() } {
+        return u32::MAX;
+    }
+    worker.end_measured()
+}
+
+/// Begins to measure the next of `count` turns, if it was selected. Its message is at `at`.
+///
+/// # Safety
+/// The place contains a message of the task's type, which the worker handles next.
+#[inline]
+unsafe fn measure<T: Task>(worker: &Worker, count: u32, at: *const u8) {
+    if const { !T::MESSAGES.is_empty() } {
+        // SAFETY: by contract. The message stays there during the call, because other threads only
+        // append to a mailbox, and this worker runs the foreign code outside of turns.
+        worker.measure_turns(count, || unsafe { parcel::look_at(at, T::message_kind) });
     }
 }
 
@@ -310,8 +348,9 @@ fn nudge<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
     finish_turn(worker, flow)
 }
 
-/// Returns the number of messages of the oldest envelope that the activation handles next.
-fn take_share(worker: &Worker, envelope: &Envelope) -> u32 {
+/// Returns the number of messages of the oldest envelope that the activation handles next, at most
+/// `max`.
+fn take_share(worker: &Worker, envelope: &Envelope, max: u32) -> u32 {
     let mut limits = worker.limits.get();
     // Every activation handles at least one message: other workers may stay idle for longer than
     // there are cells to give.
@@ -333,7 +372,7 @@ fn take_share(worker: &Worker, envelope: &Envelope) -> u32 {
         Kind::Nudge => 1,
         _ => u32::from(envelope.read()) - end,
     };
-    let mut count = unread.min(limits.left);
+    let mut count = unread.min(limits.left).min(max);
     if !worker.timers.are_calm() {
         count = count.min(STRETCH);
     }
@@ -412,7 +451,7 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
         cell.condemn_at(worker.home);
         worker.tell_watchers(cell, &Ended::Unreachable);
         if let Err(panic) = quiet::call(|| task_of::<T>(cell).drop_in_place()) {
-            worker.report(cell, &panic);
+            worker.drop_failed(cell.table(), &panic);
         }
         if T::BOUNDED {
             // The room is the last value that is left in the block.

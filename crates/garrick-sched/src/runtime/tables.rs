@@ -41,8 +41,12 @@ impl<T: Task> Tables<T> {
             None
         },
         drop_task: drop_task::<T>,
+        label: label_of::<T>,
         blocks: T::BLOCKS,
+        reports: T::REPORTS,
         starts: T::STARTS,
+        messages: T::MESSAGES,
+        kind_in_slot: kind_in_slot::<T>,
         bounded: T::BOUNDED,
         dead: Some(&Self::DEAD),
         ..Self::DEAD
@@ -51,6 +55,7 @@ impl<T: Task> Tables<T> {
     const DEAD: Table = Table {
         block_bytes: size_of::<Block<T>>(),
         name: T::name,
+        internal: T::INTERNAL,
         drop_unread: drop_unread_of::<T>,
         drop_slot: drop_slot_of::<T>,
         bounded: T::BOUNDED,
@@ -77,6 +82,8 @@ impl Table {
             drop_slot: drop_slot::<M>,
             moves: true,
             blocks: false,
+            reports: true,
+            internal: false,
             starts: false,
             bounded: false,
             door: None,
@@ -84,6 +91,9 @@ impl Table {
             dead: None,
             block_bytes: 0,
             name: type_name::<M>,
+            label: no_label,
+            messages: &[],
+            kind_in_slot: no_kind,
             #[cfg(all(debug_assertions, not(garrick_loom)))]
             message: std::any::TypeId::of::<M>,
         }
@@ -132,6 +142,37 @@ unsafe fn drop_task<T>(cell: CellPtr) {
 
 /// Does nothing. Used as `drop_task` of a table without a task.
 pub(crate) fn nothing_to_drop(_: CellPtr) {}
+
+/// # Safety
+/// The cell has a task of type `T`, which is not in use.
+unsafe fn label_of<T: Task>(cell: CellPtr) -> Option<String> {
+    // SAFETY: by contract.
+    unsafe { task_of::<T>(cell).as_ref() }.label()
+}
+
+/// Returns `None`. Used as `label` of a table without a task.
+fn no_label(_: CellPtr) -> Option<String> {
+    None
+}
+
+/// # Safety
+/// The slot contains a message for a task of type `T`, which stays there during the call.
+unsafe fn kind_in_slot<T: Task>(slot: *const Slot) -> usize {
+    // SAFETY: by contract. A message that does not fit into a slot is alone in an envelope.
+    unsafe {
+        let place = if fits_slot::<T::Message>() {
+            slot.cast()
+        } else {
+            parcel::oldest::<T::Message>(slot.cast::<*mut Envelope>().read())
+        };
+        parcel::look_at(place, T::message_kind)
+    }
+}
+
+/// Returns 0. Used as `kind_in_slot` of a table without a task.
+fn no_kind(_: *const Slot) -> usize {
+    0
+}
 
 /// # Safety
 /// The requirements of [`parcel::drop_unread`] apply.

@@ -90,6 +90,17 @@ pub trait Task: Sized + 'static {
         Flow::Stop
     }
 
+    /// True if the panics of turns are passed to the reporter of the sponsor. If the value is
+    /// false, the task itself reports them in [`Task::recover`]. In both cases, the panics are
+    /// counted.
+    #[doc(hidden)]
+    const REPORTS: bool = true;
+
+    /// True if the task belongs to a library and not to the program. Telemetry does not show such
+    /// tasks among the tasks of the program.
+    #[doc(hidden)]
+    const INTERNAL: bool = false;
+
     /// Returns true if a message counts as a dead letter when it is not handled. By default, every
     /// message counts. An implementation can return false for internal messages of the task, which
     /// do not come from a sender.
@@ -98,10 +109,39 @@ pub trait Task: Sized + 'static {
         true
     }
 
+    /// Names of the kinds of messages, for example the variants of an enum. By default, the
+    /// messages have no kinds.
+    ///
+    /// If there are names, telemetry shows how many messages of each kind the tasks of this type
+    /// have handled, and how long that took. The first 32 kinds are counted separately, and the
+    /// other kinds together.
+    const MESSAGES: &'static [&'static str] = &[];
+
+    /// Returns the kind of a message, as an index into [`Task::MESSAGES`].
+    ///
+    /// The worker of the task calls this function between two turns, for some of the messages, so
+    /// messages that the function sends belong to no turn. The function must be fast. If it panics
+    /// or returns an index without a name, the message is counted as
+    /// [`MessageSample::OTHER`](crate::MessageSample::OTHER).
+    fn message_kind(message: &Self::Message) -> usize {
+        let _ = message;
+        0
+    }
+
     /// Returns the name that reports use for tasks of this type. By default, this is the name of
     /// the type.
     fn name() -> &'static str {
         type_name::<Self>()
+    }
+
+    /// Returns a label that distinguishes this task from others of its type, for example its path.
+    /// By default, a task has no label.
+    ///
+    /// Labels appear in [`TaskSample::label`](crate::TaskSample::label). The worker of the task
+    /// calls this method between two turns, so messages that the method sends belong to no turn.
+    /// The method must be fast. If it panics, the task has no label.
+    fn label(&self) -> Option<String> {
+        None
     }
 }
 
@@ -138,6 +178,8 @@ impl<T: Task> Task for Boxed<T> {
     }
 
     const RECOVERS: bool = T::RECOVERS;
+    const REPORTS: bool = T::REPORTS;
+    const INTERNAL: bool = T::INTERNAL;
 
     fn recover(&mut self, message: &str, turn: &Turn<'_, T::Message>) -> Flow {
         self.0.recover(message, turn)
@@ -147,7 +189,17 @@ impl<T: Task> Task for Boxed<T> {
         T::is_letter(message)
     }
 
+    const MESSAGES: &'static [&'static str] = T::MESSAGES;
+
+    fn message_kind(message: &T::Message) -> usize {
+        T::message_kind(message)
+    }
+
     fn name() -> &'static str {
         T::name()
+    }
+
+    fn label(&self) -> Option<String> {
+        self.0.label()
     }
 }

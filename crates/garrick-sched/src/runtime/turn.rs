@@ -4,9 +4,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use crate::cell::{CellPtr, Envelope, Kind};
+use crate::cell::{CellPtr, Envelope, Kind, TaskId};
 use crate::parcel;
-use crate::runtime::address::{Address, SendError, TaskId};
+use crate::runtime::address::{Address, SendError};
 use crate::runtime::room::room_of;
 use crate::runtime::sponsor::{Handle, away};
 use crate::runtime::stage::Given;
@@ -39,18 +39,18 @@ impl<M: 'static> Turn<'_, M> {
     /// Sends `message` to `to`.
     ///
     /// # Errors
-    /// Returns the message if the task is known to have stopped, or if the message is not accepted
-    /// for another reason ([`SendError`]).
+    /// Returns the message if the receiving task is known to have stopped, or if the message is not
+    /// accepted for another reason ([`SendError`]).
     #[inline]
     pub fn send<N: 'static>(&self, to: &Address<N>, message: N) -> Result<(), SendError<N>> {
         self.worker.send(to, message)
     }
 
     /// Sends `message` to `to` after `delay`. Timers have a resolution of about 10 us. Until the
-    /// message is sent, it keeps its receiver alive.
+    /// message is sent, the message keeps its receiver alive.
     ///
     /// # Errors
-    /// Returns the message if the task is known to have stopped.
+    /// Returns the message if the receiving task is known to have stopped.
     pub fn send_after<N: 'static>(
         &self,
         delay: Duration,
@@ -82,7 +82,7 @@ impl<M: 'static> Turn<'_, M> {
     /// Counts this turn as failed, for telemetry. A panic is counted without this call.
     #[doc(hidden)]
     pub fn count_failure(&self) {
-        self.worker.lane.failed(self.running());
+        self.worker.lane.failed(self.running().table());
     }
 
     /// Counts a restart of the task that runs this turn, for telemetry.
@@ -101,7 +101,9 @@ impl<M: 'static> Turn<'_, M> {
         self.worker.stage.give(given);
     }
 
-    /// Creates a timer that this turn can set once.
+    /// Creates a timer for a single message. This turn can set the timer once, by
+    /// [`Turn::set_timer`] or [`Turn::set_own_timer`]. Use [`Timer::repeating`] for a timer that is
+    /// set several times.
     ///
     /// A timer that is not set must be cancelled, because it uses memory until it is cancelled.
     #[doc(hidden)]
@@ -112,11 +114,15 @@ impl<M: 'static> Turn<'_, M> {
     /// Sets a timer, which sends `message` to `to` at `deadline`, unless the timer is cancelled
     /// before that.
     ///
-    /// `deadline` is a point in time by the clock of [`Turn::now`]. If the timer is already set,
-    /// its previous message is dropped. Until the deadline, the message keeps its receiver alive.
+    /// `deadline` is a point in time by the clock of [`Turn::now`]. Until the deadline, the message
+    /// keeps its receiver alive.
+    ///
+    /// If a [repeating](Timer::repeating) timer is set again before its deadline, its previous
+    /// message is dropped. If the timer was cancelled before, or is a timer of [`Turn::timer`] that
+    /// was already set, `message` is dropped.
     ///
     /// # Errors
-    /// Returns the message if the task is known to have stopped.
+    /// Returns the message if the receiving task is known to have stopped.
     #[doc(hidden)]
     pub fn set_timer<N: Send + 'static>(
         &self,
@@ -128,11 +134,12 @@ impl<M: 'static> Turn<'_, M> {
         self.send_later(deadline, to, message, Some((timer, None)))
     }
 
-    /// Sets a timer like [`Turn::set_timer`]. In addition, the timer is cancelled when this task
-    /// ends, or when [`cancel_timers_of`](crate::cancel_timers_of) is called for this task.
+    /// Sets a timer like [`Turn::set_timer`]. In addition, the timer is cancelled when the task
+    /// that runs this turn ends, or when [`cancel_timers_of`](crate::cancel_timers_of) is called
+    /// for that task.
     ///
     /// # Errors
-    /// Returns the message if the task is known to have stopped.
+    /// Returns the message if the receiving task is known to have stopped.
     #[doc(hidden)]
     pub fn set_own_timer<N: Send + 'static>(
         &self,
@@ -153,7 +160,7 @@ impl<M: 'static> Turn<'_, M> {
     /// Creates a timer, and sets it like [`Turn::set_own_timer`]. The timer fires after `delay`.
     ///
     /// # Errors
-    /// Returns the message if the task is known to have stopped.
+    /// Returns the message if the receiving task is known to have stopped.
     #[doc(hidden)]
     pub fn start_own_timer<N: Send + 'static>(
         &self,
@@ -228,9 +235,9 @@ impl<M: 'static> Turn<'_, M> {
     ///
     /// `garrick bench blocking` measures the cost of a call. At most
     /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) turns can block at the same
-    /// time without blocking their workers. If that many turns are already blocking, another call
-    /// blocks its worker. In some cases, a call always blocks its worker: if the worker is pinned
-    /// or has a driver, if the sponsor is a [`Here`](crate::Here), and during
+    /// time without blocking their workers. While this number of turns is blocking, each further
+    /// call blocks its worker. In some cases, a call always blocks its worker: if the worker is
+    /// pinned or has a driver, if the sponsor is a [`Here`](crate::Here), and during
     /// [`Task::recover`](crate::Task::recover).
     ///
     /// # Panics
@@ -300,8 +307,8 @@ impl<M: 'static> Turn<'_, M> {
     /// `Send`. (This method corresponds to SENDX of the Lisp TActors.)
     ///
     /// # Errors
-    /// Returns the message if the task is known to have stopped, or if the message is not accepted
-    /// for another reason ([`SendError`]).
+    /// Returns the message if the receiving task is known to have stopped, or if the message is not
+    /// accepted for another reason ([`SendError`]).
     pub fn send_on<N: 'static>(
         &self,
         sponsor: &Handle,
@@ -327,7 +334,7 @@ impl<M: 'static> Turn<'_, M> {
     /// Sends a nudge to the task `to`. The task then runs [`Task::nudged`](crate::Task::nudged).
     ///
     /// The nudge is handled after all messages that were sent to the task earlier. Does nothing if
-    /// the task has stopped or is a [`door`](crate::door()).
+    /// the task has stopped, or if `to` is the address of a [`door`](crate::door()).
     #[doc(hidden)]
     pub fn nudge<N: 'static>(&self, to: &Address<N>) {
         let (worker, cell) = (self.worker, to.cell());
@@ -352,7 +359,7 @@ impl<M: 'static> Turn<'_, M> {
         // SAFETY: the cell runs here, so its local mailbox is ours; it is circular.
         unsafe {
             let oldest = tail.as_ref().map(|tail| &*tail.next());
-            oldest.is_some_and(|oldest| oldest.kind() == Kind::Messages && oldest.unread() > 0)
+            oldest.is_some_and(Envelope::has_messages)
         }
     }
 

@@ -5,7 +5,6 @@
 //! of the cells, by cell address. A request to watch is sent like a message, so it comes after the
 //! earlier messages of its sender.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::mem;
 use std::sync::Arc;
@@ -14,6 +13,7 @@ use garrick_core::prim::{
     MutexGuard,
     unmodelled::{AtomicBool, Relaxed},
 };
+use hashbrown::HashMap;
 
 use crate::cell::CellPtr;
 use crate::quiet;
@@ -55,8 +55,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Cancels the watch, so that its function is not called. If the task is ending at this moment,
-    /// the function may still be called.
+    /// Cancels the watch, so that the function of the watch is not called. If the task is ending at
+    /// this moment, the function may still be called.
     pub fn cancel(&self) {
         // Relaxed: a notice that is being given just now may still come.
         self.cancelled.store(true, Relaxed);
@@ -152,6 +152,14 @@ pub(crate) fn register(cell: CellPtr, watcher: Watcher) -> Vec<Watcher> {
     let mut shard = shard(cell);
     let watchers = shard.entry(cell.0.addr().get());
     watchers.or_insert(Watchers::NONE).add(watcher)
+}
+
+/// Notifies watchers that have come after their task has ended, and drops watchers whose watches
+/// were cancelled. This calls foreign code, which may do anything.
+pub(crate) fn tell_late(late: Vec<Watcher>) {
+    for watcher in late {
+        watcher.tell(Ended::Before);
+    }
 }
 
 /// Notifies the watchers of a cell, with the reason why it has ended.

@@ -282,6 +282,13 @@ impl<M: Shape, const MODE: u8> Task for Node<M, MODE> {
         }
         fates & fate::NO_LETTER == 0
     }
+
+    fn label(&self) -> Option<String> {
+        if self.id().is_multiple_of(7) {
+            frame::explode();
+        }
+        Some(format!("{:x}", self.id()))
+    }
 }
 
 fn spawn_here<M: Shape, const MODE: u8>(round: &Round, turn: &Turn<'_, M>) -> Peer {

@@ -55,7 +55,7 @@ fn leak() {
     drop(held);
 }
 
-/// Optimized, because it counts to half a billion.
+/// Counts to half a billion.
 #[test]
 fn stress_a_leak_of_references_stops_the_process_with_a_message() {
     if env::var_os(LEAKS).is_some() {

@@ -3,7 +3,9 @@
 use std::mem;
 use std::sync::Arc;
 
-use garrick_actor::{Actor, Address, Context, Ended, Next, Reply, Watch};
+use garrick_actor::{
+    Actor, Address, Context, Ended, Internal, InternalFunction, Next, Reply, Watch,
+};
 use garrick_sched::Room;
 
 use super::buffer::{Buffer, Got, Msg as BufferMsg};
@@ -79,7 +81,7 @@ impl Keeper {
             options: self.options.clone(),
             keeper: cx.address(),
         };
-        let source = cx.spawn(move |mailbox| source::run(mailbox, start));
+        let source = cx.spawn(InternalFunction(move |mailbox| source::run(mailbox, start)));
         let _ = cx.watch(&source, |ended| Msg::Ended("source", ended));
         self.source = Some(source);
         let keeper = cx.address();
@@ -94,7 +96,8 @@ impl Keeper {
             return;
         };
         let Session { sealer, opener } = session;
-        let buffer = cx.spawn(Buffer::new(self.options.clone(), source, cx.address()));
+        let buffer = Buffer::new(self.options.clone(), source, cx.address());
+        let buffer = cx.spawn(Internal(buffer));
         let known = Known {
             keys: opener.keys,
             body_bytes_max: opener.body_bytes_max,
@@ -102,7 +105,7 @@ impl Keeper {
             listener: self.listener.clone(),
             keeper: cx.address(),
         };
-        let reader = cx.spawn(reader(Arc::new(known)));
+        let reader = cx.spawn(Internal(reader(Arc::new(known))));
         let scribe = self.spawn_scribe(sealer, sink, cx);
         let _ = cx.watch(&buffer, |ended| Msg::Ended("buffer", ended));
         let _ = cx.watch(&reader, |ended| Msg::Ended("reader", ended));
@@ -127,7 +130,7 @@ impl Keeper {
             options: self.options.clone(),
             keeper: cx.address(),
         };
-        let scribe = cx.spawn(move |mailbox| scribe::run(mailbox, start));
+        let scribe = cx.spawn(InternalFunction(move |mailbox| scribe::run(mailbox, start)));
         let open = Reply::to_task(cx.address(), |_| Msg::Finish);
         let payload_bytes_max = self.options.payload_bytes_max;
         let writer = Writer::new(scribe.clone(), room, payload_bytes_max, open);

@@ -15,7 +15,7 @@
 //!
 //! The buffer passes n successive bytes to the actor that requested them. The behavior of the
 //! reader encodes its position in a frame. The source reads only when the buffer has too few bytes.
-//! It reads into the buffer's own memory, which it borrows. While the listener holds too many
+//! The source reads into memory that it borrows from the buffer. While the listener holds too many
 //! frames, the buffer does not begin another frame. The source and the scribe are async actors. The
 //! other three are plain actors.
 //!

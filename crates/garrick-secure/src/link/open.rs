@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use garrick_actor::{Address, Handle};
+use garrick_actor::{Address, Handle, Internal};
 
 use super::keeper::{Keeper, Msg};
 use super::transport::Transport;
@@ -86,7 +86,7 @@ pub fn open(
 ) -> Result<Connection, OpenError> {
     options.check().map_err(OpenError::Options)?;
     let keeper = system
-        .spawn(Keeper::new(options, listener.into()))
+        .spawn(Internal(Keeper::new(options, listener.into())))
         .map_err(|_| OpenError::Ending)?;
     keeper
         .send(Msg::Begin(Box::new((transport, key, role))))

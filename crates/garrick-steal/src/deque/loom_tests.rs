@@ -9,7 +9,7 @@ use garrick_core::fence::Asymmetric;
 use loom::{alloc::Track, model::Builder, thread};
 
 use super::{Full, Steal, Stealer, Worker, bounded_with_fence, growing_with_fence};
-use crate::testing::assert_each_once;
+use crate::testing::{assert_each_once, long};
 
 const FENCE: Asymmetric = Asymmetric::symmetric();
 
@@ -140,7 +140,7 @@ fn the_last_value_goes_to_one_of_three() {
 
 #[test]
 fn two_thieves_and_an_owner_share_two() {
-    model_with(2, || {
+    model_with(long(2), || {
         let mut worker = bounded(4);
         push_all(&mut worker, 0..2);
         let thieves = [spawn(&worker, steal), spawn(&worker, steal)];

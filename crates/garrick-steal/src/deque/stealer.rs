@@ -18,15 +18,14 @@ const THEFT_MAX: usize = 1024;
 /// A handle that takes the oldest values of a deque. It is for the *thieves*, which are all threads
 /// except the owner of the [`Worker`]. Each thief has its own clone.
 ///
-/// Each theft costs a fence, or a `membarrier(2)`, which also interrupts the owner. So a thief
-/// should take many values in one theft, and should not steal from an owner that has only a few
-/// values.
+/// Each theft costs a fence, or a `membarrier(2)`, which also interrupts the owner. This cost is
+/// wasted if the owner pops the last value during the theft. So a thief should take many values in
+/// one theft, and should not steal from an owner that has only a few values.
 ///
 /// A thief that finds no value should back off, and then park. Checking for values is cheap for the
-/// thief, but it moves a cache line away from the owner's core. If the owner pops the last value
-/// during a theft, the barrier of the theft is wasted. The check is not a fence, so it might miss a
-/// value that the owner has just pushed. A thief that parks must synchronize with the owner in
-/// another way, so that the owner wakes it.
+/// thief, but it moves a cache line away from the owner's core. The check is not a fence, so it
+/// might miss a value that the owner has just pushed. A thief that parks must synchronize with the
+/// owner in another way, so that the owner wakes it.
 pub struct Stealer<T> {
     shared: Arc<Shared<T>>,
 }
@@ -37,7 +36,6 @@ impl<T> Stealer<T> {
     }
 
     /// Steals the oldest value.
-    ///
     ///
     /// # Examples
     ///
@@ -115,15 +113,15 @@ impl<T> Stealer<T> {
         })
     }
 
-    /// Returns the recent length of the deque. Values that a thief has already claimed are not
-    /// counted.
+    /// Returns the number of values in the deque. The number may be outdated. Values that a thief
+    /// has already claimed are not counted.
     #[inline]
     pub fn len(&self) -> usize {
         self.shared.len()
     }
 
-    /// Returns true if the deque was recently empty. Values that a thief has already claimed are
-    /// not counted.
+    /// Returns true if the deque is empty. The result may be outdated. Values that a thief has
+    /// already claimed are not counted.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -122,7 +122,7 @@ impl<T> Worker<T> {
 
     /// Takes the oldest value, as a thief does. Returns `None` if there is none.
     ///
-    /// This costs an atomic read-modify-write, but no barrier.
+    /// This costs an atomic read-modify-write, but needs no fence.
     ///
     /// # Examples
     ///

@@ -9,12 +9,17 @@ use garrick_core::prim::{
 use loom::thread;
 
 use super::*;
+use crate::testing::long;
 
 /// Runs `model` in all schedules with at most three preemptions. More preemptions take minutes and
 /// have found no other errors.
 fn check(model: impl Fn() + Sync + Send + 'static) {
+    check_with(3, model);
+}
+
+fn check_with(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
+    builder.preemption_bound = Some(preemptions);
     builder.check(model);
 }
 
@@ -177,7 +182,7 @@ fn waiting<Q: Queue>() {
 
 /// The drops of two senders race. The last drop must not hide the other sender's value.
 fn ending<Q: Queue>() {
-    check(|| {
+    check_with(long(3), || {
         let (sender, mut receiver) = Q::channel();
         let pushers = [sender.clone(), sender]
             .map(|sender| thread::spawn(move || sender.push(Box::new(7)).unwrap()));

@@ -15,8 +15,8 @@
 //! All queues are unbounded, except [`locked::bounded`]. Dropping the receiver closes the queue:
 //! the remaining values are dropped, and each later push returns its value as an error. After the
 //! last sender has been dropped, the receiver can still take the remaining values. Once the queue
-//! is then empty, a pop returns the error `Closed` or `None`. A waiting receiver is parked and uses
-//! no CPU time.
+//! is then empty, [`Receiver::pop_timeout`] returns the error [`Closed`](PopTimeoutError::Closed),
+//! and all other pops return no value. A waiting receiver is parked and uses no CPU time.
 //!
 //! The traits use static dispatch. Code that is generic over [`Queue`] is compiled for each chosen
 //! queue.

@@ -21,7 +21,7 @@
 //! after another.
 //!
 //! A woken future does not count as searching, because it is not known when the future will be
-//! polled. But a future, too, wakes the next receiver when it has finished.
+//! polled. But a future, too, wakes the next receiver when its own search is over.
 use std::{collections::VecDeque, fmt, sync::PoisonError, task::Waker};
 
 use garrick_core::park::Unparker;

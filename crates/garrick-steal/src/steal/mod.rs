@@ -24,9 +24,9 @@
 //! ```
 //!
 //! A worker receives the newest value of its own deque. If its deque is empty, it takes a share of
-//! the global queue. If that is empty too, it steals half of another deque, oldest first. Every
-//! 64th receive is *fair*: it takes the oldest value of the global queue or of the worker's own
-//! deque. Fair receives alternate between these two. There is no order between values that
+//! the global queue. If that is empty too, it steals half of another worker's deque, oldest first.
+//! Every 64th receive is *fair*: it takes the oldest value of the global queue or of the worker's
+//! own deque. Fair receives alternate between these two. There is no order between values that
 //! different threads receive. Code should not rely on any order.
 //!
 //! | operation | progress |
@@ -79,7 +79,7 @@
 //!     })
 //! });
 //! let ones: u32 = workers.collect::<Vec<_>>().into_iter().map(|worker| worker.join().unwrap()).sum();
-//! // A worker that finds the channel empty leaves. The other workers do the rest.
+//! // A worker that finds the channel empty ends. The other workers finish the work.
 //! assert_eq!(ones, 1000);
 //! ```
 use std::{error, fmt};
@@ -124,8 +124,8 @@ use stats::Tally;
 /// The capacity of the global queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capacity {
-    /// The global queue holds at most this number of values. The number must be at least 1. While
-    /// both the global queue and its own deque are full, a worker cannot send.
+    /// The global queue holds at most this number of values. The number must be at least 1. A
+    /// worker cannot send while its own deque and the global queue are both full.
     Bounded(usize),
     /// The global queue has no limit.
     Unbounded,

@@ -16,6 +16,7 @@
 
 mod glob;
 mod probe;
+mod text;
 mod threshold;
 
 mod rules;

@@ -14,10 +14,15 @@ pub enum Probe {
     FillP80,
     /// 95th percentile of [`Fill`](Self::Fill) over the [window](crate::Settings::window).
     FillP95,
+    /// Time in seconds for which a channel has been at least three quarters full while its receiver
+    /// took nothing from it: the [`Edge::stalled_seconds`](crate::Edge::stalled_seconds) of the
+    /// channel.
+    StalledSeconds,
     /// Messages per second: the [`Edge::rate`](crate::Edge::rate) of a channel, or the
     /// [`Node::rate`](crate::Node::rate) of a stage or group of actors.
     Rate,
-    /// Steps per second of a stage, or turns per second of a group of actors or of a sponsor.
+    /// Steps per second of a stage, or turns per second of a group of actors or of a sponsor. A
+    /// turn is the handling of one message.
     TurnRate,
     /// Share of one core that a stage or group of actors uses. For a group of actors, the share can
     /// exceed 1.
@@ -25,28 +30,41 @@ pub enum Probe {
     /// Share of the [window](crate::Settings::window) that a sponsor's worker threads slept, from 0
     /// to 1. The share is the average over all of these threads.
     Idle,
-    /// Average number of messages in an actor's mailbox when the actor begins a turn. The average
-    /// is over the actors of a group.
-    Depth,
+    /// Number of messages in the mailboxes of all actors of a group.
+    Waiting,
+    /// Number of messages in the longest mailbox of the actors of a group.
+    Longest,
+    /// Growth of [`Waiting`](Self::Waiting) over the [window](crate::Settings::window), in messages
+    /// per second.
+    Growth,
     /// Number of living actors in a group of actors.
     Alive,
     /// Total number of failures of a stage or of the actors in a group.
     Failures,
     /// Total number of restarts of a stage or of the actors in a group.
     Restarts,
-    /// Total number of slow steps of a stage, or of slow turns of a group of actors.
+    /// Total number of slow steps of a stage, or of slow turns of a group of actors: the
+    /// [`Node::slow`](crate::Node::slow) of the stage or group.
     Slow,
     /// Time in seconds that the running turn of an actor has occupied its worker so far. If several
     /// actors of a group are running, this is the longest time.
     HeldSeconds,
-    /// Number of actors in a group that are now blocked in a call of `cx.blocking`. During such a
-    /// call, the worker runs other actors.
+    /// Number of actors in a group that are now blocked in a call of
+    /// [`cx.blocking`](garrick_actor::Context::blocking). During such a call, the worker runs other
+    /// actors.
     Away,
-    /// Time in seconds that an actor has been blocked in a call of `cx.blocking` so far. If several
-    /// actors of a group are blocked, this is the longest time.
+    /// Time in seconds that an actor has been blocked in a call of
+    /// [`cx.blocking`](garrick_actor::Context::blocking) so far. If several actors of a group are
+    /// blocked, this is the longest time.
     AwaySeconds,
-    /// 1 if a stage or group of actors has failed, and otherwise 0.
+    /// 1 if a stage has failed, and otherwise 0. Always 0 for a group of actors.
     Failed,
+    /// Number of actors of a group that failed in the [window](crate::Settings::window) and were
+    /// not restarted. For a sponsor, this is [`SponsorStatus::lost`](crate::SponsorStatus::lost).
+    Lost,
+    /// Largest number of restarts of a single actor of a group in the
+    /// [window](crate::Settings::window).
+    RestartsOfOne,
     /// Resident memory of the process in bytes.
     ResidentBytes,
     /// Average number of cores that the process used over the [window](crate::Settings::window).
@@ -95,11 +113,14 @@ impl Probe {
             Self::Fill => "fill",
             Self::FillP80 => "fill_p80",
             Self::FillP95 => "fill_p95",
+            Self::StalledSeconds => "stalled_seconds",
             Self::Rate => "rate",
             Self::TurnRate => "turn_rate",
             Self::Busy => "busy",
             Self::Idle => "idle",
-            Self::Depth => "depth",
+            Self::Waiting => "waiting",
+            Self::Longest => "longest",
+            Self::Growth => "growth",
             Self::Alive => "alive",
             Self::Failures => "failures",
             Self::Restarts => "restarts",
@@ -108,6 +129,8 @@ impl Probe {
             Self::Away => "away",
             Self::AwaySeconds => "away_seconds",
             Self::Failed => "failed",
+            Self::Lost => "lost",
+            Self::RestartsOfOne => "restarts_of_one",
             Self::ResidentBytes => "resident_bytes",
             Self::Cpu => "cpu",
         }
@@ -150,7 +173,9 @@ impl Probe {
             Self::Rate => Some(node.rate),
             Self::TurnRate => Some(node.turn_rate),
             Self::Busy => node.busy,
-            Self::Depth => node.depth.map(|depth| depth as f64),
+            Self::Waiting => node.waiting.map(|waiting| waiting as f64),
+            Self::Longest => node.longest.map(|longest| longest as f64),
+            Self::Growth => node.growth,
             Self::Alive => node.alive.map(|alive| alive as f64),
             Self::Failures => Some(node.failures as f64),
             Self::Restarts => Some(node.restarts as f64),
@@ -159,6 +184,8 @@ impl Probe {
             Self::Away => node.away.map(|away| away as f64),
             Self::AwaySeconds => node.away_seconds,
             Self::Failed => Some(f64::from(u8::from(node.state == State::Failed))),
+            Self::Lost => Some(node.lost as f64),
+            Self::RestartsOfOne => Some(node.restarts_of_one as f64),
             _ => None,
         }
     }
@@ -168,6 +195,7 @@ impl Probe {
             Self::Fill => Some(edge.fill as f64 / edge.capacity.max(1) as f64),
             Self::FillP80 => Some(edge.fill_p80),
             Self::FillP95 => Some(edge.fill_p95),
+            Self::StalledSeconds => Some(edge.stalled_seconds),
             Self::Rate => Some(edge.rate),
             _ => None,
         }
@@ -177,6 +205,7 @@ impl Probe {
         match self {
             Self::Idle => sponsor.idle,
             Self::TurnRate => Some(sponsor.turn_rate),
+            Self::Lost => Some(sponsor.lost as f64),
             _ => None,
         }
     }

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use crate::snapshot::{Alert, Level, Snapshot};
 use crate::window::Nanos;
 
-use super::probe::{Found, Probe, mark};
-use super::{Threshold, Transition};
+use super::probe::{Found, mark};
+use super::{Threshold, Transition, text};
 
 /// The thresholds, and the values that are beyond them or recently were.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl Rules {
             alert: Alert {
                 level: Level::Ok,
                 since_unix_ms: snapshot.unix_ms,
-                text: format!("{} no longer exists", case.alert.on),
+                text: format!("{} no longer exists.", case.alert.on),
                 ..case.alert
             },
         });
@@ -155,7 +155,7 @@ fn held_level(case: &mut Case, level: Level, threshold: &Threshold, now: Nanos) 
         return level;
     }
     let rising = case.rising.unwrap_or((level, now));
-    // Only the lowest level of the whole period has lasted.
+    // A level counts only if the value has been at it, or at a worse one, for the whole period.
     let (least, since) = (rising.0.min(level), rising.1);
     case.rising = Some((least, since));
     if u128::from(now.saturating_sub(since)) < threshold.held().as_nanos() {
@@ -171,18 +171,9 @@ fn alert_of(threshold: &Threshold, found: &Found<'_>, level: Level, since_unix_m
         found.value,
         threshold.limit(level),
     );
+    let beyond = (threshold.beyond(), limit);
     let of = found.name.text();
-    let text = match level {
-        Level::Ok => format!("{name} of {of} is back at {value:.4}"),
-        _ if threshold.probe() == Probe::Failed => format!("{of} has failed"),
-        _ if threshold.probe() == Probe::HeldSeconds => {
-            format!("a turn of {of} has held its worker for {value:.1} s")
-        }
-        _ => {
-            let beyond = threshold.beyond();
-            format!("{name} of {of} is {value:.4}, {beyond} {limit}")
-        }
-    };
+    let text = text::sentence(threshold.probe(), &of, value, level, beyond);
     Alert {
         on: found.id.to_owned(),
         probe: name.to_owned(),
@@ -199,7 +190,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::alert::Of;
+    use crate::alert::{Of, Probe};
     use crate::snapshot::{Edge, Node, State};
 
     const SECOND: Nanos = 1_000_000_000;

@@ -14,8 +14,21 @@ const HYSTERESIS: f64 = 0.05;
 /// Default time that a value must stay beyond a threshold.
 const HELD: Duration = Duration::from_secs(2);
 
-/// Time after which a turn that holds a worker causes a warning and is exported as a metric.
+/// Default limit for the number of messages in one mailbox. More messages cause a warning.
+const LONG_MAILBOX: f64 = 10_000.0;
+
+/// Time in seconds for which a turn must hold its worker to cause a warning and to be exported as a
+/// metric.
 pub(crate) const LONG_TURN_SECONDS: f64 = 1.0;
+
+/// Default limit for the number of restarts of one actor in the window. More restarts are a crash
+/// loop. A supervisor with the default limit (3 restarts within 5 s) gives up before its child
+/// reaches 5 restarts within 5 s, but not if the restarts are spread over more than 5 s.
+const CRASH_LOOP: f64 = 4.5;
+
+/// Time in seconds for which a full channel must be stalled to cause a warning. Most receivers that
+/// collect messages pause for a shorter time.
+const STALLED_SECONDS: f64 = 5.0;
 
 /// The kind of item that a [`Threshold`] applies to: nodes, edges, sponsors or the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,7 +39,8 @@ pub enum Of {
     Nodes,
     /// Only edges: channels from one node to another.
     Edges,
-    /// Only sponsors. A sponsor is the thread pool of a `System`, or the thread of a `Local`.
+    /// Only sponsors. A sponsor is the thread pool of a [`System`](garrick_actor::System), or the
+    /// thread of a [`Local`](garrick_actor::Local).
     Sponsors,
     /// Only the process itself.
     Process,
@@ -103,9 +117,9 @@ impl Threshold {
         Self { of, ..self }
     }
 
-    /// Restricts the threshold to items whose name or identifier matches `pattern`. In a pattern,
-    /// `*` matches any sequence of characters, and `?` matches any single character. A channel
-    /// without a name is called `SENDER -> RECEIVER`, after its two nodes.
+    /// Restricts the threshold to the items whose name or identifier matches `pattern`. In a
+    /// pattern, `*` matches any sequence of characters, and `?` matches any single character. A
+    /// channel without a name is called `SENDER -> RECEIVER`, after its two nodes.
     #[must_use]
     pub fn named(self, pattern: &str) -> Self {
         Self {
@@ -121,9 +135,9 @@ impl Threshold {
         Self { held, ..self }
     }
 
-    /// Sets how far a value must return past the threshold before the alert ends, as a share of the
-    /// threshold. The default is 0.05. For example, an alert for values above 100 then ends when
-    /// the value is at most 95. The share is clamped to the range 0 to 1.
+    /// Sets how far a value must return past the limit before the alert ends, as a share of the
+    /// limit. The default is 0.05: an alert for values above 100 ends when the value is at most 95.
+    /// The share is clamped to the range 0 to 1.
     #[must_use]
     pub fn hysteresis(self, share: f64) -> Self {
         // NaN counts as 0.
@@ -136,19 +150,30 @@ impl Threshold {
 
     /// Returns the default thresholds:
     ///
-    /// - A channel that was more than 90 % full for at least a fifth of the window causes a
-    ///   warning. It never causes a critical alert: in a pipeline at full speed, at least one
-    ///   channel is always this full, because its receiver is slower than its sender.
-    /// - A failed node causes a critical alert.
-    /// - A turn that has occupied its worker for more than a second causes a warning.
+    /// - A channel that has been at least three quarters full for more than 5 s, while its receiver
+    ///   took nothing from it, causes a warning. A full channel alone causes no alert: in a
+    ///   pipeline at full speed, at least one channel is always full, because its receiver is
+    ///   slower than its sender.
+    /// - A failed stage causes a critical alert.
+    /// - A mailbox that has had more than 10,000 messages for 2 s causes a warning.
+    /// - A turn that has held its worker for more than a second causes a warning.
+    /// - An actor that failed in the window and was not restarted causes a warning.
+    /// - An actor that was restarted at least 5 times in the window causes a critical alert.
     pub fn defaults() -> Vec<Self> {
         vec![
-            Self::above(Probe::FillP80, 0.9),
+            // The value is itself a duration.
+            Self::above(Probe::StalledSeconds, STALLED_SECONDS).for_at_least(Duration::ZERO),
             Self::above(Probe::Failed, 0.5)
                 .critical(0.5)
                 .for_at_least(Duration::ZERO),
-            // The value is itself a duration.
+            Self::above(Probe::Longest, LONG_MAILBOX),
+            // This value is a duration as well.
             Self::above(Probe::HeldSeconds, LONG_TURN_SECONDS).for_at_least(Duration::ZERO),
+            // The values already cover the window.
+            Self::above(Probe::Lost, 0.5).for_at_least(Duration::ZERO),
+            Self::above(Probe::RestartsOfOne, CRASH_LOOP)
+                .critical(CRASH_LOOP)
+                .for_at_least(Duration::ZERO),
         ]
     }
 

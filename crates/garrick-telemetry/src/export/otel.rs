@@ -4,11 +4,14 @@ use opentelemetry::KeyValue;
 use opentelemetry::metrics::{AsyncInstrument, Meter};
 
 use crate::live::View;
-use crate::metrics::{FAMILIES, Family, Kind};
+use crate::metrics::{Exported, FAMILIES, Family, Kind};
 
-/// Registers an observable instrument with `meter` for each metric that the server exports at
-/// `/metrics`, except the histogram of batch sizes. For example, the instrument for
-/// `garrick_channel_messages_total` is `garrick.channel.messages`.
+/// Registers an observable instrument with `meter` for each counter and gauge that Garrick itself
+/// exports at `/metrics`. For example, the instrument for `garrick_channel_messages_total` is
+/// `garrick.channel.messages`.
+///
+/// These metrics of `/metrics` have no instrument: histograms, dead letters by type and reason,
+/// restarts of single children, and the metrics that the program itself records.
 ///
 /// The instruments read the newest snapshot each time the meter's provider collects metrics. They
 /// keep clones of `view` until the provider is dropped. After the telemetry has stopped, the
@@ -51,7 +54,8 @@ pub fn observe_with(meter: &Meter, view: &View) {
 }
 
 fn observe(family: &Family, view: &View, observer: &dyn AsyncInstrument<f64>) {
-    family.each(&view.latest(), |labels, value| {
+    let snapshot = view.latest();
+    family.each(&Exported::new(&snapshot), |labels, value| {
         let labels = labels.iter();
         let attributes: Vec<KeyValue> = labels
             .map(|(name, value)| KeyValue::new(*name, (*value).to_owned()))

@@ -12,9 +12,12 @@ use tokio::sync::watch;
 use crate::alert::{Threshold, Transition};
 use crate::hub::Hub;
 use crate::quiet::Foreign;
+#[cfg(feature = "metrics")]
+use crate::recorder::Recorder;
 use crate::sampler::{Moment, Sampler, Settings};
-use crate::server::{self, Options, Site, Token};
+use crate::server::{self, Options, Prepared, Site, Token};
 use crate::snapshot::Snapshot;
+use crate::warning::warn;
 
 use super::bind::{PORTS_MAX, bind};
 use super::orders::{Order, Orders};
@@ -38,6 +41,7 @@ pub type Observer = Box<dyn FnMut(&Snapshot, &[Transition]) + Send>;
 pub struct Builder {
     address: Option<SocketAddr>,
     next_free_port: Option<bool>,
+    serves: bool,
     token: Option<String>,
     settings: Settings,
     connections_max: u32,
@@ -45,6 +49,8 @@ pub struct Builder {
     head_timeout: Duration,
     heartbeat: Duration,
     observers: Vec<Observer>,
+    #[cfg(feature = "metrics")]
+    recorder: Option<Recorder>,
 }
 
 impl Default for Builder {
@@ -52,6 +58,7 @@ impl Default for Builder {
         Self {
             address: None,
             next_free_port: None,
+            serves: true,
             token: None,
             settings: Settings::default(),
             connections_max: CONNECTIONS_MAX,
@@ -59,6 +66,8 @@ impl Default for Builder {
             head_timeout: Duration::from_secs(10),
             heartbeat: Duration::from_secs(15),
             observers: Vec::new(),
+            #[cfg(feature = "metrics")]
+            recorder: None,
         }
     }
 }
@@ -78,6 +87,15 @@ impl Builder {
     #[must_use]
     pub fn next_free_port(mut self, next: bool) -> Self {
         self.next_free_port = Some(next);
+        self
+    }
+
+    /// Starts the telemetry without its web server. No port is opened, so the settings of the
+    /// server have no effect. The program reads snapshots by [`Telemetry::view`], and can serve
+    /// them itself, for example by [`metrics_text`](crate::metrics_text).
+    #[must_use]
+    pub fn without_server(mut self) -> Self {
+        self.serves = false;
         self
     }
 
@@ -128,7 +146,7 @@ impl Builder {
 
     /// Sets the maximum number of simultaneous connections. The default is 640. While the maximum
     /// is reached, up to 64 more clients receive the status 503, which asks them to retry later.
-    /// All other connections are closed without a response.
+    /// Further connections are closed without a response.
     #[must_use]
     pub fn connections_max(mut self, max: u32) -> Self {
         self.connections_max = max;
@@ -171,6 +189,14 @@ impl Builder {
         self
     }
 
+    /// Shows the metrics of `recorder`: in snapshots, on the dashboard, and at `/metrics`.
+    #[cfg(feature = "metrics")]
+    #[must_use]
+    pub fn recorder(mut self, recorder: &Recorder) -> Self {
+        self.recorder = Some(recorder.clone());
+        self
+    }
+
     /// Starts the telemetry.
     ///
     /// # Errors
@@ -181,20 +207,53 @@ impl Builder {
     /// - The server cannot listen at the address, for example because the port is in use.
     /// - The system cannot provide a thread or another resource.
     pub fn start(self) -> Result<Telemetry, StartError> {
-        let sampler = Sampler::new(self.settings.clone())?;
+        #[cfg_attr(not(feature = "metrics"), expect(unused_mut))]
+        let mut sampler = Sampler::new(self.settings.clone())?;
+        #[cfg(feature = "metrics")]
+        if let Some(recorder) = &self.recorder {
+            sampler.watch_recorder(recorder);
+        }
+        let server = self.serves.then(|| self.prepare_server()).transpose()?;
+        let (loops, hub) = Sampling::begin(sampler, self.observers);
+        let (ending, is_ending) = watch::channel(false);
+        let mut telemetry = Telemetry {
+            view: View {
+                hub: Arc::clone(&hub),
+            },
+            address: server.as_ref().map(|server| server.address),
+            orders: Arc::clone(&loops.orders),
+            numbered: AtomicU64::new(0),
+            ending,
+            threads: Vec::new(),
+        };
+        // If the second thread cannot start, dropping `telemetry` ends the first.
+        telemetry.spawn("garrick-sample", || loops.run())?;
+        if let Some(server) = server {
+            let site = Site {
+                hub,
+                options: server.options,
+                ending: is_ending,
+            };
+            telemetry.spawn("garrick-serve", || server.prepared.run(site))?;
+        }
+        Ok(telemetry)
+    }
+
+    /// Opens the server's port.
+    fn prepare_server(&self) -> Result<Server, StartError> {
         let token = self.token.as_deref().map(Token::new).transpose()?;
         let address = self.address.unwrap_or(ADDRESS);
         let next = self.next_free_port.unwrap_or(self.address.is_none());
         let listener = bind(address, if next { PORTS_MAX } else { 1 })?;
         let address = listener.local_addr()?;
         if token.is_none() && !address.ip().is_loopback() {
-            warn(address);
+            warn(&format!(
+                "any client that can reach {address} can read the telemetry; set a token to prevent \
+                 this"
+            ));
         }
-        let server = server::prepare(listener)?;
-        let (loops, hub) = Sampling::begin(sampler, self.observers);
-        let (ending, is_ending) = watch::channel(false);
-        let site = Site {
-            hub: Arc::clone(&hub),
+        Ok(Server {
+            address,
             options: Options {
                 token,
                 connections_max: self.connections_max.into(),
@@ -203,21 +262,16 @@ impl Builder {
                 heartbeat: self.heartbeat,
                 is_local: address.ip().is_loopback(),
             },
-            ending: is_ending,
-        };
-        let mut telemetry = Telemetry {
-            view: View { hub },
-            address,
-            orders: Arc::clone(&loops.orders),
-            numbered: AtomicU64::new(0),
-            ending,
-            threads: Vec::new(),
-        };
-        // If the second thread cannot start, dropping `telemetry` ends the first.
-        telemetry.spawn("garrick-sample", || loops.run())?;
-        telemetry.spawn("garrick-serve", || server.run(site))?;
-        Ok(telemetry)
+            prepared: server::prepare(listener)?,
+        })
     }
+}
+
+/// A server that holds its port but does not run yet.
+struct Server {
+    address: SocketAddr,
+    options: Options,
+    prepared: Prepared,
 }
 
 impl Telemetry {
@@ -226,17 +280,6 @@ impl Telemetry {
         self.threads.push(thread);
         Ok(())
     }
-}
-
-/// Logs a warning that any client can read the telemetry.
-fn warn(address: SocketAddr) {
-    let text = format!(
-        "any client that can reach {address} can read the telemetry; set a token to prevent this"
-    );
-    #[cfg(feature = "tracing")]
-    tracing::warn!(target: "garrick::telemetry", "{text}");
-    #[cfg(not(feature = "tracing"))]
-    eprintln!("warning: {text}");
 }
 
 /// State of the sampling thread.
@@ -253,7 +296,8 @@ impl Sampling {
     fn begin(mut sampler: Sampler, observers: Vec<Observer>) -> (Self, Arc<Hub>) {
         let began = Instant::now();
         let (snapshot, _) = sampler.tick(moment(began));
-        let hub = Arc::new(Hub::new(snapshot, sampler.shared_history()));
+        let hub = Hub::new(snapshot, sampler.shared_history());
+        let hub = Arc::new(hub.with_book(sampler.shared_book()));
         let sampling = Self {
             sampler,
             hub: Arc::clone(&hub),
@@ -294,7 +338,7 @@ impl Sampling {
     /// current time.
     fn next_after(&self, due: Instant) -> Instant {
         let now = Instant::now();
-        if self.sampler.watched() == 0 {
+        if self.sampler.is_idle() {
             return now + IDLE;
         }
         let interval = self.sampler.interval();

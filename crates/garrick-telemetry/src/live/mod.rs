@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The sampling thread sleeps between two samples. It sleeps longer when nothing is watched. The
-//! serving thread is woken only by its clients.
+//! serving thread sleeps while no client sends a request or waits for events.
 
 mod error;
 
@@ -60,7 +60,8 @@ use orders::{Order, Orders};
 /// ```
 pub struct Telemetry {
     view: View,
-    address: SocketAddr,
+    /// Address of the server, if there is one.
+    address: Option<SocketAddr>,
     orders: Arc<Orders>,
     /// Number of identifiers assigned to sources. Written by the callers of `watch`.
     numbered: AtomicU64,
@@ -106,13 +107,24 @@ impl Telemetry {
     }
 
     /// Returns the address that the server listens on.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the telemetry was started [`without_server`](Builder::without_server).
+    #[track_caller]
     pub fn address(&self) -> SocketAddr {
-        self.address
+        let address = self.address;
+        address.expect("telemetry that was started `without_server` has no address")
     }
 
     /// Returns the URL of the dashboard.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the telemetry was started [`without_server`](Builder::without_server).
+    #[track_caller]
     pub fn url(&self) -> String {
-        format!("http://{}/", self.address)
+        format!("http://{}/", self.address())
     }
 
     /// Adds a source, and returns its identifier. The source is read for each snapshot from the

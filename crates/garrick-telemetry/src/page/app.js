@@ -1,22 +1,31 @@
 // The page: the stream fills the store, and the store feeds the graph, the tables and the details.
 //
-//   stream -> store -> graph, table, details, vitals       at most once a frame, and not while paused or hidden
+//   stream -> store -> graph, table, details, vitals, actors, failures, tree       at most once a frame, and not while paused or hidden
 
 import { attribute, byId, write } from "./dom.js";
-import { Details, Vitals } from "./details.js";
+import { Details, Pipelines, Vitals } from "./details.js";
+import { Actors } from "./actors.js";
+import { Failures } from "./failures.js";
 import { plain } from "./format.js";
 import { Graph } from "./graph.js";
+import { Own } from "./own.js";
 import { Store } from "./store.js";
 import { ask, giveToken, Stream } from "./stream.js";
 import { SHEET_COUNT, Table } from "./table.js";
+import { Tree } from "./tree.js";
 
 const store = new Store();
-const page = { paused: false, skipped: 0, link: "connecting", retryAt: 0, selected: null, due: false };
+const page = { paused: false, skipped: 0, link: "connecting", retryAt: 0, selected: null, searched: "", due: false };
 
-const graph = new Graph((id) => select(id));
+const graph = new Graph((id) => select(id), () => draw());
 const details = new Details((id) => select(id, true));
 const table = new Table((id) => select(id, true), () => draw());
 const vitals = new Vitals();
+const actors = new Actors((id) => select(id, true));
+const failures = new Failures();
+const tree = new Tree();
+const own = new Own();
+const pipelines = new Pipelines((id) => select(id, true));
 
 // Drawing.
 
@@ -31,9 +40,16 @@ function draw() {
   const words = [[snapshot.nodes.length, "node"], [snapshot.edges.length, "channel"], [snapshot.sponsors.length, "sponsor"]];
   write(byId("graph-count"), words.map(([count, word]) => `${count} ${word}${count === 1 ? "" : "s"}`).join(", "));
   vitals.update(store);
-  graph.update(snapshot, table.matches(store));
+  pipelines.update(store);
+  const search = table.words().join(" ");
+  graph.update(snapshot, table.matches(store), search !== page.searched);
+  page.searched = search;
   table.update(store, page.selected);
   details.update(store, page.selected);
+  actors.update(snapshot);
+  failures.update(snapshot);
+  tree.update(snapshot);
+  own.update(snapshot, table.words());
   // Records the duration, which the browser's profiler shows as well.
   performance.measure("draw", { start: began });
   document.documentElement.dataset.sequence = snapshot.sequence;
@@ -55,6 +71,23 @@ function select(id, reveal = false) {
   graph.select(page.selected);
   if (reveal && page.selected !== null) graph.reveal(page.selected);
   draw();
+  openDrawer();
+}
+
+/** True where the details are not beside the graph, but below it. */
+const small = matchMedia("(max-width: 1040px)");
+/** Number of pixels of the details that must be in view. */
+const DETAILS_PX_MIN = 160;
+
+/** Shows the details over the page if they are not in view. They go back when nothing is selected. */
+function openDrawer() {
+  if (page.selected === null) {
+    attribute(document.body, "data-drawer", null);
+  } else if (!document.body.hasAttribute("data-drawer")) {
+    const { top, bottom } = byId("details").getBoundingClientRect();
+    const visible = Math.min(bottom, innerHeight) - Math.max(top, 0);
+    if (small.matches || visible < DETAILS_PX_MIN) attribute(document.body, "data-drawer", "");
+  }
 }
 
 // The stream.
@@ -180,6 +213,7 @@ const KEYS = {
   g: () => { byId("graph-panel").scrollIntoView({ block: "nearest" }); graph.focus(); },
   f: () => graph.fit(),
   0: () => graph.fit(),
+  e: () => { graph.toggleLevel(); draw(); },
   "+": () => graph.zoomIn(),
   "=": () => graph.zoomIn(),
   "-": () => graph.zoomOut(),
@@ -203,6 +237,7 @@ byId("pause").addEventListener("click", pause);
 byId("theme").addEventListener("click", theme);
 byId("retry").addEventListener("click", () => stream.retry());
 byId("fit").addEventListener("click", () => graph.fit());
+byId("expand").addEventListener("click", () => { graph.toggleLevel(); draw(); });
 byId("zoom-in").addEventListener("click", () => graph.zoomIn());
 byId("zoom-out").addEventListener("click", () => graph.zoomOut());
 byId("details-close").addEventListener("click", () => select(null));

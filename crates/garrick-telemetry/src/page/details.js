@@ -1,8 +1,8 @@
-// All details of the selected thing.
+// All details of the selected item.
 
-import { attribute, byId, html, write } from "./dom.js";
+import { arrange, attribute, byId, html, write } from "./dom.js";
 import { bytes, clock, cores, duration, percent, plain, rate, si, span, SIGNS } from "./format.js";
-import { histogram, spark } from "./spark.js";
+import { histogram, plot, spark } from "./spark.js";
 import { longest, share } from "./store.js";
 
 /** Number of points, equal to the store's. */
@@ -15,8 +15,11 @@ const PROBES = {
     ["State", (node) => node.state], ["Level", level], ["Place", (node) => plain(node.place)],
     ["Rate", (node) => rate(node.rate)], ["Messages", (node) => si(node.messages)],
     ["Busy share of one core", (node) => percent(node.busy)],
+    ["Starved: waits for messages", (node) => percent(node.starved)], ["Back-pressured: waits for room", (node) => percent(node.back_pressured)],
     ["Turns", (node) => si(node.turns)], ["Turns per second", (node) => rate(node.turn_rate)],
-    ["Actors alive", (node) => si(node.alive)], ["Messages waiting", (node) => si(node.depth)],
+    ["Actors alive", (node) => si(node.alive)], ["Messages waiting", (node) => si(node.waiting)], ["Longest mailbox", (node) => si(node.longest)],
+    ["Growth of the mailboxes", (node) => rate(node.growth)],
+    ["Median turn", (node) => (node.turn_seconds ? span(node.turn_seconds.p50) : "")], ["99th percentile of turns", (node) => (node.turn_seconds ? span(node.turn_seconds.p99) : "")],
     ["Failures", (node) => si(node.failures)], ["Restarts", (node) => si(node.restarts)], ["Slow turns", (node) => si(node.slow)],
     ["Longest current turn", (node) => span(node.held_seconds)],
     ["Turns in cx.blocking", (node) => si(node.away)], ["Longest in cx.blocking", (node) => span(node.away_seconds)],
@@ -27,6 +30,7 @@ const PROBES = {
     ["Filled now", (edge) => `${percent(share(edge))} (${si(edge.fill)})`], ["Capacity", (edge) => si(edge.capacity)],
     ["Filled, 80th percentile", (edge) => percent(edge.fill_p80)], ["Filled, 95th percentile", (edge) => percent(edge.fill_p95)],
     ["Sender waits", (edge) => si(edge.sender_stalls)], ["Receiver waits", (edge) => si(edge.receiver_stalls)],
+    ["Full, and nothing taken for", (edge) => span(edge.stalled_seconds)],
     ["Open", (edge) => (edge.closed ? "closed" : "yes")],
   ],
   sponsors: [
@@ -38,7 +42,7 @@ const PROBES = {
 };
 
 const CHARTS = {
-  nodes: [["rate", "Rate", rate], ["busy", "Busy", percent, 1], ["depth", "Messages waiting", si]],
+  nodes: [["rate", "Rate", rate], ["busy", "Busy", percent, 1], ["waiting", "Messages waiting", si]],
   edges: [["rate", "Rate", rate], ["fill", "Filled", percent, 1]],
   sponsors: [["rate", "Turns per second", rate], ["busy", "Busy", percent, 1]],
 };
@@ -99,9 +103,10 @@ export class Details {
     const charts = CHARTS[kind].map(([name, label, format, top]) => chart(name, label, format, top));
     const probes = PROBES[kind].map(([label, read]) => ({ read, value: html("dd", { class: "name" }), label }));
     const bars = histogram();
+    const messages = new Messages();
     const links = html("div");
     this.body.replaceChildren(kicker, note, ...charts.map((one) => one.element),
-      html("dl", { class: "probes" }, ...probes.flatMap(({ label, value }) => [html("dt", {}, label), value])), bars.element, links);
+      html("dl", { class: "probes" }, ...probes.flatMap(({ label, value }) => [html("dt", {}, label), value])), messages.element, bars.element, links);
     return (store, thing) => {
       write(byId("details-title"), title(store, thing));
       write(kicker, kindName(kind, thing));
@@ -112,6 +117,7 @@ export class Details {
         write(value, read(thing));
         attribute(value, "data-level", read === level ? thing.level : null);
       }
+      messages.update(thing.messages_by_kind ?? []);
       bars.update(thing.batches?.counts ?? []);
       keepFocus(links, this.relations(store, kind, thing));
     };
@@ -140,6 +146,34 @@ export class Details {
   }
 }
 
+/** Headings of the columns of the kinds of messages, and the values in them. */
+const MESSAGES = [["Message", (one) => plain(one.name)], ["Rate", (one) => rate(one.rate)],
+  ["Time", (one, all) => percent(all > 0 ? one.busy / all : 0)], ["Mean", (one) => span(one.mean_seconds)]];
+
+/** A table of the kinds of messages of a group of actors. The kind with the most time comes first. */
+class Messages {
+  constructor() {
+    this.body = html("tbody");
+    this.rows = new Map();
+    const heads = MESSAGES.map(([name], column) => html("th", { scope: "col", class: column > 0 ? "number" : "" }, name));
+    this.element = html("div", { class: "messages" }, html("h3", {}, "Messages"),
+      html("table", {}, html("thead", {}, html("tr", {}, ...heads)), this.body));
+  }
+
+  update(kinds) {
+    this.element.hidden = kinds.length === 0;
+    this.rows = new Map(kinds.map((one) => [one.name, this.rows.get(one.name) ?? this.row()]));
+    const all = kinds.reduce((sum, one) => sum + one.busy, 0);
+    for (const one of kinds) MESSAGES.forEach(([, read], column) => write(this.rows.get(one.name).cells[column], read(one, all)));
+    arrange(this.body, [...this.rows.values()]);
+  }
+
+  row() {
+    const cells = MESSAGES.map((_, column) => (column === 0 ? html("th", { scope: "row", class: "name" }) : html("td", { class: "number" })));
+    return html("tr", {}, ...cells);
+  }
+}
+
 const section = (label, items) => (items.length === 0 ? [] : [html("h3", {}, label), html("ul", { class: "links" }, ...items)]);
 
 /** Replaces links by newer links without moving the focus. */
@@ -149,21 +183,43 @@ function keepFocus(parent, children) {
   if (on !== undefined) [...parent.querySelectorAll("[data-on]")].find((link) => link.dataset.on === on)?.focus({ preventScroll: true });
 }
 
+/** Returns a chart of a thing's value. */
 function chart(name, label, format, top) {
-  const line = spark(300, 44, POINTS, name);
-  const now = html("b");
-  const caption = html("span", { class: "muted" });
-  const element = html("figure", { class: "chart" }, html("figcaption", {}, html("span", {}, label), now, caption), line.element);
-  const update = (store, thing) => {
-    const series = store.series(thing.id, name);
-    const known = series.filter((value) => value !== null);
-    element.hidden = known.length === 0;
-    if (known.length === 0) return;
-    line.update(series, top);
-    write(now, format(series.at(-1)));
-    write(caption, `max ${format(known.reduce((a, b) => Math.max(a, b)))}, last ${duration(store.reach())}`);
-  };
-  return { element, update };
+  const { element, update } = plot(label, POINTS, name, format, top);
+  return { element, update: (store, thing) => update(store.series(thing.id, name), store.times) };
+}
+
+/** Maximum number of bottlenecks that are listed. The graph marks all of them. */
+const PIPELINES_MAX = 4;
+
+/** A line for each pipeline, which names its bottleneck. */
+export class Pipelines {
+  /** Creates the lines. `onSelect(id)` is called when the user follows a link. */
+  constructor(onSelect) {
+    this.list = byId("pipelines");
+    this.onSelect = onSelect;
+  }
+
+  update({ snapshot }) {
+    const all = snapshot.pipelines ?? [];
+    const limited = all.filter((one) => one.bottleneck !== null);
+    const shown = (limited.length > 0 ? limited : all.slice(0, 1)).slice(0, PIPELINES_MAX);
+    this.list.hidden = shown.length === 0;
+    // A line that stays the same keeps its button, so that a press that has begun counts.
+    const key = JSON.stringify([shown, all.length]);
+    if (key === this.key) return;
+    this.key = key;
+    const rows = shown.map((one) => this.row(one, all.length > 1));
+    if (all.length > shown.length) rows.push(html("li", { class: "muted" }, `${all.length - shown.length} more ${all.length === shown.length + 1 ? "pipeline" : "pipelines"}`));
+    keepFocus(this.list, rows);
+  }
+
+  row({ id, name, bottleneck, text }, named) {
+    const target = bottleneck ?? id;
+    const label = named ? [html("span", { class: "muted name" }, plain(name)), " "] : [];
+    return html("li", { "data-bottleneck": bottleneck === null ? null : "" }, ...label,
+      html("button", { type: "button", class: "link", "data-on": target, onclick: () => this.onSelect(target) }, html("bdi", { class: "name" }, plain(text))));
+  }
 }
 
 /** Key figures of the process, along the top of the page. */

@@ -31,7 +31,11 @@ export const bytes = (value) => si(value, "B");
 
 /** Formats a duration in seconds: 0.25 is "250 ms", and minutes look like those of `duration`. */
 export function span(value) {
-  if (known(value) && value > 0 && value < 0.9995) return si(value * 1000, "ms");
+  if (known(value) && value > 0) {
+    if (value < 0.9995e-6) return si(value * 1e9, "ns");
+    if (value < 0.9995e-3) return si(value * 1e6, "\u00b5s");
+    if (value < 0.9995) return si(value * 1000, "ms");
+  }
   return value < 60 ? si(value, "s") : duration(value);
 }
 
@@ -94,6 +98,22 @@ function measure(name, font, width) {
     else high = middle - 1;
   }
   return `${letters.slice(0, low).join("").trimEnd()}\u2026`;
+}
+
+/** Joins as many words as fit into `width` pixels in `font`, the first ones first. */
+export function fitWords(words, font, width) {
+  for (let count = words.length; count > 0; count -= 1) {
+    const text = words.slice(0, count).join(" \u00b7 ");
+    if (fit(text, font, width) === text) return text;
+  }
+  return words.length > 0 ? fit(words[0], font, width) : "";
+}
+
+/** Returns a round number that is not less than `value`, for the end of an axis. */
+export function ceiling(value) {
+  if (!known(value) || value <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  return [1, 2, 2.5, 5, 10].map((step) => step * power).find((step) => step >= value) ?? value;
 }
 
 export const SIGNS = { ok: "", warning: "\u25b2", critical: "\u25c6" };

@@ -1,32 +1,45 @@
 // The graph: cards for nodes, curves for channels, a lane for each team or sponsor.
 
 import { arrange, attribute, byId, svg, write } from "./dom.js";
-import { fit, load, percent, plain, rate, si, SIGNS } from "./format.js";
+import { collapse, LEVEL_MAX } from "./collapse.js";
+import { fit, fitWords, load, percent, plain, rate, si, SIGNS } from "./format.js";
 import { CARD, layout, signature } from "./layout.js";
 
-const ZOOM = { min: 0.04, max: 2.5, fit: 1.15, step: 1.25 };
+/** `legible` is the minimum zoom at which all texts of a card can be read. */
+const ZOOM = { min: 0.04, max: 2.5, fit: 1.15, step: 1.25, legible: 0.75 };
+/**
+ * Limits of the zoom below which texts are left out: first the small ones, then all but the names,
+ * and then the names.
+ */
+const FAR = [0.72, 0.45, 0.16];
+/** Size of the texts on the screen while others are left out, in pixels. */
+const FAR_PX = 11;
+/** Maximum number of nodes of a graph that is never collapsed. */
+const SMALL_MAX = 16;
+/** Number of groups that a search opens at most. */
+const FOUND_MAX = 3;
 const WIDTH_PX = { min: 1.5, more: 6.5 };
 /** Below this width the graph runs from top to bottom. */
 const DOWN_PX = 640;
-const FONT = "600 13px Inter, system-ui, sans-serif";
+const FAMILY = "Inter, system-ui, sans-serif";
+const FONT = { title: 13, title_weight: 600, small: `11px ${FAMILY}`, lane: `600 11px ${FAMILY}`, label: `550 11px ${FAMILY}` };
 const DRAG_PX = 4;
-/**
- * Number of characters that always fit at the foot of a card. Measuring changing text is too
- * costly.
- */
-const FOOT_MAX = 32;
+const PAD = 14;
 const GAUGE = { width: 108, height: 20 };
 
 const ICONS = {
   stage: "M1 2l5 5l-5 5M7 2l5 5l-5 5",
+  group: "M2 4h10M2 7h10M2 10h10",
   actors: "M4.5 4.5m-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0M10.5 9.5m-2.4 0a2.4 2.4 0 1 0 4.8 0a2.4 2.4 0 1 0 -4.8 0M3.5 11m-1.6 0a1.6 1.6 0 1 0 3.2 0a1.6 1.6 0 1 0 -3.2 0",
 };
 
 export class Graph {
   /**
    * Creates the graph. `onSelect(id)` is called with the selected id, or `null` for the background.
+   * `onOpen()` is called when a group was opened, and must update the graph.
    */
-  constructor(onSelect) {
+  constructor(onSelect, onOpen) {
+    this.onOpen = onOpen;
     this.svg = byId("graph");
     this.parts = Object.fromEntries(["view", "lanes", "edges", "nodes", "labels"].map((id) => [id, byId(id)]));
     this.onSelect = onSelect;
@@ -36,27 +49,112 @@ export class Graph {
     this.view = { x: 0, y: 0, k: 1 };
     this.moved = false;
     this.selected = null;
+    this.matches = null;
+    /** Level of the collapse, or `null` if the room decides. The groups that are open, by id. */
+    this.level = null;
+    this.open = new Set();
     this.listen();
   }
 
-  update(snapshot, matches) {
-    this.snapshot = snapshot;
+  update(snapshot, matches, isNewSearch) {
     const down = this.svg.clientWidth < DOWN_PX;
-    const now = signature(snapshot, down);
+    const base = `${signature(snapshot, down)}\u0003${this.svg.clientWidth}x${this.svg.clientHeight}`;
+    if (base !== this.base) {
+      this.base = base;
+      this.chosen = this.level ?? this.levelThatFits(snapshot, down);
+    }
+    this.full = snapshot;
+    if (isNewSearch) this.search(snapshot, matches);
+    this.snapshot = collapse(snapshot, this.chosen, this.open);
+    const now = signature(this.snapshot, down);
     if (now !== this.signature) {
       this.signature = now;
-      this.build(snapshot, layout(snapshot, down));
+      this.build(this.snapshot, layout(this.snapshot, down));
     }
-    const most = snapshot.edges.reduce((a, edge) => Math.max(a, edge.rate), 0) || 1;
-    for (const node of snapshot.nodes) updateNode(this.nodes.get(node.id), node, matches);
-    for (const edge of snapshot.edges) {
+    this.fill(snapshot, matches);
+    if (isNewSearch) this.zoomToMatches(matches);
+    this.showLevel();
+  }
+
+  /** Writes the values of a snapshot. */
+  fill(snapshot, matches) {
+    this.matches = matches;
+    const { nodes, edges } = this.snapshot;
+    const found = matches === null ? null : new Set([...matches].map((id) => this.snapshot.home.get(id) ?? id));
+    const most = edges.reduce((a, edge) => Math.max(a, edge.rate), 0) || 1;
+    const bottlenecks = new Set((snapshot.pipelines ?? []).map((one) => this.snapshot.home.get(one.bottleneck)));
+    for (const node of nodes) updateNode(this.nodes.get(node.id), node, found, bottlenecks.has(node.id), this.size);
+    for (const edge of edges) {
       const parts = this.edges.get(edge.id);
-      if (parts !== undefined) updateEdge(parts, edge, most, matches);
+      if (parts !== undefined) updateEdge(parts, edge, most, found);
     }
     for (const sponsor of snapshot.sponsors) {
       const lane = this.lanes.get(sponsor.name);
       if (lane !== undefined) updateLane(lane, sponsor);
     }
+  }
+
+  // Groups.
+
+  /** Returns the lowest level at which the graph fits and can be read, or else the highest. */
+  levelThatFits(snapshot, down) {
+    if (snapshot.nodes.length <= SMALL_MAX) return 0;
+    for (let level = 0; level < LEVEL_MAX; level += 1) {
+      const map = layout(collapse(snapshot, level, this.open), down);
+      if (this.scaleOf(map, down) >= ZOOM.legible) return level;
+    }
+    return LEVEL_MAX;
+  }
+
+  /** Shows all nodes, or as few as necessary. */
+  toggleLevel() {
+    this.level = this.chosen === 0 ? null : 0;
+    this.open.clear();
+    this.base = undefined;
+    this.moved = false;
+  }
+
+  showLevel() {
+    const button = byId("expand");
+    const hidden = this.full.nodes.length - this.snapshot.nodes.length;
+    button.hidden = this.level === null && hidden === 0 && this.open.size === 0;
+    write(button, hidden > 0 ? "Expand all" : "Collapse");
+    write(byId("graph-groups"), hidden > 0 ? `${this.snapshot.nodes.length} cards` : "");
+  }
+
+  /** Opens the groups that contain the nodes that match a search, unless these are many. */
+  search(snapshot, matches) {
+    for (const id of this.found ?? []) this.open.delete(id);
+    this.found = [];
+    if (matches === null) return;
+    const { home } = collapse(snapshot, this.chosen, this.open);
+    const groups = new Set([...matches].map((id) => home.get(id)).filter((id) => id !== undefined && id.startsWith("\u0000")));
+    if (groups.size > FOUND_MAX) return;
+    for (const id of groups) this.open.add(id);
+    this.found = [...groups];
+  }
+
+  /** Shows the nodes that match a search, as large as they fit. Shows all nodes without a search. */
+  zoomToMatches(matches) {
+    if (matches === null) {
+      this.fit(this.isLarge());
+      return;
+    }
+    const found = new Set([...matches].map((id) => this.snapshot.home.get(id)).filter((id) => id !== undefined));
+    if (found.size > 0) this.frame([...found].map((id) => this.map.nodes.get(id)));
+  }
+
+  /** Shows the cards at some places, in the middle of the view, or at least the first ones. */
+  frame(places, least = ZOOM.min) {
+    const { clientWidth: width, clientHeight: height } = this.svg;
+    const [left, top] = [Math.min(...places.map(({ x }) => x)), Math.min(...places.map(({ y }) => y))];
+    const right = Math.max(...places.map(({ x }) => x)) + CARD.width;
+    const foot = Math.max(...places.map(({ y }) => y)) + CARD.height;
+    const k = Math.max(least, Math.min(1, (width - 48) / (right - left), (height - 48) / (foot - top)));
+    const start = (room, from, to) => (k * (to - from) < room ? room / 2 - k * (from + to) / 2 : 24 - k * from);
+    this.view = { k, x: start(width, left, right), y: start(height, top, foot) };
+    this.moved = true;
+    this.apply();
   }
 
   // The contents.
@@ -75,15 +173,21 @@ export class Graph {
     this.edges = new Map(joined.map((edge) => [edge.id, newEdge(edge, map.edges.get(edge.id))]));
     arrange(this.parts.edges, [...this.edges.values()].map((parts) => parts.group));
     arrange(this.parts.labels, [...this.edges.values()].map((parts) => parts.label));
-    byId("graph-empty").hidden = snapshot.nodes.length > 0;
+    byId("graph-empty").hidden = true;
+    byId("graph-none").hidden = snapshot.nodes.length > 0;
+    this.size = undefined;
     this.rove(this.nodes.has(this.roving) ? this.roving : snapshot.nodes[0]?.id);
     this.select(this.selected);
-    if (!this.moved) this.fit();
+    if (!this.moved) this.fit(this.isLarge());
+    else this.apply();
   }
+
+  isLarge() { return this.snapshot.nodes.length > SMALL_MAX; }
 
   select(id) {
     this.selected = id;
-    for (const [key, parts] of this.nodes) attribute(parts.group, "aria-pressed", key === id);
+    const shown = this.snapshot?.home.get(id) ?? id;
+    for (const [key, parts] of this.nodes) attribute(parts.press, "aria-pressed", key === shown);
     for (const [key, parts] of this.edges) {
       const on = key === id;
       const near = id !== null && (parts.from === id || parts.to === id);
@@ -99,16 +203,50 @@ export class Graph {
   apply() {
     const { x, y, k } = this.view;
     attribute(this.parts.view, "transform", `translate(${x.toFixed(1)} ${y.toFixed(1)}) scale(${k.toFixed(4)})`);
-    const detail = k < 0.25 ? "2" : k < 0.42 ? "1" : "0";
-    attribute(this.svg, "data-far", detail);
+    const far = FAR.filter((limit) => k < limit).length;
+    attribute(this.svg, "data-far", far);
+    this.fitTexts(far === 0 ? null : Math.round(FAR_PX / k));
   }
 
-  fit() {
+  /**
+   * Makes the texts on the cards `size` pixels high, which are smaller on the screen, and cuts names
+   * that do not fit. `null` is the normal size.
+   */
+  fitTexts(size) {
+    if (size === this.size) return;
+    this.size = size;
+    const near = size === null;
+    for (const { name, title, value } of this.nodes.values()) {
+      const room = near ? CARD.width - 66 : CARD.width - 2 * PAD;
+      write(title, fit(name, `${FONT.title_weight} ${size ?? FONT.title}px ${FAMILY}`, room));
+      attribute(title, "x", near ? 34 : PAD);
+      attribute(title, "y", near ? 23 : size + 8);
+      attribute(value, "y", near ? 43 : 2 * size + 14);
+      title.style.fontSize = near ? "" : `${size}px`;
+      value.style.fontSize = near ? "" : `${size}px`;
+    }
+    for (const { name, text, width } of this.lanes.values()) {
+      write(text, fit(name, near ? FONT.lane : `600 ${size}px ${FAMILY}`, near ? width * 0.55 : width));
+      text.style.fontSize = near ? "" : `${size}px`;
+    }
+    if (this.full !== undefined) this.fill(this.full, this.matches);
+  }
+
+  /** Returns the zoom at which all of `map` is visible. A graph that runs down may be scrolled. */
+  scaleOf(map, down = false) {
+    const { clientWidth: width, clientHeight: height } = this.svg;
+    const across = (width - 24) / map.width;
+    return Math.min(ZOOM.fit, across, down ? Infinity : (height - 24) / map.height);
+  }
+
+  /** Shows all of the graph. If `legible` is true, shows the beginning if the rest would be too small. */
+  fit(legible = false) {
     if (this.map === undefined) return;
     const { clientWidth: width, clientHeight: height } = this.svg;
-    const k = Math.min(ZOOM.fit, (width - 24) / this.map.width, (height - 24) / this.map.height);
-    const scale = Math.max(ZOOM.min, k);
-    this.view = { k: scale, x: (width - this.map.width * scale) / 2, y: (height - this.map.height * scale) / 2 };
+    const scale = Math.max(legible ? ZOOM.legible : ZOOM.min, this.scaleOf(this.map));
+    const start = (room, size) => Math.max(12, (room - size * scale) / 2);
+    this.view = { k: scale, x: start(width, this.map.width), y: start(height, this.map.height) };
+    if (!legible) this.view = { k: scale, x: (width - this.map.width * scale) / 2, y: (height - this.map.height * scale) / 2 };
     this.moved = false;
     this.apply();
   }
@@ -135,7 +273,7 @@ export class Graph {
 
   /** Moves the view as little as necessary to show a node completely. */
   reveal(id) {
-    const at = this.map?.nodes.get(id);
+    const at = this.map?.nodes.get(this.snapshot.home.get(id) ?? id);
     if (at === undefined) return;
     const { x, y, k } = this.view;
     const inside = (start, size, room) => Math.max(0, 16 - start) + Math.min(0, room - 16 - start - size);
@@ -148,7 +286,7 @@ export class Graph {
 
   /** Puts exactly one node into the order of the tab key. */
   rove(id) {
-    for (const [key, parts] of this.nodes) attribute(parts.group, "tabindex", key === id ? "0" : "-1");
+    for (const [key, parts] of this.nodes) attribute(parts.press, "tabindex", key === id ? "0" : "-1");
     this.roving = id;
   }
 
@@ -157,14 +295,14 @@ export class Graph {
    */
   describe(id) {
     const node = this.snapshot.nodes.find((one) => one.id === id);
-    if (node !== undefined) attribute(this.nodes.get(id).group, "aria-label", describe(node));
+    if (node !== undefined) attribute(this.nodes.get(id).press, "aria-label", describe(node));
   }
 
   focus(id = this.roving) {
     const parts = this.nodes.get(id);
     if (parts === undefined) return;
     this.rove(id);
-    parts.group.focus({ preventScroll: true });
+    parts.press.focus({ preventScroll: true });
     this.reveal(id);
   }
 
@@ -174,7 +312,7 @@ export class Graph {
     else if (arrow !== undefined) this.focus(this.neighbour(...arrow));
     else if (event.key === "Home") this.focus([...this.nodes.keys()][0]);
     else if (event.key === "End") this.focus([...this.nodes.keys()].at(-1));
-    else if ((event.key === "Enter" || event.key === " ") && this.roving !== undefined) this.onSelect(this.roving);
+    else if ((event.key === "Enter" || event.key === " ") && this.roving !== undefined) this.choose(this.roving);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -204,7 +342,7 @@ export class Graph {
       const lines = event.deltaMode === 1 ? 16 : 1;
       this.zoom(Math.exp(-event.deltaY * lines * 0.0015), event.clientX - area.left, event.clientY - area.top);
     }, { passive: false });
-    this.svg.addEventListener("focusin", (event) => this.describe(event.target.dataset.id));
+    this.svg.addEventListener("focusin", (event) => this.describe(event.target.closest("[data-id]")?.dataset.id));
     this.svg.addEventListener("keydown", (event) => this.key(event));
     this.svg.addEventListener("click", (event) => this.click(event));
     this.fingers = new Map();
@@ -217,7 +355,7 @@ export class Graph {
   }
 
   resized() {
-    if (this.map !== undefined && !this.moved) this.fit();
+    if (this.map !== undefined && !this.moved) this.fit(this.isLarge());
   }
 
   press(event) {
@@ -251,63 +389,100 @@ export class Graph {
     if (this.dragged >= DRAG_PX) return;
     const id = event.target.closest("[data-id]")?.dataset.id ?? null;
     if (this.nodes.has(id)) this.rove(id);
-    this.onSelect(id);
+    this.choose(id);
+  }
+
+  /** Selects a node or channel, or opens a group. */
+  choose(id) {
+    const group = this.snapshot.nodes.find((node) => node.id === id && node.members !== undefined);
+    if (group === undefined) {
+      this.onSelect(id);
+      return;
+    }
+    this.open.add(id);
+    this.roving = group.members[0];
+    this.onOpen();
+    this.frame(group.members.map((one) => this.map.nodes.get(this.snapshot.home.get(one))), ZOOM.legible);
+    this.focus();
   }
 }
 
 // The parts.
 
+/** Shares of the window that the bar of a card shows, from the left to the right. */
+const SHARES = [["busy", "busy"], ["back_pressured", "pressed"], ["starved", "starved"]];
+const BAR = { x: PAD, y: CARD.height - 8, height: 4 };
+
 function newNode(node) {
   const text = (name, x, y) => svg("text", { class: name, x, y });
-  const right = CARD.width - 14;
+  const right = CARD.width - PAD;
   const parts = {
-    sign: text("sign end", right, 23), value: text("value", 14, 43), side: text("side end", right, 43), foot: text("foot", 14, 59),
-    busy: svg("rect", { class: "busy", x: 14, y: CARD.height - 8, height: 3, rx: 1.5, width: 0 }),
+    name: node.name, title: text("title", 34, 23),
+    sign: text("sign end", right, 23), value: text("value", PAD, 43), side: text("side end", right, 43), foot: text("foot", PAD, 59),
+    bars: SHARES.map(([, name]) => svg("rect", { class: `share ${name}`, ...BAR, width: 0 })),
   };
-  const title = text("title", 34, 23);
-  title.append(fit(node.name, FONT, CARD.width - 66));
   const tip = svg("title");
   tip.append(plain(node.name));
-  parts.group = svg("g", { class: "node", role: "button", tabindex: "-1", "data-id": node.id, "data-kind": node.kind, "aria-label": describe(node), "aria-pressed": "false" },
-    tip, svg("rect", { class: "card", width: CARD.width, height: CARD.height, rx: 9 }),
-    svg("path", { class: "kind", d: ICONS[node.kind] ?? ICONS.stage, transform: "translate(14 11.5)" }),
-    title, parts.sign, parts.value, parts.side, parts.foot,
-    svg("rect", { class: "track", x: 14, y: CARD.height - 8, height: 3, rx: 1.5, width: CARD.width - 28 }), parts.busy);
+  const deck = node.members === undefined ? [] : [svg("rect", { class: "card deck", x: 5, y: 5, width: CARD.width, height: CARD.height, rx: 9 })];
+  // The texts are beside the button, and not in it: they change all the time, but the description
+  // of the button does not.
+  parts.press = svg("g", { class: "press", role: "button", tabindex: "-1", "aria-label": describe(node), "aria-pressed": "false" },
+    ...deck, svg("rect", { class: "card", width: CARD.width, height: CARD.height, rx: 9 }));
+  parts.group = svg("g", { class: "node", "data-id": node.id, "data-kind": node.kind }, tip, parts.press,
+    svg("g", { "aria-hidden": "true" }, svg("path", { class: "kind", d: ICONS[node.kind] ?? ICONS.stage, transform: "translate(14 11.5)" }),
+      parts.title, parts.sign, parts.value, parts.side, parts.foot,
+      svg("rect", { class: "track", ...BAR, width: CARD.width - 2 * PAD }), ...parts.bars));
   return parts;
 }
 
-const kindName = (node) => (node.kind === "actors" ? "actors" : "stage");
+const kindName = (node) => ({ actors: "actors", group: "group" })[node.kind] ?? "stage";
 
-/** Returns a summary of a node in one line. */
-function foot(node) {
+/** Returns a summary of a node, the most urgent words first. */
+function foot(node, isBottleneck) {
   const words = [];
   if (node.state !== "running") words.push(node.state);
-  if (node.alive !== null) words.push(`${si(node.alive)} alive`);
-  if (node.depth !== null) words.push(`${si(node.depth)} waiting`);
+  if (isBottleneck) words.push("bottleneck");
+  if (node.failures > 0 && node.state !== "failed") words.push(`${si(node.failures)} failed`);
   if (node.restarts > 0) words.push(`\u21bb ${si(node.restarts)}`);
+  if (node.members !== undefined && node.busy !== null) words.push(`${plain(node.busiest)} ${percent(node.busy)} busy`);
+  if (node.alive !== null) words.push(`${si(node.alive)} alive`);
+  if (node.waiting !== null) words.push(`${si(node.waiting)} waiting`);
+  if (node.back_pressured >= 0.1) words.push(`${percent(node.back_pressured)} back-pressured`);
+  if (node.starved >= 0.1) words.push(`${percent(node.starved)} starved`);
   if (node.slow > 0) words.push(`${si(node.slow)} slow`);
-  return words.length > 0 ? words.join(" \u00b7 ") : node.state;
+  return words.length > 0 ? words : [node.state];
 }
 
 const sign = (node) => (node.state === "failed" ? "\u2715" : node.state === "ended" && node.level === "ok" ? "\u25a0" : SIGNS[node.level]);
 
-function updateNode(parts, node, matches) {
+function updateNode(parts, node, matches, isBottleneck, size) {
   const { group } = parts;
   attribute(group, "data-level", node.state === "failed" ? "critical" : node.level);
   attribute(group, "data-state", node.state);
+  attribute(group, "data-bottleneck", isBottleneck ? "" : null);
   group.classList.toggle("dim", matches !== null && !matches.has(node.id));
   write(parts.sign, sign(node));
-  write(parts.value, rate(node.rate));
-  write(parts.side, node.busy === null ? "" : `${percent(node.busy)} busy`);
-  write(parts.foot, foot(node).slice(0, FOOT_MAX));
-  attribute(parts.busy, "width", Math.round(Math.min(1, node.busy ?? 0) * (CARD.width - 28)));
+  const side = node.members === undefined ? (node.busy === null ? "" : `${percent(node.busy)} busy`) : `${node.members.length} nodes`;
+  const far = size === null || size === undefined ? null : [rate(node.rate), ...(side === "" ? [] : [side])];
+  write(parts.value, far === null ? rate(node.rate) : fitWords(far, `550 ${size}px ${FAMILY}`, CARD.width - 2 * PAD));
+  write(parts.side, side);
+  write(parts.foot, fitWords(foot(node, isBottleneck), FONT.small, CARD.width - 2 * PAD));
+  const all = CARD.width - 2 * PAD;
+  let x = 0;
+  SHARES.forEach(([name], index) => {
+    const width = Math.round(Math.min(all - x, Math.min(1, node[name] ?? 0) * all));
+    attribute(parts.bars[index], "x", PAD + x);
+    attribute(parts.bars[index], "width", width);
+    x += width;
+  });
 }
 
 /** Returns the description of a node for a screen reader. */
 function describe(node) {
   const level = node.level === "ok" ? "" : `, ${node.level}`;
   const busy = node.busy === null ? "" : `, ${percent(node.busy)} busy`;
-  return `${kindName(node)} ${plain(node.name)} on ${plain(node.place)}, ${node.state}${level}, ${rate(node.rate)}${busy}`;
+  const members = node.members === undefined ? "" : ` of ${node.members.length} nodes`;
+  return `${kindName(node)} ${plain(node.name)}${members} on ${plain(node.place)}, ${node.state}${level}, ${rate(node.rate)}${busy}`;
 }
 
 function newEdge(edge, route) {
@@ -336,23 +511,27 @@ function updateEdge(parts, edge, most, matches) {
   const width = WIDTH_PX.min + WIDTH_PX.more * Math.sqrt(Math.max(0, edge.rate) / most);
   attribute(parts.line, "stroke-width", width.toFixed(1));
   attribute(parts.gauge, "width", Math.round(Math.min(1, edge.fill_p80 || 0) * GAUGE.width));
-  const text = edge.closed ? "closed" : `${rate(edge.rate)} \u00b7 ${percent(edge.fill_p80)}`;
+  const words = edge.closed ? ["closed"] : [rate(edge.rate), percent(edge.fill_p80)];
   const mark = SIGNS[edge.level];
-  write(parts.text, mark === "" ? text : `${mark} ${text}`);
+  if (mark !== "") words[0] = `${mark} ${words[0]}`;
+  if (edge.count !== undefined) words.push(`\u00d7${edge.count}`);
+  write(parts.text, fitWords(words, FONT.label, GAUGE.width - 8));
 }
 
 function newLane(lane) {
-  const width = lane.width - 28;
-  const name = svg("text", { class: "lane-name", x: 14, y: 20 });
-  name.append(fit(lane.name, "600 11px Inter, system-ui, sans-serif", width * 0.6));
-  const state = svg("text", { class: "lane-state end", x: lane.width - 14, y: 20 });
+  const width = lane.width - 2 * PAD;
+  const text = svg("text", { class: "lane-name", x: PAD, y: 20 });
+  const state = svg("text", { class: "lane-state end", x: lane.width - PAD, y: 20 });
+  const tip = svg("title");
+  tip.append(plain(lane.name));
   const group = svg("g", { class: "lane", transform: `translate(${lane.x} ${lane.y})` },
-    svg("rect", { class: "lane-box", width: lane.width, height: lane.height, rx: 13 }), name, state);
-  return { group, state, width };
+    tip, svg("rect", { class: "lane-box", width: lane.width, height: lane.height, rx: 13 }), text, state);
+  return { group, name: lane.name, text, state, width };
 }
 
 function updateLane(lane, sponsor) {
   attribute(lane.group, "data-id", sponsor.id);
-  const idle = sponsor.idle === null ? "" : ` \u00b7 ${percent(sponsor.idle)} idle`;
-  write(lane.state, fit(`${sponsor.workers} ${sponsor.workers === 1 ? "thread" : "threads"}${idle}`, "11px Inter, system-ui, sans-serif", lane.width * 0.6));
+  const words = [`${sponsor.workers} ${sponsor.workers === 1 ? "thread" : "threads"}`];
+  if (sponsor.idle !== null) words.unshift(`${percent(sponsor.idle)} idle`);
+  write(lane.state, fitWords(words, FONT.small, lane.width * 0.42));
 }

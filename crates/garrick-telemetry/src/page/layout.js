@@ -231,7 +231,9 @@ function place(graph, lanes, axes) {
     return [node.id, { x, y, layer: node.layer, v: node.v }];
   }));
   const boxes = lanes.map((lane) => box(lane, axes, at, u));
-  const edges = route(graph, axes, at, u);
+  const heads = boxes.map(({ x, y, width }) => ({ x, y, width, height: LANE.head - 2 }));
+  const cards = [...nodes.values()].map(({ x, y }) => ({ x, y, ...CARD }));
+  const edges = route(graph, axes, at, u, [...heads, ...cards]);
   const right = [...boxes.map((one) => one.x + one.width), ...edges.map((edge) => edge.x + 56)];
   const foot = [...boxes.map((one) => one.y + one.height), ...edges.map((edge) => edge.y + 12)];
   return { nodes, lanes: boxes, edges: new Map(edges.map((edge) => [edge.id, edge])), width: most([0, ...right]), height: most([0, ...foot]) };
@@ -245,7 +247,8 @@ function box(lane, axes, at, u) {
   return { name: lane.name, x, y, width, height };
 }
 
-function route(graph, axes, at, u) {
+/** Returns the paths of all channels. Labels keep clear of `obstacles`, which are boxes with texts. */
+function route(graph, axes, at, u, obstacles) {
   const occupied = [];
   for (const node of graph.nodes) (occupied[node.layer] ??= []).push(node.v);
   for (const column of occupied) column?.sort((a, b) => a - b);
@@ -260,7 +263,7 @@ function route(graph, axes, at, u) {
     const points = edge.to.layer > edge.from.layer
       ? ahead(edge, out, into, occupied, axes, u)
       : around(edge, out, into, axes, u);
-    const label = mark(points, labels, at, axes);
+    const label = mark(points, labels, obstacles, at);
     return { id: edge.id, path: draw(points, at), head: head(points, at, axes), ...label };
   });
 }
@@ -342,17 +345,19 @@ function head(points, at, axes) {
 const LABEL = { width: 112, height: 22 };
 
 /**
- * Returns the position of a channel's label: the middle of its first or last leg. Hidden if already
- * occupied.
+ * Returns the position of a channel's label: the middle of its first or last leg. Hidden if each of
+ * these is occupied.
  */
-function mark(points, labels, at, axes) {
+function mark(points, labels, obstacles, at) {
   const legs = [];
   for (let index = 1; index < points.length; index += 1) {
     const [a, b] = [points[index - 1], points[index]];
     if (!b.turn && (!b.straight || b.back)) legs.push(at((a.u + b.u) / 2, (a.v + b.v) / 2));
   }
-  const free = legs.find(([x, y]) => labels.every((other) =>
-    Math.abs(other[0] - x) >= LABEL.width || Math.abs(other[1] - y) >= LABEL.height));
+  const [half, rise] = [LABEL.width / 2, LABEL.height / 2];
+  const isFree = ([x, y]) => labels.every((other) => Math.abs(other[0] - x) >= LABEL.width || Math.abs(other[1] - y) >= LABEL.height)
+    && obstacles.every((box) => x + half <= box.x || x - half >= box.x + box.width || y + rise <= box.y || y - rise >= box.y + box.height);
+  const free = legs.find(isFree);
   if (free !== undefined) labels.push(free);
   const [x, y] = free ?? legs[0];
   return { x: round(x), y: round(y), crowded: free === undefined };

@@ -5,9 +5,13 @@
 //!              \- style.css
 //!              \- app.js -- stream.js       /events, /history.json, the token
 //!                        |- store.js        the snapshot shown, and the last minutes
-//!                        |- graph.js ------ layout.js
+//!                        |- graph.js ------ collapse.js, layout.js
 //!                        |- table.js
-//!                        \- details.js      each of these: dom.js, format.js, spark.js
+//!                        |- details.js
+//!                        |- actors.js
+//!                        |- failures.js
+//!                        |- own.js          metrics of the program itself
+//!                        \- tree.js         each of these: dom.js, format.js; some: spark.js
 //! ```
 //!
 //! There is no build step, and no content from other servers. Each file has its own path, so the
@@ -48,9 +52,14 @@ pub(crate) const ASSETS: &[Asset] = &[
     asset("/page/stream.js", SCRIPT, include_bytes!("stream.js")),
     asset("/page/store.js", SCRIPT, include_bytes!("store.js")),
     asset("/page/graph.js", SCRIPT, include_bytes!("graph.js")),
+    asset("/page/collapse.js", SCRIPT, include_bytes!("collapse.js")),
     asset("/page/layout.js", SCRIPT, include_bytes!("layout.js")),
     asset("/page/table.js", SCRIPT, include_bytes!("table.js")),
     asset("/page/details.js", SCRIPT, include_bytes!("details.js")),
+    asset("/page/actors.js", SCRIPT, include_bytes!("actors.js")),
+    asset("/page/failures.js", SCRIPT, include_bytes!("failures.js")),
+    asset("/page/tree.js", SCRIPT, include_bytes!("tree.js")),
+    asset("/page/own.js", SCRIPT, include_bytes!("own.js")),
     asset("/page/dom.js", SCRIPT, include_bytes!("dom.js")),
     asset("/page/format.js", SCRIPT, include_bytes!("format.js")),
     asset("/page/spark.js", SCRIPT, include_bytes!("spark.js")),

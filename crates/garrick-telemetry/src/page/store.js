@@ -1,4 +1,4 @@
-// Data of the page: the shown snapshot, and the last minutes of each thing in it.
+// Data of the page: the shown snapshot, and the last minutes of each item in it.
 
 /**
  * Number of points kept of each series: ten minutes, one point a second, as in the process itself.
@@ -6,11 +6,11 @@
 const POINTS_MAX = 600;
 
 /** Names of the values with a history: in the process, and in this page. */
-const REMEMBERED = { rate: "rate", busy: "busy", depth: "depth", fill: "fill", turn_rate: "rate", idle: "busy", cpu: "cpu", resident_bytes: "memory" };
+const REMEMBERED = { rate: "rate", busy: "busy", waiting: "waiting", fill: "fill", turn_rate: "rate", idle: "busy", cpu: "cpu", resident_bytes: "memory" };
 
 /** Values with a history, by kind of thing. */
 const SERIES = {
-  nodes: { rate: (node) => node.rate, busy: (node) => node.busy, depth: (node) => node.depth },
+  nodes: { rate: (node) => node.rate, busy: (node) => node.busy, waiting: (node) => node.waiting },
   edges: { rate: (edge) => edge.rate, fill: (edge) => share(edge) },
   sponsors: { rate: (sponsor) => sponsor.turn_rate, busy: (sponsor) => (sponsor.idle === null ? null : 1 - sponsor.idle) },
 };

@@ -13,32 +13,39 @@ const SPARK = { width: 64, height: 20, points: 60 };
 const RANK = { ok: 0, warning: 1, critical: 2 };
 const text = (label, read, more = {}) => ({ label, read, show: read, ...more });
 const number = (label, read, show = si, more = {}) => ({ label, read, show: (row, store) => show(read(row, store)), number: true, ...more });
-const level = { label: "Level", read: (row) => RANK[row.level], show: (row) => (row.level === "ok" ? "ok" : `${SIGNS[row.level]} ${row.level}`), level: true, number: true, left: true };
+const level = { label: "Level", read: (row) => RANK[row.level], show: (row) => (row.level === "ok" ? "ok" : `${SIGNS[row.level]} ${row.level}`), level: true, number: true, left: true, narrow: "sign" };
 const name = { label: "Name", read: (row, store) => title(store, row), show: (row, store) => title(store, row), link: true };
 
+/** Returns a number that is larger the more trouble a row has. */
+const trouble = (row) => (row.state === "failed" ? 4 : 0) + (RANK[row.level] ?? 0) * 2 + (row.failures > 0 || row.restarts > 0 || row.dead_letters > 0 ? 1 : 0);
+
+// The columns that show trouble come first, so that a phone shows them without scrolling.
 const SHEETS = [
   { key: "nodes", label: "Stages & actors", rows: (snapshot) => snapshot.nodes, columns: [
-    name, number("Rate", (row) => row.rate, rate, { spark: "rate" }), number("Busy", (row) => row.busy, percent, { spark: "busy", top: 1 }),
-    level, text("State", (row) => row.state), text("Place", (row) => plain(row.place)), text("Kind", (row) => row.kind),
+    name, level, number("Failures", (row) => row.failures, si, { bad: true }), number("Restarts", (row) => row.restarts, si, { bad: true }), number("Waiting", (row) => row.waiting),
+    number("Held", (row) => row.held_seconds, span),
+    number("Rate", (row) => row.rate, rate, { spark: "rate" }), number("Busy", (row) => row.busy, percent, { spark: "busy", top: 1 }),
+    number("Starved", (row) => row.starved, percent), number("Back-pressured", (row) => row.back_pressured, percent),
+    text("State", (row) => row.state), text("Place", (row) => plain(row.place)), text("Kind", (row) => row.kind),
     number("Messages", (row) => row.messages), number("Turns/s", (row) => row.turn_rate, rate),
-    number("Alive", (row) => row.alive), number("Waiting", (row) => row.depth),
-    number("Failures", (row) => row.failures), number("Restarts", (row) => row.restarts), number("Slow", (row) => row.slow),
-    number("In a turn", (row) => row.held_seconds, span), number("Away", (row) => row.away)] },
+    number("Alive", (row) => row.alive), number("Slow", (row) => row.slow), number("Away", (row) => row.away)] },
   { key: "edges", label: "Channels", rows: (snapshot) => snapshot.edges, columns: [
-    name, number("Rate", (row) => row.rate, rate, { spark: "rate" }), number("Filled", (row) => share(row), percent, { spark: "fill", top: 1 }),
-    number("80th", (row) => row.fill_p80, percent, { load: true }), number("95th", (row) => row.fill_p95, percent),
-    level, text("From", (row, store) => end(store, row.from)), text("To", (row, store) => end(store, row.to)), text("Message type", (row) => plain(row.message)),
+    name, level, number("Stalled", (row) => (row.stalled_seconds > 0 ? row.stalled_seconds : null), span), number("80th", (row) => row.fill_p80, percent, { load: true }),
+    number("Filled", (row) => share(row), percent, { spark: "fill", top: 1 }), number("95th", (row) => row.fill_p95, percent),
+    number("Rate", (row) => row.rate, rate, { spark: "rate" }),
+    text("From", (row, store) => end(store, row.from)), text("To", (row, store) => end(store, row.to)), text("Message type", (row) => plain(row.message)),
     number("Total", (row) => row.total), number("Capacity", (row) => row.capacity),
     number("Sender waits", (row) => row.sender_stalls), number("Receiver waits", (row) => row.receiver_stalls)] },
   { key: "sponsors", label: "Sponsors", rows: (snapshot) => snapshot.sponsors, columns: [
-    name, number("Threads", (row) => row.workers), number("Idle", (row) => row.idle, percent),
+    name, number("Dead letters", (row) => row.dead_letters, si, { bad: true }), number("Longest turn", (row) => longest(row)[0]?.seconds ?? null, span), text("Actor", (row) => (row.held.length > 0 ? plain(longest(row)[0].name) : "")),
+    number("Threads", (row) => row.workers), number("Idle", (row) => row.idle, percent),
     number("Turns/s", (row) => row.turn_rate, rate, { spark: "rate" }), number("Turns", (row) => row.turns),
-    number("Given away", (row) => row.published), number("Taken over", (row) => row.claimed), number("Parks", (row) => row.parks), number("Dead letters", (row) => row.dead_letters),
-    number("Longest turn", (row) => longest(row)[0]?.seconds ?? null, span), text("Actor", (row) => (row.held.length > 0 ? plain(longest(row)[0].name) : ""))] },
+    number("Given away", (row) => row.published), number("Taken over", (row) => row.claimed), number("Parks", (row) => row.parks)] },
   { key: "alerts", label: "Alerts", rows: (snapshot) => snapshot.alerts.map((alert) => ({ ...alert, id: `${alert.on}\u0000${alert.probe}` })), columns: [
     { label: "On", read: (row, store) => end(store, row.on), show: (row, store) => on(store, row), link: true, target: (row) => row.on }, level,
+    text("Description", (row) => plain(row.text), { wide: true }),
     text("Probe", (row) => plain(row.probe)), number("Value", (row) => row.value), number("Threshold", (row) => row.threshold),
-    number("Since", (row) => row.since_unix_ms, clock), text("Description", (row) => plain(row.text), { wide: true })] },
+    number("Since", (row) => row.since_unix_ms, clock)] },
 ];
 
 function on(store, alert) {
@@ -99,7 +106,8 @@ export class Table {
 
   header(column) {
     const button = html("button", { type: "button", onclick: () => this.sort(column) }, column.label, html("span", { class: "arrow", "aria-hidden": "true" }));
-    return html("th", { scope: "col", class: column.number && !column.left ? "number" : null }, button);
+    const words = [column.number && !column.left ? "number" : null, column.narrow ?? null].filter((word) => word !== null);
+    return html("th", { scope: "col", class: words.length > 0 ? words.join(" ") : null }, button);
   }
 
   /** Sorts by a column: numbers descending, text ascending. Then reverses, then removes the order. */
@@ -146,9 +154,10 @@ export class Table {
     });
   }
 
+  /** Returns the rows in the chosen order. The rows with the most trouble come first by default. */
   sorted(rows, store) {
     const now = this.order[this.sheet.key];
-    if (now === undefined) return rows;
+    if (now === undefined) return rows.slice().sort((a, b) => trouble(b) - trouble(a));
     const turn = now.way === "ascending" ? 1 : -1;
     const keyed = rows.map((row) => ({ row, key: now.column.read(row, store) }));
     // Unknown values come last in both directions.
@@ -197,7 +206,7 @@ export class Table {
     }
     const value = html("span", { class: column.number ? null : "name" });
     const line = column.spark === undefined ? null : spark(SPARK.width, SPARK.height, SPARK.points, column.spark);
-    const element = html("td", { class: column.wide ? "wide" : line !== null ? "number drawn" : column.number && !column.left ? "number" : null }, ...(line === null ? [] : [line.element]), value);
+    const element = html("td", { class: column.narrow ? column.narrow : column.wide ? "wide" : line !== null ? "number drawn" : column.number && !column.left ? "number" : null }, ...(line === null ? [] : [line.element]), value);
     if (column.level) value.className = "level";
     return { value, element, line };
   }
@@ -207,7 +216,11 @@ export class Table {
     parts.cells.forEach(({ value, element, line }, index) => {
       const column = this.sheet.columns[index];
       write(value, column.show(row, store));
-      if (column.link) attribute(value, "title", value.textContent);
+      if (column.link) {
+        attribute(value, "title", value.textContent);
+        attribute(element, "data-level", row.state === "failed" ? "critical" : row.level ?? "ok");
+      }
+      if (column.bad) attribute(value, "data-bad", column.read(row, store) > 0 ? "" : null);
       line?.update(store.series(row.id, column.spark), column.top);
       if (column.load) attribute(element, "data-load", load(row.fill_p80));
       if (column.level) attribute(value, "data-level", row.level);

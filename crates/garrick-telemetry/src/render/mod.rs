@@ -1,4 +1,8 @@
 //! Renderings of a snapshot as text for other programs.
 
+mod exposition;
+
 pub(crate) mod dot;
+mod trouble;
+
 pub(crate) mod prometheus;

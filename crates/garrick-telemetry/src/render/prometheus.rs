@@ -1,163 +1,171 @@
-//! A snapshot in the text format 0.0.4 of Prometheus, or in OpenMetrics 1.0.0.
-//!
-//! The formats differ in three points: the position of `_total`, the content type, and the marker
-//! at the end.
+//! A snapshot in the text formats of Prometheus.
 
-use std::fmt::Write as _;
+use crate::metrics::{Exported, FAMILIES, Family, Kind, Labels, node_labels};
+use crate::snapshot::{Edge, Histogram, Metric, MetricKind, Snapshot};
 
-use crate::metrics::{FAMILIES, Family, Kind, Labels, edge_labels};
-use crate::snapshot::{Edge, Snapshot};
+use super::exposition::{Counts, Exposition, Format, Type};
+
+use super::trouble;
 
 /// Name of the histogram of batch sizes, which is exported only in these formats.
 const BATCHES: &str = "garrick_channel_batch_messages";
 
-/// Text format of a response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// Prometheus text format 0.0.4.
-    Text,
-    /// OpenMetrics 1.0.0.
-    OpenMetrics,
+/// Name of the histogram of durations of turns, which is exported only in these formats, too.
+const TURNS: &str = "garrick_node_turn_seconds";
+
+/// The metrics of a process as text, and the content type of the text. Returned by
+/// [`metrics_text`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetricsText {
+    /// Value of the `Content-Type` header for an HTTP response that contains the text.
+    pub content_type: &'static str,
+    /// The metrics: the body of the HTTP response.
+    pub text: String,
 }
 
-impl Format {
-    /// Returns the format that the `Accept` header prefers, or the text format if there is no
-    /// preference.
-    pub(crate) fn of(accept: &str) -> Self {
-        let (mut text, mut open) = (0.0f32, 0.0f32);
-        for range in accept.split(',') {
-            let mut parts = range.split(';').map(str::trim);
-            let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
-            let quality = parts.find_map(|part| part.strip_prefix("q="));
-            let quality = quality.map_or(1.0, |q| q.trim().parse().unwrap_or(0.0));
-            match kind.as_str() {
-                "application/openmetrics-text" => open = open.max(quality),
-                "text/plain" | "text/*" | "*/*" => text = text.max(quality),
-                _ => {}
-            }
-        }
-        if open > text || (open == text && open > 0.0) {
-            Self::OpenMetrics
-        } else {
-            Self::Text
-        }
-    }
-
-    /// Returns the content type of a response in this format.
-    pub(crate) fn content_type(self) -> &'static str {
-        match self {
-            Self::Text => "text/plain; version=0.0.4; charset=utf-8",
-            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
-        }
+/// Renders all metrics of `snapshot` as the text that telemetry's own server returns at `/metrics`.
+/// With this function, another server can return the same text.
+///
+/// `accept` is the `Accept` header of the request, or `""` if it has none. The format is
+/// OpenMetrics 1.0.0 if the header prefers it, and otherwise the Prometheus text format 0.0.4.
+///
+/// # Examples
+///
+/// A handler of axum, in a process without the telemetry's own server:
+///
+/// ```
+/// use axum::{Router, extract::State, http::HeaderMap, response::IntoResponse, routing::get};
+/// use garrick_telemetry::{Telemetry, View, metrics_text};
+///
+/// async fn metrics(State(view): State<View>, headers: HeaderMap) -> impl IntoResponse {
+///     let accept = headers.get("accept").and_then(|accept| accept.to_str().ok());
+///     let metrics = metrics_text(&view.latest(), accept.unwrap_or_default());
+///     ([("content-type", metrics.content_type)], metrics.text)
+/// }
+///
+/// let telemetry = Telemetry::builder().without_server().start()?;
+/// let app: Router = Router::new()
+///     .route("/metrics", get(metrics))
+///     .with_state(telemetry.view());
+/// # Ok::<(), garrick_telemetry::StartError>(())
+/// ```
+pub fn metrics_text(snapshot: &Snapshot, accept: &str) -> MetricsText {
+    let format = Format::of(accept);
+    MetricsText {
+        content_type: format.content_type(),
+        text: render(snapshot, format),
     }
 }
 
-/// Renders `snapshot` in `format`.
-pub(crate) fn render(snapshot: &Snapshot, format: Format) -> String {
-    let mut text = String::with_capacity(16 * 1024);
+fn render(snapshot: &Snapshot, format: Format) -> String {
+    let exported = Exported::new(snapshot);
+    let mut to = Exposition::new(format);
     for family in FAMILIES {
-        add_family(&mut text, family, snapshot, format);
+        add_family(&mut to, family, &exported);
     }
-    add_batches(&mut text, snapshot);
-    if format == Format::OpenMetrics {
-        text.push_str("# EOF\n");
+    add_batches(&mut to, &exported);
+    add_turns(&mut to, &exported);
+    trouble::add(&mut to, snapshot);
+    for metric in &snapshot.metrics {
+        add_own(&mut to, metric);
     }
-    text
+    to.end()
 }
 
-fn add_family(text: &mut String, family: &Family, snapshot: &Snapshot, format: Format) {
-    let total = match family.kind {
-        Kind::Counter => "_total",
-        Kind::Gauge => "",
-    };
-    let kind = match family.kind {
-        Kind::Counter => "counter",
-        Kind::Gauge => "gauge",
-    };
-    // OpenMetrics appends `_total` to the samples of a counter, but not to the family's name.
-    let head = match format {
-        Format::Text => total,
-        Format::OpenMetrics => "",
-    };
-    let (name, help) = (family.name, family.help);
-    let _ = writeln!(
-        text,
-        "# HELP {name}{head} {help}\n# TYPE {name}{head} {kind}"
-    );
-    family.each(snapshot, |labels, value| {
-        text.push_str(name);
-        text.push_str(total);
-        add_labels(text, labels, None);
-        let _ = writeln!(text, " {}", number(value));
+/// Adds a family, unless it has no values.
+fn add_family(to: &mut Exposition, family: &Family, exported: &Exported<'_>) {
+    let mut has_head = false;
+    family.each(exported, |labels, value| {
+        let kind = match family.kind {
+            Kind::Counter => Type::Counter,
+            Kind::Gauge => Type::Gauge,
+        };
+        if !has_head {
+            to.head(family.name, kind, family.help);
+            has_head = true;
+        }
+        match family.kind {
+            Kind::Counter => to.counter(family.name, labels, value),
+            Kind::Gauge => to.gauge(family.name, labels, value),
+        }
     });
 }
 
-fn add_batches(text: &mut String, snapshot: &Snapshot) {
-    let help = "Number of messages per sent batch.";
-    let _ = writeln!(text, "# HELP {BATCHES} {help}\n# TYPE {BATCHES} histogram");
-    for edge in &snapshot.edges {
-        add_histogram(text, edge, &edge_labels(snapshot, edge));
+fn add_batches(to: &mut Exposition, exported: &Exported<'_>) {
+    let edges = &exported.snapshot.edges;
+    if !edges.is_empty() {
+        to.head(
+            BATCHES,
+            Type::Histogram,
+            "Number of messages in a batch that the sender sent.",
+        );
+    }
+    for edge in edges {
+        add_batches_of(to, edge, &exported.edge_labels(edge));
     }
 }
 
-fn add_histogram(text: &mut String, edge: &Edge, labels: &Labels<'_>) {
-    let mut batches = 0;
-    for (power, count) in edge.batches.counts.iter().enumerate() {
-        batches += count;
-        // Computes `2^(k+1) - 1` without shifting too far.
-        let most = u64::MAX.unbounded_shr(63u32.saturating_sub(power as u32));
-        add_bucket(text, labels, &format!("{most}.0"), batches);
-    }
-    add_bucket(text, labels, "+Inf", batches);
-    let _ = write!(text, "{BATCHES}_count");
-    add_labels(text, labels, None);
-    let _ = writeln!(text, " {batches}");
-    let _ = write!(text, "{BATCHES}_sum");
-    add_labels(text, labels, None);
-    // Every sent message has been taken, or is still in the channel.
-    let _ = writeln!(text, " {}", edge.total + edge.fill);
+/// Adds the batch sizes of a channel. The buckets depend only on the capacity of the channel, so
+/// that they are the same in each response.
+fn add_batches_of(to: &mut Exposition, edge: &Edge, labels: &Labels<'_>) {
+    let counts = &edge.batches.counts;
+    let powers = (64 - edge.capacity.leading_zeros() as usize).max(counts.len());
+    // Entry `k` counts the batches of `2^k` to `2^(k+1) - 1` messages.
+    let limits = (1..=powers).map(|power| (power as f64).exp2() - 1.0);
+    let limits: Vec<f64> = limits.collect();
+    let values = Counts {
+        limits: &limits,
+        counts,
+        // Every sent message has been taken, or is still in the channel.
+        sum: (edge.total + edge.fill) as f64,
+    };
+    to.histogram(BATCHES, labels, values);
 }
 
-fn add_bucket(text: &mut String, labels: &Labels<'_>, most: &str, count: u64) {
-    let _ = write!(text, "{BATCHES}_bucket");
-    add_labels(text, labels, Some(most));
-    let _ = writeln!(text, " {count}");
-}
-
-/// Writes `{a="x",b="y"}`, with `le` as the last label if it is given. Writes nothing if there are
-/// no labels.
-fn add_labels(text: &mut String, labels: &Labels<'_>, le: Option<&str>) {
-    let labels = labels.iter().copied().chain(le.map(|most| ("le", most)));
-    let mut before = '{';
-    for (name, value) in labels {
-        let _ = write!(text, "{before}{name}=\"");
-        add_escaped(text, value);
-        text.push('"');
-        before = ',';
-    }
-    if before == ',' {
-        text.push('}');
+/// Adds the durations of the turns of actors.
+fn add_turns(to: &mut Exposition, exported: &Exported<'_>) {
+    let mut has_head = false;
+    for node in &exported.snapshot.nodes {
+        let Some(histogram) = &node.turn_seconds else {
+            continue;
+        };
+        if !has_head {
+            let help = "Durations of the turns of actors in seconds. Estimated, because only some turns are timed.";
+            to.head(TURNS, Type::Histogram, help);
+            has_head = true;
+        }
+        to.histogram(TURNS, &node_labels(node), counts_of(histogram));
     }
 }
 
-fn add_escaped(text: &mut String, value: &str) {
-    for c in value.chars() {
-        match c {
-            '\\' => text.push_str("\\\\"),
-            '"' => text.push_str("\\\""),
-            '\n' => text.push_str("\\n"),
-            c => text.push(c),
+/// Adds a metric that the program itself records.
+fn add_own(to: &mut Exposition, metric: &Metric) {
+    let name = &*metric.name;
+    let (name, kind) = match metric.kind {
+        MetricKind::Counter => (name.strip_suffix("_total").unwrap_or(name), Type::Counter),
+        MetricKind::Gauge => (name, Type::Gauge),
+        MetricKind::Histogram => (name, Type::Histogram),
+    };
+    to.head(name, kind, &metric.help);
+    for series in &metric.series {
+        let labels = series.labels.iter();
+        let labels: Vec<(&str, &str)> = labels.map(|(name, value)| (&**name, &**value)).collect();
+        match (metric.kind, &series.histogram) {
+            (MetricKind::Counter, _) => to.counter(name, &labels, series.value),
+            (MetricKind::Gauge, _) => to.gauge(name, &labels, series.value),
+            (MetricKind::Histogram, Some(histogram)) => {
+                to.histogram(name, &labels, counts_of(histogram));
+            }
+            (MetricKind::Histogram, None) => {}
         }
     }
 }
 
-fn number(value: f64) -> String {
-    if value.is_nan() {
-        "NaN".to_owned()
-    } else if value.is_infinite() {
-        (if value > 0.0 { "+Inf" } else { "-Inf" }).to_owned()
-    } else {
-        value.to_string()
+fn counts_of(histogram: &Histogram) -> Counts<'_> {
+    Counts {
+        limits: &histogram.limits,
+        counts: &histogram.counts,
+        sum: histogram.sum,
     }
 }
 
@@ -166,58 +174,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_client_chooses() {
-        let prometheus = "application/openmetrics-text;version=1.0.0;q=0.5,\
-                          text/plain;version=0.0.4;q=0.3,*/*;q=0.1";
-        assert_eq!(Format::of(prometheus), Format::OpenMetrics);
-        assert_eq!(
-            Format::of("application/openmetrics-text"),
-            Format::OpenMetrics
-        );
-        for accept in [
-            "",
-            "*/*",
-            "text/plain",
-            "text/html, */*;q=0.8",
-            "application/openmetrics-text;q=0",
-            "application/openmetrics-text;q=0.2, text/plain;q=0.7",
-            ";;;,,q=",
-        ] {
-            assert_eq!(Format::of(accept), Format::Text, "{accept}");
-        }
-    }
-
-    #[test]
-    fn labels_are_escaped_and_numbers_written_as_asked() {
-        let mut text = String::new();
-        add_labels(&mut text, &vec![("name", "a\"b\\c\nd")], Some("+Inf"));
-        assert_eq!(text, "{name=\"a\\\"b\\\\c\\nd\",le=\"+Inf\"}");
-        assert_eq!(number(f64::INFINITY), "+Inf");
-        assert_eq!(number(9_007_199_254_740_992.0), "9007199254740992");
-        assert_eq!(number(0.25), "0.25");
-    }
-
-    #[test]
-    fn buckets_are_powers_of_two_less_one() {
-        let mut text = String::new();
+    fn buckets_are_powers_of_two_less_one_up_to_the_capacity() {
+        let mut to = Exposition::new(Format::Text);
         let edge = Edge {
             total: 9,
+            capacity: 16,
             batches: crate::Batches {
                 counts: vec![1, 0, 2],
             },
             ..Edge::default()
         };
-        add_histogram(&mut text, &edge, &Vec::new());
+        add_batches_of(&mut to, &edge, &Vec::new());
+        let text = to.end();
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(
-            lines[0],
-            "garrick_channel_batch_messages_bucket{le=\"1.0\"} 1"
-        );
-        assert_eq!(
-            lines[2],
-            "garrick_channel_batch_messages_bucket{le=\"7.0\"} 3"
-        );
-        assert_eq!(lines[4], "garrick_channel_batch_messages_count 3");
-        assert_eq!(lines[5], "garrick_channel_batch_messages_sum 9");
+        let buckets = [
+            "1.0\"} 1",
+            "3.0\"} 1",
+            "7.0\"} 3",
+            "15.0\"} 3",
+            "31.0\"} 3",
+            "+Inf\"} 3",
+        ];
+        for (line, bucket) in lines.iter().zip(buckets) {
+            assert_eq!(*line, format!("{BATCHES}_bucket{{le=\"{bucket}"));
+        }
+        assert_eq!(lines[6], format!("{BATCHES}_sum 9"));
+        assert_eq!(lines[7], format!("{BATCHES}_count 3"));
     }
 }

@@ -3,22 +3,25 @@
 //! Every identifier gets the source's number as a prefix, so that identifiers of different sources
 //! are never equal.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::mem::take;
 
+use crate::bottleneck::FULL_MIN;
 use crate::reading::{
-    ActorsReading, ChannelReading, HeldReading, Reading, SponsorReading, StageReading,
+    ActorReading, ActorsReading, ChannelReading, HeldReading, Reading, SponsorReading, StageReading,
 };
-use crate::snapshot::{Batches, Edge, Held, Node, NodeKind, Snapshot, SponsorStatus, State};
-use crate::window::{Nanos, Pace};
+use crate::snapshot::{
+    ActorStatus, Batches, Edge, Held, Node, NodeKind, Snapshot, SponsorStatus, State,
+};
+use crate::window::{At, Meter};
 
+use super::labels::Labels;
 use super::track::{Track, Tracks};
 
-/// Time of a sample, and the pace of the window.
-#[derive(Debug, Clone, Copy)]
-struct At {
-    pace: Pace,
-    now: Nanos,
-}
+/// Maximum number of actors with long mailboxes in a snapshot, and maximum number of busy actors in
+/// it.
+const ACTORS_MAX: usize = 20;
 
 /// Adds the contents of `reading` to `snapshot`. Moves the names out of the reading.
 pub(super) fn add(
@@ -26,10 +29,14 @@ pub(super) fn add(
     source: u64,
     reading: &mut Reading,
     tracks: &mut Tracks,
-    pace: Pace,
-    now: Nanos,
+    labels: &mut Labels,
+    at: At,
 ) {
-    let at = At { pace, now };
+    let first = (
+        snapshot.nodes.len(),
+        snapshot.edges.len(),
+        snapshot.sponsors.len(),
+    );
     tracks.begin();
     let (nodes, edges) = (&mut snapshot.nodes, &mut snapshot.edges);
     for stage in reading.stages.drain(..) {
@@ -39,6 +46,10 @@ pub(super) fn add(
     for actors in reading.actors.drain(..) {
         let track = tracks.of(&actors.id);
         nodes.push(node_of_actors(source, actors, track, at));
+    }
+    for actor in reading.outstanding.drain(..) {
+        let track = tracks.of(&actor.id);
+        snapshot.actors.push(actor_of(source, actor, track, at));
     }
     let mut scratch = Vec::new();
     for channel in reading.channels.drain(..) {
@@ -51,13 +62,58 @@ pub(super) fn add(
         snapshot.sponsors.push(status);
     }
     tracks.end();
+    give_labels(snapshot, first, labels);
+}
+
+/// Sets the labels of the nodes, channels and sponsors, beginning with those at the positions
+/// `first`.
+fn give_labels(snapshot: &mut Snapshot, first: (usize, usize, usize), labels: &mut Labels) {
+    for node in &mut snapshot.nodes[first.0..] {
+        node.label = labels.of(&node.id, ("node", &node.place), &node.name);
+    }
+    let nodes = snapshot.nodes[first.0..].iter();
+    let nodes: HashMap<&str, &str> = nodes.map(|node| (&*node.id, &*node.label)).collect();
+    for edge in &mut snapshot.edges[first.1..] {
+        let name = match &edge.name {
+            Some(name) => name.clone(),
+            None => name_of(&nodes, edge),
+        };
+        edge.label = labels.of(&edge.id, ("channel", ""), &name);
+    }
+    for sponsor in &mut snapshot.sponsors[first.2..] {
+        sponsor.label = labels.of(&sponsor.id, ("sponsor", ""), &sponsor.name);
+    }
+}
+
+/// Returns a name for a channel without a name: the labels of the nodes at its ends, such as
+/// `reader-writer`. If an end is unknown, returns the type of the messages. `nodes` has the labels
+/// of the nodes by their identifiers.
+fn name_of(nodes: &HashMap<&str, &str>, edge: &Edge) -> String {
+    let label = |id: &Option<String>| nodes.get(id.as_deref()?);
+    match (label(&edge.from), label(&edge.to)) {
+        (Some(from), Some(to)) => format!("{from}-{to}"),
+        _ => edge.message.clone(),
+    }
+}
+
+/// Sorts the actors, the longest mailbox first, and removes those that do not stand out.
+pub(super) fn rank(actors: &mut Vec<ActorStatus>) {
+    let busy = |actor: &ActorStatus| actor.busy.unwrap_or_default();
+    actors.sort_by(|a, b| busy(b).total_cmp(&busy(a)));
+    let least_busy = actors.get(ACTORS_MAX).map_or(0.0, busy);
+    actors.sort_by_key(|actor| Reverse(actor.waiting));
+    let mut rank = 0..;
+    actors.retain(|actor| {
+        let is_long = rank.next() < Some(ACTORS_MAX) && actor.waiting > 1;
+        is_long || busy(actor) > least_busy
+    });
 }
 
 fn id_of(source: u64, id: &str) -> String {
     format!("{source}.{id}")
 }
 
-/// Records the counts for which rates are computed.
+/// Records the counts from which rates are computed.
 fn push(track: &mut Track, at: At, messages: u64, turns: u64, nanos: Option<u64>) {
     track.messages.push(at.pace, at.now, messages);
     track.turns.push(at.pace, at.now, turns);
@@ -66,9 +122,18 @@ fn push(track: &mut Track, at: At, messages: u64, turns: u64, nanos: Option<u64>
     }
 }
 
+/// Records a total time in nanoseconds. Returns its growth over the window as a share of the
+/// window, at most 1.
+fn push_share(meter: &mut Meter, at: At, nanos: Option<u64>) -> Option<f64> {
+    meter.push(at.pace, at.now, nanos?);
+    meter.rate().map(|nanos| (nanos / 1e9).min(1.0))
+}
+
 fn node_of_stage(source: u64, stage: StageReading, track: &mut Track, at: At) -> Node {
     push(track, at, stage.messages, stage.turns, stage.busy_nanos);
     Node {
+        starved: push_share(&mut track.starved, at, stage.starved_nanos),
+        back_pressured: push_share(&mut track.back_pressured, at, stage.back_pressured_nanos),
         id: id_of(source, &stage.id),
         kind: NodeKind::Stage,
         name: stage.name,
@@ -77,17 +142,21 @@ fn node_of_stage(source: u64, stage: StageReading, track: &mut Track, at: At) ->
         // A stage runs one step at a time. If the clock runs slightly ahead, the share is still at
         // most 1.
         busy: share(track).map(|busy| busy.min(1.0)),
-        // A stage is restarted after each panic but the last, with which it fails.
+        // Each panic of a stage causes a restart, except for the last panic of a failed stage.
         failures: track.high(2, stage.restarts + u64::from(stage.state == State::Failed)),
         restarts: track.high(0, stage.restarts),
         slow: track.high(1, stage.slow),
         note: stage.note,
+        busy_seconds: total_seconds(track, stage.busy_nanos),
         ..rates(track)
     }
 }
 
 fn node_of_actors(source: u64, actors: ActorsReading, track: &mut Track, at: At) -> Node {
     push(track, at, actors.messages, actors.turns, actors.busy_nanos);
+    if let Some(waiting) = actors.waiting {
+        track.fills.push(at.pace, at.now, waiting as f64);
+    }
     Node {
         id: id_of(source, &actors.id),
         kind: NodeKind::Actors,
@@ -96,14 +165,31 @@ fn node_of_actors(source: u64, actors: ActorsReading, track: &mut Track, at: At)
         state: State::Running,
         busy: share(track),
         alive: actors.alive,
-        depth: actors.depth,
+        waiting: actors.waiting,
+        longest: actors.longest,
+        growth: track.fills.slope(),
+        turn_seconds: actors.turn_seconds,
+        messages_by_kind: track.by_kind.push(at, &actors.messages_by_kind),
         failures: track.high(2, actors.failures),
         restarts: track.high(0, actors.restarts),
         slow: track.high(1, actors.slow),
         held_seconds: actors.held_nanos.map(seconds),
         away: actors.away,
         away_seconds: actors.away_nanos.map(seconds),
+        busy_seconds: total_seconds(track, actors.busy_nanos),
         ..rates(track)
+    }
+}
+
+fn actor_of(source: u64, actor: ActorReading, track: &mut Track, at: At) -> ActorStatus {
+    track.nanos.push(at.pace, at.now, actor.busy_nanos);
+    ActorStatus {
+        id: id_of(source, &actor.id),
+        node: id_of(source, &actor.actors),
+        name: actor.name,
+        waiting: actor.waiting,
+        // An actor runs one turn at a time.
+        busy: share(track).map(|busy| busy.min(1.0)),
     }
 }
 
@@ -122,9 +208,14 @@ fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
 
-/// Returns the share of the time that was used, as nanoseconds per nanosecond.
+/// Returns the growth of the track's time over the window, in seconds per second.
 fn share(track: &Track) -> Option<f64> {
     track.nanos.rate().map(|nanos| nanos / 1e9)
+}
+
+/// Returns the track's total time in seconds, or `None` if the source does not know it now.
+fn total_seconds(track: &Track, nanos: Option<u64>) -> Option<f64> {
+    nanos.map(|_| seconds(track.nanos.total()))
 }
 
 fn edge_of(
@@ -134,11 +225,18 @@ fn edge_of(
     at: At,
     scratch: &mut Vec<f64>,
 ) -> Edge {
+    let taken = track.messages.total();
     track.messages.push(at.pace, at.now, channel.taken);
-    // Both ends of a channel are read while it runs, so the difference may exceed the capacity.
+    let takes = track.messages.total() > taken;
+    // Both ends are read while the channel is in use, so the difference may exceed the capacity.
     let fill = channel.fill.min(channel.capacity);
     let filled = fill as f64 / channel.capacity.max(1) as f64;
     track.fills.push(at.pace, at.now, filled);
+    track.stalled = if takes || channel.closed || filled < FULL_MIN {
+        None
+    } else {
+        track.stalled.or(Some(at.now))
+    };
     let [fill_p80, fill_p95] = track.fills.percentiles([0.8, 0.95], scratch);
     Edge {
         id: id_of(source, &channel.id),
@@ -157,6 +255,7 @@ fn edge_of(
         },
         sender_stalls: track.high(0, channel.sender_stalls),
         receiver_stalls: track.high(1, channel.receiver_stalls),
+        stalled_seconds: track.stalled.map_or(0.0, |since| seconds(at.now - since)),
         feedback: channel.feedback,
         closed: channel.closed,
         ..Edge::default()
@@ -187,6 +286,8 @@ fn status_of(source: u64, sponsor: SponsorReading, track: &mut Track, at: At) ->
         parks: track.high(2, sponsor.parks),
         dead_letters: track.high(3, sponsor.dead_letters),
         held,
+        idle_seconds: total_seconds(track, sponsor.idle_nanos),
+        ..SponsorStatus::default()
     }
 }
 

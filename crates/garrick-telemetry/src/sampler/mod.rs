@@ -8,10 +8,15 @@
 //! The sampler has no clock and no thread. Its owner calls it and passes the time.
 //! [`Telemetry`](crate::Telemetry) calls it on a dedicated thread. Tests call it directly.
 
+mod labels;
+mod messages;
+#[cfg(feature = "metrics")]
+mod own;
 mod settings;
 mod track;
 
 mod build;
+mod trouble;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,12 +27,20 @@ use garrick_sched::nanos;
 pub use settings::{Settings, SettingsError};
 
 use crate::alert::{Rules, Transition};
+use crate::bottleneck;
 use crate::history::{History, HistoryReport};
 use crate::process;
 use crate::quiet::Foreign;
 use crate::reading::{Reading, Source};
+#[cfg(feature = "metrics")]
+use crate::recorder::Recorder;
 use crate::snapshot::Snapshot;
-use crate::window::{Nanos, Pace};
+use crate::sources::IntoSource;
+use crate::trouble::{FailureReport, SharedBook, TreeReport};
+use crate::window::{At, Nanos, Pace};
+use labels::Labels;
+#[cfg(feature = "metrics")]
+use own::Own;
 use track::Tracks;
 
 /// The identifier of a watched source. Returned by [`Sampler::watch`] and
@@ -74,6 +87,7 @@ pub struct Sampler {
     settings: Settings,
     pace: Pace,
     sources: Vec<Watched>,
+    labels: Labels,
     /// Number of sources that have been watched so far.
     numbered: u64,
     /// Number of snapshots created so far.
@@ -82,8 +96,13 @@ pub struct Sampler {
     rules: Rules,
     /// History, shared with readers that request it while a source is being read.
     history: Arc<Mutex<History>>,
+    /// Failures and trees, shared in the same way.
+    book: SharedBook,
     /// Number of sources that panicked.
     failed: u64,
+    /// Metrics that the program itself records.
+    #[cfg(feature = "metrics")]
+    own: Option<Own>,
 }
 
 /// A source, and its past counts.
@@ -104,20 +123,24 @@ impl Sampler {
         Ok(Self {
             pace: Pace::new(nanos(settings.window)),
             sources: Vec::new(),
+            labels: Labels::default(),
             numbered: 0,
             sequence: 0,
             process: process::Reader::new(settings.name.clone()),
             rules: Rules::new(settings.thresholds.clone()),
             history: Arc::default(),
+            book: SharedBook::default(),
             failed: 0,
+            #[cfg(feature = "metrics")]
+            own: None,
             settings,
         })
     }
 
     /// Adds a source, which is read from the next tick on. Returns the identifier of the source.
-    pub fn watch(&mut self, source: impl Source + 'static) -> SourceId {
+    pub fn watch(&mut self, source: impl IntoSource) -> SourceId {
         let id = SourceId(self.numbered);
-        self.watch_as(id, Foreign::new(Box::new(source)));
+        self.watch_as(id, Foreign::new(Box::new(source.into_source())));
         id
     }
 
@@ -131,9 +154,17 @@ impl Sampler {
         });
     }
 
+    /// Adds the metrics of `recorder` to all snapshots from the next tick on. Replaces the recorder
+    /// of an earlier call.
+    #[cfg(feature = "metrics")]
+    pub fn watch_recorder(&mut self, recorder: &Recorder) {
+        self.own = Some(Own::new(recorder.clone()));
+    }
+
     /// Stops watching the source `id`. Does nothing if the source is not watched.
     pub fn forget(&mut self, id: SourceId) {
         self.sources.retain(|watched| watched.id != id);
+        self.book.lock().forget(id.0);
     }
 
     /// Returns the number of watched sources.
@@ -146,8 +177,8 @@ impl Sampler {
         self.failed
     }
 
-    /// Reads all sources. Returns the snapshot for `moment`, and the alerts that began, changed or
-    /// ended.
+    /// Reads all sources. Returns the snapshot for `moment`, and the alerts that have begun,
+    /// changed or ended since the previous tick.
     pub fn tick(&mut self, moment: Moment) -> (Snapshot, Vec<Transition>) {
         let now = nanos(moment.uptime);
         let mut snapshot = Snapshot {
@@ -160,6 +191,13 @@ impl Sampler {
         };
         self.sequence += 1;
         self.read_sources(&mut snapshot, now);
+        bottleneck::find(&mut snapshot);
+        build::rank(&mut snapshot.actors);
+        trouble::write(&self.book, &mut snapshot, now);
+        #[cfg(feature = "metrics")]
+        if let Some(own) = &mut self.own {
+            own.read(&mut snapshot, self.pace, now);
+        }
         let transitions = self.rules.judge(&mut snapshot, now);
         lock(&self.history).take(&snapshot, now);
         (snapshot, transitions)
@@ -167,25 +205,32 @@ impl Sampler {
 
     fn read_sources(&mut self, snapshot: &mut Snapshot, now: Nanos) {
         let mut reading = Reading::default();
-        let (pace, before) = (self.pace, self.sources.len());
+        let (at, before) = (
+            At {
+                pace: self.pace,
+                now,
+            },
+            self.sources.len(),
+        );
+        let labels = &mut self.labels;
+        labels.begin();
         self.sources.retain_mut(|watched| {
             reading.clear();
-            // A source is user code. A source that panics is dropped, and its reading is discarded.
+            // A source is user code. If it panics, it is dropped, and its reading is discarded.
             let read = watched.source.call(|source| source.read(&mut reading));
             let whole = read.is_some();
             if whole {
                 let prefix = watched.id.0;
-                build::add(
-                    snapshot,
-                    prefix,
-                    &mut reading,
-                    &mut watched.tracks,
-                    pace,
-                    now,
-                );
+                trouble::take(&self.book, snapshot, prefix, &mut reading, now);
+                let tracks = &mut watched.tracks;
+                build::add(snapshot, prefix, &mut reading, tracks, labels, at);
+            }
+            if !whole {
+                self.book.lock().forget(watched.id.0);
             }
             whole
         });
+        labels.end();
         self.failed += (before - self.sources.len()) as u64;
     }
 
@@ -197,6 +242,30 @@ impl Sampler {
     /// Returns a shared reference to the history of the last minutes.
     pub(crate) fn shared_history(&self) -> Arc<Mutex<History>> {
         Arc::clone(&self.history)
+    }
+
+    /// Returns a shared reference to the failures and trees.
+    pub(crate) fn shared_book(&self) -> SharedBook {
+        self.book.clone()
+    }
+
+    /// Returns all failures that the sampler remembers: the content of `/failures.json`.
+    pub fn failures(&self) -> FailureReport {
+        self.book.lock().failures()
+    }
+
+    /// Returns all supervision trees: the content of `/tree.json`.
+    pub fn trees(&self) -> TreeReport {
+        self.book.lock().trees()
+    }
+
+    /// Returns true if there are neither sources nor a recorder to read.
+    pub(crate) fn is_idle(&self) -> bool {
+        #[cfg(feature = "metrics")]
+        let has_recorder = self.own.is_some();
+        #[cfg(not(feature = "metrics"))]
+        let has_recorder = false;
+        self.sources.is_empty() && !has_recorder
     }
 
     /// Returns the configured time between two samples.

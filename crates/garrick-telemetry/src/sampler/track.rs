@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::window::{Meter, Recent};
+use crate::window::{Meter, Nanos, Recent};
+
+use super::messages::Kinds;
 
 /// Past counts of one stage, channel, group or sponsor.
 #[derive(Debug, Default)]
@@ -13,15 +15,24 @@ pub(super) struct Track {
     pub(super) turns: Meter,
     /// Nanoseconds of work. For a sponsor, nanoseconds for which its threads were parked.
     pub(super) nanos: Meter,
-    /// Filled share of a channel.
+    /// Nanoseconds for which a stage waited for messages.
+    pub(super) starved: Meter,
+    /// Nanoseconds for which a stage waited for room in a channel.
+    pub(super) back_pressured: Meter,
+    /// Time since which a channel has been full while its receiver took nothing. `None` if messages
+    /// flow.
+    pub(super) stalled: Option<Nanos>,
+    /// Filled share of a channel, or messages in the mailboxes of a group.
     pub(super) fills: Recent<f64>,
+    /// Turns of a group of actors, by kind of message.
+    pub(super) by_kind: Kinds,
     /// Highest values of the counts that have no rate.
     highs: [u64; 4],
     /// Number of the last sample that has a value.
     seen: u64,
 }
 
-/// Past counts of all things of one source, by identifier.
+/// Past counts of all items of one source, by identifier.
 #[derive(Debug, Default)]
 pub(super) struct Tracks {
     tracks: HashMap<String, Track>,
@@ -51,7 +62,7 @@ impl Tracks {
         track
     }
 
-    /// Finishes a sample. Drops the past counts of things that the sample does not contain.
+    /// Finishes a sample. Drops the past counts of items that the sample does not contain.
     pub(super) fn end(&mut self) {
         let looks = self.looks;
         self.tracks.retain(|_, track| track.seen == looks);

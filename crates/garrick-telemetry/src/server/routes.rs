@@ -14,7 +14,7 @@ use axum::routing::get;
 use crate::hub::to_json;
 use crate::page::{ASSETS, Asset};
 use crate::render::dot;
-use crate::render::prometheus::{self, Format};
+use crate::render::prometheus::metrics_text;
 
 use super::{Site, events, guard};
 
@@ -23,7 +23,7 @@ const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
 
 /// Response to requests for unknown paths.
-const NOT_FOUND: &str = "no page has this path; the paths are / /graph.json /graph.dot /history.json /metrics /events /health\n";
+const NOT_FOUND: &str = "no page has this path; the paths are / /graph.json /graph.dot /history.json /failures.json /tree.json /metrics /events /health\n";
 
 /// Returns all routes with all middleware.
 pub(super) fn routes(site: &Arc<Site>) -> Router {
@@ -36,6 +36,8 @@ fn data(site: &Arc<Site>) -> Router {
         .route("/graph.json", get(graph_json))
         .route("/graph.dot", get(graph_dot))
         .route("/history.json", get(history_json))
+        .route("/failures.json", get(failures_json))
+        .route("/tree.json", get(tree_json))
         .route("/metrics", get(metrics))
         .route("/events", get(event_stream))
         .layer(from_fn_with_state(Arc::clone(site), guard::token))
@@ -97,12 +99,19 @@ async fn history_json(State(site): State<Arc<Site>>) -> Response {
     typed(JSON, to_json(&site.hub.history()))
 }
 
+async fn failures_json(State(site): State<Arc<Site>>) -> Response {
+    typed(JSON, to_json(&site.hub.failures()))
+}
+
+async fn tree_json(State(site): State<Arc<Site>>) -> Response {
+    typed(JSON, to_json(&site.hub.trees()))
+}
+
 async fn metrics(State(site): State<Arc<Site>>, request: Request) -> Response {
     let accept = request.headers().get(header::ACCEPT);
     let accept = accept.and_then(|accept| accept.to_str().ok());
-    let format = Format::of(accept.unwrap_or_default());
-    let text = prometheus::render(&site.hub.newest().snapshot, format);
-    typed(format.content_type(), text)
+    let metrics = metrics_text(&site.hub.newest().snapshot, accept.unwrap_or_default());
+    typed(metrics.content_type, metrics.text)
 }
 
 async fn event_stream(State(site): State<Arc<Site>>, request: Request) -> Response {

@@ -44,6 +44,8 @@ fn stage_of(number: usize, stage: StageSample, takes: bool) -> StageReading {
         },
         turns: stage.steps,
         busy_nanos: Some(stage.busy_nanos),
+        starved_nanos: Some(stage.starved_nanos),
+        back_pressured_nanos: Some(stage.back_pressured_nanos),
         restarts: stage.restarts,
         slow: stage.slow_steps,
         note,

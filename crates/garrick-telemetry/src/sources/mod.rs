@@ -2,18 +2,24 @@
 
 mod names;
 
+mod outstanding;
+
 mod flow;
 mod sponsor;
 
+mod system;
+
 pub use sponsor::SponsorSource;
+pub use system::SystemSource;
 
 use crate::reading::Source;
 
 /// A value that can be converted into a [`Source`]. The trait is implemented for:
 ///
 /// - every [`Source`], such as a closure or a pipeline's [`Monitor`](garrick_flow::Monitor),
-/// - the handle of a system of actors, or of another sponsor. Snapshots contain the groups of
-///   actors only if the system or sponsor was built with `probes(true)`.
+/// - the [`Handle`](garrick_actor::Handle) of a system of actors, or of another sponsor. Snapshots
+///   contain the groups of actors only if the system or sponsor was built with
+///   [`probes(true)`](garrick_actor::system::Builder::probes).
 pub trait IntoSource {
     /// The type of the resulting source.
     type Source: Source + 'static;
@@ -39,9 +45,9 @@ impl IntoSource for garrick_sched::Handle {
 }
 
 impl IntoSource for garrick_actor::Handle {
-    type Source = SponsorSource;
+    type Source = SystemSource;
 
-    fn into_source(self) -> SponsorSource {
-        SponsorSource::new(move || self.sample())
+    fn into_source(self) -> SystemSource {
+        SystemSource::new(self)
     }
 }

@@ -6,43 +6,40 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::{Arc, LazyLock};
 
-use garrick_sched::{AwaySample, KindSample, Nanos, Sample, WorkerSample};
+use garrick_sched::{
+    AwaySample, KindSample, MessageSample, Nanos, Sample, TurnTimes, WorkerSample,
+};
 
-use crate::reading::{ActorsReading, HeldReading, Reading, Source, SponsorReading};
+use crate::reading::{ActorsReading, HeldReading, MessageReading, Reading, Source, SponsorReading};
+
+use crate::snapshot::Histogram;
 
 use super::names::short;
-
-/// Minimum duration of a running turn that counts as slow.
-const SLOW: Nanos = 100_000_000;
+use super::outstanding::Outstanding;
+use crate::trouble::LetterReading;
 
 /// A source that reads the counters of a system of actors, or of another sponsor.
 /// [`IntoSource`](crate::IntoSource) creates it from a handle.
 pub struct SponsorSource {
     sample: Box<dyn FnMut() -> Sample + Send>,
-    /// For each worker, the last activation that was counted as slow.
-    slow: Vec<Option<u64>>,
     /// State of each kind, by its name.
     kinds: HashMap<&'static str, Kind>,
+    outstanding: Outstanding,
 }
 
 /// State of a kind of actor.
 #[derive(Debug, Default)]
 struct Kind {
-    /// Number of slow turns.
-    slow: u64,
-    /// Sum of the times that the running turns have taken so far. The next field is their maximum.
+    /// Sum of the times that the running turns have taken so far, in nanoseconds.
     under_way: Nanos,
+    /// Longest of these times, in nanoseconds.
     held: Nanos,
-    /// Number of turns that block in `cx.blocking`, and the longest time that one of them has
-    /// blocked.
+    /// Number of turns that block in `cx.blocking`.
     away: u64,
+    /// Longest time that one of these turns has blocked so far, in nanoseconds.
     away_longest: Nanos,
-    /// Number of mailbox lookups up to the last sample, and number of messages found in them.
-    looks: u64,
-    waiting: u64,
-    /// Average number of waiting messages, at the last sample with a new mailbox lookup.
-    depth: Option<u64>,
 }
 
 impl SponsorSource {
@@ -50,26 +47,20 @@ impl SponsorSource {
     pub(super) fn new(sample: impl FnMut() -> Sample + Send + 'static) -> Self {
         Self {
             sample: Box::new(sample),
-            slow: Vec::new(),
             kinds: HashMap::new(),
+            outstanding: Outstanding::default(),
         }
     }
 
     /// Records the turns that are running on the workers.
     fn watch_workers(&mut self, workers: &[WorkerSample]) {
-        self.slow.resize(workers.len(), None);
-        for (slow, worker) in self.slow.iter_mut().zip(workers) {
+        for worker in workers {
             let Some(name) = worker.running else {
                 continue;
             };
             let kind = self.kinds.entry(name).or_default();
             kind.under_way += worker.lasts;
             kind.held = kind.held.max(worker.lasts);
-            let activation = Some(worker.activations);
-            if worker.lasts >= SLOW && *slow != activation {
-                *slow = activation;
-                kind.slow += 1;
-            }
         }
     }
 
@@ -88,13 +79,17 @@ impl Source for SponsorSource {
         self.kinds.values_mut().for_each(Kind::begin);
         self.watch_workers(&sample.workers);
         self.watch_away(&sample.away);
+        reading.letters = letters_of(&sample);
+        // Tasks of the library itself are not shown among the actors of the program.
+        sample.kinds.retain(|kind| !kind.internal);
         // The kinds arrive in no fixed order. Sorting keeps the graph stable.
         sample.kinds.sort_unstable_by_key(|kind| kind.name);
         for kind in &sample.kinds {
             let seen = self.kinds.entry(kind.name).or_default();
-            seen.look(kind);
             reading.actors.push(actors_of(&sample.name, kind, seen));
         }
+        self.outstanding
+            .read(sample.at, &sample.tasks, &mut reading.outstanding);
         reading.sponsors.push(sponsor_of(sample));
     }
 }
@@ -104,15 +99,6 @@ impl Kind {
     fn begin(&mut self) {
         (self.under_way, self.held) = (0, 0);
         (self.away, self.away_longest) = (0, 0);
-    }
-
-    fn look(&mut self, kind: &KindSample) {
-        let looks = kind.looks.saturating_sub(self.looks);
-        let waiting = kind.waiting.saturating_sub(self.waiting);
-        if let Some(depth) = waiting.checked_div(looks) {
-            (self.looks, self.waiting) = (kind.looks, kind.waiting);
-            self.depth = Some(depth);
-        }
     }
 }
 
@@ -125,14 +111,37 @@ fn actors_of(sponsor: &str, kind: &KindSample, seen: &Kind) -> ActorsReading {
         messages: kind.turns,
         turns: kind.turns,
         busy_nanos: Some(kind.busy + seen.under_way),
-        depth: seen.depth,
+        waiting: Some(kind.in_mailboxes),
+        longest: Some(kind.longest_mailbox),
+        turn_seconds: Some(turn_seconds(kind)),
+        messages_by_kind: kind.messages.iter().map(message_of).collect(),
         failures: kind.failures,
         restarts: kind.restarts,
-        slow: seen.slow,
+        slow: kind.slow_turns,
         held_nanos: Some(seen.held),
         away: Some(seen.away),
         away_nanos: Some(seen.away_longest),
     }
+}
+
+fn message_of(message: &MessageSample) -> MessageReading {
+    MessageReading {
+        name: message.name.to_owned(),
+        turns: message.turns,
+        busy_nanos: message.busy,
+        longest_nanos: message.longest,
+    }
+}
+
+/// Returns the durations of the turns of a kind.
+fn turn_seconds(kind: &KindSample) -> Histogram {
+    static LIMITS: LazyLock<Arc<[f64]>> = LazyLock::new(|| {
+        // The last class has no limit.
+        let limit = |class| TurnTimes::limit(class) as f64 / 1e9;
+        (0..TurnTimes::LEN - 1).map(limit).collect()
+    });
+    let counts = kind.turn_times.counts().to_vec();
+    Histogram::new(LIMITS.clone(), counts, kind.busy as f64 / 1e9)
 }
 
 fn held_of((worker, sample): (u64, &WorkerSample)) -> Option<HeldReading> {
@@ -143,6 +152,18 @@ fn held_of((worker, sample): (u64, &WorkerSample)) -> Option<HeldReading> {
         name: short(kind),
         nanos: sample.lasts,
     })
+}
+
+fn letters_of(sample: &Sample) -> Vec<LetterReading> {
+    let letters = sample.letters.iter();
+    letters
+        .map(|letter| LetterReading {
+            place: sample.name.clone(),
+            name: short(letter.name),
+            reason: letter.reason.name().to_owned(),
+            count: letter.count,
+        })
+        .collect()
 }
 
 fn sponsor_of(sample: Sample) -> SponsorReading {
@@ -165,7 +186,6 @@ fn sponsor_of(sample: Sample) -> SponsorReading {
 impl fmt::Debug for SponsorSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SponsorSource")
-            .field("slow", &self.slow)
             .field("kinds", &self.kinds)
             .finish_non_exhaustive()
     }

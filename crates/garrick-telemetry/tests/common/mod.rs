@@ -2,6 +2,9 @@
 
 #![allow(dead_code, unreachable_pub)] // Each test program uses a part of it.
 
+pub mod busy;
+pub mod tools;
+
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -68,6 +71,21 @@ pub fn get_with(address: SocketAddr, path: &str, headers: &str) -> Answer {
     let request =
         format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}Connection: close\r\n\r\n");
     exchange(address, request.as_bytes()).expect("an answer")
+}
+
+/// Sends `GET path` to a server of any kind, which may not be there yet. Returns the status and the
+/// body, or `None` if nobody answers.
+pub fn try_get(address: SocketAddr, path: &str) -> Option<(u16, String)> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    // Servers send no chunks to clients of HTTP 1.0. The body ends when the server hangs up.
+    let request = format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n");
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    let status = head.split(' ').nth(1)?.parse().ok()?;
+    Some((status, body.to_owned()))
 }
 
 /// Sends `GET path`.

@@ -14,6 +14,9 @@ use crate::values::{Mark, bar, percent};
 /// Width of the label of a bar or graph.
 const LABEL: u16 = 18;
 
+/// Height of the details on a low screen. They have no line for the actors that stand out.
+const HEIGHT_LOW: u16 = 4;
+
 /// Number of steps of the graph of rates. Its widget takes whole numbers.
 const STEPS: f32 = 1e6;
 
@@ -28,10 +31,15 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, state: &State) {
         theme.faint(),
     );
     canvas.line(row(area, 1), &detail.facts, theme.row(chosen.mark));
-    draw_gauge(canvas, row(area, 2), &detail, chosen.mark);
+    let has_more = area.height > HEIGHT_LOW && !detail.outstanding.is_empty();
+    if has_more {
+        canvas.line(row(area, 2), &detail.outstanding, Style::new());
+    }
+    let drawn = 2 + u16::from(has_more);
+    draw_gauge(canvas, row(area, drawn), &detail, chosen.mark);
     let lines = Rect {
-        y: area.y + 3,
-        height: area.height - 3,
+        y: area.y + drawn + 1,
+        height: area.height - drawn - 1,
         ..area
     };
     let rates: Vec<f32> = scene.history.of(&chosen.id).collect();

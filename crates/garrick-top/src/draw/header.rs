@@ -14,7 +14,37 @@ use crate::values::{Mark, known, span};
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, state: &State) {
     draw_who(canvas, row(area, 0), state);
     draw_figures(canvas, row(area, 1), state);
-    draw_tabs(canvas, row(area, 2), state);
+    let pipelines = lines(state);
+    if pipelines > 0 {
+        draw_pipeline(canvas, row(area, 2), state);
+    }
+    draw_tabs(canvas, row(area, 2 + pipelines), state);
+}
+
+/// Returns the number of lines for the pipelines: 1 if there are pipelines, and otherwise 0.
+pub(super) fn lines(state: &State) -> u16 {
+    u16::from(!state.scene().snapshot.pipelines.is_empty())
+}
+
+/// Draws the sentence about the first pipeline that has a bottleneck. If no pipeline has one, draws
+/// the sentence about the first pipeline.
+fn draw_pipeline(canvas: &mut Canvas<'_>, area: Rect, state: &State) {
+    let pipelines = &state.scene().snapshot.pipelines;
+    let theme = canvas.theme;
+    let limited = pipelines.iter().filter(|one| one.bottleneck.is_some());
+    let Some(shown) = limited.clone().next().or(pipelines.first()) else {
+        return;
+    };
+    let mut area = area;
+    if pipelines.len() > 1 {
+        let count = format!(
+            "{} of {} pipelines limited",
+            limited.count(),
+            pipelines.len()
+        );
+        area = canvas.at_right(area, &count, theme.faint());
+    }
+    canvas.line(area, &shown.text, theme.bold());
 }
 
 fn draw_who(canvas: &mut Canvas<'_>, area: Rect, state: &State) {
@@ -70,20 +100,28 @@ fn alerts(state: &State) -> (String, Mark) {
 
 fn draw_tabs(canvas: &mut Canvas<'_>, area: Rect, state: &State) {
     let snapshot = &state.scene().snapshot;
-    let with_counts = Tab::ALL.map(|tab| {
-        let count = tab.len(snapshot);
-        format!(" {} {} {count} ", tab as usize + 1, tab.title())
-    });
-    let alone = Tab::ALL.map(|tab| format!(" {} {} ", tab as usize + 1, tab.title()));
+    let tabs = Tab::offered(snapshot);
+    let texts = |with_count: bool| -> Vec<String> {
+        let text = |tab: &Tab| {
+            let name = format!(" {} {} ", *tab as usize + 1, tab.title());
+            match with_count {
+                true => format!("{name}{} ", tab.len(snapshot)),
+                false => name,
+            }
+        };
+        tabs.iter().map(text).collect()
+    };
+    let with_counts = texts(true);
     let has_room = text::width(&with_counts.concat()) <= usize::from(area.width);
-    let texts = if has_room { &with_counts } else { &alone };
-    let spans = Tab::ALL.map(|tab| {
-        let look = if tab == state.tab {
+    let texts = if has_room { with_counts } else { texts(false) };
+    let spans = tabs.iter().zip(&texts).map(|(tab, text)| {
+        let look = if *tab == state.tab {
             canvas.theme.chosen()
         } else {
             Style::new()
         };
-        (texts[tab as usize].as_str(), look)
+        (text.as_str(), look)
     });
+    let spans: Vec<_> = spans.collect();
     canvas.spans(area, &spans);
 }

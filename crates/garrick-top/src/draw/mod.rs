@@ -1,7 +1,7 @@
 //! Draws the screen from a [`State`].
 //!
 //! ```text
-//!   header    the process, its use of the machine, the names of the tables          3 lines
+//!   header    the process, its use of the machine, the bottleneck, the tables       3 lines, or 4
 //!   table     a line of titles, then rows                                           the rest
 //!   detail    the row with the cursor: facts, a bar, the line of its rate           4 lines, or 6
 //!   footer    the keys, the filter, or why there is no connection                   1 line
@@ -43,7 +43,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &mut State, theme: Theme) {
     }
     let detail_lines = if area.height < LINES_TALL { 4 } else { 6 };
     let [head, body, detail, foot] = Layout::vertical([
-        Constraint::Length(3),
+        Constraint::Length(3 + header::lines(state)),
         Constraint::Min(1),
         Constraint::Length(detail_lines),
         Constraint::Length(1),

@@ -1,7 +1,7 @@
 //! Tests of whole screens and their contents.
 use std::time::Duration;
 
-use garrick_telemetry::Snapshot;
+use garrick_telemetry::{ActorStatus, Pipeline, Snapshot};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -16,6 +16,9 @@ use crate::tables::Tab;
 fn state_of(snapshot: Snapshot) -> State {
     let mut state = State::new("http://127.0.0.1:9900".to_owned());
     state.hear(Word::Snapshot(Box::new(snapshot)));
+    // Most tests are about rows in the order of the snapshot.
+    state.act(Action::Sort(-6));
+    state.act(Action::First);
     state
 }
 
@@ -62,13 +65,13 @@ fn the_smallest_screen_has_everything() {
         &[
             "garrick (pid 4242)  up 1:02:03  http://127.0.0.1:9900 * live",
             "CPU 1.52  memory 12.0 MiB  threads 5  window 10 s !! 1 alert",
+            "worker is the bottleneck: 93 % busy, its output is full.",
             " 1 Stages & actors  2 Channels  3 Sponsors  4 Alerts",
-            "    NAME                 RATE/S  MESSAGES       BUSY   DEPTH",
+            "    NAME                 RATE/S  MESSAGES       BUSY   QUEUE",
             ">   generator             161 M    9.65 G ███▏·  62%       -",
             " !  worker                161 M    9.65 G ████▋  93%       -",
             " x  logger                 0.00         0 ·····   0%       -",
             "    Counter                50.0      3000 ·····   1%      17",
-            "",
             "",
             "-- generator -----------------------------------------------",
             "stage on pipeline, ok; 9,648,000,000 messages",
@@ -87,13 +90,13 @@ fn a_larger_screen_has_more_columns() {
         &[
             "garrick (pid 4242)  up 1:02:03  http://127.0.0.1:9900                                                                       * live",
             "CPU 1.52  memory 12.0 MiB  threads 5  window 10 s                                                                       !! 1 alert",
+            "worker is the bottleneck: 93 % busy, its output is full.",
             " 1 Stages & actors 4  2 Channels 2  3 Sponsors 1  4 Alerts 1",
-            "    NAME         KIND   PLACE         RATE/S  MESSAGES       BUSY  TURNS/S   TURNS   ALIVE   DEPTH  RESTARTS   SLOW     TURN  AWAY",
-            ">   generator    stage  pipeline       161 M    9.65 G ███▏·  62%   4.89 K  1.23 M       -       -         0      0        -     -",
-            " !  worker       stage  pipeline       161 M    9.65 G ████▋  93%   4.89 K  1.23 M       -       -         0      3        -     -",
-            " x  logger       stage  pipeline        0.00         0 ·····   0%   4.89 K  1.23 M       -       -         2      0        -     -",
-            "    Counter      actors sponsor-0       50.0      3000 ·····   1%   4.89 K  1.23 M  1.00 M      17         0      0   2.30 s     2",
-            "",
+            "    NAME          KIND   PLACE         RATE/S  MESSAGES       BUSY  STARVED  PRESSED  TURNS/S   QUEUE  FAILURES  RESTARTS     TURN",
+            ">   generator     stage  pipeline       161 M    9.65 G ███▏·  62%        -        -   4.89 K       -         0         0        -",
+            " !  worker        stage  pipeline       161 M    9.65 G ████▋  93%       2%       5%   4.89 K       -         0         0        -",
+            " x  logger        stage  pipeline        0.00         0 ·····   0%        -        -   4.89 K       -         0         2        -",
+            "    Counter       actors sponsor-0       50.0      3000 ·····   1%        -        -   4.89 K      17         0         0   2.30 s",
             "",
             "",
             "",
@@ -114,27 +117,54 @@ fn a_larger_screen_has_more_columns() {
 }
 
 #[test]
+fn a_process_that_records_metrics_has_one_more_table() {
+    let mut state = state_of(sample::with_metrics());
+    state.act(Action::Tab(Tab::Metrics));
+    state.act(Action::Move(2));
+    assert_screen(
+        &mut state,
+        90,
+        &[
+            "garrick (pid 4242)  up 1:02:03  http://127.0.0.1:9900                               * live",
+            "CPU 1.52  memory 12.0 MiB  threads 5  window 10 s                               !! 1 alert",
+            "worker is the bottleneck: 93 % busy, its output is full.",
+            " 1 Stages & actors 4  2 Channels 2  3 Sponsors 1  4 Alerts 1  5 Metrics 3",
+            "    METRIC              LABELS               KIND          VALUE  RATE/S   MEDIAN      P99",
+            "    orders_total        shop=north           counter      12.3 K    40.0        -        -",
+            "    level                                    gauge          0.25       -        -        -",
+            ">   order_seconds                            histogram       100    2.00  3.00 ms   250 ms",
+            "",
+            "",
+            "-- order_seconds -------------------------------------------------------------------------",
+            "Time that an order took.",
+            "",
+            "2.00/s",
+            "q quit  ? help  / filter  <> sort  r reverse  space pause",
+        ],
+    );
+}
+
+#[test]
 fn each_table_has_its_columns() {
     let mut state = state();
     state.act(Action::Tab(Tab::Channels));
-    state.act(Action::Sort(6));
     assert_screen(
         &mut state,
         100,
         &[
             "garrick (pid 4242)  up 1:02:03  http://127.0.0.1:9900                                         * live",
             "CPU 1.52  memory 12.0 MiB  threads 5  window 10 s                                         !! 1 alert",
+            "worker is the bottleneck: 93 % busy, its output is full.",
             " 1 Stages & actors 4  2 Channels 2  3 Sponsors 1  4 Alerts 1",
             "    CHANNEL                    MESSAGE       CAPACITY  RATE/S   TOTAL      FILL▼   P80   P95   BATCH",
-            " !! messages                   Message         65.5 K   161 M  9.65 G ████▉  97%   97%   97%      16",
-            ">   generator -> worker        u64             65.5 K   161 M  9.65 G ██▌··  50%   50%   50%      16",
+            ">!! messages                   Message         65.5 K   161 M  9.65 G ████▉  97%   97%   97%      16",
+            "    generator -> worker        u64             65.5 K   161 M  9.65 G ██▌··  50%   50%   50%      16",
             "",
             "",
             "",
-            "",
-            "-- generator -> worker -----------------------------------------------------------------------------",
-            "32,768 of 65,536 slots full; 9,650,000,000 messages; the sender waited 1,000 times, the receiver 20",
-            "fill  50%         ███████████████████████████████▌·······························   p80 50%  p95 50%",
+            "-- messages ----------------------------------------------------------------------------------------",
+            "63,569 of 65,536 slots full; 9,650,000,000 messages; the sender waited 1,000 times, the receiver 20",
+            "fill  97%         █████████████████████████████████████████████████████████████▏·   p80 97%  p95 97%",
             "161 M/s                                                                                            █",
             "q quit  ? help  / filter  <> sort  r reverse  space pause",
         ],
@@ -146,10 +176,10 @@ fn each_table_has_its_columns() {
         &[
             "garrick (pid 4242)  up 1:02:03  http://127.0.0.1:9900 * live",
             "CPU 1.52  memory 12.0 MiB  threads 5  window 10 s !! 1 alert",
+            "worker is the bottleneck: 93 % busy, its output is full.",
             " 1 Stages & actors  2 Channels  3 Sponsors  4 Alerts",
-            "    SPONSOR              WORKERS       IDLE  TURNS/S   TURNS",
+            "    SPONSOR              WORKERS       IDLE TURNS/S▼   TURNS",
             ">   pipeline                   2 █▎···  25%     50.0    5000",
-            "",
             "",
             "",
             "",
@@ -168,10 +198,10 @@ fn each_table_has_its_columns() {
         &[
             "garrick (pid 4242)  up 1:02:03  http://127.0.0.1:9900 * live",
             "CPU 1.52  memory 12.0 MiB  threads 5  window 10 s !! 1 alert",
+            "worker is the bottleneck: 93 % busy, its output is full.",
             " 1 Stages & actors  2 Channels  3 Sponsors  4 Alerts",
             "    ON               VALUE        LEVEL         NOW    LIMIT",
             ">!! messages         fill_p80     critical     0.97     0.90",
-            "",
             "",
             "",
             "",
@@ -192,6 +222,39 @@ fn the_longest_turn_of_a_sponsor_is_told() {
     let wide = lines(&mut state, 120, 15);
     for words in ["PARKS   DEAD     TURN OF", "40      7   2.30 s Counter"] {
         assert!(wide.iter().any(|line| line.contains(words)), "{wide:#?}");
+    }
+}
+
+#[test]
+fn a_high_screen_has_a_line_for_the_actors_that_stand_out() {
+    let mut snapshot = sample::snapshot();
+    let group = snapshot
+        .nodes
+        .iter()
+        .position(|node| node.name == "Counter");
+    snapshot.nodes.swap(0, group.unwrap());
+    snapshot.actors.push(ActorStatus {
+        node: snapshot.nodes[0].id.clone(),
+        name: "/user/slow#1".to_owned(),
+        waiting: 12_500,
+        busy: Some(0.97),
+        ..ActorStatus::default()
+    });
+    let mut state = state_of(snapshot);
+    let line = "12,500 wait for /user/slow#1; /user/slow#1 is busy for 97%";
+    for (height, shows) in [(23, false), (24, true)] {
+        let seen = lines(&mut state, 80, height);
+        let at = seen.iter().position(|seen| seen == line);
+        assert_eq!(at.is_some(), shows, "{seen:#?}");
+        // The bar and the rate are shown on both.
+        assert!(
+            seen.iter().any(|line| line.starts_with("busy ")),
+            "{seen:#?}"
+        );
+        assert!(
+            seen.iter().any(|line| line.starts_with("50.0/s")),
+            "{seen:#?}"
+        );
     }
 }
 
@@ -250,7 +313,7 @@ fn style_of(buffer: &Buffer, text: &str) -> (Color, Modifier) {
 #[test]
 fn colors_say_what_signs_say() {
     let buffer = screen(&mut state(), 100, 20, Theme::COLORS);
-    assert_eq!(style_of(&buffer, "worker").0, Color::Yellow);
+    assert_eq!(style_of(&buffer, "worker   ").0, Color::Yellow);
     assert_eq!(style_of(&buffer, "logger"), (Color::Red, Modifier::BOLD));
     assert_eq!(style_of(&buffer, "Counter").0, Color::Reset);
     assert_eq!(style_of(&buffer, "!! 1 alert").0, Color::Red);
@@ -285,9 +348,9 @@ fn wide_names_push_nothing_aside() {
         let (before, _) = line.split_once("161 M").expect("a rate");
         crate::text::width(before)
     };
-    assert_eq!(column_of(&seen[4]), column_of(&seen[5]), "{seen:#?}");
+    assert_eq!(column_of(&seen[5]), column_of(&seen[6]), "{seen:#?}");
     assert!(
-        seen[4].contains('…') && seen[7].contains("e\u{301}te\u{301}"),
+        seen[5].contains('…') && seen[8].contains("e\u{301}te\u{301}"),
         "{seen:#?}"
     );
 }
@@ -321,9 +384,26 @@ fn a_filter_is_seen_while_typed_and_after() {
         seen[14],
         "/zz_                                 Enter keeps, Esc clears"
     );
-    assert_eq!(seen[4], "    nothing here has 'zz' in it");
+    assert_eq!(seen[5], "    nothing here has 'zz' in it");
     state.act(Action::Keep);
     assert!(lines(&mut state, 60, 15)[14].ends_with("0 of 4 with 'zz'"));
+}
+
+#[test]
+fn without_pipelines_there_is_no_line_for_them() {
+    let mut snapshot = sample::snapshot();
+    let other = snapshot.pipelines[0].clone();
+    snapshot.pipelines.insert(0, Pipeline::default());
+    snapshot.pipelines.push(other);
+    let seen = lines(&mut state_of(snapshot.clone()), 100, 15);
+    assert!(
+        seen[2].starts_with("worker is the bottleneck: "),
+        "{seen:#?}"
+    );
+    assert!(seen[2].ends_with(" 2 of 3 pipelines limited"), "{seen:#?}");
+    snapshot.pipelines.clear();
+    let seen = lines(&mut state_of(snapshot), 60, 15);
+    assert!(seen[2].starts_with(" 1 Stages"), "{seen:#?}");
 }
 
 #[test]
@@ -363,10 +443,10 @@ fn the_cursor_is_seen_wherever_it_goes() {
     let mut state = state_of(snapshot);
     for (action, name) in [
         (Action::Last, "member 999"),
-        (Action::Page(-1), "member 993"),
-        (Action::Move(-1), "member 992"),
+        (Action::Page(-1), "member 994"),
+        (Action::Move(-1), "member 993"),
         (Action::First, "generator"),
-        (Action::Page(1), "member 2"),
+        (Action::Page(1), "member 1"),
     ] {
         screen(&mut state, 60, 15, Theme::PLAIN);
         state.act(action);

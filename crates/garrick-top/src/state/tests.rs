@@ -1,9 +1,12 @@
 //! Tests of keys and news, and of the resulting state.
 use super::*;
 use crate::sample;
+use garrick_telemetry::{HistoryReport, Series};
 
+/// Creates a state whose rows are in the order of the snapshot.
 fn state() -> State {
     let mut state = State::new("http://127.0.0.1:9900".to_owned());
+    state.views.iter_mut().for_each(|view| view.sort = None);
     state.hear(Word::Snapshot(Box::new(sample::snapshot())));
     state
 }
@@ -45,6 +48,38 @@ fn rows_sort_by_each_column_and_back_to_none() {
         state.view().sort,
         Some((Tab::Nodes.columns().len() - 1, true))
     );
+}
+
+#[test]
+fn rows_are_sorted_by_load_at_first() {
+    let mut state = State::new(String::new());
+    state.hear(Word::Snapshot(Box::new(sample::snapshot())));
+    assert_eq!(ids(&state), ["n1", "n0", "n3", "n2"], "the busiest first");
+    act(&mut state, &[Action::Tab(Tab::Channels)]);
+    assert_eq!(ids(&state), ["e1", "e0"], "the fullest first");
+    act(&mut state, &[Action::Tab(Tab::Alerts)]);
+    assert_eq!(state.view().sort, None);
+    for tab in Tab::ALL {
+        let sorted = tab
+            .load_column()
+            .map(|column| tab.columns()[column].is_figure);
+        assert_ne!(sorted, Some(false), "{tab:?}");
+    }
+}
+
+#[test]
+fn the_past_of_the_process_is_shown_at_once() {
+    let mut state = state();
+    state.hear(Word::History(HistoryReport {
+        series: vec![Series {
+            id: "n0".to_owned(),
+            probe: "rate".to_owned(),
+            values: vec![Some(1.0), Some(2.0)],
+        }],
+        ..HistoryReport::default()
+    }));
+    let shown: Vec<f32> = state.scene().history.of("n0").collect();
+    assert_eq!(shown, [160.8e6, 2.0, 1.0]);
 }
 
 #[test]
@@ -147,6 +182,21 @@ fn tables_follow_one_another_and_keep_their_cursor() {
     assert_eq!((state.tab, chosen(&state)), (Tab::Nodes, "n2"));
     act(&mut state, &[Action::NextTab(-1)]);
     assert_eq!(state.tab, Tab::Alerts);
+}
+
+#[test]
+fn the_table_of_metrics_is_offered_if_there_are_any() {
+    let mut state = state();
+    act(&mut state, &[Action::Tab(Tab::Metrics)]);
+    assert_eq!(state.tab, Tab::Nodes);
+    state.hear(Word::Snapshot(Box::new(sample::with_metrics())));
+    act(&mut state, &[Action::Tab(Tab::Metrics)]);
+    assert_eq!((state.tab, state.rows.len()), (Tab::Metrics, 3));
+    // The process was started again, and has recorded nothing yet.
+    state.hear(Word::Snapshot(Box::new(sample::snapshot())));
+    assert_eq!((state.tab, state.rows.len()), (Tab::Metrics, 0));
+    act(&mut state, &[Action::NextTab(1)]);
+    assert_eq!(state.tab, Tab::Nodes);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Logic mutants of the gate of `garrick-sched`.
+//! Logic mutants of the gate of `garrick-sched`, which admits messages from threads outside of the
+//! sponsor.
 
 use super::Logic;
 

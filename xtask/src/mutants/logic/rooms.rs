@@ -1,5 +1,5 @@
-//! Logic mutants of places in bounded mailboxes: taking places, waiting for them, and giving them
-//! back during a turn.
+//! Logic mutants of places for messages in bounded mailboxes: taking places, waiting for them, and
+//! giving them back during a turn.
 
 use super::Logic;
 

@@ -324,7 +324,7 @@ pub(super) const MUTANTS: &[Logic] = &[
         name: "counts-no-dead-letters",
         breaks: "unhandled messages are not counted",
         file: "runtime/worker/undo.rs",
-        find: "self.shared.count_dead_letters(count);",
+        find: "self.shared.count_dead_letters(name, reason, count);",
         put: "if !MUTANT { ORIGINAL }",
         tests: TASKS,
     },

@@ -1,4 +1,5 @@
-//! Logic mutants of the seats of `garrick-sched`: sitting down, leaving, waking and ending.
+//! Logic mutants of the seats of `garrick-sched`. A seat is the state of a worker, and one thread
+//! at a time sits on it. The mutants break sitting down, leaving, waking and ending.
 
 use super::Logic;
 

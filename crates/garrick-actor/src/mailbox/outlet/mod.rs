@@ -24,7 +24,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{self, Poll, Waker};
 
 use futures_core::Stream;
-use garrick_sched::{Address, Place as Permit, Room, SpawnError, Spawns, Task, count_dead_letters};
+use garrick_sched::{
+    Address, LetterReason, Place as Permit, Room, SpawnError, Spawns, Task, count_dead_letters,
+};
 
 use super::Ground;
 use super::behind::{self, Arrived, Way};
@@ -86,7 +88,7 @@ impl<M: Send + 'static> Way<M> for Outward<M> {
             }
         });
         if held.is_some() {
-            count_dead_letters(1);
+            count_dead_letters(type_name::<M>, LetterReason::Stopped, 1);
             quiet::drop(held);
             return Arrived::Done(Next::Stop);
         }
@@ -107,6 +109,7 @@ impl<M: Send + 'static> Actor for Nobody<M> {
     type Msg = M;
     type Outcome = ();
     const STARTS: bool = false;
+    const INTERNAL: bool = true;
 
     fn receive(&mut self, _: M, _: &mut Context<'_, M>) {}
 
@@ -182,7 +185,8 @@ impl<M: Send + 'static> Drop for Outlet<M> {
         if let Some(front) = self.front.upgrade() {
             front.stop();
         }
-        count_dead_letters(queue.len() as u64);
+        let count = queue.len() as u64;
+        count_dead_letters(type_name::<M>, LetterReason::Stopped, count);
         // A sender that is waiting for a place is woken by this drop, and finds that the outlet is
         // closed.
         drop((queue, reader));

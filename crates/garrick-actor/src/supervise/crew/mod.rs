@@ -17,7 +17,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use garrick_sched::{Reply, Turn};
@@ -58,6 +58,11 @@ impl Crew {
         }
     }
 
+    /// Locks and returns the visible state of the supervisor.
+    pub(super) fn face(&self) -> MutexGuard<'_, Face> {
+        face::lock(&self.face)
+    }
+
     pub(super) fn slot(&mut self, id: Id) -> Option<&mut Slot> {
         self.slots.get_mut(&id)
     }
@@ -74,11 +79,15 @@ impl Crew {
     pub(super) fn add(&mut self, slot: Slot) {
         let child = ChildFace {
             name: slot.policy.name.clone(),
+            facts: slot.member.facts(),
+            cell: slot.member.cell(),
             state: slot.state,
             restarts: 0,
+            last_failure: None,
+            is_given_up: false,
             tree: slot.member.tree(),
         };
-        face::lock(&self.face).children.insert(slot.id, child);
+        self.face().add(slot.id, child);
         self.names.insert((slot.policy.name.clone(), slot.id));
         let before = self.slots.insert(slot.id, slot);
         debug_assert!(before.is_none(), "another child has the same number");
@@ -89,7 +98,7 @@ impl Crew {
         let Some(mut slot) = self.slots.remove(&id) else {
             return;
         };
-        face::lock(&self.face).children.remove(&id);
+        self.face().remove(id);
         self.names.remove(&(slot.policy.name.clone(), id));
         if let Some(key) = slot.plan {
             // The child has ended, so its tickets are no longer needed.
@@ -107,9 +116,7 @@ impl Crew {
 
     pub(super) fn set_state(&mut self, id: Id, state: ChildState) {
         self.alter(id, |slot| slot.state = state);
-        if let Some(child) = face::lock(&self.face).children.get_mut(&id) {
-            child.state = state;
-        }
+        self.face().set_state(id, state);
     }
 
     /// Marks the child for removal after it has stopped.
@@ -127,12 +134,6 @@ impl Crew {
         if let Some(key) = slot.plan {
             let tickets = self.plans.moved(key, id, before, slot.standing());
             self.look_at(tickets);
-        }
-    }
-
-    pub(super) fn count_restart(&mut self, id: Id) {
-        if let Some(child) = face::lock(&self.face).children.get_mut(&id) {
-            child.restarts += 1;
         }
     }
 

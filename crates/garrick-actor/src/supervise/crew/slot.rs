@@ -100,7 +100,9 @@ impl Slot {
             ChildState::Starting | ChildState::Stopping => Standing::Busy,
             ChildState::Up if !self.is_doomed => Standing::Good,
             ChildState::Down if !self.is_doomed => Standing::Down,
-            ChildState::Up | ChildState::Down | ChildState::Failed => Standing::Bad,
+            ChildState::Up | ChildState::Down | ChildState::Failed | ChildState::GivenUp => {
+                Standing::Bad
+            }
         }
     }
 

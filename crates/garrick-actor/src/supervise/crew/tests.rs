@@ -3,13 +3,26 @@
 
 use std::collections::BTreeSet;
 
-use garrick_sched::Watch;
+use garrick_sched::{Address, Door, SendError, TaskId, Watch, door};
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 
 use super::*;
+use crate::failure::path::ActorPath;
+use crate::supervise::facts::Facts;
 use crate::supervise::member::Member;
 use crate::supervise::policy::{Policy, Strategy};
+
+/// A door that provides the identity of a child's cell. It refuses all messages.
+struct Nowhere;
+
+impl Door for Nowhere {
+    type Message = ();
+
+    fn pass(&self, (): (), _: &Address<()>) -> Result<(), SendError<()>> {
+        Err(SendError(()))
+    }
+}
 
 struct Nobody;
 
@@ -22,6 +35,18 @@ impl Member for Nobody {
 
     fn tree(&self) -> Option<Arc<Mutex<Face>>> {
         None
+    }
+
+    fn facts(&self) -> Arc<Facts> {
+        Arc::new(Facts {
+            path: None,
+            task: "nobody",
+            office: None,
+        })
+    }
+
+    fn cell(&self) -> TaskId {
+        door(Nowhere).id()
     }
 }
 
@@ -245,11 +270,8 @@ struct Pair {
 
 impl Pair {
     fn new(strategy: Strategy) -> Self {
-        let face = Face {
-            name: "crew".to_owned(),
-            strategy,
-            children: BTreeMap::new(),
-        };
+        let path = ActorPath::new(None, "crew");
+        let face = Face::new("crew".into(), path, strategy, Arc::default());
         Self {
             crew: Crew::new(strategy, Arc::new(Mutex::new(face))),
             plain: Plain {

@@ -21,12 +21,14 @@ mod state;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use garrick_sched::{Flow, Orders, Task, Turn, cancel_timers_of, count_dead_letters};
+use garrick_sched::{Flow, LetterReason, Orders, Task, Turn, cancel_timers_of, count_dead_letters};
 
 use self::state::Seat;
+use super::facts::Facts;
 use super::note::{Job, Line, Report};
 use crate::beside::pipes::Pipes;
 use crate::extras::{named, stash};
+use crate::failure::Consequence;
 use crate::failure::fault::Fault;
 use crate::model::actor::Actor;
 use crate::model::context::Context;
@@ -41,6 +43,7 @@ type Factory<A> = Box<dyn Fn() -> A + Send>;
 struct Care<A: Actor> {
     factory: Factory<A>,
     line: Line,
+    facts: Arc<Facts>,
     /// Number of actors created so far. The supervisor counts them in the same way.
     incarnation: u32,
     /// True once the supervisor has ordered the child to stop. The child first handles all messages
@@ -58,10 +61,16 @@ pub(super) struct Front<A: Actor> {
 }
 
 impl<A: Actor> Front<A> {
-    pub(super) fn new(factory: Factory<A>, line: Line, orders: Arc<Orders<Job>>) -> Self {
+    pub(super) fn new(
+        factory: Factory<A>,
+        line: Line,
+        orders: Arc<Orders<Job>>,
+        facts: Arc<Facts>,
+    ) -> Self {
         let care = Care {
             factory,
             line,
+            facts,
             incarnation: 0,
             is_ending: false,
             held: Several::default(),
@@ -79,7 +88,7 @@ impl<A: Actor> Front<A> {
     #[inline(never)]
     fn put_off(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
         if self.seat.is_over() {
-            count_dead_letters(1);
+            count_dead_letters(A::name, LetterReason::Stopped, 1);
             return Flow::Stop;
         }
         self.care.held.push_back(message);
@@ -195,7 +204,9 @@ impl<A: Actor> Front<A> {
                 // No report is printed.
                 drop(named::take_failed(A::name()));
                 turn.count_failure();
-                line.report_all_the_same(self.fault(Fault::of_turn()));
+                let fault = Fault::of_turn();
+                self.care.tell_if_cut(&fault, turn);
+                line.report_all_the_same(self.fault(fault));
             }
         }
         self.seat.suspend();
@@ -243,8 +254,25 @@ impl<A: Actor> Front<A> {
 impl<A: Actor> Care<A> {
     /// Drops the held messages and counts them as dead letters.
     fn drop_held(&mut self) {
-        count_dead_letters(self.held.len() as u64);
+        let letters = self.held.iter().filter(|message| A::is_letter(message));
+        count_dead_letters(A::name, LetterReason::Stopped, letters.count() as u64);
         drop(std::mem::take(&mut self.held));
+    }
+
+    /// Reports a failure of the child if the supervisor has ended and so cannot report it.
+    fn tell_if_cut(&self, fault: &Fault, turn: &Turn<'_, A::Msg>) {
+        if self.line.is_cut() {
+            self.tell(fault.reason(), turn);
+        }
+    }
+
+    /// Reports a failure of the child to the office of the system, instead of the supervisor.
+    fn tell(&self, reason: String, turn: &Turn<'_, A::Msg>) {
+        if let Some(office) = &self.facts.office {
+            let id = turn.address().id();
+            let failure = self.facts.failure(id, reason, Consequence::Stopped);
+            office.tell(turn.now(), &failure);
+        }
     }
 }
 
@@ -288,12 +316,23 @@ impl<A: Actor> Task for Front<A> {
 
     const BLOCKS: bool = A::BLOCKS;
     const RECOVERS: bool = true;
+    /// The supervisor reports panics, together with their consequences.
+    const REPORTS: bool = false;
+    const INTERNAL: bool = A::INTERNAL;
+    const MESSAGES: &'static [&'static str] = A::MESSAGES;
 
     fn recover(&mut self, message: &str, turn: &Turn<'_, A::Msg>) -> Flow {
         match self.seat {
-            Seat::Over => return Flow::Stop,
+            // The actor's destructor panicked while the child was stopped for good.
+            Seat::Over => {
+                self.care.tell(message.to_owned(), turn);
+                return Flow::Stop;
+            }
             // The actor's destructor panicked. The actor is gone nevertheless.
-            Seat::Emptying => return self.halted(turn),
+            Seat::Emptying => {
+                self.care.tell(message.to_owned(), turn);
+                return self.halted(turn);
+            }
             Seat::Empty
             | Seat::Suspended(_)
             | Seat::Started(_)
@@ -302,13 +341,26 @@ impl<A: Actor> Task for Front<A> {
         }
         drop(named::take_failed(A::name()));
         self.seat.suspend();
-        let fault = self.fault(Fault::Panic(message.into()));
-        self.care.line.report(turn, fault);
+        let fault = Fault::Panic(message.into());
+        self.care.tell_if_cut(&fault, turn);
+        self.care.line.report(turn, self.fault(fault));
         Flow::Continue
+    }
+
+    fn is_letter(message: &A::Msg) -> bool {
+        A::is_letter(message)
+    }
+
+    fn message_kind(message: &A::Msg) -> usize {
+        A::message_kind(message)
     }
 
     fn name() -> &'static str {
         A::name()
+    }
+
+    fn label(&self) -> Option<String> {
+        self.care.facts.path.as_ref().map(ToString::to_string)
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) use self::timers::TIMERS;
 pub(super) use self::watchers::WATCHERS;
 
 /// Maximum size in a quick run.
-const QUICK_MAX: u64 = 10_000;
+const QUICK_MAX: u64 = 1_000;
 
 /// Creates one contender for each size. Each contender calls `measure` with its size.
 fn sized(

@@ -1,5 +1,6 @@
-//! Turns that block. The thread of the turn leaves its seat, another hand sits down there, and
-//! later the first thread comes back to finish its turn.
+//! Turns that block. The thread of the turn leaves its seat (the state of its worker), another
+//! thread of the sponsor (a *hand*) sits down there, and later the first thread comes back to
+//! finish its turn.
 //!
 //! A turn that is away takes these steps (README.md, seats):
 //!
@@ -203,8 +204,11 @@ pub(crate) fn blocking<R>(worker: &Worker, f: impl FnOnce() -> R) -> R {
         shared.let_in(shared.away.come_back());
     }
     if worker.lane.counts() {
-        let look = || (worker.now(), 0);
-        worker.lane.begin(cell.table(), worker.turns(), look);
+        // The task is in use, so its label cannot be requested.
+        let look = |_| worker.look_at(cell, false);
+        worker
+            .lane
+            .begin(cell.table(), cell.id(), worker.turns(), look);
     }
     worker.resume(journey);
     result.unwrap_or_else(|panic| panic.resume())

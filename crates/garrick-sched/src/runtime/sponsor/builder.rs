@@ -8,6 +8,7 @@ use std::sync::Arc;
 use garrick_core::fence::Asymmetric;
 
 use super::gate::OwnGate;
+use super::signal::Signal;
 use super::thread::{self, Driven};
 use super::{Attachment, Extras, Failure, Hands, Here, LendBy, Reporter, Shared, Sponsor};
 use crate::cell::Home;
@@ -17,6 +18,11 @@ use crate::world::{STACK_BYTES_MAX, STACK_BYTES_MIN, World};
 
 /// The maximum value for [`Builder::blocking_threads`]: 4,096.
 pub const BLOCKING_THREADS_MAX: usize = 4096;
+
+const _: () = {
+    let (workers, away) = Signal::COUNTS_MAX;
+    assert!(WORKERS_MAX <= workers && BLOCKING_THREADS_MAX <= away);
+};
 /// Default of [`Builder::blocking_threads`].
 const BLOCKING_THREADS: usize = if cfg!(garrick_loom) { 1 } else { 64 };
 
@@ -259,8 +265,8 @@ impl Builder {
     /// During each of these turns, a spare thread runs the other tasks of the worker. Spare threads
     /// are started when they are needed, and exit when the sponsor stops.
     ///
-    /// If that many turns are already in [`Turn::blocking`](crate::Turn::blocking), another
-    /// blocking turn blocks its worker. If workers are [pinned](Builder::pin_to) or have a
+    /// While this number of turns is in [`Turn::blocking`](crate::Turn::blocking), each further
+    /// turn that calls it blocks its worker. If workers are [pinned](Builder::pin_to) or have a
     /// [driver](Builder::driver), every blocking turn blocks its worker.
     ///
     /// # Examples
@@ -314,9 +320,10 @@ impl Builder {
         self
     }
 
-    /// Sets whether idle workers help each busy worker immediately, by running its waiting tasks
-    /// while it is in a turn. By default, they help only during a long turn, and only in the real
-    /// world. With this setting, they help in any [`World`]. Intended for tests.
+    /// Sets whether idle workers help each busy worker immediately: they run the waiting tasks of
+    /// the busy worker during its turn. By default, they help only during a long turn, and only in
+    /// the [`RealWorld`](crate::RealWorld). With this setting, they help in any [`World`]. Intended
+    /// for tests.
     #[doc(hidden)]
     #[must_use]
     pub fn lend_at_once(mut self, at_once: bool) -> Self {
@@ -360,8 +367,9 @@ impl Builder {
         self
     }
 
-    /// Sets a function that is called for every panic of a task, and of other user code such as
-    /// doors. The function is called on the thread that panicked.
+    /// Sets a function that is called for every panic of a task, and of other user code that the
+    /// sponsor calls, such as a [driver](crate::Driver), or a [door](crate::Door) during a turn.
+    /// The function is called on the thread that panicked.
     #[must_use]
     pub fn on_failure(mut self, reporter: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
         self.reporter = Some(Box::new(reporter));

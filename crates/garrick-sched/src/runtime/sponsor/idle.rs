@@ -356,7 +356,7 @@ impl Worker {
     fn prepare_leaving(&self) -> Option<Nanos> {
         self.prepare_going();
         if !self.lane.is_parked() {
-            self.lane.parks(self.now());
+            self.note_rest(self.now());
         }
         self.next_deadline()
     }
@@ -365,8 +365,16 @@ impl Worker {
     fn prepare_park(&self) -> (Nanos, Option<Nanos>) {
         self.touch();
         let now = self.now();
-        self.lane.parks(now);
+        self.note_rest(now);
         (now, self.next_deadline())
+    }
+
+    /// Records that the worker has no hand from now on. If messages may wait here or at a turn that
+    /// is away, the last census stays valid, and the next hand takes the one that is due.
+    fn note_rest(&self, now: Nanos) {
+        let has_messages = self.has_something() || self.has_cells_elsewhere();
+        self.lane.parks(now, !has_messages);
+        self.shared.census_taken();
     }
 
     /// Returns a function for a hand that has left this seat. It returns true if the hand should

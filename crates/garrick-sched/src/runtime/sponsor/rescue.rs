@@ -23,6 +23,7 @@ use garrick_core::prim::{
 
 use super::crew::Crew;
 use super::lent_timers::Due;
+use super::visit::{After, Left, Notes, Outcome, Parted, Visit};
 use super::{Shared, Signal};
 use crate::cell::{CellPtr, Envelope, Header, Home, Mail, Ready};
 #[cfg(all(test, garrick_loom))]
@@ -31,141 +32,6 @@ use crate::run_queue::{Entry, Stood};
 #[cfg(all(test, garrick_loom))]
 use crate::runtime::current::Entered;
 use crate::runtime::worker::Worker;
-
-/// A cell that a worker visits. The visitor has the token of the cell. The owner does not run the
-/// cell until it has recalled it.
-pub(crate) struct Visit {
-    pub(crate) cell: CellPtr,
-    seat: usize,
-    home: Home,
-    /// Entry of the cell in a run queue. The visitor takes it in order to handle its message.
-    entry: Option<Entry>,
-    /// Snapshot of the mailbox, if the cell was in a run queue.
-    pub(crate) mail: Option<Mail>,
-    /// Envelopes that the previous visit has not handled, oldest first.
-    rest: Option<Rest>,
-    /// Number of references that RELEASE notes have given back to the cell.
-    pub(crate) releases: usize,
-}
-
-impl Visit {
-    /// Creates a visit of a cell of `seat`, for which messages have come.
-    fn of(cell: CellPtr, seat: usize, home: Home) -> Self {
-        Self {
-            cell,
-            seat,
-            home,
-            entry: None,
-            mail: None,
-            rest: None,
-            releases: 0,
-        }
-    }
-
-    /// Takes the envelopes that the previous visit has not handled.
-    pub(crate) fn take_rest(&mut self) -> Option<Rest> {
-        self.rest.take()
-    }
-
-    /// Returns true if the snapshot of the mailbox has unread messages.
-    pub(crate) fn has_mail(&self) -> bool {
-        self.next_mail().is_some()
-    }
-
-    /// Returns the next envelope of the snapshot, like [`Mail::next`].
-    pub(crate) fn next_mail(&self) -> Option<(*mut Envelope, u32, bool)> {
-        self.mail.as_ref()?.next()
-    }
-
-    /// Advances to the next envelope of the snapshot, like [`Mail::go_on`].
-    pub(crate) fn next_envelope(&mut self) -> Option<*mut Envelope> {
-        self.mail.as_mut()?.go_on()
-    }
-
-    /// Takes the entry of the cell in a run queue.
-    pub(crate) fn take_entry(&mut self) -> Option<Entry> {
-        self.entry.take()
-    }
-
-    /// Returns true if the owner has no other messages for the cell, so that messages from the
-    /// inbox do not overtake any.
-    pub(crate) fn is_calm(&self) -> bool {
-        match &self.mail {
-            Some(mail) => mail.is_whole(&self.cell),
-            None => self.cell.state().rests_at(self.home),
-        }
-    }
-}
-
-/// Envelopes that were not handled.
-#[derive(Clone, Copy)]
-pub(crate) struct Rest {
-    /// Envelopes, oldest first, or null if there are none.
-    pub(crate) list: *mut Envelope,
-    /// True if they are older than the messages in the mailbox, false if they are newer.
-    pub(crate) is_older: bool,
-}
-
-impl Rest {
-    pub(crate) const NONE: Self = Self {
-        list: ptr::null_mut(),
-        is_older: false,
-    };
-}
-
-/// Reason why a visit ends.
-pub(crate) enum Outcome {
-    /// All messages are handled.
-    Done,
-    /// The visitor has other work.
-    Later,
-    /// There is an envelope that only the owner may handle.
-    ForOwner,
-    /// The task has stopped.
-    Stops,
-    /// A turn has panicked with this message and was undone.
-    Failed(String),
-}
-
-/// Result of a visit.
-pub(crate) struct Parted {
-    pub(crate) rest: Rest,
-    pub(crate) outcome: Outcome,
-}
-
-/// Next step after a visit.
-pub(crate) enum After {
-    /// There is nothing to do.
-    Nothing,
-    /// Messages have come, so the visit continues.
-    Again(Visit),
-    /// The owner has recalled the cell. The visitor must notify the owner by a note that carries
-    /// the token.
-    Tell(CellPtr),
-}
-
-/// The work that a visit has left for the owner of the cell.
-pub(crate) struct Left {
-    pub(crate) rest: Rest,
-    pub(crate) outcome: Outcome,
-    /// Snapshot of the mailbox, if the cell was taken out of a run queue.
-    pub(crate) mail: Option<Mail>,
-    /// Number of references that RELEASE notes have given back.
-    pub(crate) releases: usize,
-}
-
-impl Left {
-    /// Leaves the messages of a cell to its owner, including those that an earlier visit has not
-    /// handled.
-    fn for_owner(visit: Visit) -> Self {
-        Self {
-            rest: visit.rest.unwrap_or(Rest::NONE),
-            outcome: Outcome::ForOwner,
-            mail: visit.mail,
-            releases: visit.releases,
-        }
-    }
-}
 
 /// Cells that an owner gets back.
 #[derive(Default)]
@@ -176,8 +42,8 @@ pub(crate) struct Recalled {
     pub(crate) left: Vec<(CellPtr, Left)>,
     /// Cells with the inbox value RESTING, each listed once.
     pub(crate) rested: Vec<CellPtr>,
-    /// Cells to which a reference was given back.
-    pub(crate) released: Vec<CellPtr>,
+    /// Notes for the owner, by cell.
+    pub(crate) notes: BTreeMap<NonNull<Header>, Notes>,
     /// Cells that are still being visited. The flag is true if the cell was in a run queue.
     pub(crate) visited: Vec<(CellPtr, bool)>,
     /// Number of cells that are still being visited and whose tokens come back by notes. The owner
@@ -235,8 +101,8 @@ pub(super) struct Lent {
     held: BTreeSet<NonNull<Header>>,
     /// Cells that were visited and have the inbox value RESTING. Some are listed more than once.
     rested: Vec<CellPtr>,
-    /// Cells to which a reference was given back, once for each reference.
-    released: Vec<CellPtr>,
+    /// Notes for the owner, by cell.
+    notes: BTreeMap<NonNull<Header>, Notes>,
     /// Snapshots of the mailboxes of cells that were taken out of a run queue and are not visited
     /// now.
     mails: BTreeMap<NonNull<Header>, Mail>,
@@ -380,6 +246,14 @@ impl Lent {
             });
         }
         self.stood = Some(queues);
+    }
+
+    /// Leaves the notes of a visit to the owner.
+    fn leave_notes(&mut self, visit: &mut Visit) {
+        let notes = mem::take(&mut visit.notes);
+        if !notes.is_empty() {
+            self.notes.entry(visit.cell.0).or_default().add(&notes);
+        }
     }
 
     /// Returns the number of cells that are waiting to be visited or are in a lent run queue.
@@ -547,8 +421,7 @@ impl Crew {
         let place = lent.visited.iter().position(|(other, _)| *other == cell);
         let is_lent = place.map(|place| lent.visited.swap_remove(place)).is_some();
         if is_lent && matches!(parted.outcome, Outcome::Done) {
-            let releases = mem::take(&mut visit.releases);
-            lent.released.extend((0..releases).map(|_| cell));
+            lent.leave_notes(&mut visit);
             if cell.try_rest() {
                 lent.rested.push(cell);
                 if let Some(mail) = visit.mail {
@@ -560,8 +433,7 @@ impl Crew {
             return After::Again(visit);
         }
         if is_lent && matches!(parted.outcome, Outcome::Later) {
-            let releases = mem::take(&mut visit.releases);
-            lent.released.extend((0..releases).map(|_| cell));
+            lent.leave_notes(&mut visit);
             visit.rest = Some(parted.rest);
             lent.waiting.push_back(visit);
             loan.note_waiting(&lent);
@@ -571,7 +443,7 @@ impl Crew {
             rest: parted.rest,
             outcome: parted.outcome,
             mail: visit.mail,
-            releases: visit.releases,
+            notes: visit.notes,
         };
         if is_lent {
             lent.left.push((cell, left));
@@ -639,7 +511,7 @@ impl Crew {
         recalled.rested.sort_unstable_by_key(|cell| cell.0);
         recalled.rested.dedup();
         recalled.left = mem::take(&mut lent.left);
-        recalled.released = mem::take(&mut lent.released);
+        recalled.notes = mem::take(&mut lent.notes);
         let held = mem::take(&mut lent.held);
         recalled.back.extend(held.into_iter().map(CellPtr));
         let mails = mem::take(&mut lent.mails);

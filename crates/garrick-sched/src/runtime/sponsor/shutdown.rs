@@ -8,6 +8,7 @@ use garrick_core::prim::atomic::{
 };
 
 use crate::cell::{CellPtr, Slot};
+use crate::letters::LetterReason;
 use crate::pool;
 use crate::quiet;
 use crate::remote::Remote;
@@ -90,9 +91,10 @@ impl Worker {
             let counts = !timed.can_be_cancelled();
             timed.leave_owner();
             let (cell, chain) = timed.take_apart();
+            let name = cell.table().name;
             let dropped = self.drop_staged(cell, chain);
             if counts {
-                self.count_dead_letters(dropped);
+                self.count_dead_letters(name, LetterReason::ShutDown, dropped);
             }
         }
         self.shared.let_all_in();
@@ -110,7 +112,7 @@ impl Worker {
         if !message.is_null() {
             // SAFETY: its entry left the queue, so the message is ours and of the cell's type.
             let was_letter = unsafe { self.drop_slot(cell, message) };
-            self.count_dead_letters(u64::from(was_letter));
+            self.count_dead_letters(cell.table().name, self.end_reason(), u64::from(was_letter));
         }
         self.stop(cell, &Ended::SponsorEnded);
     }

@@ -34,11 +34,12 @@ pub enum Ending {
     AtOnce,
 }
 
-/// A sponsor with its own threads. When the `Sponsor` is dropped, its threads stop after the
-/// current turns.
+/// A sponsor with its own threads. Dropping a `Sponsor` shuts it down like
+/// [`Sponsor::shutdown_now`]. But if an orderly shutdown has already begun, the drop waits until
+/// this shutdown has ended.
 ///
-/// A task always belongs to exactly one worker. If a worker has more ready tasks than it can run,
-/// it gives some of them to an idle worker.
+/// A task belongs to at most one worker at a time. A worker with several ready tasks may give some
+/// of them to an idle worker.
 pub struct Sponsor {
     shared: Arc<Shared>,
     over: Arc<Over>,

@@ -18,7 +18,7 @@ use garrick_core::wheel::Key;
 
 use super::owners::{self, Membership};
 use super::{SharedWheel, Timed};
-use crate::runtime::address::TaskId;
+use crate::cell::TaskId;
 use crate::runtime::current;
 use crate::world::Nanos;
 

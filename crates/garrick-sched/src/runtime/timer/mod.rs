@@ -23,10 +23,10 @@ use garrick_core::prim::{Mutex, unmodelled};
 use garrick_core::wheel::Wheel;
 use unmodelled::Relaxed;
 
-use crate::cell::{CellPtr, Chain, Envelope, Home};
+use crate::cell::{CellPtr, Chain, Envelope, Home, TaskId};
 #[cfg(not(garrick_loom))]
 use crate::remote::WORKERS_MAX;
-use crate::runtime::address::{self, TaskId, release_foreign};
+use crate::runtime::address::{self, release_foreign};
 use crate::runtime::current;
 use crate::world::Nanos;
 

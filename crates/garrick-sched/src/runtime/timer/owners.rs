@@ -3,14 +3,14 @@
 //! Most tasks have no timers, so a cell has no room for them. Timers are kept in a separate
 //! register by task id, from the first timer of a task until the task ends.
 
-use std::collections::HashMap;
 use std::num::NonZeroU32;
 
 use garrick_core::prim::MutexGuard;
+use hashbrown::HashMap;
 use slab::Slab;
 
 use super::Timer;
-use crate::runtime::address::TaskId;
+use crate::cell::TaskId;
 use crate::runtime::shards::Shards;
 
 /// Number of timers up to which a task's list keeps its allocation.
@@ -94,8 +94,9 @@ pub(super) fn enter(owner: TaskId, timer: Timer) -> Membership {
 }
 
 /// Cancels all timers that the task `owner` has set with
-/// [`Turn::set_own_timer`](crate::Turn::set_own_timer). The timers are cancelled immediately, even
-/// during a turn. A supervisor calls this function when it restarts the task.
+/// [`Turn::set_own_timer`](crate::Turn::set_own_timer). The timers are cancelled immediately,
+/// even if the turn that calls this function is undone later. The task of a supervised actor calls
+/// this function when it drops the actor, for example before a restart.
 pub fn cancel_timers_of(owner: TaskId) {
     let timers = shard(owner).timers.get_mut(&owner).map(std::mem::take);
     cancel_all(timers);

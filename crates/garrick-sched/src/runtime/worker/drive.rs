@@ -54,7 +54,7 @@ impl Worker {
                 }
             };
             if let Err(panic) = quiet::call(|| drive.driver.surround(&mut once)) {
-                self.report_as(NAME, &panic);
+                self.report_as(NAME, &panic, false);
             }
         }
         if let Some(life) = life {
@@ -89,7 +89,7 @@ impl Worker {
     fn leave_to(&self, foreign: impl FnOnce()) {
         let _nobody = Entered::nobody();
         if let Err(panic) = quiet::call(foreign) {
-            self.report_as(NAME, &panic);
+            self.report_as(NAME, &panic, false);
         }
     }
 }

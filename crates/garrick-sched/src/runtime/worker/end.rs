@@ -4,11 +4,11 @@ use std::ptr::{self, NonNull};
 
 use super::Worker;
 use crate::cell::{CellPtr, Envelope, Home, Kind, Table};
+use crate::letters::LetterReason;
 use crate::parcel;
 use crate::pool;
 use crate::quiet::{self, Panic};
 use crate::runtime::address::release_foreign;
-use crate::runtime::sponsor::Failure;
 use crate::runtime::watch::{self, Ended, Watcher};
 
 impl Worker {
@@ -53,7 +53,7 @@ impl Worker {
         // The cell runs no more, and its block may be reused before this is over.
         self.forget_running();
         self.retire(cell, ended);
-        self.drop_mailbox(cell);
+        self.drop_mailbox(cell, self.reason_of(ended));
         // Values dropped just now, or with the message that the cell was scheduled with, may have
         // sent to it, and its block is about to go.
         self.stage.forget_appended();
@@ -120,9 +120,7 @@ impl Worker {
                 late.push(watcher);
                 continue;
             }
-            if let Some(watched) = cell.table().watched {
-                cell.set_table(watched);
-            }
+            cell.mark_watched();
             late.append(&mut watch::register(cell, watcher));
         }
     }
@@ -151,14 +149,29 @@ impl Worker {
     ///
     /// # Safety
     /// The requirements of `Table::drop_task` apply.
-    pub(super) unsafe fn drop_task(&self, cell: CellPtr, table: &Table) {
+    pub(super) unsafe fn drop_task(&self, cell: CellPtr, table: &'static Table) {
         // SAFETY: by contract.
         if let Err(panic) = quiet::call(|| unsafe { (table.drop_task)(cell) }) {
-            self.report(cell, &panic);
+            self.drop_failed(table, &panic);
         }
     }
 
-    pub(super) fn drop_mailbox(&self, cell: CellPtr) {
+    /// Counts and reports a panic of a task's destructor. `table` is the table of the task.
+    pub(crate) fn drop_failed(&self, table: &'static Table, panic: &Panic) {
+        self.lane.failed(table);
+        self.report_as(table.name_of(), panic, true);
+    }
+
+    /// Returns the reason that is counted for unhandled messages to a task that has ended with
+    /// `ended`.
+    fn reason_of(&self, ended: &Ended) -> LetterReason {
+        match ended {
+            Ended::Failed(_) => LetterReason::Failed,
+            _ => self.end_reason(),
+        }
+    }
+
+    pub(super) fn drop_mailbox(&self, cell: CellPtr, reason: LetterReason) {
         loop {
             let envelope = cell.take_oldest();
             if envelope.is_null() {
@@ -168,7 +181,7 @@ impl Worker {
             unsafe {
                 (*envelope).set_next(ptr::null_mut());
                 let dropped = self.drop_list(cell, envelope);
-                self.count_dead_letters(dropped);
+                self.count_dead_letters(cell.table().name, reason, dropped);
             }
         }
     }
@@ -189,7 +202,7 @@ impl Worker {
             self.turn_watchers_away(list);
             self.drop_list(cell, list)
         };
-        self.count_dead_letters(dropped);
+        self.count_dead_letters(cell.table().name, self.end_reason(), dropped);
         for _ in 0..releases {
             // SAFETY: the reference that the note gave back.
             unsafe { release_foreign(cell) };
@@ -225,20 +238,29 @@ impl Worker {
         let Some(cell) = self.shown.get() else {
             // Foreign code outside of turns is called only where its panics are caught. So this is
             // a bug in Garrick, which must be visible, and the tasks of this worker continue.
-            return self.report_as("a worker", panic);
+            return self.report_as("a worker", panic, false);
         };
         let is_at_mailbox = self.undo();
         self.let_others();
         self.drop_waiting(cell);
         self.lane.end(self.turns(), || self.now());
-        self.lane.failed(cell);
         // The cell counts as running meanwhile: the reporter may drop its last address.
-        self.report(cell, panic);
+        self.turn_failed(cell.table(), panic);
         // Messages that the reporter sent must not be undone by the task while it recovers.
         self.commit();
         self.shown.name_none();
         self.let_others();
         self.fail(cell, &panic.message(), is_at_mailbox);
+    }
+
+    /// Counts a panic of a turn. Reports the panic, unless the task reports its panics itself.
+    pub(super) fn turn_failed(&self, table: &'static Table, panic: &Panic) {
+        self.lane.failed(table);
+        if table.reports {
+            self.report_as(table.name_of(), panic, table.recover.is_none());
+        } else {
+            self.shared.count_failure();
+        }
     }
 
     /// Recovers the task of a turn that has panicked and was undone. Stops the task if it cannot
@@ -274,7 +296,7 @@ impl Worker {
         self.recovers.set(false);
         if let Err(second) = &recovered {
             self.undo();
-            self.report(cell, second);
+            self.report_as(table.name_of(), second, true);
         }
         self.shown.name_none();
         let goes_on = recovered.unwrap_or(false);
@@ -289,16 +311,14 @@ impl Worker {
         goes_on
     }
 
-    /// Reports a panic of the task of a cell, or of a door.
-    pub(crate) fn report(&self, cell: CellPtr, panic: &Panic) {
-        self.report_as(cell.table().name_of(), panic);
+    /// Reports a panic of a door.
+    pub(crate) fn report(&self, door: CellPtr, panic: &Panic) {
+        self.report_as(door.table().name_of(), panic, false);
     }
 
-    /// Reports a panic with the name `task`.
-    pub(crate) fn report_as(&self, task: &'static str, panic: &Panic) {
-        self.shared.report(&Failure {
-            task,
-            message: panic.message(),
-        });
+    /// Reports a panic of the task or other code called `task`. `ends` is true if the task is
+    /// dropped.
+    pub(crate) fn report_as(&self, task: &'static str, panic: &Panic, ends: bool) {
+        self.shared.report(task, panic.message(), ends);
     }
 }

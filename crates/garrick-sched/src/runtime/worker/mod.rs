@@ -8,8 +8,10 @@ mod limits;
 
 mod away;
 pub(crate) mod balance;
+mod census;
 mod drive;
 mod end;
+mod messages;
 mod ready;
 mod rescue;
 mod shown;
@@ -27,11 +29,13 @@ use garrick_core::prim::unmodelled::{AtomicU64, Relaxed};
 
 use balance::{Kept, Pace, Patience, SharedWait};
 use drive::Drive;
+pub(crate) use rescue::Input;
 use rescue::Visiting;
 pub(crate) use shown::Shown;
 
 use crate::cell::{CellPtr, Chain, Envelope, Home, Slot};
 use crate::driver::Driver;
+use crate::letters::LetterReason;
 use crate::pool::Pool;
 use crate::probe::Lane;
 use crate::quiet::{self, Panic};
@@ -54,10 +58,6 @@ const FAIR_EVERY: u32 = 16;
 /// because old cells may create newborns faster than the worker runs newborns.
 const NEWBORN_EVERY: u32 = 16;
 const OLDEST_AT: u32 = NEWBORN_EVERY / 2;
-
-/// Maximum number of envelopes in a mailbox whose messages are counted. The newer envelopes of a
-/// long mailbox have room for hundreds of messages.
-const ENVELOPES_LOOKED_AT: u32 = 64;
 
 /// Result of a step of the worker's loop.
 enum Step {
@@ -229,14 +229,16 @@ impl Worker {
         self.remote
     }
 
-    /// Returns true if the current activation should stop early, because the sponsor stops, because
-    /// the seat is wanted back, or because another worker is idle and could run cells that are
-    /// waiting here.
+    /// Returns true if the current activation should stop early. There are four reasons: the
+    /// sponsor stops, a hand wants the seat back, a census is due, or another worker is idle and
+    /// could run cells that are waiting here.
     #[inline]
     pub(crate) fn is_wanted_elsewhere(&self) -> bool {
         let signal = self.shared.signal();
-        !signal.is_quiet()
-            && (self.is_to_stop(signal) || !self.pace.is_fine() && self.may_give(self.backlog()))
+        !signal.is_silent()
+            && (self.is_to_stop(signal)
+                || self.lane.wants_census()
+                || !self.pace.is_fine() && self.may_give(self.backlog()))
     }
 
     /// Returns the number of ready cells of this worker.
@@ -494,31 +496,17 @@ impl Worker {
     #[inline(never)]
     fn run_counted(&self, cell: CellPtr, message: *const Slot) {
         let table = cell.table();
-        let look = || (self.now(), self.waiting(cell));
-        self.lane.begin(table, self.turns(), look);
+        let look = |wants_label| self.look_at(cell, wants_label);
+        self.lane.begin(table, cell.id(), self.turns(), look);
         // SAFETY: as in `run`.
-        unsafe { (table.run)(cell, NonNull::from(self).cast(), message) };
+        unsafe {
+            self.measure_slot(cell, message);
+            (table.run)(cell, NonNull::from(self).cast(), message);
+        }
         self.lane.end(self.turns(), || self.now());
-    }
-
-    /// Returns the number of messages in the mailbox of a cell of this worker, up to a limit.
-    fn waiting(&self, cell: CellPtr) -> u64 {
-        let tail = cell.mailbox_tail();
-        let (mut at, mut waiting) = (tail, 0);
-        if tail.is_null() {
-            return 0;
+        if self.lane.wants_census() {
+            self.take_census();
         }
-        for _ in 0..ENVELOPES_LOOKED_AT {
-            // SAFETY: the local mailbox is ours, and circular.
-            unsafe {
-                at = (*at).next();
-                waiting += u64::from((*at).unread());
-            }
-            if at == tail {
-                break;
-            }
-        }
-        waiting
     }
 
     /// Returns true if a cell of this worker is running.
@@ -641,7 +629,7 @@ impl Worker {
             if let Some(door) = cell.table().door {
                 // Only timers send to a door here; they keep single envelopes.
                 let refused = (door.pass_unread)(cell, chain.oldest);
-                self.count_dead_letters(refused);
+                self.count_dead_letters(cell.table().name, LetterReason::Stopped, refused);
                 self.pool.give_envelope(chain.oldest);
             } else if !self.deliver(cell, chain) {
                 self.discard(cell, chain);

@@ -3,7 +3,7 @@
 use super::Worker;
 use crate::cell::{CellPtr, Envelope, Kind, Settled, reverse};
 use crate::runtime::address::release_foreign;
-use crate::runtime::watch::Ended;
+use crate::runtime::watch;
 
 impl Worker {
     /// Handles the cells whose tokens other threads have taken (README, step 2).
@@ -91,9 +91,7 @@ impl Worker {
             self.free_if_unreachable(cell);
         }
         // Last, because a notice may do anything.
-        for watcher in late {
-            watcher.tell(Ended::Before);
-        }
+        watch::tell_late(late);
     }
 
     pub(crate) fn schedule(&self, cell: CellPtr) {

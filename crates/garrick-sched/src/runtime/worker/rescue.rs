@@ -14,8 +14,8 @@ use crate::parcel;
 use crate::quiet::{self, Panic};
 use crate::remote::Remote;
 use crate::run_queue::Entry;
-use crate::runtime::sponsor::rescue::{After, Left, Outcome, Parted, Rest, Visit};
-use crate::runtime::watch::Ended;
+use crate::runtime::sponsor::visit::{After, Left, Notes, Outcome, Parted, Rest, Visit};
+use crate::runtime::watch::{self, Ended, Watcher};
 
 /// Maximum number of messages that a visit handles before the visitor runs its own cells again.
 const MESSAGES_MAX: u32 = if cfg!(garrick_loom) { 2 } else { 64 };
@@ -23,12 +23,20 @@ const MESSAGES_MAX: u32 = if cfg!(garrick_loom) { 2 } else { 64 };
 /// State of the visit of this worker to a cell of another worker.
 #[derive(Default)]
 pub(super) struct Visiting {
-    /// Envelope of the current or next message. Null if no cell is visited.
+    /// Envelope of the current or next message, or the nudge that is being handled. Null if no cell
+    /// is visited.
     envelope: Cell<*mut Envelope>,
     /// True if another message for the cell is waiting.
     has_more: Cell<bool>,
     /// True if the task has stopped.
     stops: Cell<bool>,
+}
+
+/// Input for one turn of a visited cell.
+pub(crate) enum Input {
+    /// Points to a message of the cell's type, which the caller must move out.
+    Message(*const u8),
+    Nudge,
 }
 
 impl Worker {
@@ -46,17 +54,20 @@ impl Worker {
         }
     }
 
-    /// Removes the next message of the visited cell from its envelope and returns a pointer to it.
-    /// Returns `None` if no cell is visited.
+    /// Returns the next input of the visited cell, and removes it from its envelope if it is a
+    /// message. Returns `None` if no cell is visited.
     #[inline]
-    pub(crate) fn next_of_visit<M>(&self) -> Option<*const u8> {
+    pub(crate) fn next_of_visit<M>(&self) -> Option<Input> {
         let envelope = NonNull::new(self.visiting.envelope.get())?;
-        // SAFETY: `handle` has put an envelope there that is ours, with an unread message of the
-        // cell's type.
+        // SAFETY: `handle_one` has put an envelope there that is ours: a nudge, or one with an
+        // unread message of the cell's type.
         unsafe {
+            if envelope.as_ref().kind() == Kind::Nudge {
+                return Some(Input::Nudge);
+            }
             let slot = u32::from(envelope.as_ref().read()) - 1;
             envelope.as_ref().set_read(slot as u16);
-            Some(parcel::place::<M>(envelope.as_ptr(), slot))
+            Some(Input::Message(parcel::place::<M>(envelope.as_ptr(), slot)))
         }
     }
 
@@ -161,15 +172,27 @@ impl Worker {
         let mut outcome = Outcome::Done;
         while let (Outcome::Done, Some((envelope, free, follows))) = (&outcome, visit.next_mail()) {
             // SAFETY: the visitor reads it, up to there.
-            if unsafe { (*envelope).kind() } != Kind::Messages {
+            let is_handled = match unsafe { (*envelope).kind() } {
+                Kind::Messages => {
+                    outcome = self.handle_messages(visit.cell, envelope, free, follows, left);
+                    // SAFETY: as above.
+                    unsafe { u32::from((*envelope).read()) == free }
+                }
+                Kind::Nudge => {
+                    outcome = self.handle_nudge(visit.cell, envelope, follows, left);
+                    let is_handled = !matches!(outcome, Outcome::Later);
+                    if is_handled {
+                        visit.end_nudge();
+                    }
+                    is_handled
+                }
                 // As in `handle`.
-                outcome = Outcome::ForOwner;
-                break;
-            }
-            outcome = self.handle_messages(visit.cell, envelope, free, follows, left);
-            // SAFETY: as above.
-            let is_read = unsafe { u32::from((*envelope).read()) == free };
-            if is_read && let Some(read) = visit.next_envelope() {
+                _ => {
+                    outcome = Outcome::ForOwner;
+                    break;
+                }
+            };
+            if is_handled && let Some(read) = visit.next_envelope() {
                 // SAFETY: nothing is left in it, and the owner mends the list before it looks at
                 // that.
                 unsafe { self.pool.give_envelope(read) };
@@ -207,32 +230,38 @@ impl Worker {
         while !list.is_null() && matches!(outcome, Outcome::Done) {
             // SAFETY: the list is ours.
             let envelope = unsafe { &*list };
+            let next = envelope.next();
+            let follows = || {
+                // SAFETY: as above.
+                let next = unsafe { next.as_ref() };
+                next.map_or(visit.has_messages(), Envelope::has_messages)
+            };
             outcome = match envelope.kind() {
                 Kind::Messages => {
-                    // SAFETY: as above.
-                    let next = unsafe { envelope.next().as_ref() };
-                    let follows = visit.has_mail()
-                        || next
-                            .is_some_and(|next| next.kind() == Kind::Messages && next.unread() > 0);
-                    self.handle_messages(visit.cell, list, envelope.free(), follows, left)
+                    self.handle_messages(visit.cell, list, envelope.free(), follows(), left)
                 }
+                Kind::Nudge => self.handle_nudge(visit.cell, list, follows(), left),
                 Kind::Wake => Outcome::Done,
                 Kind::Release => {
-                    visit.releases += 1;
+                    visit.notes.releases += 1;
                     Outcome::Done
                 }
-                // These kinds need something that only the owner may do, or wait for a turn that
-                // the owner runs.
-                Kind::Nudge | Kind::Stop | Kind::Move | Kind::Watch => Outcome::ForOwner,
+                Kind::Watch => {
+                    self.register(visit.cell, list);
+                    visit.notes.is_watched = true;
+                    Outcome::Done
+                }
+                // These kinds need something that only the owner may do.
+                Kind::Stop | Kind::Move => Outcome::ForOwner,
             };
             let is_over = match envelope.kind() {
                 Kind::Messages => envelope.unread() == 0,
+                Kind::Nudge => !matches!(outcome, Outcome::Later),
                 _ => matches!(outcome, Outcome::Done),
             };
             if !is_over {
                 break;
             }
-            let next = envelope.next();
             // SAFETY: nothing is left in it.
             unsafe { self.pool.give_envelope(list) };
             list = next;
@@ -240,6 +269,23 @@ impl Worker {
         Parted {
             rest: Rest { list, is_older },
             outcome,
+        }
+    }
+
+    /// Registers the watchers in an envelope of a visited cell. The task ends only when its owner
+    /// has the cell again, so these watchers are not too late.
+    #[cold]
+    fn register(&self, cell: CellPtr, envelope: *mut Envelope) {
+        let mut cancelled = Vec::new();
+        // SAFETY: the envelope is ours, and contains watchers.
+        while let Some(watcher) = unsafe { parcel::get::<Watcher>(envelope) } {
+            cancelled.append(&mut watch::register(cell, watcher));
+        }
+        if !cancelled.is_empty() {
+            self.let_others();
+            watch::tell_late(cancelled);
+            // What their destructors have sent belongs to no turn.
+            self.commit();
         }
     }
 
@@ -271,12 +317,31 @@ impl Worker {
         }
     }
 
+    /// Handles a nudge. If the outcome is [`Outcome::Later`], the nudge was not handled. Pass true
+    /// for `follows` if messages follow.
+    fn handle_nudge(
+        &self,
+        cell: CellPtr,
+        nudge: *mut Envelope,
+        follows: bool,
+        left: &mut u32,
+    ) -> Outcome {
+        if *left == 0 || self.is_to_stop(self.shared.signal()) {
+            return Outcome::Later;
+        }
+        *left -= 1;
+        self.visiting.has_more.set(follows);
+        self.handle_one(cell, nudge)
+    }
+
+    /// Runs one turn with the oldest message of an envelope, or with a nudge.
     fn handle_one(&self, cell: CellPtr, envelope: *mut Envelope) -> Outcome {
         let table = cell.table();
         self.visiting.envelope.set(envelope);
         self.shown.name(cell);
         if self.lane.counts() {
-            self.lane.begin(table, self.turns(), || (self.now(), 0));
+            let look = |wants_label| self.look_at(cell, wants_label);
+            self.lane.begin(table, cell.id(), self.turns(), look);
         }
         let worker = NonNull::from(self).cast();
         // SAFETY: we have the cell's token, its owner does not run it (`Visit`), and the message is
@@ -299,8 +364,7 @@ impl Worker {
     fn fail_on_visit(&self, cell: CellPtr, panic: Panic) -> Outcome {
         self.undo();
         self.let_others();
-        self.lane.failed(cell);
-        self.report(cell, &panic);
+        self.turn_failed(cell.table(), &panic);
         let message = panic.message();
         // The panic's payload may send while it is dropped, which belongs to no turn either.
         drop(panic);
@@ -324,6 +388,10 @@ impl Worker {
             if let Some(cell) = ends.handoff {
                 self.handoff.forget(cell);
             }
+        }
+        // First, because a cell that is freed below notifies its watchers.
+        for (&cell, notes) in &recalled.notes {
+            mark_watched(CellPtr(cell), notes);
         }
         let in_hand = self.in_hand.get();
         for &entry in recalled.entries.iter().rev() {
@@ -355,8 +423,10 @@ impl Worker {
                 self.requeue(cell);
             }
         }
-        for cell in recalled.released {
-            self.drop_reference(cell);
+        for (cell, notes) in recalled.notes {
+            for _ in 0..notes.releases {
+                self.drop_reference(CellPtr(cell));
+            }
         }
         for cell in recalled.rested {
             let state = cell.state();
@@ -418,6 +488,8 @@ impl Worker {
     /// the token of the cell. Only the owner calls this.
     pub(super) fn welcome(&self, cell: CellPtr, left: Left) {
         let mut rest = left.rest;
+        // As in `recall`.
+        mark_watched(cell, &left.notes);
         let mut waits = left.mail.is_some_and(|mail| self.take_back(cell, &mail));
         // As in `recall`.
         self.free_if_unreachable(cell);
@@ -428,7 +500,7 @@ impl Worker {
             (rest, waits) = (Rest::NONE, true);
         }
         self.sort_in_order(cell, rest.list);
-        for _ in 0..left.releases {
+        for _ in 0..left.notes.releases {
             self.drop_reference(cell);
         }
         // Messages that notices and destructors have sent by now must not be undone by the task
@@ -450,5 +522,13 @@ impl Worker {
         if let Some(list) = self.receive(cell) {
             self.leave_closed(cell, list);
         }
+    }
+}
+
+/// Gives a cell the table with the mark if a visitor has registered watchers. Only the owner calls
+/// this.
+fn mark_watched(cell: CellPtr, notes: &Notes) {
+    if notes.is_watched {
+        cell.mark_watched();
     }
 }

@@ -6,6 +6,7 @@ use garrick_core::prim::unmodelled::{Release, fence};
 
 use super::Worker;
 use crate::cell::{CellPtr, Chain, Envelope, Kind, Slot};
+use crate::letters::{LetterReason, NameOf};
 use crate::parcel;
 use crate::quiet;
 use crate::run_queue::Entry;
@@ -118,7 +119,7 @@ impl Worker {
         if let Some(slot) = self.waiting.take() {
             // SAFETY: the slot holds a message of the cell's type, which nobody else has.
             let was_letter = unsafe { self.drop_slot(cell, &raw const slot) };
-            self.count_dead_letters(u64::from(was_letter));
+            self.count_dead_letters(cell.table().name, self.end_reason(), u64::from(was_letter));
         }
     }
 
@@ -131,8 +132,9 @@ impl Worker {
             (*chain.oldest).set_next(ptr::null_mut());
             self.turn_watchers_away(chain.newest);
         }
+        let name = cell.table().name;
         let dropped = self.drop_chain(cell, chain);
-        self.count_dead_letters(dropped);
+        self.count_dead_letters(name, self.end_reason(), dropped);
     }
 
     /// Drops a chain that was not pushed. Returns the number of letters in the chain.
@@ -190,7 +192,17 @@ impl Worker {
     }
 
     /// Counts messages that will not be handled.
-    pub(crate) fn count_dead_letters(&self, count: u64) {
-        self.shared.count_dead_letters(count);
+    pub(crate) fn count_dead_letters(&self, name: NameOf, reason: LetterReason, count: u64) {
+        self.shared.count_dead_letters(name, reason, count);
+    }
+
+    /// Returns the reason that is counted for unhandled messages to a task that has ended without a
+    /// failure.
+    pub(crate) fn end_reason(&self) -> LetterReason {
+        if self.closes.get() {
+            LetterReason::ShutDown
+        } else {
+            LetterReason::Stopped
+        }
     }
 }

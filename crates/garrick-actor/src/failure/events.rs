@@ -1,0 +1,37 @@
+//! `tracing` events of failures. There is one event for each line on standard error. If the user's
+//! function receives the reports, no lines are printed, but the events are still logged.
+
+use tracing::{error, warn};
+
+use super::log::{Consequence, Failure};
+use super::path::ActorPath;
+
+/// Logs a failure.
+pub(crate) fn failed(system: &str, failure: &Failure) {
+    let (actor, reason) = (failure.task, &*failure.message);
+    let path = failure.path.as_ref().map(ActorPath::as_str);
+    match failure.consequence {
+        Consequence::Restarted { restarts } => {
+            warn!(
+                system,
+                path, actor, reason, restarts, "an actor is restarted"
+            );
+        }
+        Consequence::Resumed => warn!(system, path, actor, reason, "an actor failed and continues"),
+        Consequence::GivenUp => error!(system, path, actor, reason, "an actor is not restarted"),
+        Consequence::Stopped | Consequence::Continued => {
+            error!(system, path, actor, reason, "an actor failed");
+        }
+    }
+}
+
+/// Logs that `more` failures of a supervisor's children have no events of their own. `last` is the
+/// last of these failures.
+pub(crate) fn failed_more(system: &str, supervisor: &ActorPath, more: u64, last: &Failure) {
+    let (supervisor, actor, reason) = (supervisor.as_str(), last.task, &*last.message);
+    let path = last.path.as_ref().map(ActorPath::as_str);
+    warn!(
+        system,
+        supervisor, more, path, actor, reason, "more children have failed"
+    );
+}

@@ -1,0 +1,170 @@
+//! The office of a system. It receives the reports of all failures, keeps the latest of them in the
+//! log, and passes each report to the user's function or prints it.
+//!
+//! ```text
+//!   a turn panics, or an actor without a supervisor fails ---> office ---> log
+//!   a supervisor has decided what happens to its child ------'   |-------> on_failure, or stderr
+//!                                                                '-------> tracing
+//! ```
+
+use std::fmt;
+use std::sync::Arc;
+
+use garrick_sched::Nanos;
+
+use super::log::{Consequence, Failure, FailureRecord, Log};
+use super::path::ActorPath;
+use crate::quiet;
+
+/// A function to which failures are reported.
+pub(crate) type Reporter = Box<dyn Fn(&Failure) + Send + Sync>;
+
+/// The destination of all reports of a system.
+pub(crate) struct Office {
+    /// Name of the system.
+    system: String,
+    /// Function of the user. `None` if reports are printed.
+    reporter: Option<Reporter>,
+    /// True if the reports of supervisors are passed on. If false, they are only kept in the log.
+    reports_restarts: bool,
+    log: Log,
+}
+
+/// The reports of a supervisor that have no lines of their own, since it last wrote a line.
+#[derive(Default)]
+pub(crate) struct Omitted {
+    /// Number of restarts.
+    restarts: u64,
+    /// Number of other reports: children that were resumed or not restarted.
+    others: u64,
+    /// The latest of these reports, and its office, which writes the line.
+    last: Option<(Arc<Office>, Failure)>,
+}
+
+impl Office {
+    pub(crate) fn new(system: String, reporter: Option<Reporter>, reports_restarts: bool) -> Self {
+        Self {
+            system,
+            reporter,
+            reports_restarts,
+            log: Log::default(),
+        }
+    }
+
+    /// Returns true if the reports of supervisors are passed on, and not only kept in the log.
+    pub(crate) fn reports_restarts(&self) -> bool {
+        self.reports_restarts
+    }
+
+    /// Returns the failures with numbers greater than `number`, the newest first.
+    pub(crate) fn failures_after(&self, number: u64) -> Vec<FailureRecord> {
+        self.log.after(number)
+    }
+
+    /// Adds a failure to the log, and does nothing else with it.
+    pub(crate) fn keep(&self, at: Nanos, failure: &Failure) {
+        self.log.add(at, failure);
+    }
+
+    /// Adds a failure to the log, and reports it. Catches panics of foreign code.
+    pub(crate) fn tell(&self, at: Nanos, failure: &Failure) {
+        self.keep(at, failure);
+        self.pass_on(failure);
+        self.write(failure);
+    }
+
+    /// Passes a failure to the user's function, if there is one.
+    pub(crate) fn pass_on(&self, failure: &Failure) {
+        if let Some(reporter) = &self.reporter {
+            quiet::call(|| reporter(failure));
+        }
+    }
+
+    /// Writes a line about a failure to standard error, unless the user's function receives the
+    /// reports. Logs a `tracing` event in both cases.
+    pub(crate) fn write(&self, failure: &Failure) {
+        #[cfg(feature = "tracing")]
+        quiet::call(|| super::events::failed(&self.system, failure));
+        self.print(failure);
+    }
+
+    /// Writes a line about the reports of a supervisor that have no lines of their own, like
+    /// [`Office::write`].
+    fn write_omitted(&self, supervisor: &ActorPath, omitted: &Omitted, last: &Failure) {
+        #[cfg(feature = "tracing")]
+        quiet::call(|| super::events::failed_more(&self.system, supervisor, omitted.count(), last));
+        self.print(&format_args!(
+            "supervisor {supervisor}: {omitted}; the last report: {last}"
+        ));
+    }
+
+    /// Prints a line to standard error, unless the user's function receives the reports.
+    fn print(&self, text: &impl fmt::Display) {
+        if self.reporter.is_none() {
+            quiet::call(|| eprintln!("garrick: in system `{}`, {text}", self.system));
+        }
+    }
+}
+
+impl Omitted {
+    /// Returns the number of omitted reports.
+    pub(crate) fn count(&self) -> u64 {
+        self.restarts + self.others
+    }
+
+    /// Adds an omitted report.
+    pub(crate) fn add(&mut self, office: &Arc<Office>, failure: Failure) {
+        match failure.consequence {
+            Consequence::Restarted { .. } => self.restarts += 1,
+            _ => self.others += 1,
+        }
+        self.last = Some((office.clone(), failure));
+    }
+
+    /// Writes a line about the omitted reports, if there are any.
+    pub(crate) fn write(self, supervisor: &ActorPath) {
+        if let Some((office, last)) = &self.last {
+            office.write_omitted(supervisor, &self, last);
+        }
+    }
+}
+
+impl fmt::Display for Omitted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let &Self {
+            restarts, others, ..
+        } = self;
+        let s = |count: u64| if count == 1 { "" } else { "s" };
+        match (restarts, others) {
+            (_, 0) => write!(f, "and {restarts} more restart{}", s(restarts)),
+            (0, _) => write!(f, "and {others} more failure{}", s(others)),
+            _ => write!(
+                f,
+                "and {restarts} more restart{} and {others} other failure{}",
+                s(restarts),
+                s(others)
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn omitted_reports_are_counted_in_words() {
+        let said = |restarts, others| {
+            let omitted = Omitted {
+                restarts,
+                others,
+                last: None,
+            };
+            omitted.to_string()
+        };
+        assert_eq!(said(37, 0), "and 37 more restarts");
+        assert_eq!(said(1, 0), "and 1 more restart");
+        assert_eq!(said(0, 2), "and 2 more failures");
+        assert_eq!(said(2, 1), "and 2 more restarts and 1 other failure");
+    }
+}

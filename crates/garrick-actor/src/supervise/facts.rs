@@ -1,0 +1,39 @@
+//! Facts about a child, for the reports of its failures.
+
+use std::sync::Arc;
+
+use garrick_sched::TaskId;
+
+use crate::failure::office::Office;
+use crate::failure::path::ActorPath;
+use crate::failure::{Consequence, Failure};
+
+/// Facts about a child, for the reports of its failures.
+pub(super) struct Facts {
+    /// Path of the child, if it has a name.
+    pub(super) path: Option<ActorPath>,
+    /// Name of the actor's type.
+    pub(super) task: &'static str,
+    /// Office of the system that runs the child. `None` if the child runs on a sponsor that is not
+    /// part of a system.
+    pub(super) office: Option<Arc<Office>>,
+}
+
+impl Facts {
+    /// Returns the path of the child. `id` is the identity of the child's cell, which is a part of
+    /// the path if the child has no name.
+    pub(super) fn path(&self, id: TaskId) -> ActorPath {
+        let path = self.path.clone();
+        path.unwrap_or_else(|| ActorPath::of_unnamed(self.task, id))
+    }
+
+    /// Creates the report of a failure of the child. `id` is the identity of the child's cell.
+    pub(super) fn failure(&self, id: TaskId, message: String, consequence: Consequence) -> Failure {
+        Failure {
+            task: self.task,
+            path: Some(self.path(id)),
+            message,
+            consequence,
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The supervision trees of a system.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::face::{self, Face, Snapshot};
+use crate::system::attached::Attached;
+use crate::system::handle::Handle;
+
+/// Maximum number of children that [`Handle::supervisors`] lists. Further children are only
+/// counted.
+const CHILDREN_MAX: usize = 10_000;
+
+/// Number of trees that have given up and that the forest keeps when it is cleaned.
+const GIVEN_UP_MAX: usize = 16;
+
+/// The supervision trees of a system.
+#[derive(Default)]
+pub(super) struct Forest {
+    roots: Mutex<Roots>,
+    /// Number of changes of all trees. Written by the supervisors, read by telemetry.
+    changes: Arc<AtomicU64>,
+}
+
+#[derive(Default)]
+struct Roots {
+    /// Visible states of the roots, in the order in which the trees were started. A supervisor
+    /// without a parent adds itself.
+    faces: Vec<Arc<Mutex<Face>>>,
+    /// Number of faces after the last cleaning.
+    cleaned: usize,
+}
+
+impl Roots {
+    /// Forgets the trees that have ended. Trees that have given up are forgotten only if there are
+    /// more than [`GIVEN_UP_MAX`] of them, the oldest first.
+    fn clean(&mut self) {
+        let given_up = |root: &&Arc<Mutex<Face>>| face::lock(root).has_given_up();
+        let count = self.faces.iter().filter(given_up).count();
+        let mut too_many = count.saturating_sub(GIVEN_UP_MAX);
+        self.faces.retain(|root| {
+            let root = face::lock(root);
+            let is_old = root.has_given_up() && too_many > 0;
+            too_many -= usize::from(is_old);
+            !is_old && (root.has_given_up() || !root.has_ended())
+        });
+        self.cleaned = self.faces.len();
+    }
+}
+
+impl Forest {
+    /// Returns the forest of a system. Returns `None` for a sponsor that is not part of a system.
+    pub(super) fn of(handle: &Handle) -> Option<Arc<Self>> {
+        Attached::of(&handle.sponsor())?.above()
+    }
+
+    fn roots(&self) -> MutexGuard<'_, Roots> {
+        // No code that holds the lock can panic halfway.
+        self.roots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the counter of changes, which the supervisors of the system increment.
+    pub(super) fn changes(&self) -> Arc<AtomicU64> {
+        self.changes.clone()
+    }
+
+    /// Adds a tree. Cleans the forest whenever it has doubled, so that the cost of an addition does
+    /// not grow with the number of trees.
+    pub(super) fn plant(&self, root: Arc<Mutex<Face>>) {
+        let mut roots = self.roots();
+        if roots.faces.len() >= GIVEN_UP_MAX.max(2 * roots.cleaned) {
+            roots.clean();
+        }
+        roots.faces.push(root);
+    }
+
+    fn snapshots(&self) -> Vec<Snapshot> {
+        let mut roots = self.roots();
+        roots.clean();
+        let standing = roots.faces.clone();
+        drop(roots);
+        let mut left = CHILDREN_MAX;
+        let look = |root| face::look(root, &mut left);
+        standing.iter().map(look).collect()
+    }
+}
+
+impl Handle {
+    /// Returns the supervision trees of the system that are running or have given up, in the order
+    /// in which they were started. Of the trees that have given up, contains the latest 16.
+    ///
+    /// All trees together list at most 10,000 children. Further children are only counted, in
+    /// [`Snapshot::omitted`](crate::supervise::Snapshot::omitted). If not all children of a
+    /// supervisor can be listed, those that are not up or were restarted are listed first. The
+    /// supervisors are read one after another, so the states of two supervisors may be from
+    /// different moments.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::supervise::{ChildState, Strategy, Supervisor};
+    /// use garrick_actor::{Local, behavior};
+    ///
+    /// let local = Local::new()?;
+    /// let tree = Supervisor::new("app", Strategy::OneForOne).spawn(&local.handle())?;
+    /// local
+    ///     .actor(|| behavior(|(): (), _| ()))
+    ///     .named("worker")
+    ///     .supervised_by(&tree)
+    ///     .spawn()?;
+    /// local.run();
+    /// let trees = local.handle().supervisors();
+    /// assert_eq!(trees[0].name, "app");
+    /// let worker = &trees[0].children[0];
+    /// assert_eq!((&*worker.name, worker.state), ("worker", ChildState::Up));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn supervisors(&self) -> Vec<Snapshot> {
+        Forest::of(self).map_or_else(Vec::new, |forest| forest.snapshots())
+    }
+
+    /// Returns a number that increases whenever a supervision tree of the system changes.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn supervisor_changes(&self) -> u64 {
+        Forest::of(self).map_or(0, |forest| forest.changes.load(Relaxed))
+    }
+}

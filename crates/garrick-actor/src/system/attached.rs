@@ -1,0 +1,40 @@
+//! Values that a system attaches to its sponsor.
+
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
+
+use crate::failure::office::Office;
+use crate::system::workload::Workload;
+
+/// Values that a system attaches to its sponsor. Code that has a handle to the sponsor can read
+/// them.
+pub(crate) struct Attached {
+    pub(crate) workload: Workload,
+    /// Office to which the failures of the system are reported.
+    pub(crate) office: Arc<Office>,
+    /// Value of a module that is declared after this one. Created when it is first requested.
+    above: OnceLock<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Attached {
+    pub(crate) fn new(workload: Workload, office: Arc<Office>) -> Self {
+        Self {
+            workload,
+            office,
+            above: OnceLock::new(),
+        }
+    }
+
+    /// Returns the attached values of a sponsor. Returns `None` for a sponsor that is not part of a
+    /// system.
+    pub(crate) fn of(sponsor: &garrick_sched::Handle) -> Option<&Self> {
+        sponsor.attachment()
+    }
+
+    /// Returns the value of type `T` that belongs to a module declared after this one. The first
+    /// call creates the value. Returns `None` if the value has another type.
+    pub(crate) fn above<T: Any + Send + Sync + Default>(&self) -> Option<Arc<T>> {
+        let above = self.above.get_or_init(|| Arc::new(T::default()));
+        above.clone().downcast().ok()
+    }
+}

@@ -1,0 +1,93 @@
+//! Costs of probes, which are counters for each type of actor: the same operation without and with
+//! probes, and a sample of the counters.
+
+use std::hint::black_box;
+use std::sync::mpsc;
+
+use garrick::System;
+use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
+
+use super::actors::{probed, send_in};
+use super::idle_memory::Crowd;
+use super::rest_memory::living;
+use super::{ask, ping_pong, ring, spawn, tell, tell_cross, tell_outside, tell_ways, timer};
+
+pub(super) const PROBES: Scenario = Scenario {
+    name: "probes",
+    operation: "one operation of the named row: once without probes (garrick), and once in a \
+                system with probes, as telemetry turns them on (garrick-probes)",
+    contenders: |effort: &Effort| ROWS.iter().flat_map(|row| pairs(row, effort)).collect(),
+};
+
+pub(super) const SAMPLE: Scenario = Scenario {
+    name: "sample",
+    operation: "one sample of a system of 2 workers with probes and 200,000 idle actors (fewer in a \
+                quick run), as telemetry takes one each second; CPU time is that of the whole \
+                process",
+    contenders: |effort: &Effort| {
+        let actors = effort.pick(ACTORS, ACTORS_QUICK);
+        vec![
+            Contender::fitted("garrick", move |ops| sample(ops, actors))
+                .with("actors", actors)
+                .with("workers", WORKERS),
+        ]
+    },
+};
+
+/// Scenarios that are measured with and without probes.
+const ROWS: &[&Scenario] = &[
+    &tell::TELL,
+    &tell::TELL_ONE,
+    &tell_ways::TELL_NAMED,
+    &tell_ways::TELL_SUPERVISED,
+    &tell_ways::TELL_BOUNDED,
+    &tell_ways::TELL_ASYNC,
+    &tell_cross::TELL_CROSS,
+    &tell_outside::TELL_OUTSIDE,
+    &ping_pong::PING_PONG,
+    &ask::ASK,
+    &ask::ASK_OUTSIDE,
+    &ask::ASK_ONCE,
+    &timer::TIMER_CANCEL,
+    &spawn::SPAWN,
+    &ring::RING,
+];
+
+const ACTORS: u64 = 200_000;
+
+const ACTORS_QUICK: u64 = 10_000;
+
+const WORKERS: usize = 2;
+
+/// Returns the contenders of a scenario, each twice: without probes and with probes.
+fn pairs(row: &Scenario, effort: &Effort) -> Vec<Contender> {
+    let without = (row.contenders)(effort);
+    let with = (row.contenders)(effort).into_iter().map(|mut contender| {
+        let mut measure = contender.measure;
+        contender.name = "garrick-probes";
+        contender.measure = Box::new(move |ops| probed(|| measure(ops)));
+        contender
+    });
+    without
+        .into_iter()
+        .zip(with)
+        .flat_map(<[Contender; 2]>::from)
+        .map(|contender| contender.with("row", row.name))
+        .collect()
+}
+
+/// Takes `ops` samples of a system with this number of actors.
+fn sample(ops: u64, actors: u64) -> Result<Measured> {
+    let system = System::builder().workers(WORKERS).probes(true).start()?;
+    let (done, waiting) = mpsc::channel();
+    let crowd = system.spawn(Crowd::new(done))?;
+    send_in(&crowd, Crowd::turns_for(actors));
+    waiting.recv()?;
+    let handle = system.handle();
+    assert!(living(&handle) > actors, "all of them are counted");
+    let watch = Stopwatch::start(Clock::Process);
+    for _ in 0..ops {
+        black_box(handle.sample());
+    }
+    Ok(Measured::new(ops, watch.stop()))
+}

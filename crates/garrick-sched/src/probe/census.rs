@@ -1,0 +1,308 @@
+//! The census of a worker. In a census, the worker counts the messages in the mailboxes of its
+//! tasks, and lists the tasks that stand out: those with the longest mailboxes, and the busiest.
+//!
+//! Only the worker can read these mailboxes. So a thread that takes a sample reads the results of
+//! the last census, and requests the next census. The worker takes the next census after its
+//! current turn, or when it goes to sleep. If more than [`CENSUS_MAX`] tasks of a run queue are
+//! ready, the worker counts only some of them. Each counted task then represents several tasks.
+
+use std::cell::RefCell;
+use std::sync::{Mutex, PoisonError};
+
+use garrick_core::prim::unmodelled::{AtomicU64, Relaxed};
+
+use super::kinds::{Kinds, Mailboxes, OTHERS};
+use super::top::{Busiest, Listed, Longest};
+use crate::cell::{Table, TaskId};
+use crate::world::Nanos;
+
+/// Maximum number of tasks that a census counts in each run queue. With this limit, a census takes
+/// at most about 0.2 ms.
+pub(crate) const CENSUS_MAX: usize = 2_048;
+
+/// Number of messages above which a counted task represents only itself. A task cannot handle so
+/// many messages in one activation. So the end of each of its activations lists it anyway.
+const HEAVY: u64 = 256;
+
+/// Requests and results of the censuses of one worker, for other threads.
+#[derive(Default)]
+pub(super) struct Censuses {
+    /// Number of requests so far. Incremented by threads that take samples.
+    asked: AtomicU64,
+    /// Value of `asked` at the last census. Written by the worker.
+    answered: AtomicU64,
+    found: Mutex<Found>,
+}
+
+/// The tasks that a census has listed. The longest mailbox and the busiest task come first in their
+/// lists.
+#[derive(Clone, Default)]
+pub(super) struct Found {
+    /// Time of the previous census. The times in `busiest` are counted from this time on.
+    pub(super) began: Nanos,
+    /// Time of the census.
+    pub(super) at: Nanos,
+    pub(super) busiest: Vec<Listed>,
+    pub(super) longest: Vec<Listed>,
+}
+
+impl Censuses {
+    /// Returns the results of the last census.
+    pub(super) fn found(&self) -> Found {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.clone()
+    }
+
+    /// Requests a census.
+    pub(super) fn ask(&self) {
+        // Relaxed: the number is independent.
+        self.asked.fetch_add(1, Relaxed);
+    }
+
+    /// Returns true if a census was requested since the last one.
+    #[inline]
+    pub(super) fn is_asked(&self) -> bool {
+        // Relaxed, both: a hint, and each number is independent.
+        self.asked.load(Relaxed) != self.answered.load(Relaxed)
+    }
+
+    fn publish(&self, found: Found) {
+        let mut last = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = std::mem::replace(&mut *last, found);
+        drop(last);
+        // Dropped after the lock is released.
+        drop(old);
+    }
+}
+
+/// The part of the censuses that only the worker uses.
+pub(super) struct Tally {
+    counts: RefCell<Counts>,
+}
+
+struct Counts {
+    /// Time of the last census.
+    began: Nanos,
+    /// Mailboxes of each kind. The index is the place of the kind.
+    mailboxes: Vec<Mailboxes>,
+    /// Places of the kinds with messages, in the last census or in the current one.
+    places: Vec<usize>,
+    /// Tasks that the current census has counted and that have more than [`HEAVY`] messages.
+    heavy: Vec<TaskId>,
+    longest: Longest,
+    busiest: Busiest,
+}
+
+/// The counters of a census that is being taken.
+pub(crate) struct Count<'a> {
+    kinds: &'a Kinds,
+    counts: &'a mut Counts,
+}
+
+impl Tally {
+    pub(super) fn new() -> Self {
+        Self {
+            counts: RefCell::new(Counts {
+                began: 0,
+                mailboxes: vec![Mailboxes::default(); OTHERS + 1],
+                places: Vec::new(),
+                heavy: Vec::new(),
+                longest: Longest::default(),
+                busiest: Busiest::default(),
+            }),
+        }
+    }
+
+    /// Returns true if the last census found messages.
+    pub(super) fn has_shown(&self) -> bool {
+        !self.counts.borrow().places.is_empty()
+    }
+
+    /// Begins to count the times of `task`, which runs now. Returns true if the caller must pass
+    /// the label of the task to [`Tally::name`].
+    pub(super) fn follow(&self, task: TaskId, table: &'static Table) -> bool {
+        self.counts.borrow_mut().busiest.follow(task, table)
+    }
+
+    /// Sets the label of the task that runs now.
+    pub(super) fn name(&self, label: Option<String>) {
+        self.counts.borrow_mut().busiest.name(label);
+    }
+
+    /// Adds `time` to the time of the task that runs now.
+    pub(super) fn add_time(&self, time: Nanos) {
+        self.counts.borrow_mut().busiest.add(time);
+    }
+
+    /// Lists a task whose activation has left `waiting` messages, if its mailbox is among the
+    /// longest.
+    pub(super) fn put(
+        &self,
+        task: TaskId,
+        table: &'static Table,
+        waiting: u64,
+        label: impl FnOnce() -> Option<String>,
+    ) {
+        let longest = &mut self.counts.borrow_mut().longest;
+        longest.put(task, table, waiting, label);
+    }
+
+    /// Takes a census at the time `now`. `walk` counts the tasks. If `is_whole` is true, `walk`
+    /// counts all tasks with messages. Otherwise it counts only some of them.
+    pub(super) fn take(
+        &self,
+        censuses: &Censuses,
+        kinds: &Kinds,
+        now: Nanos,
+        is_whole: bool,
+        walk: impl FnOnce(&mut Count<'_>),
+    ) {
+        let asked = censuses.asked.load(Relaxed);
+        censuses.answered.store(asked, Relaxed);
+        let counts = &mut *self.counts.borrow_mut();
+        if is_whole {
+            counts.longest.take();
+        }
+        walk(&mut Count { kinds, counts });
+        let longest = counts.longest.take();
+        for listed in &longest {
+            let is_missed =
+                !is_whole && listed.amount > HEAVY && !counts.heavy.contains(&listed.task);
+            let mailboxes = counts.at(kinds.place_of(listed.table));
+            mailboxes.longest = mailboxes.longest.max(listed.amount);
+            mailboxes.messages += if is_missed { listed.amount } else { 0 };
+        }
+        counts.heavy.clear();
+        counts.show(kinds);
+        censuses.publish(Found {
+            began: counts.began,
+            at: now,
+            busiest: counts.busiest.take(),
+            longest,
+        });
+        counts.began = now;
+    }
+}
+
+impl Counts {
+    /// Returns the mailboxes of the kind at `place`.
+    fn at(&mut self, place: usize) -> &mut Mailboxes {
+        let mailboxes = &mut self.mailboxes[place];
+        if mailboxes.messages == 0 && !self.places.contains(&place) {
+            self.places.push(place);
+        }
+        mailboxes
+    }
+
+    /// Publishes the mailboxes of each kind, and resets them for the next census.
+    fn show(&mut self, kinds: &Kinds) {
+        let mailboxes = &mut self.mailboxes;
+        self.places.retain(|&place| {
+            let found = std::mem::take(&mut mailboxes[place]);
+            kinds.at(place).show_mailboxes(found);
+            // A kind without messages has now been published as empty. It is forgotten.
+            found.messages > 0
+        });
+    }
+}
+
+impl Count<'_> {
+    /// Counts a task with `waiting` messages. The task represents `weight` tasks, itself included.
+    pub(crate) fn add(
+        &mut self,
+        task: TaskId,
+        table: &'static Table,
+        waiting: u64,
+        weight: u64,
+        label: impl FnOnce() -> Option<String>,
+    ) {
+        let weight = if waiting > HEAVY {
+            self.counts.heavy.push(task);
+            1
+        } else {
+            weight
+        };
+        let mailboxes = self.counts.at(self.kinds.place_of(table));
+        mailboxes.messages = mailboxes
+            .messages
+            .saturating_add(waiting.saturating_mul(weight));
+        mailboxes.longest = mailboxes.longest.max(waiting);
+        if waiting > 1 {
+            self.counts.longest.put(task, table, waiting, label);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::tables::nothing_to_drop;
+
+    static FIRST: Table = Table::of_messages::<u8>(nothing_to_drop);
+    static SECOND: Table = Table::of_messages::<u8>(nothing_to_drop);
+
+    fn shown(kinds: &Kinds, table: &'static Table) -> Mailboxes {
+        kinds.of(table).mailboxes()
+    }
+
+    #[test]
+    fn a_census_counts_what_waits_now() {
+        let (censuses, kinds, tally) = (Censuses::default(), Kinds::new(), Tally::new());
+        assert!(!censuses.is_asked());
+        censuses.ask();
+        assert!(censuses.is_asked());
+        tally.take(&censuses, &kinds, 100, true, |count| {
+            count.add(TaskId(1), &FIRST, 5, 1, || Some("one".to_owned()));
+            count.add(TaskId(2), &FIRST, 7, 1, || None);
+            count.add(TaskId(3), &SECOND, 1, 4, || {
+                panic!("one message is nothing special")
+            });
+        });
+        assert!(!censuses.is_asked());
+        let of = |messages, longest| Mailboxes { messages, longest };
+        assert_eq!(shown(&kinds, &FIRST), of(12, 7));
+        assert_eq!(shown(&kinds, &SECOND), of(4, 1));
+        let found = censuses.found();
+        assert_eq!((found.began, found.at), (0, 100));
+        let longest: Vec<_> = found.longest.iter().map(|l| (l.task, l.amount)).collect();
+        assert_eq!(longest, [(TaskId(2), 7), (TaskId(1), 5)]);
+        assert_eq!(found.longest[1].label.as_deref(), Some("one"));
+        tally.take(&censuses, &kinds, 150, true, |count| {
+            count.add(TaskId(3), &SECOND, 2, 1, || None);
+        });
+        assert_eq!(
+            shown(&kinds, &FIRST),
+            Mailboxes::default(),
+            "nothing waits there"
+        );
+        assert_eq!(shown(&kinds, &SECOND), of(2, 2));
+        assert_eq!(censuses.found().began, 100);
+    }
+
+    #[test]
+    fn a_partial_census_keeps_what_activations_have_found() {
+        let (censuses, kinds, tally) = (Censuses::default(), Kinds::new(), Tally::new());
+        for is_whole in [false, true] {
+            tally.put(TaskId(9), &FIRST, 12_500, || None);
+            tally.take(&censuses, &kinds, 0, is_whole, |count| {
+                count.add(TaskId(1), &FIRST, 2, 40, || None);
+            });
+            let found = censuses.found().longest;
+            let is_listed = found.iter().any(|listed| listed.task == TaskId(9));
+            assert_eq!(is_listed, !is_whole);
+            let messages = if is_whole { 80 } else { 80 + 12_500 };
+            assert_eq!(shown(&kinds, &FIRST).messages, messages);
+        }
+    }
+
+    #[test]
+    fn a_long_mailbox_represents_no_others() {
+        let (censuses, kinds, tally) = (Censuses::default(), Kinds::new(), Tally::new());
+        tally.put(TaskId(9), &FIRST, 12_500, || None);
+        tally.take(&censuses, &kinds, 0, false, |count| {
+            count.add(TaskId(9), &FIRST, 12_400, 40, || None);
+        });
+        let of = |messages, longest| Mailboxes { messages, longest };
+        assert_eq!(shown(&kinds, &FIRST), of(12_400, 12_400));
+    }
+}

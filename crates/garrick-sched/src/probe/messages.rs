@@ -1,0 +1,148 @@
+//! Counters of the kinds of messages that the tasks of one kind have handled.
+
+use garrick_core::prim::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::MessageSample;
+use crate::world::Nanos;
+
+/// Maximum number of kinds of messages that are counted separately for one kind of task. The kinds
+/// that come after them are counted together.
+pub(super) const MESSAGES_MAX: usize = 32;
+
+/// Turns that were measured.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Measured {
+    /// Number of turns, including those that the measured turns represent.
+    pub(super) turns: u64,
+    /// Time of these turns.
+    pub(super) busy: Nanos,
+    /// Duration of the longest measured turn.
+    pub(super) longest: Nanos,
+}
+
+impl Measured {
+    /// Adds other turns.
+    pub(super) fn add(&mut self, other: Self) {
+        self.turns = self.turns.saturating_add(other.turns);
+        self.busy = self.busy.saturating_add(other.busy);
+        self.longest = self.longest.max(other.longest);
+    }
+}
+
+/// Counters of one kind of message, as in [`Measured`]. Written by one worker, read by any thread.
+#[derive(Default)]
+struct Counts {
+    turns: AtomicU64,
+    busy: AtomicU64,
+    longest: AtomicU64,
+}
+
+/// Counters of the kinds of messages of one kind of task. Written by one worker, read by any
+/// thread.
+pub(super) struct Messages {
+    names: &'static [&'static str],
+    /// One place for each name, up to [`MESSAGES_MAX`], and one for all other messages.
+    places: Box<[Counts]>,
+}
+
+impl Messages {
+    /// Creates counters for the kinds of messages with these names.
+    pub(super) fn new(names: &'static [&'static str]) -> Self {
+        let names = &names[..names.len().min(MESSAGES_MAX)];
+        let places = (0..=names.len()).map(|_| Counts::default()).collect();
+        Self { names, places }
+    }
+
+    /// Adds turns with messages of the kind number `kind`. Only the thread that owns the counters
+    /// may call this.
+    pub(super) fn add(&self, kind: usize, measured: Measured) {
+        let counts = &self.places[kind.min(self.names.len())];
+        // Relaxed, all: one writer, and each counter is independent.
+        let turns = counts.turns.load(Relaxed).wrapping_add(measured.turns);
+        counts.turns.store(turns, Relaxed);
+        let busy = counts.busy.load(Relaxed).wrapping_add(measured.busy);
+        counts.busy.store(busy, Relaxed);
+        let longest = counts.longest.load(Relaxed).max(measured.longest);
+        counts.longest.store(longest, Relaxed);
+    }
+
+    /// Adds the counts to samples. Skips kinds without messages.
+    pub(super) fn add_to(&self, samples: &mut Vec<MessageSample>) {
+        for (place, counts) in self.places.iter().enumerate() {
+            let measured = Measured {
+                turns: counts.turns.load(Relaxed),
+                busy: counts.busy.load(Relaxed),
+                longest: counts.longest.load(Relaxed),
+            };
+            if measured.turns > 0 {
+                let name = self.names.get(place).copied();
+                add(samples, name.unwrap_or(MessageSample::OTHER), measured);
+            }
+        }
+    }
+}
+
+/// Adds turns to the sample of the kind of message with this name. If there are too many names,
+/// adds the turns to the sample of all others.
+pub(super) fn add(samples: &mut Vec<MessageSample>, name: &'static str, more: Measured) {
+    let place = samples.iter().position(|known| known.name == name);
+    let is_new = place.is_none() && name != MessageSample::OTHER;
+    let named = samples
+        .iter()
+        .filter(|known| known.name != MessageSample::OTHER);
+    if is_new && named.count() == MESSAGES_MAX {
+        return add(samples, MessageSample::OTHER, more);
+    }
+    let place = place.unwrap_or_else(|| {
+        samples.push(MessageSample {
+            name,
+            ..MessageSample::default()
+        });
+        samples.len() - 1
+    });
+    let sample = &mut samples[place];
+    sample.turns = sample.turns.saturating_add(more.turns);
+    sample.busy = sample.busy.saturating_add(more.busy);
+    sample.longest = sample.longest.max(more.longest);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(turns: u64, busy: Nanos) -> Measured {
+        Measured {
+            turns,
+            busy,
+            longest: busy,
+        }
+    }
+
+    #[test]
+    fn kinds_without_a_name_are_counted_together() {
+        let messages = Messages::new(&["a", "b"]);
+        messages.add(1, measured(2, 10));
+        messages.add(2, measured(1, 5));
+        messages.add(usize::MAX, measured(1, 7));
+        let mut samples = Vec::new();
+        messages.add_to(&mut samples);
+        let found: Vec<_> = samples.iter().map(|s| (s.name, s.turns, s.busy)).collect();
+        assert_eq!(found, [("b", 2, 10), (MessageSample::OTHER, 2, 12)]);
+        assert_eq!(samples[1].longest, 7);
+    }
+
+    #[test]
+    fn a_sample_has_a_bounded_number_of_names() {
+        const NAMES: [&str; 40] = ["x"; 40];
+        assert_eq!(Messages::new(&NAMES).places.len(), MESSAGES_MAX + 1);
+        let mut samples = Vec::new();
+        for number in 0..100_u64 {
+            let name: &'static str = Box::leak(number.to_string().into_boxed_str());
+            add(&mut samples, name, measured(1, number));
+            add(&mut samples, "0", measured(1, 0));
+        }
+        assert_eq!(samples.len(), MESSAGES_MAX + 1);
+        assert_eq!(samples.iter().map(|sample| sample.turns).sum::<u64>(), 200);
+        assert_eq!(samples[0].turns, 101);
+    }
+}

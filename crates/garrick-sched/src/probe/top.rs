@@ -1,0 +1,338 @@
+//! The tasks of a worker that stand out: those with the longest mailboxes, and the busiest tasks.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use super::TaskSample;
+use crate::cell::{Table, TaskId};
+use crate::world::Nanos;
+
+/// Maximum number of tasks in each list of a sample.
+pub(super) const LISTED: usize = 20;
+
+/// Maximum number of tasks of a worker whose times are counted at the same time. A task that uses
+/// more than one 64th of the counted time is always among these tasks.
+const FOLLOWED: usize = 64;
+
+/// An entry of a list: a task, and the amount by which the list is sorted.
+#[derive(Clone)]
+pub(super) struct Listed {
+    pub(super) task: TaskId,
+    pub(super) table: &'static Table,
+    pub(super) label: Option<Arc<str>>,
+    /// True if the task was asked for its label.
+    is_named: bool,
+    /// Number of waiting messages in [`Longest`], or time in nanoseconds in [`Busiest`].
+    pub(super) amount: u64,
+}
+
+impl Listed {
+    /// Returns true if this is the entry of `task`. If a task has ended, a new task may have the
+    /// same identity. The table shows whether the new task is of the same kind.
+    fn is_of(&self, task: TaskId, table: &Table) -> bool {
+        self.task == task && self.table.is_of_kind(table)
+    }
+}
+
+/// Returns the index of the entry with the smallest amount.
+fn least(list: &[Listed]) -> Option<usize> {
+    (0..list.len()).min_by_key(|&index| list[index].amount)
+}
+
+/// Sorts the entries by their amounts, largest first, and removes all but the first [`LISTED`].
+pub(super) fn rank(list: &mut Vec<Listed>) {
+    list.sort_by_key(|listed| Reverse(listed.amount));
+    list.truncate(LISTED);
+}
+
+/// The tasks with the longest mailboxes.
+#[derive(Default)]
+pub(super) struct Longest {
+    list: Vec<Listed>,
+}
+
+impl Longest {
+    /// Adds a task with `waiting` messages if it is among those with the longest mailboxes. If the
+    /// task is already listed, updates its number of messages. Calls `label` only for a new entry.
+    pub(super) fn put(
+        &mut self,
+        task: TaskId,
+        table: &'static Table,
+        waiting: u64,
+        label: impl FnOnce() -> Option<String>,
+    ) {
+        if let Some(known) = self.list.iter_mut().find(|known| known.is_of(task, table)) {
+            known.amount = waiting;
+            return;
+        }
+        let place = if self.list.len() < LISTED {
+            None
+        } else {
+            let place = least(&self.list);
+            if place.is_some_and(|place| self.list[place].amount >= waiting) {
+                return;
+            }
+            place
+        };
+        let new = Listed {
+            task,
+            table,
+            label: label().map(Arc::from),
+            is_named: true,
+            amount: waiting,
+        };
+        match place {
+            Some(place) => self.list[place] = new,
+            None => self.list.push(new),
+        }
+    }
+
+    /// Empties the list. Returns the tasks in it, the one with the longest mailbox first.
+    pub(super) fn take(&mut self) -> Vec<Listed> {
+        let mut list = std::mem::take(&mut self.list);
+        rank(&mut list);
+        list
+    }
+}
+
+/// The busiest tasks, found by the algorithm Space-Saving (Metwally, Agrawal and El Abbadi, 2005).
+///
+/// If the list is full, a new task replaces the least busy task, and its time begins with the time
+/// of the replaced task. So the time of a task is never too short, and it is too long by at most
+/// one [`FOLLOWED`]th of all counted time.
+#[derive(Default)]
+pub(super) struct Busiest {
+    list: Vec<Listed>,
+    /// Index of the task that runs now, in `list`.
+    current: usize,
+}
+
+impl Busiest {
+    /// Begins to count the times of `task`, which runs now, if they are not counted yet. Returns
+    /// true if the caller must pass the label of the task to [`Busiest::name`].
+    ///
+    /// A task that replaces another one is asked for its label only when it runs again before it is
+    /// replaced. Otherwise, many tasks that take turns would all be asked at each activation.
+    pub(super) fn follow(&mut self, task: TaskId, table: &'static Table) -> bool {
+        let known = |known: &Listed| known.is_of(task, table);
+        if let Some(index) = self.list.iter().position(known) {
+            self.current = index;
+            return !std::mem::replace(&mut self.list[index].is_named, true);
+        }
+        let has_room = self.list.len() < FOLLOWED;
+        let mut new = Listed {
+            task,
+            table,
+            label: None,
+            is_named: has_room,
+            amount: 0,
+        };
+        match least(&self.list) {
+            Some(place) if !has_room => {
+                new.amount = self.list[place].amount;
+                self.list[place] = new;
+                self.current = place;
+            }
+            _ => {
+                self.current = self.list.len();
+                self.list.push(new);
+            }
+        }
+        has_room
+    }
+
+    /// Sets the label of the task that runs now.
+    pub(super) fn name(&mut self, label: Option<String>) {
+        if let Some(current) = self.list.get_mut(self.current) {
+            current.label = label.map(Arc::from);
+        }
+    }
+
+    /// Adds `time`, in nanoseconds, to the time of the task that runs now.
+    pub(super) fn add(&mut self, time: u64) {
+        if let Some(current) = self.list.get_mut(self.current) {
+            current.amount = current.amount.saturating_add(time);
+        }
+    }
+
+    /// Begins a new period, in which all times begin at 0. Returns the busiest tasks of the
+    /// previous period, the busiest first. Only the task that runs now stays in the list.
+    pub(super) fn take(&mut self) -> Vec<Listed> {
+        let mut list = self.list.clone();
+        let current = self.list.get(self.current).cloned();
+        self.list.clear();
+        self.current = 0;
+        self.list.extend(current.map(|mut current| {
+            current.amount = 0;
+            current
+        }));
+        list.retain(|listed| listed.amount > 0);
+        rank(&mut list);
+        list
+    }
+}
+
+/// The tasks that the workers of a sponsor have listed.
+#[derive(Default)]
+pub(super) struct Outstanding {
+    tasks: Vec<(&'static Table, TaskSample)>,
+}
+
+impl Outstanding {
+    /// Adds the lists of a worker. `over` is the length of the period in which the worker has
+    /// counted times.
+    pub(super) fn add(&mut self, busiest: Vec<Listed>, longest: Vec<Listed>, over: Nanos) {
+        for listed in busiest {
+            let amount = listed.amount;
+            let sample = self.of(listed);
+            sample.busy = sample.busy.saturating_add(amount);
+            sample.over = sample.over.max(over);
+        }
+        for listed in longest {
+            let amount = listed.amount;
+            let sample = self.of(listed);
+            sample.waiting = sample.waiting.max(amount);
+        }
+    }
+
+    /// Returns the sample of a task. Creates the sample if there is none yet.
+    fn of(&mut self, listed: Listed) -> &mut TaskSample {
+        let known = |(table, sample): &(&Table, TaskSample)| listed.is_of(sample.task, table);
+        let index = self.tasks.iter().position(known);
+        if let (Some(index), Some(label)) = (index, &listed.label) {
+            // The other list may have no label.
+            self.tasks[index]
+                .1
+                .label
+                .get_or_insert_with(|| label.clone());
+        }
+        let index = index.unwrap_or_else(|| {
+            self.tasks.push((
+                listed.table,
+                TaskSample {
+                    name: "",
+                    internal: listed.table.internal,
+                    label: listed.label,
+                    task: listed.task,
+                    waiting: 0,
+                    busy: 0,
+                    over: 0,
+                },
+            ));
+            self.tasks.len() - 1
+        });
+        &mut self.tasks[index].1
+    }
+
+    /// Returns the samples of the tasks with the longest mailboxes and of the busiest tasks. The
+    /// task with the longest mailbox comes first. Calls the functions that return the names of the
+    /// tasks, which are foreign code.
+    pub(super) fn samples(mut self) -> Vec<TaskSample> {
+        self.tasks.sort_by_key(|(_, sample)| Reverse(sample.busy));
+        let least_busy = self.tasks.get(LISTED).map_or(0, |(_, sample)| sample.busy);
+        self.tasks
+            .sort_by_key(|(_, sample)| Reverse((sample.waiting, sample.busy)));
+        let stands_out = |(rank, (_, sample)): &(usize, (_, TaskSample))| {
+            *rank < LISTED && sample.waiting > 0 || sample.busy > least_busy
+        };
+        let named = |(_, (table, sample)): (usize, (&'static Table, TaskSample))| TaskSample {
+            name: table.name_of(),
+            ..sample
+        };
+        let ranked = self.tasks.into_iter().enumerate();
+        ranked.filter(stands_out).map(named).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::tables::nothing_to_drop;
+
+    static TABLE: Table = Table::of_messages::<u8>(nothing_to_drop);
+
+    fn ids(list: &[Listed]) -> Vec<usize> {
+        list.iter().map(|listed| listed.task.0).collect()
+    }
+
+    #[test]
+    fn the_longest_mailboxes_are_listed_whatever_their_order() {
+        let mut longest = Longest::default();
+        for step in 0..1_000 {
+            let task = step * 7 % 1_000;
+            longest.put(TaskId(task), &TABLE, task as u64, || Some(task.to_string()));
+        }
+        longest.put(TaskId(999), &TABLE, 5_000, || panic!("it has a label"));
+        longest.put(TaskId(5), &TABLE, 5, || panic!("too short to be listed"));
+        let list = longest.take();
+        let expected: Vec<usize> = (980..1_000).rev().collect();
+        assert_eq!(ids(&list), expected);
+        assert_eq!(list[0].amount, 5_000);
+        assert_eq!(list[1].label.as_deref(), Some("998"));
+        assert!(longest.take().is_empty());
+    }
+
+    fn run(busiest: &mut Busiest, task: usize, time: u64) {
+        if busiest.follow(TaskId(task), &TABLE) {
+            busiest.name(Some(task.to_string()));
+        }
+        busiest.add(time);
+    }
+
+    #[test]
+    fn only_tasks_that_stay_listed_are_asked_for_their_labels() {
+        let mut busiest = Busiest::default();
+        let mut asked = 0;
+        for _ in 0..10 {
+            for task in 0..1_000 {
+                asked += usize::from(busiest.follow(TaskId(task), &TABLE));
+                busiest.add(10);
+            }
+        }
+        assert_eq!(asked, FOLLOWED, "those for which there was room");
+        assert!(!busiest.follow(TaskId(7_000), &TABLE));
+        assert!(busiest.follow(TaskId(7_000), &TABLE), "it runs again");
+        assert!(!busiest.follow(TaskId(7_000), &TABLE), "it was asked");
+    }
+
+    #[test]
+    fn a_task_of_another_kind_at_the_same_place_is_another_task() {
+        static OTHER: Table = Table::of_messages::<u16>(nothing_to_drop);
+        let mut busiest = Busiest::default();
+        run(&mut busiest, 1, 10);
+        assert!(busiest.follow(TaskId(1), &OTHER));
+        busiest.add(30);
+        let amounts: Vec<u64> = busiest.take().iter().map(|listed| listed.amount).collect();
+        assert_eq!(amounts, [30, 10]);
+    }
+
+    #[test]
+    fn a_busy_task_is_found_among_any_number_of_others() {
+        let mut busiest = Busiest::default();
+        for round in 0..100 {
+            run(&mut busiest, 1, 1_000);
+            for other in 0..1_000 {
+                run(&mut busiest, 2 + round * 1_000 + other, 10);
+            }
+        }
+        let all = 100 * (1_000 + 1_000 * 10);
+        let list = busiest.take();
+        assert_eq!(list[0].task, TaskId(1));
+        assert!(list[0].amount >= 100_000, "{}", list[0].amount);
+        assert!(list[0].amount <= 100_000 + all / FOLLOWED as u64);
+        assert_eq!(list.len(), LISTED);
+    }
+
+    #[test]
+    fn a_period_counts_only_its_own_time() {
+        let mut busiest = Busiest::default();
+        run(&mut busiest, 1, 10);
+        run(&mut busiest, 2, 20);
+        assert_eq!(ids(&busiest.take()), [2, 1]);
+        // The second task still runs.
+        busiest.add(5);
+        let list = busiest.take();
+        assert_eq!((ids(&list), list[0].amount), (vec![2], 5));
+        assert!(busiest.take().is_empty(), "nothing ran in this period");
+    }
+}

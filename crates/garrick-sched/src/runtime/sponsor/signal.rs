@@ -1,0 +1,76 @@
+//! The word that workers check before each activation.
+
+/// State that a worker must check before each activation: two counts and several flags, all in one
+/// word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Signal(pub(super) u32);
+
+impl Signal {
+    /// One in the second count: the number of hands that have left a seat in the middle of a turn
+    /// and want it back.
+    pub(super) const CALLS_BACK: u32 = 1 << 13;
+    /// Mask of the first count: the number of idle workers.
+    pub(super) const IDLE: u32 = Self::CALLS_BACK - 1;
+    /// Set while a requested census of at least one worker is pending.
+    pub(super) const CENSUS: u32 = 1 << 27;
+    /// Set while a worker lends cells to other workers.
+    pub(super) const LENT: u32 = 1 << 28;
+    /// Set while there are cells in the shared queue.
+    pub(super) const QUEUED: u32 = 1 << 29;
+    /// Set when the sponsor must stop once there is no more work.
+    pub(super) const DRAIN: u32 = 1 << 30;
+    /// Set when the sponsor must stop now.
+    pub(super) const STOP: u32 = 1 << 31;
+
+    /// Maximum values of the two counts: the number of idle workers, and the number of turns that
+    /// may be away.
+    pub(super) const COUNTS_MAX: (usize, usize) = (
+        Self::IDLE as usize,
+        (Self::CENSUS / Self::CALLS_BACK) as usize - 1,
+    );
+
+    /// Returns true if a worker has nothing to do before its next activation: no worker is idle and
+    /// no flag is set. A pending census does not count, because it is checked for each worker.
+    #[inline]
+    pub(crate) fn is_quiet(self) -> bool {
+        self.0 & !Self::CENSUS == 0
+    }
+
+    /// Returns true if no worker is idle and no flag is set, including that of a census.
+    #[inline]
+    pub(crate) fn is_silent(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Returns the number of idle workers.
+    pub(crate) fn idle(self) -> u32 {
+        self.0 & Self::IDLE
+    }
+
+    /// Returns true if a hand that has left a seat wants the seat back.
+    pub(crate) fn calls_back(self) -> bool {
+        self.0 & (Self::CENSUS - Self::CALLS_BACK) != 0
+    }
+
+    /// Returns true if a worker lends cells to others. The caller may then help that worker.
+    pub(crate) fn is_lent(self) -> bool {
+        self.0 & Self::LENT != 0
+    }
+
+    /// Returns true if a requested census of at least one worker is pending.
+    pub(super) fn wants_census(self) -> bool {
+        self.0 & Self::CENSUS != 0
+    }
+
+    pub(crate) fn is_queued(self) -> bool {
+        self.0 & Self::QUEUED != 0
+    }
+
+    pub(crate) fn is_draining(self) -> bool {
+        self.0 & Self::DRAIN != 0
+    }
+
+    pub(crate) fn is_stopping(self) -> bool {
+        self.0 & Self::STOP != 0
+    }
+}

@@ -1,0 +1,174 @@
+//! Visits: the messages of a lent cell that another worker handles (README.md, rescue).
+
+use std::ptr;
+
+use crate::cell::{CellPtr, Envelope, Home, Mail};
+use crate::run_queue::Entry;
+
+/// A cell that a worker visits. The visitor has the token of the cell. The owner does not run the
+/// cell until it has recalled it.
+pub(crate) struct Visit {
+    pub(crate) cell: CellPtr,
+    pub(super) seat: usize,
+    pub(super) home: Home,
+    /// Entry of the cell in a run queue. The visitor takes it in order to handle its message.
+    pub(super) entry: Option<Entry>,
+    /// Snapshot of the mailbox, if the cell was in a run queue.
+    pub(crate) mail: Option<Mail>,
+    /// Envelopes that the previous visit has not handled, oldest first.
+    pub(super) rest: Option<Rest>,
+    /// Notes for the owner.
+    pub(crate) notes: Notes,
+}
+
+/// Work that notes to a visited cell leave to the owner.
+#[derive(Default)]
+pub(crate) struct Notes {
+    /// True if the visitor has registered watchers, so that the cell needs the table with the mark.
+    pub(crate) is_watched: bool,
+    /// Number of references that RELEASE notes have given back to the cell.
+    pub(crate) releases: usize,
+}
+
+impl Notes {
+    pub(super) fn is_empty(&self) -> bool {
+        !self.is_watched && self.releases == 0
+    }
+
+    /// Adds the notes of a later visit.
+    pub(super) fn add(&mut self, later: &Self) {
+        self.is_watched |= later.is_watched;
+        self.releases += later.releases;
+    }
+}
+
+impl Visit {
+    /// Creates a visit of a cell of `seat`, for which messages have come.
+    pub(super) fn of(cell: CellPtr, seat: usize, home: Home) -> Self {
+        Self {
+            cell,
+            seat,
+            home,
+            entry: None,
+            mail: None,
+            rest: None,
+            notes: Notes::default(),
+        }
+    }
+
+    /// Takes the envelopes that the previous visit has not handled.
+    pub(crate) fn take_rest(&mut self) -> Option<Rest> {
+        self.rest.take()
+    }
+
+    /// Returns true if the snapshot of the mailbox has envelopes that were not handled.
+    pub(crate) fn has_mail(&self) -> bool {
+        self.next_mail().is_some()
+    }
+
+    /// Returns true if the next envelope of the snapshot contains messages.
+    pub(crate) fn has_messages(&self) -> bool {
+        self.mail.as_ref().is_some_and(Mail::has_messages)
+    }
+
+    /// Returns the next envelope of the snapshot, like [`Mail::next`].
+    pub(crate) fn next_mail(&self) -> Option<(*mut Envelope, u32, bool)> {
+        self.mail.as_ref()?.next()
+    }
+
+    /// Records that the next envelope of the snapshot is a nudge that was handled, like
+    /// [`Mail::end_nudge`].
+    pub(crate) fn end_nudge(&mut self) {
+        if let Some(mail) = &mut self.mail {
+            mail.end_nudge();
+        }
+    }
+
+    /// Advances to the next envelope of the snapshot, like [`Mail::go_on`].
+    pub(crate) fn next_envelope(&mut self) -> Option<*mut Envelope> {
+        self.mail.as_mut()?.go_on()
+    }
+
+    /// Takes the entry of the cell in a run queue.
+    pub(crate) fn take_entry(&mut self) -> Option<Entry> {
+        self.entry.take()
+    }
+
+    /// Returns true if the owner has no other messages for the cell, so that messages from the
+    /// inbox do not overtake any.
+    pub(crate) fn is_calm(&self) -> bool {
+        match &self.mail {
+            Some(mail) => mail.is_whole(&self.cell),
+            None => self.cell.state().rests_at(self.home),
+        }
+    }
+}
+
+/// Envelopes that were not handled.
+#[derive(Clone, Copy)]
+pub(crate) struct Rest {
+    /// Envelopes, oldest first, or null if there are none.
+    pub(crate) list: *mut Envelope,
+    /// True if they are older than the messages in the mailbox, false if they are newer.
+    pub(crate) is_older: bool,
+}
+
+impl Rest {
+    pub(crate) const NONE: Self = Self {
+        list: ptr::null_mut(),
+        is_older: false,
+    };
+}
+
+/// Reason why a visit ends.
+pub(crate) enum Outcome {
+    /// All messages are handled.
+    Done,
+    /// The visitor has other work.
+    Later,
+    /// There is an envelope that only the owner may handle.
+    ForOwner,
+    /// The task has stopped.
+    Stops,
+    /// A turn has panicked with this message and was undone.
+    Failed(String),
+}
+
+/// Result of a visit.
+pub(crate) struct Parted {
+    pub(crate) rest: Rest,
+    pub(crate) outcome: Outcome,
+}
+
+/// Next step after a visit.
+pub(crate) enum After {
+    /// There is nothing to do.
+    Nothing,
+    /// Messages have come, so the visit continues.
+    Again(Visit),
+    /// The owner has recalled the cell. The visitor must notify the owner by a note that carries
+    /// the token.
+    Tell(CellPtr),
+}
+
+/// The work that a visit has left for the owner of the cell.
+pub(crate) struct Left {
+    pub(crate) rest: Rest,
+    pub(crate) outcome: Outcome,
+    /// Snapshot of the mailbox, if the cell was taken out of a run queue.
+    pub(crate) mail: Option<Mail>,
+    pub(crate) notes: Notes,
+}
+
+impl Left {
+    /// Leaves the messages of a cell to its owner, including those that an earlier visit has not
+    /// handled.
+    pub(super) fn for_owner(visit: Visit) -> Self {
+        Self {
+            rest: visit.rest.unwrap_or(Rest::NONE),
+            outcome: Outcome::ForOwner,
+            mail: visit.mail,
+            notes: visit.notes,
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The worker's part in a census: it counts the messages in its mailboxes, and gets the labels of
+//! tasks.
+
+use super::Worker;
+use crate::cell::CellPtr;
+use crate::probe::{CENSUS_MAX, Looked};
+use crate::quiet;
+use crate::run_queue::RunQueue;
+use crate::runtime::current;
+
+impl Worker {
+    /// Returns the time, and the label of a task that is about to run here if `wants_label` is
+    /// true. `wants_label` must be false if the task is in use.
+    #[inline(never)]
+    pub(crate) fn look_at(&self, cell: CellPtr, wants_label: bool) -> Looked {
+        // First, so that the time of the label is not counted as a time of the task.
+        let label = wants_label.then(|| label(cell)).flatten();
+        Looked {
+            now: self.now(),
+            label,
+        }
+    }
+
+    /// Takes a census: counts the messages in the mailboxes of this worker's tasks. Called between
+    /// two activations.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn take_census(&self) {
+        // No visitor may read a mailbox while this worker counts.
+        self.end_loan();
+        if self.remote.ready.has_some() {
+            self.take_ready();
+        }
+        // A label is foreign code, which may wait for a task of the other seat.
+        self.let_others();
+        let now = self.now();
+        let queues = [&self.old, &self.born];
+        let is_whole = queues.iter().all(|queue| queue.len() <= CENSUS_MAX);
+        self.lane.take_census(now, is_whole, |count| {
+            let mut add = |cell: CellPtr, in_entry: bool, weight: usize| {
+                let waiting = cell.mailbox_len() + usize::from(in_entry);
+                let label = || label(cell);
+                count.add(
+                    cell.id(),
+                    cell.table(),
+                    waiting as u64,
+                    weight as u64,
+                    label,
+                );
+            };
+            for queue in queues {
+                some_of(queue, now as usize, &mut add);
+            }
+            if let Some(cell) = self.handoff.cell() {
+                add(cell, true, 1);
+            }
+        });
+        self.shared.census_taken();
+    }
+
+    /// Pushes a cell to the end of the queue, because its activation has not handled all of its
+    /// messages.
+    pub(crate) fn requeue_rest(&self, cell: CellPtr) {
+        if self.lane.counts() {
+            let waiting = cell.mailbox_len() as u64;
+            let label = || label(cell);
+            self.lane
+                .left_waiting(cell.table(), cell.id(), waiting, label);
+        }
+        self.requeue(cell);
+    }
+}
+
+/// Calls `add` for at most [`CENSUS_MAX`] entries of a queue, at equal distances. `seed` selects
+/// the first entry. The arguments of `add` are the cell, a flag that is true if the entry contains
+/// a message, and the distance.
+fn some_of(queue: &RunQueue, seed: usize, mut add: impl FnMut(CellPtr, bool, usize)) {
+    let distance = queue.len().div_ceil(CENSUS_MAX).max(1);
+    let mut index = seed % distance;
+    while let Some(entry) = queue.nth(index) {
+        // The reference to the entry must end here, because the code of a label may send.
+        let (cell, in_entry) = (entry.cell(), !entry.message().is_null());
+        add(cell, in_entry, distance);
+        index += distance;
+    }
+}
+
+/// Returns the label of a task of this worker that is not in use.
+///
+/// The task's function for the label is foreign code. The messages that it sends are sent as from
+/// another thread. So they do not change the queues of this worker, from which the caller may have
+/// taken a message.
+fn label(cell: CellPtr) -> Option<String> {
+    current::leave(false, || {
+        // SAFETY: the cell is ours, and runs nothing at the moment.
+        quiet::call(|| unsafe { (cell.table().label)(cell) }).unwrap_or_default()
+    })
+}

@@ -1,0 +1,185 @@
+//! Sentences about values that are beyond a threshold.
+
+use super::probe::Probe;
+use crate::snapshot::Level;
+
+/// Returns a sentence about `value`, a value of the item `name`. `beyond` is `above` or `below`:
+/// the side of `limit` on which values are bad.
+pub(super) fn sentence(
+    probe: Probe,
+    name: &str,
+    value: f64,
+    level: Level,
+    (beyond, limit): (&str, f64),
+) -> String {
+    let (fact, limit) = (fact(probe, name, value), amount(probe, limit));
+    if level == Level::Ok {
+        return match probe {
+            Probe::Failed => format!("{name} no longer counts as failed."),
+            Probe::StalledSeconds => format!("Messages are taken from {name} again."),
+            Probe::HeldSeconds => format!("No turn of {name} has held its worker for {limit}."),
+            Probe::AwaySeconds => format!("No turn of {name} has been in cx.blocking for {limit}."),
+            Probe::Lost => format!("No actor of {name} failed in the window without a restart."),
+            Probe::RestartsOfOne => format!("No actor of {name} keeps failing."),
+            _ => format!("{fact}, which is no longer {beyond} the limit of {limit}."),
+        };
+    }
+    // The facts about these values need no limit.
+    match probe {
+        Probe::Failed | Probe::Lost | Probe::RestartsOfOne => format!("{fact}."),
+        _ => format!("{fact}, {beyond} the limit of {limit}."),
+    }
+}
+
+/// Returns a sentence about the value, without a full stop.
+fn fact(probe: Probe, of: &str, value: f64) -> String {
+    let it = amount(probe, value);
+    match probe {
+        Probe::Fill => format!("{of} is {it} full"),
+        Probe::FillP80 => format!("{of} was {it} full or more for a fifth of the window"),
+        Probe::FillP95 => format!("{of} was {it} full or more for a twentieth of the window"),
+        Probe::StalledSeconds => {
+            format!("{of} is full, and its receiver has taken nothing from it for {it}")
+        }
+        Probe::Rate => format!("The rate of {of} is {it}"),
+        Probe::TurnRate => format!("The turn rate of {of} is {it}"),
+        Probe::Busy => format!("{of} is busy for {it} of the time of one core"),
+        Probe::Idle => format!("The threads of {of} sleep for {it} of the time"),
+        Probe::Waiting => format!("The mailboxes of {of} have {it}"),
+        Probe::Longest => format!("A mailbox of {of} has {it}"),
+        Probe::Growth => format!("The mailboxes of {of} grow by {it}"),
+        Probe::Lost => {
+            let were = if value == 1.0 { "was" } else { "were" };
+            format!("{it} of {of} failed and {were} not restarted")
+        }
+        Probe::RestartsOfOne => {
+            let times = counted(value, "time");
+            format!("An actor of {of} keeps failing: it was restarted {times}")
+        }
+        Probe::Alive => format!("{of} has {it} alive"),
+        Probe::Failures => format!("{of} has had {it}"),
+        Probe::Restarts => format!("{of} has had {it}"),
+        Probe::Slow => format!("{of} has had {it}"),
+        Probe::HeldSeconds => format!("A turn of {of} has held its worker for {it}"),
+        Probe::Away => format!("{of} has {it} in cx.blocking"),
+        Probe::AwaySeconds => format!("A turn of {of} has been in cx.blocking for {it}"),
+        Probe::Failed => format!("{of} has failed"),
+        Probe::ResidentBytes => format!("{of} uses {it} of memory"),
+        Probe::Cpu => format!("{of} uses {it}"),
+    }
+}
+
+/// Returns a value of `probe` with its unit.
+fn amount(probe: Probe, value: f64) -> String {
+    match probe {
+        Probe::Fill | Probe::FillP80 | Probe::FillP95 | Probe::Busy | Probe::Idle => {
+            format!("{} %", number(value * 100.0))
+        }
+        Probe::StalledSeconds | Probe::HeldSeconds | Probe::AwaySeconds => {
+            format!("{} s", number(value))
+        }
+        Probe::Rate | Probe::Growth => format!("{} messages/s", number(value)),
+        Probe::TurnRate => format!("{} turns/s", number(value)),
+        Probe::Waiting | Probe::Longest => counted(value, "message"),
+        Probe::Alive | Probe::Lost => counted(value, "actor"),
+        Probe::Failures => counted(value, "failure"),
+        Probe::Restarts | Probe::RestartsOfOne => counted(value, "restart"),
+        Probe::Slow => counted(value, "slow turn"),
+        Probe::Away => counted(value, "turn"),
+        Probe::Failed => number(value),
+        Probe::ResidentBytes => format!("{} MiB", number(value / f64::from(1 << 20))),
+        Probe::Cpu => counted(value, "core"),
+    }
+}
+
+fn counted(value: f64, word: &str) -> String {
+    let plural = if value == 1.0 { "" } else { "s" };
+    format!("{} {word}{plural}", number(value))
+}
+
+/// Formats a number with three significant digits, and all digits before the point.
+fn number(value: f64) -> String {
+    let digits = match value.abs() {
+        100.0.. => 0,
+        10.0..100.0 => 1,
+        _ => 2,
+    };
+    let text = format!("{value:.digits$}");
+    if digits == 0 {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alerts_are_sentences_with_units() {
+        let (above, below) = ("above", "below");
+        for (probe, value, limit, text) in [
+            (
+                Probe::Fill,
+                0.974,
+                (above, 0.9),
+                "x is 97.4 % full, above the limit of 90 %.",
+            ),
+            (
+                Probe::StalledSeconds,
+                12.34,
+                (above, 5.0),
+                "x is full, and its receiver has taken nothing from it for 12.3 s, above the limit \
+                 of 5 s.",
+            ),
+            (
+                Probe::Rate,
+                0.5,
+                (below, 1000.0),
+                "The rate of x is 0.5 messages/s, below the limit of 1000 messages/s.",
+            ),
+            (
+                Probe::Restarts,
+                1.0,
+                (above, 0.0),
+                "x has had 1 restart, above the limit of 0 restarts.",
+            ),
+            (Probe::Failed, 1.0, (above, 0.5), "x has failed."),
+            (
+                Probe::HeldSeconds,
+                2.3,
+                (above, 1.0),
+                "A turn of x has held its worker for 2.3 s, above the limit of 1 s.",
+            ),
+            (
+                Probe::ResidentBytes,
+                3.5e9,
+                (above, 1_073_741_824.0),
+                "x uses 3338 MiB of memory, above the limit of 1024 MiB.",
+            ),
+        ] {
+            assert_eq!(sentence(probe, "x", value, Level::Warning, limit), text);
+        }
+        let ended = |probe, value| sentence(probe, "x", value, Level::Ok, (above, 0.9));
+        assert_eq!(
+            ended(Probe::Fill, 0.5),
+            "x is 50 % full, which is no longer above the limit of 90 %."
+        );
+        assert_eq!(ended(Probe::Failed, 0.0), "x no longer counts as failed.");
+    }
+
+    #[test]
+    fn numbers_have_three_digits_or_more() {
+        for (value, text) in [
+            (0.0, "0"),
+            (100.0, "100"),
+            (12_345.6, "12346"),
+            (0.123, "0.12"),
+            (-5.5, "-5.5"),
+            (f64::NAN, "NaN"),
+            (f64::INFINITY, "inf"),
+        ] {
+            assert_eq!(number(value), text);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Metrics that the program itself records, and their rates.
+
+use crate::recorder::Recorder;
+use crate::snapshot::{Metric, MetricKind, Snapshot};
+use crate::window::{Meter, Nanos, Pace};
+
+/// A recorder, and the past values of its series.
+#[derive(Debug)]
+pub(super) struct Own {
+    recorder: Recorder,
+    /// Past values of each series of each metric, except for gauges. A recorder only appends
+    /// metrics and series, so positions do not change.
+    past: Vec<Vec<Meter>>,
+}
+
+impl Own {
+    /// Creates a reader of `recorder` without past values.
+    pub(super) fn new(recorder: Recorder) -> Self {
+        Self {
+            recorder,
+            past: Vec::new(),
+        }
+    }
+
+    /// Adds the current values and rates to `snapshot`.
+    pub(super) fn read(&mut self, snapshot: &mut Snapshot, pace: Pace, now: Nanos) {
+        snapshot.metrics = self.recorder.read();
+        snapshot.metrics_refused = self.recorder.refused();
+        self.past.resize_with(snapshot.metrics.len(), Vec::new);
+        for (metric, past) in snapshot.metrics.iter_mut().zip(&mut self.past) {
+            if metric.kind != MetricKind::Gauge {
+                add_rates(metric, past, pace, now);
+            }
+        }
+    }
+}
+
+fn add_rates(metric: &mut Metric, past: &mut Vec<Meter>, pace: Pace, now: Nanos) {
+    past.resize_with(metric.series.len(), Meter::default);
+    for (series, meter) in metric.series.iter_mut().zip(past) {
+        meter.push(pace, now, series.value as u64);
+        series.rate = meter.rate();
+    }
+}

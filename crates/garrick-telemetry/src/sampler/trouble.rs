@@ -1,0 +1,57 @@
+//! Moves failures, dead letters and trees from readings to snapshots.
+
+use std::mem::take as take_out;
+
+use crate::reading::Reading;
+use crate::snapshot::Snapshot;
+use crate::trouble::{DeadLetters, SharedBook};
+use crate::window::Nanos;
+
+/// Moves the dead letters of the reading of one source to `snapshot`, and its failures and trees to
+/// `book`.
+pub(super) fn take(
+    book: &SharedBook,
+    snapshot: &mut Snapshot,
+    source: u64,
+    reading: &mut Reading,
+    now: Nanos,
+) {
+    let letters = reading.letters.drain(..);
+    snapshot
+        .dead_letters
+        .extend(letters.map(|letter| DeadLetters {
+            place: letter.place,
+            name: letter.name,
+            reason: letter.reason,
+            count: letter.count,
+        }));
+    if reading.failures.is_empty() && reading.trees.is_none() {
+        return;
+    }
+    let (unix_ms, mut book) = (snapshot.unix_ms, book.lock());
+    book.add_failures(source, take_out(&mut reading.failures), now, unix_ms);
+    if let Some(trees) = reading.trees.take() {
+        book.set_trees(source, trees, unix_ms);
+    }
+}
+
+/// Writes the newest failures and the summary of the trees to `snapshot`. Writes the losses of the
+/// window to its nodes and sponsors.
+pub(super) fn write(book: &SharedBook, snapshot: &mut Snapshot, now: Nanos) {
+    let mut book = book.lock();
+    snapshot.recent_failures = book.newest();
+    snapshot.supervision = book.supervision();
+    let window = (snapshot.window * 1e9) as Nanos;
+    for ((source, actors), losses) in book.losses_since(now.saturating_sub(window)) {
+        let id = format!("{source}.{actors}");
+        if let Some(node) = snapshot.nodes.iter_mut().find(|node| node.id == id) {
+            (node.lost, node.restarts_of_one) = (losses.lost, losses.restarts_of_one);
+            continue;
+        }
+        let of_source = format!("{source}.");
+        let mut sponsors = snapshot.sponsors.iter_mut();
+        if let Some(sponsor) = sponsors.find(|sponsor| sponsor.id.starts_with(&of_source)) {
+            sponsor.lost += losses.lost;
+        }
+    }
+}

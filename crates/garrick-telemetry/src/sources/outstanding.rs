@@ -1,0 +1,99 @@
+//! The actors of a sponsor that stand out.
+
+use garrick_sched::{Nanos, TaskId, TaskSample};
+
+use crate::reading::ActorReading;
+
+use super::names::short;
+
+/// Time in nanoseconds for which an actor stays in the list after the last sample that contains it.
+const KEPT: Nanos = 10_000_000_000;
+
+/// Maximum number of actors in the list. A sample has at most 40.
+const LISTED_MAX: usize = 256;
+
+/// Actors that recent samples contain, with their total busy times.
+#[derive(Debug, Default)]
+pub(super) struct Outstanding {
+    actors: Vec<Listed>,
+    /// Time of the last sample.
+    looked: Nanos,
+}
+
+#[derive(Debug)]
+struct Listed {
+    task: TaskId,
+    kind: &'static str,
+    name: String,
+    waiting: u64,
+    busy: f64,
+    /// Time of the last sample that contains the actor.
+    seen: Nanos,
+}
+
+impl Outstanding {
+    /// Adds the tasks of the sample taken at `now`, and writes all recent actors to `readings`.
+    pub(super) fn read(
+        &mut self,
+        now: Nanos,
+        tasks: &[TaskSample],
+        readings: &mut Vec<ActorReading>,
+    ) {
+        let passed = now.saturating_sub(self.looked) as f64;
+        self.looked = now;
+        for actor in &mut self.actors {
+            actor.waiting = 0;
+        }
+        for task in tasks.iter().filter(|task| !task.internal) {
+            let actor = self.of(task);
+            actor.waiting = task.waiting;
+            actor.seen = now;
+            if task.over > 0 {
+                // A worker reports the busy time since its last census. Another reader may have
+                // requested that census. So only the busy share is used, for the whole time since
+                // the last sample here.
+                actor.busy += passed * task.busy as f64 / task.over as f64;
+            }
+        }
+        self.actors
+            .retain(|actor| now.saturating_sub(actor.seen) < KEPT);
+        self.actors
+            .sort_by_key(|actor| std::cmp::Reverse((actor.seen, actor.waiting)));
+        self.actors.truncate(LISTED_MAX);
+        readings.extend(self.actors.iter().map(Listed::reading));
+    }
+
+    fn of(&mut self, task: &TaskSample) -> &mut Listed {
+        let is_known = |actor: &Listed| actor.task == task.task && actor.kind == task.name;
+        let index = self.actors.iter().position(is_known).unwrap_or_else(|| {
+            self.actors.push(Listed {
+                task: task.task,
+                kind: task.name,
+                name: name_of(task),
+                waiting: 0,
+                busy: 0.0,
+                seen: 0,
+            });
+            self.actors.len() - 1
+        });
+        &mut self.actors[index]
+    }
+}
+
+impl Listed {
+    fn reading(&self) -> ActorReading {
+        ActorReading {
+            id: format!("{} {}", self.kind, self.task),
+            actors: self.kind.to_owned(),
+            name: self.name.clone(),
+            waiting: self.waiting,
+            busy_nanos: self.busy as u64,
+        }
+    }
+}
+
+/// Returns the label of a task. If it has no label, returns its type and its identity as a number.
+fn name_of(task: &TaskSample) -> String {
+    let label = task.label.as_deref().map(str::to_owned);
+    label.unwrap_or_else(|| format!("{} {}", short(task.name), task.task))
+}

@@ -1,0 +1,15 @@
+//! Four programs in trouble. The guide `docs/operations.md` shows how telemetry finds each of them,
+//! and the example `operations` runs them.
+
+mod program;
+mod seen;
+
+mod crash_loop;
+mod full_channel;
+mod growing_mailbox;
+mod long_handler;
+
+mod trouble;
+
+pub use program::Program;
+pub use trouble::{Trouble, UnknownTrouble};

@@ -1,0 +1,207 @@
+//! Work that is done in parallel, such as running test programs.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use crate::process::{Ended, Executable, Job, Watched, tests_passed};
+
+/// Time limit of a test program. Programs compile code and start browsers beside each other, so
+/// the limit is many times what a program takes.
+const LIMIT: Duration = Duration::from_secs(15 * 60);
+
+/// Names of test programs that start first, because they take longest.
+const LONG: &[&str] = &["dashboard", "actor_macro_errors", "bench", "top"];
+
+/// Calls `work` for each item, `jobs` at a time, and returns all results, or the first error.
+pub(crate) fn in_parallel<T: Sync, R: Send>(
+    items: &[T],
+    jobs: usize,
+    work: impl Fn(&T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<(usize, Result<R>)>> = Mutex::default();
+    thread::scope(|scope| {
+        for _ in 0..jobs.max(1) {
+            scope.spawn(|| {
+                while let Some((index, item)) = {
+                    let index = next.fetch_add(1, Relaxed);
+                    items.get(index).map(|item| (index, item))
+                } {
+                    let result = work(item);
+                    results
+                        .lock()
+                        .expect("no worker panics with the lock")
+                        .push((index, result));
+                }
+            });
+        }
+    });
+    let mut results = results
+        .into_inner()
+        .expect("no worker panics with the lock");
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Runs test programs, as many at a time as the machine has cores, with the environment variable
+/// `variable` set to `1`. Prints the output of each program when it has ended. Returns the number
+/// of tests that passed.
+///
+/// Cargo runs one program after another, and many tests wait for processes, browsers or compilers.
+/// While the only running program waits, a core is idle.
+///
+/// # Errors
+///
+/// Names each program that failed, ran no test harness to its end, or exceeded the time limit.
+/// All programs run, even after one has failed, so that one call shows all failures.
+pub(crate) fn run_tests(programs: &[Executable], variable: &'static str) -> Result<usize> {
+    let libraries = libraries()?;
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let outcomes = in_parallel(&in_order(programs), cores, |program| {
+        let job = job(program, &libraries).environment(variable, "1");
+        Ok(run(program, &job))
+    })?;
+    total(outcomes)
+}
+
+/// Returns the sum of the numbers of tests, or an error that contains all texts of failures.
+fn total(outcomes: Vec<Result<usize, String>>) -> Result<usize> {
+    let (passed, failed): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(Result::is_ok);
+    if failed.is_empty() {
+        return Ok(passed.into_iter().flatten().sum());
+    }
+    let failed: Vec<String> = failed.into_iter().filter_map(Result::err).collect();
+    bail!("test programs failed:\n  {}", failed.join("\n  "))
+}
+
+/// Returns `programs` in the order in which they start.
+fn in_order(programs: &[Executable]) -> Vec<&Executable> {
+    let mut ordered = Vec::from_iter(programs);
+    let rank = |program: &&Executable| LONG.iter().position(|name| *name == program.name);
+    ordered.sort_by_key(|program| rank(program).unwrap_or(LONG.len()));
+    ordered
+}
+
+/// Returns the folder of the shared libraries of the toolchain, which tests of procedural macros
+/// load.
+fn libraries() -> Result<PathBuf> {
+    let rustc = Job::new("rustc").arguments(&["--print", "target-libdir"]);
+    let found = rustc.watch()?;
+    if found.ended != Ended::Passed {
+        bail!("`{rustc}` failed: {}", found.output);
+    }
+    Ok(PathBuf::from(found.output.trim()))
+}
+
+/// Returns the call of a test program, with the folder and the environment that cargo gives it.
+fn job(program: &Executable, libraries: &Path) -> Job {
+    Job::new(&program.path)
+        .folder(&program.folder)
+        .environment("CARGO_MANIFEST_DIR", &program.folder)
+        .environment("CARGO_PKG_NAME", &program.package)
+        .environment("LD_LIBRARY_PATH", libraries)
+        .limit(LIMIT)
+}
+
+/// Runs a test program, and prints its output. Returns the number of tests that passed, or what is
+/// wrong with the program.
+fn run(program: &Executable, job: &Job) -> Result<usize, String> {
+    let name = format!("{} of {}", program.name, program.package);
+    let watched = job
+        .watch()
+        .map_err(|error| format!("cannot run {name}: {error:#}"))?;
+    // One call, so that the outputs of two programs do not mix.
+    let seconds = watched.time.as_secs_f64();
+    print!("{name}: {seconds:.1} s\n{}", watched.output);
+    outcome(&name, &watched)
+}
+
+/// Returns the number of tests that passed, or what is wrong with the program.
+fn outcome(name: &str, watched: &Watched) -> Result<usize, String> {
+    let passed: Vec<usize> = watched.output.lines().filter_map(tests_passed).collect();
+    match watched.ended {
+        Ended::Passed if passed.is_empty() => Err(format!("{name}: no test harness ended")),
+        Ended::Passed => Ok(passed.iter().sum()),
+        Ended::Failed => Err(name.to_owned()),
+        Ended::Hung => {
+            let limit = LIMIT.as_secs();
+            Err(format!("{name}: did not end within {limit} s"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(name: &str, path: &str) -> Executable {
+        Executable {
+            name: name.to_owned(),
+            package: "parts".to_owned(),
+            folder: PathBuf::from("/"),
+            kind: Vec::new(),
+            is_test: true,
+            path: PathBuf::from(path),
+        }
+    }
+
+    #[test]
+    fn every_program_that_fails_is_named() {
+        let programs = [
+            program("first", "/bin/false"),
+            program("second", "/bin/pwd"),
+            program("third", "/bin/no-such-program"),
+        ];
+        let error = run_tests(&programs, "GARRICK_TEST")
+            .unwrap_err()
+            .to_string();
+        for part in [
+            "first of parts",
+            "second of parts: no test",
+            "third of parts",
+        ] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_tests_of_all_programs_are_counted() {
+        let ended = |ended, output: &str| {
+            let time = Duration::from_secs(1);
+            let output = output.to_owned();
+            outcome(
+                "one",
+                &Watched {
+                    ended,
+                    output,
+                    time,
+                },
+            )
+        };
+        let line = "test result: ok. 3 passed; 0 failed; 0 ignored\n";
+        let passed = || ended(Ended::Passed, line);
+        assert_eq!(total(vec![passed(), passed()]).unwrap(), 6);
+        let hung = total(vec![passed(), ended(Ended::Hung, "")]).unwrap_err();
+        assert!(hung.to_string().contains("did not end within 900 s"));
+    }
+
+    #[test]
+    fn what_is_done_in_parallel_comes_back_in_order() {
+        let items: Vec<usize> = (0..100).collect();
+        let doubled = in_parallel(&items, 3, |item| Ok(item * 2)).unwrap();
+        assert_eq!(doubled[99], 198);
+        assert_eq!(doubled.len(), 100);
+        let failed = in_parallel(&items, 3, |item| {
+            if *item == 7 {
+                bail!("seven");
+            }
+            Ok(())
+        });
+        assert_eq!(failed.unwrap_err().to_string(), "seven");
+    }
+}
