@@ -194,13 +194,13 @@ fn turn<T: Task>(cell: CellPtr, worker: &Worker, message: T::Message) -> Next {
     // SAFETY: the cell is ours and runs nothing else, and its task is alive.
     let task = unsafe { task_of::<T>(cell).as_mut() };
     let flow = task.receive(message, &Turn::new(worker, cell));
-    finish_turn(worker, flow)
+    finish_turn(cell, worker, flow)
 }
 
 #[inline(always)]
-fn finish_turn(worker: &Worker, flow: Flow) -> Next {
+fn finish_turn(cell: CellPtr, worker: &Worker, flow: Flow) -> Next {
     if flow == Flow::Continue {
-        worker.commit();
+        worker.commit_turn(cell);
         return Next::Go;
     }
     finish_unusual(worker, flow)
@@ -345,7 +345,7 @@ fn nudge<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
     // SAFETY: as in `turn`.
     let task = unsafe { task_of::<T>(cell).as_mut() };
     let flow = task.nudged(&Turn::new(worker, cell));
-    finish_turn(worker, flow)
+    finish_turn(cell, worker, flow)
 }
 
 /// Returns the number of messages of the oldest envelope that the activation handles next, at most
@@ -415,7 +415,7 @@ fn start<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
     // SAFETY: as in `turn`.
     let task = unsafe { task_of::<T>(cell).as_mut() };
     let flow = task.start(&Turn::new(worker, cell));
-    finish_turn(worker, flow)
+    finish_turn(cell, worker, flow)
 }
 
 /// Recovers a task after a panic. Used as [`Table::recover`](crate::cell::Table).
@@ -430,7 +430,7 @@ pub(crate) unsafe fn recover<T: Task>(cell: CellPtr, worker: NonNull<()>, messag
     // SAFETY: as in `turn`.
     let task = unsafe { task_of::<T>(cell).as_mut() };
     let flow = task.recover(message, &Turn::new(worker, cell));
-    finish_turn(worker, flow) == Next::Go
+    finish_turn(cell, worker, flow) == Next::Go
 }
 
 /// Finishes an activation whose mailbox is empty. The cell becomes idle, or is freed if it is

@@ -198,6 +198,7 @@ pub(crate) fn blocking<R>(worker: &Worker, f: impl FnOnce() -> R) -> R {
     crew.take_back(seat);
     // Due timers wait until the turn is over: they may be for a door, which is foreign code.
     worker.arrive(Came::Idle);
+    worker.watch_timers();
     shared.calls_back(false);
     shared.lanes.come_back(left);
     if !is_counted {

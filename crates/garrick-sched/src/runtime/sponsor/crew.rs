@@ -30,6 +30,7 @@ use garrick_core::prim::{
 
 use super::looks::Looks;
 use super::partners::Path;
+use super::plan::{Plan, PlanWord};
 use super::rescue::Loan;
 use super::{LendBy, Shared};
 use crate::cell::{Home, Ready};
@@ -50,12 +51,13 @@ pub(crate) struct Crew {
     lists: Mutex<Lists>,
     /// Settings by which seats lend their cells, if they lend them.
     pub(super) lend_by: Option<LendBy>,
-    /// Number of remaining looks (checks for stuck seats) of the watching hand. 0 if it does not
-    /// look.
-    pub(super) looks_left: AtomicUsize,
+    /// Plan of the watching hand to look for stuck seats.
+    pub(super) plan: PlanWord,
+    /// True if a sitter has timers that are not watched, because no worker was idle.
+    pub(super) misses_timers: AtomicBool,
     /// Time until which the watching hand sleeps. [`NEVER`] if no hand watches. Not modelled,
     /// because models have no clock.
-    until: AtomicU64,
+    pub(super) until: AtomicU64,
 }
 
 pub(super) struct Seat {
@@ -158,7 +160,8 @@ impl Crew {
             }),
             until: AtomicU64::new(NEVER),
             lend_by,
-            looks_left: AtomicUsize::new(0),
+            plan: PlanWord::default(),
+            misses_timers: AtomicBool::new(false),
         }
     }
 
@@ -173,17 +176,21 @@ impl Crew {
     }
 
     /// Passes the watch to another hand, if hand `leaves` has it and there is a reason to watch.
-    /// Returns the other hand, which the caller must wake.
-    fn pass_watch(&self, lists: &mut Lists, leaves: usize) -> Option<usize> {
+    /// Hand `leaves` is about to sit down on `seat`. Returns the other hand, which the caller must
+    /// wake.
+    fn pass_watch(&self, lists: &mut Lists, leaves: usize, seat: usize) -> Option<usize> {
         if lists.watch != Some(leaves) {
             return None;
         }
         self.until.store(NEVER, Relaxed);
         // SeqCst: as in `Hand::keep_watch`.
         fence(SeqCst);
-        let watches = self.earliest() < NEVER || self.looks_left.load(Relaxed) > 0;
-        let next = watches.then(|| lists.idle.first().copied());
-        lists.watch = next.flatten();
+        let watches = || {
+            let is_planned = self.plan.get() != Plan::Nothing;
+            self.earliest() < NEVER || is_planned || self.plan_needed(Some(seat)) != Plan::Nothing
+        };
+        let next = lists.idle.first().copied();
+        lists.watch = next.filter(|_| watches());
         lists.watch
     }
 
@@ -265,18 +272,21 @@ impl Crew {
             .store(deadline.unwrap_or(NEVER), Relaxed);
     }
 
-    /// Ensures that a hand wakes for the deadline of a seat that was left PARKED. Called by the
-    /// thread that has left the seat, if it does not sleep now.
+    /// Ensures that a hand wakes for the deadline of a seat that was left PARKED, and for timers of
+    /// other seats that are not watched. Called by the thread that has left the seat, if it does
+    /// not sleep now.
     pub(super) fn watch_over(&self, seat: usize) {
-        // The caller has passed a fence since it left the seat: see `Hand::keep_watch`.
-        if self.seats[seat].deadline.load(Relaxed) < self.until.load(Relaxed) {
+        // The caller has passed a fence since it left the seat: see `Hand::keep_watch` and
+        // `Crew::watch_timers`.
+        let is_early = self.seats[seat].deadline.load(Relaxed) < self.until.load(Relaxed);
+        if self.takes_missed() || is_early {
             self.wake_watch();
         }
     }
 
     /// Wakes the watching hand. If no hand watches, wakes an idle hand, which then watches. If all
     /// hands are busy, the next hand that becomes idle checks by itself.
-    fn wake_watch(&self) {
+    pub(super) fn wake_watch(&self) {
         let watch = {
             let mut lists = self.lists();
             lists.watch = lists.watch.or(lists.idle.first().copied());
@@ -353,7 +363,7 @@ impl Serve for Crew {
                 return lists.waiting.push_back(seat);
             };
             lists.given[hand] = Some(seat);
-            (hand, self.pass_watch(&mut lists, hand))
+            (hand, self.pass_watch(&mut lists, hand, seat))
         };
         self.wake(Some(hand));
         self.wake(watch);
@@ -496,6 +506,7 @@ impl Hand {
     pub(super) fn wait_for_seat(&self, sleep: impl Fn(Option<Duration>)) -> Option<usize> {
         let crew = &*self.crew;
         let wakes_before = self.wakes_before();
+        let misses_looks = crew.takes_missed() || crew.misses_looks(&self.shared);
         {
             let mut lists = crew.lists();
             if let Some(seat) = lists.waiting.pop_front() {
@@ -505,7 +516,7 @@ impl Hand {
                 return None;
             }
             // The watching hand is the first in the list, so that it is the last to get a seat.
-            if lists.watch.is_none() || wakes_before < crew.until.load(Relaxed) {
+            if lists.watch.is_none() || wakes_before < crew.until.load(Relaxed) || misses_looks {
                 lists.watch = Some(self.number);
                 lists.idle.insert(0, self.number);
             } else {
@@ -523,9 +534,6 @@ impl Hand {
                 }
                 lists.watch == Some(self.number)
             };
-            if keeps_watch {
-                crew.look_if_some_are_ready();
-            }
             if keeps_watch && let Some(seat) = self.look_for_stuck_seats() {
                 return Some(seat);
             }
@@ -585,6 +593,8 @@ impl Hand {
                 break next;
             }
         };
+        // Only after the fence, because there may be timers that are not watched.
+        self.crew.plan_if_needed();
         let now = self.shared.now();
         let timer = (next < NEVER).then(|| Duration::from_nanos(next.saturating_sub(now)));
         // Not 0, which stands for a due timer.
@@ -617,7 +627,7 @@ impl Hand {
                 return None;
             };
             lists.idle.remove(place);
-            crew.pass_watch(&mut lists, self.number)
+            crew.pass_watch(&mut lists, self.number, seat)
         };
         crew.wake(watch);
         Some(seat)

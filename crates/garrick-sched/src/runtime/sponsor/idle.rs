@@ -321,6 +321,7 @@ impl Worker {
     /// Announces that a hand or a guest has sat down. Returns the time if the clock was read.
     pub(super) fn arrive(&self, came: Came) -> Option<Nanos> {
         self.touch();
+        self.timers.watched_from(None);
         self.remote().ready.count_sit();
         match came {
             Came::Idle => {

@@ -27,9 +27,11 @@ impl Worker {
         }
     }
 
-    /// Gives away the seat that this worker has kept and the cell that it has gathered. Called
-    /// before a drop, because the drop may take a long time or wait for them.
+    /// Gives away the seat that this worker has kept and the cell that it has gathered, and has the
+    /// timers watched. Called before a drop, because the drop may take a long time or wait for
+    /// them.
     pub(crate) fn let_others(&self) {
+        self.watch_timers();
         self.give_next_seat();
         self.give_gathered();
     }

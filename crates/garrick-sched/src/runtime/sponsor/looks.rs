@@ -3,40 +3,39 @@
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-use garrick_core::prim::atomic::Ordering::Relaxed;
+use garrick_core::prim::atomic::{
+    Ordering::{AcqRel, Relaxed, SeqCst},
+    fence,
+};
 
+use super::Shared;
 use super::crew::{Crew, Hand, NEVER};
+use super::plan::Plan;
 use crate::cell::Ready;
 use crate::remote::Serve;
 use crate::world::Nanos;
 
-/// Number of looks after which the watching hand stops looking, unless it has found something.
-const LOOKS: usize = 10;
-/// Time before the first look, in nanoseconds. The time doubles after each look, up to
-/// `LOOK_AFTER_MAX`.
-const LOOK_AFTER: Nanos = 100_000;
-const LOOK_AFTER_MAX: Nanos = 1_000_000;
-/// Maximum number of further doublings while cells are ready and nothing is pushed.
-const SLOW_MAX: u32 = 4;
-
 /// Time between two looks of a crew that lends at the first look.
 const AT_ONCE: Duration = Duration::from_micros(20);
+/// Time after which the watching hand checks again for a free seat if lent timers are due.
+const RETRY_AFTER: Nanos = 1_000_000;
 
 /// State of a hand that looks for stuck seats.
 #[derive(Default)]
 pub(super) struct Looks {
     /// Time of the next look, or `None` if no look is planned.
     next: Cell<Option<Nanos>>,
+    /// Plan that `next` belongs to.
+    plan: Cell<Plan>,
     /// Number of activations of each seat at the last look. `None` if no thread sat there.
     picks: RefCell<Vec<Option<u32>>>,
-    /// Number of looks since the last push, while cells were ready on a seat.
-    slow: Cell<u32>,
 }
 
 impl Looks {
     /// Cancels the planned look.
     fn end(&self) {
         self.next.set(None);
+        self.plan.set(Plan::Nothing);
         self.picks.borrow_mut().clear();
     }
 }
@@ -44,9 +43,10 @@ impl Looks {
 impl Crew {
     /// Makes the watching hand look for stuck seats. The caller must wake it.
     pub(super) fn allow_looks(&self) {
-        // Relaxed: the lock of the lists orders it for the hand that is woken.
-        self.looks_left.store(LOOKS, Relaxed);
+        // In this order: the hand that ends its looks meanwhile sets the marks again, and then sees
+        // the plan.
         self.set_unwatched(false);
+        self.plan.set(Plan::soon());
     }
 
     fn set_unwatched(&self, is_unwatched: bool) {
@@ -55,31 +55,94 @@ impl Crew {
         }
     }
 
-    /// Returns true if a seat on which a hand sits probably has ready cells or timers.
-    fn are_some_ready(&self) -> bool {
-        let are_ready = |number: usize| {
-            let seat = &self.seats[number];
+    /// Returns the plan that the crew needs because a seat on which a thread sits probably has
+    /// ready cells or timers. Leaves out the seat `except`.
+    pub(super) fn plan_needed(&self, except: Option<usize>) -> Plan {
+        let mut needed = Plan::Nothing;
+        if !self.lends() {
+            return needed;
+        }
+        for (number, seat) in self.seats.iter().enumerate() {
+            if Some(number) == except || !self.remote(number).ready.is_sat_on() {
+                continue;
+            }
             let look = seat.look();
-            self.remote(number).ready.is_sat_on()
-                && (self.ready(number, &look) > 0 || self.has_timers(number, &look))
-        };
-        self.lends() && (0..self.seats.len()).any(are_ready)
+            if self.ready(number, &look) > 0 {
+                return Plan::soon();
+            }
+            if self.has_timers(number, &look) {
+                needed = Plan::ForTimers;
+            }
+        }
+        needed
     }
 
-    /// Makes the watching hand look for stuck seats if there are ready cells or timers. Called when
-    /// the hand begins to watch, because cells and timers may have come while no hand was idle.
-    pub(super) fn look_if_some_are_ready(&self) {
-        if self.lends() && self.looks_left.load(Relaxed) == 0 && self.are_some_ready() {
-            self.looks_left.store(LOOKS, Relaxed);
+    /// Makes the watching hand, which is the caller, look for stuck seats if there are ready cells
+    /// or timers.
+    pub(super) fn plan_if_needed(&self) {
+        if self.lends() && self.plan.get() == Plan::Nothing {
+            self.plan.replace(Plan::Nothing, self.plan_needed(None));
+        }
+    }
+
+    /// Returns true if no hand looks for stuck seats, and a seat has ready cells or timers. Called
+    /// by a hand that has just become idle, because nobody is called for them while no worker is
+    /// idle.
+    pub(super) fn misses_looks(&self, shared: &Shared) -> bool {
+        let was_none_idle = || shared.signal().idle() <= 1;
+        self.lends()
+            && self.plan.get() == Plan::Nothing
+            && was_none_idle()
+            && self.plan_needed(None) != Plan::Nothing
+    }
+
+    /// Returns true if a sitter has timers that are not watched, because no worker was idle. The
+    /// caller must then have a hand watch. The caller must have passed a SeqCst fence since its
+    /// seat counts as idle.
+    pub(super) fn takes_missed(&self) -> bool {
+        // AcqRel: pairs with the swap in `watch_timers`, so that this thread sees the timers.
+        self.misses_timers.load(Relaxed) && self.misses_timers.swap(false, AcqRel)
+    }
+
+    /// Ensures that a hand wakes for the timers of a seat, the first of which has this deadline.
+    /// Called by the sitter before foreign code that may take longer.
+    #[cold]
+    pub(crate) fn watch_timers(&self, shared: &Shared, deadline: Nanos) {
+        let Some(by) = self.lend_by else {
+            return;
+        };
+        // Pairs with the heavy side in `looks_no_more`: either this thread sees that no look is
+        // planned, or the watch sees that there are timers.
+        by.fence.light();
+        if self.plan.get() != Plan::Nothing {
+            return;
+        }
+        // SeqCst: pairs with the fences in `keep_watch` and `pass_watch`: either this thread sees
+        // when the watch wakes, or the watch sees that there are timers.
+        fence(SeqCst);
+        if self.until.load(Relaxed) <= deadline {
+            return;
+        }
+        if shared.signal().idle() == 0 {
+            // AcqRel: publishes the timers to the thread that takes the mark.
+            self.misses_timers.swap(true, AcqRel);
+            // SeqCst: pairs with the fence of a thread that leaves a seat: either that thread sees
+            // the mark, or this thread sees that a worker is idle.
+            fence(SeqCst);
+            if shared.signal().idle() == 0 {
+                return;
+            }
+        }
+        if self.plan.replace(Plan::Nothing, Plan::ForTimers) {
+            self.wake_watch();
         }
     }
 
     /// Wakes an idle hand, which then looks for stuck seats, unless a hand is already looking.
-    /// Called by a worker that has a timer, or a ready cell in addition to the next one.
+    /// Called by a worker that has a ready cell in addition to the next one.
     #[inline]
     pub(crate) fn has_ready(&self) {
-        // Relaxed: a hint.
-        if self.lends() && self.looks_left.load(Relaxed) == 0 {
+        if self.lends() && self.plan.get().is_too_late_for_cells() {
             self.call_watch();
         }
     }
@@ -100,23 +163,20 @@ impl Hand {
     /// Returns the time that this hand may sleep, while it watches, before it looks for stuck
     /// seats. Returns `None` if it does not look.
     pub(super) fn time_to_look(&self) -> Option<Duration> {
-        let left = self.crew.looks_left.load(Relaxed);
-        if left == 0 {
+        let plan = self.crew.plan.get();
+        if plan == Plan::Nothing {
             self.looks.end();
             return None;
         }
         if self.crew.lends_at_once() {
             return Some(AT_ONCE);
         }
+        if !plan.continues(self.looks.plan.replace(plan)) {
+            self.looks.next.set(None);
+        }
         let now = self.shared.now();
-        let next = self.looks.next.get().unwrap_or_else(|| {
-            if left > 1 {
-                self.looks.slow.set(0);
-            }
-            let doubled = LOOKS.saturating_sub(left).min(8);
-            let after = (LOOK_AFTER << doubled).min(LOOK_AFTER_MAX);
-            now.saturating_add(after << self.looks.slow.get())
-        });
+        let after = || now.saturating_add(plan.interval());
+        let next = self.looks.next.get().unwrap_or_else(after);
         self.looks.next.set(Some(next));
         Some(Duration::from_nanos(next.saturating_sub(now)))
     }
@@ -131,7 +191,7 @@ impl Hand {
         // There was no free seat from which a due timer could be fired. The sitters fire it between
         // two turns.
         let due = if due <= now {
-            now.saturating_add(LOOK_AFTER_MAX)
+            now.saturating_add(RETRY_AFTER)
         } else {
             due
         };
@@ -154,6 +214,7 @@ impl Hand {
             return None;
         }
         let crew = &*self.crew;
+        let plan = crew.plan.get();
         self.looks.next.set(None);
         let mut has_lent = false;
         let seats = crew.seats.len();
@@ -166,22 +227,19 @@ impl Hand {
                 has_lent |= crew.lend(seat, &self.shared);
             }
         }
-        // Relaxed: a thread that calls the watch meanwhile wants more looks, and gets them by its
-        // next call if this one is lost.
-        let left = crew.looks_left.load(Relaxed).saturating_sub(1);
-        crew.looks_left.store(left, Relaxed);
-        if left == 0 {
-            self.looks_no_more();
+        let next = plan.after_look();
+        if crew.plan.replace(plan, next) && next == Plan::Nothing {
+            self.looks_no_more(plan);
         }
         if has_lent { self.take_parked() } else { None }
     }
 
-    /// Stops the looks. After that, a push to a seat with a sitter calls the watch.
-    fn looks_no_more(&self) {
+    /// Ends the looks of a plan. After that, a push to a seat with a sitter calls the watch.
+    fn looks_no_more(&self, plan: Plan) {
         let crew = &*self.crew;
         crew.set_unwatched(true);
-        // Dekker: either a thread that has pushed sees that nobody looks, or this hand sees the
-        // push.
+        // Dekker: either a thread that has pushed or has set a timer sees that nobody looks, or
+        // this hand sees the push or the timer.
         if let Some(by) = crew.lend_by {
             by.fence.heavy();
         }
@@ -191,13 +249,10 @@ impl Hand {
         };
         if (0..crew.seats.len()).any(waits) {
             crew.set_unwatched(false);
-            crew.looks_left.store(1, Relaxed);
-        } else if crew.are_some_ready() {
+            crew.plan.replace(Plan::Nothing, Plan::once());
+        } else if crew.plan_needed(None) != Plan::Nothing {
             // The worker there may begin a long turn without a push.
-            self.looks
-                .slow
-                .set((self.looks.slow.get() + 1).min(SLOW_MAX));
-            crew.looks_left.store(1, Relaxed);
+            crew.plan.replace(Plan::Nothing, plan.slower());
         }
     }
 

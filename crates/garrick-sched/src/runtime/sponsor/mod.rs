@@ -11,6 +11,7 @@ mod lent_timers;
 mod looks;
 mod over;
 mod partners;
+mod plan;
 pub(crate) mod rescue;
 
 mod builder;

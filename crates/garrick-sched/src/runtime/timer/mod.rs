@@ -236,6 +236,9 @@ pub(crate) struct Timers {
     looked_at: Cell<u64>,
     /// Time of the last read of the clock.
     looked: Cell<Nanos>,
+    /// Timers with this deadline or a later one are watched: if the worker is then in a long turn,
+    /// an idle hand delivers them (`Crew::watch_timers`). `None` if this is unknown.
+    watched_from: Cell<Option<Nanos>>,
 }
 
 impl Timers {
@@ -246,7 +249,21 @@ impl Timers {
             always,
             looked_at: Cell::new(0),
             looked: Cell::new(now),
+            watched_from: Cell::new(None),
         }
+    }
+
+    /// Returns true if all timers are watched.
+    #[inline]
+    pub(crate) fn are_watched(&self) -> bool {
+        self.are_calm() || self.watched_from.get().is_some()
+    }
+
+    /// Records that the timers from a deadline on are watched, or that it is unknown which timers
+    /// are watched.
+    #[inline]
+    pub(crate) fn watched_from(&self, deadline: Option<Nanos>) {
+        self.watched_from.set(deadline);
     }
 
     /// Returns true if there is no reason to read the clock, because there are no timers and there
@@ -257,8 +274,11 @@ impl Timers {
         self.calm.load(Relaxed)
     }
 
-    /// Records that there is a reason to read the clock.
-    pub(crate) fn wake(&self) {
+    /// Records a new timer, which is a reason to read the clock.
+    pub(crate) fn note_set(&self, deadline: Nanos) {
+        if self.watched_from.get().is_some_and(|from| deadline < from) {
+            self.watched_from.set(None);
+        }
         self.calm.store(false, Relaxed);
     }
 
@@ -281,6 +301,9 @@ impl Timers {
     /// so the timers become calm at the next read at the earliest.
     pub(crate) fn note_look(&self, now: Nanos, fired: bool, is_empty: bool) {
         self.looked.set(now);
+        if fired || is_empty {
+            self.watched_from.set(None);
+        }
         if !fired && !self.always && is_empty {
             self.calm.store(true, Relaxed);
         }

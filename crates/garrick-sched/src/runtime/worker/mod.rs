@@ -326,6 +326,7 @@ impl Worker {
     fn end_loan(&self) {
         self.shown.name_none_and_fence();
         while self.remote.ready.is_lent() {
+            self.timers.watched_from(None);
             self.take_ready();
             self.shown.name_none_and_fence();
         }
@@ -349,6 +350,7 @@ impl Worker {
         if self.backlog() + in_hand > 0 {
             // There is work here after all.
             self.give_next_seat();
+            self.watch_timers();
         }
         let signal = self.shared.signal();
         if !signal.is_quiet() {
@@ -562,12 +564,20 @@ impl Worker {
     #[inline]
     pub(crate) fn commit(&self) {
         if self.stage.is_dirty() {
-            self.commit_dirty();
+            self.commit_dirty(None);
+        }
+    }
+
+    /// Does the same as [`Worker::commit`], after a turn of `cell`.
+    #[inline]
+    pub(crate) fn commit_turn(&self, cell: CellPtr) {
+        if self.stage.is_dirty() {
+            self.commit_dirty(Some(cell));
         }
     }
 
     #[inline(never)]
-    fn commit_dirty(&self) {
+    fn commit_dirty(&self, running: Option<CellPtr>) {
         self.sends_at.set(self.home);
         self.in_line.set(false);
         // Dropped values may send, hence the loop.
@@ -575,7 +585,7 @@ impl Worker {
             self.stage.clear_dirty();
             self.stage
                 .commit(|cell, chain| self.deliver_staged(cell, chain));
-            self.commit_timers();
+            self.commit_timers(running);
             self.stage.purse.wake_waiting();
             self.stage.commit_given(|given| {
                 // A woken asker may take a long time.

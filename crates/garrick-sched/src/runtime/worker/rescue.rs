@@ -92,6 +92,7 @@ impl Worker {
     #[cold]
     pub(crate) fn visit_some(&self) -> bool {
         self.shown.name_none();
+        self.watch_timers();
         let has_fired = self.fire_lent();
         let Some(visit) = self.crew.next_visit() else {
             return has_fired;

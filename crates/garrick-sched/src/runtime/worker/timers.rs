@@ -3,6 +3,7 @@
 use garrick_core::wheel::Wheel;
 
 use super::Worker;
+use crate::cell::CellPtr;
 use crate::remote::Serve;
 use crate::runtime::current::Entered;
 use crate::runtime::room::room_of;
@@ -33,31 +34,61 @@ impl Worker {
     }
 
     /// Inserts a delayed message into the wheel. Returns a message that must not be sent, if any.
-    pub(super) fn insert_timed(&self, later: Later) -> Option<Timed> {
+    /// `running` is the cell of the turn, if a turn has just ended.
+    fn insert_timed(&self, later: Later, running: Option<CellPtr>) -> Option<Timed> {
         let deadline = later.deadline;
+        // First, so that a hand that looks for unwatched timers sees this one.
+        self.timers.note_set(deadline);
         let unsent = later.set_in(self.timers.wheel);
         self.note_next_timer();
-        self.timers.wake();
         if self.remote().ready.is_lent() {
             if self.crew.next_due_of_lent() >= deadline {
                 // The watching hand may sleep past that deadline.
                 self.crew.call_watch();
             }
-        } else if self.shared.signal().idle() > 0 && self.backlog() > 0 {
-            // The next turn may last past that deadline.
-            self.crew.has_ready();
+        } else if self.goes_on(running) {
+            self.watch_timers();
         }
         unsent
     }
 
+    /// Returns true if the cell whose turn is being committed probably runs another turn next.
+    fn goes_on(&self, running: Option<CellPtr>) -> bool {
+        let is_scheduled = |cell: CellPtr| !cell.state().is_idle_at(self.home);
+        self.is_visiting() || running.is_some_and(is_scheduled)
+    }
+
+    /// Ensures that the timers of this seat are watched. Called before the worker runs foreign code
+    /// that may take longer than the time to the next deadline.
+    #[inline]
+    pub(crate) fn watch_timers(&self) {
+        if !self.timers.are_watched() {
+            self.watch_timers_now();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn watch_timers_now(&self) {
+        if !self.crew.lends() {
+            return self.timers.watched_from(Some(0));
+        }
+        let next = self.timers.wheel.with(|wheel| wheel.next_deadline());
+        self.timers.watched_from(Some(next.unwrap_or(Nanos::MAX)));
+        if let Some(deadline) = next {
+            self.crew.watch_timers(&self.shared, deadline);
+        }
+    }
+
     /// Cancels the timers that the turn has cancelled, and sets the timers that it has set.
-    pub(super) fn commit_timers(&self) {
+    /// `running` is the cell of the turn, if a turn has just ended.
+    pub(super) fn commit_timers(&self, running: Option<CellPtr>) {
         // First: a timer that is in both lists must not lie in the wheel for a moment, because
         // others may take due timers there.
         self.stage
             .commit_cancelled(|timer| self.stage.keep_unsent(timer.take_out()));
         self.stage
-            .commit_later(|later| self.stage.keep_unsent(self.insert_timed(later)));
+            .commit_later(|later| self.stage.keep_unsent(self.insert_timed(later, running)));
         // Foreign code from here on: all messages are in their places.
         self.stage.take_unsent(|timed| self.drop_unsent(timed));
     }

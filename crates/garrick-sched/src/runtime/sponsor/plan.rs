@@ -1,0 +1,168 @@
+//! Plans of looks, which are the checks for stuck seats (README.md, rescue).
+
+use garrick_core::prim::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use crate::world::Nanos;
+
+/// Number of looks after a push.
+const SOON: u32 = 10;
+/// Time before the first look after a push, in nanoseconds. The time doubles after each look, up to
+/// `INTERVAL`.
+const FIRST_AFTER: Nanos = 100_000;
+/// Longest time between two looks after a push, in nanoseconds.
+const INTERVAL: Nanos = 1_000_000;
+/// Maximum number of times that `INTERVAL` is doubled while nothing is pushed.
+const DOUBLINGS_MAX: u32 = 4;
+/// Number of times that `INTERVAL` is doubled before the first look for timers.
+const DOUBLINGS_FOR_TIMERS: u32 = 2;
+
+/// Plan of the watching hand to look for stuck seats.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Plan {
+    /// The hand does not look.
+    #[default]
+    Nothing,
+    /// The hand looks this often, because something was pushed or cells are ready.
+    Soon(u32),
+    /// The hand looks once, after `INTERVAL` doubled this often. Cells or timers were found at the
+    /// last look.
+    Slowly(u32),
+    /// The hand looks once, because a worker has timers.
+    ForTimers,
+}
+
+impl Plan {
+    /// Returns the plan after a push.
+    pub(super) fn soon() -> Self {
+        Self::Soon(SOON)
+    }
+
+    /// Returns the plan for one look after `INTERVAL`.
+    pub(super) fn once() -> Self {
+        Self::Soon(1)
+    }
+
+    /// Returns the time between now and the next look.
+    pub(super) fn interval(self) -> Nanos {
+        match self {
+            Self::Nothing => Nanos::MAX,
+            Self::Soon(left) => {
+                let doublings = SOON.saturating_sub(left).min(SOON);
+                (FIRST_AFTER << doublings).min(INTERVAL)
+            }
+            Self::Slowly(doublings) => INTERVAL << doublings,
+            Self::ForTimers => INTERVAL << DOUBLINGS_FOR_TIMERS,
+        }
+    }
+
+    /// Returns true if a look that was planned by the plan `old` comes early enough for this plan.
+    pub(super) fn continues(self, old: Self) -> bool {
+        match (old, self) {
+            (Self::Soon(before), Self::Soon(left)) => left <= before,
+            _ => self == old,
+        }
+    }
+
+    /// Returns the plan after a look.
+    pub(super) fn after_look(self) -> Self {
+        match self {
+            Self::Soon(left) if left > 1 => Self::Soon(left - 1),
+            _ => Self::Nothing,
+        }
+    }
+
+    /// Returns the plan after the last look of this plan, if that look has found ready cells or
+    /// timers.
+    pub(super) fn slower(self) -> Self {
+        let doublings = match self {
+            Self::Nothing | Self::Soon(_) => 0,
+            Self::Slowly(doublings) => doublings,
+            Self::ForTimers => DOUBLINGS_FOR_TIMERS,
+        };
+        Self::Slowly((doublings + 1).min(DOUBLINGS_MAX))
+    }
+
+    /// Returns true if ready cells need an earlier look.
+    pub(super) fn is_too_late_for_cells(self) -> bool {
+        matches!(self, Self::Nothing | Self::ForTimers)
+    }
+
+    fn to_word(self) -> usize {
+        let (kind, number) = match self {
+            Self::Nothing => (0, 0),
+            Self::Soon(left) => (1, left),
+            Self::Slowly(doublings) => (2, doublings),
+            Self::ForTimers => (3, 0),
+        };
+        kind << 8 | number as usize
+    }
+
+    fn from_word(word: usize) -> Self {
+        let number = (word & 0xff) as u32;
+        match word >> 8 {
+            0 => Self::Nothing,
+            1 => Self::Soon(number),
+            2 => Self::Slowly(number),
+            _ => Self::ForTimers,
+        }
+    }
+}
+
+/// A [`Plan`] that several threads read and change. It is a hint. The lock of the lists orders it
+/// for the hand that is woken.
+#[derive(Default)]
+pub(super) struct PlanWord(AtomicUsize);
+
+impl PlanWord {
+    pub(super) fn get(&self) -> Plan {
+        Plan::from_word(self.0.load(Relaxed))
+    }
+
+    pub(super) fn set(&self, plan: Plan) {
+        self.0.store(plan.to_word(), Relaxed);
+    }
+
+    /// Replaces `old` by `new`. Returns false if the plan has changed in the meantime.
+    pub(super) fn replace(&self, old: Plan, new: Plan) -> bool {
+        (self.0)
+            .compare_exchange(old.to_word(), new.to_word(), Relaxed, Relaxed)
+            .is_ok()
+    }
+}
+
+#[cfg(all(test, not(garrick_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_come_quickly_after_a_push_and_then_slowly() {
+        let mut plan = Plan::soon();
+        let mut times = Vec::new();
+        for _ in 0..17 {
+            times.push(plan.interval() / 100_000);
+            assert_eq!(Plan::from_word(plan.to_word()), plan);
+            let next = plan.after_look();
+            plan = if next == Plan::Nothing {
+                plan.slower()
+            } else {
+                next
+            };
+        }
+        assert_eq!(
+            times,
+            [
+                1, 2, 4, 8, 10, 10, 10, 10, 10, 10, 20, 40, 80, 160, 160, 160, 160
+            ]
+        );
+    }
+
+    #[test]
+    fn a_look_for_timers_can_wait() {
+        let plan = Plan::ForTimers;
+        assert_eq!(Plan::from_word(plan.to_word()), plan);
+        assert_eq!(plan.interval(), 4 * INTERVAL);
+        assert_eq!(plan.after_look(), Plan::Nothing);
+        assert_eq!(plan.slower().interval(), 8 * INTERVAL);
+        assert!(plan.is_too_late_for_cells());
+    }
+}
