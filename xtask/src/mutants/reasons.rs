@@ -16,6 +16,38 @@ pub(super) enum Reason {
 /// The reason for each survivor, by its id.
 pub(super) const REASONS: &[(&str, Reason)] = &[
     (
+        "sched/runtime/sponsor/looks.rs:takes_missed:swap:AcqRel->Acquire",
+        WATCHED,
+    ),
+    (
+        "sched/runtime/sponsor/looks.rs:takes_missed:swap:AcqRel->Release",
+        WATCHED,
+    ),
+    (
+        "sched/runtime/sponsor/looks.rs:watch_timers:fence:SeqCst#2->AcqRel",
+        WATCHED,
+    ),
+    (
+        "sched/runtime/sponsor/looks.rs:watch_timers:fence:SeqCst#2->none",
+        WATCHED,
+    ),
+    (
+        "sched/runtime/sponsor/looks.rs:watch_timers:fence:SeqCst->AcqRel",
+        WATCHED,
+    ),
+    (
+        "sched/runtime/sponsor/looks.rs:watch_timers:fence:SeqCst->none",
+        WATCHED,
+    ),
+    (
+        "sched/runtime/sponsor/looks.rs:watch_timers:swap:AcqRel->Acquire",
+        WATCHED,
+    ),
+    (
+        "sched/runtime/sponsor/looks.rs:watch_timers:swap:AcqRel->Release",
+        WATCHED,
+    ),
+    (
         "steal/deque/shared.rs:counts-the-tail-before-the-done",
         Reason::Equivalent(
             "the caller, `verdict`, compares the marks before and after the check. A value that \
@@ -227,12 +259,19 @@ const TICKET: Reason = Reason::NotModelled(
      last sitter, the load acquires them",
 );
 
-/// Count of workers that have closed their cells.
+/// For the timers of seats on which no thread sits.
 const WATCH: Reason = Reason::NotModelled(
     "models have no clock, and so no timers. The proof is in the section on seats of \
      `sponsor/README.md`. `tests/timers.rs` fires timers of workers at which no thread sits",
 );
 
+/// For the timers of seats on which a thread sits.
+const WATCHED: Reason = Reason::NotModelled(
+    "models have no clock, and so no timers. The proof is in the section on rescue of \
+     `sponsor/README.md`. `tests/late_timers.rs` fires timers of workers in a long turn",
+);
+
+/// Count of workers that have closed their cells.
 const CLOSED: Reason = Reason::Equivalent(
     "the waiting thread needs only the number, and no read depends on it. `awaited` waits for \
      tokens that are out, and the ready stack acquires them. The thread that drops the last \

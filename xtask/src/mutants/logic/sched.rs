@@ -84,7 +84,7 @@ pub(super) const MUTANTS: &[Logic] = &[
         find: "self.stage
                .commit_cancelled(|timer| self.stage.keep_unsent(timer.take_out()));",
         put: "if MUTANT {
-                  self.stage.commit_later(|later| self.stage.keep_unsent(self.insert_timed(later)));
+                  self.stage.commit_later(|later| self.stage.keep_unsent(self.insert_timed(later, running)));
               }
               ORIGINAL",
         tests: CANCEL,

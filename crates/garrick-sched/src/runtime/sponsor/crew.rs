@@ -127,6 +127,8 @@ struct Lists {
     /// Seats that were given to hands, by the number of the hand. Removed when the hand has noticed
     /// its seat.
     given: Vec<Option<usize>>,
+    /// True for an idle hand that sleeps until its next look, by the number of the hand.
+    looks_soon: Vec<bool>,
     /// Idle hand that wakes for the timers of seats on which no thread sits.
     watch: Option<usize>,
     /// Seats that wait for a hand, oldest first.
@@ -156,6 +158,7 @@ impl Crew {
             hands: (0..hands).map(|_| CachePadded::default()).collect(),
             lists: Mutex::new(Lists {
                 given: vec![None; hands],
+                looks_soon: vec![false; hands],
                 ..Lists::default()
             }),
             until: AtomicU64::new(NEVER),
@@ -176,8 +179,8 @@ impl Crew {
     }
 
     /// Passes the watch to another hand, if hand `leaves` has it and there is a reason to watch.
-    /// Hand `leaves` is about to sit down on `seat`. Returns the other hand, which the caller must
-    /// wake.
+    /// Hand `leaves` is about to sit down on `seat`. Returns the other hand if the caller must wake
+    /// it.
     fn pass_watch(&self, lists: &mut Lists, leaves: usize, seat: usize) -> Option<usize> {
         if lists.watch != Some(leaves) {
             return None;
@@ -185,13 +188,20 @@ impl Crew {
         self.until.store(NEVER, Relaxed);
         // SeqCst: as in `Hand::keep_watch`.
         fence(SeqCst);
-        let watches = || {
-            let is_planned = self.plan.get() != Plan::Nothing;
-            self.earliest() < NEVER || is_planned || self.plan_needed(Some(seat)) != Plan::Nothing
+        lists.watch = None;
+        let next = lists.idle.first().copied()?;
+        let is_early = self.earliest() < NEVER;
+        let plan = match self.plan.get() {
+            Plan::Nothing => self.plan_needed(Some(seat)),
+            plan => plan,
         };
-        let next = lists.idle.first().copied();
-        lists.watch = next.filter(|_| watches());
-        lists.watch
+        if !is_early && plan == Plan::Nothing {
+            return None;
+        }
+        lists.watch = Some(next);
+        // A hand that was the watch a moment ago may still sleep until its next look.
+        let is_in_time = !is_early && plan.is_slow() && lists.looks_soon[next];
+        (!is_in_time).then_some(next)
     }
 
     fn wake(&self, hand: Option<usize>) {
@@ -526,6 +536,7 @@ impl Hand {
         loop {
             let keeps_watch = {
                 let mut lists = crew.lists();
+                lists.looks_soon[self.number] = false;
                 if let Some(seat) = lists.given[self.number].take() {
                     return Some(seat);
                 }
@@ -599,6 +610,7 @@ impl Hand {
         let timer = (next < NEVER).then(|| Duration::from_nanos(next.saturating_sub(now)));
         // Not 0, which stands for a due timer.
         let look = (self.time_to_look()).map(|left| left.max(Duration::from_nanos(1)));
+        self.crew.lists().looks_soon[self.number] = look.is_some();
         let times = [timer, self.memory_left(), look, self.time_to_fire(now)];
         times.into_iter().flatten().min()
     }

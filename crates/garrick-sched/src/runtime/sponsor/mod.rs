@@ -1,5 +1,6 @@
 //! Sponsors, which run cells: on a pool of threads, on one thread, or on the calling thread.
 
+mod plan;
 mod signal;
 pub(crate) mod visit;
 
@@ -11,7 +12,6 @@ mod lent_timers;
 mod looks;
 mod over;
 mod partners;
-mod plan;
 pub(crate) mod rescue;
 
 mod builder;

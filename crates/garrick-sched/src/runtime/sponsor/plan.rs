@@ -82,6 +82,11 @@ impl Plan {
         Self::Slowly((doublings + 1).min(DOUBLINGS_MAX))
     }
 
+    /// Returns true if the next look may come some milliseconds late.
+    pub(super) fn is_slow(self) -> bool {
+        matches!(self, Self::Slowly(_) | Self::ForTimers)
+    }
+
     /// Returns true if ready cells need an earlier look.
     pub(super) fn is_too_late_for_cells(self) -> bool {
         matches!(self, Self::Nothing | Self::ForTimers)
