@@ -22,7 +22,9 @@ mod report;
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
 use clap::{Parser, Subcommand};
 
 use workspace::Workspace;
@@ -50,6 +52,9 @@ enum Task {
     Fmt,
     /// Run clippy with warnings denied.
     Clippy,
+    /// Run a step of `ci`, and write its result to a file.
+    #[command(hide = true)]
+    Step { name: String, result: PathBuf },
     /// Build the documentation with warnings denied.
     Docs,
     /// Install the external tools that tests call, if they are missing.
@@ -91,7 +96,13 @@ fn main() -> Result<ExitCode> {
     let workspace = Workspace::load()?;
     std::env::set_current_dir(&workspace.root)?;
     let step = match task {
-        Task::Ci { fail_fast } => return Ok(report::run(&workspace, steps::CI, fail_fast)),
+        Task::Ci { fail_fast } => return report::run_stages(&workspace, steps::CI, fail_fast),
+        Task::Step { name, result } => {
+            let Some(step) = steps::of_ci(&name) else {
+                bail!("`{name}` is not a step of ci");
+            };
+            return report::run_for_parent(&workspace, step, &result);
+        }
         Task::Tidy => steps::TIDY,
         Task::Fmt => steps::FMT,
         Task::Clippy => steps::CLIPPY,
@@ -111,5 +122,5 @@ fn main() -> Result<ExitCode> {
         Task::Why { redraw: true } => steps::REDRAW,
         Task::Mutants(options) => return mutants::run(&workspace, &options),
     };
-    Ok(report::run(&workspace, &[step], true))
+    report::run_stages(&workspace, &[&[step]], true)
 }

@@ -1,12 +1,24 @@
-//! Runs steps one after another and prints a summary.
+//! Runs steps in stages, and prints a summary.
 //!
 //! All steps run, even after one has failed, so that one call shows all problems. `--fail-fast`
-//! stops at the first failure instead.
+//! begins no step after the first failure.
+//!
+//! The steps of a stage run beside each other, as many as the machine has cores. Each of them runs
+//! in a process of its own, whose output is printed when it has ended. Until then, the output is in
+//! `target/xtask-logs`. The only step of a stage runs in this process, and prints its output itself.
 
+use std::env;
 use std::fmt::Write as _;
-use std::process::ExitCode;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use anyhow::{Context, Result};
+
+use crate::parallel::in_parallel;
 use crate::steps::Step;
 use crate::workspace::Workspace;
 
@@ -19,27 +31,38 @@ struct Outcome {
     result: Result<String, String>,
 }
 
-/// Runs `steps` and prints a summary. The exit code is a success if all steps passed.
-pub(crate) fn run(workspace: &Workspace, steps: &[Step], fail_fast: bool) -> ExitCode {
-    let mut outcomes = Vec::new();
-    for (index, step) in steps.iter().enumerate() {
-        println!("\n== {} ({} of {})", step.name, index + 1, steps.len());
-        let outcome = run_one(workspace, *step);
-        let failed = outcome.result.is_err();
-        if steps.len() > 1 {
-            println!("{}", row(&outcome));
-        }
-        outcomes.push(outcome);
-        if failed && fail_fast {
+/// Runs the steps of all stages and prints a summary. The exit code is a success if all steps
+/// passed.
+pub(crate) fn run_stages(
+    workspace: &Workspace,
+    stages: &[&[Step]],
+    fail_fast: bool,
+) -> Result<ExitCode> {
+    let start = Instant::now();
+    let steps: usize = stages.iter().map(|stage| stage.len()).sum();
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    for stage in stages {
+        if fail_fast && outcomes.iter().any(|outcome| outcome.result.is_err()) {
             break;
         }
+        if let [step] = stage {
+            println!("\n== {} ({} of {steps})", step.name, outcomes.len() + 1);
+            let outcome = run_one(workspace, *step);
+            if steps > 1 {
+                println!("{}", row(&outcome));
+            }
+            outcomes.push(outcome);
+        } else {
+            outcomes.extend(run_beside(workspace, stage, fail_fast)?);
+        }
     }
-    println!("\n{}", summary(&outcomes));
-    if outcomes.iter().all(|outcome| outcome.result.is_ok()) {
+    println!("\n{}", summary(&outcomes, start.elapsed()));
+    let all_passed = outcomes.iter().all(|outcome| outcome.result.is_ok());
+    Ok(if all_passed {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
-    }
+    })
 }
 
 fn run_one(workspace: &Workspace, step: Step) -> Outcome {
@@ -50,6 +73,79 @@ fn run_one(workspace: &Workspace, step: Step) -> Outcome {
         time: start.elapsed(),
         result,
     }
+}
+
+/// Runs the steps of a stage beside each other.
+fn run_beside(workspace: &Workspace, stage: &[Step], fail_fast: bool) -> Result<Vec<Outcome>> {
+    let logs = workspace.log_folder()?;
+    let names: Vec<&str> = stage.iter().map(|step| step.name).collect();
+    println!("\n== {}, beside each other", names.join(", "));
+    let has_failed = AtomicBool::new(false);
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let outcomes = in_parallel(stage, cores, |step| {
+        if fail_fast && has_failed.load(Relaxed) {
+            return Ok(None);
+        }
+        let outcome = run_in_child(*step, &logs)?;
+        has_failed.fetch_or(outcome.result.is_err(), Relaxed);
+        Ok(Some(outcome))
+    })?;
+    Ok(outcomes.into_iter().flatten().collect())
+}
+
+/// Runs a step in a process of its own, and then prints the output of this process.
+fn run_in_child(step: Step, logs: &Path) -> Result<Outcome> {
+    let (log, told) = (
+        logs.join(format!("{}.log", step.name)),
+        logs.join(format!("{}.result", step.name)),
+    );
+    // The result of an earlier run must not count.
+    if told.exists() {
+        fs::remove_file(&told).with_context(|| format!("cannot remove {}", told.display()))?;
+    }
+    let output = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
+    let start = Instant::now();
+    let status = Command::new(env::current_exe()?)
+        .args(["step", step.name])
+        .arg(&told)
+        .stdout(output.try_clone()?)
+        .stderr(output)
+        .status()
+        .with_context(|| format!("cannot run the step `{}`", step.name))?;
+    let time = start.elapsed();
+    let text = fs::read_to_string(&told).unwrap_or_default();
+    let result = if status.success() {
+        Ok(text)
+    } else if text.is_empty() {
+        Err(format!("ended without a result: {status}"))
+    } else {
+        Err(text)
+    };
+    let outcome = Outcome {
+        name: step.name,
+        time,
+        result,
+    };
+    let output = fs::read(&log).with_context(|| format!("cannot read {}", log.display()))?;
+    // One call, so that the outputs of two steps do not mix.
+    println!(
+        "\n== {}\n{}{}",
+        step.name,
+        String::from_utf8_lossy(&output),
+        row(&outcome)
+    );
+    Ok(outcome)
+}
+
+/// Runs a step for the process that has started this one, and writes the summary of the step or the
+/// reason of its failure to the file `told`.
+pub(crate) fn run_for_parent(workspace: &Workspace, step: Step, told: &Path) -> Result<ExitCode> {
+    let (text, code) = match run_one(workspace, step).result {
+        Ok(summary) => (summary, ExitCode::SUCCESS),
+        Err(reason) => (reason, ExitCode::FAILURE),
+    };
+    fs::write(told, text).with_context(|| format!("cannot write {}", told.display()))?;
+    Ok(code)
 }
 
 fn row(outcome: &Outcome) -> String {
@@ -63,12 +159,11 @@ fn row(outcome: &Outcome) -> String {
 }
 
 /// Returns the table, the total time, and a last line with the counts.
-fn summary(outcomes: &[Outcome]) -> String {
+fn summary(outcomes: &[Outcome], total: Duration) -> String {
     let mut text = String::new();
     for outcome in outcomes {
         let _ = writeln!(text, "{}", row(outcome));
     }
-    let total: Duration = outcomes.iter().map(|outcome| outcome.time).sum();
     let failed = outcomes.iter().filter(|o| o.result.is_err()).count();
     let passed = outcomes.len() - failed;
     let _ = writeln!(text, "{:<17} {:>7.1} s", "total", total.as_secs_f64());
@@ -79,6 +174,7 @@ fn summary(outcomes: &[Outcome]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::steps;
 
     fn outcome(name: &'static str, result: Result<&str, &str>) -> Outcome {
         Outcome {
@@ -89,12 +185,45 @@ mod tests {
     }
 
     #[test]
+    fn a_step_tells_its_result_to_the_process_that_has_started_it() {
+        let workspace = Workspace::load().unwrap();
+        let told = env::temp_dir().join(format!("garrick-step-{}", std::process::id()));
+        let passes = Step {
+            name: "passes",
+            run: |_| Ok("3 files".to_owned()),
+        };
+        let code = run_for_parent(&workspace, passes, &told).unwrap();
+        assert_eq!(fs::read_to_string(&told).unwrap(), "3 files");
+        assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::SUCCESS));
+        let fails = Step {
+            name: "fails",
+            run: |_| anyhow::bail!("two are wrong"),
+        };
+        let code = run_for_parent(&workspace, fails, &told).unwrap();
+        assert_eq!(fs::read_to_string(&told).unwrap(), "two are wrong");
+        assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::FAILURE));
+        fs::remove_file(told).unwrap();
+    }
+
+    #[test]
+    fn the_steps_of_ci_are_found_by_their_names() {
+        for step in steps::CI.iter().copied().flatten() {
+            assert_eq!(
+                steps::of_ci(step.name).map(|found| found.name),
+                Some(step.name)
+            );
+        }
+        assert!(steps::of_ci("no-such-step").is_none());
+    }
+
+    #[test]
     fn the_last_line_counts_steps() {
-        let summary = summary(&[outcome("fmt", Ok("")), outcome("test", Err("no"))]);
+        let outcomes = [outcome("fmt", Ok("")), outcome("test", Err("no"))];
+        let summary = summary(&outcomes, Duration::from_millis(2000));
         let lines: Vec<&str> = summary.lines().collect();
         assert_eq!(lines[0], "fmt        passed     1.5 s");
         assert_eq!(lines[1], "test       FAILED     1.5 s  no");
-        assert_eq!(lines[2], "total                 3.0 s");
+        assert_eq!(lines[2], "total                 2.0 s");
         assert_eq!(lines[3], "1 passed, 1 failed");
     }
 }

@@ -78,6 +78,14 @@ impl Workspace {
         })
     }
 
+    /// Creates the folder for the output of steps and programs, and returns it.
+    pub(crate) fn log_folder(&self) -> Result<PathBuf> {
+        let folder = self.target.join("xtask-logs");
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot create {}", folder.display()))?;
+        Ok(folder)
+    }
+
     /// Returns every target of `kind`, with its package.
     pub(crate) fn targets(&self, kind: Kind) -> impl Iterator<Item = (&Package, &Target)> {
         self.packages

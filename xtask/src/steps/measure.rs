@@ -1,11 +1,9 @@
 //! Steps that run programs: the examples, a short run of every benchmark, and the count of shared
 //! cache lines.
 
-use std::fs;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use cargo_metadata::TargetKind;
 
 use super::FEATURES;
@@ -101,7 +99,7 @@ fn run_each(
     limit: Duration,
     prepare: impl Fn(Job) -> Job,
 ) -> Result<()> {
-    let logs = log_folder(workspace)?;
+    let logs = workspace.log_folder()?;
     let mut failed = Vec::new();
     for executable in executables {
         let name = &executable.name;
@@ -118,10 +116,4 @@ fn run_each(
         return Ok(());
     }
     bail!("failed: {}", failed.join(", "))
-}
-
-fn log_folder(workspace: &Workspace) -> Result<PathBuf> {
-    let folder = workspace.target.join("xtask-logs");
-    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    Ok(folder)
 }

@@ -26,10 +26,20 @@ pub(crate) struct Step {
     pub(crate) run: fn(&Workspace) -> Result<String>,
 }
 
-/// The steps of `ci`. Cheap and informative steps come first.
-pub(crate) const CI: &[Step] = &[
-    TIDY, FMT, CLIPPY, DOCS, TOOLS, TEST, DOCTEST, STRESS, LOOM, EXAMPLES, BENCHES,
+/// The stages of `ci`, one after another. The steps of a stage run beside each other, the longest
+/// first. A step alone often uses only one core, for example while it links or runs doctests. The
+/// step `test` runs many programs beside each other by itself.
+pub(crate) const CI: &[&[Step]] = &[
+    &[CLIPPY, TIDY, FMT, TOOLS],
+    &[TEST],
+    &[LOOM, STRESS, DOCS, DOCTEST, EXAMPLES, BENCHES],
 ];
+
+/// Returns the step of `ci` with this name.
+pub(crate) fn of_ci(name: &str) -> Option<Step> {
+    let mut steps = CI.iter().copied().flatten();
+    steps.find(|step| step.name == name).copied()
+}
 
 pub(crate) const TIDY: Step = Step {
     name: "tidy",
