@@ -3,9 +3,9 @@
 //! All steps run, even after one has failed, so that one call shows all problems. `--fail-fast`
 //! begins no step after the first failure.
 //!
-//! The steps of a stage run beside each other, as many as the machine has cores. Each of them runs
-//! in a process of its own, whose output is printed when it has ended. Until then, the output is in
-//! `target/xtask-logs`. The only step of a stage runs in this process, and prints its output itself.
+//! The steps of a stage run at the same time, as many as the machine has cores. Each of them runs
+//! in a separate process, whose output is printed when it has ended. Until then, the output is in
+//! `target/xtask-logs`. If a stage has only one step, this process runs it and shows its output.
 
 use std::env;
 use std::fmt::Write as _;
@@ -75,11 +75,11 @@ fn run_one(workspace: &Workspace, step: Step) -> Outcome {
     }
 }
 
-/// Runs the steps of a stage beside each other.
+/// Runs the steps of a stage at the same time.
 fn run_beside(workspace: &Workspace, stage: &[Step], fail_fast: bool) -> Result<Vec<Outcome>> {
     let logs = workspace.log_folder()?;
     let names: Vec<&str> = stage.iter().map(|step| step.name).collect();
-    println!("\n== {}, beside each other", names.join(", "));
+    println!("\n== {}, at the same time", names.join(", "));
     let has_failed = AtomicBool::new(false);
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let outcomes = in_parallel(stage, cores, |step| {
@@ -93,7 +93,7 @@ fn run_beside(workspace: &Workspace, stage: &[Step], fail_fast: bool) -> Result<
     Ok(outcomes.into_iter().flatten().collect())
 }
 
-/// Runs a step in a process of its own, and then prints the output of this process.
+/// Runs a step in a separate process, and then prints the output of this process.
 fn run_in_child(step: Step, logs: &Path) -> Result<Outcome> {
     let (log, told) = (
         logs.join(format!("{}.log", step.name)),

@@ -26,9 +26,9 @@ pub(crate) struct Step {
     pub(crate) run: fn(&Workspace) -> Result<String>,
 }
 
-/// The stages of `ci`, one after another. The steps of a stage run beside each other, the longest
+/// The stages of `ci`, one after another. The steps of a stage run at the same time, the longest
 /// first. A step alone often uses only one core, for example while it links or runs doctests. The
-/// step `test` runs many programs beside each other by itself.
+/// step `test` runs many programs at the same time by itself.
 pub(crate) const CI: &[&[Step]] = &[
     &[CLIPPY, TIDY, FMT, TOOLS],
     &[TEST],
