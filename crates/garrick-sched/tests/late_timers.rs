@@ -10,7 +10,9 @@ use garrick_testkit::HANGS_AFTER;
 struct Calls;
 
 /// Function that is called in a turn.
-struct Call(Box<dyn FnOnce(&Turn<'_, Call>) + Send>);
+struct Call(Box<Function>);
+
+type Function = dyn FnOnce(&Turn<'_, Call>) + Send;
 
 impl Call {
     fn of(function: impl FnOnce(&Turn<'_, Call>) + Send + 'static) -> Self {

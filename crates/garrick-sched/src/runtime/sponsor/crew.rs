@@ -127,7 +127,8 @@ struct Lists {
     /// Seats that were given to hands, by the number of the hand. Removed when the hand has noticed
     /// its seat.
     given: Vec<Option<usize>>,
-    /// True for an idle hand that sleeps until its next look, by the number of the hand.
+    /// True for an idle hand that sleeps until its next look, by the number of the hand. Valid for
+    /// idle hands only.
     looks_soon: Vec<bool>,
     /// Idle hand that wakes for the timers of seats on which no thread sits.
     watch: Option<usize>,
@@ -200,7 +201,8 @@ impl Crew {
         }
         lists.watch = Some(next);
         // A hand that was the watch a moment ago may still sleep until its next look.
-        let is_in_time = !is_early && plan.is_slow() && lists.looks_soon[next];
+        let is_in_time =
+            !is_early && plan.is_slow() && lists.looks_soon[next] && !self.lends_timers();
         (!is_in_time).then_some(next)
     }
 
@@ -292,6 +294,16 @@ impl Crew {
         if self.takes_missed() || is_early {
             self.wake_watch();
         }
+    }
+
+    /// Returns true if hand number `hand` watches.
+    pub(super) fn is_watch(&self, hand: usize) -> bool {
+        self.lists().watch == Some(hand)
+    }
+
+    /// Returns true if a hand watches.
+    pub(super) fn has_watch(&self) -> bool {
+        self.lists().watch.is_some()
     }
 
     /// Wakes the watching hand. If no hand watches, wakes an idle hand, which then watches. If all
@@ -445,7 +457,7 @@ impl Berth {
 pub(super) struct Hand {
     pub(super) shared: Arc<Shared>,
     pub(super) crew: Arc<Crew>,
-    number: usize,
+    pub(super) number: usize,
     pub(super) looks: Looks,
     pub(super) path: Path,
 }
@@ -516,7 +528,7 @@ impl Hand {
     pub(super) fn wait_for_seat(&self, sleep: impl Fn(Option<Duration>)) -> Option<usize> {
         let crew = &*self.crew;
         let wakes_before = self.wakes_before();
-        let misses_looks = crew.takes_missed() || crew.misses_looks(&self.shared);
+        let takes_missed = crew.takes_missed();
         {
             let mut lists = crew.lists();
             if let Some(seat) = lists.waiting.pop_front() {
@@ -526,7 +538,11 @@ impl Hand {
                 return None;
             }
             // The watching hand is the first in the list, so that it is the last to get a seat.
-            if lists.watch.is_none() || wakes_before < crew.until.load(Relaxed) || misses_looks {
+            if lists.watch.is_none()
+                || wakes_before < crew.until.load(Relaxed)
+                || takes_missed
+                || crew.misses_looks(&self.shared)
+            {
                 lists.watch = Some(self.number);
                 lists.idle.insert(0, self.number);
             } else {
@@ -605,7 +621,7 @@ impl Hand {
             }
         };
         // Only after the fence, because there may be timers that are not watched.
-        self.crew.plan_if_needed();
+        self.plan_if_needed();
         let now = self.shared.now();
         let timer = (next < NEVER).then(|| Duration::from_nanos(next.saturating_sub(now)));
         // Not 0, which stands for a due timer.

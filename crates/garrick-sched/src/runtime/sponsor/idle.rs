@@ -161,6 +161,9 @@ impl Hand {
         if unsafe { worker.as_ref() }.prepare_rest() {
             // A spinning thread does not see events of the operating system.
             spin.set_threads_running(usize::MAX);
+        } else if self.is_to_watch() {
+            // Another seat may be stuck. This hand could spin again and again.
+            spin.set_threads_running(usize::MAX);
         } else {
             // There is a core to spin on only if there are more cores than awake hands.
             spin.set_threads_running(workers_awake().saturating_sub(1));

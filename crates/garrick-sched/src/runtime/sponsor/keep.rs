@@ -28,8 +28,8 @@ impl Worker {
     }
 
     /// Gives away the seat that this worker has kept and the cell that it has gathered, and has the
-    /// timers watched. Called before a drop, because the drop may take a long time or wait for
-    /// them.
+    /// timers watched. Called before a drop, because the drop may take a long time, or wait for the
+    /// seat or the cell.
     pub(crate) fn let_others(&self) {
         self.watch_timers();
         self.give_next_seat();

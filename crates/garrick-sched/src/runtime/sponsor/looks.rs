@@ -71,18 +71,10 @@ impl Crew {
                 return Plan::soon();
             }
             if self.has_timers(number, &look) {
-                needed = Plan::ForTimers;
+                needed = Plan::for_timers();
             }
         }
         needed
-    }
-
-    /// Makes the watching hand, which is the caller, look for stuck seats if there are ready cells
-    /// or timers.
-    pub(super) fn plan_if_needed(&self) {
-        if self.lends() && self.plan.get() == Plan::Nothing {
-            self.plan.replace(Plan::Nothing, self.plan_needed(None));
-        }
     }
 
     /// Returns true if no hand looks for stuck seats, and a seat has ready cells or timers. Called
@@ -96,9 +88,14 @@ impl Crew {
             && self.plan_needed(None) != Plan::Nothing
     }
 
+    /// Returns true if a look is planned, but no hand watches.
+    pub(super) fn lacks_watch(&self) -> bool {
+        self.lends() && self.plan.get() != Plan::Nothing && !self.has_watch()
+    }
+
     /// Returns true if a sitter has timers that are not watched, because no worker was idle. The
-    /// caller must then have a hand watch. The caller must have passed a SeqCst fence since its
-    /// seat counts as idle.
+    /// caller must then have a hand watch. A thread that has left its seat PARKED must have passed
+    /// a SeqCst fence since then.
     pub(super) fn takes_missed(&self) -> bool {
         // AcqRel: pairs with the swap in `watch_timers`, so that this thread sees the timers.
         self.misses_timers.load(Relaxed) && self.misses_timers.swap(false, AcqRel)
@@ -124,8 +121,13 @@ impl Crew {
             return;
         }
         if shared.signal().idle() == 0 {
-            // AcqRel: publishes the timers to the thread that takes the mark.
-            self.misses_timers.swap(true, AcqRel);
+            // If the mark is set already, the thread that takes it sees the timers: this thread has
+            // passed a SeqCst fence since it has set them, and the hand that then watches passes
+            // one before it looks for them.
+            if !self.misses_timers.load(Relaxed) {
+                // AcqRel: publishes the timers to the thread that takes the mark.
+                self.misses_timers.swap(true, AcqRel);
+            }
             // SeqCst: pairs with the fence of a thread that leaves a seat: either that thread sees
             // the mark, or this thread sees that a worker is idle.
             fence(SeqCst);
@@ -133,7 +135,7 @@ impl Crew {
                 return;
             }
         }
-        if self.plan.replace(Plan::Nothing, Plan::ForTimers) {
+        if self.plan.replace(Plan::Nothing, Plan::for_timers()) {
             self.wake_watch();
         }
     }
@@ -160,6 +162,29 @@ impl Crew {
 }
 
 impl Hand {
+    /// Sets the plan, if there is none. Wakes the watch if this hand no longer is the watch.
+    fn plan(&self, plan: Plan) {
+        let crew = &self.crew;
+        if plan != Plan::Nothing
+            && crew.plan.replace(Plan::Nothing, plan)
+            && !crew.is_watch(self.number)
+        {
+            crew.wake_watch();
+        }
+    }
+
+    /// Plans looks for this hand, which watches, if there are ready cells or timers.
+    pub(super) fn plan_if_needed(&self) {
+        if self.crew.lends() && self.crew.plan.get() == Plan::Nothing {
+            self.plan(self.crew.plan_needed(None));
+        }
+    }
+
+    /// Returns true if it is time for a look, and no hand watches.
+    pub(super) fn is_to_watch(&self) -> bool {
+        self.crew.lacks_watch() && self.time_to_look().is_some_and(|left| left.is_zero())
+    }
+
     /// Returns the time that this hand may sleep, while it watches, before it looks for stuck
     /// seats. Returns `None` if it does not look.
     pub(super) fn time_to_look(&self) -> Option<Duration> {
@@ -249,10 +274,10 @@ impl Hand {
         };
         if (0..crew.seats.len()).any(waits) {
             crew.set_unwatched(false);
-            crew.plan.replace(Plan::Nothing, Plan::once());
-        } else if crew.plan_needed(None) != Plan::Nothing {
-            // The worker there may begin a long turn without a push.
-            crew.plan.replace(Plan::Nothing, plan.slower());
+            self.plan(Plan::once());
+        } else {
+            // A worker with ready cells or timers may begin a long turn without a push.
+            self.plan(plan.slower(crew.plan_needed(None)));
         }
     }
 

@@ -22,13 +22,14 @@ pub(super) enum Plan {
     /// The hand does not look.
     #[default]
     Nothing,
-    /// The hand looks this often, because something was pushed or cells are ready.
+    /// The hand makes this many more looks, because something was pushed or cells are ready.
     Soon(u32),
-    /// The hand looks once, after `INTERVAL` doubled this often. Cells or timers were found at the
-    /// last look.
+    /// The hand makes one look, after `INTERVAL` was doubled this many times, because the last look
+    /// has found ready cells.
     Slowly(u32),
-    /// The hand looks once, because a worker has timers.
-    ForTimers,
+    /// The hand makes one look, after `INTERVAL` was doubled this many times, because a worker has
+    /// timers.
+    ForTimers(u32),
 }
 
 impl Plan {
@@ -42,6 +43,11 @@ impl Plan {
         Self::Soon(1)
     }
 
+    /// Returns the plan for the timers of a worker that may begin a long turn.
+    pub(super) fn for_timers() -> Self {
+        Self::ForTimers(DOUBLINGS_FOR_TIMERS)
+    }
+
     /// Returns the time between now and the next look.
     pub(super) fn interval(self) -> Nanos {
         match self {
@@ -50,8 +56,7 @@ impl Plan {
                 let doublings = SOON.saturating_sub(left).min(SOON);
                 (FIRST_AFTER << doublings).min(INTERVAL)
             }
-            Self::Slowly(doublings) => INTERVAL << doublings,
-            Self::ForTimers => INTERVAL << DOUBLINGS_FOR_TIMERS,
+            Self::Slowly(doublings) | Self::ForTimers(doublings) => INTERVAL << doublings,
         }
     }
 
@@ -71,25 +76,29 @@ impl Plan {
         }
     }
 
-    /// Returns the plan after the last look of this plan, if that look has found ready cells or
-    /// timers.
-    pub(super) fn slower(self) -> Self {
+    /// Returns the plan after the last look of this plan, if that look has found that the plan
+    /// `needed` is needed. Nothing was pushed meanwhile.
+    pub(super) fn slower(self, needed: Self) -> Self {
         let doublings = match self {
             Self::Nothing | Self::Soon(_) => 0,
-            Self::Slowly(doublings) => doublings,
-            Self::ForTimers => DOUBLINGS_FOR_TIMERS,
+            Self::Slowly(doublings) | Self::ForTimers(doublings) => doublings,
         };
-        Self::Slowly((doublings + 1).min(DOUBLINGS_MAX))
+        let doublings = (doublings + 1).min(DOUBLINGS_MAX);
+        match needed {
+            Self::Nothing => Self::Nothing,
+            Self::Soon(_) | Self::Slowly(_) => Self::Slowly(doublings),
+            Self::ForTimers(_) => Self::ForTimers(doublings),
+        }
     }
 
     /// Returns true if the next look may come some milliseconds late.
     pub(super) fn is_slow(self) -> bool {
-        matches!(self, Self::Slowly(_) | Self::ForTimers)
+        matches!(self, Self::Slowly(_) | Self::ForTimers(_))
     }
 
     /// Returns true if ready cells need an earlier look.
     pub(super) fn is_too_late_for_cells(self) -> bool {
-        matches!(self, Self::Nothing | Self::ForTimers)
+        matches!(self, Self::Nothing | Self::ForTimers(_))
     }
 
     fn to_word(self) -> usize {
@@ -97,7 +106,7 @@ impl Plan {
             Self::Nothing => (0, 0),
             Self::Soon(left) => (1, left),
             Self::Slowly(doublings) => (2, doublings),
-            Self::ForTimers => (3, 0),
+            Self::ForTimers(doublings) => (3, doublings),
         };
         kind << 8 | number as usize
     }
@@ -108,7 +117,7 @@ impl Plan {
             0 => Self::Nothing,
             1 => Self::Soon(number),
             2 => Self::Slowly(number),
-            _ => Self::ForTimers,
+            _ => Self::ForTimers(number),
         }
     }
 }
@@ -148,7 +157,7 @@ mod tests {
             assert_eq!(Plan::from_word(plan.to_word()), plan);
             let next = plan.after_look();
             plan = if next == Plan::Nothing {
-                plan.slower()
+                plan.slower(Plan::soon())
             } else {
                 next
             };
@@ -163,11 +172,14 @@ mod tests {
 
     #[test]
     fn a_look_for_timers_can_wait() {
-        let plan = Plan::ForTimers;
+        let plan = Plan::for_timers();
         assert_eq!(Plan::from_word(plan.to_word()), plan);
         assert_eq!(plan.interval(), 4 * INTERVAL);
         assert_eq!(plan.after_look(), Plan::Nothing);
-        assert_eq!(plan.slower().interval(), 8 * INTERVAL);
+        let next = plan.slower(plan);
+        assert_eq!(next.interval(), 8 * INTERVAL);
+        assert!(next.is_too_late_for_cells(), "nobody has looked for cells");
+        assert_eq!(plan.slower(Plan::Nothing), Plan::Nothing);
         assert!(plan.is_too_late_for_cells());
     }
 }
