@@ -6,19 +6,8 @@ mod listening;
 
 use std::marker::PhantomData;
 
-use garrick_sched::{Audit, Flow, Task, Turn, audit};
+use garrick_sched::{Flow, Task, Turn};
 pub(crate) use listening::Listening;
-
-/// Asserts that not more blocks are in use than `before`. There may be fewer: a sponsor that its own
-/// thread has dropped in an earlier scenario gives its blocks back only when this thread ends.
-#[track_caller]
-pub(crate) fn assert_no_leak(before: Audit) {
-    let after = audit();
-    assert!(
-        after.cells <= before.cells && after.envelopes <= before.envelopes,
-        "{before:?} before, and {after:?} now"
-    );
-}
 
 /// A task made of a closure.
 pub(crate) struct Does<M, F> {

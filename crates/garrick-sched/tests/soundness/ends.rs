@@ -12,7 +12,7 @@ use garrick_sched::{
     Driver, Drivers, Flow, Nanos, RealWorld, Sponsor, Task, ThreadSpec, Turn, World, audit,
 };
 
-use crate::common::{assert_no_leak, does};
+use crate::common::does;
 use garrick_testkit::{OnDrop, ends_alone, fail, silence_panics, wait};
 
 /// The function that a [`Sleep`] calls beside sleeping.
@@ -163,7 +163,7 @@ fn a_driver_that_begins_no_life_or_several_or_panics_has_one_all_the_same() {
                 sponsor.shutdown();
             }
         }
-        assert_no_leak(before);
+        assert_eq!(audit(), before);
     });
 }
 
