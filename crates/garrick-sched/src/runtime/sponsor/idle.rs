@@ -158,11 +158,10 @@ impl Hand {
     ) -> bool {
         let ready = &self.crew.remote(seat).ready;
         // SAFETY: this hand sits there until `try_watch` below. No reference lasts longer.
-        if unsafe { worker.as_ref() }.prepare_rest() {
-            // A spinning thread does not see events of the operating system.
-            spin.set_threads_running(usize::MAX);
-        } else if self.is_to_watch() {
-            // Another seat may be stuck. This hand could spin again and again.
+        let in_driver = unsafe { worker.as_ref() }.prepare_rest();
+        // A thread that spins in a driver does not see events of the operating system. If a look is
+        // due, another seat may be stuck, and this hand could spin again and again.
+        if in_driver || self.is_to_watch() {
             spin.set_threads_running(usize::MAX);
         } else {
             // There is a core to spin on only if there are more cores than awake hands.

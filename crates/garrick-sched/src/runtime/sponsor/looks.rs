@@ -88,11 +88,6 @@ impl Crew {
             && self.plan_needed(None) != Plan::Nothing
     }
 
-    /// Returns true if a look is planned, but no hand watches.
-    pub(super) fn lacks_watch(&self) -> bool {
-        self.lends() && self.plan.get() != Plan::Nothing && !self.has_watch()
-    }
-
     /// Returns true if a sitter has timers that are not watched, because no worker was idle. The
     /// caller must then have a hand watch. A thread that has left its seat PARKED must have passed
     /// a SeqCst fence since then.
@@ -182,7 +177,9 @@ impl Hand {
 
     /// Returns true if it is time for a look, and no hand watches.
     pub(super) fn is_to_watch(&self) -> bool {
-        self.crew.lacks_watch() && self.time_to_look().is_some_and(|left| left.is_zero())
+        self.crew.plan.get() != Plan::Nothing
+            && !self.crew.has_watch()
+            && self.time_to_look().is_some_and(|left| left.is_zero())
     }
 
     /// Returns the time that this hand may sleep, while it watches, before it looks for stuck

@@ -52,10 +52,7 @@ impl Plan {
     pub(super) fn interval(self) -> Nanos {
         match self {
             Self::Nothing => Nanos::MAX,
-            Self::Soon(left) => {
-                let doublings = SOON.saturating_sub(left).min(SOON);
-                (FIRST_AFTER << doublings).min(INTERVAL)
-            }
+            Self::Soon(left) => (FIRST_AFTER << SOON.saturating_sub(left)).min(INTERVAL),
             Self::Slowly(doublings) | Self::ForTimers(doublings) => INTERVAL << doublings,
         }
     }
