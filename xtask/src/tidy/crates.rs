@@ -17,6 +17,7 @@ const RANKS: &[(&str, u32)] = &[
     (KIT, 2),
     ("garrick-measure", 3),
     ("garrick-secure", 3),
+    ("garrick-sim", 3),
     ("garrick-telemetry", 3),
     ("garrick-tokio", 3),
     ("garrick", 4),

@@ -1,0 +1,1 @@
+//! Histories of operations, and the check that a history is linearizable.

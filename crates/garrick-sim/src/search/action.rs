@@ -1,0 +1,37 @@
+//! The interface between a run and the strategy that chooses its steps.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+
+/// Something that can happen next in a run, for example the delivery of a message.
+///
+/// An action has the same value in every order of the steps. So a list of actions that was found
+/// in one run can be followed in another run. Messages of one sender to one receiver are delivered
+/// in their order, so the action for "the oldest message of this pair" occurs once per message.
+pub trait Action: Copy + Eq + Ord + Hash + Debug + 'static {
+    /// Returns the number of the task that the action changes. Two actions that change different
+    /// tasks can be exchanged without any effect. Returns `None` if the action may change
+    /// everything, for example if it advances the clock.
+    fn changes(&self) -> Option<u64>;
+
+    /// Returns the chain of the action. Actions of one chain happen in a fixed order, for example
+    /// the messages of one sender to one receiver.
+    fn chain(&self) -> u64;
+}
+
+/// Chooses the steps of runs.
+pub trait Strategy<A: Action> {
+    /// Begins a run. Returns false if all runs have been made.
+    fn begin(&mut self) -> bool;
+
+    /// Records that the last chosen step, or the setup before the first step, has caused `action`.
+    /// So `action` is enabled now, or will be when earlier actions of its chain have happened.
+    /// Called in the order of the causes, between the step and the next call of `choose`.
+    fn caused(&mut self, action: A) {
+        let _ = action;
+    }
+
+    /// Chooses one of the enabled actions, which are never empty. Returns its index, or `None` to
+    /// end the run early because all that it could show is known from another run.
+    fn choose(&mut self, enabled: &[A]) -> Option<usize>;
+}
