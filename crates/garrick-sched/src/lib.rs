@@ -31,6 +31,8 @@ mod run_queue;
 
 mod letters;
 
+mod hooks;
+
 mod probe;
 
 mod runtime;
@@ -81,3 +83,8 @@ pub use {
     runtime::{audit, count_dead_letters},
     world::nanos,
 };
+
+/// Simulated sponsors, for `garrick-sim`.
+#[cfg(feature = "sim")]
+#[doc(hidden)]
+pub use runtime::simulation::{Birth, Choice, Circumstances, Fate, Simulation, Stepped, TaskName};

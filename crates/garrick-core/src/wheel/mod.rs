@@ -6,7 +6,7 @@
 //! never visited.
 //!
 //! ```text
-//!   a tick number, 54 bits:   [ digit 8 ] ... [ digit 2 ][ digit 1 ][ digit 0 ]      6 bits a digit
+//!   a tick number, 66 bits:  [ digit 10 ] ... [ digit 2 ][ digit 1 ][ digit 0 ]      6 bits a digit
 //!                                                  |          |          |
 //!   level 2, 64 slots of 4096 ticks  [ ][ ][X][ ] -+          |          |
 //!   level 1, 64 slots of 64 ticks    [ ][X][ ][X] ------------+          |
@@ -18,12 +18,12 @@
 //! tick. The number of this digit is the level of the entry. The value of this digit in the entry's
 //! tick is the index of the entry's slot. So no slot in use lies before the present, and the lowest
 //! level in use has the earliest deadlines. When the present reaches a slot of level `n`, the
-//! entries of this slot move to lower levels. An entry moves at most eight times. Nine levels cover
+//! entries of this slot move to lower levels. An entry moves at most ten times. Eleven levels cover
 //! the whole range of `u64` nanoseconds, so there is no overflow list.
 //!
-//! A tick is [`TICK_NS`] = 8192 ns. This is a power of two, so that no division is needed.
-//! Deadlines are rounded up to a tick, and the present is rounded down. So no entry fires early,
-//! and the wheel delays an entry by at most one tick.
+//! A tick is [`TICK_NS`] = 8192 ns, or 1 ns in a wheel with [`Precision::Exact`]. Both are powers of
+//! two, so that no division is needed. Deadlines are rounded up to a tick, and the present is
+//! rounded down. So no entry fires early, and the wheel delays an entry by less than one tick.
 //!
 //! The wheel does not read a clock. The caller passes the time, in nanoseconds since an epoch that
 //! the caller chooses. One thread owns the wheel. `insert`, `cancel` and `next_deadline` take O(1).
@@ -49,9 +49,28 @@ pub const TICK_NS: u64 = 1 << TICK_BITS;
 const DIGIT_BITS: u32 = 6;
 const SLOTS: usize = 1 << DIGIT_BITS;
 
-/// Number of levels. A tick number has `64 - TICK_BITS` bits, and one more for rounding up. These
-/// 52 bits fit into nine digits.
-const LEVELS: usize = 9;
+/// Number of levels. The 64 bits of an exact tick number fit into eleven digits.
+const LEVELS: usize = 11;
+
+/// The precision of a [`Wheel`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    /// A deadline is rounded up to a multiple of [`TICK_NS`].
+    Tick,
+    /// A deadline is exact. This precision is meant for simulated clocks: a wheel with it visits
+    /// more slots on the way to a far deadline.
+    Exact,
+}
+
+impl Precision {
+    /// Returns the binary logarithm of the nanoseconds in a tick.
+    const fn bits(self) -> u32 {
+        match self {
+            Self::Tick => TICK_BITS,
+            Self::Exact => 0,
+        }
+    }
+}
 
 /// A set of deadlines, each with a payload. The caller advances the time, and gets the payload of
 /// each deadline that has passed.
@@ -77,6 +96,9 @@ pub struct Wheel<T> {
     /// Present time in ticks. It never decreases, and no entry has an earlier tick.
     present: u64,
 
+    /// Binary logarithm of the nanoseconds in a tick.
+    tick_bits: u32,
+
     /// Bit `n` is set when level `n` has an entry.
     levels: u16,
 
@@ -100,10 +122,17 @@ struct Next {
 }
 
 impl<T> Wheel<T> {
-    /// Creates an empty wheel whose present time is `now_ns`, in nanoseconds.
+    /// Creates an empty wheel with [`Precision::Tick`]. Its present time is `now_ns`, in
+    /// nanoseconds.
     pub fn new(now_ns: u64) -> Self {
+        Self::with_precision(now_ns, Precision::Tick)
+    }
+
+    /// Creates an empty wheel. Its present time is `now_ns`, in nanoseconds.
+    pub fn with_precision(now_ns: u64, precision: Precision) -> Self {
         Self {
-            present: now_ns >> TICK_BITS,
+            present: now_ns >> precision.bits(),
+            tick_bits: precision.bits(),
             levels: 0,
             occupied: [0; LEVELS],
             lists: vec![List::EMPTY; LEVELS * SLOTS].into(),
@@ -111,8 +140,8 @@ impl<T> Wheel<T> {
         }
     }
 
-    /// Sets the present time of a wheel that has no deadlines. The new time may be earlier than the
-    /// old one.
+    /// Sets the present time and the precision of a wheel that has no deadlines. The new time may
+    /// be earlier than the old one.
     ///
     /// Keys of earlier entries never match a new entry. Reservations that were neither set nor
     /// cancelled stay valid.
@@ -120,27 +149,43 @@ impl<T> Wheel<T> {
     /// # Panics
     ///
     /// Panics if an entry has a deadline.
-    pub fn restart(&mut self, now_ns: u64) {
+    pub fn restart(&mut self, now_ns: u64, precision: Precision) {
         assert!(
             self.is_empty(),
             "a wheel that has deadlines cannot be restarted"
         );
-        self.present = now_ns >> TICK_BITS;
+        self.tick_bits = precision.bits();
+        self.present = now_ns >> self.tick_bits;
+    }
+
+    /// Returns the tick of a deadline: the first tick at which it has passed, but at least the
+    /// present one.
+    #[inline]
+    fn tick_of(&self, deadline_ns: u64) -> u64 {
+        let whole = deadline_ns >> self.tick_bits;
+        let is_between = whole << self.tick_bits != deadline_ns;
+        (whole + u64::from(is_between)).max(self.present)
+    }
+
+    /// Returns the time of a tick in nanoseconds.
+    #[inline]
+    fn time_of(&self, tick: u64) -> u64 {
+        tick.saturating_mul(1 << self.tick_bits)
     }
 
     /// Inserts an entry with a deadline in nanoseconds and a payload. Returns the key of the entry.
     /// Pass the key to [`cancel`](Self::cancel) to remove the entry.
     ///
-    /// An entry whose deadline has already passed fires at the next [`advance`](Self::advance). An
-    /// entry never fires if its deadline is less than [`TICK_NS`] before the end of the `u64` range
-    /// (about 584 years after the time 0).
+    /// An entry whose deadline has already passed fires at the next [`advance`](Self::advance). In
+    /// a wheel with [`Precision::Tick`], an entry never fires if its deadline is less than
+    /// [`TICK_NS`] before the end of the `u64` range (about 584 years after the time 0).
     ///
     /// # Panics
     ///
     /// Panics if the wheel would hold more than 2^32 - 1 entries.
     #[inline]
     pub fn insert(&mut self, deadline_ns: u64, payload: T) -> Key {
-        let tick = deadline_ns.div_ceil(TICK_NS).max(self.present);
+        let tick = self.tick_of(deadline_ns);
         let key = self.slab.insert(tick, payload);
         self.place(key.index());
         key
@@ -172,7 +217,7 @@ impl<T> Wheel<T> {
         if !self.slab.is_reserved(key) {
             return Err(payload);
         }
-        let tick = deadline_ns.div_ceil(TICK_NS).max(self.present);
+        let tick = self.tick_of(deadline_ns);
         self.slab.fill(key.index(), tick, payload);
         self.place(key.index());
         Ok(())
@@ -198,11 +243,25 @@ impl<T> Wheel<T> {
     /// The caller can sleep until this time. The time is at most the earliest deadline, rounded up
     /// to a multiple of [`TICK_NS`]. If the earliest deadline is far ahead, the returned time can
     /// be much earlier. So the caller should sleep until the returned time, call
-    /// [`advance`](Self::advance), and then call this method again. For one deadline, at most eight
+    /// [`advance`](Self::advance), and then call this method again. For one deadline, at most ten
     /// sleeps end too early in this way.
     #[inline]
     pub fn next_deadline(&self) -> Option<u64> {
-        Some(self.next()?.start.saturating_mul(TICK_NS))
+        Some(self.time_of(self.next()?.start))
+    }
+
+    /// Returns the earliest deadline in nanoseconds, rounded up to a tick. Returns `None` if no
+    /// entry has a deadline. A call takes time in proportion to the number of entries in the
+    /// earliest slot in use.
+    pub fn earliest(&self) -> Option<u64> {
+        let next = self.next()?;
+        let tick = if next.level == 0 {
+            next.start
+        } else {
+            let ticks = self.slab.ticks(&self.lists[next.slot]);
+            ticks.min().unwrap_or(next.start)
+        };
+        Some(self.time_of(tick))
     }
 
     /// Moves the present time to `now_ns` and calls `fire` with each payload that is due. Returns
@@ -233,7 +292,7 @@ impl<T> Wheel<T> {
     /// present time was already later.
     #[inline]
     pub fn pop_due(&mut self, now_ns: u64) -> Option<T> {
-        let now = (now_ns >> TICK_BITS).max(self.present);
+        let now = (now_ns >> self.tick_bits).max(self.present);
         while let Some(next) = self.next()
             && next.start <= now
         {
@@ -269,7 +328,7 @@ impl<T> Wheel<T> {
         let digit = self.occupied[level as usize].trailing_zeros();
         // Slots of a level lie in the present's window of the level above, at or after the present.
         let shift = level * DIGIT_BITS;
-        let window = self.present >> (shift + DIGIT_BITS) << (shift + DIGIT_BITS);
+        let window = self.present & u64::MAX.checked_shl(shift + DIGIT_BITS).unwrap_or(0);
         let start = window | u64::from(digit) << shift;
         debug_assert!(start >= self.present, "a slot in use is in the past");
         Some(Next {
@@ -337,7 +396,7 @@ impl<T> Wheel<T> {
 impl<T> fmt::Debug for Wheel<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Wheel")
-            .field("present_ns", &(self.present << TICK_BITS))
+            .field("present_ns", &self.time_of(self.present))
             .field("next_deadline_ns", &self.next_deadline())
             .field("len", &self.len())
             .finish()

@@ -8,6 +8,8 @@
 //! portions. Both take amortized O(1). When a removed place is created again, it starts with a
 //! generation that none of its earlier entries had.
 
+use std::iter;
+
 /// Index that stands for no entry.
 const NIL: u32 = u32::MAX;
 
@@ -134,6 +136,16 @@ impl<T> Slab<T> {
         entry.payload = Some(payload);
         entry.tick = tick;
         self.len += 1;
+    }
+
+    /// Returns the ticks of the entries of a list.
+    pub(super) fn ticks(&self, list: &List) -> impl Iterator<Item = u64> {
+        let mut next = some(list.first);
+        iter::from_fn(move || {
+            let index = next?;
+            next = self.next(index);
+            Some(self.tick(index))
+        })
     }
 
     /// Returns true if the place of `key` is still reserved.

@@ -245,8 +245,46 @@ fn an_empty_wheel_may_begin_anew_at_any_time() {
     let mut wheel = Wheel::new(0);
     wheel.insert(3 * TICK_NS, 1);
     assert_eq!(fired(&mut wheel, 1000 * TICK_NS), [1]);
-    wheel.restart(5 * TICK_NS);
+    wheel.restart(5 * TICK_NS, Precision::Tick);
     wheel.insert(7 * TICK_NS, 2);
     assert_eq!(fired(&mut wheel, 6 * TICK_NS), []);
     assert_eq!(fired(&mut wheel, 7 * TICK_NS), [2]);
+}
+
+#[test]
+fn an_exact_wheel_fires_at_the_nanosecond_of_a_deadline() {
+    let mut wheel = Wheel::with_precision(7, Precision::Exact);
+    let mut deadlines: Vec<u64> = (0..64).map(|bit| 1 << bit).collect();
+    deadlines.extend([u64::MAX, u64::MAX - 1, 100_000, 100_001]);
+    for &deadline in &deadlines {
+        wheel.insert(deadline, deadline);
+    }
+    deadlines.sort_unstable();
+    for deadline in deadlines {
+        let due = deadline.max(7);
+        assert_eq!(wheel.earliest(), Some(due));
+        if deadline > 7 {
+            assert_eq!(wheel.pop_due(deadline - 1), None);
+        }
+        assert_eq!(wheel.pop_due(due), Some(deadline));
+    }
+    assert_eq!(wheel.earliest(), None);
+}
+
+#[test]
+fn the_earliest_deadline_is_known_before_it_is_near() {
+    let mut wheel = Wheel::new(0);
+    wheel.insert(100 * TICK_NS + 1, ());
+    wheel.insert(99 * TICK_NS, ());
+    assert_eq!(wheel.earliest(), Some(99 * TICK_NS));
+    assert!(wheel.next_deadline() < Some(99 * TICK_NS));
+}
+
+#[test]
+fn a_wheel_that_restarts_may_become_exact() {
+    let mut wheel = Wheel::new(0);
+    wheel.restart(TICK_NS + 1, Precision::Exact);
+    wheel.insert(TICK_NS + 3, ());
+    assert_eq!(wheel.pop_due(TICK_NS + 2), None);
+    assert_eq!(wheel.pop_due(TICK_NS + 3), Some(()));
 }

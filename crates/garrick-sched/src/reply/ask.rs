@@ -15,6 +15,7 @@ use super::answer::{Answer, NoReply, Reply};
 use super::block;
 use super::slot::Slot;
 use crate::cell::Home;
+use crate::hooks::simulates_here;
 use crate::remote::Remote;
 use crate::runtime::address::Address;
 use crate::runtime::current;
@@ -121,7 +122,7 @@ impl<R: 'static> Ask<R> {
     ///
     /// # Errors
     /// - [`NoReply::Dropped`] if the reply is dropped without an answer.
-    /// - [`NoReply::OnWorker`] if called by a task, or if the task that was asked belongs to a
+    /// - [`NoReply::OnWorker`] if called by a task, if the thread runs a simulation, or if the task that was asked belongs to a
     ///   [`Here`](crate::Here) of this thread, and this `Here` still has messages to handle.
     ///
     /// # Examples
@@ -211,6 +212,9 @@ impl<R: 'static> Ask<R> {
     /// Returns true if only this thread can handle the question, so that it must not wait. If a
     /// [`Here`](crate::Here) is not running, a message to one of its tasks is on its ready stack.
     fn waits_for_itself(&self) -> bool {
+        if simulates_here() {
+            return true;
+        }
         if self.asked == Home::NOBODY {
             return false;
         }

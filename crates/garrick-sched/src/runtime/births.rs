@@ -26,6 +26,7 @@ impl Worker {
     pub(crate) fn spawn_as<T: Task>(&self, task: T, moves: bool) -> Address<T::Message> {
         let cell = new_cell(&self.pool, self.home, task, moves);
         self.lane.begun(cell);
+        self.shared.hooks.born(cell);
         if T::STARTS {
             cell.schedule();
             self.born.push_cell(self.turn(), cell);
@@ -61,6 +62,7 @@ impl<M: 'static> Turn<'_, M> {
         let worker = self.worker;
         let cell = new_cell(&worker.pool, worker.home, task, true);
         worker.lane.begun(cell);
+        worker.shared.hooks.born(cell);
         // The task starts on the sponsor where it is to live.
         worker.send_note(cell, move_note(worker, sponsor));
         // SAFETY: the cell was made for this task, with one reference.

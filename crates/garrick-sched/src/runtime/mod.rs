@@ -48,6 +48,9 @@ pub(crate) mod batch;
 pub(crate) mod block_on;
 pub(crate) mod contramap;
 
+#[cfg(feature = "sim")]
+pub(crate) mod simulation;
+
 use crate::letters::LetterReason;
 use crate::pool::{self, Audit};
 

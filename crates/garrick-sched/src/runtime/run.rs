@@ -446,6 +446,7 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
     // destructor panics after that.
     worker.begin_pause();
     worker.lane.ended(cell);
+    worker.shared.hooks.gone(cell);
     // SAFETY: nobody can reach the cell, which is ours; its task is of type `T`.
     unsafe {
         cell.condemn_at(worker.home);

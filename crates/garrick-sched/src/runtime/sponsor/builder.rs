@@ -13,6 +13,7 @@ use super::thread::{self, Driven};
 use super::{Attachment, Extras, Failure, Hands, Here, LendBy, Reporter, Shared, Sponsor};
 use crate::cell::Home;
 use crate::driver::Drivers;
+use crate::hooks::{Hooks, simulates_here};
 use crate::remote::{Remote, WORKERS_MAX};
 use crate::world::{STACK_BYTES_MAX, STACK_BYTES_MIN, World};
 
@@ -67,6 +68,9 @@ pub enum StartError {
     /// The driver of a worker could not be created. Contains the error that [`Drivers::driver`]
     /// returned.
     Driver(io::Error),
+    /// The calling thread runs a simulation, whose results would depend on the speed of other
+    /// threads. Start simulated nodes instead.
+    InSimulation,
     /// A driver was set for a sponsor on the calling thread. Only threads that a sponsor starts can
     /// sleep in a driver.
     DriverHere,
@@ -120,6 +124,10 @@ impl fmt::Display for StartError {
             Self::Driver(error) => {
                 write!(f, "the driver of a worker could not be created: {error}")
             }
+            Self::InSimulation => f.write_str(
+                "a simulation has no threads: spawn on a node of the simulation instead of starting a \
+                 system",
+            ),
             Self::DriverHere => f.write_str(
                 "the calling thread cannot sleep in a driver: set a driver only for a sponsor that \
                  starts its own threads",
@@ -154,6 +162,7 @@ pub struct Builder {
     blocking_threads: usize,
     lends_at_once: bool,
     refuses_strangers: bool,
+    hooks: Hooks,
     world: Option<Arc<dyn World>>,
     reporter: Option<Reporter>,
     probes: bool,
@@ -172,6 +181,7 @@ impl Builder {
             blocking_threads: BLOCKING_THREADS,
             lends_at_once: false,
             refuses_strangers: false,
+            hooks: Hooks::default(),
             world: None,
             reporter: None,
             probes: false,
@@ -387,6 +397,9 @@ impl Builder {
     /// [`Driver::waker`](crate::Driver::waker) panics. In this case, too, all threads that were
     /// already started have stopped again.
     pub fn start(self) -> Result<Sponsor, StartError> {
+        if simulates_here() {
+            return Err(StartError::InSimulation);
+        }
         let cores = self.check()?;
         let drivers = self.drivers()?;
         let stack_size = self.stack_size;
@@ -423,6 +436,13 @@ impl Builder {
         self.workers = 1;
         self.check()?;
         Ok(Here::new(self.share(Hands::FIXED)?))
+    }
+
+    /// Creates a sponsor for a simulation on the calling thread.
+    #[cfg(feature = "sim")]
+    pub(crate) fn simulated(mut self) -> Result<Here, StartError> {
+        self.hooks = Hooks::active();
+        self.here()
     }
 
     fn check(&self) -> Result<Vec<usize>, StartError> {
@@ -523,6 +543,7 @@ impl Builder {
                 probes: self.probes,
                 attachment: self.attachment,
                 gate,
+                hooks: self.hooks,
             },
             hands,
         ));

@@ -422,7 +422,7 @@ impl Worker {
     }
 
     /// Takes the oldest cell of the shared queue. Returns false if there is none.
-    pub(super) fn claim(&self) -> bool {
+    pub(crate) fn claim(&self) -> bool {
         let Some(entry) = self.shared.claim() else {
             return false;
         };
@@ -443,7 +443,9 @@ impl Worker {
         // SAFETY: the note is the oldest envelope of the mailbox, hence ours; it holds a handle,
         // which is dropped with it.
         let to = unsafe { parcel::peek::<Handle>(note).clone() };
-        let goes = cell.table().moves && !to.is_of(self);
+        // A task does not leave its simulation.
+        let is_reachable = to.shared.hooks == self.shared.hooks;
+        let goes = cell.table().moves && is_reachable && !to.is_of(self);
         if goes && !cell.try_hold() {
             // The cell's carrier is on the way to this worker.
             self.requeue(cell);

@@ -37,6 +37,7 @@ use std::fmt;
 use std::sync::{Arc, PoisonError};
 
 use garrick_core::fence::Asymmetric;
+use garrick_core::wheel::Precision;
 
 use away::Away;
 pub use builder::{BLOCKING_THREADS_MAX, Builder, StartError};
@@ -49,6 +50,7 @@ pub use thread::{Ending, Sponsor};
 pub(crate) use thread::{LeftInModel, serve_in_model, serve_rounds_in_model};
 
 use crate::cell::{CellPtr, Chain, Home, Kind};
+use crate::hooks::Hooks;
 use crate::letters::{LetterReason, Letters, NameOf};
 use crate::pool::Pool;
 use crate::probe::{Lane, Lanes, Sample};
@@ -87,6 +89,7 @@ pub(crate) struct Extras {
     probes: bool,
     attachment: Option<Attachment>,
     gate: Option<OwnGate>,
+    hooks: Hooks,
 }
 
 /// Rules for the hands that may sit on the seats of a sponsor.
@@ -171,6 +174,7 @@ pub(crate) struct Shared {
     /// refused.
     gate: Option<OwnGate>,
     lanes: Lanes,
+    pub(crate) hooks: Hooks,
 }
 
 impl Shared {
@@ -214,6 +218,7 @@ impl Shared {
             admits: RwLock::new(true),
             gate: extras.gate,
             lanes,
+            hooks: extras.hooks,
         };
         for (index, home) in shared.homes.iter().enumerate() {
             let (crew, seat) = shared.place_of(index);
@@ -455,6 +460,16 @@ impl Shared {
         self.clock.is_some()
     }
 
+    /// Returns the precision of timers. The clock of the real world is not precise, so its timers
+    /// need not be, either.
+    pub(crate) fn precision(&self) -> Precision {
+        if self.is_real() {
+            Precision::Tick
+        } else {
+            Precision::Exact
+        }
+    }
+
     /// Returns the time of the sponsor's world, for a worker. A panic of the clock must not
     /// interrupt the worker's code. It is caught and reported once, and the latest known time is
     /// returned.
@@ -578,6 +593,7 @@ impl Handle {
         current::with_pool(|pool| {
             let cell = create(pool, task);
             self.shared.lanes.begun_outside(cell);
+            self.shared.hooks.born(cell);
             if !starts {
                 return Ok((cell, Wake::NOBODY));
             }

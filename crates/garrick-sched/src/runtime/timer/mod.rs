@@ -20,7 +20,7 @@ pub(crate) mod owners;
 use std::cell::Cell;
 
 use garrick_core::prim::{Mutex, unmodelled};
-use garrick_core::wheel::Wheel;
+use garrick_core::wheel::{Precision, Wheel};
 use unmodelled::Relaxed;
 
 use crate::cell::{CellPtr, Chain, Envelope, Home, TaskId};
@@ -190,23 +190,23 @@ pub(crate) fn reset_model() {
 }
 
 impl SharedWheel {
-    fn new(now: Nanos) -> Box<Self> {
-        Box::new(Self(Mutex::new(Wheel::new(now))))
+    fn new(now: Nanos, precision: Precision) -> Box<Self> {
+        Box::new(Self(Mutex::new(Wheel::with_precision(now, precision))))
     }
 
     /// Returns the empty wheel for a worker that starts.
     #[cfg(not(garrick_loom))]
-    fn of(home: Home, now: Nanos) -> &'static Self {
-        let wheel = WHEELS[usize::from(home.number())].get_or_init(|| Self::new(now));
-        wheel.with(|wheel| wheel.restart(now));
+    fn of(home: Home, now: Nanos, precision: Precision) -> &'static Self {
+        let wheel = WHEELS[usize::from(home.number())].get_or_init(|| Self::new(now, precision));
+        wheel.with(|wheel| wheel.restart(now, precision));
         wheel
     }
 
     /// Returns the empty wheel for a worker that starts in a model. The wheel stays until the run
     /// is over.
     #[cfg(garrick_loom)]
-    fn of(_: Home, now: Nanos) -> &'static Self {
-        let wheel = Box::into_raw(Self::new(now));
+    fn of(_: Home, now: Nanos, precision: Precision) -> &'static Self {
+        let wheel = Box::into_raw(Self::new(now, precision));
         MODELLED.with_borrow_mut(|wheels| wheels.push(wheel));
         // SAFETY: it is freed by `reset_model`, when nothing of this run is used any more.
         unsafe { &*wheel }
@@ -242,9 +242,9 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
-    pub(crate) fn new(home: Home, now: Nanos, always: bool) -> Self {
+    pub(crate) fn new(home: Home, now: Nanos, precision: Precision, always: bool) -> Self {
         Self {
-            wheel: SharedWheel::of(home, now),
+            wheel: SharedWheel::of(home, now, precision),
             calm: unmodelled::AtomicBool::new(!always),
             always,
             looked_at: Cell::new(0),

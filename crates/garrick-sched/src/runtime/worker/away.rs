@@ -107,7 +107,7 @@ impl Worker {
         // Step 4: nobody looks after the cell until its turn is back.
         cell.keep_scheduled();
         self.stop_running();
-        self.sends_at.set(self.home);
+        self.sends_at.set(self.shared.hooks.sends_from(self.home));
         self.begin_pause();
         cut.end();
         self.away.set(self.away.get() + 1);

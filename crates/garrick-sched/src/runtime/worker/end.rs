@@ -33,6 +33,7 @@ impl Worker {
             unsafe {
                 let table = cell.table();
                 self.lane.ended(cell);
+                self.shared.hooks.gone(cell);
                 self.tell_watchers(cell, &Ended::Unreachable);
                 self.drop_task(cell, table);
                 if let Some(dead) = table.dead {
@@ -78,6 +79,7 @@ impl Worker {
         unsafe {
             let table = cell.table();
             self.lane.ended(cell);
+            self.shared.hooks.gone(cell);
             if let Some(dead) = table.dead {
                 cell.set_table(dead);
                 self.drop_task(cell, table);

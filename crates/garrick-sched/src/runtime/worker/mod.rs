@@ -15,6 +15,8 @@ mod messages;
 mod ready;
 mod rescue;
 mod shown;
+#[cfg(feature = "sim")]
+mod simulated;
 mod timers;
 mod undo;
 
@@ -32,6 +34,8 @@ use drive::Drive;
 pub(crate) use rescue::Input;
 use rescue::Visiting;
 pub(crate) use shown::Shown;
+#[cfg(feature = "sim")]
+pub(crate) use simulated::Arrival;
 
 use crate::cell::{CellPtr, Chain, Envelope, Home, Slot};
 use crate::driver::Driver;
@@ -165,6 +169,8 @@ impl Worker {
         let lane = shared.open_lane(index);
         let crew = shared.place_of(index).0.clone();
         let shown = crew.lends();
+        let sends_at = shared.hooks.sends_from(home);
+        let precision = shared.precision();
         Self {
             crew,
             next_seat: Cell::new(None),
@@ -183,7 +189,7 @@ impl Worker {
             remote: Remote::of(home),
             hold: Arc::new(CachePadded::new(shared.clone())),
             shared,
-            sends_at: Cell::new(home),
+            sends_at: Cell::new(sends_at),
             away: Cell::new(0),
             in_line: Cell::new(false),
             permit: Cell::new(Permission::Unasked),
@@ -201,7 +207,7 @@ impl Worker {
             patience: Patience::default(),
             pace: Pace::new(),
             visit_times: VisitTimes::default(),
-            timers: Timers::new(home, now, driver.is_some()),
+            timers: Timers::new(home, now, precision, driver.is_some()),
             driver: driver.map(Drive::new),
             lane,
             awaited: Cell::new(0),
@@ -578,7 +584,8 @@ impl Worker {
 
     #[inline(never)]
     fn commit_dirty(&self, running: Option<CellPtr>) {
-        self.sends_at.set(self.home);
+        self.shared.hooks.fail_if_chosen();
+        self.sends_at.set(self.shared.hooks.sends_from(self.home));
         self.in_line.set(false);
         // Dropped values may send, hence the loop.
         while self.stage.is_dirty() {

@@ -135,7 +135,7 @@ impl Worker {
     }
 
     /// Delivers a message whose deadline has passed.
-    fn fire(&self, mut timed: Timed) {
+    pub(super) fn fire(&self, mut timed: Timed) {
         timed.leave_owner();
         if timed.can_be_cancelled() && timed.comes_too_late() {
             // The message of a cancellable timer is no dead letter.
@@ -147,7 +147,8 @@ impl Worker {
             // SAFETY: it is bounded, and the timer has a reference.
             unsafe { room_of(cell) }.take_anyway();
         }
-        if cell.is_door() || !self.is_at_home_and_calm(cell) {
+        let is_direct = !cell.is_door() && !self.shared.hooks.send_out();
+        if !is_direct || !self.is_at_home_and_calm(cell) {
             return self.deliver_staged(cell, chain);
         }
         // SAFETY: it was taken out of a wheel, and its receiver is ours.

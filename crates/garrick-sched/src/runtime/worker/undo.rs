@@ -23,7 +23,8 @@ impl Worker {
     /// drops of messages may send to the cell and so push it to a run queue.
     #[cold]
     pub(crate) fn undo(&self) -> bool {
-        self.sends_at.set(self.home);
+        self.sends_at.set(self.shared.hooks.sends_from(self.home));
+        self.shared.hooks.undone();
         let (mut envelopes, mut chains) = (Vec::new(), Vec::new());
         let pool = NonNull::from(&self.pool).cast();
         let cut = self.stage.undo(

@@ -1,0 +1,43 @@
+//! Hooks without the feature `sim`.
+
+use crate::cell::{CellPtr, Home};
+
+/// Returns true if the calling thread runs a simulation.
+pub(crate) fn simulates_here() -> bool {
+    false
+}
+
+/// Hooks of a sponsor.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Hooks;
+
+#[expect(clippy::unused_self, reason = "as with the feature `sim`")]
+impl Hooks {
+    /// Returns the home to whose cells a worker sends through their mailboxes.
+    #[inline(always)]
+    pub(crate) fn sends_from(self, home: Home) -> Home {
+        home
+    }
+
+    /// Returns true if a worker sends nothing directly to its own cells.
+    #[inline(always)]
+    pub(crate) fn send_out(self) -> bool {
+        false
+    }
+
+    /// Records that a task was created.
+    #[inline(always)]
+    pub(crate) fn born(self, _: CellPtr) {}
+
+    /// Records that a task has ended.
+    #[inline(always)]
+    pub(crate) fn gone(self, _: CellPtr) {}
+
+    /// Records that a turn is about to be undone.
+    #[inline(always)]
+    pub(crate) fn undone(self) {}
+
+    /// Panics if the simulation has chosen that the turn fails.
+    #[inline(always)]
+    pub(crate) fn fail_if_chosen(self) {}
+}

@@ -1,0 +1,148 @@
+//! Hooks with the feature `sim`. A simulation runs on one thread, so its records are values of this
+//! thread.
+
+use std::cell::{Cell, RefCell};
+
+use garrick_core::thread_values;
+
+use crate::cell::{CellPtr, Home, Table};
+
+thread_values! {
+    /// True while a simulation exists on this thread.
+    static SIMULATES: Cell<bool> = Cell::new(false);
+    /// Creations and ends of tasks since the simulation last took them, oldest first.
+    static EVENTS: RefCell<Vec<Event>> = RefCell::new(Vec::new());
+    /// True if the current turn fails when it commits.
+    static FAILS: Cell<bool> = Cell::new(false);
+    /// True if a turn of the current step was undone.
+    static UNDONE: Cell<bool> = Cell::new(false);
+}
+
+/// Creation or end of a task. Its cell may already be freed.
+#[derive(Clone, Copy)]
+pub(crate) enum Event {
+    /// A task was created, with this table and home.
+    Born(CellPtr, &'static Table, Home),
+    /// A task has ended.
+    Gone(CellPtr),
+}
+
+/// Returns true if the calling thread runs a simulation.
+pub(crate) fn simulates_here() -> bool {
+    SIMULATES.get()
+}
+
+/// Hooks of a sponsor. They are active if the sponsor is simulated.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Hooks {
+    are_active: bool,
+}
+
+impl Hooks {
+    /// Returns active hooks.
+    pub(crate) fn active() -> Self {
+        Self { are_active: true }
+    }
+
+    /// Returns the home to whose cells a worker sends through their mailboxes. In a simulation,
+    /// there are no such cells, so that all messages are staged and leave the worker.
+    #[inline]
+    pub(crate) fn sends_from(self, home: Home) -> Home {
+        if self.are_active {
+            Home::STRANGER
+        } else {
+            home
+        }
+    }
+
+    /// Returns true if a worker sends nothing directly to its own cells.
+    #[inline]
+    pub(crate) fn send_out(self) -> bool {
+        self.are_active
+    }
+
+    /// Records that a task was created.
+    #[inline]
+    pub(crate) fn born(self, cell: CellPtr) {
+        self.record(|| Event::Born(cell, cell.table(), cell.home()));
+    }
+
+    /// Records that a task has ended.
+    #[inline]
+    pub(crate) fn gone(self, cell: CellPtr) {
+        self.record(|| Event::Gone(cell));
+    }
+
+    #[inline]
+    fn record(self, event: impl FnOnce() -> Event) {
+        if self.are_active {
+            EVENTS.with(|events| events.borrow_mut().push(event()));
+        }
+    }
+
+    /// Records that a turn is about to be undone. The commits of the undo do not fail.
+    pub(crate) fn undone(self) {
+        if self.are_active {
+            FAILS.set(false);
+            UNDONE.set(true);
+        }
+    }
+
+    /// Panics if the simulation has chosen that the turn fails.
+    #[inline]
+    pub(crate) fn fail_if_chosen(self) {
+        if self.are_active && FAILS.replace(false) {
+            panic!("the simulation has chosen that this turn fails");
+        }
+    }
+}
+
+/// Guard that exists as long as a simulation runs on this thread.
+pub(crate) struct Running(());
+
+impl Running {
+    /// Begins a simulation. Returns `None` if there is one on this thread.
+    pub(crate) fn begin() -> Option<Self> {
+        (!SIMULATES.replace(true)).then(|| Self(()))
+    }
+
+    /// Takes the events, oldest first.
+    pub(crate) fn take_events(&self) -> Vec<Event> {
+        EVENTS.take()
+    }
+
+    /// Gives the memory of a list of events back for later events.
+    pub(crate) fn reuse(&self, mut events: Vec<Event>) {
+        events.clear();
+        EVENTS.with(|now| {
+            let mut now = now.borrow_mut();
+            if now.is_empty() {
+                *now = events;
+            }
+        });
+    }
+
+    /// Returns true if there are events.
+    pub(crate) fn has_events(&self) -> bool {
+        EVENTS.with(|events| !events.borrow().is_empty())
+    }
+
+    /// Begins a step. If `fails` is true, the turn of the step fails when it commits.
+    pub(crate) fn begin_step(&self, fails: bool) {
+        FAILS.set(fails);
+        UNDONE.set(false);
+    }
+
+    /// Ends a step, and returns true if a turn of it was undone.
+    pub(crate) fn end_step(&self) -> bool {
+        FAILS.set(false);
+        UNDONE.replace(false)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        EVENTS.take();
+        SIMULATES.set(false);
+    }
+}

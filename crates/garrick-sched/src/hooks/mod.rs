@@ -1,0 +1,14 @@
+//! Hooks by which a simulation follows a sponsor.
+//!
+//! Without the feature `sim`, a [`Hooks`] has no fields and its methods do nothing, so the hooks
+//! leave no trace in the code. With the feature, only a simulated sponsor has active hooks.
+
+#[cfg(not(feature = "sim"))]
+mod absent;
+#[cfg(feature = "sim")]
+mod active;
+
+#[cfg(not(feature = "sim"))]
+pub(crate) use absent::{Hooks, simulates_here};
+#[cfg(feature = "sim")]
+pub(crate) use active::{Event, Hooks, Running, simulates_here};

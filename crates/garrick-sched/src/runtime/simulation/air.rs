@@ -1,0 +1,425 @@
+//! The air: tasks, flights, and the choices that they offer.
+
+use std::mem;
+use std::ptr;
+
+use hashbrown::HashMap;
+use slab::Slab;
+
+use super::hash::ByNumber;
+use super::name::TaskName;
+use crate::cell::{CellPtr, Envelope, Table};
+
+/// Something that can happen next in a simulation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Choice {
+    /// A task starts.
+    Start {
+        /// Task that starts.
+        task: TaskName,
+    },
+    /// The oldest flight of a pair is delivered.
+    Deliver {
+        /// Sender: a task, a timer, or [`TaskName::OUTSIDE`].
+        from: TaskName,
+        /// Receiver.
+        to: TaskName,
+    },
+}
+
+/// Index that stands for nothing.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A task.
+pub(super) struct Entry {
+    pub(super) cell: CellPtr,
+    pub(super) name: TaskName,
+    /// Table of the task, which its cell loses when the task ends.
+    pub(super) table: &'static Table,
+    /// Index of its node.
+    pub(super) node: u32,
+    /// Number of tasks that it has created.
+    pub(super) children: u32,
+    /// Number of timers that have sent to it.
+    timers: u32,
+    /// Number of flights to it.
+    in_air: u32,
+    /// First pair to it, or `NONE`.
+    pairs: u32,
+    /// Index of its start in the choices, or `NONE`. While it has a start, its pairs are held.
+    start: u32,
+}
+
+/// The flights of a sender to a receiver. There is at least one.
+struct Pair {
+    from: TaskName,
+    /// Node of the sender, or `NONE`.
+    from_node: u32,
+    /// Index of the receiver.
+    to: u32,
+    /// Oldest and newest flight. Each links to the next newer one, and the newest to nothing.
+    flights: (*mut Envelope, *mut Envelope),
+    /// Next pair to the same receiver, and the previous one.
+    next: u32,
+    previous: u32,
+    /// Index in the choices, or `NONE` while the pair is held.
+    choice: u32,
+}
+
+/// Task or pair that a choice stands for.
+#[derive(Clone, Copy)]
+enum Target {
+    Start(u32),
+    Pair(u32),
+}
+
+/// Sender of the messages that arrive.
+#[derive(Clone, Copy)]
+pub(super) struct Sender {
+    pub(super) from: From,
+    /// Name of the sender, if it is not a timer.
+    pub(super) name: TaskName,
+    /// Node of the sender, or `NONE`.
+    pub(super) node: u32,
+}
+
+/// Kind of a sender.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum From {
+    /// A task, or code outside of tasks.
+    Code,
+    /// A timer.
+    Timer,
+    /// A node that has crashed.
+    Nowhere,
+}
+
+/// Node number of [`From::Nowhere`].
+pub(super) const NOWHERE: u32 = NONE - 1;
+
+impl Sender {
+    pub(super) const OUTSIDE: Self = Self::without_task(From::Code);
+    pub(super) const TIMER: Self = Self::without_task(From::Timer);
+    pub(super) const NOWHERE: Self = Self {
+        node: NOWHERE,
+        ..Self::without_task(From::Nowhere)
+    };
+
+    const fn without_task(from: From) -> Self {
+        Self {
+            from,
+            name: TaskName::OUTSIDE,
+            node: NONE,
+        }
+    }
+}
+
+/// A choice that was taken: the cell to run, and its flight.
+pub(super) struct Taken {
+    pub(super) task: u32,
+    /// Envelope to deliver, or null if the task starts.
+    pub(super) envelope: *mut Envelope,
+    /// True if there are no more flights to the task, so that it must be let go.
+    pub(super) is_last: bool,
+}
+
+/// Flights that must be dropped, with their receiver.
+pub(super) struct Dropped {
+    pub(super) cell: CellPtr,
+    /// Oldest flight, which links to the others.
+    pub(super) oldest: *mut Envelope,
+    /// Node of the receiver.
+    pub(super) node: u32,
+    /// True if there are no more flights to the task, so that it must be let go.
+    pub(super) is_last: bool,
+}
+
+/// See the [module](self).
+#[derive(Default)]
+pub(super) struct Air {
+    tasks: Slab<Entry>,
+    /// Tasks by the addresses of their cells.
+    cells: HashMap<usize, u32, ByNumber>,
+    pairs: Slab<Pair>,
+    /// Pairs by the name of the sender and the index of the receiver.
+    by_ends: HashMap<(u64, u32), u32, ByNumber>,
+    choices: Vec<Choice>,
+    /// For each choice, its task or pair.
+    targets: Vec<Target>,
+    /// Choices that the last step has caused, in their order.
+    pub(super) caused: Vec<Choice>,
+}
+
+impl Air {
+    pub(super) fn choices(&self) -> &[Choice] {
+        &self.choices
+    }
+
+    /// Returns the index of the receiver of a choice, the node of the sender, and the envelope. The
+    /// envelope is null for a start.
+    pub(super) fn look_at(&self, at: usize) -> (u32, u32, *mut Envelope) {
+        match self.targets[at] {
+            Target::Start(task) => (task, self.task(task).node, ptr::null_mut()),
+            Target::Pair(pair) => {
+                let pair = &self.pairs[pair as usize];
+                (pair.to, pair.from_node, pair.flights.0)
+            }
+        }
+    }
+
+    pub(super) fn task(&self, index: u32) -> &Entry {
+        &self.tasks[index as usize]
+    }
+
+    /// Returns the index of the task of a cell.
+    pub(super) fn index_of(&self, cell: CellPtr) -> Option<u32> {
+        self.cells.get(&cell.0.addr().get()).copied()
+    }
+
+    pub(super) fn task_mut(&mut self, index: u32) -> Option<&mut Entry> {
+        self.tasks.get_mut(index as usize)
+    }
+
+    /// Records the node of a task, which may have moved.
+    pub(super) fn settle_at(&mut self, index: u32, node: u32) {
+        self.tasks[index as usize].node = node;
+    }
+
+    /// Adds a task, which may already have ended.
+    pub(super) fn add(&mut self, cell: CellPtr, table: &'static Table, name: TaskName, node: u32) {
+        let entry = Entry {
+            cell,
+            name,
+            table,
+            node,
+            children: 0,
+            timers: 0,
+            in_air: 0,
+            pairs: NONE,
+            start: NONE,
+        };
+        let index = self.tasks.insert(entry) as u32;
+        self.cells.insert(cell.0.addr().get(), index);
+    }
+
+    /// Removes a task that has ended. Returns the flights to it.
+    pub(super) fn remove(&mut self, cell: CellPtr) -> Vec<Dropped> {
+        let Some(index) = self.cells.remove(&cell.0.addr().get()) else {
+            return Vec::new();
+        };
+        let mut dropped = Vec::new();
+        while self.task(index).pairs != NONE {
+            dropped.push(self.drop_pair(self.task(index).pairs));
+        }
+        let entry = self.tasks.remove(index as usize);
+        if entry.start != NONE {
+            self.withdraw(entry.start);
+        }
+        dropped
+    }
+
+    /// Removes the pairs whose senders lived on a node, and the pairs whose receivers live there.
+    /// Returns their flights.
+    pub(super) fn remove_all_of(&mut self, node: u32) -> Vec<Dropped> {
+        let is_of = |pair: &Pair| pair.from_node == node || self.task(pair.to).node == node;
+        let pairs: Vec<u32> = (self.pairs.iter())
+            .filter(|(_, pair)| is_of(pair))
+            .map(|(index, _)| index as u32)
+            .collect();
+        pairs.into_iter().map(|pair| self.drop_pair(pair)).collect()
+    }
+
+    /// Takes back the starts of a node's tasks. Returns the cells.
+    pub(super) fn take_starts_of(&mut self, node: u32) -> Vec<CellPtr> {
+        let waiting: Vec<u32> = (self.tasks.iter())
+            .filter(|(_, task)| task.node == node && task.start != NONE)
+            .map(|(index, _)| index as u32)
+            .collect();
+        let mut cells = Vec::new();
+        for index in waiting {
+            cells.push(self.task(index).cell);
+            self.take_start(index);
+        }
+        cells
+    }
+
+    /// Makes the start of a task a choice. Its flights are held until then.
+    pub(super) fn offer_start(&mut self, index: u32) {
+        let task = self.task(index).name;
+        let mut next = self.task(index).pairs;
+        while next != NONE {
+            let pair = &mut self.pairs[next as usize];
+            let choice = mem::replace(&mut pair.choice, NONE);
+            next = pair.next;
+            if choice != NONE {
+                self.withdraw(choice);
+            }
+        }
+        let at = self.offer(Choice::Start { task }, Target::Start(index));
+        self.tasks[index as usize].start = at;
+        self.caused.push(Choice::Start { task });
+    }
+
+    /// Adds a flight to a task. Returns true if it is the only one.
+    pub(super) fn add_flight(&mut self, to: u32, sender: Sender, envelope: *mut Envelope) -> bool {
+        // SAFETY: the envelope is ours.
+        unsafe { (*envelope).set_next(ptr::null_mut()) };
+        let entry = &mut self.tasks[to as usize];
+        entry.in_air += 1;
+        let is_only = entry.in_air == 1;
+        let from = if sender.from == From::Timer {
+            entry.timers += 1;
+            entry.name.timer(entry.timers - 1)
+        } else {
+            sender.name
+        };
+        let choice = Choice::Deliver {
+            from,
+            to: entry.name,
+        };
+        self.caused.push(choice);
+        if let Some(&pair) = self.by_ends.get(&(from.get(), to)) {
+            let (_, newest) = &mut self.pairs[pair as usize].flights;
+            // SAFETY: the envelopes of a pair are ours.
+            unsafe { (**newest).set_next(envelope) };
+            *newest = envelope;
+        } else {
+            self.add_pair(from, sender.node, to, choice, envelope);
+        }
+        is_only
+    }
+
+    fn add_pair(
+        &mut self,
+        from: TaskName,
+        from_node: u32,
+        to: u32,
+        choice: Choice,
+        envelope: *mut Envelope,
+    ) {
+        let next = self.task(to).pairs;
+        let index = self.pairs.insert(Pair {
+            from,
+            from_node,
+            to,
+            flights: (envelope, envelope),
+            next,
+            previous: NONE,
+            choice: NONE,
+        }) as u32;
+        if next != NONE {
+            self.pairs[next as usize].previous = index;
+        }
+        self.tasks[to as usize].pairs = index;
+        self.by_ends.insert((from.get(), to), index);
+        if self.task(to).start == NONE {
+            self.pairs[index as usize].choice = self.offer(choice, Target::Pair(index));
+        }
+    }
+
+    /// Takes the choice at an index.
+    pub(super) fn take(&mut self, at: usize) -> Taken {
+        match self.targets[at] {
+            Target::Start(task) => self.take_start(task),
+            Target::Pair(pair) => self.take_flight(pair),
+        }
+    }
+
+    fn take_start(&mut self, task: u32) -> Taken {
+        let at = mem::replace(&mut self.tasks[task as usize].start, NONE);
+        self.withdraw(at);
+        let mut next = self.task(task).pairs;
+        while next != NONE {
+            let pair = &self.pairs[next as usize];
+            let choice = Choice::Deliver {
+                from: pair.from,
+                to: self.task(task).name,
+            };
+            let following = pair.next;
+            self.pairs[next as usize].choice = self.offer(choice, Target::Pair(next));
+            next = following;
+        }
+        Taken {
+            task,
+            envelope: ptr::null_mut(),
+            is_last: false,
+        }
+    }
+
+    fn take_flight(&mut self, index: u32) -> Taken {
+        let pair = &mut self.pairs[index as usize];
+        let (task, envelope) = (pair.to, pair.flights.0);
+        // SAFETY: the envelopes of a pair are ours.
+        let next = unsafe {
+            let next = (*envelope).next();
+            (*envelope).set_next(ptr::null_mut());
+            next
+        };
+        if next.is_null() {
+            self.remove_pair(index);
+        } else {
+            pair.flights.0 = next;
+        }
+        let entry = &mut self.tasks[task as usize];
+        entry.in_air -= 1;
+        Taken {
+            task,
+            envelope,
+            is_last: entry.in_air == 0,
+        }
+    }
+
+    /// Removes a pair with all its flights.
+    fn drop_pair(&mut self, index: u32) -> Dropped {
+        let pair = self.remove_pair(index);
+        let mut count = 0;
+        let mut at = pair.flights.0;
+        while !at.is_null() {
+            count += 1;
+            // SAFETY: the envelopes of a pair are ours.
+            at = unsafe { (*at).next() };
+        }
+        let entry = &mut self.tasks[pair.to as usize];
+        entry.in_air -= count;
+        Dropped {
+            cell: entry.cell,
+            oldest: pair.flights.0,
+            node: entry.node,
+            is_last: entry.in_air == 0,
+        }
+    }
+
+    fn remove_pair(&mut self, index: u32) -> Pair {
+        let pair = self.pairs.remove(index as usize);
+        self.by_ends.remove(&(pair.from.get(), pair.to));
+        match pair.previous {
+            NONE => self.tasks[pair.to as usize].pairs = pair.next,
+            previous => self.pairs[previous as usize].next = pair.next,
+        }
+        if pair.next != NONE {
+            self.pairs[pair.next as usize].previous = pair.previous;
+        }
+        if pair.choice != NONE {
+            self.withdraw(pair.choice);
+        }
+        pair
+    }
+
+    /// Adds a choice and returns its index.
+    fn offer(&mut self, choice: Choice, target: Target) -> u32 {
+        self.choices.push(choice);
+        self.targets.push(target);
+        self.choices.len() as u32 - 1
+    }
+
+    /// Removes the choice at an index. The last choice takes its place.
+    fn withdraw(&mut self, at: u32) {
+        self.choices.swap_remove(at as usize);
+        self.targets.swap_remove(at as usize);
+        match self.targets.get(at as usize) {
+            Some(&Target::Start(task)) => self.tasks[task as usize].start = at,
+            Some(&Target::Pair(pair)) => self.pairs[pair as usize].choice = at,
+            None => {}
+        }
+    }
+}

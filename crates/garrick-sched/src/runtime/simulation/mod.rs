@@ -1,0 +1,423 @@
+//! Simulations: sponsors on one thread, whose steps the caller chooses. The README of this folder
+//! explains the protocol.
+
+mod hash;
+mod name;
+
+mod air;
+
+use std::fmt;
+
+pub use air::Choice;
+use air::{Air, Dropped, From, NONE, NOWHERE, Sender};
+pub use name::TaskName;
+
+use crate::cell::{Envelope, Home, Kind, Table};
+use crate::hooks::{Event, Running};
+use crate::runtime::address::Address;
+use crate::runtime::sponsor::{Builder, Handle, Here, StartError};
+use crate::runtime::task::Task;
+use crate::runtime::worker::{Arrival, Worker};
+use crate::world::Nanos;
+
+/// Number of rounds after which messages that cause each other without a step count as endless.
+const ROUNDS_MAX: usize = 1 << 20;
+
+/// What a choice leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Fate {
+    /// The turn runs.
+    Happens,
+    /// The turn runs and panics when it commits. So everything that it has done is undone, but
+    /// changes to the fields of the task stay.
+    Fails,
+    /// The message is lost. A start cannot be lost.
+    Lost,
+}
+
+/// What came of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stepped {
+    /// True if the turn was undone.
+    pub undone: bool,
+}
+
+/// A task that was created.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Birth {
+    /// Name of the task.
+    pub task: TaskName,
+    /// Task that has created it, or [`TaskName::OUTSIDE`].
+    pub parent: TaskName,
+    /// Number of the node on which it was created.
+    pub node: usize,
+    /// Name of its type.
+    pub type_name: &'static str,
+    /// True if the task belongs to a library and not to the program.
+    pub is_internal: bool,
+}
+
+/// The circumstances of a choice.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Circumstances {
+    /// Node of the sender. `None` for code outside of tasks and for timers.
+    pub from: Option<usize>,
+    /// Node of the receiver.
+    pub to: usize,
+    /// Name of the receiver's type.
+    pub type_name: &'static str,
+    /// True if the receiver belongs to a library and not to the program.
+    pub is_internal: bool,
+    /// True if a turn will run. False for a request to stop or to move.
+    pub is_turn: bool,
+    /// True if a message is delivered, which can be lost.
+    pub is_message: bool,
+    /// Kind of the message, if the receiver names the kinds of its messages.
+    pub kind: Option<&'static str>,
+}
+
+/// A number of sponsors on the calling thread, called nodes. The caller chooses each step.
+pub struct Simulation {
+    /// Nodes by number. `None` for a node that was closed.
+    nodes: Vec<Option<Here>>,
+    air: Air,
+    /// Tasks that were created, until the caller takes them.
+    births: Vec<Birth>,
+    /// Number of tasks that code outside of tasks has created.
+    children: u32,
+    running: Running,
+}
+
+impl Simulation {
+    /// Creates a simulation without nodes. Returns `None` if there is a simulation on this thread.
+    #[must_use]
+    pub fn new() -> Option<Self> {
+        Some(Self {
+            nodes: Vec::new(),
+            air: Air::default(),
+            births: Vec::new(),
+            children: 0,
+            running: Running::begin()?,
+        })
+    }
+
+    /// Adds a node, and returns its number.
+    ///
+    /// # Errors
+    /// Returns a [`StartError`] for the same reasons as [`Builder::here`].
+    pub fn open(&mut self, builder: Builder) -> Result<usize, StartError> {
+        self.nodes.push(Some(builder.simulated()?));
+        Ok(self.nodes.len() - 1)
+    }
+
+    /// Returns true if a node exists and was not closed.
+    #[must_use]
+    pub fn is_open(&self, node: usize) -> bool {
+        matches!(self.nodes.get(node), Some(Some(_)))
+    }
+
+    #[track_caller]
+    fn node(&self, node: usize) -> &Here {
+        let here = self.nodes.get(node).and_then(Option::as_ref);
+        here.unwrap_or_else(|| panic!("the simulation has no open node {node}"))
+    }
+
+    fn worker(&self, node: usize) -> &Worker {
+        self.node(node).worker()
+    }
+
+    /// Returns a handle to a node.
+    ///
+    /// # Panics
+    /// Panics if the node is not open.
+    #[must_use]
+    #[track_caller]
+    pub fn handle(&self, node: usize) -> Handle {
+        self.node(node).handle()
+    }
+
+    /// Spawns a task on a node. The task need not be `Send`.
+    ///
+    /// # Panics
+    /// Panics if the node is not open.
+    #[track_caller]
+    pub fn spawn<T: Task>(&self, node: usize, task: T) -> Address<T::Message> {
+        self.node(node).spawn(task)
+    }
+
+    /// Returns everything that can happen next. Empty if no task has anything to do, except perhaps
+    /// after a deadline. Call [`Simulation::settle`] first if code outside of tasks has sent
+    /// messages or spawned tasks since the last step.
+    #[must_use]
+    pub fn choices(&self) -> &[Choice] {
+        self.air.choices()
+    }
+
+    /// Returns the choices that steps and other code have caused, in their order. A delivery occurs
+    /// once per message. The caller empties the list.
+    pub fn caused(&mut self) -> &mut Vec<Choice> {
+        &mut self.air.caused
+    }
+
+    /// Returns the tasks that were created, in their order. The caller empties the list.
+    pub fn births(&mut self) -> &mut Vec<Birth> {
+        &mut self.births
+    }
+
+    /// Returns the circumstances of the choice at an index.
+    ///
+    /// # Panics
+    /// Panics if there is no such choice.
+    #[must_use]
+    pub fn circumstances(&self, at: usize) -> Circumstances {
+        let (task, from, envelope) = self.air.look_at(at);
+        let task = self.air.task(task);
+        let kind = kind_of(envelope);
+        Circumstances {
+            from: (from != NONE).then_some(from as usize),
+            to: task.node as usize,
+            type_name: task.table.name_of(),
+            is_internal: task.table.internal,
+            is_turn: !matches!(kind, Some(Kind::Stop | Kind::Move)),
+            is_message: kind == Some(Kind::Messages),
+            kind: None,
+        }
+    }
+
+    /// Takes notice of what code outside of tasks has done since the last step.
+    pub fn settle(&mut self) {
+        self.collect(Sender::OUTSIDE, None);
+    }
+
+    /// Takes the choice at an index. `fate` determines what it leads to. Only a message can be
+    /// lost, and only a turn can fail: otherwise the choice just happens.
+    ///
+    /// # Panics
+    /// Panics if there is no such choice.
+    pub fn step(&mut self, at: usize, fate: Fate) -> Stepped {
+        let taken = self.air.take(at);
+        let task = self.air.task(taken.task);
+        let (cell, node) = (task.cell, task.node);
+        let kind = kind_of(taken.envelope);
+        if fate == Fate::Lost && kind == Some(Kind::Messages) {
+            self.drop_flights(Dropped {
+                cell,
+                oldest: taken.envelope,
+                node,
+                is_last: taken.is_last,
+            });
+            self.collect(Sender::OUTSIDE, None);
+            return Stepped { undone: false };
+        }
+        let fails = fate == Fate::Fails && !matches!(kind, Some(Kind::Stop | Kind::Move));
+        let sender = Sender {
+            from: From::Code,
+            name: task.name,
+            node,
+        };
+        self.running.begin_step(fails);
+        let worker = self.worker(node as usize);
+        if fails {
+            worker.expect_choice();
+        }
+        worker.run_alone(cell, taken.envelope, taken.is_last);
+        let undone = self.running.end_step();
+        self.collect(sender, Some(taken.task));
+        Stepped { undone }
+    }
+
+    /// Returns true if a node has timers.
+    #[must_use]
+    pub fn has_timers(&self, node: usize) -> bool {
+        self.is_open(node) && self.worker(node).has_timers()
+    }
+
+    /// Returns the deadline of the next timer of a node, by the clock of the node.
+    #[must_use]
+    pub fn next_deadline(&self, node: usize) -> Option<Nanos> {
+        if !self.is_open(node) {
+            return None;
+        }
+        self.worker(node).earliest()
+    }
+
+    /// Sends the messages of all timers of a node that are due. Returns true if there were some.
+    pub fn fire(&mut self, node: usize) -> bool {
+        let mut fired = false;
+        while self.is_open(node) {
+            let worker = self.worker(node);
+            if !worker.fire_one(worker.now()) {
+                break;
+            }
+            fired = true;
+            self.collect(Sender::TIMER, None);
+        }
+        fired
+    }
+
+    /// Closes a node as in a crash: its tasks are dropped, and the messages to them and from them
+    /// that are in the air vanish, as do the messages that destructors send.
+    pub fn crash(&mut self, node: usize) {
+        self.close(node);
+        self.collect(Sender::NOWHERE, None);
+        self.drop_all_of(NOWHERE);
+        self.collect(Sender::OUTSIDE, None);
+    }
+
+    fn close(&mut self, node: usize) {
+        if !self.is_open(node) {
+            return;
+        }
+        for cell in self.air.take_starts_of(node as u32) {
+            self.worker(node).put_back_start(cell);
+        }
+        self.drop_all_of(node as u32);
+        self.nodes[node] = None;
+    }
+
+    fn drop_all_of(&mut self, node: u32) {
+        for dropped in self.air.remove_all_of(node) {
+            self.drop_flights(dropped);
+        }
+    }
+
+    /// Drops flights, which calls destructors.
+    fn drop_flights(&self, dropped: Dropped) {
+        let worker = self.worker(dropped.node as usize);
+        worker.drop_flights(dropped.cell, dropped.oldest);
+        if dropped.is_last {
+            worker.let_go_now(dropped.cell);
+        }
+    }
+
+    /// Adds everything that has happened since the last call to the air. `task` is the index of the
+    /// sender, if it is a task.
+    fn collect(&mut self, sender: Sender, task: Option<u32>) {
+        for _ in 0..ROUNDS_MAX {
+            let has_events = self.handle_events(sender, task);
+            let has_arrivals = self.take_arrivals(sender);
+            if !has_events && !has_arrivals {
+                return;
+            }
+        }
+        panic!("destructors or notices of watches cause each other without end");
+    }
+
+    /// Handles creations and ends of tasks, oldest first. Returns true if there were some.
+    fn handle_events(&mut self, sender: Sender, task: Option<u32>) -> bool {
+        if !self.running.has_events() {
+            return false;
+        }
+        let events = self.running.take_events();
+        for event in &events {
+            match *event {
+                Event::Born(cell, table, home) => {
+                    let (name, node) = self.note_birth(table, home, sender, task);
+                    self.air.add(cell, table, name, node as u32);
+                }
+                Event::Gone(cell) => {
+                    for dropped in self.air.remove(cell) {
+                        self.drop_flights(dropped);
+                    }
+                }
+            }
+        }
+        self.running.reuse(events);
+        true
+    }
+
+    /// Records the birth of a task. Returns its name and its node.
+    fn note_birth(
+        &mut self,
+        table: &'static Table,
+        home: Home,
+        sender: Sender,
+        task: Option<u32>,
+    ) -> (TaskName, usize) {
+        let entry = task.and_then(|task| self.air.task_mut(task));
+        let parent = entry.filter(|entry| entry.name == sender.name);
+        let children = parent.map_or(&mut self.children, |entry| &mut entry.children);
+        let name = sender.name.child(*children);
+        *children += 1;
+        let is_home =
+            |here: &Option<Here>| matches!(here, Some(here) if here.worker().home == home);
+        let node = self.nodes.iter().position(is_home).unwrap_or_default();
+        self.births.push(Birth {
+            task: name,
+            parent: sender.name,
+            node,
+            type_name: table.name_of(),
+            is_internal: table.internal,
+        });
+        (name, node)
+    }
+
+    /// Adds arrivals to the air. Returns true if there were some.
+    fn take_arrivals(&mut self, sender: Sender) -> bool {
+        let mut has_some = false;
+        for (number, here) in self.nodes.iter().enumerate() {
+            if let Some(here) = here {
+                has_some |= arrivals_at(here.worker(), number as u32, &mut self.air, sender);
+            }
+        }
+        has_some
+    }
+}
+
+/// Adds what has arrived at one node to the air. Returns true if there was something.
+fn arrivals_at(worker: &Worker, node: u32, air: &mut Air, sender: Sender) -> bool {
+    let mut idle = Vec::new();
+    let has_some = worker.take_arrivals(|cell, arrival| {
+        let Some(index) = air.index_of(cell) else {
+            unreachable!("each task of a simulation is known from its birth on");
+        };
+        match arrival {
+            Arrival::Envelope(envelope) => {
+                if air.add_flight(index, sender, envelope) {
+                    worker.keep(cell);
+                }
+            }
+            Arrival::Scheduled => {
+                air.settle_at(index, node);
+                if cell.state().is_newborn() && cell.table().starts {
+                    air.offer_start(index);
+                } else {
+                    idle.push(cell);
+                }
+            }
+        }
+    });
+    // Cells that have recovered or moved: no turn runs.
+    for cell in idle {
+        worker.run_alone(cell, std::ptr::null_mut(), false);
+    }
+    has_some
+}
+
+/// Returns the kind of an envelope, or `None` if there is no envelope.
+fn kind_of(envelope: *mut Envelope) -> Option<Kind> {
+    // SAFETY: envelopes in the air are alive, and belong to the simulation.
+    unsafe { envelope.as_ref() }.map(Envelope::kind)
+}
+
+impl Drop for Simulation {
+    fn drop(&mut self) {
+        for node in 0..self.nodes.len() {
+            self.close(node);
+            // Messages of its destructors to nodes that are still open.
+            self.collect(Sender::OUTSIDE, None);
+        }
+    }
+}
+
+impl fmt::Debug for Simulation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Simulation")
+            .field("nodes", &self.nodes.len())
+            .field("choices", &self.choices())
+            .finish_non_exhaustive()
+    }
+}

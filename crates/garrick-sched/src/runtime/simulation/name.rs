@@ -1,0 +1,48 @@
+//! Names of tasks that do not depend on the order of the steps.
+
+use std::fmt;
+
+use garrick_core::random::mix;
+
+/// The identity of a task in a simulation. It depends only on the parent of the task and on the
+/// number of tasks that the parent had created before. So it is the same in every order of the
+/// steps, and in every process.
+///
+/// A timer also has a name, as the sender of its message.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TaskName(u64);
+
+/// Distinguishes the names of timers from the names of children.
+const TIMER: u64 = 0x7469_6d65;
+
+impl TaskName {
+    /// The name of all code that is not a task.
+    pub const OUTSIDE: Self = Self(0);
+
+    /// Returns the name of a child. `number` is the number of earlier children.
+    pub(super) fn child(self, number: u32) -> Self {
+        self.derived(u64::from(number) << 32)
+    }
+
+    /// Returns the name of a timer that sends to this task. `number` is the number of earlier
+    /// timers.
+    pub(super) fn timer(self, number: u32) -> Self {
+        self.derived(u64::from(number) << 32 | TIMER)
+    }
+
+    fn derived(self, by: u64) -> Self {
+        Self(mix(mix(self.0) ^ by))
+    }
+
+    /// Returns the name as a number.
+    #[must_use]
+    pub fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Debug for TaskName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TaskName({:016x})", self.0)
+    }
+}

@@ -1,0 +1,201 @@
+//! The steps of a simulated worker, which its simulation chooses.
+
+use std::ptr;
+
+use super::Worker;
+use crate::cell::{CellPtr, Envelope, Kind, reverse};
+use crate::quiet;
+use crate::run_queue::Entry;
+use crate::runtime::current::Entered;
+use crate::runtime::watch::{self, Watcher};
+use crate::world::Nanos;
+
+/// Something that has come for a cell.
+pub(crate) enum Arrival {
+    /// An envelope with one message, a nudge, a stop or a move, which must be delivered in order.
+    Envelope(*mut Envelope),
+    /// The cell is in a run queue without a message.
+    Scheduled,
+}
+
+impl Worker {
+    /// Passes what was sent to cells of this worker to `arrive`, and handles the notes whose time
+    /// does not matter. Returns true if there was something. Foreign code that is called last may
+    /// have sent more.
+    pub(crate) fn take_arrivals(&self, mut arrive: impl FnMut(CellPtr, Arrival)) -> bool {
+        let _entered = Entered::new(self);
+        let mut has_some = self.shared.queued() > 0 && self.claim();
+        while let Some(entry) = self.take_oldest() {
+            has_some = true;
+            self.unwrap_scheduled(&entry, &mut arrive);
+        }
+        if !self.remote.ready.has_some() {
+            return has_some;
+        }
+        let (mut carrier, _) = self.remote.ready.take();
+        let (mut closed, mut late) = (Vec::new(), Vec::new());
+        while !carrier.is_null() {
+            // SAFETY: as in `take_ready`.
+            let (cell, next) = unsafe { ((*carrier).token_of(), (*carrier).ready_next()) };
+            let cell = cell.expect("the carrier of a token names its cell");
+            if cell.state().waits_for_token() {
+                closed.extend(self.receive(cell).map(|list| (cell, list)));
+            } else {
+                self.take_apart(cell, cell.take_and_idle(), &mut arrive, &mut late);
+            }
+            carrier = next;
+        }
+        // Last, because destructors and notices may do anything.
+        for (cell, list) in closed {
+            self.leave_closed(cell, list);
+        }
+        watch::tell_late(late);
+        self.commit();
+        true
+    }
+
+    /// Passes the envelopes of an inbox, newest first, to `arrive` one message at a time.
+    fn take_apart(
+        &self,
+        cell: CellPtr,
+        list: *mut Envelope,
+        arrive: &mut impl FnMut(CellPtr, Arrival),
+        late: &mut Vec<Watcher>,
+    ) {
+        let mut releases = 0;
+        // SAFETY: the list was taken from the inbox, so it is ours.
+        let mut list = unsafe { reverse(list) };
+        while !list.is_null() {
+            // SAFETY: as above.
+            let (next, kind) = unsafe { ((*list).next(), (*list).kind()) };
+            match kind {
+                Kind::Messages => {
+                    self.split(cell, list, |one| arrive(cell, Arrival::Envelope(one)))
+                }
+                Kind::Nudge | Kind::Stop | Kind::Move => arrive(cell, Arrival::Envelope(list)),
+                Kind::Release => releases += 1,
+                Kind::Wake => self.schedule(cell),
+                // SAFETY: as above.
+                Kind::Watch => unsafe { self.watch(cell, list, late) },
+            }
+            if matches!(kind, Kind::Release | Kind::Wake | Kind::Watch) {
+                // SAFETY: as above; it is empty.
+                unsafe { self.pool.give_envelope(list) };
+            }
+            list = next;
+        }
+        for _ in 0..releases {
+            self.drop_reference(cell);
+        }
+        if !cell.state().is_looked_after() {
+            self.free_if_unreachable(cell);
+        }
+    }
+
+    /// Passes the messages of an envelope to `each` in their order, each in a separate envelope.
+    fn split(&self, cell: CellPtr, envelope: *mut Envelope, mut each: impl FnMut(*mut Envelope)) {
+        let pool = ptr::NonNull::from(&self.pool).cast();
+        // SAFETY: the envelope is ours, and its messages are of the cell's type.
+        let unread = unsafe { (*envelope).unread() };
+        let mut newer: Vec<_> = (1..unread)
+            // SAFETY: as above.
+            .map(|_| unsafe { (cell.table().split_newest)(pool, envelope, 1) })
+            .collect();
+        each(envelope);
+        while let Some(next) = newer.pop() {
+            each(next);
+        }
+    }
+
+    /// Passes an entry of a run queue to `arrive`, its message in an envelope.
+    fn unwrap_scheduled(&self, entry: &Entry, arrive: &mut impl FnMut(CellPtr, Arrival)) {
+        let cell = entry.cell();
+        if entry.message().is_null() {
+            return arrive(cell, Arrival::Scheduled);
+        }
+        let pool = ptr::NonNull::from(&self.pool).cast();
+        // SAFETY: the message of the entry is of the cell's type, and is not used again.
+        let envelope = unsafe { (cell.table().wrap_slot)(pool, entry.message()) };
+        arrive(cell, Arrival::Envelope(envelope));
+        cell.unschedule();
+    }
+
+    /// Runs a cell that has nothing but `envelope` in its mailbox, or nothing at all if `envelope`
+    /// is null. Handles a panic as the worker's loop does. If `lets_go` is true, drops a reference
+    /// to the cell before it runs.
+    pub(crate) fn run_alone(&self, cell: CellPtr, envelope: *mut Envelope, lets_go: bool) {
+        let _entered = Entered::new(self);
+        if !envelope.is_null() {
+            // SAFETY: the envelope is ours, and in no list.
+            unsafe { cell.append(envelope) };
+        }
+        if !cell.state().is_scheduled() {
+            cell.schedule();
+        }
+        if lets_go {
+            // The end of its activation frees the cell if nobody else needs it.
+            self.drop_reference(cell);
+        }
+        self.shown.name(cell);
+        if let Err(panic) = quiet::call(|| self.run::<false>(cell, ptr::null())) {
+            self.survive(panic);
+        }
+        self.hold(ptr::null_mut());
+        self.stop_running();
+    }
+
+    /// Returns a cell to its run queue, because the worker closes and stops what is there.
+    pub(crate) fn put_back_start(&self, cell: CellPtr) {
+        self.born.push_cell(self.turn(), cell);
+    }
+
+    /// Makes the end of the next turn look for the choice that the turn fails.
+    pub(crate) fn expect_choice(&self) {
+        self.stage.set_dirty();
+    }
+
+    /// Keeps a cell of this worker alive, because a message to it is on its way.
+    pub(crate) fn keep(&self, cell: CellPtr) {
+        cell.check_home(self.home);
+        cell.clone_local();
+    }
+
+    /// Drops a list of envelopes to a cell, oldest first.
+    pub(crate) fn drop_flights(&self, cell: CellPtr, oldest: *mut Envelope) {
+        let _entered = Entered::new(self);
+        let name = cell.table().name;
+        // SAFETY: the envelopes are ours, and were sent to the cell.
+        let dropped = unsafe { self.drop_list(cell, oldest) };
+        self.count_dead_letters(name, self.end_reason(), dropped);
+        self.commit();
+    }
+
+    /// Drops a reference to a cell of any worker, outside of a step.
+    pub(crate) fn let_go_now(&self, cell: CellPtr) {
+        let _entered = Entered::new(self);
+        self.let_go(cell);
+        self.commit();
+    }
+
+    /// Delivers one message of a timer that is due at `now`. Returns false if there is none.
+    pub(crate) fn fire_one(&self, now: Nanos) -> bool {
+        let _entered = Entered::new(self);
+        let due = self.timers.wheel.with(|wheel| wheel.pop_due(now));
+        let has_some = due.is_some();
+        if let Some(timed) = due {
+            self.fire(timed);
+            self.commit();
+        }
+        has_some
+    }
+
+    /// Returns the exact deadline of the next timer.
+    pub(crate) fn earliest(&self) -> Option<Nanos> {
+        self.timers.wheel.with(|wheel| wheel.earliest())
+    }
+
+    /// Returns true if there are timers.
+    pub(crate) fn has_timers(&self) -> bool {
+        !self.timers.wheel.with(|wheel| wheel.is_empty())
+    }
+}

@@ -1,0 +1,431 @@
+//! Tests of simulated sponsors: orders, names, failures and ends.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use garrick_sched::{
+    Address, Choice, Ended, Fate, Flow, NoReply, Reply, Simulation, Sponsor, StartError, Task, Turn,
+};
+use garrick_testkit::ByHand;
+
+/// A simulation with its clock.
+struct Simulated {
+    simulation: Simulation,
+    clock: Arc<ByHand>,
+}
+
+impl Simulated {
+    fn new() -> Self {
+        Self {
+            simulation: Simulation::new().expect("no simulation runs on this thread"),
+            clock: ByHand::new(),
+        }
+    }
+
+    fn open(&mut self) -> usize {
+        let builder = Sponsor::builder().world(self.clock.clone());
+        self.simulation.open(builder).expect("there is room")
+    }
+
+    /// Takes the first choice until there is none.
+    fn run(&mut self) {
+        self.simulation.settle();
+        while !self.simulation.choices().is_empty() {
+            self.simulation.step(0, Fate::Happens);
+        }
+    }
+
+    fn advance(&mut self, by: u64) {
+        self.clock.advance(Duration::from_nanos(by));
+    }
+}
+
+type Log = Rc<RefCell<Vec<u32>>>;
+
+/// Appends each message to a log.
+struct Logs(Log);
+
+impl Task for Logs {
+    type Message = u32;
+
+    fn receive(&mut self, message: u32, _: &Turn<'_, u32>) -> Flow {
+        self.0.borrow_mut().push(message);
+        Flow::Continue
+    }
+}
+
+/// Sends each of its messages on, twice.
+struct Doubles(Address<u32>);
+
+impl Task for Doubles {
+    type Message = u32;
+
+    fn receive(&mut self, message: u32, turn: &Turn<'_, u32>) -> Flow {
+        let _ = turn.send(&self.0, message);
+        let _ = turn.send(&self.0, message + 1);
+        Flow::Continue
+    }
+}
+
+/// Returns the logs of all orders of three senders that send two messages each.
+fn orders_of(senders: u32) -> BTreeSet<Vec<u32>> {
+    let mut found = BTreeSet::new();
+    let mut prefixes = vec![Vec::new()];
+    while let Some(prefix) = prefixes.pop() {
+        let mut simulated = Simulated::new();
+        let node = simulated.open();
+        let log = Log::default();
+        let logs = simulated.simulation.spawn(node, Logs(log.clone()));
+        for sender in 0..senders {
+            let doubles = simulated.simulation.spawn(node, Doubles(logs.clone()));
+            doubles.send(10 * sender).unwrap();
+        }
+        let simulation = &mut simulated.simulation;
+        simulation.settle();
+        let mut taken = Vec::new();
+        while !simulation.choices().is_empty() {
+            let at = prefix.get(taken.len()).copied().unwrap_or(0);
+            if taken.len() >= prefix.len() {
+                for other in 1..simulation.choices().len() {
+                    prefixes.push([&taken[..], &[other]].concat());
+                }
+            }
+            taken.push(at);
+            simulation.step(at, Fate::Happens);
+        }
+        found.insert(log.take());
+    }
+    found
+}
+
+#[test]
+fn messages_of_a_pair_stay_in_order_and_all_other_orders_occur() {
+    let found = orders_of(2);
+    // Two sequences of two messages can be merged in six ways.
+    assert_eq!(found.len(), 6, "{found:?}");
+    for log in found {
+        let of = |first: u32| {
+            log.iter()
+                .copied()
+                .filter(|n| n / 10 == first)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!((of(0), of(1)), (vec![0, 1], vec![10, 11]));
+    }
+}
+
+#[test]
+fn many_messages_in_one_envelope_are_delivered_one_by_one() {
+    struct Bursts(Address<u32>);
+    impl Task for Bursts {
+        type Message = ();
+        fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
+            for n in 0..1000 {
+                turn.send(&self.0, n).unwrap();
+            }
+            Flow::Stop
+        }
+    }
+    let mut simulated = Simulated::new();
+    let node = simulated.open();
+    let log = Log::default();
+    let logs = simulated.simulation.spawn(node, Logs(log.clone()));
+    simulated
+        .simulation
+        .spawn(node, Bursts(logs))
+        .send(())
+        .unwrap();
+    simulated.simulation.settle();
+    simulated.simulation.step(0, Fate::Happens);
+    for n in 0..1000 {
+        assert_eq!(log.borrow().len(), n);
+        assert_eq!(simulated.simulation.choices().len(), 1);
+        simulated.simulation.step(0, Fate::Happens);
+    }
+    assert_eq!(log.take(), (0..1000).collect::<Vec<_>>());
+    assert!(simulated.simulation.choices().is_empty());
+}
+
+#[test]
+fn a_turn_that_fails_has_sent_nothing() {
+    let mut simulated = Simulated::new();
+    let node = simulated.open();
+    let log = Log::default();
+    let logs = simulated.simulation.spawn(node, Logs(log.clone()));
+    let doubles = simulated.simulation.spawn(node, Doubles(logs));
+    let ends = Rc::new(RefCell::new(Vec::new()));
+    let (told, how) = std::sync::mpsc::channel();
+    doubles.watch(move |ended| told.send(ended).unwrap());
+    doubles.send(1).unwrap();
+    simulated.simulation.settle();
+    let stepped = simulated.simulation.step(0, Fate::Fails);
+    assert!(stepped.undone);
+    simulated.run();
+    assert!(log.borrow().is_empty(), "{log:?}");
+    ends.borrow_mut().extend(how.try_iter());
+    assert!(matches!(&ends.borrow()[..], [Ended::Failed(_)]), "{ends:?}");
+    assert!(doubles.is_stopped());
+}
+
+#[test]
+fn a_turn_without_effects_can_fail_too() {
+    let mut simulated = Simulated::new();
+    let node = simulated.open();
+    let log = Log::default();
+    let logs = simulated.simulation.spawn(node, Logs(log.clone()));
+    logs.send(1).unwrap();
+    simulated.simulation.settle();
+    assert!(simulated.simulation.step(0, Fate::Fails).undone);
+    assert!(logs.is_stopped());
+    assert_eq!(log.take(), [1], "fields keep what a failed turn has done");
+}
+
+#[test]
+fn a_lost_message_is_dropped() {
+    let mut simulated = Simulated::new();
+    let node = simulated.open();
+    let log = Log::default();
+    let logs = simulated.simulation.spawn(node, Logs(log.clone()));
+    for n in 0..3 {
+        logs.send(n).unwrap();
+    }
+    simulated.simulation.settle();
+    simulated.simulation.step(0, Fate::Happens);
+    simulated.simulation.step(0, Fate::Lost);
+    simulated.run();
+    assert_eq!(log.take(), [0, 2]);
+    assert_eq!(simulated.simulation.handle(node).dead_letters(), 1);
+}
+
+/// Starts with a message to its log, and creates a child.
+struct Starts(Log);
+
+impl Task for Starts {
+    type Message = u32;
+    const STARTS: bool = true;
+
+    fn start(&mut self, _: &Turn<'_, u32>) -> Flow {
+        self.0.borrow_mut().push(0);
+        Flow::Continue
+    }
+
+    fn receive(&mut self, message: u32, _: &Turn<'_, u32>) -> Flow {
+        self.0.borrow_mut().push(message);
+        Flow::Continue
+    }
+}
+
+#[test]
+fn a_task_starts_before_it_handles_messages() {
+    let mut simulated = Simulated::new();
+    let node = simulated.open();
+    let log = Log::default();
+    let starts = simulated.simulation.spawn(node, Starts(log.clone()));
+    starts.send(1).unwrap();
+    simulated.simulation.settle();
+    assert!(matches!(
+        simulated.simulation.choices(),
+        [Choice::Start { .. }]
+    ));
+    simulated.simulation.step(0, Fate::Happens);
+    assert_eq!(*log.borrow(), [0]);
+    assert!(matches!(
+        simulated.simulation.choices(),
+        [Choice::Deliver { .. }]
+    ));
+    simulated.run();
+    assert_eq!(log.take(), [0, 1]);
+}
+
+#[test]
+fn a_start_can_fail() {
+    let mut simulated = Simulated::new();
+    let node = simulated.open();
+    let starts = simulated.simulation.spawn(node, Starts(Log::default()));
+    starts.send(1).unwrap();
+    simulated.simulation.settle();
+    assert!(simulated.simulation.step(0, Fate::Fails).undone);
+    assert!(simulated.simulation.choices().is_empty());
+    assert_eq!(simulated.simulation.handle(node).dead_letters(), 1);
+}
+
+/// Asks another task with a timer that repeats.
+struct Alarm {
+    log: Log,
+}
+
+impl Task for Alarm {
+    type Message = u32;
+
+    fn receive(&mut self, message: u32, turn: &Turn<'_, u32>) -> Flow {
+        self.log.borrow_mut().push(message);
+        if message < 3 {
+            let me = turn.address();
+            turn.send_after(Duration::from_nanos(1000), &me, message + 1)
+                .unwrap();
+        }
+        Flow::Continue
+    }
+}
+
+#[test]
+fn a_timer_fires_at_its_deadline() {
+    let mut simulated = Simulated::new();
+    let node = simulated.open();
+    let log = Log::default();
+    let alarm = simulated.simulation.spawn(node, Alarm { log: log.clone() });
+    alarm.send(0).unwrap();
+    simulated.run();
+    for n in 1..=3 {
+        let due = simulated.simulation.next_deadline(node);
+        assert_eq!(due, Some(1000 * n));
+        simulated.advance(999);
+        assert!(!simulated.simulation.fire(node));
+        simulated.advance(1);
+        assert!(simulated.simulation.fire(node));
+        simulated.run();
+    }
+    assert_eq!(log.take(), [0, 1, 2, 3]);
+    assert!(!simulated.simulation.has_timers(node));
+}
+
+#[test]
+fn a_crash_takes_tasks_and_messages_with_it() {
+    let mut simulated = Simulated::new();
+    let (one, other) = (simulated.open(), simulated.open());
+    let log = Log::default();
+    let there = simulated.simulation.spawn(other, Logs(log.clone()));
+    let doubles = simulated.simulation.spawn(one, Doubles(there.clone()));
+    doubles.send(5).unwrap();
+    there.send(1).unwrap();
+    simulated.simulation.settle();
+    let at = simulated.simulation.choices().iter().position(|choice| {
+        matches!(choice, Choice::Deliver { .. }) && simulated.simulation.circumstances(0).to == one
+    });
+    assert!(at.is_some());
+    simulated.simulation.step(0, Fate::Happens);
+    simulated.simulation.crash(one);
+    assert!(!simulated.simulation.is_open(one));
+    assert!(doubles.is_stopped());
+    simulated.run();
+    assert_eq!(log.take(), [1], "what the crashed node has sent is gone");
+}
+
+#[test]
+fn names_do_not_depend_on_the_order() {
+    /// Creates a task that sends to a log.
+    struct Parent(Address<u32>, u32);
+    impl Task for Parent {
+        type Message = ();
+        fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
+            struct Child(Address<u32>);
+            impl Task for Child {
+                type Message = u32;
+                fn receive(&mut self, n: u32, turn: &Turn<'_, u32>) -> Flow {
+                    let _ = turn.send(&self.0, n);
+                    Flow::Continue
+                }
+            }
+            let child = turn.spawn(Child(self.0.clone()));
+            turn.send(&child, self.1).unwrap();
+            Flow::Continue
+        }
+    }
+    let names_of = |reversed: bool| {
+        let mut simulated = Simulated::new();
+        let node = simulated.open();
+        let logs = simulated.simulation.spawn(node, Logs(Log::default()));
+        let parents = [1, 2].map(|n| simulated.simulation.spawn(node, Parent(logs.clone(), n)));
+        for parent in &parents {
+            parent.send(()).unwrap();
+        }
+        let simulation = &mut simulated.simulation;
+        simulation.settle();
+        simulation.step(usize::from(reversed), Fate::Happens);
+        simulation.step(0, Fate::Happens);
+        let mut births: Vec<_> = simulation.births().drain(..).collect();
+        assert_eq!(births.len(), 5);
+        births.sort_by_key(|birth| birth.task);
+        births
+            .into_iter()
+            .map(|birth| (birth.task, birth.parent))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names_of(false), names_of(true));
+}
+
+#[test]
+fn a_task_moves_between_nodes() {
+    struct Moves;
+    impl Task for Moves {
+        type Message = (Address<u32>, u32);
+        fn receive(
+            &mut self,
+            (to, n): (Address<u32>, u32),
+            turn: &Turn<'_, (Address<u32>, u32)>,
+        ) -> Flow {
+            let _ = turn.send(&to, n + u32::from(turn.sponsor().name() == "there"));
+            Flow::Continue
+        }
+    }
+    /// Moves a task to another sponsor.
+    struct Mover(
+        garrick_sched::Handle,
+        Address<(Address<u32>, u32)>,
+        Address<u32>,
+    );
+    impl Task for Mover {
+        type Message = ();
+        fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
+            turn.send_on(&self.0, &self.1, (self.2.clone(), 10))
+                .unwrap();
+            Flow::Continue
+        }
+    }
+    let mut simulated = Simulated::new();
+    let here = simulated.open();
+    let builder = Sponsor::builder()
+        .name("there")
+        .world(simulated.clock.clone());
+    let there = simulated.simulation.open(builder).unwrap();
+    let log = Log::default();
+    let logs = simulated.simulation.spawn(here, Logs(log.clone()));
+    let moves = simulated.simulation.handle(here).spawn(Moves).unwrap();
+    let to = simulated.simulation.handle(there);
+    let mover = simulated
+        .simulation
+        .spawn(here, Mover(to, moves.clone(), logs.clone()));
+    moves.send((logs.clone(), 0)).unwrap();
+    simulated.run();
+    mover.send(()).unwrap();
+    simulated.run();
+    moves.send((logs, 20)).unwrap();
+    simulated.run();
+    assert_eq!(log.take(), [0, 11, 21]);
+}
+
+#[test]
+fn what_cannot_be_simulated_is_an_error() {
+    struct Answers;
+    impl Task for Answers {
+        type Message = Reply<u32>;
+        fn receive(&mut self, reply: Reply<u32>, _: &Turn<'_, Reply<u32>>) -> Flow {
+            reply.send(1);
+            Flow::Continue
+        }
+    }
+    let mut simulated = Simulated::new();
+    let node = simulated.open();
+    assert!(Simulation::new().is_none());
+    assert!(matches!(Sponsor::pool(1), Err(StartError::InSimulation)));
+    let answers = simulated.simulation.spawn(node, Answers);
+    assert_eq!(answers.ask(|reply| reply).wait(), Err(NoReply::OnWorker));
+    let ask = answers.ask(|reply| reply);
+    simulated.run();
+    assert_eq!(ask.wait_timeout(Duration::ZERO), Ok(1));
+    drop(simulated);
+    drop(Sponsor::pool(1).expect("the simulation is over"));
+}
