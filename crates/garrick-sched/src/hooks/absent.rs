@@ -33,6 +33,12 @@ impl Hooks {
     #[inline(always)]
     pub(crate) fn gone(self, _: CellPtr) {}
 
+    /// Returns true if the sponsor may have tasks.
+    #[inline(always)]
+    pub(crate) fn may_have_tasks(self) -> bool {
+        true
+    }
+
     /// Records that a turn is about to be undone.
     #[inline(always)]
     pub(crate) fn undone(self) {}

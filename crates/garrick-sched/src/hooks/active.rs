@@ -12,6 +12,8 @@ thread_values! {
     static SIMULATES: Cell<bool> = Cell::new(false);
     /// Creations and ends of tasks since the simulation last took them, oldest first.
     static EVENTS: RefCell<Vec<Event>> = RefCell::new(Vec::new());
+    /// Number of tasks that were created and have not ended.
+    static TASKS: Cell<usize> = Cell::new(0);
     /// True if the current turn fails when it commits.
     static FAILS: Cell<bool> = Cell::new(false);
     /// True if a turn of the current step was undone.
@@ -64,20 +66,24 @@ impl Hooks {
     /// Records that a task was created.
     #[inline]
     pub(crate) fn born(self, cell: CellPtr) {
-        self.record(|| Event::Born(cell, cell.table(), cell.home()));
+        if self.are_active {
+            TASKS.set(TASKS.get() + 1);
+            record(Event::Born(cell, cell.table(), cell.home()));
+        }
     }
 
     /// Records that a task has ended.
     #[inline]
     pub(crate) fn gone(self, cell: CellPtr) {
-        self.record(|| Event::Gone(cell));
+        if self.are_active {
+            TASKS.set(TASKS.get() - 1);
+            record(Event::Gone(cell));
+        }
     }
 
-    #[inline]
-    fn record(self, event: impl FnOnce() -> Event) {
-        if self.are_active {
-            EVENTS.with(|events| events.borrow_mut().push(event()));
-        }
+    /// Returns true if the sponsor may have tasks.
+    pub(crate) fn may_have_tasks(self) -> bool {
+        !self.are_active || TASKS.get() > 0
     }
 
     /// Records that a turn is about to be undone. The commits of the undo do not fail.
@@ -95,6 +101,10 @@ impl Hooks {
             panic!("the simulation has chosen that this turn fails");
         }
     }
+}
+
+fn record(event: Event) {
+    EVENTS.with(|events| events.borrow_mut().push(event));
 }
 
 /// Guard that exists as long as a simulation runs on this thread.

@@ -27,6 +27,9 @@ pub enum Choice {
     },
 }
 
+/// Number of pairs without flights that are kept in any case.
+const EMPTY_MAX: usize = 64;
+
 /// Index that stands for nothing.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -46,23 +49,29 @@ pub(super) struct Entry {
     in_air: u32,
     /// First pair to it, or `NONE`.
     pairs: u32,
+    /// Pair of the last flight, or `NONE`.
+    recent: u32,
     /// Index of its start in the choices, or `NONE`. While it has a start, its pairs are held.
     start: u32,
 }
 
-/// The flights of a sender to a receiver. There is at least one.
+/// The flights of a sender to a receiver. A pair without flights is kept for a while, because there
+/// will probably be more.
 struct Pair {
     from: TaskName,
     /// Node of the sender, or `NONE`.
     from_node: u32,
+    /// True if the sender is a timer.
+    is_of_timer: bool,
     /// Index of the receiver.
     to: u32,
-    /// Oldest and newest flight. Each links to the next newer one, and the newest to nothing.
+    /// Oldest and newest flight, or null. Each links to the next newer one, and the newest to
+    /// nothing.
     flights: (*mut Envelope, *mut Envelope),
     /// Next pair to the same receiver, and the previous one.
     next: u32,
     previous: u32,
-    /// Index in the choices, or `NONE` while the pair is held.
+    /// Index in the choices, or `NONE` while the pair is held or has no flights.
     choice: u32,
 }
 
@@ -143,6 +152,8 @@ pub(super) struct Air {
     pairs: Slab<Pair>,
     /// Pairs by the name of the sender and the index of the receiver.
     by_ends: HashMap<(u64, u32), u32, ByNumber>,
+    /// Number of pairs without flights.
+    empty: usize,
     choices: Vec<Choice>,
     /// For each choice, its task or pair.
     targets: Vec<Target>,
@@ -196,6 +207,7 @@ impl Air {
             timers: 0,
             in_air: 0,
             pairs: NONE,
+            recent: NONE,
             start: NONE,
         };
         let index = self.tasks.insert(entry) as u32;
@@ -209,7 +221,7 @@ impl Air {
         };
         let mut dropped = Vec::new();
         while self.task(index).pairs != NONE {
-            dropped.push(self.drop_pair(self.task(index).pairs));
+            dropped.extend(self.drop_pair(self.task(index).pairs));
         }
         let entry = self.tasks.remove(index as usize);
         if entry.start != NONE {
@@ -226,21 +238,13 @@ impl Air {
             .filter(|(_, pair)| is_of(pair))
             .map(|(index, _)| index as u32)
             .collect();
-        pairs.into_iter().map(|pair| self.drop_pair(pair)).collect()
+        pairs.into_iter().filter_map(|pair| self.drop_pair(pair)).collect()
     }
 
-    /// Takes back the starts of a node's tasks. Returns the cells.
-    pub(super) fn take_starts_of(&mut self, node: u32) -> Vec<CellPtr> {
-        let waiting: Vec<u32> = (self.tasks.iter())
-            .filter(|(_, task)| task.node == node && task.start != NONE)
-            .map(|(index, _)| index as u32)
-            .collect();
-        let mut cells = Vec::new();
-        for index in waiting {
-            cells.push(self.task(index).cell);
-            self.take_start(index);
-        }
-        cells
+    /// Returns the cells of a node's tasks.
+    pub(super) fn tasks_of(&self, node: u32) -> Vec<CellPtr> {
+        let of_node = self.tasks.iter().filter(|(_, task)| task.node == node);
+        of_node.map(|(_, task)| task.cell).collect()
     }
 
     /// Makes the start of a task a choice. Its flights are held until then.
@@ -278,31 +282,32 @@ impl Air {
             to: entry.name,
         };
         self.caused.push(choice);
-        if let Some(&pair) = self.by_ends.get(&(from.get(), to)) {
-            let (_, newest) = &mut self.pairs[pair as usize].flights;
-            // SAFETY: the envelopes of a pair are ours.
-            unsafe { (**newest).set_next(envelope) };
-            *newest = envelope;
-        } else {
-            self.add_pair(from, sender.node, to, choice, envelope);
-        }
+        let pair = match self.find_pair(from, to) {
+            Some(pair) => pair,
+            None => self.add_pair(from, sender, to),
+        };
+        self.append(pair, choice, envelope);
         is_only
     }
 
-    fn add_pair(
-        &mut self,
-        from: TaskName,
-        from_node: u32,
-        to: u32,
-        choice: Choice,
-        envelope: *mut Envelope,
-    ) {
+    fn find_pair(&self, from: TaskName, to: u32) -> Option<u32> {
+        let recent = self.task(to).recent;
+        if recent != NONE && self.pairs[recent as usize].from == from {
+            return Some(recent);
+        }
+        self.by_ends.get(&(from.get(), to)).copied()
+    }
+
+    /// Adds a pair without flights.
+    fn add_pair(&mut self, from: TaskName, sender: Sender, to: u32) -> u32 {
+        self.purge();
         let next = self.task(to).pairs;
         let index = self.pairs.insert(Pair {
             from,
-            from_node,
+            from_node: sender.node,
+            is_of_timer: sender.from == From::Timer,
             to,
-            flights: (envelope, envelope),
+            flights: (ptr::null_mut(), ptr::null_mut()),
             next,
             previous: NONE,
             choice: NONE,
@@ -312,8 +317,39 @@ impl Air {
         }
         self.tasks[to as usize].pairs = index;
         self.by_ends.insert((from.get(), to), index);
-        if self.task(to).start == NONE {
+        self.empty += 1;
+        index
+    }
+
+    /// Appends a flight to a pair. `choice` is the choice of the pair.
+    fn append(&mut self, index: u32, choice: Choice, envelope: *mut Envelope) {
+        let pair = &mut self.pairs[index as usize];
+        let (oldest, newest) = &mut pair.flights;
+        if oldest.is_null() {
+            *oldest = envelope;
+            self.empty -= 1;
+        } else {
+            // SAFETY: the envelopes of a pair are ours.
+            unsafe { (**newest).set_next(envelope) };
+        }
+        *newest = envelope;
+        let (to, is_offered) = (pair.to, pair.choice != NONE);
+        let entry = &mut self.tasks[to as usize];
+        entry.recent = index;
+        if !is_offered && entry.start == NONE {
             self.pairs[index as usize].choice = self.offer(choice, Target::Pair(index));
+        }
+    }
+
+    /// Removes all pairs without flights, if there are many.
+    fn purge(&mut self) {
+        if self.empty <= EMPTY_MAX.max(2 * self.tasks.len()) {
+            return;
+        }
+        let empty = self.pairs.iter().filter(|(_, pair)| pair.flights.0.is_null());
+        let empty: Vec<u32> = empty.map(|(index, _)| index as u32).collect();
+        for index in empty {
+            self.remove_pair(index);
         }
     }
 
@@ -336,7 +372,9 @@ impl Air {
                 to: self.task(task).name,
             };
             let following = pair.next;
-            self.pairs[next as usize].choice = self.offer(choice, Target::Pair(next));
+            if !pair.flights.0.is_null() {
+                self.pairs[next as usize].choice = self.offer(choice, Target::Pair(next));
+            }
             next = following;
         }
         Taken {
@@ -355,10 +393,15 @@ impl Air {
             (*envelope).set_next(ptr::null_mut());
             next
         };
+        pair.flights.0 = next;
         if next.is_null() {
-            self.remove_pair(index);
-        } else {
-            pair.flights.0 = next;
+            let (choice, is_of_timer) = (mem::replace(&mut pair.choice, NONE), pair.is_of_timer);
+            self.empty += 1;
+            self.withdraw(choice);
+            if is_of_timer {
+                // Each of its messages has a new name.
+                self.remove_pair(index);
+            }
         }
         let entry = &mut self.tasks[task as usize];
         entry.in_air -= 1;
@@ -369,9 +412,12 @@ impl Air {
         }
     }
 
-    /// Removes a pair with all its flights.
-    fn drop_pair(&mut self, index: u32) -> Dropped {
+    /// Removes a pair. Returns its flights, if there are some.
+    fn drop_pair(&mut self, index: u32) -> Option<Dropped> {
         let pair = self.remove_pair(index);
+        if pair.flights.0.is_null() {
+            return None;
+        }
         let mut count = 0;
         let mut at = pair.flights.0;
         while !at.is_null() {
@@ -381,17 +427,22 @@ impl Air {
         }
         let entry = &mut self.tasks[pair.to as usize];
         entry.in_air -= count;
-        Dropped {
+        Some(Dropped {
             cell: entry.cell,
             oldest: pair.flights.0,
             node: entry.node,
             is_last: entry.in_air == 0,
-        }
+        })
     }
 
     fn remove_pair(&mut self, index: u32) -> Pair {
         let pair = self.pairs.remove(index as usize);
+        self.empty -= usize::from(pair.flights.0.is_null());
         self.by_ends.remove(&(pair.from.get(), pair.to));
+        let receiver = &mut self.tasks[pair.to as usize];
+        if receiver.recent == index {
+            receiver.recent = NONE;
+        }
         match pair.previous {
             NONE => self.tasks[pair.to as usize].pairs = pair.next,
             previous => self.pairs[previous as usize].next = pair.next,

@@ -23,6 +23,10 @@ use crate::world::Nanos;
 /// Number of rounds after which messages that cause each other without a step count as endless.
 const ROUNDS_MAX: usize = 1 << 20;
 
+/// Number of times that a node that closes looks for tasks that destructors have created. Tasks that
+/// are created later are found more slowly.
+const STOPS_MAX: usize = 4;
+
 /// What a choice leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Fate {
@@ -261,20 +265,31 @@ impl Simulation {
     /// Closes a node as in a crash: its tasks are dropped, and the messages to them and from them
     /// that are in the air vanish, as do the messages that destructors send.
     pub fn crash(&mut self, node: usize) {
-        self.close(node);
+        self.close(node, Sender::NOWHERE);
         self.collect(Sender::NOWHERE, None);
         self.drop_all_of(NOWHERE);
         self.collect(Sender::OUTSIDE, None);
     }
 
-    fn close(&mut self, node: usize) {
+    /// Closes a node. `sender` stands for the destructors of its tasks.
+    fn close(&mut self, node: usize, sender: Sender) {
         if !self.is_open(node) {
             return;
         }
-        for cell in self.air.take_starts_of(node as u32) {
-            self.worker(node).put_back_start(cell);
-        }
         self.drop_all_of(node as u32);
+        for _ in 0..STOPS_MAX {
+            self.handle_events(sender, None);
+            let tasks = self.air.tasks_of(node as u32);
+            if tasks.is_empty() {
+                break;
+            }
+            for cell in tasks {
+                if self.air.index_of(cell).is_some() {
+                    self.worker(node).stop_now(cell);
+                    self.handle_events(sender, None);
+                }
+            }
+        }
         self.nodes[node] = None;
     }
 
@@ -359,18 +374,21 @@ impl Simulation {
     fn take_arrivals(&mut self, sender: Sender) -> bool {
         let mut has_some = false;
         for (number, here) in self.nodes.iter().enumerate() {
-            if let Some(here) = here {
-                has_some |= arrivals_at(here.worker(), number as u32, &mut self.air, sender);
+            if let Some(here) = here
+                && here.worker().has_arrivals()
+            {
+                has_some = true;
+                add_arrivals(here.worker(), number as u32, &mut self.air, sender);
             }
         }
         has_some
     }
 }
 
-/// Adds what has arrived at one node to the air. Returns true if there was something.
-fn arrivals_at(worker: &Worker, node: u32, air: &mut Air, sender: Sender) -> bool {
+/// Adds what has arrived at one node to the air.
+fn add_arrivals(worker: &Worker, node: u32, air: &mut Air, sender: Sender) {
     let mut idle = Vec::new();
-    let has_some = worker.take_arrivals(|cell, arrival| {
+    worker.take_arrivals(|cell, arrival| {
         let Some(index) = air.index_of(cell) else {
             unreachable!("each task of a simulation is known from its birth on");
         };
@@ -394,7 +412,6 @@ fn arrivals_at(worker: &Worker, node: u32, air: &mut Air, sender: Sender) -> boo
     for cell in idle {
         worker.run_alone(cell, std::ptr::null_mut(), false);
     }
-    has_some
 }
 
 /// Returns the kind of an envelope, or `None` if there is no envelope.
@@ -406,7 +423,7 @@ fn kind_of(envelope: *mut Envelope) -> Option<Kind> {
 impl Drop for Simulation {
     fn drop(&mut self) {
         for node in 0..self.nodes.len() {
-            self.close(node);
+            self.close(node, Sender::OUTSIDE);
             // Messages of its destructors to nodes that are still open.
             self.collect(Sender::OUTSIDE, None);
         }

@@ -72,13 +72,16 @@ impl Worker {
             self.hold(ptr::null_mut());
             self.drop_scheduled();
             let mut stopped = false;
-            pool::cells_of(self.home, |cell| {
-                // A cell that a destructor schedules again is stopped when its entry is popped.
-                if !cell.state().is_looked_after() {
-                    stopped = true;
-                    self.stop(cell, &Ended::SponsorEnded);
-                }
-            });
+            // The tasks of a simulation are known, and usually stopped by now.
+            if self.shared.hooks.may_have_tasks() {
+                pool::cells_of(self.home, |cell| {
+                    // A cell that a destructor schedules again is stopped when its entry is popped.
+                    if !cell.state().is_looked_after() {
+                        stopped = true;
+                        self.stop(cell, &Ended::SponsorEnded);
+                    }
+                });
+            }
             self.commit();
             if !stopped && self.backlog() == 0 {
                 return;

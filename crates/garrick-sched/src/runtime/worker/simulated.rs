@@ -7,7 +7,7 @@ use crate::cell::{CellPtr, Envelope, Kind, reverse};
 use crate::quiet;
 use crate::run_queue::Entry;
 use crate::runtime::current::Entered;
-use crate::runtime::watch::{self, Watcher};
+use crate::runtime::watch::{self, Ended, Watcher};
 use crate::world::Nanos;
 
 /// Something that has come for a cell.
@@ -19,18 +19,24 @@ pub(crate) enum Arrival {
 }
 
 impl Worker {
+    /// Returns true if there is something for [`Worker::take_arrivals`].
+    #[inline]
+    pub(crate) fn has_arrivals(&self) -> bool {
+        self.has_something() || self.shared.queued() > 0
+    }
+
     /// Passes what was sent to cells of this worker to `arrive`, and handles the notes whose time
-    /// does not matter. Returns true if there was something. Foreign code that is called last may
-    /// have sent more.
-    pub(crate) fn take_arrivals(&self, mut arrive: impl FnMut(CellPtr, Arrival)) -> bool {
+    /// does not matter. Foreign code that is called last may have sent more.
+    pub(crate) fn take_arrivals(&self, mut arrive: impl FnMut(CellPtr, Arrival)) {
         let _entered = Entered::new(self);
-        let mut has_some = self.shared.queued() > 0 && self.claim();
+        if self.shared.queued() > 0 {
+            self.claim();
+        }
         while let Some(entry) = self.take_oldest() {
-            has_some = true;
             self.unwrap_scheduled(&entry, &mut arrive);
         }
         if !self.remote.ready.has_some() {
-            return has_some;
+            return;
         }
         let (mut carrier, _) = self.remote.ready.take();
         let (mut closed, mut late) = (Vec::new(), Vec::new());
@@ -51,7 +57,6 @@ impl Worker {
         }
         watch::tell_late(late);
         self.commit();
-        true
     }
 
     /// Passes the envelopes of an inbox, newest first, to `arrive` one message at a time.
@@ -144,9 +149,11 @@ impl Worker {
         self.stop_running();
     }
 
-    /// Returns a cell to its run queue, because the worker closes and stops what is there.
-    pub(crate) fn put_back_start(&self, cell: CellPtr) {
-        self.born.push_cell(self.turn(), cell);
+    /// Stops a task, because the worker is about to close.
+    pub(crate) fn stop_now(&self, cell: CellPtr) {
+        let _entered = Entered::new(self);
+        self.begin_pause();
+        self.stop(cell, &Ended::SponsorEnded);
     }
 
     /// Makes the end of the next turn look for the choice that the turn fails.
