@@ -39,6 +39,8 @@ mod span;
 
 mod beside;
 
+mod note;
+
 mod model;
 
 mod extras;
@@ -76,6 +78,9 @@ pub use model::context::Context;
 pub use model::cyclic::cyclic;
 pub use model::next::Next;
 pub use model::outcome::Outcome;
+#[cfg(feature = "sim")]
+#[doc(hidden)]
+pub use note::{Note, Observing};
 #[doc(hidden)]
 pub use spawn::internal::{Internal, InternalFunction};
 pub use system::handle::Handle;

@@ -303,7 +303,11 @@ fn a_crash_takes_tasks_and_messages_with_it() {
     there.send(1).unwrap();
     simulated.simulation.settle();
     let at = simulated.simulation.choices().iter().position(|choice| {
-        matches!(choice, Choice::Deliver { .. }) && simulated.simulation.circumstances(0).to == one
+        matches!(choice, Choice::Deliver { .. })
+            && simulated
+                .simulation
+                .circumstances(0)
+                .is_some_and(|circumstances| circumstances.to == one)
     });
     assert!(at.is_some());
     simulated.simulation.step(0, Fate::Happens);

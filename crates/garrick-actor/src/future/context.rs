@@ -1,6 +1,7 @@
 //! The context of an async actor.
 
-use std::fmt;
+use std::any::Any;
+use std::fmt::{self, Debug};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
@@ -14,6 +15,7 @@ use super::sleep::Sleep;
 use crate::failure::fault::set_why;
 use crate::failure::path::ActorPath;
 use crate::model::next::Next;
+use crate::note;
 
 /// The context of an async actor. It can be cloned and kept across awaits.
 ///
@@ -34,6 +36,12 @@ impl<M: Send + 'static> AsyncContext<M> {
     /// Returns the message if the receiver is known to have stopped.
     pub fn send<N: 'static>(&self, to: &Address<N>, msg: N) -> Result<(), SendError<N>> {
         to.send(msg)
+    }
+
+    /// Records a fact about this actor, like [`Context::note`](crate::Context::note). If the current
+    /// poll fails, nothing is recorded.
+    pub fn note<F: Any + Debug + Send>(&self, fact: F) {
+        note::note(fact);
     }
 
     /// Returns the address of this actor. It is equal to the address that was returned when the

@@ -1,10 +1,12 @@
 //! The operations of an actor while it handles a message.
 
-use std::fmt;
+use std::any::Any;
+use std::fmt::{self, Debug};
 
 use garrick_sched::{Address, BatchError, Ended, Nanos, SendError, Turn, Watch};
 
 use crate::beside::Beside;
+use crate::note;
 
 /// The current turn of an actor. `M` is the message type of the actor.
 ///
@@ -87,6 +89,32 @@ impl<'a, M: 'static> Context<'a, M> {
     #[inline]
     pub fn send<N: 'static>(&self, to: &Address<N>, msg: N) -> Result<(), SendError<N>> {
         self.turn.send(to, msg)
+    }
+
+    /// Records a fact about this actor, for the properties that a simulation checks. If this turn is
+    /// undone, nothing is recorded. Outside of a simulation, the fact is dropped.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Actor, Context};
+    ///
+    /// #[derive(Debug)]
+    /// struct Elected(u64);
+    ///
+    /// struct Member;
+    ///
+    /// impl Actor for Member {
+    ///     type Msg = u64;
+    ///     type Outcome = ();
+    ///
+    ///     fn receive(&mut self, term: u64, cx: &mut Context<'_, u64>) {
+    ///         cx.note(Elected(term));
+    ///     }
+    /// }
+    /// ```
+    #[inline]
+    pub fn note<F: Any + Debug + Send>(&self, fact: F) {
+        note::note(fact);
     }
 
     /// Returns the address of this actor.

@@ -125,6 +125,23 @@ impl Builder {
     }
 }
 
+#[cfg(feature = "sim")]
+impl Builder {
+    /// Adds a node of a simulation, with the configuration of this builder. Returns the number of
+    /// the node and its handle.
+    ///
+    /// # Errors
+    /// Returns a [`StartError`] if the node cannot be created.
+    #[doc(hidden)]
+    pub fn open_in(
+        self,
+        simulation: &mut garrick_sched::Simulation,
+    ) -> Result<(usize, Handle), StartError> {
+        let node = simulation.open(self.workers(1).sponsor())?;
+        Ok((node, Handle::new(simulation.handle(node))))
+    }
+}
+
 impl fmt::Debug for Local {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.here.fmt(f)

@@ -105,6 +105,12 @@ pub(crate) struct Table {
     pub(crate) messages: &'static [&'static str],
     /// Returns the kind of the message in a slot, which is not moved out.
     pub(crate) kind_in_slot: unsafe fn(*const Slot) -> usize,
+    /// Returns the kind of the oldest message in an envelope, which is not moved out.
+    #[cfg(feature = "sim")]
+    pub(crate) kind_in_envelope: unsafe fn(*mut Envelope) -> usize,
+    /// Returns the name of the type of the messages.
+    #[cfg(feature = "sim")]
+    pub(crate) message_name: fn() -> &'static str,
     /// Type of the messages, for [`Header::check_messages`].
     #[cfg(all(debug_assertions, not(garrick_loom)))]
     pub(crate) message: fn() -> TypeId,

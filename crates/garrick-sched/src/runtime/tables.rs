@@ -47,6 +47,8 @@ impl<T: Task> Tables<T> {
         starts: T::STARTS,
         messages: T::MESSAGES,
         kind_in_slot: kind_in_slot::<T>,
+        #[cfg(feature = "sim")]
+        kind_in_envelope: kind_in_envelope::<T>,
         bounded: T::BOUNDED,
         dead: Some(&Self::DEAD),
         ..Self::DEAD
@@ -94,6 +96,10 @@ impl Table {
             label: no_label,
             messages: &[],
             kind_in_slot: no_kind,
+            #[cfg(feature = "sim")]
+            kind_in_envelope: no_kind_in_envelope,
+            #[cfg(feature = "sim")]
+            message_name: type_name::<M>,
             #[cfg(all(debug_assertions, not(garrick_loom)))]
             message: std::any::TypeId::of::<M>,
         }
@@ -167,6 +173,20 @@ unsafe fn kind_in_slot<T: Task>(slot: *const Slot) -> usize {
         };
         parcel::look_at(place, T::message_kind)
     }
+}
+
+/// # Safety
+/// The envelope contains a message for a task of type `T`, which stays there during the call.
+#[cfg(feature = "sim")]
+unsafe fn kind_in_envelope<T: Task>(envelope: *mut Envelope) -> usize {
+    // SAFETY: by contract.
+    unsafe { parcel::look_at(parcel::oldest::<T::Message>(envelope), T::message_kind) }
+}
+
+/// Returns 0. Used as `kind_in_envelope` of a table without a task.
+#[cfg(feature = "sim")]
+fn no_kind_in_envelope(_: *mut Envelope) -> usize {
+    0
 }
 
 /// Returns 0. Used as `kind_in_slot` of a table without a task.

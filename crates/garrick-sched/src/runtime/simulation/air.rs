@@ -25,6 +25,11 @@ pub enum Choice {
         /// Receiver.
         to: TaskName,
     },
+    /// Something that the caller has offered, for example that time passes.
+    Other(
+        /// Number that the caller has chosen.
+        u32,
+    ),
 }
 
 /// Number of pairs without flights that are kept in any case.
@@ -45,6 +50,8 @@ pub(super) struct Entry {
     pub(super) children: u32,
     /// Number of timers that have sent to it.
     timers: u32,
+    /// True if everything is delivered to it at once, and not as a step.
+    pub(super) is_prompt: bool,
     /// Number of flights to it.
     in_air: u32,
     /// First pair to it, or `NONE`.
@@ -80,6 +87,7 @@ struct Pair {
 enum Target {
     Start(u32),
     Pair(u32),
+    Other(u32),
 }
 
 /// Sender of the messages that arrive.
@@ -157,6 +165,8 @@ pub(super) struct Air {
     choices: Vec<Choice>,
     /// For each choice, its task or pair.
     targets: Vec<Target>,
+    /// Index in the choices of each choice that the caller has offered, or `NONE`.
+    others: Vec<u32>,
     /// Choices that the last step has caused, in their order.
     pub(super) caused: Vec<Choice>,
 }
@@ -167,13 +177,14 @@ impl Air {
     }
 
     /// Returns the index of the receiver of a choice, the node of the sender, and the envelope. The
-    /// envelope is null for a start.
-    pub(super) fn look_at(&self, at: usize) -> (u32, u32, *mut Envelope) {
+    /// envelope is null for a start. Returns `None` for a choice that the caller has offered.
+    pub(super) fn look_at(&self, at: usize) -> Option<(u32, u32, *mut Envelope)> {
         match self.targets[at] {
-            Target::Start(task) => (task, self.task(task).node, ptr::null_mut()),
+            Target::Start(task) => Some((task, self.task(task).node, ptr::null_mut())),
+            Target::Other(_) => None,
             Target::Pair(pair) => {
                 let pair = &self.pairs[pair as usize];
-                (pair.to, pair.from_node, pair.flights.0)
+                Some((pair.to, pair.from_node, pair.flights.0))
             }
         }
     }
@@ -205,6 +216,7 @@ impl Air {
             node,
             children: 0,
             timers: 0,
+            is_prompt: false,
             in_air: 0,
             pairs: NONE,
             recent: NONE,
@@ -238,7 +250,10 @@ impl Air {
             .filter(|(_, pair)| is_of(pair))
             .map(|(index, _)| index as u32)
             .collect();
-        pairs.into_iter().filter_map(|pair| self.drop_pair(pair)).collect()
+        pairs
+            .into_iter()
+            .filter_map(|pair| self.drop_pair(pair))
+            .collect()
     }
 
     /// Returns the cells of a node's tasks.
@@ -346,19 +361,53 @@ impl Air {
         if self.empty <= EMPTY_MAX.max(2 * self.tasks.len()) {
             return;
         }
-        let empty = self.pairs.iter().filter(|(_, pair)| pair.flights.0.is_null());
+        let empty = self
+            .pairs
+            .iter()
+            .filter(|(_, pair)| pair.flights.0.is_null());
         let empty: Vec<u32> = empty.map(|(index, _)| index as u32).collect();
         for index in empty {
             self.remove_pair(index);
         }
     }
 
-    /// Takes the choice at an index.
-    pub(super) fn take(&mut self, at: usize) -> Taken {
+    /// Takes the choice at an index. Returns `None` for a choice that the caller has offered.
+    pub(super) fn take(&mut self, at: usize) -> Option<Taken> {
         match self.targets[at] {
-            Target::Start(task) => self.take_start(task),
-            Target::Pair(pair) => self.take_flight(pair),
+            Target::Start(task) => Some(self.take_start(task)),
+            Target::Pair(pair) => Some(self.take_flight(pair)),
+            Target::Other(number) => {
+                self.withdraw_other(number);
+                None
+            }
         }
+    }
+
+    /// Offers the choice `Choice::Other(number)`, unless it is offered.
+    pub(super) fn offer_other(&mut self, number: u32) {
+        let needed = number as usize + 1;
+        if self.others.len() < needed {
+            self.others.resize(needed, NONE);
+        }
+        if self.others[number as usize] == NONE {
+            let at = self.offer(Choice::Other(number), Target::Other(number));
+            self.others[number as usize] = at;
+        }
+    }
+
+    /// Withdraws the choice `Choice::Other(number)`, if it is offered.
+    pub(super) fn withdraw_other(&mut self, number: u32) {
+        if let Some(at) = self.others.get_mut(number as usize)
+            && *at != NONE
+        {
+            let at = mem::replace(at, NONE);
+            self.withdraw(at);
+        }
+    }
+
+    /// Marks a task to which everything is delivered at once.
+    pub(super) fn make_prompt(&mut self, index: u32) {
+        self.tasks[index as usize].is_prompt = true;
     }
 
     fn take_start(&mut self, task: u32) -> Taken {
@@ -470,6 +519,7 @@ impl Air {
         match self.targets.get(at as usize) {
             Some(&Target::Start(task)) => self.tasks[task as usize].start = at,
             Some(&Target::Pair(pair)) => self.pairs[pair as usize].choice = at,
+            Some(&Target::Other(number)) => self.others[number as usize] = at,
             None => {}
         }
     }

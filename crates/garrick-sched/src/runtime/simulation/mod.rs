@@ -14,6 +14,7 @@ pub use name::TaskName;
 
 use crate::cell::{Envelope, Home, Kind, Table};
 use crate::hooks::{Event, Running};
+use crate::quiet;
 use crate::runtime::address::Address;
 use crate::runtime::sponsor::{Builder, Handle, Here, StartError};
 use crate::runtime::task::Task;
@@ -79,6 +80,8 @@ pub struct Circumstances {
     pub is_turn: bool,
     /// True if a message is delivered, which can be lost.
     pub is_message: bool,
+    /// Name of the type of the receiver's messages.
+    pub message: &'static str,
     /// Kind of the message, if the receiver names the kinds of its messages.
     pub kind: Option<&'static str>,
 }
@@ -173,21 +176,44 @@ impl Simulation {
 
     /// Returns the circumstances of the choice at an index.
     ///
+    /// Returns `None` for a choice that the caller has offered.
+    ///
     /// # Panics
     /// Panics if there is no such choice.
     #[must_use]
-    pub fn circumstances(&self, at: usize) -> Circumstances {
-        let (task, from, envelope) = self.air.look_at(at);
+    pub fn circumstances(&self, at: usize) -> Option<Circumstances> {
+        let (task, from, envelope) = self.air.look_at(at)?;
         let task = self.air.task(task);
         let kind = kind_of(envelope);
-        Circumstances {
+        Some(Circumstances {
             from: (from != NONE).then_some(from as usize),
             to: task.node as usize,
             type_name: task.table.name_of(),
             is_internal: task.table.internal,
             is_turn: !matches!(kind, Some(Kind::Stop | Kind::Move)),
             is_message: kind == Some(Kind::Messages),
-            kind: None,
+            message: (task.table.message_name)(),
+            kind: kind_of_message(task.table, envelope),
+        })
+    }
+
+    /// Offers the choice [`Choice::Other`] with this number, unless it is offered. Numbers should
+    /// be small.
+    pub fn offer(&mut self, number: u32) {
+        self.air.offer_other(number);
+    }
+
+    /// Withdraws the choice [`Choice::Other`] with this number, if it is offered.
+    pub fn withdraw(&mut self, number: u32) {
+        self.air.withdraw_other(number);
+    }
+
+    /// Makes a task prompt: everything that is sent to it is handled at once after the step that
+    /// has sent it, and is not a choice. The task must not send anything.
+    pub fn make_prompt<M: 'static>(&mut self, task: &Address<M>) {
+        self.settle();
+        if let Some(index) = self.air.index_of(task.cell()) {
+            self.air.make_prompt(index);
         }
     }
 
@@ -197,12 +223,15 @@ impl Simulation {
     }
 
     /// Takes the choice at an index. `fate` determines what it leads to. Only a message can be
-    /// lost, and only a turn can fail: otherwise the choice just happens.
+    /// lost, and only a turn can fail: otherwise the choice just happens. A choice that the caller
+    /// has offered is only withdrawn.
     ///
     /// # Panics
     /// Panics if there is no such choice.
     pub fn step(&mut self, at: usize, fate: Fate) -> Stepped {
-        let taken = self.air.take(at);
+        let Some(taken) = self.air.take(at) else {
+            return Stepped { undone: false };
+        };
         let task = self.air.task(taken.task);
         let (cell, node) = (task.cell, task.node);
         let kind = kind_of(taken.envelope);
@@ -387,12 +416,16 @@ impl Simulation {
 
 /// Adds what has arrived at one node to the air.
 fn add_arrivals(worker: &Worker, node: u32, air: &mut Air, sender: Sender) {
-    let mut idle = Vec::new();
+    let (mut idle, mut prompt) = (Vec::new(), Vec::new());
     worker.take_arrivals(|cell, arrival| {
         let Some(index) = air.index_of(cell) else {
             unreachable!("each task of a simulation is known from its birth on");
         };
         match arrival {
+            Arrival::Envelope(envelope) if air.task(index).is_prompt => {
+                worker.keep(cell);
+                prompt.push((cell, envelope));
+            }
             Arrival::Envelope(envelope) => {
                 if air.add_flight(index, sender, envelope) {
                     worker.keep(cell);
@@ -408,10 +441,23 @@ fn add_arrivals(worker: &Worker, node: u32, air: &mut Air, sender: Sender) {
             }
         }
     });
+    for (cell, envelope) in prompt {
+        worker.run_alone(cell, envelope, true);
+    }
     // Cells that have recovered or moved: no turn runs.
     for cell in idle {
         worker.run_alone(cell, std::ptr::null_mut(), false);
     }
+}
+
+/// Returns the name of the kind of a message, if the task names kinds.
+fn kind_of_message(table: &Table, envelope: *mut Envelope) -> Option<&'static str> {
+    if table.messages.is_empty() || kind_of(envelope) != Some(Kind::Messages) {
+        return None;
+    }
+    // SAFETY: the envelope has a message for this task, which nobody moves meanwhile.
+    let kind = quiet::call(|| unsafe { (table.kind_in_envelope)(envelope) });
+    table.messages.get(kind.ok()?).copied()
 }
 
 /// Returns the kind of an envelope, or `None` if there is no envelope.

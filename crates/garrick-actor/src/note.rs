@@ -1,0 +1,74 @@
+//! Notes: facts that actors record for a simulation, which checks properties of them.
+
+use std::any::Any;
+use std::fmt::Debug;
+
+#[cfg(feature = "sim")]
+pub use active::{Note, Observing};
+
+/// Records a fact. Does nothing unless the thread runs a simulation.
+#[inline]
+pub(crate) fn note<F: Any + Debug + Send>(fact: F) {
+    #[cfg(feature = "sim")]
+    active::note(fact);
+    #[cfg(not(feature = "sim"))]
+    drop(fact);
+}
+
+#[cfg(feature = "sim")]
+mod active {
+    use std::any::Any;
+    use std::cell::RefCell;
+    use std::fmt::Debug;
+
+    use garrick_sched::Address;
+
+    thread_local! {
+        /// Task to which facts are sent, while the thread runs a simulation.
+        static OBSERVER: RefCell<Option<Address<Note>>> = const { RefCell::new(None) };
+    }
+
+    /// A fact on its way to the observer of a simulation.
+    #[expect(missing_debug_implementations, reason = "only for the simulation")]
+    pub struct Note {
+        /// The fact.
+        pub fact: Box<dyn Any + Send>,
+        /// Formats the fact.
+        pub format: fn(&dyn Any) -> String,
+    }
+
+    pub(super) fn note<F: Any + Debug + Send>(fact: F) {
+        OBSERVER.with_borrow(|observer| {
+            if let Some(observer) = observer {
+                let fact = Box::new(fact);
+                // In a turn, the note is staged like any message.
+                let _ = observer.send(Note {
+                    fact,
+                    format: |fact| match fact.downcast_ref::<F>() {
+                        Some(fact) => format!("{fact:?}"),
+                        None => String::new(),
+                    },
+                });
+            }
+        });
+    }
+
+    /// A guard that exists while a simulation observes the notes of its thread.
+    #[expect(missing_debug_implementations, reason = "only for the simulation")]
+    pub struct Observing(());
+
+    impl Observing {
+        /// Sends the notes of this thread to `observer` from now on.
+        #[must_use]
+        pub fn begin(observer: Address<Note>) -> Self {
+            OBSERVER.set(Some(observer));
+            Self(())
+        }
+    }
+
+    impl Drop for Observing {
+        fn drop(&mut self) {
+            OBSERVER.set(None);
+        }
+    }
+}
