@@ -87,4 +87,7 @@ pub use {
 /// Simulated sponsors, for `garrick-sim`.
 #[cfg(feature = "sim")]
 #[doc(hidden)]
-pub use runtime::simulation::{Birth, Choice, Circumstances, Fate, Simulation, Stepped, TaskName};
+pub use {
+    hooks::CHOSEN_FAILURE,
+    runtime::simulation::{Birth, Choice, Circumstances, Fate, Simulation, Stepped, TaskName},
+};

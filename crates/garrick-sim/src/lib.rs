@@ -2,6 +2,33 @@
 //! fail.
 //!
 //! The modules are declared in the order of their layers. A module uses only modules above it.
+#![forbid(unsafe_code)]
 
 pub mod history;
 pub mod search;
+
+mod choice;
+mod clock;
+mod facts;
+mod quiet;
+
+mod faults;
+mod node;
+mod property;
+
+mod sim;
+
+mod schedule;
+
+mod trace;
+
+mod run;
+
+pub use facts::Facts;
+pub use faults::{Faults, Link, Links};
+pub use garrick_sched::{Choice, Fate};
+pub use node::Node;
+pub use property::{Broken, Kind};
+pub use run::Move;
+pub use sim::Sim;
+pub use trace::Trace;

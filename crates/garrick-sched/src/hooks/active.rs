@@ -2,6 +2,7 @@
 //! thread.
 
 use std::cell::{Cell, RefCell};
+use std::panic::resume_unwind;
 
 use garrick_core::thread_values;
 
@@ -19,6 +20,9 @@ thread_values! {
     /// True if a turn of the current step was undone.
     static UNDONE: Cell<bool> = Cell::new(false);
 }
+
+/// The panic message of a turn that a simulation has chosen to fail.
+pub const CHOSEN_FAILURE: &str = "the simulation has chosen that this turn fails";
 
 /// Creation or end of a task. Its cell may already be freed.
 #[derive(Clone, Copy)]
@@ -98,7 +102,8 @@ impl Hooks {
     #[inline]
     pub(crate) fn fail_if_chosen(self) {
         if self.are_active && FAILS.replace(false) {
-            panic!("the simulation has chosen that this turn fails");
+            // Not by `panic!`, because the message is not for people.
+            resume_unwind(Box::new(CHOSEN_FAILURE));
         }
     }
 }

@@ -11,4 +11,6 @@ mod active;
 #[cfg(not(feature = "sim"))]
 pub(crate) use absent::{Hooks, simulates_here};
 #[cfg(feature = "sim")]
+pub use active::CHOSEN_FAILURE;
+#[cfg(feature = "sim")]
 pub(crate) use active::{Event, Hooks, Running, simulates_here};

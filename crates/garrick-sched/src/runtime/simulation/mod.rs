@@ -197,6 +197,18 @@ impl Simulation {
         })
     }
 
+    /// Returns the label of the receiver of the choice at an index, if it has one. This calls
+    /// foreign code.
+    ///
+    /// # Panics
+    /// Panics if there is no such choice.
+    #[must_use]
+    pub fn label(&self, at: usize) -> Option<String> {
+        let (task, ..) = self.air.look_at(at)?;
+        let task = self.air.task(task);
+        self.worker(task.node as usize).label(task.cell)
+    }
+
     /// Offers the choice [`Choice::Other`] with this number, unless it is offered. Numbers should
     /// be small.
     pub fn offer(&mut self, number: u32) {

@@ -90,7 +90,7 @@ fn some_of(queue: &RunQueue, seed: usize, mut add: impl FnMut(CellPtr, bool, usi
 /// The task's function for the label is foreign code. The messages that it sends are sent as from
 /// another thread. So they do not change the queues of this worker, from which the caller may have
 /// taken a message.
-fn label(cell: CellPtr) -> Option<String> {
+pub(super) fn label(cell: CellPtr) -> Option<String> {
     current::leave(false, || {
         // SAFETY: the cell is ours, and runs nothing at the moment.
         quiet::call(|| unsafe { (cell.table().label)(cell) }).unwrap_or_default()

@@ -3,6 +3,7 @@
 use std::ptr;
 
 use super::Worker;
+use super::census::label;
 use crate::cell::{CellPtr, Envelope, Kind, reverse};
 use crate::quiet;
 use crate::run_queue::Entry;
@@ -154,6 +155,12 @@ impl Worker {
         let _entered = Entered::new(self);
         self.begin_pause();
         self.stop(cell, &Ended::SponsorEnded);
+    }
+
+    /// Returns the label of a task of this worker that is not in use.
+    pub(crate) fn label(&self, cell: CellPtr) -> Option<String> {
+        cell.check_home(self.home);
+        label(cell)
     }
 
     /// Makes the end of the next turn look for the choice that the turn fails.

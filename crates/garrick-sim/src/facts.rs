@@ -1,0 +1,104 @@
+//! Facts that actors note, and that properties read.
+
+use std::any::{Any, TypeId, type_name};
+use std::fmt;
+
+use garrick_actor::Note;
+use garrick_sched::Nanos;
+use hashbrown::HashMap;
+
+/// The facts of a run so far, in the order of the turns that have noted them.
+///
+/// An actor notes a fact by [`Context::note`](garrick_actor::Context::note). A fact counts when the
+/// turn commits. An undone turn has noted nothing.
+#[derive(Default)]
+pub struct Facts {
+    all: Vec<Noted>,
+    /// For each type, the positions of its facts.
+    by_type: HashMap<TypeId, Vec<u32>>,
+}
+
+/// A fact that was noted.
+struct Noted {
+    fact: Box<dyn Any + Send>,
+    format: fn(&dyn Any) -> String,
+    at: Nanos,
+    step: u32,
+}
+
+impl Facts {
+    /// Returns the facts of type `F`, oldest first.
+    pub fn seen<F: Any>(&self) -> impl DoubleEndedIterator<Item = &F> + ExactSizeIterator + Clone {
+        self.positions::<F>().iter().map(|&position| {
+            let noted = &self.all[position as usize];
+            noted.fact.downcast_ref().expect("facts are kept by type")
+        })
+    }
+
+    /// Returns the facts of type `F` with their times in nanoseconds since the start of the run,
+    /// oldest first.
+    pub fn timed<F: Any>(&self) -> impl DoubleEndedIterator<Item = (Nanos, &F)> + Clone {
+        let times = self.positions::<F>().iter();
+        let times = times.map(|&position| self.all[position as usize].at);
+        times.zip(self.seen::<F>())
+    }
+
+    /// Returns the newest fact of type `F`.
+    #[must_use]
+    pub fn last<F: Any>(&self) -> Option<&F> {
+        self.seen().next_back()
+    }
+
+    /// Returns the number of facts of all types.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Returns true if nothing was noted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    fn positions<F: Any>(&self) -> &[u32] {
+        let positions = self.by_type.get(&TypeId::of::<F>());
+        positions.map_or(&[], Vec::as_slice)
+    }
+
+    /// Adds a fact that was noted in step number `step` at time `at`.
+    pub(crate) fn add(&mut self, note: Note, at: Nanos, step: u32) {
+        let position = u32::try_from(self.all.len()).expect("a run notes fewer than 2^32 facts");
+        let kind = (*note.fact).type_id();
+        self.by_type.entry(kind).or_default().push(position);
+        self.all.push(Noted {
+            fact: note.fact,
+            format: note.format,
+            at,
+            step,
+        });
+    }
+
+    /// Returns the number of the step and the text of each fact from position `from` on.
+    pub(crate) fn texts(&self, from: usize) -> impl Iterator<Item = (u32, String)> {
+        let facts = self.all[from..].iter();
+        facts.map(|noted| (noted.step, (noted.format)(&*noted.fact)))
+    }
+}
+
+impl fmt::Debug for Facts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let texts = self.texts(0).map(|(_, text)| text);
+        f.debug_list().entries(texts).finish()
+    }
+}
+
+/// Returns the last part of a type's name, without the paths of its parameters.
+pub(crate) fn short_name(name: &'static str) -> String {
+    garrick_actor::short_type_name(name).to_string()
+}
+
+/// Returns the short name of a type.
+pub(crate) fn short_name_of<T: ?Sized>() -> String {
+    short_name(type_name::<T>())
+}

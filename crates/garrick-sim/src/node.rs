@@ -1,0 +1,47 @@
+//! Nodes: simulated systems that can crash.
+
+use std::fmt;
+use std::ops::Deref;
+use std::rc::Rc;
+
+use garrick_actor::Handle;
+
+/// A node of a simulation: a system whose actors the simulation steps. A node spawns actors like a
+/// [`Handle`].
+#[derive(Clone)]
+pub struct Node {
+    name: Rc<str>,
+    handle: Handle,
+}
+
+impl Node {
+    pub(crate) fn new(name: Rc<str>, handle: Handle) -> Self {
+        Self { name, handle }
+    }
+
+    /// Returns the name of the node.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the handle of the node's system.
+    #[must_use]
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+}
+
+impl Deref for Node {
+    type Target = Handle;
+
+    fn deref(&self) -> &Handle {
+        &self.handle
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Node").field(&self.name).finish()
+    }
+}

@@ -1,0 +1,169 @@
+//! Properties that a simulation checks.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use garrick_sched::Nanos;
+
+use crate::facts::Facts;
+
+/// Function that returns true if a property holds.
+type Holds = Box<dyn FnMut(&Facts) -> bool>;
+
+/// Properties of a run.
+#[derive(Default)]
+pub(crate) struct Properties {
+    always: Vec<(String, Holds)>,
+    eventually: Vec<Awaited>,
+    at_end: Vec<(String, Box<dyn FnOnce(&Facts) -> Result<(), String>>)>,
+}
+
+/// A property that must hold at some time.
+struct Awaited {
+    name: String,
+    /// Time within which it must hold after the faults have ceased.
+    within: Nanos,
+    holds: Holds,
+    held: bool,
+}
+
+/// A property that does not hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// The name of the property.
+    pub property: String,
+    /// An explanation, which may be empty.
+    pub why: String,
+    /// The kind of the property.
+    pub kind: Kind,
+}
+
+/// Kinds of properties.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A property that must hold after each step.
+    Always,
+    /// A property that must hold at some time.
+    Eventually,
+    /// A property that must hold at the end of the run.
+    AtEnd,
+    /// No actor fails by itself.
+    NoFailure,
+}
+
+impl Broken {
+    /// Returns true if both are the same property.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.property == other.property && self.kind == other.kind
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let property = &self.property;
+        match self.kind {
+            Kind::Always => write!(f, "\"{property}\" does not always hold")?,
+            Kind::Eventually => write!(f, "\"{property}\" never came true")?,
+            Kind::AtEnd => write!(f, "\"{property}\" does not hold at the end")?,
+            Kind::NoFailure => write!(f, "{property} failed")?,
+        }
+        if self.why.is_empty() {
+            return Ok(());
+        }
+        write!(f, ": {}", self.why)
+    }
+}
+
+impl Properties {
+    pub(crate) fn add_always(&mut self, name: String, holds: Holds) {
+        self.always.push((name, holds));
+    }
+
+    pub(crate) fn add_eventually(&mut self, name: String, within: Duration, holds: Holds) {
+        self.eventually.push(Awaited {
+            name,
+            within: garrick_sched::nanos(within),
+            holds,
+            held: false,
+        });
+    }
+
+    pub(crate) fn add_at_end(
+        &mut self,
+        name: String,
+        check: impl FnOnce(&Facts) -> Result<(), String> + 'static,
+    ) {
+        self.at_end.push((name, Box::new(check)));
+    }
+
+    /// Checks the properties after a step that has noted facts.
+    pub(crate) fn check_step(&mut self, facts: &Facts) -> Result<(), Broken> {
+        for (name, holds) in &mut self.always {
+            check(name, Kind::Always, || holds(facts))?;
+        }
+        for awaited in self.eventually.iter_mut().filter(|awaited| !awaited.held) {
+            let holds = &mut awaited.holds;
+            awaited.held = caught(|| holds(facts)).map_err(|why| Broken {
+                property: awaited.name.clone(),
+                why,
+                kind: Kind::Eventually,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Returns the longest time within which a property that has not held yet must hold.
+    pub(crate) fn awaited(&self) -> Option<Nanos> {
+        let open = self.eventually.iter().filter(|awaited| !awaited.held);
+        open.map(|awaited| awaited.within).max()
+    }
+
+    /// Checks that all awaited properties have held, once there was enough time.
+    pub(crate) fn check_awaited(&self) -> Result<(), Broken> {
+        match self.eventually.iter().find(|awaited| !awaited.held) {
+            None => Ok(()),
+            Some(awaited) => Err(Broken {
+                property: awaited.name.clone(),
+                why: String::new(),
+                kind: Kind::Eventually,
+            }),
+        }
+    }
+
+    /// Checks the properties of the end.
+    pub(crate) fn check_end(&mut self, facts: &Facts) -> Result<(), Broken> {
+        for (name, holds) in self.at_end.drain(..) {
+            let result = caught(|| holds(facts)).and_then(|result| result);
+            result.map_err(|why| Broken {
+                property: name,
+                why,
+                kind: Kind::AtEnd,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn check(name: &str, kind: Kind, holds: impl FnOnce() -> bool) -> Result<(), Broken> {
+    let why = match caught(holds) {
+        Ok(true) => return Ok(()),
+        Ok(false) => String::new(),
+        Err(why) => why,
+    };
+    Err(Broken {
+        property: name.to_owned(),
+        why,
+        kind,
+    })
+}
+
+/// Calls the code of a property. Returns the message if it panics.
+fn caught<R>(f: impl FnOnce() -> R) -> Result<R, String> {
+    catch_unwind(AssertUnwindSafe(f)).map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        format!("the property panicked: {}", text.unwrap_or_default())
+    })
+}

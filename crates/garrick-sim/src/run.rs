@@ -1,0 +1,283 @@
+//! The execution of one run.
+
+use garrick_core::random::mix;
+use garrick_sched::{Choice, Circumstances, Fate, Nanos};
+
+use crate::property::Broken;
+use crate::schedule::{Schedule, TIME, crash_or_restart};
+use crate::search::{Rng, Strategy};
+use crate::sim::Sim;
+use crate::trace::Trace;
+
+/// Seed of the generator for the calm end of a run. It is the same in all runs, so that a shortened
+/// list of moves leads to the same end.
+const CALM_SEED: u64 = 0x6361_6c6d;
+
+/// A step of a run: a choice and what it led to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Move {
+    /// What was chosen.
+    pub choice: Choice,
+    /// What the choice led to.
+    pub fate: Fate,
+}
+
+/// Limits of a run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Maximum number of steps with faults, and maximum number of steps of the calm end.
+    pub(crate) steps_max: u32,
+}
+
+/// Chooser of the steps of a run.
+pub(crate) enum Driver<'a> {
+    /// A strategy chooses, and the generator draws the faults.
+    Search(&'a mut dyn Strategy<Choice>, Rng),
+    /// A list of moves is followed. Moves that are not possible are skipped. After the list, the
+    /// first choice is taken if `goes_on` is true, and otherwise the run ends.
+    Follow { moves: &'a [Move], goes_on: bool },
+}
+
+/// Reason why a run has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Nothing was left to do.
+    Idle,
+    /// The limit of steps was reached.
+    Cut,
+    /// The strategy or the list has ended the run.
+    Left,
+    /// A property is broken.
+    Broken,
+}
+
+/// Result of a run.
+pub(crate) struct Outcome {
+    pub(crate) broken: Option<Broken>,
+    pub(crate) end: End,
+    pub(crate) moves: Vec<Move>,
+    /// Hash of everything that was chosen, noted and reached. Two runs with the same hash are most
+    /// likely the same.
+    pub(crate) hash: u64,
+    /// Time at the end.
+    pub(crate) at: Nanos,
+}
+
+/// State of the execution of a run.
+struct Execution<'s, 't> {
+    sim: &'s mut Sim,
+    schedule: Schedule,
+    trace: Option<&'t mut Trace>,
+    limits: Limits,
+    moves: Vec<Move>,
+    hash: u64,
+    /// Number of facts at the last check of the properties.
+    checked: usize,
+}
+
+/// Executes a run that was set up, until it ends.
+pub(crate) fn execute(
+    sim: &mut Sim,
+    mut driver: Driver<'_>,
+    limits: Limits,
+    trace: Option<&mut Trace>,
+) -> Outcome {
+    let schedule = Schedule::new(sim);
+    let mut execution = Execution {
+        sim,
+        schedule,
+        trace,
+        limits,
+        moves: Vec::new(),
+        hash: 0,
+        checked: 0,
+    };
+    let (broken, end) = match execution.run(&mut driver) {
+        Ok(end) => (None, end),
+        Err(broken) => (Some(broken), End::Broken),
+    };
+    let facts = execution.sim.facts.borrow();
+    let mut hash = mix(execution.hash ^ execution.sim.clock.now());
+    for (_, text) in facts.texts(0) {
+        for byte in text.bytes() {
+            hash = hash.rotate_left(5).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(byte);
+        }
+    }
+    drop(facts);
+    Outcome {
+        broken,
+        end,
+        at: execution.sim.clock.now(),
+        moves: execution.moves,
+        hash,
+    }
+}
+
+impl Execution<'_, '_> {
+    fn run(&mut self, driver: &mut Driver<'_>) -> Result<End, Broken> {
+        self.sim.simulation.settle();
+        self.check()?;
+        let end = self.run_wild(driver)?;
+        if end == End::Left {
+            return Ok(end);
+        }
+        let end = self.run_calmly(end)?;
+        if end == End::Idle {
+            self.sim.properties.check_end(&self.sim.facts.borrow())?;
+        }
+        Ok(end)
+    }
+
+    /// Runs with faults, as the driver chooses.
+    fn run_wild(&mut self, driver: &mut Driver<'_>) -> Result<End, Broken> {
+        let mut at = 0;
+        for _ in 0..self.limits.steps_max {
+            self.prepare(true, Some(driver));
+            let enabled = self.schedule.enabled(self.sim);
+            if enabled.is_empty() {
+                return Ok(End::Idle);
+            }
+            let chosen = match driver {
+                Driver::Search(strategy, rng) => strategy
+                    .choose(enabled)
+                    .map(|index| (index, self.schedule.draw(self.sim, rng, index))),
+                Driver::Follow { moves, goes_on } => next_of(moves, &mut at, enabled)
+                    .or_else(|| goes_on.then_some((0, Fate::Happens))),
+            };
+            let Some((index, fate)) = chosen else {
+                return Ok(End::Left);
+            };
+            self.take(index, fate)?;
+        }
+        Ok(End::Cut)
+    }
+
+    /// Runs without faults until nothing is left to do, or until each property that is awaited has
+    /// had enough time. `before` is the end of the part with faults.
+    fn run_calmly(&mut self, before: End) -> Result<End, Broken> {
+        let Some(within) = self.sim.properties.awaited() else {
+            return Ok(before);
+        };
+        let until = self.sim.clock.now().saturating_add(within);
+        let mut rng = Rng::new(CALM_SEED);
+        for _ in 0..self.limits.steps_max {
+            self.prepare(false, None);
+            let Some(index) = choose_calmly(&mut rng, self.schedule.enabled(self.sim)) else {
+                break;
+            };
+            if self.sim.properties.awaited().is_none() || self.sim.clock.now() > until {
+                break;
+            }
+            self.take(index, Fate::Happens)?;
+        }
+        self.sim.properties.check_awaited()?;
+        self.prepare(false, None);
+        let is_idle = self.schedule.enabled(self.sim).is_empty();
+        Ok(if is_idle { End::Idle } else { End::Cut })
+    }
+
+    /// Finds the choices that can be taken now, and tells the strategy what was caused.
+    fn prepare(&mut self, with_faults: bool, mut driver: Option<&mut Driver<'_>>) {
+        let trace = &mut self.trace;
+        self.schedule.prepare(self.sim, with_faults, |sim| {
+            let caused = sim.simulation.caused();
+            if let Some(Driver::Search(strategy, _)) = &mut driver {
+                for &choice in caused.iter() {
+                    strategy.caused(choice);
+                }
+            }
+            caused.clear();
+            if let Some(trace) = trace {
+                trace.add_births(sim.simulation.births());
+            }
+            sim.simulation.births().clear();
+        });
+    }
+
+    /// Takes the step with an index in the enabled choices.
+    fn take(&mut self, index: usize, fate: Fate) -> Result<(), Broken> {
+        let (at, choice) = self.schedule.take(self.sim, index);
+        let step = self.moves.len() as u32;
+        self.sim.step.set(step);
+        self.moves.push(Move { choice, fate });
+        self.hash = mix(self.hash ^ hash_of(choice, fate));
+        let about = self.begin_trace(at);
+        let undone = match choice {
+            Choice::Other(number) => {
+                self.do_other(number);
+                false
+            }
+            _ => self.sim.simulation.step(at, fate).undone,
+        };
+        if let Some(trace) = &mut self.trace {
+            let facts = self.sim.facts.borrow();
+            let new = facts.texts(self.checked).map(|(_, text)| text).collect();
+            trace.add_step(self.sim.clock.now(), choice, fate, undone, about, new);
+        }
+        self.check()
+    }
+
+    /// Returns the circumstances of a choice, if they are recorded.
+    fn begin_trace(&self, at: usize) -> Option<(Circumstances, Option<String>)> {
+        self.trace.as_ref()?;
+        let about = self.sim.simulation.circumstances(at)?;
+        Some((about, self.sim.simulation.label(at)))
+    }
+
+    fn do_other(&mut self, number: u32) {
+        if number == TIME {
+            self.schedule.advance(self.sim);
+            return;
+        }
+        let (node, is_crash) = crash_or_restart(number);
+        if is_crash {
+            self.schedule.crash(self.sim, node);
+        } else {
+            self.schedule.restart(self.sim, node);
+        }
+    }
+
+    /// Checks the properties.
+    fn check(&mut self) -> Result<(), Broken> {
+        if let Some(failure) = self.sim.take_failure() {
+            return Err(failure);
+        }
+        let facts = self.sim.facts.borrow();
+        if facts.len() > self.checked {
+            self.checked = facts.len();
+            self.sim.properties.check_step(&facts)?;
+        }
+        Ok(())
+    }
+}
+
+/// Chooses at random among the enabled choices, but lets time pass only if nothing else can happen.
+/// Returns `None` if there are no choices.
+fn choose_calmly(rng: &mut Rng, enabled: &[Choice]) -> Option<usize> {
+    if enabled.len() < 2 {
+        return enabled.first().map(|_| 0);
+    }
+    let index = rng.below(enabled.len());
+    let is_time = enabled[index] == Choice::Other(TIME);
+    Some(if is_time { (index + 1) % enabled.len() } else { index })
+}
+
+/// Returns the index and the fate of the next move of a list that is possible.
+fn next_of(moves: &[Move], at: &mut usize, enabled: &[Choice]) -> Option<(usize, Fate)> {
+    while let Some(next) = moves.get(*at) {
+        *at += 1;
+        if let Some(index) = enabled.iter().position(|choice| *choice == next.choice) {
+            return Some((index, next.fate));
+        }
+    }
+    None
+}
+
+fn hash_of(choice: Choice, fate: Fate) -> u64 {
+    let number = match choice {
+        Choice::Start { task } => task.get(),
+        Choice::Deliver { from, to } => mix(from.get()) ^ to.get(),
+        Choice::Other(number) => u64::from(number),
+    };
+    mix(number ^ fate as u64)
+}

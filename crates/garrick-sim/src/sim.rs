@@ -1,0 +1,373 @@
+//! One run: its nodes, its properties and its faults.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use garrick_actor::system::Builder;
+use garrick_actor::{Consequence, Failure, Note, Observing, System};
+use garrick_core::random::mix;
+use garrick_sched::{CHOSEN_FAILURE, Flow, Nanos, Simulation, Task, Turn};
+
+use crate::clock::{Clock, SimWorld};
+use crate::facts::{Facts, short_name};
+use crate::faults::{Faults, Links, nanos_of};
+use crate::node::Node;
+use crate::property::{Broken, Kind, Properties};
+
+/// Starts the actors of a node.
+type Start = Box<dyn FnMut(&Node)>;
+
+/// One run of a simulated program. The closure that is passed to [`Sim::check`] sets it up.
+pub struct Sim {
+    /// Declared first, so that nothing is noted while the tasks are dropped.
+    _observing: Observing,
+    pub(crate) simulation: Simulation,
+    pub(crate) clock: Clock,
+    pub(crate) facts: Rc<RefCell<Facts>>,
+    /// Number of the current step.
+    pub(crate) step: Rc<Cell<u32>>,
+    nodes: Vec<Place>,
+    pub(crate) properties: Properties,
+    faults: Faults,
+    links: Links,
+    /// Range of the delays of messages, or `None` if any order is possible.
+    latency: Option<Range<Nanos>>,
+    allows_failures: bool,
+    failures: Arc<Mutex<Vec<Failure>>>,
+    seed: u64,
+}
+
+/// A node with its number in the simulation.
+struct Place {
+    node: Node,
+    /// Number in the simulation, which changes when the node starts again.
+    number: usize,
+    start: Option<Start>,
+    skew: Nanos,
+}
+
+/// Receives the notes of all actors.
+struct Observer {
+    facts: Rc<RefCell<Facts>>,
+    clock: Clock,
+    step: Rc<Cell<u32>>,
+}
+
+impl Task for Observer {
+    type Message = Note;
+    const INTERNAL: bool = true;
+
+    fn receive(&mut self, note: Note, _: &Turn<'_, Note>) -> Flow {
+        let (at, step) = (self.clock.now(), self.step.get());
+        self.facts.borrow_mut().add(note, at, step);
+        Flow::Continue
+    }
+}
+
+impl Sim {
+    /// Creates a run without nodes. `seed` determines the seeds of the nodes.
+    pub(crate) fn new(seed: u64) -> Self {
+        let mut simulation = Simulation::new().unwrap_or_else(|| {
+            panic!("a simulation runs on this thread already: simulations cannot be nested")
+        });
+        let (facts, clock, step) = (Rc::default(), Clock::default(), Rc::default());
+        let observer = Observer {
+            facts: Rc::clone(&facts),
+            clock: clock.clone(),
+            step: Rc::clone(&step),
+        };
+        let world = Arc::new(SimWorld::new(clock.clone(), 0, seed));
+        let (node, _) = System::builder()
+            .name("observer")
+            .world(world)
+            .open_in(&mut simulation)
+            .unwrap_or_else(|error| panic!("a simulation cannot begin: {error}"));
+        let observer = simulation.spawn(node, observer);
+        simulation.make_prompt(&observer);
+        simulation.caused().clear();
+        simulation.births().clear();
+        Self {
+            _observing: Observing::begin(observer),
+            simulation,
+            clock,
+            facts,
+            step,
+            nodes: Vec::new(),
+            properties: Properties::default(),
+            faults: Faults::default(),
+            links: Links::default(),
+            latency: None,
+            allows_failures: false,
+            failures: Arc::default(),
+            seed,
+        }
+    }
+
+    /// Returns the seed of the run. Use it for random choices of the setup.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Returns the node `name`, and opens it if it does not exist.
+    pub fn node(&mut self, name: impl AsRef<str>) -> Node {
+        let name = name.as_ref();
+        if let Some(place) = self.nodes.iter().find(|place| place.node.name() == name) {
+            return place.node.clone();
+        }
+        let (number, node) = self.open(name.into(), 0);
+        self.nodes.push(Place {
+            node: node.clone(),
+            number,
+            start: None,
+            skew: 0,
+        });
+        node
+    }
+
+    /// Opens the node `name`, and calls `start`, which spawns its actors. Calls `start` again each
+    /// time that the node starts after a crash.
+    ///
+    /// # Panics
+    /// Panics if the node exists.
+    #[track_caller]
+    pub fn restarting(
+        &mut self,
+        name: impl AsRef<str>,
+        mut start: impl FnMut(&Node) + 'static,
+    ) -> Node {
+        let name = name.as_ref();
+        assert!(
+            self.index_of(name).is_none(),
+            "the node {name:?} exists: call `restarting` before `node`"
+        );
+        let node = self.node(name);
+        start(&node);
+        let place = self.nodes.last_mut().expect("it was opened above");
+        place.start = Some(Box::new(start));
+        node
+    }
+
+    fn open(&mut self, name: Rc<str>, skew: Nanos) -> (usize, Node) {
+        let seed = mix(self.seed ^ self.nodes.len() as u64);
+        let world = Arc::new(SimWorld::new(self.clock.clone(), skew, seed));
+        let failures = Arc::clone(&self.failures);
+        let builder: Builder = System::builder()
+            .name(&*name)
+            .world(world)
+            .report_restarts(false)
+            .on_failure(move |failure| {
+                if failure.message != CHOSEN_FAILURE {
+                    let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
+                    failures.push(failure.clone());
+                }
+            });
+        let (number, handle) = builder
+            .open_in(&mut self.simulation)
+            .unwrap_or_else(|error| panic!("the node {name:?} cannot be opened: {error}"));
+        (number, Node::new(name, handle))
+    }
+
+    /// Declares a property that must hold after each step. `holds` is called after each step that
+    /// has noted a fact.
+    pub fn always(
+        &mut self,
+        name: impl Into<String>,
+        holds: impl FnMut(&Facts) -> bool + 'static,
+    ) -> &mut Self {
+        self.properties.add_always(name.into(), Box::new(holds));
+        self
+    }
+
+    /// Declares a property that must hold at some time: before the end of the run, or within the
+    /// time `within` after the faults have ceased.
+    pub fn eventually(
+        &mut self,
+        name: impl Into<String>,
+        within: Duration,
+        holds: impl FnMut(&Facts) -> bool + 'static,
+    ) -> &mut Self {
+        self.properties.add_eventually(name.into(), within, Box::new(holds));
+        self
+    }
+
+    /// Declares a property of the end of the run, when nothing is left to do. Not checked if the
+    /// run is cut.
+    pub fn at_end(
+        &mut self,
+        name: impl Into<String>,
+        holds: impl FnOnce(&Facts) -> bool + 'static,
+    ) -> &mut Self {
+        self.explained(name, move |facts| {
+            if holds(facts) { Ok(()) } else { Err(String::new()) }
+        })
+    }
+
+    /// Declares a property of the end of the run like [`Sim::at_end`]. The error of `check`
+    /// explains why it does not hold.
+    pub fn explained(
+        &mut self,
+        name: impl Into<String>,
+        check: impl FnOnce(&Facts) -> Result<(), String> + 'static,
+    ) -> &mut Self {
+        self.properties.add_at_end(name.into(), check);
+        self
+    }
+
+    /// Returns the turns that fail and the nodes that crash. There are none by default.
+    pub fn faults(&mut self) -> &mut Faults {
+        &mut self.faults
+    }
+
+    /// Returns the links between nodes. They neither delay nor lose messages by default.
+    pub fn links(&mut self) -> &mut Links {
+        &mut self.links
+    }
+
+    /// Gives each message a delay in the range `delay`, so that messages and timers come in the
+    /// order of their times. Only what happens at the same time is a choice. Use it for programs
+    /// with timeouts, whose behavior depends on the times.
+    ///
+    /// By default, there are no times: any order of messages and timers is possible that keeps the
+    /// messages of one sender to one receiver in order. A program that is correct in any order is
+    /// correct for all delays.
+    pub fn latency(&mut self, delay: Range<Duration>) -> &mut Self {
+        self.latency = Some(nanos_of(&delay));
+        self
+    }
+
+    /// Allows actors to fail by themselves, by a panic or an error. By default, a failure that the
+    /// simulation has not chosen is an error of the run.
+    pub fn allow_failures(&mut self) -> &mut Self {
+        self.allows_failures = true;
+        self
+    }
+}
+
+/// The interface for the execution of a run.
+impl Sim {
+    pub(crate) fn faults_and_links(&self) -> (&Faults, &Links) {
+        (&self.faults, &self.links)
+    }
+
+    pub(crate) fn faults_mut(&mut self) -> &mut Faults {
+        &mut self.faults
+    }
+
+    pub(crate) fn delays(&self) -> Option<&Range<Nanos>> {
+        self.latency.as_ref()
+    }
+
+    /// Checks the setup before the first step.
+    pub(crate) fn check_setup(&self) -> Result<(), String> {
+        let crashing = self.faults.crashes.iter().map(|crash| &*crash.node);
+        for name in crashing.chain(self.links.names()) {
+            if self.index_of(name).is_none() {
+                let nodes: Vec<&str> = self.nodes.iter().map(|place| place.node.name()).collect();
+                return Err(format!("there is no node {name:?}, only {nodes:?}"));
+            }
+        }
+        if self.nodes.is_empty() {
+            return Err("there are no nodes: call `sim.node(..)` and spawn actors on it".into());
+        }
+        Ok(())
+    }
+
+    fn index_of(&self, name: &str) -> Option<usize> {
+        self.nodes.iter().position(|place| place.node.name() == name)
+    }
+
+    /// Returns the index of the node `name`, which must exist.
+    pub(crate) fn node_index(&self, name: &str) -> usize {
+        self.index_of(name).expect("the setup was checked")
+    }
+
+    /// Returns the name of the node with a number in the simulation.
+    pub(crate) fn name_of(&self, number: usize) -> &str {
+        let place = self.nodes.iter().find(|place| place.number == number);
+        place.map_or("a crashed node", |place| place.node.name())
+    }
+
+    pub(crate) fn name_at(&self, index: usize) -> &str {
+        self.nodes[index].node.name()
+    }
+
+    pub(crate) fn is_up(&self, index: usize) -> bool {
+        self.simulation.is_open(self.nodes[index].number)
+    }
+
+    /// Crashes the node at an index.
+    pub(crate) fn crash(&mut self, index: usize) {
+        self.simulation.crash(self.nodes[index].number);
+    }
+
+    /// Starts the node at an index after a crash.
+    pub(crate) fn restart(&mut self, index: usize) {
+        let (name, skew) = (self.nodes[index].node.name().into(), self.nodes[index].skew);
+        let (number, node) = self.open(name, skew);
+        let place = &mut self.nodes[index];
+        place.number = number;
+        place.node = node;
+        if let Some(start) = &mut place.start {
+            start(&place.node);
+        }
+        self.simulation.settle();
+    }
+
+    /// Returns true if a node has timers.
+    pub(crate) fn has_timers(&self) -> bool {
+        self.nodes.iter().any(|place| self.simulation.has_timers(place.number))
+    }
+
+    /// Returns the earliest deadline of all nodes, by the clock of the simulation.
+    pub(crate) fn next_deadline(&self) -> Option<Nanos> {
+        let of = |place: &Place| {
+            let deadline = self.simulation.next_deadline(place.number)?;
+            Some(deadline.saturating_sub(place.skew))
+        };
+        self.nodes.iter().filter_map(of).min()
+    }
+
+    /// Sends the messages of all timers that are due.
+    pub(crate) fn fire_due(&mut self) {
+        for index in 0..self.nodes.len() {
+            self.simulation.fire(self.nodes[index].number);
+        }
+    }
+
+    /// Returns the failure of an actor that the simulation has not chosen, if there was one and
+    /// failures are not allowed.
+    pub(crate) fn take_failure(&self) -> Option<Broken> {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        if failures.is_empty() {
+            return None;
+        }
+        let first = failures.drain(..).find(|_| !self.allows_failures)?;
+        let task = short_name(first.task);
+        Some(Broken {
+            property: match &first.path {
+                Some(path) => format!("{task} {path}"),
+                None => task,
+            },
+            why: match first.consequence {
+                Consequence::Stopped => first.message,
+                _ => format!("{} (its supervisor has handled it)", first.message),
+            },
+            kind: Kind::NoFailure,
+        })
+    }
+}
+
+impl fmt::Debug for Sim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sim")
+            .field("seed", &self.seed)
+            .field("now", &self.clock.now())
+            .field("facts", &self.facts.borrow())
+            .finish_non_exhaustive()
+    }
+}

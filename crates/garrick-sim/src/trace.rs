@@ -1,0 +1,224 @@
+//! The trace of a run: what happened in each step, for people.
+
+use std::fmt::{self, Write};
+
+use garrick_sched::{Birth, Choice, Circumstances, Fate, Nanos, TaskName};
+use hashbrown::HashMap;
+
+use crate::facts::short_name;
+use crate::schedule::{TIME, crash_or_restart};
+
+/// The steps of a run, with the names of the actors.
+#[derive(Debug, Default)]
+pub struct Trace {
+    steps: Vec<Traced>,
+    /// Display name of each task.
+    names: HashMap<TaskName, String>,
+    /// Number of tasks of each type so far.
+    counts: HashMap<String, u32>,
+    /// Names of the nodes, by index.
+    pub(crate) nodes: Vec<String>,
+}
+
+/// A step of a trace.
+#[derive(Debug)]
+struct Traced {
+    at: Nanos,
+    kind: What,
+    fate: Fate,
+    undone: bool,
+    facts: Vec<String>,
+}
+
+/// What happened in a step.
+#[derive(Debug)]
+enum What {
+    Starts(String),
+    Delivers {
+        from: String,
+        to: String,
+        message: String,
+    },
+    TimePasses,
+    Crashes(String),
+    Restarts(String),
+}
+
+impl Trace {
+    /// Records the tasks that were created, and gives them names.
+    pub(crate) fn add_births(&mut self, births: &[Birth]) {
+        for birth in births {
+            let of_type = short_name(birth.type_name);
+            let count = self.counts.entry(of_type.clone()).or_default();
+            *count += 1;
+            self.names.insert(birth.task, format!("{of_type}#{count}"));
+        }
+    }
+
+    pub(crate) fn add_step(
+        &mut self,
+        at: Nanos,
+        choice: Choice,
+        fate: Fate,
+        undone: bool,
+        about: Option<(Circumstances, Option<String>)>,
+        facts: Vec<String>,
+    ) {
+        let message = about.as_ref().map_or_else(String::new, |(about, _)| message_of(about));
+        if let Some((_, Some(label))) = about
+            && let Some(to) = receiver_of(choice)
+        {
+            self.names.insert(to, label);
+        }
+        let kind = match choice {
+            Choice::Start { task } => What::Starts(self.name(task)),
+            Choice::Deliver { from, to } => What::Delivers {
+                from: self.name(from),
+                to: self.name(to),
+                message,
+            },
+            Choice::Other(TIME) => What::TimePasses,
+            Choice::Other(number) => {
+                let (node, is_crash) = crash_or_restart(number);
+                let name = self.nodes.get(node).cloned().unwrap_or_default();
+                if is_crash {
+                    What::Crashes(name)
+                } else {
+                    What::Restarts(name)
+                }
+            }
+        };
+        self.steps.push(Traced {
+            at,
+            kind,
+            fate,
+            undone,
+            facts,
+        });
+    }
+
+    fn name(&self, task: TaskName) -> String {
+        if task == TaskName::OUTSIDE {
+            return "setup".to_owned();
+        }
+        self.names.get(&task).cloned().unwrap_or_else(|| "timer".to_owned())
+    }
+
+    /// Returns the number of steps.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Returns true if there are no steps.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Returns the trace as a sequence diagram in the language of Mermaid.
+    #[must_use]
+    pub fn mermaid(&self) -> String {
+        let mut text = String::from("sequenceDiagram\n");
+        for step in &self.steps {
+            let _ = step.write_mermaid(&mut text);
+        }
+        text
+    }
+}
+
+impl Traced {
+    /// Returns the remark on the fate of the step.
+    fn remark(&self) -> &'static str {
+        match (self.fate, self.undone) {
+            (Fate::Lost, _) => " LOST",
+            (Fate::Fails, true) => " FAILS, undone",
+            (_, true) => " undone",
+            _ => "",
+        }
+    }
+
+    fn write_mermaid(&self, f: &mut String) -> fmt::Result {
+        let remark = self.remark();
+        let about = match &self.kind {
+            What::Starts(task) => {
+                writeln!(f, "    Note over {}: starts{remark}", word(task))?;
+                task
+            }
+            What::Delivers { from, to, message } => {
+                let arrow = if self.fate == Fate::Lost { "-x" } else { "->>" };
+                let (from, to) = (word(from), word(to));
+                writeln!(f, "    {from}{arrow}{to}: {message}{remark}")?;
+                &to.clone()
+            }
+            What::TimePasses => {
+                writeln!(f, "    Note right of setup: {} ms", millis(self.at))?;
+                return Ok(());
+            }
+            What::Crashes(node) => return writeln!(f, "    Note right of setup: {node} crashes"),
+            What::Restarts(node) => return writeln!(f, "    Note right of setup: {node} starts"),
+        };
+        for fact in &self.facts {
+            writeln!(f, "    Note over {}: {}", word(about), fact.replace([';', '#'], " "))?;
+        }
+        Ok(())
+    }
+}
+
+/// Formats the trace as text, a line for each step.
+impl fmt::Display for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, step) in self.steps.iter().enumerate() {
+            write!(f, "{number:5}  {:>12}  ", millis(step.at))?;
+            match &step.kind {
+                What::Starts(task) => write!(f, "{task} starts")?,
+                What::Delivers { from, to, message } => write!(f, "{from} -> {to}: {message}")?,
+                What::TimePasses => write!(f, "time passes")?,
+                What::Crashes(node) => write!(f, "{node} crashes")?,
+                What::Restarts(node) => write!(f, "{node} starts again")?,
+            }
+            writeln!(f, "{}", step.remark())?;
+            for fact in &step.facts {
+                writeln!(f, "                       * {fact}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the task that a choice delivers to or starts.
+fn receiver_of(choice: Choice) -> Option<TaskName> {
+    match choice {
+        Choice::Start { task } => Some(task),
+        Choice::Deliver { to, .. } => Some(to),
+        Choice::Other(_) => None,
+    }
+}
+
+/// Returns the kind of a message, or the name of its type.
+fn message_of(about: &Circumstances) -> String {
+    if !about.is_message {
+        return if about.is_turn { "wake" } else { "stop or move" }.to_owned();
+    }
+    let of_type = short_name(about.message);
+    match about.kind {
+        Some(kind) => format!("{of_type}::{kind}"),
+        None => of_type,
+    }
+}
+
+/// Returns a time in milliseconds, as far as it is not whole.
+fn millis(time: Nanos) -> String {
+    let (whole, rest) = (time / 1_000_000, time % 1_000_000);
+    if rest == 0 {
+        return format!("{whole}");
+    }
+    format!("{whole}.{rest:06}").trim_end_matches('0').to_owned()
+}
+
+/// Returns a name that Mermaid accepts.
+fn word(name: &str) -> String {
+    name.chars()
+        .map(|c| if c.is_alphanumeric() { c } else { '_' })
+        .collect()
+}
