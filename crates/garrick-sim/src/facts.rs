@@ -1,6 +1,6 @@
 //! Facts that actors note, and that properties read.
 
-use std::any::{Any, TypeId, type_name};
+use std::any::{Any, TypeId};
 use std::fmt;
 
 use garrick_actor::Note;
@@ -95,10 +95,5 @@ impl fmt::Debug for Facts {
 
 /// Returns the last part of a type's name, without the paths of its parameters.
 pub(crate) fn short_name(name: &'static str) -> String {
-    garrick_actor::short_type_name(name).to_string()
-}
-
-/// Returns the short name of a type.
-pub(crate) fn short_name_of<T: ?Sized>() -> String {
-    short_name(type_name::<T>())
+    garrick_actor::short_type_name(name)
 }

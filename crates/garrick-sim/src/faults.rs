@@ -161,7 +161,10 @@ impl Links {
     }
 
     fn rule(&mut self, from: Option<String>, to: Option<String>) -> &mut Link {
-        let found = self.rules.iter().position(|rule| rule.from == from && rule.to == to);
+        let found = self
+            .rules
+            .iter()
+            .position(|rule| rule.from == from && rule.to == to);
         let at = found.unwrap_or_else(|| {
             self.rules.push(Link {
                 from,
@@ -183,7 +186,10 @@ impl Links {
     /// Returns the rule for the messages between two nodes, if there is one.
     fn find(&self, from: &str, to: &str) -> Option<&Link> {
         let is = |name: &Option<String>, node: &str| name.as_deref() == Some(node);
-        let exact = self.rules.iter().find(|rule| is(&rule.from, from) && is(&rule.to, to));
+        let exact = self
+            .rules
+            .iter()
+            .find(|rule| is(&rule.from, from) && is(&rule.to, to));
         exact.or_else(|| self.rules.iter().find(|rule| rule.from.is_none()))
     }
 

@@ -24,11 +24,22 @@ mod trace;
 
 mod run;
 
+mod files;
+
+mod report;
+
+mod plan;
+
+mod check;
+
+pub use check::{Check, Setup};
 pub use facts::Facts;
 pub use faults::{Faults, Link, Links};
 pub use garrick_sched::{Choice, Fate};
 pub use node::Node;
+pub use plan::{Choosing, Plan, PlanError};
 pub use property::{Broken, Kind};
+pub use report::{Failed, Report};
 pub use run::Move;
 pub use sim::Sim;
 pub use trace::Trace;

@@ -54,6 +54,12 @@ pub enum Kind {
 }
 
 impl Broken {
+    /// Returns true if a run that breaks the property must go on after the choices that matter,
+    /// until its end.
+    pub(crate) fn goes_on(&self) -> bool {
+        matches!(self.kind, Kind::Eventually | Kind::AtEnd)
+    }
+
     /// Returns true if both are the same property.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.property == other.property && self.kind == other.kind

@@ -1,7 +1,7 @@
 //! The execution of one run.
 
 use garrick_core::random::mix;
-use garrick_sched::{Choice, Circumstances, Fate, Nanos};
+use garrick_sched::{Choice, Circumstances, Fate};
 
 use crate::property::Broken;
 use crate::schedule::{Schedule, TIME, crash_or_restart};
@@ -59,8 +59,6 @@ pub(crate) struct Outcome {
     /// Hash of everything that was chosen, noted and reached. Two runs with the same hash are most
     /// likely the same.
     pub(crate) hash: u64,
-    /// Time at the end.
-    pub(crate) at: Nanos,
 }
 
 /// State of the execution of a run.
@@ -107,7 +105,6 @@ pub(crate) fn execute(
     Outcome {
         broken,
         end,
-        at: execution.sim.clock.now(),
         moves: execution.moves,
         hash,
     }
@@ -259,7 +256,11 @@ fn choose_calmly(rng: &mut Rng, enabled: &[Choice]) -> Option<usize> {
     }
     let index = rng.below(enabled.len());
     let is_time = enabled[index] == Choice::Other(TIME);
-    Some(if is_time { (index + 1) % enabled.len() } else { index })
+    Some(if is_time {
+        (index + 1) % enabled.len()
+    } else {
+        index
+    })
 }
 
 /// Returns the index and the fate of the next move of a list that is possible.

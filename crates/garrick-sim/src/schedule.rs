@@ -115,7 +115,9 @@ impl Schedule {
             let (left, restarts) = (crash.left, crash.restarts_after.is_some());
             let node = sim.node_index(&crash.node);
             let is_up = sim.is_up(node);
-            let may_start = self.restart_time(node).is_none_or(|time| time <= sim.clock.now());
+            let may_start = self
+                .restart_time(node)
+                .is_none_or(|time| time <= sim.clock.now());
             set_offered(sim, crash_of(node), with_faults && is_up && left > 0);
             set_offered(sim, restart_of(node), !is_up && restarts && may_start);
         }
@@ -147,7 +149,12 @@ impl Schedule {
     fn let_time_pass(&self, sim: &mut Sim) -> bool {
         let now = sim.clock.now();
         let of_messages = self.times.as_ref().and_then(|times| times.next(sim));
-        let restarts = self.restarts.iter().flatten().copied().filter(|time| *time > now);
+        let restarts = self
+            .restarts
+            .iter()
+            .flatten()
+            .copied()
+            .filter(|time| *time > now);
         let next = [of_messages, sim.next_deadline(), restarts.min()];
         let Some(next) = next.into_iter().flatten().min() else {
             return false;
@@ -176,7 +183,10 @@ impl Schedule {
         if !faults.are_any() && !links.are_any() {
             return Fate::Happens;
         }
-        let at = self.times.as_ref().map_or(index, |times| times.indices[index]);
+        let at = self
+            .times
+            .as_ref()
+            .map_or(index, |times| times.indices[index]);
         match sim.simulation.circumstances(at) {
             Some(about) => draw_fate(faults, links, rng, &about, |number| sim.name_of(number)),
             None => Fate::Happens,
@@ -261,7 +271,11 @@ impl Times {
     /// Returns the time of the next message.
     fn next(&self, sim: &Sim) -> Option<Nanos> {
         let now = sim.clock.now();
-        let times = sim.simulation.choices().iter().map(|choice| self.time_of(*choice));
+        let times = sim
+            .simulation
+            .choices()
+            .iter()
+            .map(|choice| self.time_of(*choice));
         times.filter(|time| *time > now).min()
     }
 }

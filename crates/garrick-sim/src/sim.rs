@@ -191,7 +191,8 @@ impl Sim {
         within: Duration,
         holds: impl FnMut(&Facts) -> bool + 'static,
     ) -> &mut Self {
-        self.properties.add_eventually(name.into(), within, Box::new(holds));
+        self.properties
+            .add_eventually(name.into(), within, Box::new(holds));
         self
     }
 
@@ -203,7 +204,11 @@ impl Sim {
         holds: impl FnOnce(&Facts) -> bool + 'static,
     ) -> &mut Self {
         self.explained(name, move |facts| {
-            if holds(facts) { Ok(()) } else { Err(String::new()) }
+            if holds(facts) {
+                Ok(())
+            } else {
+                Err(String::new())
+            }
         })
     }
 
@@ -278,7 +283,9 @@ impl Sim {
     }
 
     fn index_of(&self, name: &str) -> Option<usize> {
-        self.nodes.iter().position(|place| place.node.name() == name)
+        self.nodes
+            .iter()
+            .position(|place| place.node.name() == name)
     }
 
     /// Returns the index of the node `name`, which must exist.
@@ -320,7 +327,9 @@ impl Sim {
 
     /// Returns true if a node has timers.
     pub(crate) fn has_timers(&self) -> bool {
-        self.nodes.iter().any(|place| self.simulation.has_timers(place.number))
+        self.nodes
+            .iter()
+            .any(|place| self.simulation.has_timers(place.number))
     }
 
     /// Returns the earliest deadline of all nodes, by the clock of the simulation.

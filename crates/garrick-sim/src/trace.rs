@@ -64,7 +64,9 @@ impl Trace {
         about: Option<(Circumstances, Option<String>)>,
         facts: Vec<String>,
     ) {
-        let message = about.as_ref().map_or_else(String::new, |(about, _)| message_of(about));
+        let message = about
+            .as_ref()
+            .map_or_else(String::new, |(about, _)| message_of(about));
         if let Some((_, Some(label))) = about
             && let Some(to) = receiver_of(choice)
         {
@@ -101,7 +103,15 @@ impl Trace {
         if task == TaskName::OUTSIDE {
             return "setup".to_owned();
         }
-        self.names.get(&task).cloned().unwrap_or_else(|| "timer".to_owned())
+        self.names
+            .get(&task)
+            .cloned()
+            .unwrap_or_else(|| "timer".to_owned())
+    }
+
+    /// Returns the names of the types of the actors.
+    pub(crate) fn types(&self) -> impl Iterator<Item = &str> {
+        self.counts.keys().map(String::as_str)
     }
 
     /// Returns the number of steps.
@@ -159,7 +169,12 @@ impl Traced {
             What::Restarts(node) => return writeln!(f, "    Note right of setup: {node} starts"),
         };
         for fact in &self.facts {
-            writeln!(f, "    Note over {}: {}", word(about), fact.replace([';', '#'], " "))?;
+            writeln!(
+                f,
+                "    Note over {}: {}",
+                word(about),
+                fact.replace([';', '#'], " ")
+            )?;
         }
         Ok(())
     }
@@ -198,7 +213,12 @@ fn receiver_of(choice: Choice) -> Option<TaskName> {
 /// Returns the kind of a message, or the name of its type.
 fn message_of(about: &Circumstances) -> String {
     if !about.is_message {
-        return if about.is_turn { "wake" } else { "stop or move" }.to_owned();
+        return if about.is_turn {
+            "wake"
+        } else {
+            "stop or move"
+        }
+        .to_owned();
     }
     let of_type = short_name(about.message);
     match about.kind {
@@ -213,7 +233,9 @@ fn millis(time: Nanos) -> String {
     if rest == 0 {
         return format!("{whole}");
     }
-    format!("{whole}.{rest:06}").trim_end_matches('0').to_owned()
+    format!("{whole}.{rest:06}")
+        .trim_end_matches('0')
+        .to_owned()
 }
 
 /// Returns a name that Mermaid accepts.

@@ -34,6 +34,12 @@ impl TaskName {
         Self(mix(mix(self.0) ^ by))
     }
 
+    /// Returns the name with the number `number`, which [`TaskName::get`] has returned.
+    #[must_use]
+    pub fn from_number(number: u64) -> Self {
+        Self(number)
+    }
+
     /// Returns the name as a number.
     #[must_use]
     pub fn get(self) -> u64 {

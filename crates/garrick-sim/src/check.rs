@@ -1,0 +1,480 @@
+//! The check of a program: many runs, the search for a short failing run, and the report.
+
+use std::env;
+use std::fmt::Debug;
+use std::fs;
+use std::panic::Location;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use garrick_core::random::mix;
+use garrick_sched::Choice;
+
+use crate::files::{self, Recorded};
+use crate::plan::{Amount, Choosing, Plan};
+use crate::property::Broken;
+use crate::quiet::Quiet;
+use crate::report::{Failed, Report};
+use crate::run::{Driver, End, Limits, Move, Outcome, execute};
+use crate::search::{Exhaustive, Pct, Pos, Rng, Strategy, Walk, portfolio, shrink};
+use crate::sim::Sim;
+use crate::trace::Trace;
+
+/// Number of seeds per seed that is run twice, to check that runs are deterministic.
+const TWICE_EVERY: u64 = 64;
+
+/// Number of times that a failing run is repeated.
+const REPEATS: usize = 2;
+
+/// Limit on the time to shorten a failing run.
+const SHRINK_TIME: Duration = Duration::from_secs(5);
+
+/// Limit on the number of runs to shorten a failing run.
+const SHRINK_RUNS: u32 = 5_000;
+
+/// Number of steps among which PCT draws the steps at which priorities change. It is the same for
+/// all runs, so that a run depends on its seed alone.
+const PCT_STEPS: u64 = 64;
+
+/// Distinguishes the generator of faults from that of the strategy.
+const FAULTS: u64 = 0x6661_756c_7473;
+
+/// Environment variable with the settings of the search.
+const PLAN_VARIABLE: &str = "GARRICK_SIM";
+/// Environment variable with the seed of a single run.
+const SEED_VARIABLE: &str = "GARRICK_SIM_SEED";
+/// Environment variable with the path of a file of moves.
+const MOVES_VARIABLE: &str = "GARRICK_SIM_CHOICES";
+
+/// The result of a setup: nothing, or an error that stops the check.
+pub trait Setup {
+    /// Returns the error as text.
+    ///
+    /// # Errors
+    /// Returns the text if the setup has failed.
+    fn into_result(self) -> Result<(), String>;
+}
+
+impl Setup for () {
+    fn into_result(self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+impl<E: Debug> Setup for Result<(), E> {
+    fn into_result(self) -> Result<(), String> {
+        self.map_err(|error| format!("{error:?}"))
+    }
+}
+
+/// A check of a program in many simulated runs. [`Sim::check`] is the short form.
+///
+/// # Examples
+/// Two tellers read a balance, add to it, and write it. One of the two deposits may get lost:
+/// ```
+/// use garrick_actor::{Actor, Address, Context, Reply};
+/// use garrick_sim::Check;
+///
+/// #[derive(Debug)]
+/// struct Balance(u32);
+///
+/// #[derive(Default)]
+/// struct Account(u32);
+///
+/// enum Request {
+///     Read(Reply<u32>),
+///     Write(u32),
+/// }
+///
+/// impl Actor for Account {
+///     type Msg = Request;
+///     type Outcome = ();
+///
+///     fn receive(&mut self, request: Request, cx: &mut Context<'_, Request>) {
+///         match request {
+///             Request::Read(reply) => reply.send(self.0),
+///             Request::Write(balance) => {
+///                 self.0 = balance;
+///                 cx.note(Balance(balance));
+///             }
+///         }
+///     }
+/// }
+///
+/// struct Teller(Address<Request>);
+///
+/// enum Task {
+///     Deposit,
+///     Add(u32),
+/// }
+///
+/// impl Actor for Teller {
+///     type Msg = Task;
+///     type Outcome = ();
+///
+///     fn receive(&mut self, task: Task, cx: &mut Context<'_, Task>) {
+///         match task {
+///             Task::Deposit => {
+///                 cx.ask(&self.0, Request::Read, |read| Task::Add(read.unwrap_or(0)));
+///             }
+///             Task::Add(balance) => drop(cx.send(&self.0, Request::Write(balance + 1))),
+///         }
+///     }
+/// }
+///
+/// let found = Check::new("lost update").seeds(100).run(|sim| {
+///     let bank = sim.node("bank");
+///     let account = bank.spawn(Account::default()).unwrap();
+///     for _ in 0..2 {
+///         let teller = bank.spawn(Teller(account.clone())).unwrap();
+///         teller.send(Task::Deposit).unwrap();
+///     }
+///     sim.at_end("both deposits count", |facts| {
+///         facts.last::<Balance>().is_some_and(|balance| balance.0 == 2)
+///     });
+/// });
+/// let failed = found.unwrap_err();
+/// assert_eq!(failed.broken().property, "both deposits count");
+/// ```
+#[derive(Debug, Clone)]
+pub struct Check {
+    name: String,
+    plan: Plan,
+    first_seed: u64,
+    only_seed: Option<u64>,
+    moves: Option<PathBuf>,
+    folder: Option<PathBuf>,
+}
+
+impl Check {
+    /// Creates a check named `name`. The name is part of the names of its files.
+    ///
+    /// # Panics
+    /// Panics if one of the environment variables `GARRICK_SIM`, `GARRICK_SIM_SEED` and
+    /// `GARRICK_SIM_CHOICES` is set and has a wrong form.
+    #[must_use]
+    #[track_caller]
+    pub fn new(name: impl Into<String>) -> Self {
+        let plan = variable(PLAN_VARIABLE).map(|text| {
+            text.parse()
+                .unwrap_or_else(|error| panic!("{PLAN_VARIABLE}: {error}"))
+        });
+        let only_seed = variable(SEED_VARIABLE).map(|text| {
+            files::parse_seed(&text).unwrap_or_else(|| {
+                panic!("{SEED_VARIABLE}={text}: expected a seed such as `17` or `0x1f`")
+            })
+        });
+        Self {
+            name: name.into(),
+            plan: plan.unwrap_or_default(),
+            first_seed: 0,
+            only_seed,
+            moves: variable(MOVES_VARIABLE).map(PathBuf::from),
+            folder: None,
+        }
+    }
+
+    /// Sets the number of runs. `GARRICK_SIM` has precedence.
+    #[must_use]
+    pub fn seeds(self, seeds: u64) -> Self {
+        self.unless_set(|plan| plan.amount = Amount::Runs(seeds))
+    }
+
+    /// Sets the number of the first seed. The default is 0.
+    #[must_use]
+    pub fn first_seed(mut self, seed: u64) -> Self {
+        self.first_seed = seed;
+        self
+    }
+
+    /// Sets the number of steps after which a run is cut. The default is 10,000. `GARRICK_SIM` has
+    /// precedence.
+    #[must_use]
+    pub fn steps(self, steps: u32) -> Self {
+        self.unless_set(|plan| plan.steps_max = steps)
+    }
+
+    /// Sets the strategy. The default is a portfolio. `GARRICK_SIM` has precedence.
+    #[must_use]
+    pub fn strategy(self, strategy: Choosing) -> Self {
+        self.unless_set(|plan| plan.strategy = strategy)
+    }
+
+    /// Sets the folder in which the files of a failure are written. The default is
+    /// `garrick-sim` in the target folder.
+    #[must_use]
+    pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    fn unless_set(mut self, set: impl FnOnce(&mut Plan)) -> Self {
+        if variable(PLAN_VARIABLE).is_none() {
+            set(&mut self.plan);
+        }
+        self
+    }
+
+    /// Runs the program until a property is broken, or until all runs are made. `setup` sets up a
+    /// run: it opens nodes, spawns actors and declares properties. It is called anew for each run
+    /// and must do the same each time, apart from what depends on [`Sim::seed`].
+    ///
+    /// # Errors
+    /// Returns the failure if a property is broken, after the failing run was shortened.
+    ///
+    /// # Panics
+    /// Panics if the setup panics or makes a mistake, if the thread runs another simulation, or if
+    /// panics abort the process, because turns that fail need unwinding.
+    #[track_caller]
+    pub fn run<S: Setup>(
+        &self,
+        mut setup: impl FnMut(&mut Sim) -> S,
+    ) -> Result<Report, Box<Failed>> {
+        assert!(
+            cfg!(panic = "unwind"),
+            "a simulation makes turns fail by panics, but `panic = \"abort\"` is set in the profile"
+        );
+        let place = Location::caller();
+        let runner = Runner {
+            check: self,
+            setup: &mut |sim| setup(sim).into_result(),
+            report: Report::default(),
+            place,
+        };
+        if let Some(path) = &self.moves {
+            return runner.replay(path);
+        }
+        runner.search()
+    }
+}
+
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+impl Sim {
+    /// Checks a program in many runs. `setup` sets up each run, as in [`Check::run`]. The name of
+    /// the check is the name of the thread, which is the name of the test.
+    ///
+    /// # Panics
+    /// Panics with a report if a property is broken. Panics also for the reasons of
+    /// [`Check::run`].
+    #[track_caller]
+    pub fn check<S: Setup>(setup: impl FnMut(&mut Self) -> S) {
+        let thread = thread::current();
+        let name = thread.name().unwrap_or("simulation");
+        if let Err(failed) = Check::new(name).run(setup) {
+            panic!("{failed}");
+        }
+    }
+}
+
+/// The execution of a check.
+struct Runner<'a> {
+    check: &'a Check,
+    setup: &'a mut dyn FnMut(&mut Sim) -> Result<(), String>,
+    report: Report,
+    place: &'static Location<'static>,
+}
+
+impl Runner<'_> {
+    fn search(mut self) -> Result<Report, Box<Failed>> {
+        if self.check.plan.strategy == Choosing::All {
+            return self.search_all();
+        }
+        let began = Instant::now();
+        let first = self.check.only_seed.unwrap_or(self.check.first_seed);
+        let mut seed = first;
+        loop {
+            let is_over = match self.check.plan.amount {
+                _ if self.check.only_seed.is_some() => seed > first,
+                Amount::Runs(runs) => seed - first >= runs,
+                Amount::Time(limit) => began.elapsed() >= limit,
+            };
+            if is_over {
+                self.report.time = began.elapsed();
+                return Ok(self.report);
+            }
+            let outcome = self.run_seed(seed, None);
+            if seed.is_multiple_of(TWICE_EVERY) {
+                self.compare(seed, &outcome);
+            }
+            self.report.add(&outcome);
+            if let Some(broken) = outcome.broken.clone() {
+                for _ in 0..REPEATS {
+                    self.compare(seed, &outcome);
+                }
+                self.report.time = began.elapsed();
+                return Err(self.fail(seed, outcome.moves, broken));
+            }
+            seed += 1;
+        }
+    }
+
+    /// Makes the run of a seed.
+    fn run_seed(&mut self, seed: u64, trace: Option<&mut Trace>) -> Outcome {
+        let mut strategy = strategy_of(self.check.plan.strategy, seed, PCT_STEPS);
+        let driver = Driver::Search(&mut *strategy, Rng::new(mix(seed) ^ FAULTS));
+        self.run(seed, driver, trace)
+    }
+
+    /// Makes a run, whose setup has the seed `seed`.
+    fn run(&mut self, seed: u64, driver: Driver<'_>, trace: Option<&mut Trace>) -> Outcome {
+        let limits = Limits {
+            steps_max: self.check.plan.steps_max,
+        };
+        let mut sim = Sim::new(seed);
+        let set_up = (self.setup)(&mut sim).and_then(|()| sim.check_setup());
+        if let Err(error) = set_up {
+            drop(sim);
+            panic!(
+                "the setup of the simulation at {} failed: {error}",
+                self.place
+            );
+        }
+        let _quiet = Quiet::begin();
+        execute(&mut sim, driver, limits, trace)
+    }
+
+    /// Panics if another run with the same seed differs.
+    fn compare(&mut self, seed: u64, first: &Outcome) {
+        let second = self.run_seed(seed, None);
+        if first.hash == second.hash {
+            return;
+        }
+        let differs = |(one, other): (&Move, &Move)| one != other;
+        let at = first.moves.iter().zip(&second.moves).position(differs);
+        let at = at.unwrap_or(first.moves.len().min(second.moves.len()));
+        panic!(
+            "two runs of seed {seed} differ from step {at} on ({:?} and {:?}), so the program does \
+             not depend on the simulation alone. Usual causes are the order of a `HashMap` with \
+             random hashes, the system's clock, random numbers, other threads, and values that are \
+             kept from one run to the next",
+            first.moves.get(at),
+            second.moves.get(at),
+        );
+    }
+
+    /// Shortens a failing run, and writes the files about it.
+    fn fail(mut self, seed: u64, moves: Vec<Move>, broken: Broken) -> Box<Failed> {
+        let before = moves.len();
+        let began = Instant::now();
+        let goes_on = broken.goes_on();
+        let (small, runs) = shrink(
+            moves,
+            SHRINK_RUNS,
+            || began.elapsed() > SHRINK_TIME,
+            |moves| self.still_fails(seed, moves, goes_on, &broken),
+        );
+        let mut trace = Trace::default();
+        let driver = Driver::Follow {
+            moves: &small,
+            goes_on,
+        };
+        let outcome = self.run(seed, driver, Some(&mut trace));
+        let broken = outcome.broken.unwrap_or(broken);
+        let failed = Failed {
+            name: self.check.name.clone(),
+            seed,
+            broken,
+            before,
+            moves: small,
+            steps: outcome.moves.len(),
+            shrink_runs: runs,
+            shrink_time: began.elapsed(),
+            trace,
+            report: self.report,
+            folder: None,
+        };
+        failed.write_files(self.check.folder.as_deref())
+    }
+
+    /// Tries all orders, one after another.
+    fn search_all(mut self) -> Result<Report, Box<Failed>> {
+        let began = Instant::now();
+        let runs_max = match self.check.plan.amount {
+            Amount::Runs(runs) => runs,
+            Amount::Time(_) => u64::MAX,
+        };
+        let mut search = Exhaustive::new();
+        let seed = self.check.only_seed.unwrap_or(self.check.first_seed);
+        self.report.complete = true;
+        while search.begin() {
+            let is_late =
+                matches!(self.check.plan.amount, Amount::Time(limit) if began.elapsed() >= limit);
+            if self.report.runs >= runs_max || is_late {
+                self.report.complete = false;
+                break;
+            }
+            let driver = Driver::Search(&mut search, Rng::new(mix(seed) ^ FAULTS));
+            let outcome = self.run(seed, driver, None);
+            self.report.add(&outcome);
+            if let Some(broken) = outcome.broken {
+                self.report.complete = false;
+                self.report.time = began.elapsed();
+                return Err(self.fail(seed, outcome.moves, broken));
+            }
+            // A run that was cut has an end that was not tried.
+            self.report.complete &= outcome.end != End::Cut;
+        }
+        self.report.time = began.elapsed();
+        Ok(self.report)
+    }
+
+    /// Follows the moves of a file.
+    fn replay(mut self, path: &Path) -> Result<Report, Box<Failed>> {
+        let text = fs::read_to_string(path)
+            .unwrap_or_else(|error| panic!("{MOVES_VARIABLE}={}: {error}", path.display()));
+        let recorded = Recorded::parse(&text)
+            .unwrap_or_else(|error| panic!("{MOVES_VARIABLE}={}: {error}", path.display()));
+        let mut trace = Trace::default();
+        let driver = Driver::Follow {
+            moves: &recorded.moves,
+            goes_on: recorded.goes_on,
+        };
+        let outcome = self.run(recorded.seed, driver, Some(&mut trace));
+        let types = files::hash_of_types(trace.types());
+        let is_same = types == recorded.types;
+        self.report.add(&outcome);
+        match outcome.broken {
+            Some(broken) => Err(self.fail(recorded.seed, outcome.moves, broken)),
+            None if is_same => Ok(self.report),
+            None => panic!(
+                "{} was recorded by another build: it has other types of actors, so the choices do \
+                 not fit",
+                path.display()
+            ),
+        }
+    }
+
+    /// Returns the moves that were really made if a run that follows `moves` breaks the same
+    /// property.
+    fn still_fails(
+        &mut self,
+        seed: u64,
+        moves: &[Move],
+        goes_on: bool,
+        broken: &Broken,
+    ) -> Option<Vec<Move>> {
+        let outcome = self.run(seed, Driver::Follow { moves, goes_on }, None);
+        let other = outcome.broken?;
+        let mut made = outcome.moves;
+        if goes_on {
+            // What was made after the list is not part of it.
+            made = moves.to_vec();
+        }
+        other.is_same(broken).then_some(made)
+    }
+}
+
+/// Returns the strategy for a seed. `steps` is the expected number of steps of a run.
+fn strategy_of(choosing: Choosing, seed: u64, steps: u64) -> Box<dyn Strategy<Choice>> {
+    match choosing {
+        Choosing::Portfolio => portfolio(seed, steps),
+        Choosing::Walk => Box::new(Walk::new(seed)),
+        Choosing::Pct(depth) => Box::new(Pct::new(seed, depth, steps)),
+        Choosing::Pos => Box::new(Pos::new(seed)),
+        Choosing::All => Box::new(Exhaustive::new()),
+    }
+}

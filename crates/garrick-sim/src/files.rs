@@ -1,0 +1,204 @@
+//! The files about a failure: the trace, the diagram and the moves.
+
+use std::env;
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use garrick_core::random::mix;
+use garrick_sched::{Choice, Fate, TaskName};
+
+use crate::run::Move;
+
+/// First line of a file of moves.
+const HEADER: &str = "garrick-sim choices 1";
+
+/// Writes files in `folder`, or in the default folder, and returns their folder.
+pub(crate) fn write(folder: Option<&Path>, files: &[(String, String)]) -> io::Result<PathBuf> {
+    let folder = folder.map_or_else(default_folder, Path::to_path_buf);
+    fs::create_dir_all(&folder)?;
+    for (name, text) in files {
+        fs::write(folder.join(name), text)?;
+    }
+    Ok(folder)
+}
+
+/// Returns the folder `garrick-sim` in the target folder of the program.
+fn default_folder() -> PathBuf {
+    let program = env::current_exe().unwrap_or_default();
+    let is_target = |path: &&Path| path.join("CACHEDIR.TAG").exists();
+    let target = program.ancestors().find(is_target);
+    target.unwrap_or(Path::new("target")).join("garrick-sim")
+}
+
+/// Returns the name of a file about a failure.
+pub(crate) fn name_of(check: &str, seed: u64, extension: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() { c } else { '-' };
+    let check: String = check.chars().map(plain).collect();
+    format!("{check}-{seed}.{extension}")
+}
+
+/// Returns the seed in a text, which is a decimal or hexadecimal number.
+pub(crate) fn parse_seed(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+/// The content of a file of moves.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Recorded {
+    /// Seed of the setup.
+    pub(crate) seed: u64,
+    /// Hash of the types of the actors.
+    pub(crate) types: u64,
+    pub(crate) moves: Vec<Move>,
+    pub(crate) goes_on: bool,
+}
+
+/// Returns a hash of the names of the types of actors in a run. It differs between most versions of
+/// a program.
+pub(crate) fn hash_of_types<'t>(types: impl Iterator<Item = &'t str>) -> u64 {
+    let mut types: Vec<&str> = types.collect();
+    types.sort_unstable();
+    let bytes = types.iter().flat_map(|name| name.bytes().chain([0]));
+    bytes.fold(0, |hash, byte| mix(hash ^ u64::from(byte)))
+}
+
+impl Recorded {
+    /// Returns the text of a file of moves.
+    pub(crate) fn text(&self) -> String {
+        let mut text = format!("{HEADER}\nseed {}\ntypes {:016x}\n", self.seed, self.types);
+        if self.goes_on {
+            text.push_str("goes on\n");
+        }
+        for made in &self.moves {
+            let fate = match made.fate {
+                Fate::Happens => "happens",
+                Fate::Fails => "fails",
+                Fate::Lost => "lost",
+            };
+            // Writing to a string cannot fail.
+            let _ = match made.choice {
+                Choice::Start { task } => writeln!(text, "{fate} start {:016x}", task.get()),
+                Choice::Deliver { from, to } => {
+                    writeln!(text, "{fate} deliver {:016x} {:016x}", from.get(), to.get())
+                }
+                Choice::Other(number) => writeln!(text, "{fate} other {number}"),
+            };
+        }
+        text
+    }
+
+    /// Reads a file of moves.
+    ///
+    /// # Errors
+    /// Returns a text that names the line if the file has a wrong form.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let mut lines = text.lines().enumerate();
+        let mut recorded = Self {
+            seed: 0,
+            types: 0,
+            moves: Vec::new(),
+            goes_on: false,
+        };
+        if lines.next().is_none_or(|(_, line)| line != HEADER) {
+            return Err(format!("line 1 is not {HEADER:?}"));
+        }
+        for (number, line) in lines {
+            recorded
+                .add(line)
+                .ok_or_else(|| format!("line {} has a wrong form: {line:?}", number + 1))?;
+        }
+        Ok(recorded)
+    }
+
+    fn add(&mut self, line: &str) -> Option<()> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            [] => {}
+            ["seed", seed] => self.seed = seed.parse().ok()?,
+            ["types", types] => self.types = u64::from_str_radix(types, 16).ok()?,
+            ["goes", "on"] => self.goes_on = true,
+            [fate, "start", task] => {
+                let task = name(task)?;
+                self.push(fate, Choice::Start { task })?;
+            }
+            [fate, "deliver", from, to] => {
+                let (from, to) = (name(from)?, name(to)?);
+                self.push(fate, Choice::Deliver { from, to })?;
+            }
+            [fate, "other", number] => self.push(fate, Choice::Other(number.parse().ok()?))?,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn push(&mut self, fate: &str, choice: Choice) -> Option<()> {
+        let fate = match fate {
+            "happens" => Fate::Happens,
+            "fails" => Fate::Fails,
+            "lost" => Fate::Lost,
+            _ => return None,
+        };
+        self.moves.push(Move { choice, fate });
+        Some(())
+    }
+}
+
+fn name(text: &str) -> Option<TaskName> {
+    u64::from_str_radix(text, 16)
+        .ok()
+        .map(TaskName::from_number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded() -> Recorded {
+        let name = TaskName::from_number;
+        let choices = [
+            (Choice::Start { task: name(7) }, Fate::Happens),
+            (
+                Choice::Deliver {
+                    from: name(u64::MAX),
+                    to: name(1),
+                },
+                Fate::Fails,
+            ),
+            (Choice::Other(12), Fate::Lost),
+        ];
+        Recorded {
+            seed: 99,
+            types: 0xabc,
+            moves: choices.map(|(choice, fate)| Move { choice, fate }).into(),
+            goes_on: true,
+        }
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        assert_eq!(Recorded::parse(&recorded().text()), Ok(recorded()));
+    }
+
+    #[test]
+    fn a_wrong_line_is_named() {
+        let text = recorded().text().replace("fails", "flies");
+        let error = Recorded::parse(&text).unwrap_err();
+        assert!(
+            error.contains("line 6") && error.contains("flies"),
+            "{error}"
+        );
+        assert!(Recorded::parse("choices").unwrap_err().contains("line 1"));
+    }
+
+    #[test]
+    fn seeds_are_decimal_or_hexadecimal() {
+        assert_eq!(parse_seed("17"), Some(17));
+        assert_eq!(parse_seed("0x1F"), Some(31));
+        assert_eq!(parse_seed("seed"), None);
+    }
+}

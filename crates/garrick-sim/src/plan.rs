@@ -1,0 +1,158 @@
+//! What a check searches: which runs, with which strategy, and for how long.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Number of seeds of a check by default.
+const SEEDS: u64 = 1000;
+
+/// Number of steps of a run by default.
+const STEPS: u32 = 10_000;
+
+/// The search of a check.
+///
+/// The environment variable `GARRICK_SIM` has the form of a list of settings, separated by commas:
+///
+/// | setting | meaning |
+/// | --- | --- |
+/// | `seeds:20000` | number of runs |
+/// | `minutes:10` | runs until the time is over |
+/// | `steps:5000` | number of steps after which a run is cut |
+/// | `walk`, `pos`, `pct:5` | a strategy for all runs, instead of a portfolio |
+/// | `all` | all orders, one after another |
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    pub(crate) amount: Amount,
+    pub(crate) steps_max: u32,
+    pub(crate) strategy: Choosing,
+}
+
+/// Number of runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Amount {
+    Runs(u64),
+    Time(Duration),
+}
+
+/// A strategy by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Choosing {
+    /// A random walk for most seeds, PCT and POS for the others.
+    Portfolio,
+    /// A random walk.
+    Walk,
+    /// PCT with this number of changes of priorities.
+    Pct(u32),
+    /// Partial-order sampling.
+    Pos,
+    /// All orders, without those that differ only in the order of independent steps.
+    All,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self {
+            amount: Amount::Runs(SEEDS),
+            steps_max: STEPS,
+            strategy: Choosing::Portfolio,
+        }
+    }
+}
+
+/// The error returned for settings that do not exist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanError {
+    setting: String,
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "unknown setting {:?}: expected a list of `seeds:N`, `minutes:N`, `steps:N`, `walk`, \
+             `pct:N`, `pos` or `all`, separated by commas",
+            self.setting
+        )
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+impl FromStr for Plan {
+    type Err = PlanError;
+
+    fn from_str(text: &str) -> Result<Self, PlanError> {
+        let mut plan = Self::default();
+        for setting in text
+            .split(',')
+            .map(str::trim)
+            .filter(|setting| !setting.is_empty())
+        {
+            plan.set(setting).ok_or_else(|| PlanError {
+                setting: setting.to_owned(),
+            })?;
+        }
+        Ok(plan)
+    }
+}
+
+impl Plan {
+    /// Applies a setting. Returns `None` if it does not exist.
+    fn set(&mut self, setting: &str) -> Option<()> {
+        let (name, value) = setting.split_once(':').unwrap_or((setting, ""));
+        match (name, value) {
+            ("seeds", value) => self.amount = Amount::Runs(positive(value)?),
+            ("minutes", value) => {
+                let seconds = positive(value)?.checked_mul(60)?;
+                self.amount = Amount::Time(Duration::from_secs(seconds));
+            }
+            ("steps", value) => self.steps_max = positive(value)?.try_into().ok()?,
+            ("walk", "") => self.strategy = Choosing::Walk,
+            ("pos", "") => self.strategy = Choosing::Pos,
+            ("all", "") => self.strategy = Choosing::All,
+            ("portfolio", "") => self.strategy = Choosing::Portfolio,
+            ("pct", "") => self.strategy = Choosing::Pct(3),
+            ("pct", value) => self.strategy = Choosing::Pct(positive(value)?.try_into().ok()?),
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+fn positive(value: &str) -> Option<u64> {
+    let value = value.replace('_', "").parse().ok()?;
+    (value > 0).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read() {
+        let plan: Plan = "seeds:20_000, pct:5,steps:7".parse().unwrap();
+        assert_eq!(plan.amount, Amount::Runs(20_000));
+        assert_eq!((plan.steps_max, plan.strategy), (7, Choosing::Pct(5)));
+        let plan: Plan = "minutes:2,all".parse().unwrap();
+        assert_eq!(plan.amount, Amount::Time(Duration::from_secs(120)));
+        assert_eq!(plan.strategy, Choosing::All);
+        assert_eq!("".parse(), Ok(Plan::default()));
+    }
+
+    #[test]
+    fn an_unknown_setting_is_named() {
+        for wrong in [
+            "seed:1",
+            "seeds:0",
+            "seeds:",
+            "pct:x",
+            "walk:3",
+            "minutes:99999999999999999999",
+        ] {
+            let error = format!("seeds:5,{wrong}").parse::<Plan>().unwrap_err();
+            assert!(error.to_string().contains(&format!("{wrong:?}")), "{error}");
+        }
+    }
+}
