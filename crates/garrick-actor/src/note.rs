@@ -23,6 +23,8 @@ mod active {
 
     use garrick_sched::Address;
 
+    use crate::failure::path::simulated;
+
     thread_local! {
         /// Task to which facts are sent, while the thread runs a simulation.
         static OBSERVER: RefCell<Option<Address<Note>>> = const { RefCell::new(None) };
@@ -62,6 +64,7 @@ mod active {
         #[must_use]
         pub fn begin(observer: Address<Note>) -> Self {
             OBSERVER.set(Some(observer));
+            simulated::set_running(true);
             Self(())
         }
     }
@@ -69,6 +72,7 @@ mod active {
     impl Drop for Observing {
         fn drop(&mut self) {
             OBSERVER.set(None);
+            simulated::set_running(false);
         }
     }
 }

@@ -11,6 +11,8 @@
 
 pub(crate) use garrick_core::quiet;
 
+mod names;
+
 mod cell;
 
 mod world;

@@ -94,10 +94,36 @@ impl ActorPath {
 }
 
 fn next_number() -> u64 {
+    #[cfg(feature = "sim")]
+    if let Some(number) = simulated::next_number() {
+        return number;
+    }
     // No code under this lock can panic.
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     *last += 1;
     *last
+}
+
+/// Numbers of paths in a simulation, which are the same in every run.
+#[cfg(feature = "sim")]
+pub(crate) mod simulated {
+    use std::cell::Cell;
+
+    thread_local! {
+        /// Number of the most recent path, while this thread runs a simulation.
+        static LAST: Cell<Option<u64>> = const { Cell::new(None) };
+    }
+
+    /// Begins or ends a simulation on this thread.
+    pub(crate) fn set_running(is_running: bool) {
+        LAST.set(is_running.then_some(0));
+    }
+
+    pub(super) fn next_number() -> Option<u64> {
+        let next = LAST.get()? + 1;
+        LAST.set(Some(next));
+        Some(next)
+    }
 }
 
 impl fmt::Display for ActorPath {

@@ -3,6 +3,7 @@
 #[cfg(all(debug_assertions, not(garrick_loom)))]
 use std::any::TypeId;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::mem::MaybeUninit;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
@@ -14,6 +15,7 @@ use super::envelope::Envelope;
 use super::inbox::{DOOR, idle_of};
 use super::refs::ORPHAN;
 use super::state::{Home, State};
+use crate::names::name_at;
 use crate::quiet;
 
 /// Room for one message in an entry of a run queue. A larger message is in an envelope, whose
@@ -384,18 +386,37 @@ impl fmt::Debug for Header {
 }
 
 /// The identity of a task. Two tasks that exist at the same time have different identities.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+///
+/// In a simulation, the text and the hash of an identity are the same in every run.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct TaskId(pub(crate) usize);
 
 impl TaskId {
     pub(crate) fn get(self) -> usize {
         self.0
     }
+
+    /// Returns the number that stands for the task in texts and hashes.
+    fn shown(self) -> u64 {
+        name_at(self.0).unwrap_or(self.0 as u64)
+    }
+}
+
+impl Hash for TaskId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.shown().hash(state);
+    }
 }
 
 impl fmt::Display for TaskId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:x}", self.0)
+        write!(f, "{:x}", self.shown())
+    }
+}
+
+impl fmt::Debug for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TaskId({:x})", self.shown())
     }
 }
 

@@ -7,6 +7,7 @@ use std::panic::resume_unwind;
 use garrick_core::thread_values;
 
 use crate::cell::{CellPtr, Home, Table};
+use crate::names;
 
 thread_values! {
     /// True while a simulation exists on this thread.
@@ -158,6 +159,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         EVENTS.take();
+        names::clear();
         SIMULATES.set(false);
     }
 }

@@ -505,6 +505,6 @@ impl<M> Hash for Address<M> {
 
 impl<M> fmt::Debug for Address<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Address<{}>({:p})", type_name::<M>(), self.cell.0)
+        write!(f, "Address<{}>({})", type_name::<M>(), self.cell.id())
     }
 }

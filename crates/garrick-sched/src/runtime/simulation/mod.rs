@@ -14,6 +14,7 @@ pub use name::TaskName;
 
 use crate::cell::{Envelope, Home, Kind, Table};
 use crate::hooks::{Event, Running};
+use crate::names;
 use crate::quiet;
 use crate::runtime::address::Address;
 use crate::runtime::sponsor::{Builder, Handle, Here, StartError};
@@ -373,8 +374,10 @@ impl Simulation {
                 Event::Born(cell, table, home) => {
                     let (name, node) = self.note_birth(table, home, sender, task);
                     self.air.add(cell, table, name, node as u32);
+                    names::set(cell.id().get(), Some(name.get()));
                 }
                 Event::Gone(cell) => {
+                    names::set(cell.id().get(), None);
                     for dropped in self.air.remove(cell) {
                         self.drop_flights(dropped);
                     }

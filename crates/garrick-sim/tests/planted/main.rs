@@ -1,0 +1,71 @@
+//! Small programs with a planted bug each, and the same programs without it. The search must find
+//! each bug within 1,000 seeds, shorten it, and repeat it, and must not complain about the right
+//! versions.
+
+mod bank;
+mod election;
+mod order;
+mod retry;
+mod session;
+mod tally;
+mod transfer;
+mod two_phase;
+mod vault;
+
+use garrick_sim::{Check, Choosing, Failed, Sim};
+
+/// Number of seeds within which a bug must be found.
+const SEEDS: u64 = 1000;
+
+/// Number of seeds with which the right version is checked here. `cargo xtask sim` checks more.
+const RIGHT_SEEDS: u64 = 1000;
+
+/// Maximum number of steps of a shortened run.
+const STEPS_MAX: usize = 25;
+
+/// Asserts that the search finds the bug of a program, that the run is short, and that its choices
+/// break the property again.
+#[track_caller]
+fn assert_found(name: &str, property: &str, setup: impl Fn(&mut Sim) + Copy) {
+    let failed = find(name, setup);
+    assert_eq!(failed.broken().property, property, "{failed}");
+    assert!(failed.steps() <= STEPS_MAX, "{failed}");
+    assert!(failed.moves().len() <= failed.steps(), "{failed}");
+    let again = find(name, setup);
+    assert_eq!(again.seed(), failed.seed());
+    assert_eq!(again.moves(), failed.moves());
+    assert_eq!(again.trace().to_string(), failed.trace().to_string());
+}
+
+#[track_caller]
+fn find(name: &str, setup: impl Fn(&mut Sim)) -> Box<Failed> {
+    let found = Check::new(name).seeds(SEEDS).run(setup);
+    found.expect_err("the search finds the planted bug")
+}
+
+/// Asserts that no property of a program is broken.
+#[track_caller]
+fn assert_right(name: &str, setup: impl Fn(&mut Sim)) {
+    let seeds = seeds().unwrap_or(RIGHT_SEEDS);
+    match Check::new(name).seeds(seeds).run(setup) {
+        Ok(report) => {
+            assert_eq!(report.cut, 0, "{report}");
+            println!("{name}: {report}");
+        }
+        Err(failed) => panic!("{failed}"),
+    }
+}
+
+/// Returns the number of seeds for the right versions from the environment.
+fn seeds() -> Option<u64> {
+    std::env::var("GARRICK_SIM_RIGHT").ok()?.parse().ok()
+}
+
+/// Asserts that a search of all orders is complete and finds nothing, with few redundant runs.
+#[track_caller]
+fn assert_all_right(name: &str, runs_max: u64, setup: impl Fn(&mut Sim)) {
+    let check = Check::new(name).strategy(Choosing::All).seeds(runs_max);
+    let report = check.run(setup).unwrap_or_else(|failed| panic!("{failed}"));
+    assert!(report.complete, "{report}");
+    assert!(report.redundant * 10 <= report.runs, "{report}");
+}
