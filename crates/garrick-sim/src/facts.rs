@@ -43,6 +43,14 @@ impl Facts {
         times.zip(self.seen::<F>())
     }
 
+    /// Returns the facts of type `F` with their positions among the facts of all types, oldest
+    /// first.
+    pub fn placed<F: Any>(&self) -> impl DoubleEndedIterator<Item = (usize, &F)> + Clone {
+        let positions = self.positions::<F>().iter();
+        let positions = positions.map(|&position| position as usize);
+        positions.zip(self.seen::<F>())
+    }
+
     /// Returns the newest fact of type `F`.
     #[must_use]
     pub fn last<F: Any>(&self) -> Option<&F> {

@@ -81,6 +81,10 @@ pub(crate) fn execute(
     trace: Option<&mut Trace>,
 ) -> Outcome {
     let schedule = Schedule::new(sim);
+    let trace = trace.map(|trace| {
+        trace.nodes = sim.node_names();
+        trace
+    });
     let mut execution = Execution {
         sim,
         schedule,

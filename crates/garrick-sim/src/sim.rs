@@ -299,6 +299,12 @@ impl Sim {
         place.map_or("a crashed node", |place| place.node.name())
     }
 
+    /// Returns the names of the nodes, by index.
+    pub(crate) fn node_names(&self) -> Vec<String> {
+        let names = self.nodes.iter().map(|place| place.node.name());
+        names.map(str::to_owned).collect()
+    }
+
     pub(crate) fn name_at(&self, index: usize) -> &str {
         self.nodes[index].node.name()
     }

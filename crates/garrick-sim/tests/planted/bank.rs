@@ -50,7 +50,9 @@ impl Actor for Teller {
     fn receive(&mut self, task: Task, cx: &mut Context<'_, Task>) {
         match task {
             Task::Deposit(amount) if self.reads_first => {
-                cx.ask(&self.account, Request::Read, move |read| Task::Read(amount, read));
+                cx.ask(&self.account, Request::Read, move |read| {
+                    Task::Read(amount, read)
+                });
             }
             Task::Deposit(amount) => drop(cx.send(&self.account, Request::Add(amount))),
             Task::Read(amount, Ok(balance)) => {
@@ -75,7 +77,9 @@ fn bank(sim: &mut Sim, tellers: u32, reads_first: bool) {
         teller.send(Task::Deposit(1)).unwrap();
     }
     sim.at_end("all deposits count", move |facts| {
-        facts.last::<Balance>().is_some_and(|balance| balance.0 == tellers)
+        facts
+            .last::<Balance>()
+            .is_some_and(|balance| balance.0 == tellers)
     });
 }
 
@@ -87,5 +91,7 @@ fn a_lost_update_is_found() {
 #[test]
 fn a_bank_that_adds_is_right() {
     assert_right("bank that adds", |sim| bank(sim, 3, false));
-    assert_all_right("bank that adds, all orders", 1000, |sim| bank(sim, 4, false));
+    assert_all_right("bank that adds, all orders", 1000, |sim| {
+        bank(sim, 4, false)
+    });
 }

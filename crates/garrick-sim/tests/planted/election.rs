@@ -126,7 +126,11 @@ fn election(sim: &mut Sim, counts_old_votes: bool) {
     sim.always("one leader a term", |facts| {
         let leaders = facts.seen::<Led>();
         let newest = leaders.clone().next_back();
-        newest.is_none_or(|new| leaders.clone().all(|led| led.term != new.term || led.peer == new.peer))
+        newest.is_none_or(|new| {
+            leaders
+                .clone()
+                .all(|led| led.term != new.term || led.peer == new.peer)
+        })
     });
 }
 

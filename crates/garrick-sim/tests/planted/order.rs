@@ -34,7 +34,11 @@ impl Actor for Sends {
 
 fn order(sim: &mut Sim) {
     senders(sim);
-    sim.at_end("not 35142", |facts| facts.last().is_none_or(|digits: &Digits| digits.0 != 35_142));
+    sim.at_end("not 35142", |facts| {
+        facts
+            .last()
+            .is_none_or(|digits: &Digits| digits.0 != 35_142)
+    });
 }
 
 fn senders(sim: &mut Sim) {
@@ -58,7 +62,10 @@ fn all_orders_are_tried_with_few_redundant_runs() {
 
 #[test]
 fn a_rare_order_is_found_among_all() {
-    let found = Check::new("order, all").strategy(Choosing::All).seeds(325).run(order);
+    let found = Check::new("order, all")
+        .strategy(Choosing::All)
+        .seeds(325)
+        .run(order);
     let failed = found.expect_err("it is one of the orders");
     assert!(failed.report().redundant * 10 <= failed.report().runs);
 }

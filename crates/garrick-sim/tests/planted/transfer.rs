@@ -59,7 +59,11 @@ impl Actor for Transfer {
     fn receive(&mut self, order: Order, cx: &mut Context<'_, Order>) {
         match order {
             Order::Go(amount) if self.takes_first => {
-                cx.ask(&self.from, move |reply| Request::Take(amount, reply), Order::Taken);
+                cx.ask(
+                    &self.from,
+                    move |reply| Request::Take(amount, reply),
+                    Order::Taken,
+                );
             }
             Order::Go(amount) => {
                 let _ = cx.send(&self.from, Request::Pass(amount, self.to.clone()));
@@ -74,7 +78,9 @@ fn transfers(sim: &mut Sim, takes_first: bool) {
     let node = sim.node("bank");
     let from = node.spawn(Account(100)).unwrap();
     let to = node.spawn(Account(0)).unwrap();
-    let tree = Supervisor::new("tree", Strategy::OneForOne).spawn(node.handle()).unwrap();
+    let tree = Supervisor::new("tree", Strategy::OneForOne)
+        .spawn(node.handle())
+        .unwrap();
     let transfer = node
         .actor(move || Transfer {
             from: from.clone(),
@@ -92,7 +98,13 @@ fn transfers(sim: &mut Sim, takes_first: bool) {
     // The supervisor gives up after some failures.
     sim.allow_failures();
     sim.faults().turn_fails::<Transfer>(50);
-    sim.at_end("no money is lost", |facts| facts.seen::<Changed>().map(|changed| changed.0).sum::<i64>() == 0);
+    sim.at_end("no money is lost", |facts| {
+        facts
+            .seen::<Changed>()
+            .map(|changed| changed.0)
+            .sum::<i64>()
+            == 0
+    });
 }
 
 #[test]

@@ -81,7 +81,10 @@ fn two_phase(sim: &mut Sim, counts_late_votes: bool) {
         is_decided: false,
         counts_late_votes,
     });
-    coordinator.unwrap().send(Event::Begin(participants)).unwrap();
+    coordinator
+        .unwrap()
+        .send(Event::Begin(participants))
+        .unwrap();
     sim.always("one decision", |facts| facts.seen::<Decided>().len() <= 1);
     sim.eventually("a decision", Duration::from_secs(1), |facts| {
         facts.seen::<Decided>().len() > 0
@@ -90,10 +93,14 @@ fn two_phase(sim: &mut Sim, counts_late_votes: bool) {
 
 #[test]
 fn a_late_vote_is_found() {
-    assert_found("two-phase commit", "one decision", |sim| two_phase(sim, true));
+    assert_found("two-phase commit", "one decision", |sim| {
+        two_phase(sim, true)
+    });
 }
 
 #[test]
 fn a_coordinator_that_ignores_late_votes_is_right() {
-    assert_right("two-phase commit that ignores late votes", |sim| two_phase(sim, false));
+    assert_right("two-phase commit that ignores late votes", |sim| {
+        two_phase(sim, false)
+    });
 }

@@ -118,6 +118,7 @@ impl Sender {
     pub(super) const OUTSIDE: Self = Self::without_task(From::Code);
     pub(super) const TIMER: Self = Self::without_task(From::Timer);
     pub(super) const NOWHERE: Self = Self {
+        name: TaskName::NOWHERE,
         node: NOWHERE,
         ..Self::without_task(From::Nowhere)
     };

@@ -37,7 +37,8 @@ pub enum Fate {
     /// The turn runs and panics when it commits. So everything that it has done is undone, but
     /// changes to the fields of the task stay.
     Fails,
-    /// The message is lost. A start cannot be lost.
+    /// The message is lost. Nobody notices it: what destructors of the message send is lost, too. A
+    /// start cannot be lost.
     Lost,
 }
 
@@ -255,7 +256,7 @@ impl Simulation {
                 node,
                 is_last: taken.is_last,
             });
-            self.collect(Sender::OUTSIDE, None);
+            self.discard_what_comes();
             return Stepped { undone: false };
         }
         let fails = fate == Fate::Fails && !matches!(kind, Some(Kind::Stop | Kind::Move));
@@ -308,8 +309,16 @@ impl Simulation {
     /// that are in the air vanish, as do the messages that destructors send.
     pub fn crash(&mut self, node: usize) {
         self.close(node, Sender::NOWHERE);
+        self.discard_what_comes();
+    }
+
+    /// Discards the messages that destructors have sent, for example refusals of questions: nobody
+    /// notices that a message is lost, or that a node has crashed.
+    fn discard_what_comes(&mut self) {
+        let caused = self.air.caused.len();
         self.collect(Sender::NOWHERE, None);
         self.drop_all_of(NOWHERE);
+        self.air.caused.truncate(caused);
         self.collect(Sender::OUTSIDE, None);
     }
 

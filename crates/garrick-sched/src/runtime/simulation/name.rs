@@ -19,6 +19,9 @@ impl TaskName {
     /// The name of all code that is not a task.
     pub const OUTSIDE: Self = Self(0);
 
+    /// The name of code whose messages are discarded.
+    pub(super) const NOWHERE: Self = Self(u64::MAX);
+
     /// Returns the name of a child. `number` is the number of earlier children.
     pub(super) fn child(self, number: u32) -> Self {
         self.derived(u64::from(number) << 32)
