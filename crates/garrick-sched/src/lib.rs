@@ -91,5 +91,6 @@ pub use {
 #[doc(hidden)]
 pub use {
     hooks::CHOSEN_FAILURE,
-    runtime::simulation::{Birth, Choice, Circumstances, Fate, Simulation, Stepped, TaskName},
+    names::TaskName,
+    runtime::simulation::{Birth, Choice, Circumstances, Fate, Simulation, Stepped},
 };

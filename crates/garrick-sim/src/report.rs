@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use garrick_core::random::mix;
+
 use crate::files::{self, Recorded};
 use crate::property::Broken;
 use crate::run::{End, Move, Outcome};
@@ -24,6 +26,9 @@ pub struct Report {
     pub redundant: u64,
     /// True if all orders were tried.
     pub complete: bool,
+    /// Hash of all choices, facts and times of all runs. Two checks with the same hash have made the
+    /// same runs.
+    pub hash: u64,
     /// Time that the check took.
     pub time: Duration,
 }
@@ -31,6 +36,7 @@ pub struct Report {
 impl Report {
     pub(crate) fn add(&mut self, outcome: &Outcome) {
         self.runs += 1;
+        self.hash = mix(self.hash ^ outcome.hash);
         self.steps += outcome.moves.len() as u64;
         self.cut += u64::from(outcome.end == End::Cut);
         self.redundant += u64::from(outcome.end == End::Left);

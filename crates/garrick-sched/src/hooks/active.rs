@@ -7,13 +7,16 @@ use std::panic::resume_unwind;
 use garrick_core::thread_values;
 
 use crate::cell::{CellPtr, Home, Table};
-use crate::names;
+use crate::names::{self, TaskName};
 
 thread_values! {
     /// True while a simulation exists on this thread.
     static SIMULATES: Cell<bool> = Cell::new(false);
     /// Creations and ends of tasks since the simulation last took them, oldest first.
     static EVENTS: RefCell<Vec<Event>> = RefCell::new(Vec::new());
+    /// Task that creates tasks now, and the number of tasks that it has created.
+    static PARENT: Cell<TaskName> = Cell::new(TaskName::OUTSIDE);
+    static CHILDREN: Cell<u32> = Cell::new(0);
     /// Number of tasks that were created and have not ended.
     static TASKS: Cell<usize> = Cell::new(0);
     /// True if the current turn fails when it commits.
@@ -28,10 +31,19 @@ pub const CHOSEN_FAILURE: &str = "the simulation has chosen that this turn fails
 /// Creation or end of a task. Its cell may already be freed.
 #[derive(Clone, Copy)]
 pub(crate) enum Event {
-    /// A task was created, with this table and home.
-    Born(CellPtr, &'static Table, Home),
+    /// A task was created.
+    Born(Birth),
     /// A task has ended.
     Gone(CellPtr),
+}
+
+/// A task that was created.
+#[derive(Clone, Copy)]
+pub(crate) struct Birth {
+    pub(crate) cell: CellPtr,
+    pub(crate) table: &'static Table,
+    pub(crate) home: Home,
+    pub(crate) name: TaskName,
 }
 
 /// Returns true if the calling thread runs a simulation.
@@ -73,7 +85,14 @@ impl Hooks {
     pub(crate) fn born(self, cell: CellPtr) {
         if self.are_active {
             TASKS.set(TASKS.get() + 1);
-            record(Event::Born(cell, cell.table(), cell.home()));
+            let name = PARENT.get().child(CHILDREN.replace(CHILDREN.get() + 1));
+            names::set(cell.id().get(), name.get());
+            record(Event::Born(Birth {
+                cell,
+                table: cell.table(),
+                home: cell.home(),
+                name,
+            }));
         }
     }
 
@@ -119,7 +138,23 @@ pub(crate) struct Running(());
 impl Running {
     /// Begins a simulation. Returns `None` if there is one on this thread.
     pub(crate) fn begin() -> Option<Self> {
-        (!SIMULATES.replace(true)).then(|| Self(()))
+        (!SIMULATES.replace(true)).then(|| {
+            let running = Self(());
+            running.set_parent(TaskName::OUTSIDE, 0);
+            TASKS.set(0);
+            running
+        })
+    }
+
+    /// Sets the task that creates tasks from now on, and the number of tasks that it has created.
+    pub(crate) fn set_parent(&self, parent: TaskName, children: u32) {
+        PARENT.set(parent);
+        CHILDREN.set(children);
+    }
+
+    /// Returns the number of tasks that the current parent has created.
+    pub(crate) fn children(&self) -> u32 {
+        CHILDREN.get()
     }
 
     /// Takes the events, oldest first.

@@ -13,4 +13,4 @@ pub(crate) use absent::{Hooks, simulates_here};
 #[cfg(feature = "sim")]
 pub use active::CHOSEN_FAILURE;
 #[cfg(feature = "sim")]
-pub(crate) use active::{Event, Hooks, Running, simulates_here};
+pub(crate) use active::{Birth, Event, Hooks, Running, simulates_here};

@@ -7,8 +7,8 @@ use hashbrown::HashMap;
 use slab::Slab;
 
 use super::hash::ByNumber;
-use super::name::TaskName;
 use crate::cell::{CellPtr, Envelope, Table};
+use crate::names::TaskName;
 
 /// Something that can happen next in a simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -2,7 +2,6 @@
 //! explains the protocol.
 
 mod hash;
-mod name;
 
 mod air;
 
@@ -10,11 +9,10 @@ use std::fmt;
 
 pub use air::Choice;
 use air::{Air, Dropped, From, NONE, NOWHERE, Sender};
-pub use name::TaskName;
 
-use crate::cell::{Envelope, Home, Kind, Table};
-use crate::hooks::{Event, Running};
-use crate::names;
+use crate::cell::{Envelope, Kind, Table};
+use crate::hooks::{self, Event, Running};
+use crate::names::TaskName;
 use crate::quiet;
 use crate::runtime::address::Address;
 use crate::runtime::sponsor::{Builder, Handle, Here, StartError};
@@ -95,8 +93,6 @@ pub struct Simulation {
     air: Air,
     /// Tasks that were created, until the caller takes them.
     births: Vec<Birth>,
-    /// Number of tasks that code outside of tasks has created.
-    children: u32,
     running: Running,
 }
 
@@ -108,7 +104,6 @@ impl Simulation {
             nodes: Vec::new(),
             air: Air::default(),
             births: Vec::new(),
-            children: 0,
             running: Running::begin()?,
         })
     }
@@ -233,7 +228,7 @@ impl Simulation {
 
     /// Takes notice of what code outside of tasks has done since the last step.
     pub fn settle(&mut self) {
-        self.collect(Sender::OUTSIDE, None);
+        self.collect(Sender::OUTSIDE);
     }
 
     /// Takes the choice at an index. `fate` determines what it leads to. Only a message can be
@@ -266,13 +261,22 @@ impl Simulation {
             node,
         };
         self.running.begin_step(fails);
+        let outside = self.running.children();
+        self.running.set_parent(task.name, task.children);
         let worker = self.worker(node as usize);
         if fails {
             worker.expect_choice();
         }
         worker.run_alone(cell, taken.envelope, taken.is_last);
         let undone = self.running.end_step();
-        self.collect(sender, Some(taken.task));
+        self.collect(sender);
+        // The task may have ended, and another one may have its index.
+        if let Some(task) = self.air.task_mut(taken.task)
+            && task.name == sender.name
+        {
+            task.children = self.running.children();
+        }
+        self.running.set_parent(TaskName::OUTSIDE, outside);
         Stepped { undone }
     }
 
@@ -300,7 +304,7 @@ impl Simulation {
                 break;
             }
             fired = true;
-            self.collect(Sender::TIMER, None);
+            self.collect(Sender::TIMER);
         }
         fired
     }
@@ -316,10 +320,10 @@ impl Simulation {
     /// notices that a message is lost, or that a node has crashed.
     fn discard_what_comes(&mut self) {
         let caused = self.air.caused.len();
-        self.collect(Sender::NOWHERE, None);
+        self.collect(Sender::NOWHERE);
         self.drop_all_of(NOWHERE);
         self.air.caused.truncate(caused);
-        self.collect(Sender::OUTSIDE, None);
+        self.collect(Sender::OUTSIDE);
     }
 
     /// Closes a node. `sender` stands for the destructors of its tasks.
@@ -329,7 +333,7 @@ impl Simulation {
         }
         self.drop_all_of(node as u32);
         for _ in 0..STOPS_MAX {
-            self.handle_events(sender, None);
+            self.handle_events(sender);
             let tasks = self.air.tasks_of(node as u32);
             if tasks.is_empty() {
                 break;
@@ -337,7 +341,7 @@ impl Simulation {
             for cell in tasks {
                 if self.air.index_of(cell).is_some() {
                     self.worker(node).stop_now(cell);
-                    self.handle_events(sender, None);
+                    self.handle_events(sender);
                 }
             }
         }
@@ -359,11 +363,10 @@ impl Simulation {
         }
     }
 
-    /// Adds everything that has happened since the last call to the air. `task` is the index of the
-    /// sender, if it is a task.
-    fn collect(&mut self, sender: Sender, task: Option<u32>) {
+    /// Adds everything that has happened since the last call to the air.
+    fn collect(&mut self, sender: Sender) {
         for _ in 0..ROUNDS_MAX {
-            let has_events = self.handle_events(sender, task);
+            let has_events = self.handle_events(sender);
             let has_arrivals = self.take_arrivals(sender);
             if !has_events && !has_arrivals {
                 return;
@@ -373,20 +376,15 @@ impl Simulation {
     }
 
     /// Handles creations and ends of tasks, oldest first. Returns true if there were some.
-    fn handle_events(&mut self, sender: Sender, task: Option<u32>) -> bool {
+    fn handle_events(&mut self, sender: Sender) -> bool {
         if !self.running.has_events() {
             return false;
         }
         let events = self.running.take_events();
         for event in &events {
             match *event {
-                Event::Born(cell, table, home) => {
-                    let (name, node) = self.note_birth(table, home, sender, task);
-                    self.air.add(cell, table, name, node as u32);
-                    names::set(cell.id().get(), Some(name.get()));
-                }
+                Event::Born(birth) => self.note_birth(birth, sender),
                 Event::Gone(cell) => {
-                    names::set(cell.id().get(), None);
                     for dropped in self.air.remove(cell) {
                         self.drop_flights(dropped);
                     }
@@ -397,30 +395,20 @@ impl Simulation {
         true
     }
 
-    /// Records the birth of a task. Returns its name and its node.
-    fn note_birth(
-        &mut self,
-        table: &'static Table,
-        home: Home,
-        sender: Sender,
-        task: Option<u32>,
-    ) -> (TaskName, usize) {
-        let entry = task.and_then(|task| self.air.task_mut(task));
-        let parent = entry.filter(|entry| entry.name == sender.name);
-        let children = parent.map_or(&mut self.children, |entry| &mut entry.children);
-        let name = sender.name.child(*children);
-        *children += 1;
+    /// Records the birth of a task.
+    fn note_birth(&mut self, birth: hooks::Birth, sender: Sender) {
         let is_home =
-            |here: &Option<Here>| matches!(here, Some(here) if here.worker().home == home);
+            |here: &Option<Here>| matches!(here, Some(here) if here.worker().home == birth.home);
         let node = self.nodes.iter().position(is_home).unwrap_or_default();
         self.births.push(Birth {
-            task: name,
+            task: birth.name,
             parent: sender.name,
             node,
-            type_name: table.name_of(),
-            is_internal: table.internal,
+            type_name: birth.table.name_of(),
+            is_internal: birth.table.internal,
         });
-        (name, node)
+        self.air
+            .add(birth.cell, birth.table, birth.name, node as u32);
     }
 
     /// Adds arrivals to the air. Returns true if there were some.
@@ -495,7 +483,7 @@ impl Drop for Simulation {
         for node in 0..self.nodes.len() {
             self.close(node, Sender::OUTSIDE);
             // Messages of its destructors to nodes that are still open.
-            self.collect(Sender::OUTSIDE, None);
+            self.collect(Sender::OUTSIDE);
         }
     }
 }

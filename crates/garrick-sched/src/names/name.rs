@@ -20,16 +20,16 @@ impl TaskName {
     pub const OUTSIDE: Self = Self(0);
 
     /// The name of code whose messages are discarded.
-    pub(super) const NOWHERE: Self = Self(u64::MAX);
+    pub(crate) const NOWHERE: Self = Self(u64::MAX);
 
     /// Returns the name of a child. `number` is the number of earlier children.
-    pub(super) fn child(self, number: u32) -> Self {
+    pub(crate) fn child(self, number: u32) -> Self {
         self.derived(u64::from(number) << 32)
     }
 
     /// Returns the name of a timer that sends to this task. `number` is the number of earlier
     /// timers.
-    pub(super) fn timer(self, number: u32) -> Self {
+    pub(crate) fn timer(self, number: u32) -> Self {
         self.derived(u64::from(number) << 32 | TIMER)
     }
 

@@ -1,6 +1,9 @@
 //! Names of simulated tasks. In contrast to the address of a cell, a name is the same in every run.
 
 #[cfg(feature = "sim")]
+mod name;
+
+#[cfg(feature = "sim")]
 mod registered {
     use std::cell::RefCell;
     use std::collections::BTreeMap;
@@ -17,12 +20,11 @@ mod registered {
         NAMES.with(|names| names.borrow().get(&address).copied())
     }
 
-    /// Records the name of a task, or removes it if `name` is `None`.
-    pub(crate) fn set(address: usize, name: Option<u64>) {
-        NAMES.with(|names| match name {
-            Some(name) => names.borrow_mut().insert(address, name),
-            None => names.borrow_mut().remove(&address),
-        });
+    /// Records the name of a task when it is created. The name stays, even when the task has ended,
+    /// until another task is created at the same address: a name must not change while somebody has
+    /// it in a table.
+    pub(crate) fn set(address: usize, name: u64) {
+        NAMES.with(|names| names.borrow_mut().insert(address, name));
     }
 
     /// Removes all names.
@@ -31,6 +33,8 @@ mod registered {
     }
 }
 
+#[cfg(feature = "sim")]
+pub use name::TaskName;
 #[cfg(feature = "sim")]
 pub(crate) use registered::{clear, name_at, set};
 
