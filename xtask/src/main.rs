@@ -39,8 +39,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run all steps, and print a summary. Omits `rivals`, `sanitize`, `lines`, `sizes`, `why` and
-    /// `mutants`, and runs only the benches of `bench`.
+    /// Run all steps, and print a summary. Omits `rivals`, `sanitize`, `lines`, `sim`, `sizes`,
+    /// `why` and `mutants`, and runs only the benches of `bench`.
     Ci {
         /// Stop at the first failure instead of running all steps.
         #[arg(long)]
@@ -78,6 +78,8 @@ enum Task {
     /// Count the cache lines that more than one thread writes for each message, wake, gift and
     /// claim.
     Lines,
+    /// Search the simulated programs for much longer than the tests do.
+    Sim,
     /// Count the crates of a first build and of a hello-world program, time both builds, and count
     /// public names.
     Sizes,
@@ -117,6 +119,7 @@ fn main() -> Result<ExitCode> {
         Task::Rivals => steps::RIVALS,
         Task::Sanitize => steps::SANITIZE,
         Task::Lines => steps::LINES,
+        Task::Sim => steps::SIM,
         Task::Sizes => steps::SIZES,
         Task::Why { redraw: false } => steps::WHY,
         Task::Why { redraw: true } => steps::REDRAW,

@@ -44,6 +44,7 @@
 //! | configure and observe a system | [`system`]; the feature `telemetry`; the feature `tracing`, which adds a `tracing` span for each turn |
 //! | use sockets, files and signals | the feature `tokio` |
 //! | communicate with another program over an encrypted connection | the feature `secure` |
+//! | find the order or fault in which a program fails | the feature `sim` |
 //!
 //! # Guides
 //!
@@ -82,6 +83,10 @@ pub use garrick_secure as secure;
 /// A live view of a running process: its systems, actors and pipelines.
 #[cfg(feature = "telemetry")]
 pub use garrick_telemetry as telemetry;
+
+/// Simulation of systems: the search for the order or fault in which a program fails.
+#[cfg(feature = "sim")]
+pub use garrick_sim as sim;
 
 /// The crate `metrics`, with which a program records its own metrics. Telemetry shows these
 /// metrics.
@@ -181,6 +186,10 @@ pub struct TokioGuide;
 #[cfg(all(doctest, feature = "secure"))]
 #[doc = include_str!("../../../docs/secure-socket.md")]
 pub struct SecureSocket;
+/// Runs the examples of the guide to simulation as tests of the documentation.
+#[cfg(all(doctest, feature = "sim"))]
+#[doc = include_str!("../../../docs/simulation.md")]
+pub struct SimulationGuide;
 /// Runs the examples of the guide to the Savina benchmarks as tests of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/savina.md")]

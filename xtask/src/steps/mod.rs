@@ -1,5 +1,5 @@
-//! The steps of `cargo xtask ci`, and the steps `rivals`, `sanitize`, `lines`, `sizes` and `why`,
-//! which are not part of it.
+//! The steps of `cargo xtask ci`, and the steps `rivals`, `sanitize`, `lines`, `sim`, `sizes` and
+//! `why`, which are not part of it.
 //!
 //! Each step gets the workspace, prints its progress, and returns a short summary of what it has
 //! checked or measured.
@@ -93,6 +93,10 @@ pub(crate) const BENCH: Step = Step {
 pub(crate) const RIVALS: Step = Step {
     name: "rivals",
     run: check::rivals,
+};
+pub(crate) const SIM: Step = Step {
+    name: "sim",
+    run: verify::sim,
 };
 pub(crate) const SANITIZE: Step = Step {
     name: "sanitize",

@@ -20,6 +20,12 @@ const LOOM: &str = "loom";
 /// time.
 const LOOM_PREEMPTIONS_MAX: &str = "3";
 
+/// Number of seeds of each right program in the step `sim`.
+const SIM_RIGHT: &str = "100000";
+
+/// Number of seeds of the program of all features in the step `sim`.
+const SIM_MIXED: &str = "10000";
+
 /// The only target whose sanitizer runtime is part of the toolchain.
 const SANITIZED_TARGET: &str = "x86_64-unknown-linux-gnu";
 
@@ -123,6 +129,17 @@ fn check_each_ran(passed: &[usize], crates: usize) -> Result<()> {
         "a crate has loom tests, but none of them ran (see `running 0 tests` above): the name of \
          their module must contain `{LOOM}`"
     )
+}
+
+/// Searches the simulated programs for long: the right ones with [`SIM_RIGHT`] seeds each, and the
+/// program that must be the same in every process with [`SIM_MIXED`] seeds.
+pub(super) fn sim(_: &Workspace) -> Result<String> {
+    let job = Job::cargo(&["test", "-p", "garrick-sim", "--tests"])
+        .optimized()
+        .environment("GARRICK_SIM_RIGHT", SIM_RIGHT)
+        .environment("GARRICK_SIM_MIXED", SIM_MIXED)
+        .arguments(&["--", "--nocapture"]);
+    counted(&[job])
 }
 
 /// Runs the stress tests under AddressSanitizer and LeakSanitizer.

@@ -1,0 +1,164 @@
+//! Speed of simulated turns, beside the same turns of a plain system on one thread.
+//!
+//! `cargo bench -p garrick-sim` prints two tables. The first one has the time of a turn while a
+//! number of messages is in the air: each message wanders down a chain of actors. The second one
+//! has the number of runs per second of a program with two actors that ask a third one. The numbers
+//! are medians over the rounds, which measure both contenders alternately.
+
+use std::env;
+use std::time::{Duration, Instant};
+
+use garrick_actor::{Actor, Address, Context, Local, NoReply, Reply};
+use garrick_sim::{Check, Choosing, Sim};
+
+/// Number of actors of a chain.
+const HOPS: u64 = 100;
+
+/// Length of a measurement.
+const TURNS: u64 = 400_000;
+
+/// Number of measurements.
+const ROUNDS: usize = 7;
+
+/// Passes a number on, until it is zero.
+struct Hop(Option<Address<u64>>);
+
+impl Actor for Hop {
+    type Msg = u64;
+    type Outcome = ();
+    const STARTS: bool = false;
+
+    fn receive(&mut self, left: u64, cx: &mut Context<'_, u64>) {
+        if left > 0
+            && let Some(next) = &self.0
+        {
+            let _ = cx.send(next, left - 1);
+        }
+    }
+}
+
+/// Spawns chains by `spawn`, and returns their first actors.
+fn chains(width: u64, mut spawn: impl FnMut(Hop) -> Address<u64>) -> Vec<Address<u64>> {
+    let chain = |_| {
+        let mut next = None;
+        for _ in 0..HOPS {
+            next = Some(spawn(Hop(next.take())));
+        }
+        next.expect("a chain has actors")
+    };
+    (0..width).map(chain).collect()
+}
+
+/// Returns the time of a turn of a plain system.
+fn plain(width: u64, turns: u64) -> Duration {
+    let local = Local::new().expect("there is room for a worker");
+    let heads = chains(width, |hop| local.spawn(hop));
+    let rounds = (turns / (width * HOPS)).max(1);
+    let began = Instant::now();
+    for _ in 0..rounds {
+        for head in &heads {
+            head.send(HOPS - 1).expect("the chain is alive");
+        }
+        local.run();
+    }
+    began.elapsed() / u32::try_from(rounds * width * HOPS).unwrap_or(u32::MAX)
+}
+
+/// Returns the time of a simulated turn.
+fn simulated(width: u64, turns: u64) -> Duration {
+    let rounds = (turns / (width * HOPS)).max(1);
+    let check = Check::new("turns").seeds(1).steps(u32::MAX).strategy(Choosing::Walk);
+    let report = check.run(|sim: &mut Sim| {
+        let node = sim.node("one");
+        for head in chains(width, |hop| node.spawn(hop).expect("the node is up")) {
+            for _ in 0..rounds {
+                head.send(HOPS - 1).expect("the chain is alive");
+            }
+        }
+    });
+    let report = report.unwrap_or_else(|failed| panic!("{failed}"));
+    report.time / u32::try_from(report.steps).unwrap_or(u32::MAX)
+}
+
+struct Account(u32);
+
+enum Request {
+    Read(Reply<u32>),
+    Write(u32),
+}
+
+impl Actor for Account {
+    type Msg = Request;
+    type Outcome = ();
+    const STARTS: bool = false;
+
+    fn receive(&mut self, request: Request, _: &mut Context<'_, Request>) {
+        match request {
+            Request::Read(reply) => reply.send(self.0),
+            Request::Write(balance) => self.0 = balance,
+        }
+    }
+}
+
+struct Teller(Address<Request>);
+
+enum Task {
+    Deposit,
+    Read(Result<u32, NoReply>),
+}
+
+impl Actor for Teller {
+    type Msg = Task;
+    type Outcome = ();
+    const STARTS: bool = false;
+
+    fn receive(&mut self, task: Task, cx: &mut Context<'_, Task>) {
+        match task {
+            Task::Deposit => cx.ask(&self.0, Request::Read, Task::Read),
+            Task::Read(Ok(balance)) => drop(cx.send(&self.0, Request::Write(balance + 1))),
+            Task::Read(Err(_)) => {}
+        }
+    }
+}
+
+/// Returns the number of runs of a bank per second.
+fn banks(runs: u64) -> f64 {
+    let check = Check::new("bank").seeds(runs).strategy(Choosing::Walk);
+    let report = check.run(|sim: &mut Sim| {
+        let node = sim.node("bank");
+        let account = node.spawn(Account(0)).expect("the node is up");
+        for _ in 0..2 {
+            let teller = node.spawn(Teller(account.clone())).expect("the node is up");
+            teller.send(Task::Deposit).expect("the teller is alive");
+        }
+    });
+    let report = report.unwrap_or_else(|failed| panic!("{failed}"));
+    report.runs as f64 / report.time.as_secs_f64()
+}
+
+fn median<T: PartialOrd + Copy>(mut values: Vec<T>) -> T {
+    values.sort_by(|one, other| one.partial_cmp(other).expect("no value is missing"));
+    values[values.len() / 2]
+}
+
+fn main() {
+    let is_quick = env::var_os("GARRICK_BENCH_QUICK").is_some();
+    let (turns, rounds) = if is_quick { (2_000, 1) } else { (TURNS, ROUNDS) };
+    println!("{:>10}  {:>12}  {:>14}  {:>12}", "in the air", "plain", "simulated", "M turns/s");
+    for width in [1, 4, 16, 64] {
+        let pairs: Vec<_> = (0..rounds)
+            .map(|_| (plain(width, turns), simulated(width, turns)))
+            .collect();
+        let of_plain = median(pairs.iter().map(|pair| pair.0).collect());
+        let of_simulated = median(pairs.iter().map(|pair| pair.1).collect());
+        let per_second = 1e-6 / of_simulated.as_secs_f64();
+        println!(
+            "{width:>10}  {:>9} ns  {:>11} ns  {per_second:>12.2}",
+            of_plain.as_nanos(),
+            of_simulated.as_nanos()
+        );
+    }
+    let runs = if is_quick { 100 } else { 20_000 };
+    let per_second = median((0..rounds).map(|_| banks(runs)).collect());
+    println!("bank of two tellers: {per_second:.0} runs/s");
+}
