@@ -67,7 +67,10 @@ fn plain(width: u64, turns: u64) -> Duration {
 /// Returns the time of a simulated turn.
 fn simulated(width: u64, turns: u64) -> Duration {
     let rounds = (turns / (width * HOPS)).max(1);
-    let check = Check::new("turns").seeds(1).steps(u32::MAX).strategy(Choosing::Walk);
+    let check = Check::new("turns")
+        .seeds(1)
+        .steps(u32::MAX)
+        .strategy(Choosing::Walk);
     let report = check.run(|sim: &mut Sim| {
         let node = sim.node("one");
         for head in chains(width, |hop| node.spawn(hop).expect("the node is up")) {
@@ -143,8 +146,15 @@ fn median<T: PartialOrd + Copy>(mut values: Vec<T>) -> T {
 
 fn main() {
     let is_quick = env::var_os("GARRICK_BENCH_QUICK").is_some();
-    let (turns, rounds) = if is_quick { (2_000, 1) } else { (TURNS, ROUNDS) };
-    println!("{:>10}  {:>12}  {:>14}  {:>12}", "in the air", "plain", "simulated", "M turns/s");
+    let (turns, rounds) = if is_quick {
+        (2_000, 1)
+    } else {
+        (TURNS, ROUNDS)
+    };
+    println!(
+        "{:>10}  {:>12}  {:>14}  {:>12}",
+        "in the air", "plain", "simulated", "M turns/s"
+    );
     for width in [1, 4, 16, 64] {
         let pairs: Vec<_> = (0..rounds)
             .map(|_| (plain(width, turns), simulated(width, turns)))

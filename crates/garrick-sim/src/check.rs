@@ -12,12 +12,14 @@ use garrick_core::random::mix;
 use garrick_sched::Choice;
 
 use crate::files::{self, Recorded};
-use crate::plan::{Amount, Choosing, Plan};
 use crate::property::Broken;
 use crate::quiet::Quiet;
 use crate::report::{Failed, Report};
 use crate::run::{Driver, End, Limits, Move, Outcome, execute};
-use crate::search::{Exhaustive, Pct, Pos, Rng, Strategy, Walk, portfolio, shrink};
+use crate::search::{
+    Coverage, Exhaustive, Pct, Portfolio, Pos, Reduction, Rng, Strategy, Walk, shrink,
+};
+use crate::settings::{Amount, Choosing, Settings};
 use crate::sim::Sim;
 use crate::trace::Trace;
 
@@ -31,7 +33,7 @@ const REPEATS: usize = 2;
 const SHRINK_TIME: Duration = Duration::from_secs(5);
 
 /// Limit on the number of runs to shorten a failing run.
-const SHRINK_RUNS: u32 = 5_000;
+const SHRINK_RUNS: u64 = 5_000;
 
 /// Number of steps among which PCT draws the steps at which priorities change. It is the same for
 /// all runs, so that a run depends on its seed alone.
@@ -41,7 +43,7 @@ const PCT_STEPS: u64 = 64;
 const FAULTS: u64 = 0x6661_756c_7473;
 
 /// Environment variable with the settings of the search.
-const PLAN_VARIABLE: &str = "GARRICK_SIM";
+const SETTINGS_VARIABLE: &str = "GARRICK_SIM";
 /// Environment variable with the seed of a single run.
 const SEED_VARIABLE: &str = "GARRICK_SIM_SEED";
 /// Environment variable with the path of a file of moves.
@@ -140,7 +142,7 @@ impl<E: Debug> Setup for Result<(), E> {
 #[derive(Debug, Clone)]
 pub struct Check {
     name: String,
-    plan: Plan,
+    settings: Settings,
     first_seed: u64,
     only_seed: Option<u64>,
     moves: Option<PathBuf>,
@@ -156,9 +158,9 @@ impl Check {
     #[must_use]
     #[track_caller]
     pub fn new(name: impl Into<String>) -> Self {
-        let plan = variable(PLAN_VARIABLE).map(|text| {
+        let settings = variable(SETTINGS_VARIABLE).map(|text| {
             text.parse()
-                .unwrap_or_else(|error| panic!("{PLAN_VARIABLE}: {error}"))
+                .unwrap_or_else(|error| panic!("{SETTINGS_VARIABLE}: {error}"))
         });
         let only_seed = variable(SEED_VARIABLE).map(|text| {
             files::parse_seed(&text).unwrap_or_else(|| {
@@ -167,7 +169,7 @@ impl Check {
         });
         Self {
             name: name.into(),
-            plan: plan.unwrap_or_default(),
+            settings: settings.unwrap_or_default(),
             first_seed: 0,
             only_seed,
             moves: variable(MOVES_VARIABLE).map(PathBuf::from),
@@ -178,7 +180,7 @@ impl Check {
     /// Sets the number of runs. `GARRICK_SIM` has precedence.
     #[must_use]
     pub fn seeds(self, seeds: u64) -> Self {
-        self.unless_set(|plan| plan.amount = Amount::Runs(seeds))
+        self.unless_set(|settings| settings.amount = Amount::Runs(seeds))
     }
 
     /// Sets the number of the first seed. The default is 0.
@@ -192,13 +194,13 @@ impl Check {
     /// precedence.
     #[must_use]
     pub fn steps(self, steps: u32) -> Self {
-        self.unless_set(|plan| plan.steps_max = steps)
+        self.unless_set(|settings| settings.steps_max = steps)
     }
 
     /// Sets the strategy. The default is a portfolio. `GARRICK_SIM` has precedence.
     #[must_use]
     pub fn strategy(self, strategy: Choosing) -> Self {
-        self.unless_set(|plan| plan.strategy = strategy)
+        self.unless_set(|settings| settings.strategy = strategy)
     }
 
     /// Sets the folder in which the files of a failure are written. The default is
@@ -209,9 +211,9 @@ impl Check {
         self
     }
 
-    fn unless_set(mut self, set: impl FnOnce(&mut Plan)) -> Self {
-        if variable(PLAN_VARIABLE).is_none() {
-            set(&mut self.plan);
+    fn unless_set(mut self, set: impl FnOnce(&mut Settings)) -> Self {
+        if variable(SETTINGS_VARIABLE).is_none() {
+            set(&mut self.settings);
         }
         self
     }
@@ -280,14 +282,14 @@ struct Runner<'a> {
 
 impl Runner<'_> {
     fn search(mut self) -> Result<Report, Box<Failed>> {
-        if self.check.plan.strategy == Choosing::All {
+        if self.check.settings.strategy == Choosing::All {
             return self.search_all();
         }
         let began = Instant::now();
         let first = self.check.only_seed.unwrap_or(self.check.first_seed);
         let mut seed = first;
         loop {
-            let is_over = match self.check.plan.amount {
+            let is_over = match self.check.settings.amount {
                 _ if self.check.only_seed.is_some() => seed > first,
                 Amount::Runs(runs) => seed - first >= runs,
                 Amount::Time(limit) => began.elapsed() >= limit,
@@ -314,7 +316,8 @@ impl Runner<'_> {
 
     /// Makes the run of a seed.
     fn run_seed(&mut self, seed: u64, trace: Option<&mut Trace>) -> Outcome {
-        let mut strategy = strategy_of(self.check.plan.strategy, seed, PCT_STEPS);
+        let mut strategy = strategy_of(self.check.settings.strategy, seed, PCT_STEPS);
+        strategy.begin();
         let driver = Driver::Search(&mut *strategy, Rng::new(mix(seed) ^ FAULTS));
         self.run(seed, driver, trace)
     }
@@ -322,7 +325,7 @@ impl Runner<'_> {
     /// Makes a run, whose setup has the seed `seed`.
     fn run(&mut self, seed: u64, driver: Driver<'_>, trace: Option<&mut Trace>) -> Outcome {
         let limits = Limits {
-            steps_max: self.check.plan.steps_max,
+            steps_max: self.check.settings.steps_max,
         };
         let mut sim = Sim::new(seed);
         let set_up = (self.setup)(&mut sim).and_then(|()| sim.check_setup());
@@ -361,7 +364,7 @@ impl Runner<'_> {
         let before = moves.len();
         let began = Instant::now();
         let goes_on = broken.goes_on();
-        let (small, runs) = shrink(
+        let shrunk = shrink(
             moves,
             SHRINK_RUNS,
             || began.elapsed() > SHRINK_TIME,
@@ -369,7 +372,7 @@ impl Runner<'_> {
         );
         let mut trace = Trace::default();
         let driver = Driver::Follow {
-            moves: &small,
+            moves: &shrunk.list,
             goes_on,
         };
         let outcome = self.run(seed, driver, Some(&mut trace));
@@ -379,9 +382,9 @@ impl Runner<'_> {
             seed,
             broken,
             before,
-            moves: small,
+            moves: shrunk.list,
             steps: outcome.moves.len(),
-            shrink_runs: runs,
+            shrink_runs: shrunk.runs,
             shrink_time: began.elapsed(),
             trace,
             report: self.report,
@@ -393,16 +396,15 @@ impl Runner<'_> {
     /// Tries all orders, one after another.
     fn search_all(mut self) -> Result<Report, Box<Failed>> {
         let began = Instant::now();
-        let runs_max = match self.check.plan.amount {
+        let runs_max = match self.check.settings.amount {
             Amount::Runs(runs) => runs,
             Amount::Time(_) => u64::MAX,
         };
-        let mut search = Exhaustive::new();
+        let mut search = Exhaustive::new(Reduction::Optimal);
         let seed = self.check.only_seed.unwrap_or(self.check.first_seed);
         self.report.complete = true;
         while search.begin() {
-            let is_late =
-                matches!(self.check.plan.amount, Amount::Time(limit) if began.elapsed() >= limit);
+            let is_late = matches!(self.check.settings.amount, Amount::Time(limit) if began.elapsed() >= limit);
             if self.report.runs >= runs_max || is_late {
                 self.report.complete = false;
                 break;
@@ -417,6 +419,12 @@ impl Runner<'_> {
             }
             // A run that was cut has an end that was not tried.
             self.report.complete &= outcome.end != End::Cut;
+        }
+        if let Coverage::Diverged(step) = search.statistics().coverage {
+            panic!(
+                "equal choices have led to different ones at step {step}, so the program does not \
+                 depend on the simulation alone"
+            );
         }
         self.report.time = began.elapsed();
         Ok(self.report)
@@ -468,13 +476,18 @@ impl Runner<'_> {
     }
 }
 
+fn pct(seed: u64, depth: u32, steps: u64) -> Pct {
+    let depth = usize::try_from(depth).unwrap_or(usize::MAX);
+    Pct::new(seed).with_depth(depth).with_length(steps)
+}
+
 /// Returns the strategy for a seed. `steps` is the expected number of steps of a run.
 fn strategy_of(choosing: Choosing, seed: u64, steps: u64) -> Box<dyn Strategy<Choice>> {
     match choosing {
-        Choosing::Portfolio => portfolio(seed, steps),
+        Choosing::Portfolio => Box::new(Portfolio::new(seed, steps)),
         Choosing::Walk => Box::new(Walk::new(seed)),
-        Choosing::Pct(depth) => Box::new(Pct::new(seed, depth, steps)),
+        Choosing::Pct(depth) => Box::new(pct(seed, depth, steps)),
         Choosing::Pos => Box::new(Pos::new(seed)),
-        Choosing::All => Box::new(Exhaustive::new()),
+        Choosing::All => Box::new(Exhaustive::new(Reduction::Optimal)),
     }
 }

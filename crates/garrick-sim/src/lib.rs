@@ -28,7 +28,7 @@ mod files;
 
 mod report;
 
-mod plan;
+mod settings;
 
 mod check;
 
@@ -37,9 +37,9 @@ pub use facts::Facts;
 pub use faults::{Faults, Link, Links};
 pub use garrick_sched::{Choice, Fate};
 pub use node::Node;
-pub use plan::{Choosing, Plan, PlanError};
 pub use property::{Broken, Kind};
 pub use report::{Failed, Report};
 pub use run::Move;
+pub use settings::{Choosing, Settings, SettingsError};
 pub use sim::Sim;
 pub use trace::Trace;

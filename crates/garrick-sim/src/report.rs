@@ -68,7 +68,7 @@ pub struct Failed {
     pub(crate) before: usize,
     pub(crate) moves: Vec<Move>,
     pub(crate) steps: usize,
-    pub(crate) shrink_runs: u32,
+    pub(crate) shrink_runs: u64,
     pub(crate) shrink_time: Duration,
     pub(crate) trace: Trace,
     pub(crate) report: Report,
@@ -115,7 +115,7 @@ impl Failed {
 
     /// Returns the time that it took to shorten the run, and the number of runs that this needed.
     #[must_use]
-    pub fn shortening(&self) -> (Duration, u32) {
+    pub fn shortening(&self) -> (Duration, u64) {
         (self.shrink_time, self.shrink_runs)
     }
 

@@ -4,7 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::ops::Range;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use garrick_actor::system::Builder;
@@ -37,8 +38,22 @@ pub struct Sim {
     /// Range of the delays of messages, or `None` if any order is possible.
     latency: Option<Range<Nanos>>,
     allows_failures: bool,
-    failures: Arc<Mutex<Vec<Failure>>>,
+    failures: Arc<Failures>,
     seed: u64,
+}
+
+/// Failures of actors that the simulation has not chosen.
+#[derive(Default)]
+struct Failures {
+    /// True if there are some. Written under the lock.
+    are_any: AtomicBool,
+    list: Mutex<Vec<Failure>>,
+}
+
+impl Failures {
+    fn list(&self) -> MutexGuard<'_, Vec<Failure>> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A node with its number in the simulation.
@@ -162,8 +177,8 @@ impl Sim {
             .report_restarts(false)
             .on_failure(move |failure| {
                 if failure.message != CHOSEN_FAILURE {
-                    let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
-                    failures.push(failure.clone());
+                    failures.list().push(failure.clone());
+                    failures.are_any.store(true, Relaxed);
                 }
             });
         let (number, handle) = builder
@@ -357,11 +372,14 @@ impl Sim {
     /// Returns the failure of an actor that the simulation has not chosen, if there was one and
     /// failures are not allowed.
     pub(crate) fn take_failure(&self) -> Option<Broken> {
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        if failures.is_empty() {
+        if !self.failures.are_any.swap(false, Relaxed) {
             return None;
         }
-        let first = failures.drain(..).find(|_| !self.allows_failures)?;
+        let first = self
+            .failures
+            .list()
+            .drain(..)
+            .find(|_| !self.allows_failures)?;
         let task = short_name(first.task);
         Some(Broken {
             property: match &first.path {

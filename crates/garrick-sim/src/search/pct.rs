@@ -1,86 +1,172 @@
-//! Probabilistic concurrency testing with chains of actions.
+//! Probabilistic concurrency testing (PCT) with chains of actions in place of threads.
 //!
-//! Each chain of actions gets a random priority, and the enabled action with the highest priority
-//! is chosen. At a few random steps, the chain of the chosen action gets a low priority. A bug that
-//! needs `d` ordering constraints is found with a probability of at least `1 / (n k^(d - 1))`, for
-//! `n` chains and `k` steps. The algorithm is described by Burckhardt, Kothari, Musuvathi and
-//! Nagarakatte, "A randomized scheduler with probabilistic guarantees of finding bugs" (ASPLOS
-//! 2010). Its form for chains of messages is described by Ozkan, Majumdar, Niksic, Befrouei and
-//! Weissenbacher, "Randomized testing of distributed systems with probabilistic guarantees" (OOPSLA
-//! 2018).
-
-use hashbrown::HashMap;
+//! Burckhardt, Kothari, Musuvathi and Nagarakatte, "A randomized scheduler with probabilistic
+//! guarantees of finding bugs" (ASPLOS 2010); for chains of messages: Ozkan, Majumdar, Niksic,
+//! Befrouei and Weissenbacher, "Randomized testing of distributed systems with probabilistic
+//! guarantees" (OOPSLA 2018).
+//!
+//! Each chain has a random priority, and the enabled action of the highest priority is always the
+//! next. At `depth - 1` random steps, the chain that would be next gets a priority below all that
+//! were given at the start. A bug that needs `depth` ordering constraints is found in a run of `n`
+//! steps and `c` chains with a probability of at least `1 / (c * n^(depth - 1))`.
+//!
+//! The priority of a chain is a hash of the seed and the chain, so a choice needs no table. Only
+//! the chains with lowered priorities are listed, and there are fewer of these than `depth`.
 
 use super::action::{Action, Strategy};
-use super::hash::ByNumber;
 use super::rng::Rng;
+use garrick_core::random::mix;
 
-/// Priorities of chains are above this number, and priorities after a change are below it.
-const CHANGED_MAX: u64 = 1 << 32;
+/// Depth that most known bugs do not exceed.
+const DEPTH: usize = 3;
 
-/// A strategy that chooses by random priorities of chains.
-#[derive(Debug, Clone)]
+/// Number of steps that the first run is expected to have if nothing is known.
+const LENGTH_FIRST: u64 = 32;
+
+/// Set in the priorities that are given at the start, so that these are above the lowered ones.
+const HIGH: u64 = 1 << 63;
+
+/// A chain with a lowered priority.
+#[derive(Clone, Copy, Debug)]
+struct Lowered {
+    chain: u64,
+    priority: u64,
+}
+
+/// Chooses the enabled action whose chain has the highest priority, and lowers priorities at a few
+/// random steps.
+///
+/// The first run depends on the seed of [`Pct::new`], the second one on the seed after it, and so
+/// on. The random steps are drawn up to the length of the longest earlier run. So a run is
+/// repeated by its seed together with its [length](Pct::length).
+#[derive(Clone, Debug)]
 pub struct Pct {
-    rng: Rng,
-    /// Steps at which a priority changes, in increasing order.
+    next_seed: u64,
+    depth: usize,
+    length: u64,
+    is_length_fixed: bool,
+    longest: u64,
+    salt: u64,
+    step: u64,
     changes: Vec<u64>,
-    priorities: HashMap<u64, u64, ByNumber>,
-    /// Number of steps so far.
-    steps: u64,
+    lowered: Vec<Lowered>,
 }
 
 impl Pct {
-    /// Creates a strategy that depends only on `seed`. It finds bugs that need up to `depth`
-    /// ordering constraints. `steps` is the expected number of steps of the run.
+    /// Creates a strategy of depth 3 whose first run has this seed.
     #[must_use]
-    pub fn new(seed: u64, depth: u32, steps: u64) -> Self {
-        let mut rng = Rng::new(seed);
-        let end = usize::try_from(steps).unwrap_or(usize::MAX);
-        let mut changes: Vec<u64> = (1..depth).map(|_| rng.below(end) as u64).collect();
-        changes.sort_unstable();
+    pub fn new(seed: u64) -> Self {
         Self {
-            rng,
-            changes,
-            priorities: HashMap::default(),
-            steps: 0,
+            next_seed: seed,
+            depth: DEPTH,
+            length: LENGTH_FIRST,
+            is_length_fixed: false,
+            longest: 0,
+            salt: 0,
+            step: 0,
+            changes: Vec::new(),
+            lowered: Vec::new(),
         }
     }
 
-    /// Returns the priority of a chain, which is drawn when the chain is first enabled.
-    fn priority(&mut self, chain: u64) -> u64 {
-        let rng = &mut self.rng;
-        *(self.priorities.entry(chain)).or_insert_with(|| CHANGED_MAX + (rng.next() >> 1))
+    /// Sets the number of ordering constraints that a bug may need. A depth of 0 counts as 1.
+    #[must_use]
+    pub fn with_depth(mut self, depth: usize) -> Self {
+        self.depth = depth;
+        self
+    }
+
+    /// Sets the number of steps that a run is expected to have, in place of an estimate from
+    /// earlier runs. A length of 0 counts as 1.
+    #[must_use]
+    pub fn with_length(mut self, length: u64) -> Self {
+        self.length = length.max(1);
+        self.is_length_fixed = true;
+        self
+    }
+
+    /// Returns the number of steps that the current run is expected to have.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Begins the run of one seed.
+    pub(super) fn start(&mut self, seed: u64) {
+        let mut rng = Rng::new(seed);
+        self.next_seed = seed.wrapping_add(1);
+        self.salt = rng.number();
+        self.step = 0;
+        self.lowered.clear();
+        self.changes.clear();
+        for _ in 1..self.depth {
+            self.changes.push(rng.below(self.length as usize) as u64);
+        }
+    }
+
+    /// Begins the run of one seed with its own depth.
+    pub(super) fn start_deep(&mut self, seed: u64, depth: usize) {
+        self.depth = depth;
+        self.start(seed);
+    }
+
+    /// Takes the length of the longest earlier run as the estimate.
+    fn estimate(&mut self) {
+        self.longest = self.longest.max(self.step);
+        if !self.is_length_fixed && self.longest > 0 {
+            self.length = self.longest;
+        }
+    }
+
+    #[inline]
+    fn priority(&self, chain: u64) -> u64 {
+        let lowered = self.lowered.iter().find(|lowered| lowered.chain == chain);
+        lowered.map_or_else(|| mix(chain ^ self.salt) | HIGH, |low| low.priority)
+    }
+
+    #[inline]
+    fn highest<A: Action>(&self, enabled: &[A]) -> usize {
+        let mut best = 0;
+        let mut best_priority = 0;
+        for (index, action) in enabled.iter().enumerate() {
+            let priority = self.priority(action.chain());
+            if priority > best_priority {
+                (best, best_priority) = (index, priority);
+            }
+        }
+        best
+    }
+
+    /// Gives the chain a priority below all that were given at the start. The changes of a run
+    /// have different priorities, in random order, because their steps are drawn in random order.
+    #[cold]
+    fn lower(&mut self, chain: u64, change: usize) {
+        let priority = change as u64 + 1;
+        let mut lowered = self.lowered.iter_mut();
+        match lowered.find(|lowered| lowered.chain == chain) {
+            Some(lowered) => lowered.priority = priority,
+            None => self.lowered.push(Lowered { chain, priority }),
+        }
     }
 }
 
 impl<A: Action> Strategy<A> for Pct {
     fn begin(&mut self) -> bool {
+        self.estimate();
+        self.start(self.next_seed);
         true
     }
 
+    #[inline]
     fn choose(&mut self, enabled: &[A]) -> Option<usize> {
-        let mut best = (0, 0);
-        for (index, action) in enabled.iter().enumerate() {
-            let priority = self.priority(action.chain());
-            if priority > best.0 {
-                best = (priority, index);
+        let mut best = self.highest(enabled);
+        for change in 0..self.changes.len() {
+            if self.changes[change] == self.step {
+                self.lower(enabled[best].chain(), change);
+                best = self.highest(enabled);
             }
         }
-        let changes = self
-            .changes
-            .iter()
-            .filter(|step| **step == self.steps)
-            .count();
-        if changes > 0 {
-            // The later the change, the lower the priority.
-            let later = self
-                .changes
-                .iter()
-                .filter(|step| **step > self.steps)
-                .count() as u64;
-            self.priorities.insert(enabled[best.1].chain(), later + 1);
-        }
-        self.steps += 1;
-        Some(best.1)
+        self.step += 1;
+        Some(best)
     }
 }

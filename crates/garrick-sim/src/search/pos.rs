@@ -1,64 +1,128 @@
-//! Partial-order sampling.
+//! Partial-order sampling (POS).
 //!
-//! Each enabled action gets a random priority, and the action with the highest priority is chosen.
-//! After that, the actions that race with the chosen one get new priorities. So different orders of
-//! racing actions are more equally likely than in a random walk. The algorithm is described by Yuan,
-//! Yang and Gu, "Partial order aware concurrency sampling" (CAV 2018).
-
-use hashbrown::HashMap;
+//! Yuan, Yang and Gu, "Partial order aware concurrency sampling" (CAV 2018). Each action gets a
+//! random priority when it is enabled, and the enabled action of the highest priority is always the
+//! next. Then the priorities of the enabled actions that race with it, which are those that change
+//! the same task, are drawn anew. So the partial orders of the steps are sampled more evenly than
+//! by a [walk](super::Walk): many orders of the same partial order do not make it more probable.
+//!
+//! A priority is a hash of the chain of the action and a number that belongs to the task. Each step
+//! that changes the task draws this number anew, and so the priorities of all actions that race
+//! with the step. Thus there is no table of actions, only one of tasks.
 
 use super::action::{Action, Strategy};
-use super::hash::ByNumber;
 use super::rng::Rng;
+use garrick_core::random::mix;
+use hashbrown::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
-/// A strategy that chooses by random priorities of actions.
-#[derive(Debug, Clone)]
+/// Hashes a number by folding its product with an odd number, in the same way in every process.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fold(u64);
+
+impl Hasher for Fold {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    #[inline]
+    fn write_u64(&mut self, number: u64) {
+        let product = u128::from(self.0 ^ number) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = (product >> 64) as u64 ^ product as u64;
+    }
+}
+
+/// Chooses the enabled action of the highest random priority, and draws the priorities of the
+/// actions that race with it anew.
+///
+/// The first run depends on the seed of [`Pos::new`], the second one on the seed after it, and so
+/// on.
+#[derive(Clone, Debug)]
 pub struct Pos {
+    next_seed: u64,
     rng: Rng,
-    /// Priorities of the next actions of chains.
-    priorities: HashMap<u64, u64, ByNumber>,
+    /// Numbers of the tasks that steps have changed. The map is used only to look up tasks.
+    draws: HashMap<u64, u64, BuildHasherDefault<Fold>>,
+    /// Number of all tasks, for steps that may have changed everything.
+    draw_of_all: u64,
+    /// Number of the actions that may change everything. Each step races with these.
+    draw_of_step: u64,
 }
 
 impl Pos {
-    /// Creates a strategy that depends only on `seed`.
+    /// Creates a strategy whose first run has this seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
+            next_seed: seed,
             rng: Rng::new(seed),
-            priorities: HashMap::default(),
+            draws: HashMap::default(),
+            draw_of_all: 0,
+            draw_of_step: 0,
+        }
+    }
+
+    /// Begins the run of one seed.
+    pub(super) fn start(&mut self, seed: u64) {
+        self.next_seed = seed.wrapping_add(1);
+        self.rng = Rng::new(seed);
+        self.draws.clear();
+        self.draw_of_all = self.rng.number();
+        self.draw_of_step = self.rng.number();
+    }
+
+    #[inline]
+    fn priority<A: Action>(&self, action: &A) -> u64 {
+        let draw = match action.changes() {
+            Some(task) => self.draw(task) ^ self.draw_of_all,
+            None => self.draw_of_step,
+        };
+        mix(action.chain() ^ draw)
+    }
+
+    /// Returns the number of a task, which depends only on the task until a step changes it.
+    #[inline]
+    fn draw(&self, task: u64) -> u64 {
+        let draw = self.draws.get(&task).copied();
+        draw.unwrap_or_else(|| mix(task))
+    }
+
+    /// Draws the priorities of all actions that race with a step anew.
+    #[inline]
+    fn redraw(&mut self, task: Option<u64>) {
+        self.draw_of_step = self.rng.number();
+        match task {
+            Some(task) => _ = self.draws.insert(task, self.draw_of_step),
+            None => self.draw_of_all = self.rng.number(),
         }
     }
 }
 
 impl<A: Action> Strategy<A> for Pos {
     fn begin(&mut self) -> bool {
+        self.start(self.next_seed);
         true
     }
 
+    #[inline]
     fn choose(&mut self, enabled: &[A]) -> Option<usize> {
-        let mut best = (0, 0);
-        for (index, action) in enabled.iter().enumerate() {
-            let rng = &mut self.rng;
-            let priority = self.priorities.entry(action.chain());
-            let priority = *priority.or_insert_with(|| rng.next() | 1);
-            if priority > best.0 {
-                best = (priority, index);
+        let mut best = 0;
+        if enabled.len() > 1 {
+            let mut best_priority = 0;
+            for (index, action) in enabled.iter().enumerate() {
+                let priority = self.priority(action);
+                if priority > best_priority {
+                    (best, best_priority) = (index, priority);
+                }
             }
         }
-        let chosen = enabled[best.1];
-        for action in enabled {
-            if races(chosen, *action) {
-                self.priorities.remove(&action.chain());
-            }
-        }
-        Some(best.1)
-    }
-}
-
-/// Returns true if the order of two actions matters.
-pub(super) fn races<A: Action>(one: A, other: A) -> bool {
-    match (one.changes(), other.changes()) {
-        (Some(one), Some(other)) => one == other,
-        _ => true,
+        self.redraw(enabled[best].changes());
+        Some(best)
     }
 }

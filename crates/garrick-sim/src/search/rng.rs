@@ -1,39 +1,83 @@
-//! A small generator of pseudorandom numbers, which is the same in every process.
+//! Pseudorandom numbers that depend on a seed only.
+//!
+//! The generator is splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
+//! generators", OOPSLA 2014). Numbers below a bound are made by Lemire's multiplication ("Fast
+//! random integer generation in an interval", 2019) without its rejection: a bound below 2^32
+//! shifts no probability by more than 2^-32.
 
 use garrick_core::random::mix;
 
-/// A generator of pseudorandom numbers. Equal seeds lead to equal numbers.
+/// Distance of two successive states, which is odd, so that the states have a period of 2^64.
+const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A generator of pseudorandom numbers.
 ///
-/// The generator is splitmix64, described by Steele, Lea and Flood, "Fast splittable pseudorandom
-/// number generators" (2014).
-#[derive(Debug, Clone)]
+/// # Examples
+/// ```
+/// use garrick_sim::search::Rng;
+///
+/// let (mut one, mut other) = (Rng::new(7), Rng::new(7));
+/// assert_eq!(one.number(), other.number());
+/// assert!(one.below(3) < 3);
+/// ```
+#[derive(Clone, Debug)]
 pub struct Rng(u64);
 
-/// Step of the state of the generator.
-const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-
 impl Rng {
-    /// Creates a generator.
+    /// Creates a generator. The numbers of two seeds have nothing in common, even if the seeds
+    /// follow each other.
     #[must_use]
+    #[inline]
     pub fn new(seed: u64) -> Self {
         Self(mix(seed))
     }
 
-    /// Returns the next number.
+    /// Returns the next number. Every number has the same probability.
     #[inline]
-    pub fn next(&mut self) -> u64 {
-        let number = mix(self.0);
-        self.0 = self.0.wrapping_add(STEP);
-        number
+    pub fn number(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(STRIDE);
+        mix(self.0)
     }
 
-    /// Returns a number below `end`. Returns 0 if `end` is 0.
-    ///
-    /// The number is the high half of a product, as described by Lemire, "Fast random integer
-    /// generation in an interval" (2019). The bias is below `end` / 2^64.
+    /// Returns a number below `bound`, or 0 if `bound` is 0.
     #[inline]
-    pub fn below(&mut self, end: usize) -> usize {
-        let product = u128::from(self.next()) * end as u128;
+    pub fn below(&mut self, bound: usize) -> usize {
+        let product = u128::from(self.number()) * bound as u128;
         (product >> 64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_number_below_a_bound_is_as_frequent_as_the_others() {
+        let mut rng = Rng::new(1);
+        let mut counts = [0_u32; 7];
+        for _ in 0..70_000 {
+            counts[rng.below(7)] += 1;
+        }
+        // A count has a standard deviation of 93.
+        assert!(
+            counts.iter().all(|&count| count.abs_diff(10_000) < 500),
+            "{counts:?}"
+        );
+    }
+
+    #[test]
+    fn neighbouring_seeds_have_no_common_numbers() {
+        let take = |seed| {
+            let mut rng = Rng::new(seed);
+            (0..1_000).map(|_| rng.number()).collect::<Vec<_>>()
+        };
+        let (one, other) = (take(1), take(2));
+        assert!(one.iter().all(|number| !other.contains(number)));
+    }
+
+    #[test]
+    fn a_bound_of_zero_or_one_leaves_no_choice() {
+        let mut rng = Rng::new(3);
+        assert_eq!((rng.below(0), rng.below(1)), (0, 0));
     }
 }

@@ -1,79 +1,112 @@
-//! Makes a failing list of choices shorter.
+//! Making a failing list smaller: delta debugging.
 //!
-//! The algorithm is delta debugging (Zeller and Hildebrandt, "Simplifying and isolating
-//! failure-inducing input", 2002), on a list whose items name what happens. An item that cannot
-//! happen is skipped, so a shorter list still means the same as before.
+//! Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input" (2002), the part of
+//! `ddmin` that leaves pieces out. Pieces of half the list are tried first, then of a quarter, and
+//! so on. At the end, single items are tried until none can be left out. What remains is
+//! 1-minimal: without any one of its items it does not fail.
 
-/// Makes a failing list shorter, as long as it fails in the same way. Returns the list, and the
-/// number of calls of `fails`.
+/// A list that has been made smaller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shrunk<T> {
+    /// The smallest list found that fails.
+    pub list: Vec<T>,
+    /// Number of runs that were made.
+    pub runs: u64,
+    /// True if no item of the list can be left out. False if a bound ended the search before.
+    pub is_minimal: bool,
+}
+
+/// Makes a failing list smaller, as long as it fails in the same way.
 ///
-/// `fails` returns `None` if the list does not fail, and otherwise the items that had an effect.
-/// Stops after `runs_max` calls, or when `is_late` returns true.
-pub fn shrink<T: Clone>(
-    list: Vec<T>,
-    runs_max: u32,
-    is_late: impl Fn() -> bool,
-    mut fails: impl FnMut(&[T]) -> Option<Vec<T>>,
-) -> (Vec<T>, u32) {
-    let mut shrinking = Shrinking {
+/// `fails` makes a run that follows the given list. It returns the part of the list that was really
+/// taken if the run still fails in the same way, and otherwise `None`. A list that is not shorter
+/// than the one before is no progress, and is rejected. At most `runs_max` runs are made, and none
+/// after `is_late` has returned true.
+///
+/// # Examples
+/// ```
+/// use garrick_sim::search::shrink;
+///
+/// let list: Vec<u32> = (0..100).collect();
+/// let fails = |list: &[u32]| (list.contains(&17) && list.contains(&71)).then(|| list.to_vec());
+/// let shrunk = shrink(list, 1_000, || false, fails);
+/// assert_eq!(shrunk.list, [17, 71]);
+/// assert!(shrunk.is_minimal && shrunk.runs < 60);
+/// ```
+pub fn shrink<T, L, F>(list: Vec<T>, runs_max: u64, is_late: L, fails: F) -> Shrunk<T>
+where
+    T: Clone,
+    L: FnMut() -> bool,
+    F: FnMut(&[T]) -> Option<Vec<T>>,
+{
+    let mut shrinker = Shrinker {
         list,
+        shorter: Vec::new(),
         runs: 0,
         runs_max,
-        is_late: &is_late,
-        fails: &mut fails,
+        is_late,
+        fails,
     };
-    // The list as it is may have items without an effect.
-    shrinking.try_list(shrinking.list.clone());
-    while shrinking.round() {}
-    (shrinking.list, shrinking.runs)
+    let is_minimal = shrinker.shrink().is_some();
+    Shrunk {
+        list: shrinker.list,
+        runs: shrinker.runs,
+        is_minimal,
+    }
 }
 
-/// State of [`shrink`].
-struct Shrinking<'f, T> {
+struct Shrinker<T, L, F> {
     list: Vec<T>,
-    runs: u32,
-    runs_max: u32,
-    is_late: &'f dyn Fn() -> bool,
-    fails: &'f mut dyn FnMut(&[T]) -> Option<Vec<T>>,
+    /// The list that is tried, kept for its memory.
+    shorter: Vec<T>,
+    runs: u64,
+    runs_max: u64,
+    is_late: L,
+    fails: F,
 }
 
-impl<T: Clone> Shrinking<'_, T> {
-    /// Removes pieces of all sizes, the largest first. Returns true if the list became shorter.
-    fn round(&mut self) -> bool {
-        let before = self.list.len();
-        let mut size = before.div_ceil(2).max(1);
-        loop {
-            self.remove_pieces(size);
-            if size == 1 {
-                return self.list.len() < before && !self.is_over();
+impl<T: Clone, L: FnMut() -> bool, F: FnMut(&[T]) -> Option<Vec<T>>> Shrinker<T, L, F> {
+    /// Tries pieces of all sizes. Returns `None` if a bound is reached, as the functions below do.
+    fn shrink(&mut self) -> Option<()> {
+        let mut size = self.list.len().div_ceil(2);
+        while size > 1 {
+            self.pass(size)?;
+            size = size.min(self.list.len()).div_ceil(2);
+        }
+        while self.pass(1)? {}
+        Some(())
+    }
+
+    /// Tries to leave out each piece of the size. Returns true if one could be left out.
+    fn pass(&mut self, size: usize) -> Option<bool> {
+        let mut at = 0;
+        let mut is_shorter = false;
+        while at < self.list.len() {
+            if self.leave_out(at, size)? {
+                is_shorter = true;
+            } else {
+                at += size;
             }
-            size = size.div_ceil(2);
         }
+        Some(is_shorter)
     }
 
-    /// Removes each piece of `size` items that is not needed, the last first: what a later item
-    /// needs is easier to remove when the later item is gone.
-    fn remove_pieces(&mut self, size: usize) {
-        let mut end = self.list.len();
-        while end > 0 && !self.is_over() {
-            let start = end.saturating_sub(size);
-            let mut shorter = self.list.clone();
-            shorter.drain(start..end);
-            self.try_list(shorter);
-            end = start.min(self.list.len());
+    fn leave_out(&mut self, at: usize, size: usize) -> Option<bool> {
+        if self.runs >= self.runs_max || (self.is_late)() {
+            return None;
         }
-    }
-
-    /// Takes a list over if it fails and is not longer.
-    fn try_list(&mut self, list: Vec<T>) {
         self.runs += 1;
-        if let Some(made) = (self.fails)(&list) {
-            self.list = if made.len() <= list.len() { made } else { list };
+        let end = (at + size).min(self.list.len());
+        self.shorter.clear();
+        self.shorter.extend_from_slice(&self.list[..at]);
+        self.shorter.extend_from_slice(&self.list[end..]);
+        let taken = (self.fails)(&self.shorter);
+        let shorter = taken.filter(|taken| taken.len() < self.list.len());
+        let is_shorter = shorter.is_some();
+        if let Some(shorter) = shorter {
+            self.list = shorter;
         }
-    }
-
-    fn is_over(&self) -> bool {
-        self.runs >= self.runs_max || (self.is_late)()
+        Some(is_shorter)
     }
 }
 
@@ -81,46 +114,89 @@ impl<T: Clone> Shrinking<'_, T> {
 mod tests {
     use super::*;
 
-    /// Returns the list if it contains 3, 7 and 90 in this order.
-    fn fails(list: &[u32]) -> Option<Vec<u32>> {
-        let mut wanted = [3, 7, 90].into_iter().peekable();
-        for item in list {
-            wanted.next_if_eq(item);
+    /// Fails if the list has three given numbers in this order.
+    fn in_order(list: &[u32]) -> Option<Vec<u32>> {
+        let mut wanted = [90, 7, 40].iter().peekable();
+        for number in list {
+            wanted.next_if_eq(&number);
         }
         wanted.peek().is_none().then(|| list.to_vec())
     }
 
-    #[test]
-    fn only_what_is_needed_is_left() {
-        let (small, runs) = shrink((0..100).collect(), 1000, || false, fails);
-        assert_eq!(small, [3, 7, 90]);
-        assert!(runs < 100, "{runs}");
+    fn shuffled() -> Vec<u32> {
+        let mut list: Vec<u32> = (0..100).collect();
+        list.retain(|number| ![90, 7, 40].contains(number));
+        list.extend([90, 7, 40]);
+        list
     }
 
     #[test]
-    fn items_without_an_effect_are_left_out_at_once() {
-        let of_even = |list: &[u32]| {
-            let even: Vec<u32> = list.iter().copied().filter(|n| n % 2 == 0).collect();
-            even.contains(&4).then_some(even)
+    fn three_items_of_a_hundred_remain_in_their_order() {
+        let shrunk = shrink(shuffled(), 1_000, || false, in_order);
+        assert_eq!(shrunk.list, [90, 7, 40]);
+        assert!(shrunk.is_minimal);
+    }
+
+    #[test]
+    fn a_bound_of_runs_keeps_a_list_that_fails() {
+        for runs_max in 0..20 {
+            let shrunk = shrink(shuffled(), runs_max, || false, in_order);
+            assert!(in_order(&shrunk.list).is_some());
+            assert!(shrunk.runs <= runs_max);
+            assert!(!shrunk.is_minimal || shrunk.list.len() == 3);
+        }
+    }
+
+    #[test]
+    fn no_run_begins_after_the_deadline() {
+        let mut left = 3;
+        let is_late = || {
+            left -= 1;
+            left < 0
         };
-        let (small, runs) = shrink(vec![1, 3, 5, 7, 4, 9], 1, || false, of_even);
-        assert_eq!((small, runs), (vec![4], 1));
+        let shrunk = shrink(shuffled(), 1_000, is_late, in_order);
+        assert_eq!((shrunk.runs, shrunk.is_minimal), (3, false));
     }
 
     #[test]
-    fn it_ends_in_time() {
-        let (small, runs) = shrink((0..1000).collect(), 5, || false, fails);
-        assert_eq!(runs, 5);
-        assert!(fails(&small).is_some());
-        let (_, runs) = shrink((0..1000).collect(), 1000, || true, fails);
-        assert_eq!(runs, 1);
+    fn what_was_not_taken_is_left_out_at_once() {
+        // A run takes only even numbers, and fails if it takes 4.
+        let fails = |list: &[u32]| {
+            let taken: Vec<u32> = list.iter().copied().filter(|n| n % 2 == 0).collect();
+            taken.contains(&4).then_some(taken)
+        };
+        let shrunk = shrink((0..10).collect(), 100, || false, fails);
+        assert_eq!(shrunk.list, [4]);
+    }
+
+    #[test]
+    fn an_item_that_only_a_later_one_needs_is_tried_again() {
+        let fails = |list: &[u32]| {
+            let has = |item| list.contains(&item);
+            let is_failing = has(3) && has(5) && (has(1) || !has(2));
+            is_failing.then(|| list.to_vec())
+        };
+        let shrunk = shrink(vec![1, 3, 5, 2], 100, || false, fails);
+        assert_eq!(shrunk.list, [3, 5]);
+    }
+
+    #[test]
+    fn a_list_that_does_not_get_shorter_ends() {
+        let list = vec![1, 2, 3];
+        let shrunk = shrink(list.clone(), 100, || false, |_| Some(vec![1, 2, 3]));
+        assert_eq!(shrunk.list, list);
+        let empty = shrink(Vec::<u32>::new(), 100, || false, |_| Some(Vec::new()));
+        assert_eq!((empty.runs, empty.is_minimal), (0, true));
     }
 
     #[test]
     fn a_list_that_always_fails_becomes_empty() {
-        let (small, _) = shrink(vec![1, 2, 3], 100, || false, |list| Some(list.to_vec()));
-        assert!(small.is_empty());
-        let (small, _) = shrink(Vec::<u32>::new(), 100, || false, |list| Some(list.to_vec()));
-        assert!(small.is_empty());
+        let shrunk = shrink(
+            (0..64).collect(),
+            100,
+            || false,
+            |list: &[u32]| Some(list.to_vec()),
+        );
+        assert_eq!((shrunk.list.len(), shrunk.runs), (0, 2));
     }
 }

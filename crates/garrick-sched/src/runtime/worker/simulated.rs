@@ -209,7 +209,17 @@ impl Worker {
     }
 
     /// Returns true if there are timers.
+    #[inline]
     pub(crate) fn has_timers(&self) -> bool {
-        !self.timers.wheel.with(|wheel| wheel.is_empty())
+        !self.timers.are_calm() && self.has_timers_in_wheel()
+    }
+
+    #[cold]
+    fn has_timers_in_wheel(&self) -> bool {
+        let is_empty = self.timers.wheel.with(|wheel| wheel.is_empty());
+        if is_empty {
+            self.timers.note_look(self.now(), false, true);
+        }
+        !is_empty
     }
 }

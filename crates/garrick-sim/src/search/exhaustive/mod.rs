@@ -1,157 +1,336 @@
-//! Exhaustive search: all orders, one run after another, without those that differ only in the
-//! order of independent actions.
+//! Exhaustive search without stored states: each order of the steps is a run from the start.
 //!
-//! The search keeps no states. It repeats the actions of the previous run up to some step, and
-//! chooses differently there (Godefroid, "Partial-order methods for the verification of concurrent
-//! systems", 1996). Two methods avoid equivalent runs:
+//! Orders that differ only in steps that commute show the same. Such a class of orders is called a
+//! partial order, and one run of each is enough. The search goes depth-first and finds them by
+//! dynamic partial-order reduction: Abdulla, Aronis, Jonsson and Sagonas, "Optimal dynamic partial
+//! order reduction" (POPL 2014), and "Source sets: a foundation for optimal dynamic partial order
+//! reduction" (JACM 2017). At the end of a run, each pair of steps that race is looked at: the
+//! later step, and all that does not depend on the earlier one, could have come first. If no run
+//! has shown that, it is added to what is to be explored from the state before the earlier step.
 //!
-//! - *Source sets*: another action is tried at a step only if two later actions race, and a run
-//!   that reverses them has to begin with that action (Abdulla, Aronis, Jonsson and Sagonas,
-//!   "Source sets: a foundation for optimal dynamic partial order reduction", JACM 2017).
-//! - *Sleep sets*: an action that was tried at a step is not tried again until an action that races
-//!   with it has happened. If all enabled actions sleep, the run is redundant and ends.
+//! Sleep sets (Godefroid, "Partial-order methods for the verification of concurrent systems", 1996)
+//! keep the search from making a run whose partial order is known. The sequences to explore are
+//! wakeup trees. With whole sequences in them, no run is begun in vain. With single actions, which
+//! is the algorithm with source sets, a run may come to a state in which all that is enabled
+//! sleeps, and is then ended as redundant.
 //!
-//! ```text
-//!   step i      chosen: a      tried later: b      because a and b race
-//!   step i+1    c
-//!   ...
-//!   step j      b              b does not depend on a, except by the order of the two
-//! ```
+//! The happens-before of [`order`] needs the cause of each step, which [`Strategy::caused`] tells.
 
-mod bits;
+mod causes;
+mod order;
+mod statistics;
 
-mod events;
+mod sequence;
+
+mod tree;
+
+mod node;
+
+pub use statistics::{Coverage, Statistics};
 
 use super::action::{Action, Strategy};
-use super::pos::races;
-use events::Events;
+use causes::Causes;
+use node::Node;
+use order::Order;
+use sequence::Sequence;
 
-/// A strategy that tries all orders.
-#[derive(Debug, Clone)]
-pub struct Exhaustive<A> {
-    /// Choices of the current run, from the first step on.
-    path: Vec<Node<A>>,
-    /// Actions of the current run so far.
-    events: Events<A>,
-    /// True if equivalent runs are avoided.
-    reduces: bool,
-    has_begun: bool,
+/// Reduction of the number of runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// Explores every order.
+    Plain,
+    /// Explores every partial order, but begins many runs that turn out to be redundant.
+    Sleep,
+    /// Explores every partial order by source sets, and begins some redundant runs.
+    Source,
+    /// Explores every partial order by wakeup trees, and begins no redundant run. A tree may
+    /// need more memory than source sets.
+    Optimal,
 }
 
-/// A step at which an action was chosen.
-#[derive(Debug, Clone)]
-struct Node<A> {
-    chosen: A,
-    /// Actions to try, including those that were tried.
-    wanted: Vec<A>,
-    /// Actions that need not be tried.
-    sleeping: Vec<A>,
+/// Explores all orders of a system.
+///
+/// The system must be deterministic: the same choices lead to the same enabled actions in the same
+/// order. The cause of each action must be told by [`Strategy::caused`]. A caller may end a run
+/// early, for example at a failure. Then nothing is known about the steps that would have followed,
+/// so orders that differ from this one only because of these steps may be missed.
+///
+/// # Examples
+/// ```
+/// use garrick_sim::search::{Action, Coverage, Exhaustive, Reduction, Strategy};
+///
+/// /// One of two steps, which change the same task.
+/// #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+/// struct Step(u64);
+///
+/// impl Action for Step {
+///     fn changes(&self) -> Option<u64> {
+///         Some(0)
+///     }
+///     fn chain(&self) -> u64 {
+///         self.0
+///     }
+/// }
+///
+/// let mut search = Exhaustive::new(Reduction::Optimal);
+/// let mut orders = Vec::new();
+/// while search.begin() {
+///     let mut enabled = vec![Step(1), Step(2)];
+///     let mut order = Vec::new();
+///     enabled.iter().for_each(|&step| search.caused(step));
+///     while !enabled.is_empty() {
+///         let Some(index) = search.choose(&enabled) else { break };
+///         order.push(enabled.remove(index).0);
+///     }
+///     orders.push(order);
+/// }
+/// assert_eq!(orders, [[1, 2], [2, 1]]);
+/// assert_eq!(search.statistics().coverage, Coverage::Everything);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Exhaustive<A> {
+    reduction: Reduction,
+    steps_max: usize,
+    runs_max: u64,
+    statistics: Statistics,
+    causes: Causes<A>,
+    order: Order<A>,
+    /// States of the current run, and then those whose memory can be used again.
+    nodes: Vec<Node<A>>,
+    /// Number of states on the path that is explored.
+    path: usize,
+    /// Number of steps of the current run.
+    step: usize,
+    /// Number of steps that the current run has in common with the one before.
+    known: usize,
 }
 
 impl<A: Action> Exhaustive<A> {
-    /// Creates a search that avoids equivalent runs.
+    /// Creates a search without bounds.
     #[must_use]
-    pub fn new() -> Self {
-        Self::with(true)
-    }
-
-    /// Creates a search that tries all orders, including equivalent ones.
-    #[must_use]
-    pub fn plain() -> Self {
-        Self::with(false)
-    }
-
-    fn with(reduces: bool) -> Self {
+    pub fn new(reduction: Reduction) -> Self {
         Self {
-            path: Vec::new(),
-            events: Events::new(),
-            reduces,
-            has_begun: false,
+            reduction,
+            steps_max: usize::MAX,
+            runs_max: u64::MAX,
+            statistics: Statistics::new(),
+            causes: Causes::new(),
+            order: Order::new(),
+            nodes: Vec::new(),
+            path: 0,
+            step: 0,
+            known: 0,
         }
     }
 
-    /// Adds a step, and returns the index of its action. Returns `None` if all actions sleep.
+    /// Cuts each run after so many steps.
+    ///
+    /// [`Reduction::Sleep`] still shows all that can happen within the bound. The other reductions
+    /// may miss states that are just within it, because they see only those races whose steps both
+    /// come before the bound in the same run. Within 8 steps of small random systems,
+    /// [`Reduction::Source`] finds two thirds of the partial orders, and [`Reduction::Optimal`]
+    /// half of them.
+    #[must_use]
+    pub fn with_steps_max(mut self, steps: usize) -> Self {
+        self.steps_max = steps;
+        self
+    }
+
+    /// Ends the search after so many runs.
+    #[must_use]
+    pub fn with_runs_max(mut self, runs: u64) -> Self {
+        self.runs_max = runs;
+        self
+    }
+
+    /// Returns numbers about the search.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        self.statistics
+    }
+
+    fn is_dynamic(&self) -> bool {
+        matches!(self.reduction, Reduction::Source | Reduction::Optimal)
+    }
+
+    /// Ends the search, because a run did not come to the same state as the one before.
+    fn diverge(&mut self) -> Option<usize> {
+        self.statistics.coverage = Coverage::Diverged(self.step);
+        None
+    }
+
+    /// Chooses the next step of the sequence that is explored, in a state that is known.
+    fn repeat(&mut self, enabled: &[A]) -> Option<usize> {
+        let node = &self.nodes[self.step];
+        if node.enabled != enabled {
+            return self.diverge();
+        }
+        let wanted = node.tree.first();
+        enabled.iter().position(|&action| Some(action) == wanted)
+    }
+
+    /// Chooses the step in a state that is new.
     fn extend(&mut self, enabled: &[A]) -> Option<usize> {
-        let sleeping = match self.path.last() {
-            Some(last) if self.reduces => {
-                let stays = |action: &&A| !races(**action, last.chosen);
-                last.sleeping.iter().filter(stays).copied().collect()
+        if self.nodes.len() == self.path {
+            self.nodes.push(Node::new());
+        }
+        let (before, rest) = self.nodes.split_at_mut(self.path);
+        let node = &mut rest[0];
+        node.fill(enabled, before.last_mut());
+        match self.reduction {
+            Reduction::Plain | Reduction::Sleep => node.add_all(),
+            Reduction::Source | Reduction::Optimal => {
+                if !node.is_possible() {
+                    node.tree.clear();
+                    node.add_one();
+                }
             }
-            _ => Vec::new(),
+        }
+        let Some(first) = node.tree.first() else {
+            self.statistics.redundant += 1;
+            return None;
         };
-        let index = enabled
-            .iter()
-            .position(|action| !sleeping.contains(action))?;
-        let chosen = enabled[index];
-        self.path.push(Node {
-            chosen,
-            wanted: if self.reduces {
-                vec![chosen]
-            } else {
-                enabled.to_vec()
-            },
-            sleeping,
-        });
-        Some(index)
+        self.path += 1;
+        enabled.iter().position(|&action| action == first)
     }
 
-    /// Adds the action of a step to the events, and records which actions must be tried at earlier
-    /// steps because of it.
-    fn add_event(&mut self, action: A) {
-        let path = &mut self.path;
-        self.events.add(action, |step, initials| {
-            let wanted = &mut path[step].wanted;
-            if !initials.iter().any(|action| wanted.contains(action)) {
-                wanted.extend(initials.first());
+    /// Records the chosen step in the order of the run.
+    fn record(&mut self, action: A) {
+        if self.is_dynamic() {
+            if self.step >= self.known {
+                self.order.push(action, self.causes.cause(action));
             }
-        });
+            self.causes.happened(action);
+        }
+        self.step += 1;
     }
-}
 
-impl<A: Action> Default for Exhaustive<A> {
-    fn default() -> Self {
-        Self::new()
+    /// Ends a run at the bound of steps. The enabled actions race as if each of them came next.
+    fn cut(&mut self, enabled: &[A]) {
+        self.statistics.cut += 1;
+        if !self.is_dynamic() {
+            return;
+        }
+        let len = self.order.len();
+        for &action in enabled {
+            self.order.push(action, self.causes.cause(action));
+            self.reverse_all(len);
+            self.order.truncate(len);
+        }
+    }
+
+    /// Plans to reverse the races of the last run. Source sets need only those of its new steps.
+    fn analyse(&mut self) {
+        let new = match self.reduction {
+            Reduction::Plain | Reduction::Sleep => return,
+            Reduction::Source => self.known,
+            Reduction::Optimal => 0,
+        };
+        for second in new..self.order.len() {
+            self.reverse_all(second);
+        }
+    }
+
+    /// Plans to reverse all races in which a step is the later one.
+    fn reverse_all(&mut self, second: usize) {
+        for index in 0..self.order.races(second).len() {
+            let first = self.order.races(second)[index];
+            self.reverse(first, second);
+        }
+    }
+
+    /// Plans to explore the second step before the first one, unless that is known.
+    fn reverse(&mut self, first: usize, second: usize) {
+        let is_optimal = self.reduction == Reduction::Optimal;
+        let end = if is_optimal { self.order.len() } else { second };
+        let sequence = Sequence::new(&self.order, first, second, end);
+        let node = &mut self.nodes[first];
+        let is_known = |&action: &A| {
+            let is_weak = is_optimal && sequence.is_weak_initial(action);
+            is_weak || sequence.initial(action).is_some()
+        };
+        if node.sleep.iter().any(is_known) {
+            return;
+        }
+        match sequence.first() {
+            Some(action) if !node.enabled.contains(&action) => node.add_all(),
+            Some(_) if is_optimal => node.tree.insert(sequence),
+            Some(action) if !node.tree.actions().any(|a| is_known(&a)) => node.tree.add(action),
+            _ => {}
+        }
+    }
+
+    /// Goes back to the last state from which there is more to explore. Returns false if there is
+    /// none.
+    fn backtrack(&mut self) -> bool {
+        let is_reduced = self.reduction != Reduction::Plain;
+        while self.path > 0 {
+            let node = &mut self.nodes[self.path - 1];
+            if node.advance(is_reduced) {
+                self.known = self.path - 1;
+                self.order.truncate(self.known);
+                return true;
+            }
+            self.path -= 1;
+        }
+        false
+    }
+
+    /// Prepares the next run. Returns how the search has ended if there is none.
+    fn prepare(&mut self) -> Option<Coverage> {
+        if self.statistics.runs > 0 {
+            if self.step < self.path {
+                return Some(Coverage::Diverged(self.step));
+            }
+            self.analyse();
+            if !self.backtrack() {
+                let is_cut = self.statistics.cut > 0;
+                let whole = if is_cut {
+                    Coverage::Bounded
+                } else {
+                    Coverage::Everything
+                };
+                return Some(whole);
+            }
+        }
+        (self.statistics.runs >= self.runs_max).then_some(Coverage::Bounded)
     }
 }
 
 impl<A: Action> Strategy<A> for Exhaustive<A> {
     fn begin(&mut self) -> bool {
-        if !self.has_begun {
-            self.has_begun = true;
-            return true;
+        if self.statistics.coverage != Coverage::Unfinished {
+            return false;
         }
-        while let Some(node) = self.path.last_mut() {
-            node.sleeping.push(node.chosen);
-            let sleeping = &node.sleeping;
-            if let Some(next) = node.wanted.iter().find(|action| !sleeping.contains(action)) {
-                node.chosen = *next;
-                self.events.begin(self.path.len() - 1);
-                return true;
-            }
-            self.path.pop();
+        if let Some(coverage) = self.prepare() {
+            self.statistics.coverage = coverage;
+            return false;
         }
-        false
+        self.statistics.runs += 1;
+        self.step = 0;
+        self.causes.clear();
+        true
     }
 
     fn caused(&mut self, action: A) {
-        self.events.caused(action);
+        if self.is_dynamic() {
+            self.causes.announce(action, self.step.checked_sub(1));
+        }
     }
 
     fn choose(&mut self, enabled: &[A]) -> Option<usize> {
-        let step = self.events.len();
-        let index = match self.path.get(step) {
-            Some(node) => {
-                let found = enabled.iter().position(|action| *action == node.chosen);
-                found.unwrap_or_else(|| {
-                    panic!(
-                        "step {step} of a run cannot be repeated, so the program does not depend on \
-                         the simulation alone"
-                    )
-                })
-            }
-            None => self.extend(enabled)?,
+        if self.step >= self.steps_max {
+            self.cut(enabled);
+            return None;
+        }
+        let chosen = if self.step < self.path {
+            self.repeat(enabled)
+        } else {
+            self.extend(enabled)
         };
-        self.add_event(enabled[index]);
-        Some(index)
+        if let Some(index) = chosen {
+            self.record(enabled[index]);
+        }
+        chosen
     }
 }

@@ -22,7 +22,7 @@ const STEPS: u32 = 10_000;
 /// | `walk`, `pos`, `pct:5` | a strategy for all runs, instead of a portfolio |
 /// | `all` | all orders, one after another |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Plan {
+pub struct Settings {
     pub(crate) amount: Amount,
     pub(crate) steps_max: u32,
     pub(crate) strategy: Choosing,
@@ -51,7 +51,7 @@ pub enum Choosing {
     All,
 }
 
-impl Default for Plan {
+impl Default for Settings {
     fn default() -> Self {
         Self {
             amount: Amount::Runs(SEEDS),
@@ -63,11 +63,11 @@ impl Default for Plan {
 
 /// The error returned for settings that do not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlanError {
+pub struct SettingsError {
     setting: String,
 }
 
-impl fmt::Display for PlanError {
+impl fmt::Display for SettingsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -78,27 +78,27 @@ impl fmt::Display for PlanError {
     }
 }
 
-impl std::error::Error for PlanError {}
+impl std::error::Error for SettingsError {}
 
-impl FromStr for Plan {
-    type Err = PlanError;
+impl FromStr for Settings {
+    type Err = SettingsError;
 
-    fn from_str(text: &str) -> Result<Self, PlanError> {
-        let mut plan = Self::default();
+    fn from_str(text: &str) -> Result<Self, SettingsError> {
+        let mut settings = Self::default();
         for setting in text
             .split(',')
             .map(str::trim)
             .filter(|setting| !setting.is_empty())
         {
-            plan.set(setting).ok_or_else(|| PlanError {
+            settings.set(setting).ok_or_else(|| SettingsError {
                 setting: setting.to_owned(),
             })?;
         }
-        Ok(plan)
+        Ok(settings)
     }
 }
 
-impl Plan {
+impl Settings {
     /// Applies a setting. Returns `None` if it does not exist.
     fn set(&mut self, setting: &str) -> Option<()> {
         let (name, value) = setting.split_once(':').unwrap_or((setting, ""));
@@ -132,13 +132,16 @@ mod tests {
 
     #[test]
     fn settings_are_read() {
-        let plan: Plan = "seeds:20_000, pct:5,steps:7".parse().unwrap();
-        assert_eq!(plan.amount, Amount::Runs(20_000));
-        assert_eq!((plan.steps_max, plan.strategy), (7, Choosing::Pct(5)));
-        let plan: Plan = "minutes:2,all".parse().unwrap();
-        assert_eq!(plan.amount, Amount::Time(Duration::from_secs(120)));
-        assert_eq!(plan.strategy, Choosing::All);
-        assert_eq!("".parse(), Ok(Plan::default()));
+        let settings: Settings = "seeds:20_000, pct:5,steps:7".parse().unwrap();
+        assert_eq!(settings.amount, Amount::Runs(20_000));
+        assert_eq!(
+            (settings.steps_max, settings.strategy),
+            (7, Choosing::Pct(5))
+        );
+        let settings: Settings = "minutes:2,all".parse().unwrap();
+        assert_eq!(settings.amount, Amount::Time(Duration::from_secs(120)));
+        assert_eq!(settings.strategy, Choosing::All);
+        assert_eq!("".parse(), Ok(Settings::default()));
     }
 
     #[test]
@@ -151,7 +154,7 @@ mod tests {
             "walk:3",
             "minutes:99999999999999999999",
         ] {
-            let error = format!("seeds:5,{wrong}").parse::<Plan>().unwrap_err();
+            let error = format!("seeds:5,{wrong}").parse::<Settings>().unwrap_err();
             assert!(error.to_string().contains(&format!("{wrong:?}")), "{error}");
         }
     }

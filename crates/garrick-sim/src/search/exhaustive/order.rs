@@ -1,0 +1,158 @@
+//! Happens-before, and the races of a run.
+//!
+//! A step happens before a later one if it changes the same task, belongs to the same chain, or is
+//! its cause, or if there is a path of such pairs. Steps that may change everything are ordered
+//! with all others. The past of each step is a set of bits, one for each earlier step.
+//!
+//! Two steps race if they change the same task, nothing is ordered between them, and the earlier
+//! one is not needed for the later one: neither its cause nor its predecessor in a chain, nor
+//! before one of these. The later one could then have come first.
+
+use crate::search::action::Action;
+
+/// Returns true if the two actions can be exchanged without any effect.
+pub(super) fn commute<A: Action>(one: A, other: A) -> bool {
+    let differ = match (one.changes(), other.changes()) {
+        (Some(one), Some(other)) => one != other,
+        _ => false,
+    };
+    differ && one.chain() != other.chain()
+}
+
+/// A set of steps.
+#[derive(Clone, Debug, Default)]
+struct Past(Vec<u64>);
+
+impl Past {
+    fn contains(&self, step: usize) -> bool {
+        let word = self.0.get(step / 64);
+        word.is_some_and(|word| word >> (step % 64) & 1 == 1)
+    }
+
+    fn insert(&mut self, step: usize) {
+        let word = step / 64;
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << (step % 64);
+    }
+
+    fn unite(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (word, more) in self.0.iter_mut().zip(&other.0) {
+            *word |= more;
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Event<A> {
+    action: A,
+    past: Past,
+    /// Earlier steps that race with this one.
+    races: Vec<usize>,
+}
+
+/// Steps of a run, with their order.
+#[derive(Clone, Debug)]
+pub(super) struct Order<A> {
+    events: Vec<Event<A>>,
+}
+
+impl<A: Action> Order<A> {
+    pub(super) fn new() -> Self {
+        Self { events: Vec::new() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.events.truncate(len);
+    }
+
+    pub(super) fn action(&self, step: usize) -> A {
+        self.events[step].action
+    }
+
+    pub(super) fn races(&self, step: usize) -> &[usize] {
+        &self.events[step].races
+    }
+
+    /// Returns true if the first step happens before the second one, which is not earlier.
+    pub(super) fn is_before(&self, first: usize, second: usize) -> bool {
+        self.events[second].past.contains(first)
+    }
+
+    /// Adds a step with its cause, which is `None` for the setup.
+    pub(super) fn push(&mut self, action: A, cause: Option<usize>) {
+        let mut past = self.needed(action, cause);
+        let conflicts = self.conflicts(action);
+        let is_race = |step: &usize| !past.contains(*step);
+        let races: Vec<usize> = conflicts.iter().copied().filter(is_race).collect();
+        for step in conflicts {
+            self.include(&mut past, step);
+        }
+        self.events.push(Event {
+            action,
+            past,
+            races,
+        });
+    }
+
+    /// Adds a step and its past to a past.
+    fn include(&self, past: &mut Past, step: usize) {
+        past.unite(&self.events[step].past);
+        past.insert(step);
+    }
+
+    /// Returns the steps without which the action would not be enabled.
+    fn needed(&self, action: A, cause: Option<usize>) -> Past {
+        let mut past = Past::default();
+        let chain = action.chain();
+        let before = self
+            .events
+            .iter()
+            .rposition(|event| event.action.chain() == chain);
+        for step in [cause, before].into_iter().flatten() {
+            self.include(&mut past, step);
+        }
+        past
+    }
+
+    /// Returns the last steps that do not commute with the action, by what they change. None of
+    /// them happens before another.
+    fn conflicts(&self, action: A) -> Vec<usize> {
+        match action.changes() {
+            Some(task) => {
+                let is_conflict =
+                    |event: &Event<A>| event.action.changes().is_none_or(|t| t == task);
+                self.events
+                    .iter()
+                    .rposition(is_conflict)
+                    .into_iter()
+                    .collect()
+            }
+            None => self.last(),
+        }
+    }
+
+    /// Returns the steps that happen before no other.
+    fn last(&self) -> Vec<usize> {
+        let mut past = Past::default();
+        let mut last = Vec::new();
+        for (step, event) in self.events.iter().enumerate().rev() {
+            if !past.contains(step) {
+                last.push(step);
+                past.unite(&event.past);
+            }
+            if event.action.changes().is_none() {
+                break;
+            }
+        }
+        last
+    }
+}

@@ -1,0 +1,55 @@
+//! A sequence of steps that could have come instead of a step with which its last one races.
+
+use super::order::{Order, commute};
+use crate::search::action::Action;
+
+/// Steps that are possible before `first`, the last of which raced with it: "notdep(e, E).e'" in
+/// the paper.
+#[derive(Debug)]
+pub(super) struct Sequence<'a, A> {
+    order: &'a Order<A>,
+    steps: Vec<usize>,
+}
+
+impl<'a, A: Action> Sequence<'a, A> {
+    /// Collects the steps up to `end` that do not depend on the step `first`, and then `second`,
+    /// which races with `first`.
+    pub(super) fn new(order: &'a Order<A>, first: usize, second: usize, end: usize) -> Self {
+        let is_free = |&step: &usize| step != second && !order.is_before(first, step);
+        let mut steps: Vec<usize> = (first + 1..end).filter(is_free).collect();
+        steps.push(second);
+        Self { order, steps }
+    }
+
+    /// Returns the first action, if there is one left.
+    pub(super) fn first(&self) -> Option<A> {
+        self.steps.first().map(|&step| self.order.action(step))
+    }
+
+    /// Returns the actions in their order.
+    pub(super) fn actions(&self) -> impl DoubleEndedIterator<Item = A> {
+        self.steps.iter().map(|&step| self.order.action(step))
+    }
+
+    /// Returns the place of the action if it is an initial: it could come first without any
+    /// effect.
+    pub(super) fn initial(&self, action: A) -> Option<usize> {
+        let found = self.actions().position(|other| other == action)?;
+        let step = self.steps[found];
+        let mut before = self.steps[..found].iter();
+        before
+            .all(|&earlier| !self.order.is_before(earlier, step))
+            .then_some(found)
+    }
+
+    /// Returns true if the action is a weak initial: an initial, or an action that commutes with
+    /// all.
+    pub(super) fn is_weak_initial(&self, action: A) -> bool {
+        self.initial(action).is_some() || self.actions().all(|other| commute(other, action))
+    }
+
+    /// Removes the step at a place.
+    pub(super) fn remove(&mut self, place: usize) {
+        self.steps.remove(place);
+    }
+}

@@ -1,0 +1,39 @@
+//! Numbers about an exhaustive search.
+
+/// Part of a system that has been explored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coverage {
+    /// The search has not ended.
+    Unfinished,
+    /// All orders have been explored.
+    Everything,
+    /// The bound of steps has cut runs, or the bound of runs has ended the search.
+    Bounded,
+    /// Two runs differ: equal choices did not lead to equal enabled actions. The search ended at
+    /// this step, counted from 0. So the system is not deterministic.
+    Diverged(usize),
+}
+
+/// Numbers about an exhaustive search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Statistics {
+    /// Runs that have begun.
+    pub runs: u64,
+    /// Runs that were ended early, because all that they could show was known from other runs.
+    pub redundant: u64,
+    /// Runs that the bound of steps has cut.
+    pub cut: u64,
+    /// Part of the system that has been explored.
+    pub coverage: Coverage,
+}
+
+impl Statistics {
+    pub(super) fn new() -> Self {
+        Self {
+            runs: 0,
+            redundant: 0,
+            cut: 0,
+            coverage: Coverage::Unfinished,
+        }
+    }
+}

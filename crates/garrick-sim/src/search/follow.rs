@@ -1,0 +1,90 @@
+//! Following a list of actions by name, as far as possible.
+//!
+//! An index among the enabled actions means something else as soon as an earlier step is left out.
+//! The name of an action does not. So lists that are to be [made smaller](super::shrink()) name
+//! their actions, and skip those that cannot be taken. Scott, Panda, Brajkovic, Necula,
+//! Krishnamurthy and Shenker, "Minimizing faulty executions of distributed systems" (NSDI 2016)
+//! shrink executions of actors in this way.
+
+use super::action::{Action, Strategy};
+use super::rng::Rng;
+
+/// Continuation of a run when the list that it follows has come to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// Ends the run.
+    End,
+    /// Takes the first enabled action at each further step.
+    First,
+    /// Takes a random action at each further step, by a walk of this seed.
+    Walk(u64),
+}
+
+/// Chooses the actions of a list, in their order, and skips those that are not enabled.
+///
+/// Every run follows the same list.
+#[derive(Clone, Debug)]
+pub struct Follow<A> {
+    list: Vec<A>,
+    then: Then,
+    at: usize,
+    taken: usize,
+    rng: Rng,
+}
+
+impl<A: Action> Follow<A> {
+    /// Creates a strategy that follows the list.
+    #[must_use]
+    pub fn new(list: Vec<A>, then: Then) -> Self {
+        Self {
+            list,
+            then,
+            at: 0,
+            taken: 0,
+            rng: Rng::new(0),
+        }
+    }
+
+    /// Returns how many actions of the list have been taken in this run.
+    #[must_use]
+    pub fn taken(&self) -> usize {
+        self.taken
+    }
+
+    /// Returns how many actions of the list could not be taken in this run.
+    #[must_use]
+    pub fn skipped(&self) -> usize {
+        self.at - self.taken
+    }
+
+    /// Returns the index of the next action of the list that is enabled.
+    fn next(&mut self, enabled: &[A]) -> Option<usize> {
+        while let Some(wanted) = self.list.get(self.at) {
+            self.at += 1;
+            if let Some(index) = enabled.iter().position(|action| action == wanted) {
+                self.taken += 1;
+                return Some(index);
+            }
+        }
+        None
+    }
+}
+
+impl<A: Action> Strategy<A> for Follow<A> {
+    fn begin(&mut self) -> bool {
+        self.at = 0;
+        self.taken = 0;
+        if let Then::Walk(seed) = self.then {
+            self.rng = Rng::new(seed);
+        }
+        true
+    }
+
+    fn choose(&mut self, enabled: &[A]) -> Option<usize> {
+        self.next(enabled).or_else(|| match self.then {
+            Then::End => None,
+            Then::First => Some(0),
+            Then::Walk(_) => Some(self.rng.below(enabled.len())),
+        })
+    }
+}
