@@ -11,12 +11,15 @@ use crate::facts::Facts;
 /// Function that returns true if a property holds.
 type Holds = Box<dyn FnMut(&Facts) -> bool>;
 
+/// Function that explains why a property of the end does not hold.
+type Explains = Box<dyn FnOnce(&Facts) -> Result<(), String>>;
+
 /// Properties of a run.
 #[derive(Default)]
 pub(crate) struct Properties {
     always: Vec<(String, Holds)>,
     eventually: Vec<Awaited>,
-    at_end: Vec<(String, Box<dyn FnOnce(&Facts) -> Result<(), String>>)>,
+    at_end: Vec<(String, Explains)>,
 }
 
 /// A property that must hold at some time.

@@ -26,8 +26,8 @@ pub struct Report {
     pub redundant: u64,
     /// True if all orders were tried.
     pub complete: bool,
-    /// Hash of all choices, facts and times of all runs. Two checks with the same hash have made the
-    /// same runs.
+    /// Hash of all choices, facts and times of all runs. Two checks with the same hash have made
+    /// the same runs.
     pub hash: u64,
     /// Time that the check took.
     pub time: Duration,

@@ -16,9 +16,9 @@ const CALM_SEED: u64 = 0x6361_6c6d;
 /// A step of a run: a choice and what it led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Move {
-    /// What was chosen.
+    /// The choice that was taken.
     pub choice: Choice,
-    /// What the choice led to.
+    /// Result of the choice.
     pub fate: Fate,
 }
 
@@ -78,13 +78,12 @@ pub(crate) fn execute(
     sim: &mut Sim,
     mut driver: Driver<'_>,
     limits: Limits,
-    trace: Option<&mut Trace>,
+    mut trace: Option<&mut Trace>,
 ) -> Outcome {
-    let schedule = Schedule::new(sim);
-    let trace = trace.map(|trace| {
+    if let Some(trace) = &mut trace {
         trace.nodes = sim.node_names();
-        trace
-    });
+    }
+    let schedule = Schedule::new(sim);
     let mut execution = Execution {
         sim,
         schedule,

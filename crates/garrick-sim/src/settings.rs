@@ -1,4 +1,4 @@
-//! What a check searches: which runs, with which strategy, and for how long.
+//! Settings of a check: the number of runs, their length, and the strategy.
 
 use std::fmt;
 use std::str::FromStr;

@@ -24,15 +24,15 @@ pub struct Trace {
 #[derive(Debug)]
 struct Traced {
     at: Nanos,
-    kind: What,
+    kind: Happened,
     fate: Fate,
     undone: bool,
     facts: Vec<String>,
 }
 
-/// What happened in a step.
+/// Event of a step.
 #[derive(Debug)]
-enum What {
+enum Happened {
     Starts(String),
     Delivers {
         from: String,
@@ -73,20 +73,20 @@ impl Trace {
             self.names.insert(to, label);
         }
         let kind = match choice {
-            Choice::Start { task } => What::Starts(self.name(task)),
-            Choice::Deliver { from, to } => What::Delivers {
+            Choice::Start { task } => Happened::Starts(self.name(task)),
+            Choice::Deliver { from, to } => Happened::Delivers {
                 from: self.name(from),
                 to: self.name(to),
                 message,
             },
-            Choice::Other(TIME) => What::TimePasses,
+            Choice::Other(TIME) => Happened::TimePasses,
             Choice::Other(number) => {
                 let (node, is_crash) = crash_or_restart(number);
                 let name = self.nodes.get(node).cloned().unwrap_or_default();
                 if is_crash {
-                    What::Crashes(name)
+                    Happened::Crashes(name)
                 } else {
-                    What::Restarts(name)
+                    Happened::Restarts(name)
                 }
             }
         };
@@ -151,22 +151,26 @@ impl Traced {
     fn write_mermaid(&self, f: &mut String) -> fmt::Result {
         let remark = self.remark();
         let about = match &self.kind {
-            What::Starts(task) => {
+            Happened::Starts(task) => {
                 writeln!(f, "    Note over {}: starts{remark}", word(task))?;
                 task
             }
-            What::Delivers { from, to, message } => {
+            Happened::Delivers { from, to, message } => {
                 let arrow = if self.fate == Fate::Lost { "-x" } else { "->>" };
                 let (from, to) = (word(from), word(to));
                 writeln!(f, "    {from}{arrow}{to}: {message}{remark}")?;
                 &to.clone()
             }
-            What::TimePasses => {
+            Happened::TimePasses => {
                 writeln!(f, "    Note right of setup: {} ms", millis(self.at))?;
                 return Ok(());
             }
-            What::Crashes(node) => return writeln!(f, "    Note right of setup: {node} crashes"),
-            What::Restarts(node) => return writeln!(f, "    Note right of setup: {node} starts"),
+            Happened::Crashes(node) => {
+                return writeln!(f, "    Note right of setup: {node} crashes");
+            }
+            Happened::Restarts(node) => {
+                return writeln!(f, "    Note right of setup: {node} starts");
+            }
         };
         for fact in &self.facts {
             writeln!(
@@ -186,11 +190,11 @@ impl fmt::Display for Trace {
         for (number, step) in self.steps.iter().enumerate() {
             write!(f, "{number:5}  {:>12}  ", millis(step.at))?;
             match &step.kind {
-                What::Starts(task) => write!(f, "{task} starts")?,
-                What::Delivers { from, to, message } => write!(f, "{from} -> {to}: {message}")?,
-                What::TimePasses => write!(f, "time passes")?,
-                What::Crashes(node) => write!(f, "{node} crashes")?,
-                What::Restarts(node) => write!(f, "{node} starts again")?,
+                Happened::Starts(task) => write!(f, "{task} starts")?,
+                Happened::Delivers { from, to, message } => write!(f, "{from} -> {to}: {message}")?,
+                Happened::TimePasses => write!(f, "time passes")?,
+                Happened::Crashes(node) => write!(f, "{node} crashes")?,
+                Happened::Restarts(node) => write!(f, "{node} starts again")?,
             }
             writeln!(f, "{}", step.remark())?;
             for fact in &step.facts {

@@ -12,7 +12,7 @@ use garrick_actor::supervise::{Strategy, Supervisor};
 use garrick_actor::{
     Actor, Address, AsyncContext, Context, Ended, Incoming, Next, NoReply, behavior,
 };
-use garrick_sim::{Check, Sim};
+use garrick_sim::{Check, Node, Sim};
 
 const DESKS: Key<Question> = Key::new("desks");
 
@@ -114,7 +114,7 @@ impl Asker {
     }
 }
 
-/// Waits, asks, and stashes nothing: an async actor.
+/// Waits and asks: an async actor.
 async fn walk(mut steps: Incoming<u32>, router: Router<Question>, name: &'static str) {
     while let Some(step) = steps.recv().await {
         let context: AsyncContext<u32> = steps.context().clone();
@@ -127,64 +127,82 @@ async fn walk(mut steps: Incoming<u32>, router: Router<Question>, name: &'static
     }
 }
 
-fn program(sim: &mut Sim) {
-    let (left, right) = (sim.node("left"), sim.node("right"));
+/// Spawns a desk that its supervisor restarts.
+fn supervised_desk(node: &Node) -> Address<Question> {
     let tree = Supervisor::new("office", Strategy::OneForOne)
         .intensity(20, Duration::from_secs(60))
-        .spawn(left.handle())
+        .spawn(node.handle())
         .unwrap();
-    let desk = left
+    let desk = node
         .actor(Desk::default)
         .named("desk")
         .supervised_by(&tree)
         .spawn()
         .unwrap();
+    // The tree lives as long as the node.
     std::mem::forget(tree);
-    let receptionist = Receptionist::spawn(right.handle()).unwrap();
-    let registry = Registry::spawn(right.handle()).unwrap();
+    desk
+}
+
+/// Spawns an actor with a bounded mailbox.
+fn bounded(node: &Node) -> Address<u32> {
+    node.actor(behavior(|n: u32, cx| {
+        cx.note(Seen::Text("bounded", n.to_string()));
+    }))
+    .mailbox(Mailbox::bounded(2, OnFull::Fail).unwrap())
+    .spawn()
+    .unwrap()
+}
+
+/// Spawns an actor that keeps odd numbers until an even one comes.
+fn stasher(node: &Node) -> Address<u32> {
+    node.actor(behavior(|n: u32, cx| {
+        if n % 2 == 1 {
+            let _ = cx.stash(n);
+        } else {
+            cx.note(Seen::Text("stashed", n.to_string()));
+            cx.unstash_all();
+        }
+    }))
+    .stash(8)
+    .spawn()
+    .unwrap()
+}
+
+/// Puts a time limit, a breaker, retries and a limiter in front of a desk.
+fn service(node: &Node, desk: &Address<Question>) -> Address<Question> {
+    let service = timeout(node.handle(), desk.clone(), Duration::from_millis(3));
+    let service = node.spawn(breaker(service).failures(2)).unwrap();
+    let service = node.spawn(retry(service).tries(3)).unwrap();
+    node.spawn(limiter(service, Duration::from_millis(10)))
+        .unwrap()
+}
+
+fn program(sim: &mut Sim) {
+    let (left, right) = (sim.node("left"), sim.node("right"));
+    let desk = supervised_desk(&left);
+    let service = service(&right, &desk);
     let topic: Topic<u32> = Topic::spawn(left.handle()).unwrap();
     let events = EventStream::spawn(left.handle()).unwrap();
-    let bounded = right
-        .actor(behavior(|n: u32, cx| {
-            cx.note(Seen::Text("bounded", n.to_string()));
-        }))
-        .mailbox(Mailbox::bounded(2, OnFull::Fail).unwrap())
-        .spawn()
-        .unwrap();
-    let stasher = right
-        .actor(behavior(|n: u32, cx| {
-            if n % 2 == 1 {
-                let _ = cx.stash(n);
-            } else {
-                cx.note(Seen::Text("stashed", n.to_string()));
-                cx.unstash_all();
-            }
-        }))
-        .stash(8)
-        .spawn()
-        .unwrap();
+    let stasher = stasher(&right);
     topic.subscribe(&stasher).unwrap();
     events.subscribe(&stasher).unwrap();
     let asker = left
         .actor(Asker {
             desks: vec![desk.clone()],
-            bounded,
+            bounded: bounded(&right),
             topic,
             silences: 0,
         })
         .receive_timeout(Duration::from_millis(20), || Event::Silence)
         .spawn()
         .unwrap();
-    let service = timeout(right.handle(), desk.clone(), Duration::from_millis(3));
-    let service = right.spawn(breaker(service).failures(2)).unwrap();
-    let service = right.spawn(retry(service).tries(3)).unwrap();
-    let service = right
-        .spawn(limiter(service, Duration::from_millis(10)))
-        .unwrap();
+    let receptionist = Receptionist::spawn(right.handle()).unwrap();
     receptionist
         .subscribe(&DESKS, &asker.contramap(Event::Listed))
         .unwrap();
     receptionist.serve(&DESKS, &service).unwrap();
+    let registry = Registry::spawn(right.handle()).unwrap();
     drop(registry.register("desk", &desk));
     let routers = [
         Router::spawn(left.handle(), RoundRobin::new()).unwrap(),
@@ -195,9 +213,7 @@ fn program(sim: &mut Sim) {
         router.add(&desk).unwrap();
         router.add(&service).unwrap();
         let walker = left.spawn(move |steps| walk(steps, router, name)).unwrap();
-        for step in 1..=4 {
-            walker.send(step).unwrap();
-        }
+        (1..=4).for_each(|step| walker.send(step).unwrap());
     }
     for n in 1..=3 {
         asker.send(Event::Ask(n)).unwrap();

@@ -38,8 +38,8 @@ impl<M: Send + 'static> AsyncContext<M> {
         to.send(msg)
     }
 
-    /// Records a fact about this actor, like [`Context::note`](crate::Context::note). If the current
-    /// poll fails, nothing is recorded.
+    /// Records a fact about this actor, like [`Context::note`](crate::Context::note). If the
+    /// current poll fails, nothing is recorded.
     pub fn note<F: Any + Debug + Send>(&self, fact: F) {
         note::note(fact);
     }

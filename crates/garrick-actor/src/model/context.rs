@@ -91,8 +91,8 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.send(to, msg)
     }
 
-    /// Records a fact about this actor, for the properties that a simulation checks. If this turn is
-    /// undone, nothing is recorded. Outside of a simulation, the fact is dropped.
+    /// Records a fact about this actor, for the properties that a simulation checks. If this turn
+    /// is undone, nothing is recorded. Outside of a simulation, the fact is dropped.
     ///
     /// # Examples
     /// ```

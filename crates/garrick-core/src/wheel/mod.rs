@@ -21,8 +21,8 @@
 //! entries of this slot move to lower levels. An entry moves at most ten times. Eleven levels cover
 //! the whole range of `u64` nanoseconds, so there is no overflow list.
 //!
-//! A tick is [`TICK_NS`] = 8192 ns, or 1 ns in a wheel with [`Precision::Exact`]. Both are powers of
-//! two, so that no division is needed. Deadlines are rounded up to a tick, and the present is
+//! A tick is [`TICK_NS`] = 8192 ns, or 1 ns in a wheel with [`Precision::Exact`]. Both are powers
+//! of two, so that no division is needed. Deadlines are rounded up to a tick, and the present is
 //! rounded down. So no entry fires early, and the wheel delays an entry by less than one tick.
 //!
 //! The wheel does not read a clock. The caller passes the time, in nanoseconds since an epoch that

@@ -92,6 +92,6 @@ fn a_lost_update_is_found() {
 fn a_bank_that_adds_is_right() {
     assert_right("bank that adds", |sim| bank(sim, 3, false));
     assert_all_right("bank that adds, all orders", 1000, |sim| {
-        bank(sim, 4, false)
+        bank(sim, 4, false);
     });
 }

@@ -94,13 +94,13 @@ fn two_phase(sim: &mut Sim, counts_late_votes: bool) {
 #[test]
 fn a_late_vote_is_found() {
     assert_found("two-phase commit", "one decision", |sim| {
-        two_phase(sim, true)
+        two_phase(sim, true);
     });
 }
 
 #[test]
 fn a_coordinator_that_ignores_late_votes_is_right() {
     assert_right("two-phase commit that ignores late votes", |sim| {
-        two_phase(sim, false)
+        two_phase(sim, false);
     });
 }

@@ -109,7 +109,7 @@ fn vault(sim: &mut Sim, confirms_early: bool) {
 #[test]
 fn a_deposit_that_a_crash_loses_is_found() {
     assert_found("vault", "confirmed deposits are restored", |sim| {
-        vault(sim, true)
+        vault(sim, true);
     });
 }
 

@@ -152,7 +152,7 @@ pub(super) struct Dropped {
     pub(super) is_last: bool,
 }
 
-/// See the [module](self).
+/// All tasks and flights of a simulation.
 #[derive(Default)]
 pub(super) struct Air {
     tasks: Slab<Entry>,

@@ -23,11 +23,11 @@ use crate::world::Nanos;
 /// Number of rounds after which messages that cause each other without a step count as endless.
 const ROUNDS_MAX: usize = 1 << 20;
 
-/// Number of times that a node that closes looks for tasks that destructors have created. Tasks that
-/// are created later are found more slowly.
+/// Number of times that a node that closes looks for tasks that destructors have created. Tasks
+/// that are created later are found more slowly.
 const STOPS_MAX: usize = 4;
 
-/// What a choice leads to.
+/// Result of a choice, which the caller determines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Fate {
     /// The turn runs.
@@ -40,7 +40,7 @@ pub enum Fate {
     Lost,
 }
 
-/// What came of a step.
+/// Result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stepped {
@@ -245,7 +245,7 @@ impl Simulation {
         let (cell, node) = (task.cell, task.node);
         let kind = kind_of(taken.envelope);
         if fate == Fate::Lost && kind == Some(Kind::Messages) {
-            self.drop_flights(Dropped {
+            self.drop_flights(&Dropped {
                 cell,
                 oldest: taken.envelope,
                 node,
@@ -350,12 +350,12 @@ impl Simulation {
 
     fn drop_all_of(&mut self, node: u32) {
         for dropped in self.air.remove_all_of(node) {
-            self.drop_flights(dropped);
+            self.drop_flights(&dropped);
         }
     }
 
     /// Drops flights, which calls destructors.
-    fn drop_flights(&self, dropped: Dropped) {
+    fn drop_flights(&self, dropped: &Dropped) {
         let worker = self.worker(dropped.node as usize);
         worker.drop_flights(dropped.cell, dropped.oldest);
         if dropped.is_last {
@@ -386,7 +386,7 @@ impl Simulation {
                 Event::Born(birth) => self.note_birth(birth, sender),
                 Event::Gone(cell) => {
                     for dropped in self.air.remove(cell) {
-                        self.drop_flights(dropped);
+                        self.drop_flights(&dropped);
                     }
                 }
             }

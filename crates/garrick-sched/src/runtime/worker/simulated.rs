@@ -76,7 +76,7 @@ impl Worker {
             let (next, kind) = unsafe { ((*list).next(), (*list).kind()) };
             match kind {
                 Kind::Messages => {
-                    self.split(cell, list, |one| arrive(cell, Arrival::Envelope(one)))
+                    self.split(cell, list, |one| arrive(cell, Arrival::Envelope(one)));
                 }
                 Kind::Nudge | Kind::Stop | Kind::Move => arrive(cell, Arrival::Envelope(list)),
                 Kind::Release => releases += 1,
