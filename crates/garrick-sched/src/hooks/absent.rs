@@ -8,11 +8,16 @@ pub(crate) fn simulates_here() -> bool {
 }
 
 /// Hooks of a sponsor.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hooks;
 
 #[expect(clippy::unused_self, reason = "as with the feature `sim`")]
 impl Hooks {
+    /// Returns hooks that do nothing.
+    pub(crate) fn none() -> Self {
+        Self
+    }
+
     /// Returns the home to whose cells a worker sends through their mailboxes.
     #[inline(always)]
     pub(crate) fn sends_from(self, home: Home) -> Home {

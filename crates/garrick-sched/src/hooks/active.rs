@@ -52,12 +52,17 @@ pub(crate) fn simulates_here() -> bool {
 }
 
 /// Hooks of a sponsor. They are active if the sponsor is simulated.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hooks {
     are_active: bool,
 }
 
 impl Hooks {
+    /// Returns hooks that do nothing.
+    pub(crate) fn none() -> Self {
+        Self { are_active: false }
+    }
+
     /// Returns active hooks.
     pub(crate) fn active() -> Self {
         Self { are_active: true }

@@ -181,7 +181,7 @@ impl Builder {
             blocking_threads: BLOCKING_THREADS,
             lends_at_once: false,
             refuses_strangers: false,
-            hooks: Hooks::default(),
+            hooks: Hooks::none(),
             world: None,
             reporter: None,
             probes: false,

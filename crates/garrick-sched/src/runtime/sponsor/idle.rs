@@ -603,6 +603,7 @@ mod tests {
     use std::sync::mpsc::{Receiver, Sender, channel};
     use std::time::Duration;
 
+    use crate::hooks::Hooks;
     use crate::remote::Remote;
     use crate::runtime::address::Address;
     use crate::runtime::sponsor::{Extras, Hands, Shared, Signal, Sponsor};
@@ -617,6 +618,7 @@ mod tests {
             probes: false,
             attachment: None,
             gate: None,
+            hooks: Hooks::none(),
         };
         let shared = Shared::new("drains".to_owned(), None, homes, extras, Hands::FIXED);
         shared.expect_workers();
