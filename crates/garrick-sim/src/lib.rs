@@ -18,6 +18,8 @@ mod property;
 
 mod sim;
 
+pub mod testing;
+
 mod schedule;
 
 mod trace;

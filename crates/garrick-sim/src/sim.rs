@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use garrick_actor::system::Builder;
-use garrick_actor::{Consequence, Failure, Note, Observing, System};
+use garrick_actor::{Address, Consequence, Failure, Note, Observing, System};
 use garrick_core::random::mix;
 use garrick_sched::{CHOSEN_FAILURE, Flow, Nanos, Simulation, Task, Turn};
 
@@ -276,6 +276,18 @@ impl Sim {
 
     pub(crate) fn faults_mut(&mut self) -> &mut Faults {
         &mut self.faults
+    }
+
+    /// Spawns a task on a node.
+    pub(crate) fn spawn_task<T: Task>(&self, node: &Node, task: T) -> Address<T::Message> {
+        let index = self.node_index(node.name());
+        self.simulation.spawn(self.nodes[index].number, task)
+    }
+
+    /// Takes the failures that the simulation has not chosen, oldest first.
+    pub(crate) fn take_failures(&self) -> Vec<Failure> {
+        self.failures.are_any.store(false, Relaxed);
+        std::mem::take(&mut *self.failures.list())
     }
 
     pub(crate) fn delays(&self) -> Option<&Range<Nanos>> {
