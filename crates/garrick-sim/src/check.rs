@@ -15,16 +15,24 @@ use crate::files::{self, Recorded};
 use crate::property::Broken;
 use crate::quiet::Quiet;
 use crate::report::{Failed, Report};
-use crate::run::{Driver, End, Limits, Move, Outcome, execute};
+use crate::run::{Driver, End, Limits, Move, Observers, Outcome, execute};
 use crate::search::{
     Coverage, Exhaustive, Pct, Portfolio, Pos, Reduction, Rng, Strategy, Walk, shrink,
 };
 use crate::settings::{Amount, Choosing, Settings};
 use crate::sim::Sim;
 use crate::trace::Trace;
+use crate::watchdog::Watchdog;
 
 /// Number of seeds per seed that is run twice, to check that runs are deterministic.
 const TWICE_EVERY: u64 = 64;
+
+/// Number of seeds per seed whose messages are part of the coverage. To look at each message takes
+/// longer than to deliver it.
+const COVERED_EVERY: u64 = 8;
+
+/// Limit on the time of a step by default.
+const STEP_TIME: Duration = Duration::from_secs(10);
 
 /// Number of times that a failing run is repeated.
 const REPEATS: usize = 2;
@@ -147,6 +155,7 @@ pub struct Check {
     only_seed: Option<u64>,
     moves: Option<PathBuf>,
     folder: Option<PathBuf>,
+    step_limit: Duration,
 }
 
 impl Check {
@@ -174,6 +183,7 @@ impl Check {
             only_seed,
             moves: variable(MOVES_VARIABLE).map(PathBuf::from),
             folder: None,
+            step_limit: STEP_TIME,
         }
     }
 
@@ -211,6 +221,28 @@ impl Check {
         self
     }
 
+    /// Sets the time after which a turn counts as endless. The process is then aborted, with a
+    /// message that names the step. The default is 10 seconds.
+    #[must_use]
+    pub fn turn_limit(mut self, limit: Duration) -> Self {
+        self.step_limit = limit;
+        self
+    }
+
+    /// Makes the run of one seed only.
+    #[must_use]
+    pub fn only(mut self, seed: u64) -> Self {
+        self.only_seed = Some(seed);
+        self
+    }
+
+    /// Follows the choices in a file, which an earlier check has written.
+    #[must_use]
+    pub fn replay(mut self, path: impl Into<PathBuf>) -> Self {
+        self.moves = Some(path.into());
+        self
+    }
+
     fn unless_set(mut self, set: impl FnOnce(&mut Settings)) -> Self {
         if variable(SETTINGS_VARIABLE).is_none() {
             set(&mut self.settings);
@@ -245,6 +277,7 @@ impl Check {
             setup: &mut |sim| setup(sim).into_result(),
             report: Report::default(),
             place,
+            watchdog: Watchdog::begin(&self.name, self.step_limit),
         };
         if let Some(path) = &self.moves {
             return runner.replay(path);
@@ -280,6 +313,7 @@ struct Runner<'a> {
     setup: &'a mut dyn FnMut(&mut Sim) -> Result<(), String>,
     report: Report,
     place: &'static Location<'static>,
+    watchdog: Watchdog,
 }
 
 impl Runner<'_> {
@@ -300,7 +334,7 @@ impl Runner<'_> {
                 self.report.time = began.elapsed();
                 return Ok(self.report);
             }
-            let outcome = self.run_seed(seed, None);
+            let outcome = self.run_seed(seed);
             if seed.is_multiple_of(TWICE_EVERY) {
                 self.compare(seed, &outcome);
             }
@@ -317,11 +351,11 @@ impl Runner<'_> {
     }
 
     /// Makes the run of a seed.
-    fn run_seed(&mut self, seed: u64, trace: Option<&mut Trace>) -> Outcome {
+    fn run_seed(&mut self, seed: u64) -> Outcome {
         let mut strategy = strategy_of(self.check.settings.strategy, seed, PCT_STEPS);
         strategy.begin();
         let driver = Driver::Search(&mut *strategy, Rng::new(mix(seed) ^ FAULTS));
-        self.run(seed, driver, trace)
+        self.run(seed, driver, None)
     }
 
     /// Makes a run, whose setup has the seed `seed`.
@@ -339,12 +373,18 @@ impl Runner<'_> {
             );
         }
         let _quiet = Quiet::begin();
-        execute(&mut sim, driver, limits, trace)
+        let is_covered = trace.is_none() && seed.is_multiple_of(COVERED_EVERY);
+        let observers = Observers {
+            trace,
+            coverage: is_covered.then_some(&mut self.report.coverage),
+            watchdog: Some(&self.watchdog),
+        };
+        execute(&mut sim, driver, limits, observers)
     }
 
     /// Panics if another run with the same seed differs.
     fn compare(&mut self, seed: u64, first: &Outcome) {
-        let second = self.run_seed(seed, None);
+        let second = self.run_seed(seed);
         if first.hash == second.hash {
             return;
         }

@@ -1,11 +1,14 @@
 //! Facts that actors note, and that properties read.
 
 use std::any::{Any, TypeId};
+use std::collections::BTreeMap;
 use std::fmt;
 
 use garrick_actor::Note;
 use garrick_sched::Nanos;
 use hashbrown::HashMap;
+
+use crate::history::{Called, History, Returned};
 
 /// The facts of a run so far, in the order of the turns that have noted them.
 ///
@@ -55,6 +58,26 @@ impl Facts {
     #[must_use]
     pub fn last<F: Any>(&self) -> Option<&F> {
         self.seen().next_back()
+    }
+
+    /// Returns the history of the calls that clients have noted.
+    pub(crate) fn history<Op, Ret>(&self) -> History<Op, Ret>
+    where
+        Op: Any + Clone,
+        Ret: Any + Clone,
+    {
+        let mut history = History::new();
+        let mut open = BTreeMap::new();
+        for noted in &self.all {
+            if let Some(called) = noted.fact.downcast_ref::<Called<Op>>() {
+                open.insert(called.client, history.call(called.op.clone()));
+            } else if let Some(returned) = noted.fact.downcast_ref::<Returned<Ret>>()
+                && let Some(call) = open.remove(&returned.client)
+            {
+                history.complete(call, returned.ret.clone());
+            }
+        }
+        history
     }
 
     /// Returns the number of facts of all types.

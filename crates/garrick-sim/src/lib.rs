@@ -16,6 +16,9 @@ mod faults;
 mod node;
 mod property;
 
+mod coverage;
+mod watchdog;
+
 mod sim;
 
 pub mod testing;
@@ -35,6 +38,7 @@ mod settings;
 mod check;
 
 pub use check::{Check, Setup};
+pub use coverage::Coverage;
 pub use facts::Facts;
 pub use faults::{Faults, Link, Links};
 pub use garrick_sched::{Choice, Fate};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use garrick_core::random::mix;
 
+use crate::coverage::Coverage;
 use crate::files::{self, Recorded};
 use crate::property::Broken;
 use crate::run::{End, Move, Outcome};
@@ -26,6 +27,8 @@ pub struct Report {
     pub redundant: u64,
     /// True if all orders were tried.
     pub complete: bool,
+    /// Kinds of messages that were seen. Every eighth seed is part of it.
+    pub coverage: Coverage,
     /// Hash of all choices, facts and times of all runs. Two checks with the same hash have made
     /// the same runs.
     pub hash: u64,
@@ -55,7 +58,7 @@ impl fmt::Display for Report {
         if self.complete {
             write!(f, ", all orders were tried")?;
         }
-        write!(f, ", {:.2} s", self.time.as_secs_f64())
+        write!(f, ", {}, {:.2} s", self.coverage, self.time.as_secs_f64())
     }
 }
 

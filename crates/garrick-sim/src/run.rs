@@ -3,11 +3,13 @@
 use garrick_core::random::mix;
 use garrick_sched::{Choice, Circumstances, Fate};
 
+use crate::coverage::Coverage;
 use crate::property::Broken;
 use crate::schedule::{Schedule, TIME, crash_or_restart};
 use crate::search::{Rng, Strategy};
 use crate::sim::Sim;
 use crate::trace::Trace;
+use crate::watchdog::Watchdog;
 
 /// Seed of the generator for the calm end of a run. It is the same in all runs, so that a shortened
 /// list of moves leads to the same end.
@@ -51,6 +53,14 @@ pub(crate) enum End {
     Broken,
 }
 
+/// Observers of a run.
+#[derive(Default)]
+pub(crate) struct Observers<'o> {
+    pub(crate) trace: Option<&'o mut Trace>,
+    pub(crate) coverage: Option<&'o mut Coverage>,
+    pub(crate) watchdog: Option<&'o Watchdog>,
+}
+
 /// Result of a run.
 pub(crate) struct Outcome {
     pub(crate) broken: Option<Broken>,
@@ -65,7 +75,7 @@ pub(crate) struct Outcome {
 struct Execution<'s, 't> {
     sim: &'s mut Sim,
     schedule: Schedule,
-    trace: Option<&'t mut Trace>,
+    observers: Observers<'t>,
     limits: Limits,
     moves: Vec<Move>,
     hash: u64,
@@ -78,16 +88,19 @@ pub(crate) fn execute(
     sim: &mut Sim,
     mut driver: Driver<'_>,
     limits: Limits,
-    mut trace: Option<&mut Trace>,
+    mut observers: Observers<'_>,
 ) -> Outcome {
-    if let Some(trace) = &mut trace {
+    if let Some(trace) = &mut observers.trace {
         trace.nodes = sim.node_names();
+    }
+    if let Some(coverage) = &mut observers.coverage {
+        coverage.begin();
     }
     let schedule = Schedule::new(sim);
     let mut execution = Execution {
         sim,
         schedule,
-        trace,
+        observers,
         limits,
         moves: Vec::new(),
         hash: 0,
@@ -105,6 +118,9 @@ pub(crate) fn execute(
         }
     }
     drop(facts);
+    if let Some(watchdog) = execution.observers.watchdog {
+        watchdog.end_run();
+    }
     Outcome {
         broken,
         end,
@@ -178,7 +194,7 @@ impl Execution<'_, '_> {
 
     /// Finds the choices that can be taken now, and tells the strategy what was caused.
     fn prepare(&mut self, with_faults: bool, mut driver: Option<&mut Driver<'_>>) {
-        let trace = &mut self.trace;
+        let trace = &mut self.observers.trace;
         self.schedule.prepare(self.sim, with_faults, |sim| {
             let caused = sim.simulation.caused();
             if let Some(Driver::Search(strategy, _)) = &mut driver {
@@ -201,7 +217,10 @@ impl Execution<'_, '_> {
         self.sim.step.set(step);
         self.moves.push(Move { choice, fate });
         self.hash = mix(self.hash ^ hash_of(choice, fate));
-        let about = self.begin_trace(at);
+        if let Some(watchdog) = self.observers.watchdog {
+            watchdog.begin_step(self.sim.seed(), step);
+        }
+        let about = self.circumstances(at);
         let undone = match choice {
             Choice::Other(number) => {
                 self.do_other(number);
@@ -209,7 +228,12 @@ impl Execution<'_, '_> {
             }
             _ => self.sim.simulation.step(at, fate).undone,
         };
-        if let Some(trace) = &mut self.trace {
+        if let Some(coverage) = &mut self.observers.coverage
+            && let (Choice::Deliver { to, .. }, Some((about, _))) = (choice, &about)
+        {
+            coverage.add(self.sim.seed(), to, about, fate, undone);
+        }
+        if let Some(trace) = &mut self.observers.trace {
             let facts = self.sim.facts.borrow();
             let new = facts.texts(self.checked).map(|(_, text)| text).collect();
             trace.add_step(self.sim.clock.now(), choice, fate, undone, about, new);
@@ -217,11 +241,16 @@ impl Execution<'_, '_> {
         self.check()
     }
 
-    /// Returns the circumstances of a choice, if they are recorded.
-    fn begin_trace(&self, at: usize) -> Option<(Circumstances, Option<String>)> {
-        self.trace.as_ref()?;
+    /// Returns the circumstances of a choice and the label of its receiver, if an observer needs
+    /// them.
+    fn circumstances(&self, at: usize) -> Option<(Circumstances, Option<String>)> {
+        let has_trace = self.observers.trace.is_some();
+        if !has_trace && self.observers.coverage.is_none() {
+            return None;
+        }
         let about = self.sim.simulation.circumstances(at)?;
-        Some((about, self.sim.simulation.label(at)))
+        let label = has_trace.then(|| self.sim.simulation.label(at)).flatten();
+        Some((about, label))
     }
 
     fn do_other(&mut self, number: u32) {

@@ -1,5 +1,6 @@
 //! One run: its nodes, its properties and its faults.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::ops::Range;
@@ -16,6 +17,7 @@ use garrick_sched::{CHOSEN_FAILURE, Flow, Nanos, Simulation, Task, Turn};
 use crate::clock::{Clock, SimWorld};
 use crate::facts::{Facts, short_name};
 use crate::faults::{Faults, Links, nanos_of};
+use crate::history::{Model, Verdict, check};
 use crate::node::Node;
 use crate::property::{Broken, Kind, Properties};
 
@@ -236,6 +238,47 @@ impl Sim {
     ) -> &mut Self {
         self.properties.add_at_end(name.into(), check);
         self
+    }
+
+    /// Declares that the history of the operations on an object is linearizable at the end of the
+    /// run. `model` describes the object.
+    ///
+    /// Clients note [`Called`] and [`Returned`] facts. A client has one call at a time. If it notes
+    /// another call before the previous one has returned, the previous one may take effect at any
+    /// later time, or never.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// use garrick_actor::Context;
+    /// use garrick_sim::history::{Called, Register, RegisterOp, Returned};
+    /// use garrick_sim::Sim;
+    ///
+    /// fn note_write(cx: &Context<'_, ()>, client: u32) {
+    ///     cx.note(Called { client, op: RegisterOp::Write(7) });
+    ///     // .. and when the answer has come:
+    ///     cx.note(Returned { client, ret: None::<i32> });
+    /// }
+    ///
+    /// fn setup(sim: &mut Sim) {
+    ///     sim.linearizable(Register(0));
+    /// }
+    /// ```
+    pub fn linearizable<M>(&mut self, model: M) -> &mut Self
+    where
+        M: Model + 'static,
+        M::Op: Any,
+        M::Ret: Any,
+    {
+        self.explained("linearizable", move |facts| {
+            match check(&model, &facts.history::<M::Op, M::Ret>()) {
+                Verdict::Linearizable(_) => Ok(()),
+                Verdict::NotLinearizable(why) => Err(why.to_string()),
+                Verdict::Unknown { explored } => Err(format!(
+                    "the check has given up after {explored} configurations: make fewer calls at \
+                     the same time"
+                )),
+            }
+        })
     }
 
     /// Returns the turns that fail and the nodes that crash. There are none by default.

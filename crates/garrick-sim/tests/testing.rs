@@ -91,7 +91,7 @@ fn periodic_timers_and_async_actors_run_on_the_clock() {
 fn questions_are_answered() {
     let mut kit = Kit::new();
     let double = kit.spawn(behavior(|(n, reply): (u32, Reply<u32>), _| {
-        reply.send(2 * n)
+        reply.send(2 * n);
     }));
     let ask = double.unwrap().ask(|reply| (21, reply));
     assert_eq!(kit.answer(ask), Ok(42));

@@ -5,6 +5,7 @@
 mod bank;
 mod election;
 mod order;
+mod register;
 mod retry;
 mod session;
 mod tally;

@@ -1,0 +1,101 @@
+//! Coverage: which messages were handled after which, and what came of them.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use garrick_sched::{Circumstances, Fate, TaskName};
+use hashbrown::HashMap;
+
+/// The kinds of events that a check has seen. When no new ones come for many seeds, more seeds of
+/// the same program will probably not find more.
+#[derive(Debug, Clone, Default)]
+pub struct Coverage {
+    /// Messages, and the messages that the same actor has handled next.
+    pairs: BTreeSet<(Message, Message)>,
+    /// Messages, and what came of them.
+    outcomes: BTreeSet<(Message, Outcome)>,
+    /// Message that each task of the current run has handled last.
+    last: HashMap<TaskName, Message>,
+    /// Last seed that has added something.
+    newest: Option<u64>,
+}
+
+/// A message: the type of its receiver, and its own type or kind.
+type Message = (&'static str, &'static str);
+
+/// Result of the delivery of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    Handled,
+    Undone,
+    Lost,
+}
+
+impl Coverage {
+    /// Begins a run.
+    pub(crate) fn begin(&mut self) {
+        self.last.clear();
+    }
+
+    /// Adds a step of the run with the seed `seed`. `to` is the receiver.
+    pub(crate) fn add(
+        &mut self,
+        seed: u64,
+        to: TaskName,
+        about: &Circumstances,
+        fate: Fate,
+        undone: bool,
+    ) {
+        if about.is_internal || !about.is_message {
+            return;
+        }
+        let message = (about.type_name, about.kind.unwrap_or(about.message));
+        let outcome = match (fate, undone) {
+            (Fate::Lost, _) => Outcome::Lost,
+            (_, true) => Outcome::Undone,
+            _ => Outcome::Handled,
+        };
+        let mut is_new = self.outcomes.insert((message, outcome));
+        if outcome != Outcome::Lost
+            && let Some(before) = self.last.insert(to, message)
+        {
+            is_new |= self.pairs.insert((before, message));
+        }
+        if is_new {
+            self.newest = Some(seed);
+        }
+    }
+
+    /// Returns the number of pairs of messages that one actor has handled one after the other.
+    #[must_use]
+    pub fn pairs(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// Returns the number of messages that were handled, undone or lost, each counted separately.
+    #[must_use]
+    pub fn outcomes(&self) -> usize {
+        self.outcomes.len()
+    }
+
+    /// Returns the last seed that has added something.
+    #[must_use]
+    pub fn newest(&self) -> Option<u64> {
+        self.newest
+    }
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} pairs of messages, {} outcomes",
+            self.pairs(),
+            self.outcomes()
+        )?;
+        if let Some(newest) = self.newest {
+            write!(f, ", the last new one at seed {newest}")?;
+        }
+        Ok(())
+    }
+}
