@@ -126,6 +126,6 @@ fn a_value_that_is_read_too_early_is_found() {
 #[test]
 fn a_chain_that_is_read_at_its_end_is_right() {
     assert_right("register that is read at its end", |sim| {
-        register(sim, false)
+        register(sim, false);
     });
 }
