@@ -379,7 +379,16 @@ impl Runner<'_> {
             coverage: is_covered.then_some(&mut self.report.coverage),
             watchdog: Some(&self.watchdog),
         };
-        execute(&mut sim, driver, limits, observers)
+        let outcome = execute(&mut sim, driver, limits, observers);
+        if sim.simulation.strangers() > 0 {
+            drop(sim);
+            panic!(
+                "another thread has spawned an actor on a node of the simulation at {}: only the \
+                 setup and the actors may do that, or runs differ",
+                self.place
+            );
+        }
+        outcome
     }
 
     /// Panics if another run with the same seed differs.

@@ -92,6 +92,28 @@ fn threads_are_refused() {
     assert_eq!(report.unwrap().cut, 0);
 }
 
+#[test]
+fn another_thread_that_spawns_is_found() {
+    let text = panic_of(|sim| {
+        let node = sim.node("one");
+        let handle = node.handle().clone();
+        let address = std::thread::spawn(move || handle.spawn(Notes).unwrap())
+            .join()
+            .unwrap();
+        address.send(1).unwrap();
+    });
+    assert!(
+        text.contains("another thread has spawned an actor"),
+        "{text}"
+    );
+    // Nothing is left of it.
+    Check::new("next")
+        .seeds(3)
+        .run(race)
+        .map(drop)
+        .unwrap_or_else(drop);
+}
+
 /// Notes the numbers that it gets.
 struct Notes;
 

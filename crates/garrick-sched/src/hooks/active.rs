@@ -3,6 +3,9 @@
 
 use std::cell::{Cell, RefCell};
 use std::panic::resume_unwind;
+use std::ptr;
+
+use garrick_core::prim::unmodelled::{Acquire, AtomicBool, Release};
 
 use garrick_core::thread_values;
 
@@ -51,21 +54,38 @@ pub(crate) fn simulates_here() -> bool {
     SIMULATES.get()
 }
 
+/// True if a thread has created a task of a simulation of another thread. The simulation then
+/// searches for its tasks when it closes a node, because it does not know all of them.
+static HAS_STRANGERS: AtomicBool = AtomicBool::new(false);
+
+/// Returns a number that no other thread has at the same time.
+fn this_thread() -> usize {
+    SIMULATES.with(|simulates| ptr::from_ref(simulates).addr())
+}
+
 /// Hooks of a sponsor. They are active if the sponsor is simulated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hooks {
     are_active: bool,
+    /// Thread of the simulation.
+    thread: usize,
 }
 
 impl Hooks {
     /// Returns hooks that do nothing.
     pub(crate) fn none() -> Self {
-        Self { are_active: false }
+        Self {
+            are_active: false,
+            thread: 0,
+        }
     }
 
-    /// Returns active hooks.
+    /// Returns active hooks for a simulation on the calling thread.
     pub(crate) fn active() -> Self {
-        Self { are_active: true }
+        Self {
+            are_active: true,
+            thread: this_thread(),
+        }
     }
 
     /// Returns the home to whose cells a worker sends through their mailboxes. In a simulation,
@@ -88,7 +108,13 @@ impl Hooks {
     /// Records that a task was created.
     #[inline]
     pub(crate) fn born(self, cell: CellPtr) {
-        if self.are_active {
+        if !self.are_active {
+            return;
+        }
+        if self.thread != this_thread() {
+            // Release: pairs with the Acquire in `may_have_tasks`.
+            HAS_STRANGERS.store(true, Release);
+        } else {
             TASKS.set(TASKS.get() + 1);
             let name = PARENT.get().child(CHILDREN.replace(CHILDREN.get() + 1));
             names::set(cell.id().get(), name.get());
@@ -105,14 +131,16 @@ impl Hooks {
     #[inline]
     pub(crate) fn gone(self, cell: CellPtr) {
         if self.are_active {
-            TASKS.set(TASKS.get() - 1);
+            TASKS.set(TASKS.get().saturating_sub(1));
             record(Event::Gone(cell));
         }
     }
 
     /// Returns true if the sponsor may have tasks.
     pub(crate) fn may_have_tasks(self) -> bool {
-        !self.are_active || TASKS.get() > 0
+        // Acquire: pairs with the Release in `born`. The creation of the task itself is ordered by
+        // the lock of its sponsor.
+        !self.are_active || TASKS.get() > 0 || HAS_STRANGERS.load(Acquire)
     }
 
     /// Records that a turn is about to be undone. The commits of the undo do not fail.

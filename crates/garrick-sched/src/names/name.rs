@@ -27,6 +27,12 @@ impl TaskName {
         self.derived(u64::from(number) << 32)
     }
 
+    /// Returns the name of a task that another thread has created. `number` is the number of such
+    /// tasks.
+    pub(crate) fn stranger(number: u32) -> Self {
+        Self::NOWHERE.derived(u64::from(number) << 32)
+    }
+
     /// Returns the name of a timer that sends to this task. `number` is the number of earlier
     /// timers.
     pub(crate) fn timer(self, number: u32) -> Self {

@@ -15,6 +15,7 @@ use crate::hooks::{self, Event, Running};
 use crate::names::TaskName;
 use crate::quiet;
 use crate::runtime::address::Address;
+use crate::runtime::current;
 use crate::runtime::sponsor::{Builder, Handle, Here, StartError};
 use crate::runtime::task::Task;
 use crate::runtime::worker::{Arrival, Worker};
@@ -93,6 +94,8 @@ pub struct Simulation {
     air: Air,
     /// Tasks that were created, until the caller takes them.
     births: Vec<Birth>,
+    /// Number of tasks that other threads have created.
+    strangers: u32,
     running: Running,
 }
 
@@ -104,6 +107,7 @@ impl Simulation {
             nodes: Vec::new(),
             air: Air::default(),
             births: Vec::new(),
+            strangers: 0,
             running: Running::begin()?,
         })
     }
@@ -226,8 +230,19 @@ impl Simulation {
         }
     }
 
+    /// Returns the number of tasks that other threads have created. They make runs differ.
+    #[must_use]
+    pub fn strangers(&self) -> u32 {
+        self.strangers
+    }
+
     /// Takes notice of what code outside of tasks has done since the last step.
+    ///
+    /// # Panics
+    /// Panics if called by a task, like all methods that run foreign code.
+    #[track_caller]
     pub fn settle(&mut self) {
+        check_outside();
         self.collect(Sender::OUTSIDE);
     }
 
@@ -236,8 +251,10 @@ impl Simulation {
     /// has offered is only withdrawn.
     ///
     /// # Panics
-    /// Panics if there is no such choice.
+    /// Panics if there is no such choice, or if called by a task.
+    #[track_caller]
     pub fn step(&mut self, at: usize, fate: Fate) -> Stepped {
+        check_outside();
         let Some(taken) = self.air.take(at) else {
             return Stepped { undone: false };
         };
@@ -296,7 +313,12 @@ impl Simulation {
     }
 
     /// Sends the messages of all timers of a node that are due. Returns true if there were some.
+    ///
+    /// # Panics
+    /// Panics if called by a task.
+    #[track_caller]
     pub fn fire(&mut self, node: usize) -> bool {
+        check_outside();
         let mut fired = false;
         while self.is_open(node) {
             let worker = self.worker(node);
@@ -311,7 +333,12 @@ impl Simulation {
 
     /// Closes a node as in a crash: its tasks are dropped, and the messages to them and from them
     /// that are in the air vanish, as do the messages that destructors send.
+    ///
+    /// # Panics
+    /// Panics if called by a task.
+    #[track_caller]
     pub fn crash(&mut self, node: usize) {
+        check_outside();
         self.close(node, Sender::NOWHERE);
         self.discard_what_comes();
     }
@@ -419,20 +446,38 @@ impl Simulation {
                 && here.worker().has_arrivals()
             {
                 has_some = true;
-                add_arrivals(here.worker(), number as u32, &mut self.air, sender);
+                add_arrivals(
+                    here.worker(),
+                    number as u32,
+                    &mut self.air,
+                    sender,
+                    &mut self.strangers,
+                );
             }
         }
         has_some
     }
 }
 
+/// Panics if the thread is in a turn.
+#[track_caller]
+fn check_outside() {
+    assert!(
+        !current::in_turn(),
+        "a task must not run the simulation of its thread"
+    );
+}
+
 /// Adds what has arrived at one node to the air.
-fn add_arrivals(worker: &Worker, node: u32, air: &mut Air, sender: Sender) {
+fn add_arrivals(worker: &Worker, node: u32, air: &mut Air, sender: Sender, strangers: &mut u32) {
     let (mut idle, mut prompt) = (Vec::new(), Vec::new());
     worker.take_arrivals(|cell, arrival| {
-        let Some(index) = air.index_of(cell) else {
-            unreachable!("each task of a simulation is known from its birth on");
-        };
+        let index = air.index_of(cell).unwrap_or_else(|| {
+            // Another thread has created it.
+            *strangers += 1;
+            air.add(cell, cell.table(), TaskName::stranger(*strangers), node);
+            air.index_of(cell).expect("it was added above")
+        });
         match arrival {
             Arrival::Envelope(envelope) if air.task(index).is_prompt => {
                 worker.keep(cell);
