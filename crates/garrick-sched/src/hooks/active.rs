@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::panic::resume_unwind;
 use std::ptr;
 
-use garrick_core::prim::unmodelled::{Acquire, AtomicBool, Release};
+use garrick_core::prim::unmodelled::{AtomicBool, Relaxed};
 
 use garrick_core::thread_values;
 
@@ -112,8 +112,9 @@ impl Hooks {
             return;
         }
         if self.thread != this_thread() {
-            // Release: pairs with the Acquire in `may_have_tasks`.
-            HAS_STRANGERS.store(true, Release);
+            // Relaxed: the creator holds the lock of `Shared::admits`. The simulation takes this
+            // lock to refuse further tasks, before it asks `may_have_tasks`.
+            HAS_STRANGERS.store(true, Relaxed);
         } else {
             TASKS.set(TASKS.get() + 1);
             let name = PARENT.get().child(CHILDREN.replace(CHILDREN.get() + 1));
@@ -138,9 +139,8 @@ impl Hooks {
 
     /// Returns true if the sponsor may have tasks.
     pub(crate) fn may_have_tasks(self) -> bool {
-        // Acquire: pairs with the Release in `born`. The creation of the task itself is ordered by
-        // the lock of its sponsor.
-        !self.are_active || TASKS.get() > 0 || HAS_STRANGERS.load(Acquire)
+        // Relaxed: see `born`.
+        !self.are_active || TASKS.get() > 0 || HAS_STRANGERS.load(Relaxed)
     }
 
     /// Records that a turn is about to be undone. The commits of the undo do not fail.
