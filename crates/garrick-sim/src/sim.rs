@@ -40,6 +40,8 @@ pub struct Sim {
     /// Range of the delays of messages, or `None` if any order is possible.
     latency: Option<Range<Nanos>>,
     allows_failures: bool,
+    /// Values that are kept until the end of the run.
+    kept: Vec<Box<dyn Any>>,
     failures: Arc<Failures>,
     seed: u64,
 }
@@ -119,6 +121,7 @@ impl Sim {
             links: Links::default(),
             latency: None,
             allows_failures: false,
+            kept: Vec::new(),
             failures: Arc::default(),
             seed,
         }
@@ -300,6 +303,13 @@ impl Sim {
     /// correct for all delays.
     pub fn latency(&mut self, delay: Range<Duration>) -> &mut Self {
         self.latency = Some(nanos_of(&delay));
+        self
+    }
+
+    /// Keeps a value until the end of the run, for example a supervision tree, whose children stop
+    /// when it is dropped.
+    pub fn keep(&mut self, value: impl Any) -> &mut Self {
+        self.kept.push(Box::new(value));
         self
     }
 

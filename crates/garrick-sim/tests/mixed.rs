@@ -128,7 +128,7 @@ async fn walk(mut steps: Incoming<u32>, router: Router<Question>, name: &'static
 }
 
 /// Spawns a desk that its supervisor restarts.
-fn supervised_desk(node: &Node) -> Address<Question> {
+fn supervised_desk(sim: &mut Sim, node: &Node) -> Address<Question> {
     let tree = Supervisor::new("office", Strategy::OneForOne)
         .intensity(20, Duration::from_secs(60))
         .spawn(node.handle())
@@ -139,8 +139,7 @@ fn supervised_desk(node: &Node) -> Address<Question> {
         .supervised_by(&tree)
         .spawn()
         .unwrap();
-    // The tree lives as long as the node.
-    std::mem::forget(tree);
+    sim.keep(tree);
     desk
 }
 
@@ -180,7 +179,7 @@ fn service(node: &Node, desk: &Address<Question>) -> Address<Question> {
 
 fn program(sim: &mut Sim) {
     let (left, right) = (sim.node("left"), sim.node("right"));
-    let desk = supervised_desk(&left);
+    let desk = supervised_desk(sim, &left);
     let service = service(&right, &desk);
     let topic: Topic<u32> = Topic::spawn(left.handle()).unwrap();
     let events = EventStream::spawn(left.handle()).unwrap();

@@ -20,8 +20,8 @@ thread_values! {
     /// Task that creates tasks now, and the number of tasks that it has created.
     static PARENT: Cell<TaskName> = Cell::new(TaskName::OUTSIDE);
     static CHILDREN: Cell<u32> = Cell::new(0);
-    /// Number of tasks that were created and have not ended.
-    static TASKS: Cell<usize> = Cell::new(0);
+    /// True while a node closes that has no tasks any more.
+    static IS_EMPTY: Cell<bool> = Cell::new(false);
     /// True if the current turn fails when it commits.
     static FAILS: Cell<bool> = Cell::new(false);
     /// True if a turn of the current step was undone.
@@ -116,7 +116,7 @@ impl Hooks {
             // lock to refuse further tasks, before it asks `may_have_tasks`.
             HAS_STRANGERS.store(true, Relaxed);
         } else {
-            TASKS.set(TASKS.get() + 1);
+            IS_EMPTY.set(false);
             let name = PARENT.get().child(CHILDREN.replace(CHILDREN.get() + 1));
             names::set(cell.id().get(), name.get());
             record(Event::Born(Birth {
@@ -132,7 +132,6 @@ impl Hooks {
     #[inline]
     pub(crate) fn gone(self, cell: CellPtr) {
         if self.are_active {
-            TASKS.set(TASKS.get().saturating_sub(1));
             record(Event::Gone(cell));
         }
     }
@@ -140,7 +139,7 @@ impl Hooks {
     /// Returns true if the sponsor may have tasks.
     pub(crate) fn may_have_tasks(self) -> bool {
         // Relaxed: see `born`.
-        !self.are_active || TASKS.get() > 0 || HAS_STRANGERS.load(Relaxed)
+        !self.are_active || !IS_EMPTY.get() || HAS_STRANGERS.load(Relaxed)
     }
 
     /// Records that a turn is about to be undone. The commits of the undo do not fail.
@@ -174,7 +173,6 @@ impl Running {
         (!SIMULATES.replace(true)).then(|| {
             let running = Self(());
             running.set_parent(TaskName::OUTSIDE, 0);
-            TASKS.set(0);
             running
         })
     }
@@ -188,6 +186,11 @@ impl Running {
     /// Returns the number of tasks that the current parent has created.
     pub(crate) fn children(&self) -> u32 {
         CHILDREN.get()
+    }
+
+    /// Records that the node that closes now has no tasks, or that no node closes.
+    pub(crate) fn set_empty(&self, is_empty: bool) {
+        IS_EMPTY.set(is_empty);
     }
 
     /// Takes the events, oldest first.

@@ -83,7 +83,7 @@ fn tally(sim: &mut Sim, stores: bool) {
     for _ in 0..3 {
         tally.send(Event::Vote).unwrap();
     }
-    std::mem::forget(tree);
+    sim.keep(tree);
     sim.allow_failures();
     sim.faults().turn_fails::<Tally>(100);
     sim.always("confirmed votes count", |facts| {

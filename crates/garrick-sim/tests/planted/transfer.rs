@@ -94,7 +94,7 @@ fn transfers(sim: &mut Sim, takes_first: bool) {
     for amount in 1..3 {
         transfer.send(Order::Go(amount)).unwrap();
     }
-    std::mem::forget(tree);
+    sim.keep(tree);
     // The supervisor gives up after some failures.
     sim.allow_failures();
     sim.faults().turn_fails::<Transfer>(50);

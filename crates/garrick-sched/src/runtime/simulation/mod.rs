@@ -372,7 +372,11 @@ impl Simulation {
                 }
             }
         }
+        let has_tasks = !self.air.tasks_of(node as u32).is_empty();
+        self.running
+            .set_empty(!has_tasks && !self.running.has_events());
         self.nodes[node] = None;
+        self.running.set_empty(false);
     }
 
     fn drop_all_of(&mut self, node: u32) {
