@@ -1,7 +1,7 @@
 //! Speed of simulated turns, beside the same turns of a plain system on one thread.
 //!
 //! `cargo bench -p garrick-sim` prints two tables. The first one has the time of a turn while a
-//! number of messages is in the air: each message wanders down a chain of actors. The second one
+//! number of messages is in the air: each message wanders around a ring of actors. The second one
 //! has the number of runs per second of a program with two actors that ask a third one. The numbers
 //! are medians over the rounds, which measure both contenders alternately.
 
@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use garrick_actor::{Actor, Address, Context, Local, NoReply, Reply};
 use garrick_sim::{Check, Choosing, Sim};
 
-/// Number of actors of a chain.
-const HOPS: u64 = 100;
+/// Number of actors of a ring.
+const RING: u64 = 100;
 
 /// Length of a measurement.
 const TURNS: u64 = 400_000;
@@ -20,64 +20,66 @@ const TURNS: u64 = 400_000;
 /// Number of measurements.
 const ROUNDS: usize = 7;
 
-/// Passes a number on, until it is zero.
-struct Hop(Option<Address<u64>>);
+/// Passes a number on to the next actor of a ring, until it is zero.
+struct Hop(Option<Address<Token>>);
+
+enum Token {
+    Next(Address<Token>),
+    Left(u64),
+}
 
 impl Actor for Hop {
-    type Msg = u64;
+    type Msg = Token;
     type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, left: u64, cx: &mut Context<'_, u64>) {
-        if left > 0
-            && let Some(next) = &self.0
-        {
-            let _ = cx.send(next, left - 1);
+    fn receive(&mut self, token: Token, cx: &mut Context<'_, Token>) {
+        match (token, &self.0) {
+            (Token::Next(next), _) => self.0 = Some(next),
+            (Token::Left(left), Some(next)) if left > 0 => {
+                let _ = cx.send(next, Token::Left(left - 1));
+            }
+            // Without the address of the next actor, the ring can be dropped.
+            (Token::Left(_), _) => self.0 = None,
         }
     }
 }
 
-/// Spawns chains by `spawn`, and returns their first actors.
-fn chains(width: u64, mut spawn: impl FnMut(Hop) -> Address<u64>) -> Vec<Address<u64>> {
-    let chain = |_| {
-        let mut next = None;
-        for _ in 0..HOPS {
-            next = Some(spawn(Hop(next.take())));
+/// Spawns rings by `spawn`, and gives each a token that makes its part of the turns.
+fn rings(width: u64, turns: u64, mut spawn: impl FnMut(Hop) -> Address<Token>) {
+    for _ in 0..width {
+        let first = spawn(Hop(None));
+        let mut next = first.clone();
+        for _ in 1..RING {
+            next = spawn(Hop(Some(next)));
         }
-        next.expect("a chain has actors")
-    };
-    (0..width).map(chain).collect()
+        first.send(Token::Next(next)).expect("the actor is alive");
+        first
+            .send(Token::Left(turns / width))
+            .expect("the actor is alive");
+    }
 }
 
 /// Returns the time of a turn of a plain system.
 fn plain(width: u64, turns: u64) -> Duration {
     let local = Local::new().expect("there is room for a worker");
-    let heads = chains(width, |hop| local.spawn(hop));
-    let rounds = (turns / (width * HOPS)).max(1);
+    rings(width, turns, |hop| local.spawn(hop));
     let began = Instant::now();
-    for _ in 0..rounds {
-        for head in &heads {
-            head.send(HOPS - 1).expect("the chain is alive");
-        }
-        local.run();
-    }
-    began.elapsed() / u32::try_from(rounds * width * HOPS).unwrap_or(u32::MAX)
+    local.run();
+    began.elapsed() / u32::try_from(turns).unwrap_or(u32::MAX)
 }
 
 /// Returns the time of a simulated turn.
 fn simulated(width: u64, turns: u64) -> Duration {
-    let rounds = (turns / (width * HOPS)).max(1);
+    // Seed 0 would be run twice.
     let check = Check::new("turns")
+        .first_seed(1)
         .seeds(1)
         .steps(u32::MAX)
         .strategy(Choosing::Walk);
     let report = check.run(|sim: &mut Sim| {
         let node = sim.node("one");
-        for head in chains(width, |hop| node.spawn(hop).expect("the node is up")) {
-            for _ in 0..rounds {
-                head.send(HOPS - 1).expect("the chain is alive");
-            }
-        }
+        rings(width, turns, |hop| node.spawn(hop).expect("the node is up"));
     });
     let report = report.unwrap_or_else(|failed| panic!("{failed}"));
     report.time / u32::try_from(report.steps).unwrap_or(u32::MAX)
