@@ -11,6 +11,9 @@ use crate::sim::Sim;
 use crate::trace::Trace;
 use crate::watchdog::Watchdog;
 
+/// Odd number with irregular bits: the fractional part of the golden ratio.
+const HASH_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// Seed of the generator for the calm end of a run. It is the same in all runs, so that a shortened
 /// list of moves leads to the same end.
 const CALM_SEED: u64 = 0x6361_6c6d;
@@ -114,7 +117,7 @@ pub(crate) fn execute(
     let mut hash = mix(execution.hash ^ execution.sim.clock.now());
     for (_, text) in facts.texts(0) {
         for byte in text.bytes() {
-            hash = hash.rotate_left(5).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(byte);
+            hash = hashed(hash, u64::from(byte));
         }
     }
     drop(facts);
@@ -216,7 +219,7 @@ impl Execution<'_, '_> {
         let step = self.moves.len() as u32;
         self.sim.step.set(step);
         self.moves.push(Move { choice, fate });
-        self.hash = mix(self.hash ^ hash_of(choice, fate));
+        self.hash = hash_step(self.hash, choice, fate);
         if let Some(watchdog) = self.observers.watchdog {
             watchdog.begin_step(self.sim.seed(), step);
         }
@@ -306,11 +309,17 @@ fn next_of(moves: &[Move], at: &mut usize, enabled: &[Choice]) -> Option<(usize,
     None
 }
 
-fn hash_of(choice: Choice, fate: Fate) -> u64 {
-    let number = match choice {
-        Choice::Start { task } => task.get(),
-        Choice::Deliver { from, to } => mix(from.get()) ^ to.get(),
-        Choice::Other(number) => u64::from(number),
-    };
-    mix(number ^ fate as u64)
+/// Adds a number to a hash.
+fn hashed(hash: u64, number: u64) -> u64 {
+    (hash.rotate_left(5) ^ number).wrapping_mul(HASH_FACTOR)
+}
+
+/// Adds a step to a hash.
+fn hash_step(hash: u64, choice: Choice, fate: Fate) -> u64 {
+    let hash = hashed(hash, fate as u64);
+    match choice {
+        Choice::Start { task } => hashed(hash, task.get()),
+        Choice::Deliver { from, to } => hashed(hashed(hash, from.get()), to.get()),
+        Choice::Other(number) => hashed(hash, u64::from(number)),
+    }
 }

@@ -437,9 +437,10 @@ impl Sim {
     /// Returns the failure of an actor that the simulation has not chosen, if there was one and
     /// failures are not allowed.
     pub(crate) fn take_failure(&self) -> Option<Broken> {
-        if !self.failures.are_any.swap(false, Relaxed) {
+        if !self.failures.are_any.load(Relaxed) {
             return None;
         }
+        self.failures.are_any.store(false, Relaxed);
         let first = self
             .failures
             .list()
