@@ -362,6 +362,9 @@ impl Runner<'_> {
     fn run(&mut self, seed: u64, driver: Driver<'_>, trace: Option<&mut Trace>) -> Outcome {
         let limits = Limits {
             steps_max: self.check.settings.steps_max,
+            // A search of all orders includes all times of crashes, and a list has its own.
+            delays_crashes: matches!(driver, Driver::Search(..))
+                && self.check.settings.strategy != Choosing::All,
         };
         let mut sim = Sim::new(seed);
         let set_up = (self.setup)(&mut sim).and_then(|()| sim.check_setup());

@@ -21,6 +21,14 @@ pub struct Facts {
     by_type: HashMap<TypeId, Vec<u32>>,
 }
 
+/// A fact that the simulation itself notes: the node with this name has crashed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Crashed(pub String);
+
+/// A fact that the simulation itself notes: the node with this name starts again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restarted(pub String);
+
 /// A fact that was noted.
 struct Noted {
     fact: Box<dyn Any + Send>,

@@ -24,12 +24,19 @@ pub(crate) fn write(folder: Option<&Path>, files: &[(String, String)]) -> io::Re
     Ok(folder)
 }
 
-/// Returns the folder `garrick-sim` in the target folder of the program.
+/// Returns the folder `garrick-sim` in the target folder of the program, or in the folder for
+/// temporary files.
 fn default_folder() -> PathBuf {
     let program = env::current_exe().unwrap_or_default();
     let is_target = |path: &&Path| path.join("CACHEDIR.TAG").exists();
-    let target = program.ancestors().find(is_target);
-    target.unwrap_or(Path::new("target")).join("garrick-sim")
+    if let Some(target) = program.ancestors().find(is_target) {
+        return target.join("garrick-sim");
+    }
+    // The program of an example in the documentation is in a temporary folder.
+    let here = env::current_dir().unwrap_or_default();
+    let targets = here.ancestors().map(|folder| folder.join("target"));
+    let target = targets.into_iter().find(|target| is_target(&&**target));
+    target.unwrap_or_else(env::temp_dir).join("garrick-sim")
 }
 
 /// Returns the name of a file about a failure.

@@ -39,7 +39,7 @@ mod check;
 
 pub use check::{Check, Setup};
 pub use coverage::Coverage;
-pub use facts::Facts;
+pub use facts::{Crashed, Facts, Restarted};
 pub use faults::{Faults, Link, Links};
 pub use garrick_sched::{Choice, Fate};
 pub use node::Node;

@@ -4,8 +4,9 @@ use garrick_core::random::mix;
 use garrick_sched::{Choice, Circumstances, Fate};
 
 use crate::coverage::Coverage;
+use crate::facts::{Crashed, Restarted};
 use crate::property::Broken;
-use crate::schedule::{Schedule, TIME, crash_or_restart};
+use crate::schedule::{Schedule, TIME, crash_or_restart, is_crash};
 use crate::search::{Rng, Strategy};
 use crate::sim::Sim;
 use crate::trace::Trace;
@@ -32,6 +33,9 @@ pub struct Move {
 pub(crate) struct Limits {
     /// Maximum number of steps with faults, and maximum number of steps of the calm end.
     pub(crate) steps_max: u32,
+    /// True if each crash waits for a step that is drawn. Otherwise, most crashes would come at the
+    /// beginning, because they are always possible.
+    pub(crate) delays_crashes: bool,
 }
 
 /// Chooser of the steps of a run.
@@ -99,7 +103,7 @@ pub(crate) fn execute(
     if let Some(coverage) = &mut observers.coverage {
         coverage.begin();
     }
-    let schedule = Schedule::new(sim);
+    let schedule = Schedule::new(sim, limits.delays_crashes);
     let mut execution = Execution {
         sim,
         schedule,
@@ -161,7 +165,7 @@ impl Execution<'_, '_> {
                     .choose(enabled)
                     .map(|index| (index, self.schedule.draw(self.sim, rng, index))),
                 Driver::Follow { moves, goes_on } => next_of(moves, &mut at, enabled)
-                    .or_else(|| goes_on.then_some((0, Fate::Happens))),
+                    .or_else(|| goes_on.then(|| default_of(enabled)).flatten()),
             };
             let Some((index, fate)) = chosen else {
                 return Ok(End::Left);
@@ -207,7 +211,7 @@ impl Execution<'_, '_> {
             }
             caused.clear();
             if let Some(trace) = trace {
-                trace.add_births(sim.simulation.births());
+                trace.add_births(&sim.births_with_nodes());
             }
             sim.simulation.births().clear();
         });
@@ -262,9 +266,12 @@ impl Execution<'_, '_> {
             return;
         }
         let (node, is_crash) = crash_or_restart(number);
+        let name = self.sim.name_at(node).to_owned();
         if is_crash {
             self.schedule.crash(self.sim, node);
+            self.sim.add_fact(Crashed(name));
         } else {
+            self.sim.add_fact(Restarted(name));
             self.schedule.restart(self.sim, node);
         }
     }
@@ -296,6 +303,12 @@ fn choose_calmly(rng: &mut Rng, enabled: &[Choice]) -> Option<usize> {
     } else {
         index
     })
+}
+
+/// Returns the first choice that is no crash.
+fn default_of(enabled: &[Choice]) -> Option<(usize, Fate)> {
+    let index = enabled.iter().position(|choice| !is_crash(*choice))?;
+    Some((index, Fate::Happens))
 }
 
 /// Returns the index and the fate of the next move of a list that is possible.

@@ -16,6 +16,9 @@ pub(crate) const TIME: u32 = 0;
 /// Distinguishes the generator for delays from others with the same seed.
 const DELAYS: u64 = 0x64_656c_6179;
 
+/// Number of steps among which the step is drawn before which a crash does not happen.
+const CRASH_STEPS: usize = 64;
+
 /// Returns the number of the choice that the node at an index crashes.
 pub(crate) fn crash_of(node: usize) -> u32 {
     1 + 2 * node as u32
@@ -40,6 +43,11 @@ pub(crate) struct Schedule {
     times: Option<Times>,
     /// For each node that is down, the time at which it may start again.
     restarts: Vec<Option<Nanos>>,
+    /// For each crash in the faults, the number of calls of [`Schedule::prepare`] before which it
+    /// does not happen. `None` if crashes are not delayed.
+    crash_steps: Option<Vec<u32>>,
+    /// Number of calls of [`Schedule::prepare`].
+    steps: u32,
     /// Generator for delays.
     rng: Rng,
 }
@@ -58,8 +66,13 @@ struct Times {
 }
 
 impl Schedule {
-    pub(crate) fn new(sim: &Sim) -> Self {
+    pub(crate) fn new(sim: &Sim, delays_crashes: bool) -> Self {
+        let mut rng = Rng::new(sim.seed() ^ DELAYS);
+        let crashes = sim.faults_and_links().0.crashes.len();
+        let mut draw = |_| rng.below(CRASH_STEPS) as u32;
         Self {
+            crash_steps: delays_crashes.then(|| (0..crashes).map(&mut draw).collect()),
+            steps: 0,
             times: sim.delays().map(|delay| Times {
                 delay: delay.clone(),
                 due: HashMap::new(),
@@ -68,7 +81,7 @@ impl Schedule {
                 indices: Vec::new(),
             }),
             restarts: Vec::new(),
-            rng: Rng::new(sim.seed() ^ DELAYS),
+            rng,
         }
     }
 
@@ -80,6 +93,7 @@ impl Schedule {
         with_faults: bool,
         mut absorb: impl FnMut(&mut Sim),
     ) {
+        self.steps += 1;
         self.note_causes(sim);
         absorb(sim);
         self.offer(sim, with_faults);
@@ -118,7 +132,12 @@ impl Schedule {
             let may_start = self
                 .restart_time(node)
                 .is_none_or(|time| time <= sim.clock.now());
-            set_offered(sim, crash_of(node), with_faults && is_up && left > 0);
+            let is_time = (self.crash_steps.as_ref()).is_none_or(|steps| steps[index] < self.steps);
+            set_offered(
+                sim,
+                crash_of(node),
+                with_faults && is_up && left > 0 && is_time,
+            );
             set_offered(sim, restart_of(node), !is_up && restarts && may_start);
         }
     }
@@ -205,10 +224,14 @@ impl Schedule {
     pub(crate) fn crash(&mut self, sim: &mut Sim, node: usize) {
         let name = sim.name_at(node).to_owned();
         let crashes = &mut sim.faults_mut().crashes;
-        let Some(crash) = crashes.iter_mut().find(|crash| crash.node == name) else {
+        let Some(index) = crashes.iter().position(|crash| crash.node == name) else {
             return;
         };
+        let crash = &mut crashes[index];
         crash.left -= 1;
+        if let Some(steps) = &mut self.crash_steps {
+            steps[index] = self.steps + self.rng.below(CRASH_STEPS) as u32;
+        }
         let after = crash.restarts_after.clone();
         if self.restarts.len() <= node {
             self.restarts.resize(node + 1, None);
@@ -280,7 +303,8 @@ impl Times {
     }
 }
 
-fn is_crash(choice: Choice) -> bool {
+/// Returns true if a choice crashes a node.
+pub(crate) fn is_crash(choice: Choice) -> bool {
     matches!(choice, Choice::Other(number) if number != TIME && crash_or_restart(number).1)
 }
 

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::fmt;
+use std::fmt::{self, Debug};
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -12,7 +12,7 @@ use std::time::Duration;
 use garrick_actor::system::Builder;
 use garrick_actor::{Address, Consequence, Failure, Note, Observing, System};
 use garrick_core::random::mix;
-use garrick_sched::{CHOSEN_FAILURE, Flow, Nanos, Simulation, Task, Turn};
+use garrick_sched::{Birth, CHOSEN_FAILURE, Flow, Nanos, Simulation, Task, Turn};
 
 use crate::clock::{Clock, SimWorld};
 use crate::facts::{Facts, short_name};
@@ -329,6 +329,31 @@ impl Sim {
 
     pub(crate) fn faults_mut(&mut self) -> &mut Faults {
         &mut self.faults
+    }
+
+    /// Adds a fact of the simulation itself.
+    pub(crate) fn add_fact<F: Any + Debug + Send>(&self, fact: F) {
+        let note = Note {
+            fact: Box::new(fact),
+            format: |fact| {
+                fact.downcast_ref::<F>()
+                    .map_or_else(String::new, |fact| format!("{fact:?}"))
+            },
+        };
+        let (at, step) = (self.clock.now(), self.step.get());
+        self.facts.borrow_mut().add(note, at, step);
+    }
+
+    /// Returns the tasks that were created, each with the name of its node if there are several
+    /// nodes.
+    pub(crate) fn births_with_nodes(&mut self) -> Vec<(Birth, Option<String>)> {
+        let births: Vec<Birth> = self.simulation.births().drain(..).collect();
+        let has_several = self.nodes.len() > 1;
+        let node_of = |birth: &Birth| has_several.then(|| self.name_of(birth.node).to_owned());
+        births
+            .into_iter()
+            .map(|birth| (birth, node_of(&birth)))
+            .collect()
     }
 
     /// Spawns a task on a node.

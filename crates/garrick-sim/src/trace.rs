@@ -46,12 +46,16 @@ enum Happened {
 
 impl Trace {
     /// Records the tasks that were created, and gives them names.
-    pub(crate) fn add_births(&mut self, births: &[Birth]) {
-        for birth in births {
+    pub(crate) fn add_births(&mut self, births: &[(Birth, Option<String>)]) {
+        for (birth, node) in births {
             let of_type = short_name(birth.type_name);
             let count = self.counts.entry(of_type.clone()).or_default();
             *count += 1;
-            self.names.insert(birth.task, format!("{of_type}#{count}"));
+            let name = match node {
+                Some(node) => format!("{node}:{of_type}#{count}"),
+                None => format!("{of_type}#{count}"),
+            };
+            self.names.insert(birth.task, name);
         }
     }
 

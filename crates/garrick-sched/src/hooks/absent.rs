@@ -8,7 +8,7 @@ pub(crate) fn simulates_here() -> bool {
 }
 
 /// Hooks of a sponsor.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) struct Hooks;
 
 #[expect(clippy::unused_self, reason = "as with the feature `sim`")]
@@ -16,6 +16,12 @@ impl Hooks {
     /// Returns hooks that do nothing.
     pub(crate) fn none() -> Self {
         Self
+    }
+
+    /// Returns true if both sponsors are in the same simulation, or in none.
+    #[inline(always)]
+    pub(crate) fn are_beside(self, _: Self) -> bool {
+        true
     }
 
     /// Returns the home to whose cells a worker sends through their mailboxes.

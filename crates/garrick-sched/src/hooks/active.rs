@@ -2,6 +2,7 @@
 //! thread.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::panic::resume_unwind;
 use std::ptr;
 
@@ -20,6 +21,8 @@ thread_values! {
     /// Task that creates tasks now, and the number of tasks that it has created.
     static PARENT: Cell<TaskName> = Cell::new(TaskName::OUTSIDE);
     static CHILDREN: Cell<u32> = Cell::new(0);
+    /// For each root, the number of its children.
+    static ROOTS: RefCell<BTreeMap<TaskName, u32>> = RefCell::new(BTreeMap::new());
     /// True while a node closes that has no tasks any more.
     static IS_EMPTY: Cell<bool> = Cell::new(false);
     /// True if the current turn fails when it commits.
@@ -64,11 +67,13 @@ fn this_thread() -> usize {
 }
 
 /// Hooks of a sponsor. They are active if the sponsor is simulated.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) struct Hooks {
     are_active: bool,
     /// Thread of the simulation.
     thread: usize,
+    /// Parent of the tasks that code outside of tasks creates on this sponsor.
+    root: TaskName,
 }
 
 impl Hooks {
@@ -77,15 +82,23 @@ impl Hooks {
         Self {
             are_active: false,
             thread: 0,
+            root: TaskName::OUTSIDE,
         }
     }
 
-    /// Returns active hooks for a simulation on the calling thread.
-    pub(crate) fn active() -> Self {
+    /// Returns active hooks for a simulation on the calling thread. `root` is the parent of the
+    /// tasks that code outside of tasks creates.
+    pub(crate) fn active(root: TaskName) -> Self {
         Self {
             are_active: true,
             thread: this_thread(),
+            root,
         }
+    }
+
+    /// Returns true if both sponsors are in the same simulation, or in none.
+    pub(crate) fn are_beside(self, other: Self) -> bool {
+        (self.are_active, self.thread) == (other.are_active, other.thread)
     }
 
     /// Returns the home to whose cells a worker sends through their mailboxes. In a simulation,
@@ -117,7 +130,7 @@ impl Hooks {
             HAS_STRANGERS.store(true, Relaxed);
         } else {
             IS_EMPTY.set(false);
-            let name = PARENT.get().child(CHILDREN.replace(CHILDREN.get() + 1));
+            let name = self.next_name();
             names::set(cell.id().get(), name.get());
             record(Event::Born(Birth {
                 cell,
@@ -126,6 +139,20 @@ impl Hooks {
                 name,
             }));
         }
+    }
+
+    /// Returns the name of the next task that is created.
+    fn next_name(self) -> TaskName {
+        if PARENT.get() != TaskName::OUTSIDE {
+            return PARENT.get().child(CHILDREN.replace(CHILDREN.get() + 1));
+        }
+        let number = ROOTS.with(|roots| {
+            let mut roots = roots.borrow_mut();
+            let next = roots.entry(self.root).or_default();
+            *next += 1;
+            *next - 1
+        });
+        self.root.child(number)
     }
 
     /// Records that a task has ended.
@@ -231,6 +258,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         EVENTS.take();
         names::clear();
+        ROOTS.take();
         SIMULATES.set(false);
     }
 }

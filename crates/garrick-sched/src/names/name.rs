@@ -22,6 +22,15 @@ impl TaskName {
     /// The name of code whose messages are discarded.
     pub(crate) const NOWHERE: Self = Self(u64::MAX);
 
+    /// Returns the name that stands for a sponsor with the name `sponsor`. `number` is the number of
+    /// earlier sponsors with this name.
+    pub(crate) fn root(sponsor: &str, number: u32) -> Self {
+        let hash = sponsor
+            .bytes()
+            .fold(1, |hash, byte| mix(hash ^ u64::from(byte)));
+        Self(hash).derived(u64::from(number) << 32)
+    }
+
     /// Returns the name of a child. `number` is the number of earlier children.
     pub(crate) fn child(self, number: u32) -> Self {
         self.derived(u64::from(number) << 32)

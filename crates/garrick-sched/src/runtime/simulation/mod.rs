@@ -5,6 +5,7 @@ mod hash;
 
 mod air;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 pub use air::Choice;
@@ -92,6 +93,8 @@ pub struct Simulation {
     /// Nodes by number. `None` for a node that was closed.
     nodes: Vec<Option<Here>>,
     air: Air,
+    /// Number of nodes that were opened with each name.
+    opened: BTreeMap<String, u32>,
     /// Tasks that were created, until the caller takes them.
     births: Vec<Birth>,
     /// Number of tasks that other threads have created.
@@ -106,18 +109,23 @@ impl Simulation {
         Some(Self {
             nodes: Vec::new(),
             air: Air::default(),
+            opened: BTreeMap::new(),
             births: Vec::new(),
             strangers: 0,
             running: Running::begin()?,
         })
     }
 
-    /// Adds a node, and returns its number.
+    /// Adds a node, and returns its number. The names of its tasks depend on the name of the
+    /// sponsor, and on the number of earlier nodes with this name.
     ///
     /// # Errors
     /// Returns a [`StartError`] for the same reasons as [`Builder::here`].
     pub fn open(&mut self, builder: Builder) -> Result<usize, StartError> {
-        self.nodes.push(Some(builder.simulated()?));
+        let opened = self.opened.entry(builder.name_of().to_owned()).or_default();
+        let root = TaskName::root(builder.name_of(), *opened);
+        *opened += 1;
+        self.nodes.push(Some(builder.simulated(root)?));
         Ok(self.nodes.len() - 1)
     }
 
@@ -278,7 +286,6 @@ impl Simulation {
             node,
         };
         self.running.begin_step(fails);
-        let outside = self.running.children();
         self.running.set_parent(task.name, task.children);
         let worker = self.worker(node as usize);
         if fails {
@@ -293,7 +300,7 @@ impl Simulation {
         {
             task.children = self.running.children();
         }
-        self.running.set_parent(TaskName::OUTSIDE, outside);
+        self.running.set_parent(TaskName::OUTSIDE, 0);
         Stepped { undone }
     }
 

@@ -14,6 +14,8 @@ use super::{Attachment, Extras, Failure, Hands, Here, LendBy, Reporter, Shared, 
 use crate::cell::Home;
 use crate::driver::Drivers;
 use crate::hooks::{Hooks, simulates_here};
+#[cfg(feature = "sim")]
+use crate::names::TaskName;
 use crate::remote::{Remote, WORKERS_MAX};
 use crate::world::{STACK_BYTES_MAX, STACK_BYTES_MIN, World};
 
@@ -438,11 +440,18 @@ impl Builder {
         Ok(Here::new(self.share(Hands::FIXED)?))
     }
 
-    /// Creates a sponsor for a simulation on the calling thread.
+    /// Creates a sponsor for a simulation on the calling thread. `root` is the parent of the tasks
+    /// that code outside of tasks creates.
     #[cfg(feature = "sim")]
-    pub(crate) fn simulated(mut self) -> Result<Here, StartError> {
-        self.hooks = Hooks::active();
+    pub(crate) fn simulated(mut self, root: TaskName) -> Result<Here, StartError> {
+        self.hooks = Hooks::active(root);
         self.here()
+    }
+
+    /// Returns the name of the sponsor.
+    #[cfg(feature = "sim")]
+    pub(crate) fn name_of(&self) -> &str {
+        &self.name
     }
 
     fn check(&self) -> Result<Vec<usize>, StartError> {

@@ -444,7 +444,7 @@ impl Worker {
         // which is dropped with it.
         let to = unsafe { parcel::peek::<Handle>(note).clone() };
         // A task does not leave its simulation.
-        let is_reachable = to.shared.hooks == self.shared.hooks;
+        let is_reachable = to.shared.hooks.are_beside(self.shared.hooks);
         let goes = cell.table().moves && is_reachable && !to.is_of(self);
         if goes && !cell.try_hold() {
             // The cell's carrier is on the way to this worker.
