@@ -27,6 +27,8 @@ const REPEATS_AFTER: Duration = Duration::from_millis(100);
 /// time pass forever.
 pub(crate) const FAIR: Choosing = Choosing::Walk;
 
+pub(crate) const SAME_STATES: &str = "same updates, equal states";
+
 /// The replica of an update, and the number of the update among those of the replica.
 pub(crate) type UpdateId = (usize, u32);
 
@@ -222,7 +224,7 @@ pub(crate) fn replicate<D: Data>(sim: &mut Sim, data: &D, updates: [&[D::Op]; RE
     }
     sim.links().all().loses(LOSS);
     let all = updates.iter().map(|updates| updates.len()).sum();
-    sim.always("same updates, equal states", same_updates_equal_states::<D>);
+    sim.always(SAME_STATES, same_updates_equal_states::<D>);
     sim.at_end("all have all updates", move |facts| {
         let newest = |id| (facts.seen::<Held<D>>()).rfind(|held| held.replica == id);
         (0..REPLICAS).all(|id| newest(id).is_some_and(|held| held.log.len() == all))

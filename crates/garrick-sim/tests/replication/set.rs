@@ -1,7 +1,7 @@
-//! An observed-remove set, in its state-based form with tombstones (Shapiro, Preguica, Baquero and
-//! Zawirski, "A comprehensive study of convergent and commutative replicated data types", 2011,
-//! section 3.3.5). Each add has a tag of its own. A remove removes the tags that it has observed, so
-//! an add wins over a concurrent remove.
+//! An observed-remove set, in a state-based form with tombstones (Shapiro, Preguica, Baquero and
+//! Zawirski, "A comprehensive study of convergent and commutative replicated data types", 2011).
+//! Each add has a tag of its own. A remove removes the tags that it has observed, so an add wins
+//! over a concurrent remove.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

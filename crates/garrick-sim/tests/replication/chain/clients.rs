@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use garrick_actor::{Actor, Address, Context};
 
 use super::replica::Request;
-use super::{Config, UPDATES, Update};
+use super::{Config, Member, UPDATES, Update};
 
 /// The writer has received the acknowledgement of an update.
 #[derive(Debug)]
@@ -27,22 +27,40 @@ pub(super) enum News {
 }
 
 /// Sends all updates at once.
-#[derive(Default)]
 pub(super) struct Writer {
+    head: Address<Request>,
     acknowledged: BTreeSet<Update>,
+}
+
+impl Writer {
+    pub(super) fn new(head: &Member) -> Self {
+        Self {
+            head: head.address.clone(),
+            acknowledged: BTreeSet::new(),
+        }
+    }
+
+    /// Sends the updates that are not acknowledged.
+    fn send(&self, cx: &Context<'_, News>) {
+        for update in (0..UPDATES).filter(|update| !self.acknowledged.contains(update)) {
+            let _ = cx.send(&self.head, Request::Update(update, cx.address()));
+        }
+    }
 }
 
 impl Actor for Writer {
     type Msg = News;
     type Outcome = ();
 
+    fn started(&mut self, cx: &mut Context<'_, News>) {
+        self.send(cx);
+    }
+
     fn receive(&mut self, news: News, cx: &mut Context<'_, News>) {
         match news {
             News::Configured(config) => {
-                let (_, head) = &config.chain[0];
-                for update in (0..UPDATES).filter(|update| !self.acknowledged.contains(update)) {
-                    let _ = cx.send(head, Request::Update(update, cx.address()));
-                }
+                self.head = config.chain[0].address.clone();
+                self.send(cx);
             }
             News::Acknowledge(update) => {
                 if self.acknowledged.insert(update) {
@@ -56,7 +74,7 @@ impl Actor for Writer {
 
 /// Sends a query when the last one was answered, to a different replica each time.
 pub(super) struct Reader {
-    chain: Vec<(usize, Address<Request>)>,
+    chain: Vec<Member>,
     /// Number of queries that were answered, which is also the number of the next query.
     number: u32,
     /// Number of all queries.
@@ -64,17 +82,17 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn new(queries: u32) -> Self {
+    pub(super) fn new(chain: Vec<Member>, queries: u32) -> Self {
         Self {
-            chain: Vec::new(),
+            chain,
             number: 0,
             queries,
         }
     }
 
     fn ask(&self, cx: &Context<'_, News>) {
-        let (_, replica) = &self.chain[(self.number as usize + 1) % self.chain.len()];
-        let _ = cx.send(replica, Request::Query(self.number, cx.address()));
+        let replica = &self.chain[(self.number as usize + 1) % self.chain.len()];
+        let _ = cx.send(&replica.address, Request::Query(self.number, cx.address()));
     }
 
     /// Begins the next query.
@@ -90,14 +108,15 @@ impl Actor for Reader {
     type Msg = News;
     type Outcome = ();
 
+    fn started(&mut self, cx: &mut Context<'_, News>) {
+        self.begin(cx);
+    }
+
     fn receive(&mut self, news: News, cx: &mut Context<'_, News>) {
         match news {
             News::Configured(config) => {
-                let is_first = self.chain.is_empty();
                 self.chain = config.chain;
-                if is_first {
-                    self.begin(cx);
-                } else if self.number < self.queries {
+                if self.number < self.queries {
                     self.ask(cx);
                 }
             }

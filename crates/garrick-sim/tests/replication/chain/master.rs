@@ -4,26 +4,30 @@ use std::collections::BTreeSet;
 
 use garrick_actor::{Actor, Address, Context};
 
-use super::Config;
 use super::clients::News;
 use super::replica::Request;
+use super::{Config, Member, ReplicaId};
+
+/// The master has decided on this chain.
+#[derive(Debug)]
+pub(super) struct Decided(pub(super) Vec<ReplicaId>);
 
 pub(super) enum Order {
-    /// A replica has crashed.
-    Crashed(usize),
+    /// A node has started a new replica after a crash.
+    Started(Member),
     /// A replica has installed the configuration of an epoch.
-    Installed { epoch: u32, replica: usize },
+    Installed { epoch: u32, id: ReplicaId },
 }
 
 pub(super) struct Master {
     config: Config,
     clients: Vec<Address<News>>,
     /// Replicas that have not installed the configuration yet.
-    missing: BTreeSet<usize>,
+    missing: BTreeSet<ReplicaId>,
 }
 
 impl Master {
-    pub(super) fn new(chain: Vec<(usize, Address<Request>)>, clients: Vec<Address<News>>) -> Self {
+    pub(super) fn new(chain: Vec<Member>, clients: Vec<Address<News>>) -> Self {
         Self {
             config: Config { epoch: 0, chain },
             clients,
@@ -31,13 +35,15 @@ impl Master {
         }
     }
 
-    /// Tells the replicas of a new configuration.
+    /// Tells the replicas of a new chain.
     fn configure(&mut self, cx: &Context<'_, Order>) {
         self.config.epoch += 1;
-        self.missing = self.config.chain.iter().map(|(id, _)| *id).collect();
-        for (_, replica) in &self.config.chain {
+        let chain = &self.config.chain;
+        self.missing = chain.iter().map(|member| member.id).collect();
+        cx.note(Decided(chain.iter().map(|member| member.id).collect()));
+        for member in chain {
             let request = Request::Configure(self.config.clone(), cx.address());
-            let _ = cx.send(replica, request);
+            let _ = cx.send(&member.address, request);
         }
     }
 
@@ -53,18 +59,16 @@ impl Actor for Master {
     type Msg = Order;
     type Outcome = ();
 
-    fn started(&mut self, cx: &mut Context<'_, Order>) {
-        self.configure(cx);
-    }
-
     fn receive(&mut self, order: Order, cx: &mut Context<'_, Order>) {
         match order {
-            Order::Crashed(replica) => {
-                self.config.chain.retain(|(id, _)| *id != replica);
+            Order::Started(new) => {
+                let chain = &mut self.config.chain;
+                chain.retain(|member| member.node != new.node);
+                chain.push(new);
                 self.configure(cx);
             }
-            Order::Installed { epoch, replica } if epoch == self.config.epoch => {
-                self.missing.remove(&replica);
+            Order::Installed { epoch, id } if epoch == self.config.epoch => {
+                self.missing.remove(&id);
                 if self.missing.is_empty() {
                     self.announce(cx);
                 }

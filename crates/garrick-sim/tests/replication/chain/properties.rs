@@ -4,8 +4,9 @@
 use garrick_sim::{Facts, Sim};
 
 use super::clients::{Acknowledged, Answered, Asked};
+use super::master::Decided;
 use super::replica::Stored;
-use super::{Living, REPLICAS, UPDATES, Update};
+use super::{Living, NODES, UPDATES, Update};
 
 pub(super) const STORED_ONCE: &str = "each update is stored once";
 pub(super) const PREFIX: &str = "a history is a prefix of the predecessor's";
@@ -56,14 +57,14 @@ pub(super) fn declare(sim: &mut Sim, living: &Living, queries: u32) {
 
 /// Returns the newest histories of the replicas that have not crashed, head first.
 fn histories<'f>(facts: &'f Facts, living: &Living) -> Vec<&'f [Update]> {
-    let newest = |replica| {
-        let stored = facts
-            .seen::<Stored>()
-            .rfind(|stored| stored.replica == replica);
+    let newest = |id| {
+        let stored = facts.seen::<Stored>().rfind(|stored| stored.id == id);
         stored.map_or(&[][..], |stored| &stored.history)
     };
-    let replicas = (0..REPLICAS).filter(|replica| living.contains(*replica));
-    replicas.map(newest).collect()
+    let decided = facts.last::<Decided>().map(|decided| decided.0.clone());
+    let chain = decided.unwrap_or_else(|| (0..NODES).collect());
+    let living = chain.into_iter().filter(|id| living.contains(*id));
+    living.map(newest).collect()
 }
 
 /// Returns true if the newest answer contains all updates that were acknowledged before its query

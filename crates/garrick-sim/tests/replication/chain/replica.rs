@@ -4,12 +4,12 @@ use garrick_actor::{Actor, Address, Context};
 
 use super::clients::News;
 use super::master::Order;
-use super::{Config, Life, Mistake, Update};
+use super::{Config, Life, Member, Mistake, ReplicaId, Update};
 
-/// A replica has this history.
+/// A replica has this history, after an update or when it installs a configuration.
 #[derive(Debug)]
 pub(super) struct Stored {
-    pub(super) replica: usize,
+    pub(super) id: ReplicaId,
     pub(super) history: Vec<Update>,
 }
 
@@ -26,95 +26,71 @@ pub(super) enum Request {
     Update(Update, Address<News>),
     /// The entry at a position of the history, from the predecessor.
     Forward(usize, Entry),
-    /// The tail has this number of entries. From the successor.
-    Stable(usize),
+    /// The predecessor has sent its whole history.
+    Complete,
     /// A query from a client, or from the predecessor.
     Query(u32, Address<News>),
 }
 
 pub(super) struct Replica {
     life: Life,
-    predecessor: Option<Address<Request>>,
-    successor: Option<Address<Request>>,
+    successor: Option<Member>,
     history: Vec<Entry>,
-    /// Number of entries that the tail has. The later entries are in flight.
-    stable: usize,
+    /// True if the history contains all that the replicas before this one have acknowledged.
+    is_complete: bool,
+    /// Queries that wait until the history is complete.
+    waiting: Vec<(u32, Address<News>)>,
     mistake: Mistake,
 }
 
 impl Replica {
-    pub(super) fn new(life: Life, mistake: Mistake) -> Self {
+    pub(super) fn new(
+        life: Life,
+        successor: Option<Member>,
+        is_complete: bool,
+        mistake: Mistake,
+    ) -> Self {
         Self {
             life,
-            predecessor: None,
-            successor: None,
+            successor,
             history: Vec::new(),
-            stable: 0,
+            is_complete,
+            waiting: Vec::new(),
             mistake,
         }
     }
 
-    /// Installs a configuration, and makes up for what the crash has lost.
+    /// Installs a configuration. Makes up for what a crash has lost.
     fn configure(&mut self, config: &Config, cx: &Context<'_, Request>) {
-        let me = self.life.replica;
-        let at = (config.chain.iter())
-            .position(|(replica, _)| *replica == me)
-            .expect("the master tells the replicas of the chain");
-        let address = |(_, address): &(usize, Address<Request>)| address.clone();
-        self.predecessor = at.checked_sub(1).map(|at| address(&config.chain[at]));
-        self.successor = config.chain.get(at + 1).map(address);
-        match &self.successor {
-            Some(_) if self.mistake == Mistake::ForgetsInFlight => {}
-            Some(_) => {
-                for position in self.stable..self.history.len() {
-                    self.forward(position, cx);
-                }
+        let me = |member: &&Member| member.id != self.life.id;
+        let after_me = config.chain.iter().skip_while(me).nth(1);
+        let id = |member: &Member| member.id;
+        let is_new = after_me.map(id) != self.successor.as_ref().map(id);
+        let is_last = after_me.map(id) == config.chain.last().map(id);
+        self.successor = after_me.cloned();
+        self.note_history(cx);
+        if is_new && (is_last || self.mistake != Mistake::ForgetsInFlight) {
+            for position in 0..self.history.len() {
+                self.forward(position, cx);
             }
-            None => self.become_tail(cx),
-        }
-        self.tell_stable(cx);
-    }
-
-    /// Acknowledges all that the old tail may not have acknowledged.
-    fn become_tail(&mut self, cx: &Context<'_, Request>) {
-        self.stable = self.history.len();
-        if self.mistake != Mistake::ForgetsToAcknowledge {
-            for entry in &self.history {
-                acknowledge(entry, cx);
-            }
+            self.tell_complete(cx);
         }
     }
 
-    fn append(&mut self, entry: Entry, cx: &Context<'_, Request>) {
-        self.history.push(entry);
-        cx.note(Stored {
-            replica: self.life.replica,
-            history: self.updates(),
-        });
-        let position = self.history.len() - 1;
-        if self.successor.is_some() {
-            self.forward(position, cx);
-            return;
-        }
-        self.stable = self.history.len();
-        acknowledge(&self.history[position], cx);
-        self.tell_stable(cx);
-    }
-
-    fn updates(&self) -> Vec<Update> {
-        self.history.iter().map(|entry| entry.update).collect()
-    }
-
-    fn forward(&self, position: usize, cx: &Context<'_, Request>) {
-        if let Some(successor) = &self.successor {
-            let entry = self.history[position].clone();
-            let _ = cx.send(successor, Request::Forward(position, entry));
+    fn tell_complete(&self, cx: &Context<'_, Request>) {
+        if let Some(successor) = &self.successor
+            && self.is_complete
+        {
+            let _ = cx.send(&successor.address, Request::Complete);
         }
     }
 
-    fn tell_stable(&self, cx: &Context<'_, Request>) {
-        if let Some(predecessor) = &self.predecessor {
-            let _ = cx.send(predecessor, Request::Stable(self.stable));
+    /// Answers the queries that have waited.
+    fn become_complete(&mut self, cx: &Context<'_, Request>) {
+        self.is_complete = true;
+        self.tell_complete(cx);
+        for (number, client) in std::mem::take(&mut self.waiting) {
+            self.query(number, client, cx);
         }
     }
 
@@ -129,13 +105,45 @@ impl Replica {
         }
     }
 
-    fn query(&self, number: u32, client: Address<News>, cx: &Context<'_, Request>) {
+    fn append(&mut self, entry: Entry, cx: &Context<'_, Request>) {
+        let position = self.history.len();
+        self.history.push(entry);
+        self.note_history(cx);
+        match self.successor {
+            Some(_) => self.forward(position, cx),
+            None => acknowledge(&self.history[position], cx),
+        }
+    }
+
+    fn forward(&self, position: usize, cx: &Context<'_, Request>) {
+        if let Some(successor) = &self.successor {
+            let entry = self.history[position].clone();
+            let _ = cx.send(&successor.address, Request::Forward(position, entry));
+        }
+    }
+
+    /// Passes a query on, or answers it if this replica is the tail.
+    fn query(&mut self, number: u32, client: Address<News>, cx: &Context<'_, Request>) {
         match &self.successor {
             Some(successor) if self.mistake != Mistake::AnswersEverywhere => {
-                let _ = cx.send(successor, Request::Query(number, client));
+                let _ = cx.send(&successor.address, Request::Query(number, client));
+            }
+            _ if !self.is_complete && self.mistake != Mistake::AnswersEarly => {
+                self.waiting.push((number, client));
             }
             _ => drop(cx.send(&client, News::Answer(number, self.updates()))),
         }
+    }
+
+    fn note_history(&self, cx: &Context<'_, Request>) {
+        cx.note(Stored {
+            id: self.life.id,
+            history: self.updates(),
+        });
+    }
+
+    fn updates(&self) -> Vec<Update> {
+        self.history.iter().map(|entry| entry.update).collect()
     }
 }
 
@@ -151,17 +159,14 @@ impl Actor for Replica {
         match request {
             Request::Configure(config, master) => {
                 self.configure(&config, cx);
-                let (epoch, replica) = (config.epoch, self.life.replica);
-                let _ = cx.send(&master, Order::Installed { epoch, replica });
+                let (epoch, id) = (config.epoch, self.life.id);
+                let _ = cx.send(&master, Order::Installed { epoch, id });
             }
             Request::Update(update, client) => self.update(Entry { update, client }, cx),
             Request::Forward(position, _)
                 if position < self.history.len() && self.mistake != Mistake::AppliesAgain => {}
             Request::Forward(_, entry) => self.append(entry, cx),
-            Request::Stable(stable) => {
-                self.stable = self.stable.max(stable);
-                self.tell_stable(cx);
-            }
+            Request::Complete => self.become_complete(cx),
             Request::Query(number, client) => self.query(number, client, cx),
         }
     }
