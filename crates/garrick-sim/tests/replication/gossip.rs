@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Debug};
+use std::sync::Arc;
 use std::time::Duration;
 
 use garrick_actor::{Actor, Address, Context};
@@ -45,14 +46,13 @@ pub(crate) trait Data: Clone + PartialEq + Debug + Send + 'static {
 }
 
 /// An update with the updates that its replica had before.
-#[derive(Clone)]
 pub(crate) struct Update<O> {
     pub(crate) op: O,
     pub(crate) seen: BTreeSet<UpdateId>,
 }
 
 /// The updates that a state contains.
-pub(crate) type Log<O> = BTreeMap<UpdateId, Update<O>>;
+pub(crate) type Log<O> = BTreeMap<UpdateId, Arc<Update<O>>>;
 
 /// A replica has this state, which contains the updates of the log.
 pub(crate) struct Held<D: Data> {
@@ -121,7 +121,7 @@ impl<D: Data> Replica<D> {
         let id = (self.id, self.updates);
         let seen = self.log.keys().copied().collect();
         self.data.update(&op, id);
-        self.log.insert(id, Update { op, seen });
+        self.log.insert(id, Arc::new(Update { op, seen }));
         self.note_change(cx);
         self.send_state(cx);
     }
