@@ -1,0 +1,67 @@
+//! Replicated systems under faults: state-based CRDTs (Shapiro, Preguica, Baquero and Zawirski,
+//! "A comprehensive study of convergent and commutative replicated data types", 2011) and chain
+//! replication (van Renesse and Schneider, "Chain replication for supporting high throughput and
+//! availability", OSDI 2004).
+//!
+//! Each system also has versions with a mistake. The search must find each mistake within 1,000
+//! seeds, shorten the run, and repeat it, and must not complain about the right versions.
+
+mod chain;
+mod counter;
+mod gossip;
+mod set;
+
+use garrick_sim::{Check, Choosing, Failed, Sim};
+
+/// Number of seeds within which a mistake must be found.
+const SEEDS: u64 = 1000;
+
+/// Number of seeds with which a right version is checked. The environment variable
+/// `GARRICK_SIM_RIGHT` sets another number.
+const RIGHT_SEEDS: u64 = 300;
+
+/// Asserts that the search finds the mistake of a program, that the shortened run has at most
+/// `steps_max` steps, and that its choices break the property again.
+#[track_caller]
+fn assert_found(
+    name: &str,
+    strategy: Choosing,
+    property: &str,
+    steps_max: usize,
+    setup: impl Fn(&mut Sim) + Copy,
+) {
+    let failed = find(name, strategy, 0, setup);
+    println!("{failed}");
+    assert_eq!(failed.broken().property, property, "{failed}");
+    assert!(failed.steps() <= steps_max, "{failed}");
+    let again = find(name, strategy, failed.seed(), setup);
+    assert_eq!(again.seed(), failed.seed());
+    assert_eq!(again.moves(), failed.moves());
+    assert_eq!(again.trace().to_string(), failed.trace().to_string());
+}
+
+/// Returns the first failure from seed number `first` on.
+#[track_caller]
+fn find(name: &str, strategy: Choosing, first: u64, setup: impl Fn(&mut Sim)) -> Box<Failed> {
+    let check = Check::new(name).strategy(strategy);
+    let check = check.first_seed(first).seeds(SEEDS);
+    check.run(setup).expect_err("the search finds the mistake")
+}
+
+/// Asserts that no property of a program is broken, and that no run is cut.
+#[track_caller]
+fn assert_right(name: &str, strategy: Choosing, setup: impl Fn(&mut Sim)) {
+    let seeds = right_seeds().unwrap_or(RIGHT_SEEDS);
+    match Check::new(name).strategy(strategy).seeds(seeds).run(setup) {
+        Ok(report) => {
+            assert_eq!(report.cut, 0, "{report}");
+            println!("{name}: {report}");
+        }
+        Err(failed) => panic!("{failed}"),
+    }
+}
+
+/// Returns the number of seeds for the right versions from the environment.
+fn right_seeds() -> Option<u64> {
+    std::env::var("GARRICK_SIM_RIGHT").ok()?.parse().ok()
+}
