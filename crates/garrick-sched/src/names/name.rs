@@ -22,8 +22,8 @@ impl TaskName {
     /// The name of code whose messages are discarded.
     pub(crate) const NOWHERE: Self = Self(u64::MAX);
 
-    /// Returns the name that stands for a sponsor with the name `sponsor`. `number` is the number of
-    /// earlier sponsors with this name.
+    /// Returns the name that stands for a sponsor with the name `sponsor`. `number` is the number
+    /// of earlier sponsors with this name.
     pub(crate) fn root(sponsor: &str, number: u32) -> Self {
         let hash = sponsor
             .bytes()

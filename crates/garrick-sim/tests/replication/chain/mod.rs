@@ -110,7 +110,7 @@ impl Drop for Life {
     }
 }
 
-/// What the nodes of a run share.
+/// State that the nodes of a run share.
 #[derive(Default)]
 struct Shared {
     living: Living,
