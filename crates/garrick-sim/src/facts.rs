@@ -78,7 +78,10 @@ impl Facts {
         let mut open = BTreeMap::new();
         for noted in &self.all {
             if let Some(called) = noted.fact.downcast_ref::<Called<Op>>() {
-                open.insert(called.client, history.call(called.op.clone()));
+                open.insert(
+                    called.client,
+                    history.invoke(called.client, called.op.clone()),
+                );
             } else if let Some(returned) = noted.fact.downcast_ref::<Returned<Ret>>()
                 && let Some(call) = open.remove(&returned.client)
             {

@@ -17,7 +17,7 @@ use garrick_sched::{Birth, CHOSEN_FAILURE, Flow, Nanos, Simulation, Task, Turn};
 use crate::clock::{Clock, SimWorld};
 use crate::facts::{Facts, short_name};
 use crate::faults::{Faults, Links, nanos_of};
-use crate::history::{Model, Verdict, check};
+use crate::history::{Model, Verdict};
 use crate::node::Node;
 use crate::property::{Broken, Kind, Properties};
 
@@ -253,17 +253,18 @@ impl Sim {
     /// # Examples
     /// ```no_run
     /// use garrick_actor::Context;
-    /// use garrick_sim::history::{Called, Register, RegisterOp, Returned};
     /// use garrick_sim::Sim;
+    /// use garrick_sim::history::models::register::{Op, Register, Ret};
+    /// use garrick_sim::history::{Called, Returned};
     ///
-    /// fn note_write(cx: &Context<'_, ()>, client: u32) {
-    ///     cx.note(Called { client, op: RegisterOp::Write(7) });
+    /// fn note_write(cx: &Context<'_, ()>, client: u64) {
+    ///     cx.note(Called { client, op: Op::Write(7) });
     ///     // .. and when the answer has come:
-    ///     cx.note(Returned { client, ret: None::<i32> });
+    ///     cx.note(Returned { client, ret: Ret::<i32>::Written });
     /// }
     ///
     /// fn setup(sim: &mut Sim) {
-    ///     sim.linearizable(Register(0));
+    ///     sim.linearizable(Register::new(0));
     /// }
     /// ```
     pub fn linearizable<M>(&mut self, model: M) -> &mut Self
@@ -273,7 +274,7 @@ impl Sim {
         M::Ret: Any,
     {
         self.explained("linearizable", move |facts| {
-            match check(&model, &facts.history::<M::Op, M::Ret>()) {
+            match facts.history::<M::Op, M::Ret>().check(&model) {
                 Verdict::Linearizable(_) => Ok(()),
                 Verdict::NotLinearizable(why) => Err(why.to_string()),
                 Verdict::Unknown { explored } => Err(format!(

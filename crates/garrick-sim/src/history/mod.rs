@@ -1,26 +1,57 @@
 //! Histories of operations, and the check that a history is linearizable.
 //!
-//! Clients call operations of an object, for example of a replicated register, and each call
-//! returns later. A history is *linearizable* if each operation can be placed at one point in time
-//! between its call and its return, so that the results are those of a sequence without concurrency
-//! (Herlihy and Wing, "Linearizability: a correctness condition for concurrent objects", 1990).
+//! A history is *linearizable* (Herlihy and Wing, "Linearizability: a correctness condition for
+//! concurrent objects", 1990) if each operation seems to take effect at one instant between its
+//! invocation and its return. In other words: the operations can be put into an order that keeps
+//! every operation before those that were invoked after its return, and in which a sequential
+//! object would have returned the same results.
 //!
-//! The check is the search of Wing and Gong, "Testing and verifying concurrent objects" (1993),
-//! which remembers the configurations that it has seen (Lowe, "Testing for linearizability", 2017).
-//! Operations on independent parts of the object are checked separately (Horn and Kroening, "Faster
-//! linearizability checking via P-compositionality", 2015).
+//! Record the operations of all clients in a [`History`], choose one of the [`models`] or write a
+//! [`Model`], and call [`History::check`]. The [`Verdict`] contains an order, or an
+//! [`Explanation`] of the reason why there is none. In a simulation, clients note [`Called`] and
+//! [`Returned`] facts instead, and [`Sim::linearizable`](crate::Sim::linearizable) does the rest.
+//!
+//! # Examples
+//! ```
+//! use garrick_sim::history::History;
+//! use garrick_sim::history::models::register::{Op, Register, Ret};
+//!
+//! let mut history = History::new();
+//! let write = history.invoke(1, Op::Write(5));
+//! history.complete(write, Ret::Written);
+//! let read = history.invoke(2, Op::Read);
+//! history.complete(read, Ret::Value(0));
+//!
+//! let verdict = history.check(&Register::new(0));
+//! assert_eq!(
+//!     verdict.to_string(),
+//!     "\
+//! The history is not linearizable. No order allows this operation of client 2:
+//!     Read -> Value(0)
+//! After the longest prefix in order (1 operation), the state is
+//!     5
+//! There, the operation would have to return
+//!     Value(5)
+//! Time goes from left to right:
+//!     client 1  [-]      Write(5) -> Written  (place 1)
+//!     client 2      [-]  Read -> Value(0)  (cannot be placed)
+//! "
+//! );
+//! ```
+
+mod facts;
+mod record;
 
 mod model;
-mod models;
 
-mod recorded;
+pub mod models;
 
 mod check;
 
-pub use check::{Explanation, Verdict, check};
-pub use model::Model;
-pub use models::{
-    Bank, BankOp, BankRet, Counter, CounterOp, Queue, QueueOp, Register, RegisterOp, Set, SetOp,
-    Value,
-};
-pub use recorded::{Call, Called, History, Returned};
+#[cfg(test)]
+mod tests;
+
+pub use check::{CONFIGURATIONS_MAX, Checker, Explanation, Verdict};
+pub use facts::{Called, Returned};
+pub use model::{Model, Sequential};
+pub use record::{Call, History, Operation, Outcome};

@@ -2,7 +2,8 @@
 
 use garrick_actor::{Actor, Address, Context, NoReply, Reply};
 use garrick_sim::Sim;
-use garrick_sim::history::{Called, Register, RegisterOp, Returned};
+use garrick_sim::history::models::register::{Op, Register, Ret};
+use garrick_sim::history::{Called, Returned};
 
 use crate::{assert_found, assert_right};
 
@@ -57,8 +58,8 @@ impl Client {
         if self.reads_left > 0 {
             self.reads_left -= 1;
             cx.note(Called {
-                client: self.number,
-                op: RegisterOp::<u32>::Read,
+                client: u64::from(self.number),
+                op: Op::<u32>::Read,
             });
             cx.ask(&self.reads_from, Request::Read, Event::Read);
         }
@@ -71,19 +72,20 @@ impl Actor for Client {
     const STARTS: bool = false;
 
     fn receive(&mut self, event: Event, cx: &mut Context<'_, Event>) {
-        let client = self.number;
+        let number = self.number;
+        let client = u64::from(number);
         let ret = match event {
             Event::Write => {
-                let op = RegisterOp::Write(client);
+                let op = Op::Write(number);
                 cx.note(Called { client, op });
                 let tail = self.tail.clone();
-                let write = move |reply| Request::Pass(client, tail, reply);
+                let write = move |reply| Request::Pass(number, tail, reply);
                 cx.ask_once(&self.head, write, Event::Written);
                 return;
             }
             Event::Begin => return self.read(cx),
-            Event::Written(Ok(())) => None,
-            Event::Read(Ok(value)) => Some(value),
+            Event::Written(Ok(())) => Ret::Written,
+            Event::Read(Ok(value)) => Ret::Value(value),
             Event::Written(Err(_)) | Event::Read(Err(_)) => return,
         };
         cx.note(Returned { client, ret });
@@ -115,7 +117,7 @@ fn register(sim: &mut Sim, reads_from_head: bool) {
         };
         client.unwrap().send(begin).unwrap();
     }
-    sim.linearizable(Register(0_u32));
+    sim.linearizable(Register::new(0_u32));
 }
 
 #[test]

@@ -1,0 +1,146 @@
+//! The operations that have no place yet, and those of them that may come next.
+//!
+//! An operation may come next if no other remaining operation returned before it was invoked. The
+//! candidates are in the order of their invocations. Those that have returned and the pending ones
+//! are separate, because pending ones get a place only if an order without them has failed.
+
+use super::links::Links;
+use super::part::Part;
+use crate::history::model::Model;
+
+/// The operations of a part that have no place yet.
+pub(super) struct Remaining {
+    /// The number of operations that have returned, including those that already have a place.
+    returned: usize,
+    /// The invocation `2 * n` and the return `2 * n + 1` of each operation `n` that has returned,
+    /// in the order of their times.
+    events: Links,
+    /// The pending operations in the order of their invocations. The first one has the number 0
+    /// here, and the number `returned` in the part.
+    pending: Links,
+    /// The times of the invocations of the pending operations.
+    pending_since: Vec<usize>,
+    /// For each pending operation, the last equal one that was invoked before it.
+    twins: Vec<Option<usize>>,
+    /// The times of the returns of the operations that have returned.
+    returns: Vec<usize>,
+}
+
+impl Remaining {
+    /// Returns all operations of a part.
+    pub(super) fn new<M: Model>(part: &Part<'_, M>) -> Self {
+        let returned = part.returned();
+        let pending = || (returned..part.len()).map(|number| part.operation(number));
+        let numbers: Vec<usize> = (0..part.len() - returned).collect();
+        let returns = (0..returned).filter_map(|number| part.operation(number).ended());
+        Self {
+            returned,
+            events: Links::new(&events(part)),
+            pending: Links::new(&numbers),
+            pending_since: pending().map(|operation| operation.invoked).collect(),
+            twins: twins(&pending().map(|operation| &operation.op).collect::<Vec<_>>()),
+            returns: returns.collect(),
+        }
+    }
+
+    /// Returns true if all operations that have returned have a place.
+    pub(super) fn is_done(&self) -> bool {
+        self.events.first().is_none()
+    }
+
+    /// Returns the operation that returns first. No operation that was invoked after its return
+    /// gets a place before it.
+    pub(super) fn first_to_return(&self) -> Option<usize> {
+        let mut event = self.events.first();
+        while let Some(number) = event.and_then(invocation) {
+            event = self.events.after(2 * number);
+        }
+        event.map(|event| event / 2)
+    }
+
+    /// Returns the first candidate that has returned.
+    pub(super) fn first(&self) -> Option<usize> {
+        self.events.first().and_then(invocation)
+    }
+
+    /// Returns the candidate after another one.
+    pub(super) fn after(&self, number: usize) -> Option<usize> {
+        self.events.after(2 * number).and_then(invocation)
+    }
+
+    /// Returns the first pending candidate.
+    pub(super) fn first_pending(&self) -> Option<usize> {
+        self.pending_from(self.pending.first())
+    }
+
+    /// Returns the pending candidate after another one.
+    pub(super) fn pending_after(&self, number: usize) -> Option<usize> {
+        self.pending_from(self.pending.after(number - self.returned))
+    }
+
+    /// Takes an operation, because it gets a place.
+    pub(super) fn take(&mut self, number: usize) {
+        match number.checked_sub(self.returned) {
+            Some(pending) => self.pending.take(pending),
+            None => {
+                self.events.take(2 * number);
+                self.events.take(2 * number + 1);
+            }
+        }
+    }
+
+    /// Puts back the operation that was taken last.
+    pub(super) fn put_back(&mut self, number: usize) {
+        match number.checked_sub(self.returned) {
+            Some(pending) => self.pending.put_back(pending),
+            None => {
+                self.events.put_back(2 * number + 1);
+                self.events.put_back(2 * number);
+            }
+        }
+    }
+
+    /// Returns the first candidate among the pending operations, starting with the given one. Equal
+    /// operations get their places in the order of their invocations: from an order in which they
+    /// do not, such an order results by exchanging them.
+    fn pending_from(&self, mut pending: Option<usize>) -> Option<usize> {
+        pending?;
+        let deadline = self
+            .first_to_return()
+            .map_or(usize::MAX, |n| self.returns[n]);
+        while let Some(number) = pending {
+            if self.pending_since[number] > deadline {
+                return None;
+            }
+            let twin = self.twins[number];
+            if twin.is_none_or(|twin| !self.pending.contains(twin)) {
+                return Some(self.returned + number);
+            }
+            pending = self.pending.after(number);
+        }
+        None
+    }
+}
+
+/// Returns the operation whose invocation is the event, and `None` if the event is a return.
+fn invocation(event: usize) -> Option<usize> {
+    event.is_multiple_of(2).then_some(event / 2)
+}
+
+/// Returns the invocations and returns of the operations that have returned, in the order of time.
+fn events<M: Model>(part: &Part<'_, M>) -> Vec<usize> {
+    let mut timed = Vec::with_capacity(2 * part.returned());
+    for number in 0..part.returned() {
+        let operation = part.operation(number);
+        timed.push((operation.invoked, 2 * number));
+        timed.extend(operation.ended().map(|time| (time, 2 * number + 1)));
+    }
+    timed.sort_unstable();
+    timed.into_iter().map(|(_, event)| event).collect()
+}
+
+/// Returns, for each operation, the last equal one before it.
+fn twins<Op: PartialEq>(ops: &[&Op]) -> Vec<Option<usize>> {
+    let twin = |number: usize| ops[..number].iter().rposition(|op| *op == ops[number]);
+    (0..ops.len()).map(twin).collect()
+}

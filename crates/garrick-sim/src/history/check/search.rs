@@ -1,0 +1,250 @@
+//! The search of Wing and Gong (1993) with the memory of Lowe (2017).
+//!
+//! A configuration is the set of the operations that have a place, and the state after them. The
+//! search extends an order by one candidate after another, and takes the last operation back when
+//! no candidate is left. The future of a configuration does not depend on the order of the
+//! operations in it. So the search enters each configuration only once.
+//!
+//! Pending operations add the most configurations, because each of them may get a place at any
+//! time, or none. So they are tried only after all others, and those that are equal get their
+//! places in the order of their invocations (see [`Remaining`]). Of the configurations that differ
+//! only in pending operations, the search tries those with the fewest first. Then it need not try
+//! the others if the state is the same (see [`Seen`]).
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+use std::mem;
+
+use super::linearized::Linearized;
+use super::part::Part;
+use super::remaining::Remaining;
+use super::seen::Seen;
+use crate::history::model::Model;
+
+/// The end of a search.
+pub(super) enum Found<S> {
+    /// An order of all operations that have returned, and of some pending ones.
+    Order(Vec<usize>),
+    /// The configuration in which the search came furthest. There is no order.
+    Stuck(DeadEnd<S>),
+    /// There were more configurations than allowed.
+    Limit,
+}
+
+/// A configuration that cannot be extended to an order of all operations.
+pub(super) struct DeadEnd<S> {
+    /// The operations that have a place, in their order.
+    pub(super) prefix: Vec<usize>,
+    /// The operation that returns before all others that have no place.
+    pub(super) blocked: usize,
+    /// The state after the prefix.
+    pub(super) state: S,
+}
+
+/// A search for an order of the operations of one part.
+pub(super) struct Search<'a, M: Model> {
+    model: &'a M,
+    part: &'a Part<'a, M>,
+    /// Maximum number of configurations that are entered.
+    limit: usize,
+    remaining: Remaining,
+    linearized: Linearized,
+    seen: Seen<M::State>,
+    /// The levels below the present one.
+    below: Vec<Level<M::State>>,
+    level: Level<M::State>,
+    /// The operation that is tried next.
+    candidate: Option<usize>,
+    /// The number of pending operations that have a place.
+    pending_placed: usize,
+}
+
+/// The configurations that differ only in pending operations after the last other operation.
+struct Level<S> {
+    /// The last operation that has returned and has a place. There is none on the lowest level.
+    number: Option<usize>,
+    /// The present configuration.
+    present: Branch<S>,
+    /// The configurations that were entered but not tried.
+    waiting: VecDeque<Branch<S>>,
+}
+
+/// A configuration of a level.
+struct Branch<S> {
+    state: S,
+    /// The pending operations after the last other operation, in their order.
+    pending: Vec<usize>,
+}
+
+impl<'a, M: Model> Search<'a, M> {
+    /// Returns a search that enters at most `limit` configurations.
+    pub(super) fn new(model: &'a M, part: &'a Part<'a, M>, limit: usize) -> Self {
+        let remaining = Remaining::new(part);
+        let present = Branch {
+            state: model.init(),
+            pending: Vec::new(),
+        };
+        Self {
+            model,
+            part,
+            limit,
+            linearized: Linearized::new(part.returned(), part.len()),
+            seen: Seen::new(),
+            below: Vec::new(),
+            level: Level {
+                number: None,
+                present,
+                waiting: VecDeque::new(),
+            },
+            candidate: remaining.first(),
+            remaining,
+            pending_placed: 0,
+        }
+    }
+
+    /// Returns the number of configurations that were entered.
+    pub(super) fn explored(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// Searches for an order.
+    pub(super) fn run(&mut self) -> Found<M::State> {
+        let Some(mut furthest) = self.dead_end() else {
+            return Found::Order(Vec::new());
+        };
+        let mut rank = self.rank();
+        while !self.remaining.is_done() {
+            if self.seen.len() >= self.limit {
+                return Found::Limit;
+            }
+            if let Some(number) = self.candidate {
+                self.place(number);
+                continue;
+            }
+            if rank < self.rank() {
+                rank = self.rank();
+                furthest = self.dead_end().unwrap_or(furthest);
+            }
+            self.place_pending();
+            if !self.try_next() {
+                return Found::Stuck(furthest);
+            }
+        }
+        Found::Order(self.order())
+    }
+
+    /// Gives the candidate the next place, if that leads to new configurations.
+    fn place(&mut self, number: usize) {
+        let branch = |state| Branch {
+            state,
+            pending: Vec::new(),
+        };
+        let mut waiting: VecDeque<_> = self.enter_after(number).into_iter().map(branch).collect();
+        let Some(present) = waiting.pop_front() else {
+            self.candidate = self.remaining.after(number);
+            return;
+        };
+        self.take(number);
+        let level = Level {
+            number: Some(number),
+            present,
+            waiting,
+        };
+        self.below.push(mem::replace(&mut self.level, level));
+        self.candidate = self.remaining.first();
+    }
+
+    /// Adds the configurations of this level to which a pending operation leads.
+    fn place_pending(&mut self) {
+        let mut candidate = self.remaining.first_pending();
+        while let Some(number) = candidate {
+            for state in self.enter_after(number) {
+                let mut pending = self.level.present.pending.clone();
+                pending.push(number);
+                self.level.waiting.push_back(Branch { state, pending });
+            }
+            candidate = self.remaining.pending_after(number);
+        }
+    }
+
+    /// Enters all new configurations to which an operation leads. Returns their states.
+    fn enter_after(&mut self, number: usize) -> Vec<M::State> {
+        let operation = self.part.operation(number);
+        let state = &self.level.present.state;
+        let states = self.model.step(state, &operation.op, operation.ret());
+        let mut states: Vec<_> = states.into_iter().collect();
+        if !states.is_empty() {
+            self.linearized.insert(number);
+            states.retain(|state| {
+                let may_enter = self.seen.len() < self.limit;
+                may_enter && self.seen.insert(&self.linearized, state.clone())
+            });
+            self.linearized.remove(number);
+        }
+        states
+    }
+
+    /// Goes on with the next configuration of this level, or else with the next candidate of the
+    /// level below. Returns false if there is none.
+    fn try_next(&mut self) -> bool {
+        for number in mem::take(&mut self.level.present.pending).into_iter().rev() {
+            self.put_back(number);
+        }
+        if let Some(branch) = self.level.waiting.pop_front() {
+            branch.pending.iter().for_each(|number| self.take(*number));
+            self.level.present = branch;
+            self.candidate = self.remaining.first();
+            return true;
+        }
+        let (Some(number), Some(below)) = (self.level.number, self.below.pop()) else {
+            return false;
+        };
+        self.put_back(number);
+        self.level = below;
+        self.candidate = self.remaining.after(number);
+        true
+    }
+
+    fn take(&mut self, number: usize) {
+        self.remaining.take(number);
+        self.linearized.insert(number);
+        self.pending_placed += usize::from(self.is_pending(number));
+    }
+
+    fn put_back(&mut self, number: usize) {
+        self.remaining.put_back(number);
+        self.linearized.remove(number);
+        self.pending_placed -= usize::from(self.is_pending(number));
+    }
+
+    fn is_pending(&self, number: usize) -> bool {
+        number >= self.part.returned()
+    }
+
+    fn order(&self) -> Vec<usize> {
+        let mut order = Vec::new();
+        for level in self.below.iter().chain([&self.level]) {
+            order.extend(level.number);
+            order.extend(&level.present.pending);
+        }
+        order
+    }
+
+    /// Returns a measure of how far the search has come. First counts the time of the first return
+    /// that has no place, then the number of operations with a place. If these are equal, then
+    /// fewer pending operations are better, because they need no place.
+    fn rank(&self) -> (Option<usize>, usize, Reverse<usize>) {
+        let blocked = self.remaining.first_to_return();
+        let time = blocked.and_then(|number| self.part.operation(number).ended());
+        (time, self.below.len(), Reverse(self.pending_placed))
+    }
+
+    /// Returns the present configuration, and `None` if all operations have a place.
+    fn dead_end(&self) -> Option<DeadEnd<M::State>> {
+        Some(DeadEnd {
+            prefix: self.order(),
+            blocked: self.remaining.first_to_return()?,
+            state: self.level.present.state.clone(),
+        })
+    }
+}

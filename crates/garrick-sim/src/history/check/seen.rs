@@ -1,0 +1,74 @@
+//! The configurations that a search has entered (Lowe 2017).
+//!
+//! A configuration consists of the operations that have a place, and of the state after them. If
+//! the search has entered a configuration before, then it need not enter it again. The same is true
+//! if the other configuration has fewer pending operations, and differs in nothing else: whatever
+//! can follow the second one can follow the first one too.
+//!
+//! This is correct even if the search has not come back from the other configuration yet. Suppose
+//! that a correct order exists but is not found. Then the search has come back from all
+//! configurations that it has entered, and from the empty one. From some of these, for example from
+//! the empty one, operations can be added until the order is complete. Take the one that needs the
+//! fewest. The search has tried its next operation, and has entered the configuration after it, or
+//! one from which the same operations can follow. That one needs fewer operations, which is a
+//! contradiction.
+
+use std::hash::Hash;
+
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
+
+use super::linearized::{Linearized, Window};
+
+/// The configurations that a search has entered.
+pub(super) struct Seen<S> {
+    /// The pending operations with a place, for all entered combinations of a state and of the
+    /// other operations with a place. There are only lookups, so the order has no effect.
+    pending: HashMap<(Window, S), Sets>,
+    /// The number of entered configurations.
+    len: usize,
+}
+
+/// One or more sets. In most cases, there is one.
+struct Sets {
+    first: Window,
+    others: Vec<Window>,
+}
+
+impl<S: Eq + Hash> Seen<S> {
+    pub(super) fn new() -> Self {
+        Self {
+            pending: HashMap::new(),
+            len: 0,
+        }
+    }
+
+    /// Returns the number of entered configurations.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Enters a configuration. Returns false if it need not be entered.
+    pub(super) fn insert(&mut self, linearized: &Linearized, state: S) -> bool {
+        let pending = linearized.pending();
+        match self.pending.entry((linearized.returned(), state)) {
+            Entry::Occupied(sets) if sets.get().any_is_subset(&pending) => return false,
+            Entry::Occupied(mut sets) => sets.get_mut().others.push(pending),
+            Entry::Vacant(entry) => {
+                entry.insert(Sets {
+                    first: pending,
+                    others: Vec::new(),
+                });
+            }
+        }
+        self.len += 1;
+        true
+    }
+}
+
+impl Sets {
+    /// Returns true if the set contains one of these sets.
+    fn any_is_subset(&self, set: &Window) -> bool {
+        self.first.is_subset(set) || self.others.iter().any(|other| other.is_subset(set))
+    }
+}

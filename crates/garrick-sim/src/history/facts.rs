@@ -1,0 +1,19 @@
+//! Facts of which the histories of a simulation consist.
+
+/// A fact: a client calls an operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Called<Op> {
+    /// Number of the client.
+    pub client: u64,
+    /// The operation.
+    pub op: Op,
+}
+
+/// A fact: the last call of a client has returned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Returned<Ret> {
+    /// Number of the client.
+    pub client: u64,
+    /// The result.
+    pub ret: Ret,
+}
