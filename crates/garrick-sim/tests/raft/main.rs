@@ -43,10 +43,20 @@ fn explore() {
         if env("LATENCY", 0) > 0 {
             sim.latency(Duration::from_millis(1)..Duration::from_millis(env("LATENCY", 0)));
         }
+        if env("TIMES", 0) > 0 {
+            let mut read = 0;
+            sim.always("print", move |facts| {
+                for (at, started) in facts.timed::<server::Started>().skip(read) {
+                    println!("started {:?} at {}", started, at / 1000);
+                    read += 1;
+                }
+                true
+            });
+        }
         sim.links().all().loses(env("LOSS", 0) as u32);
         let crashes = env("CRASHES", 0) as u32;
         if crashes > 0 {
-            for id in 0..servers {
+            for id in 0..env("CRASHERS", servers as u64) as usize {
                 let after = Duration::ZERO..Duration::from_millis(500);
                 sim.faults()
                     .crash_and_restart(cluster::name_of(id), crashes, after);

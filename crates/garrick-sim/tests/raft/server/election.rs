@@ -7,6 +7,9 @@ use super::{RequestVote, Role, Rpc, Server};
 use crate::facts::Led;
 use crate::mutation::Mutation;
 
+/// Number of times that a candidate repeats its requests during an election timeout.
+const REPEATS: u32 = 2;
+
 impl Server {
     /// Becomes a candidate of a new term.
     pub(super) fn begin_election(&mut self, cx: &Context<'_, Rpc>) {
@@ -14,8 +17,27 @@ impl Server {
         self.state.voted_for = Some(self.id);
         let mut votes = vec![false; self.cluster.count];
         votes[self.id] = true;
-        self.role = Role::Candidate { votes };
-        for other in self.others() {
+        self.role = Role::Candidate {
+            votes,
+            repeats: REPEATS,
+        };
+        self.request_votes(cx);
+    }
+
+    /// Sends the requests again, because they or the answers may be lost.
+    pub(super) fn repeat_requests(&mut self, cx: &Context<'_, Rpc>) {
+        if let Role::Candidate { repeats, .. } = &mut self.role {
+            *repeats -= 1;
+        }
+        self.request_votes(cx);
+    }
+
+    /// Asks the servers that have not voted for this one.
+    fn request_votes(&mut self, cx: &Context<'_, Rpc>) {
+        let Role::Candidate { votes, .. } = &self.role else {
+            return;
+        };
+        for other in self.others().filter(|other| !votes[*other]) {
             let request = RequestVote {
                 term: self.state.term,
                 candidate: self.id,
@@ -24,7 +46,8 @@ impl Server {
             };
             self.send(other, Rpc::RequestVote(request), cx);
         }
-        self.await_leader(cx);
+        let timeout = self.draw_timeout();
+        self.set_timer(timeout / (REPEATS + 1), cx);
     }
 
     /// Votes for a candidate, unless there is a reason not to.
@@ -64,7 +87,7 @@ impl Server {
         if !self.enter(term, cx) || !granted {
             return;
         }
-        let Role::Candidate { votes } = &mut self.role else {
+        let Role::Candidate { votes, .. } = &mut self.role else {
             return;
         };
         votes[from] = true;

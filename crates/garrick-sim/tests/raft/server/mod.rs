@@ -77,6 +77,8 @@ enum Role {
     Candidate {
         /// For each server, true if it has voted for this one.
         votes: Vec<bool>,
+        /// Number of times that the candidate still repeats its requests.
+        repeats: u32,
     },
     Leader {
         /// What this server knows of the log of each server.
@@ -93,6 +95,11 @@ pub(crate) struct Cluster {
     pub(crate) clients: Vec<Address<client::Event>>,
     pub(crate) mutation: Mutation,
 }
+
+/// A server has started.
+#[derive(Debug)]
+#[expect(dead_code, reason = "formatted")]
+pub(crate) struct Started(pub(crate) usize);
 
 /// A server.
 pub(crate) struct Server {
@@ -165,8 +172,13 @@ impl Server {
 
     /// Sets the timer to a random election timeout.
     fn await_leader(&mut self, cx: &Context<'_, Rpc>) {
+        let timeout = self.draw_timeout();
+        self.set_timer(timeout, cx);
+    }
+
+    fn draw_timeout(&mut self) -> Duration {
         let millis = TIMEOUT_MS_MIN + self.rng.below(TIMEOUT_MS_MIN);
-        self.set_timer(Duration::from_millis(millis as u64), cx);
+        Duration::from_millis(millis as u64)
     }
 
     fn set_timer(&mut self, after: Duration, cx: &Context<'_, Rpc>) {
@@ -231,6 +243,7 @@ impl Actor for Server {
     ];
 
     fn started(&mut self, cx: &mut Context<'_, Rpc>) {
+        cx.note(Started(self.id));
         self.await_leader(cx);
     }
 
@@ -238,6 +251,7 @@ impl Actor for Server {
         match rpc {
             Rpc::Timeout => match &self.role {
                 Role::Leader { .. } => self.send_heartbeats(cx),
+                Role::Candidate { repeats: 1.., .. } => self.repeat_requests(cx),
                 _ => self.begin_election(cx),
             },
             Rpc::RequestVote(request) => self.answer_candidate(&request, cx),
