@@ -71,7 +71,7 @@ pub(crate) struct Appended {
     result: Result<usize, usize>,
 }
 
-/// What a server does in the current term.
+/// The role of a server in the current term.
 enum Role {
     Follower,
     Candidate {
@@ -81,25 +81,20 @@ enum Role {
         repeats: u32,
     },
     Leader {
-        /// What this server knows of the log of each server.
+        /// The knowledge of this server about the log of each server.
         replicas: Vec<Replica>,
     },
 }
 
-/// What a server knows of the cluster.
+/// The knowledge of a server about the cluster.
 #[derive(Clone)]
 pub(crate) struct Cluster {
     /// Number of servers.
     pub(crate) count: usize,
     pub(crate) servers: Directory,
-    pub(crate) clients: Vec<Address<client::Event>>,
+    pub(crate) client: Address<client::Event>,
     pub(crate) mutation: Mutation,
 }
-
-/// A server has started.
-#[derive(Debug)]
-#[expect(dead_code, reason = "formatted")]
-pub(crate) struct Started(pub(crate) usize);
 
 /// A server.
 pub(crate) struct Server {
@@ -207,7 +202,7 @@ impl Server {
         });
     }
 
-    /// Applies the committed entries. The leader tells the clients.
+    /// Applies the committed entries. The leader tells the client.
     fn apply(&mut self, cx: &Context<'_, Rpc>) {
         while self.applied < self.commit
             && let Some(entry) = self.state.log.get(self.applied + 1)
@@ -225,8 +220,7 @@ impl Server {
     }
 
     fn confirm(&self, command: Command, cx: &Context<'_, Rpc>) {
-        let client = &self.cluster.clients[command.client];
-        let _ = cx.send(client, client::Event::Done(command));
+        let _ = cx.send(&self.cluster.client, client::Event::Done(command));
     }
 }
 
@@ -243,7 +237,6 @@ impl Actor for Server {
     ];
 
     fn started(&mut self, cx: &mut Context<'_, Rpc>) {
-        cx.note(Started(self.id));
         self.await_leader(cx);
     }
 
