@@ -1,5 +1,6 @@
 //! The check of a program: many runs, the search for a short failing run, and the report.
 
+use std::cell::Cell;
 use std::env;
 use std::fmt::Debug;
 use std::fs;
@@ -37,11 +38,15 @@ const STEP_TIME: Duration = Duration::from_secs(10);
 /// Number of times that a failing run is repeated.
 const REPEATS: usize = 2;
 
-/// Limit on the time to shorten a failing run.
-const SHRINK_TIME: Duration = Duration::from_secs(5);
-
 /// Limit on the number of runs to shorten a failing run.
 const SHRINK_RUNS: u64 = 5_000;
+
+/// Limit on the number of steps of these runs. Limits on runs and steps make the result the same on
+/// machines of any speed.
+const SHRINK_STEPS: usize = 1_000_000;
+
+/// Limit on the time of these runs, for programs with slow steps.
+const SHRINK_TIME: Duration = Duration::from_secs(60);
 
 /// Number of steps among which PCT draws the steps at which priorities change. It is the same for
 /// all runs, so that a run depends on its seed alone.
@@ -418,11 +423,12 @@ impl Runner<'_> {
         let before = moves.len();
         let began = Instant::now();
         let goes_on = broken.goes_on();
+        let steps = Cell::new(0);
         let shrunk = shrink(
             moves,
             SHRINK_RUNS,
-            || began.elapsed() > SHRINK_TIME,
-            |moves| self.still_fails(seed, moves, goes_on, &broken),
+            || steps.get() > SHRINK_STEPS || began.elapsed() > SHRINK_TIME,
+            |moves| self.still_fails(seed, moves, goes_on, &broken, &steps),
         );
         let mut trace = Trace::default();
         let driver = Driver::Follow {
@@ -511,15 +517,17 @@ impl Runner<'_> {
     }
 
     /// Returns the moves that were really made if a run that follows `moves` breaks the same
-    /// property.
+    /// property. Adds the number of moves to `steps`.
     fn still_fails(
         &mut self,
         seed: u64,
         moves: &[Move],
         goes_on: bool,
         broken: &Broken,
+        steps: &Cell<usize>,
     ) -> Option<Vec<Move>> {
         let outcome = self.run(seed, Driver::Follow { moves, goes_on }, None);
+        steps.set(steps.get() + outcome.moves.len());
         let other = outcome.broken?;
         let mut made = outcome.moves;
         if goes_on {

@@ -16,6 +16,9 @@ pub(crate) const TIME: u32 = 0;
 /// Distinguishes the generator for delays from others with the same seed.
 const DELAYS: u64 = 0x64_656c_6179;
 
+/// Distinguishes the generator for the steps of crashes from others with the same seed.
+const CRASHES: u64 = 0x63_7261_7368;
+
 /// Number of steps among which the step is drawn before which a crash does not happen.
 const CRASH_STEPS: usize = 64;
 
@@ -50,6 +53,9 @@ pub(crate) struct Schedule {
     steps: u32,
     /// Generator for delays.
     rng: Rng,
+    /// Generator for the steps of crashes. A list of moves needs no such steps, so the delays must
+    /// not depend on this generator.
+    crash_rng: Rng,
 }
 
 /// Times of the messages.
@@ -67,9 +73,9 @@ struct Times {
 
 impl Schedule {
     pub(crate) fn new(sim: &Sim, delays_crashes: bool) -> Self {
-        let mut rng = Rng::new(sim.seed() ^ DELAYS);
+        let mut crash_rng = Rng::new(sim.seed() ^ CRASHES);
         let crashes = sim.faults_and_links().0.crashes.len();
-        let mut draw = |_| rng.below(CRASH_STEPS) as u32;
+        let mut draw = |_| crash_rng.below(CRASH_STEPS) as u32;
         Self {
             crash_steps: delays_crashes.then(|| (0..crashes).map(&mut draw).collect()),
             steps: 0,
@@ -81,7 +87,8 @@ impl Schedule {
                 indices: Vec::new(),
             }),
             restarts: Vec::new(),
-            rng,
+            rng: Rng::new(sim.seed() ^ DELAYS),
+            crash_rng,
         }
     }
 
@@ -230,7 +237,7 @@ impl Schedule {
         let crash = &mut crashes[index];
         crash.left -= 1;
         if let Some(steps) = &mut self.crash_steps {
-            steps[index] = self.steps + self.rng.below(CRASH_STEPS) as u32;
+            steps[index] = self.steps + self.crash_rng.below(CRASH_STEPS) as u32;
         }
         let after = crash.restarts_after.clone();
         if self.restarts.len() <= node {

@@ -28,7 +28,8 @@ pub enum Ret<V> {
 /// Specifies a queue that is empty at first, and is never full.
 ///
 /// The order of two overlapping [`Op::Enqueue`] shows only when their elements leave the queue.
-/// Until then, the check must try both orders. So check histories in which the queue stays short.
+/// Until then, the check must try both orders. So check histories in which the queue stays short,
+/// and in which few operations are pending. Otherwise, the check often reaches its limit.
 ///
 /// # Examples
 ///

@@ -118,9 +118,12 @@ proptest! {
         accept::<Register<u8>>(&execution, seed);
         accept::<Counter>(&execution, seed);
         accept::<Set<u8>>(&execution, seed);
-        accept::<Queue<u8>>(&execution, seed);
         accept::<Bank>(&execution, seed);
         accept::<KeyValue<u8, u8>>(&execution, seed);
+        // The order of elements shows late. So the work grows fast with the length of the history
+        // and with the number of crashes, and long histories would reach the limit.
+        let operations = operations.min(30);
+        accept::<Queue<u8>>(&Execution { operations, ..execution }, seed);
     }
 }
 
