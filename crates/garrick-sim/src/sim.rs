@@ -250,6 +250,9 @@ impl Sim {
     /// another call before the previous one has returned, the previous one may take effect at any
     /// later time, or never.
     ///
+    /// [`Called`]: crate::history::Called
+    /// [`Returned`]: crate::history::Returned
+    ///
     /// # Examples
     /// ```no_run
     /// use garrick_actor::Context;
