@@ -1,57 +1,72 @@
-//! The setup of a run: servers and a client, each on a separate node.
+//! The setup of a run: servers and clients, each on a node of its own.
 
 use std::time::Duration;
 
 use garrick_sim::Sim;
 
-use crate::client::Client;
+use crate::client::{Client, Confirmed};
 use crate::directory::Directory;
 use crate::disk::Disk;
+use crate::facts::Led;
 use crate::mutation::Mutation;
 use crate::properties;
 use crate::server::{Cluster, Server};
 
-/// Number of commands of each client.
-const COMMANDS: u32 = 3;
+/// Time within which the cluster must confirm all commands once there are no faults any more.
+const RECOVERY: Duration = Duration::from_secs(20);
 
-/// Longest time from a crash to the restart of the server.
-const DOWN_MAX: Duration = Duration::from_millis(500);
-
-/// Order of the messages and timers of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Times {
-    /// Messages and timers come in any order, and links lose 10 of 1,000 messages.
-    AnyOrder,
-    /// Each message takes 1 to 20 ms, and none is lost.
-    Latency,
+/// What the runs of a check have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settings {
+    pub(crate) servers: usize,
+    pub(crate) clients: usize,
+    /// Number of commands of each client.
+    pub(crate) commands: u32,
+    /// Number of times that a candidate repeats its requests during an election timeout.
+    pub(crate) repeats: u32,
+    pub(crate) mutation: Mutation,
+    /// Number of servers that crash, and the maximum number of crashes of each of them.
+    pub(crate) crashes: (usize, u32),
+    /// Number of messages of a thousand that are lost.
+    pub(crate) lost_per_mille: u32,
+    /// Number of steps after which a run is cut.
+    pub(crate) steps_max: u32,
 }
 
-/// Sets up a cluster with one client. Its servers can crash twice. Declares the five properties of
-/// the paper.
-pub(crate) fn set_up(sim: &mut Sim, servers: usize, mutation: Mutation, times: Times) {
-    let directory = Directory::new(servers);
-    let client = Client::new(0, COMMANDS, directory.clone(), servers);
-    let client = sim.node("client").spawn(client).unwrap();
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            servers: 3,
+            clients: 1,
+            commands: 3,
+            repeats: 0,
+            mutation: Mutation::None,
+            crashes: (0, 0),
+            lost_per_mille: 0,
+            steps_max: 300,
+        }
+    }
+}
+
+/// Sets up a cluster with faults, and declares the five properties of the paper.
+pub(crate) fn set_up(sim: &mut Sim, settings: &Settings) {
+    let servers = Directory::new(settings.servers);
+    let clients = (0..settings.clients).map(|id| {
+        let client = Client::new(id, settings.commands, servers.clone(), settings.servers);
+        sim.node(format!("client{id}")).spawn(client).unwrap()
+    });
     let cluster = Cluster {
-        count: servers,
-        servers: directory.clone(),
-        client,
-        mutation,
+        count: settings.servers,
+        clients: clients.collect(),
+        servers,
+        repeats: settings.repeats,
+        mutation: settings.mutation,
     };
-    for id in 0..servers {
+    for id in 0..settings.servers {
         start_server(sim, id, &cluster);
-        let down = Duration::ZERO..DOWN_MAX;
-        sim.faults().crash_and_restart(name_of(id), 2, down);
     }
-    match times {
-        Times::AnyOrder => {
-            sim.links().all().loses(10);
-        }
-        Times::Latency => {
-            sim.latency(Duration::from_millis(1)..Duration::from_millis(20));
-        }
-    }
-    properties::declare(sim, servers);
+    add_faults(sim, settings);
+    properties::declare(sim, settings.servers);
 }
 
 /// Opens the node of a server, which keeps its disk and gets new timeouts when it starts again.
@@ -67,7 +82,27 @@ fn start_server(sim: &mut Sim, id: usize, cluster: &Cluster) {
     });
 }
 
+fn add_faults(sim: &mut Sim, settings: &Settings) {
+    sim.links().all().loses(settings.lost_per_mille);
+    let (crashing, times) = settings.crashes;
+    for id in 0..crashing {
+        let after = Duration::ZERO..Duration::from_millis(500);
+        sim.faults().crash_and_restart(name_of(id), times, after);
+    }
+}
+
+/// Declares that the cluster makes progress, if its messages have delays.
+pub(crate) fn await_progress(sim: &mut Sim, settings: &Settings) {
+    sim.eventually("a leader is elected", RECOVERY, |facts| {
+        facts.seen::<Led>().len() > 0
+    });
+    let commands = settings.clients * settings.commands as usize;
+    sim.eventually("all commands are confirmed", RECOVERY, move |facts| {
+        facts.seen::<Confirmed>().len() == commands
+    });
+}
+
 /// Returns the name of the node of a server.
-pub(crate) fn name_of(id: usize) -> String {
+fn name_of(id: usize) -> String {
     format!("s{id}")
 }

@@ -127,3 +127,39 @@ impl fmt::Debug for Log {
         self.0.fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Creates a log with entries of these terms, whose commands have the number `number`.
+    fn log(terms: &[u64], number: u32) -> Log {
+        let command = Some(Command { client: 0, number });
+        let entries = terms.iter().map(|&term| Entry { term, command });
+        Log(entries.collect())
+    }
+
+    #[test]
+    fn entries_are_removed_only_if_they_conflict() {
+        let mut merged = log(&[1, 1, 2], 1);
+        merged.merge(0, &log(&[1, 1], 1).0);
+        assert_eq!(merged, log(&[1, 1, 2], 1));
+        merged.merge(1, &log(&[3], 1).0);
+        assert_eq!(merged, log(&[1, 3], 1));
+    }
+
+    #[test]
+    fn logs_match_if_they_are_the_same_up_to_a_common_term() {
+        assert!(log(&[1, 2], 1).matches(&log(&[1, 3, 3], 1)));
+        assert!(log(&[1], 1).matches(&log(&[2], 1)));
+        assert!(!log(&[1, 2], 1).matches(&log(&[1, 2], 2)));
+        assert!(!log(&[1, 3], 1).matches(&log(&[2, 3, 4], 1)));
+    }
+
+    #[test]
+    fn a_log_with_a_later_term_is_more_up_to_date_than_a_longer_one() {
+        assert!(log(&[1, 1, 1], 1).is_behind_or_equal(2, 1));
+        assert!(!log(&[2], 1).is_behind_or_equal(1, 3));
+        assert!(log(&[2], 1).is_behind_or_equal(2, 1));
+    }
+}

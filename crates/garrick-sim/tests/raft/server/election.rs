@@ -7,9 +7,6 @@ use super::{RequestVote, Role, Rpc, Server};
 use crate::facts::Led;
 use crate::mutation::Mutation;
 
-/// Number of times that a candidate repeats its requests during an election timeout.
-const REPEATS: u32 = 2;
-
 impl Server {
     /// Becomes a candidate of a new term.
     pub(super) fn begin_election(&mut self, cx: &Context<'_, Rpc>) {
@@ -19,7 +16,7 @@ impl Server {
         votes[self.id] = true;
         self.role = Role::Candidate {
             votes,
-            repeats: REPEATS,
+            repeats: self.cluster.repeats,
         };
         self.request_votes(cx);
     }
@@ -47,7 +44,7 @@ impl Server {
             self.send(other, Rpc::RequestVote(request), cx);
         }
         let timeout = self.draw_timeout();
-        self.set_timer(timeout / (REPEATS + 1), cx);
+        self.set_timer(timeout / (self.cluster.repeats + 1), cx);
     }
 
     /// Votes for a candidate, unless there is a reason not to.
@@ -100,15 +97,18 @@ impl Server {
     /// Becomes the leader, and adds an entry of the new term, so that entries of earlier terms can
     /// be committed (section 8).
     fn lead(&mut self, cx: &Context<'_, Rpc>) {
-        let replica = Replica::new(self.state.log.last_index());
-        self.role = Role::Leader {
-            replicas: vec![replica; self.cluster.count],
-        };
         cx.note(Led {
             server: self.id,
             term: self.state.term,
             log: self.state.log.clone(),
         });
+        if self.has(Mutation::DiscardsAsLeader) {
+            self.state.log.truncate(self.commit);
+        }
+        let replica = Replica::new(self.state.log.last_index());
+        self.role = Role::Leader {
+            replicas: vec![replica; self.cluster.count],
+        };
         self.append(None, cx);
         self.set_timer(super::HEARTBEAT, cx);
     }

@@ -71,7 +71,7 @@ pub(crate) struct Appended {
     result: Result<usize, usize>,
 }
 
-/// The role of a server in the current term.
+/// What a server does in the current term.
 enum Role {
     Follower,
     Candidate {
@@ -81,20 +81,27 @@ enum Role {
         repeats: u32,
     },
     Leader {
-        /// The knowledge of this server about the log of each server.
+        /// What this server knows of the log of each server.
         replicas: Vec<Replica>,
     },
 }
 
-/// The knowledge of a server about the cluster.
+/// What a server knows of the cluster.
 #[derive(Clone)]
 pub(crate) struct Cluster {
     /// Number of servers.
     pub(crate) count: usize,
     pub(crate) servers: Directory,
-    pub(crate) client: Address<client::Event>,
+    pub(crate) clients: Vec<Address<client::Event>>,
+    /// Number of times that a candidate repeats its requests during an election timeout.
+    pub(crate) repeats: u32,
     pub(crate) mutation: Mutation,
 }
+
+/// A server has started.
+#[derive(Debug)]
+#[expect(dead_code, reason = "formatted")]
+pub(crate) struct Started(pub(crate) usize);
 
 /// A server.
 pub(crate) struct Server {
@@ -202,7 +209,7 @@ impl Server {
         });
     }
 
-    /// Applies the committed entries. The leader tells the client.
+    /// Applies the committed entries. The leader tells the clients.
     fn apply(&mut self, cx: &Context<'_, Rpc>) {
         while self.applied < self.commit
             && let Some(entry) = self.state.log.get(self.applied + 1)
@@ -220,7 +227,8 @@ impl Server {
     }
 
     fn confirm(&self, command: Command, cx: &Context<'_, Rpc>) {
-        let _ = cx.send(&self.cluster.client, client::Event::Done(command));
+        let client = &self.cluster.clients[command.client];
+        let _ = cx.send(client, client::Event::Done(command));
     }
 }
 
@@ -237,6 +245,7 @@ impl Actor for Server {
     ];
 
     fn started(&mut self, cx: &mut Context<'_, Rpc>) {
+        cx.note(Started(self.id));
         self.await_leader(cx);
     }
 

@@ -10,7 +10,7 @@ use crate::mutation::Mutation;
 /// Maximum number of entries in a message. A small number makes more states possible.
 const ENTRIES_MAX: usize = 1;
 
-/// The knowledge of a leader about the log of a server.
+/// What a leader knows of the log of a server.
 #[derive(Clone, Copy)]
 pub(super) struct Replica {
     /// Index of the next entry to send.
@@ -90,7 +90,7 @@ impl Server {
             // A candidate has lost the election.
             self.role = Role::Follower;
             self.await_leader(cx);
-            if self.state.log.term_at(request.previous) == Some(request.previous_term) {
+            if self.has_previous(request) {
                 self.take_over(request, cx);
                 result = Ok(request.previous + request.entries.len());
             }
@@ -101,6 +101,13 @@ impl Server {
             result,
         };
         self.send(request.leader, Rpc::Appended(answer), cx);
+    }
+
+    /// Returns true if the log matches that of the leader up to the new entries.
+    fn has_previous(&self, request: &AppendEntries) -> bool {
+        let term = self.state.log.term_at(request.previous);
+        let is_same = term == Some(request.previous_term);
+        is_same || term.is_some() && self.has(Mutation::IgnoresPreviousTerm)
     }
 
     fn take_over(&mut self, request: &AppendEntries, cx: &Context<'_, Rpc>) {
