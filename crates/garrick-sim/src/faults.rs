@@ -64,17 +64,13 @@ impl Faults {
     }
 
     /// Makes a node crash up to `times` times. The node stays down for the rest of the run.
+    /// Replaces an earlier rule for the crashes of this node.
     pub fn crash(&mut self, node: impl Into<String>, times: u32) -> &mut Self {
-        self.crashes.push(Crashing {
-            node: node.into(),
-            left: times,
-            restarts_after: None,
-        });
-        self
+        self.add_crashes(node.into(), times, None)
     }
 
     /// Makes a node crash up to `times` times. After each crash, the node starts again after a time
-    /// in the range `after`.
+    /// in the range `after`. Replaces an earlier rule for the crashes of this node.
     ///
     /// The node must have been opened by [`Sim::restarting`](crate::Sim::restarting), or it starts
     /// without actors.
@@ -84,10 +80,21 @@ impl Faults {
         times: u32,
         after: Range<Duration>,
     ) -> &mut Self {
+        self.add_crashes(node.into(), times, Some(nanos_of(&after)))
+    }
+
+    /// Adds the rule for the crashes of a node, instead of an earlier one for this node.
+    fn add_crashes(
+        &mut self,
+        node: String,
+        left: u32,
+        restarts_after: Option<Range<Nanos>>,
+    ) -> &mut Self {
+        self.crashes.retain(|crashing| crashing.node != node);
         self.crashes.push(Crashing {
-            node: node.into(),
-            left: times,
-            restarts_after: Some(nanos_of(&after)),
+            node,
+            left,
+            restarts_after,
         });
         self
     }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use garrick_actor::{Actor, Address, Context, NoReply, Reply, StartError, System, behavior};
-use garrick_sim::{Check, Sim};
+use garrick_sim::{Check, Crashed, Restarted, Sim};
 
 /// Returns the message with which a check panics.
 fn panic_of(setup: impl FnMut(&mut Sim)) -> String {
@@ -299,4 +299,26 @@ fn a_turn_that_never_ends_is_named() {
         text.contains("of \"hangs\" has run for more than"),
         "{text}"
     );
+}
+
+#[test]
+fn a_second_rule_for_the_crashes_of_a_node_replaces_the_first() {
+    let most = Rc::new(Cell::new(0));
+    let report = Check::new("two rules").seeds(200).run(|sim| {
+        sim.restarting("one", |node| {
+            let notes = node.spawn(Notes).unwrap();
+            (0..50).for_each(|number| notes.send(number).unwrap());
+        });
+        sim.faults().crash("one", 1);
+        let down = Duration::ZERO..Duration::from_millis(1);
+        sim.faults().crash_and_restart("one", 2, down);
+        let most = Rc::clone(&most);
+        sim.always("restarts", move |facts| {
+            let restarts = facts.seen::<Restarted>().len();
+            most.set(most.get().max(restarts));
+            restarts <= facts.seen::<Crashed>().len()
+        });
+    });
+    report.unwrap();
+    assert_eq!(most.get(), 2);
 }

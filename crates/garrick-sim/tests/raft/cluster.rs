@@ -15,7 +15,7 @@ use crate::server::{Cluster, Server};
 /// Time within which the cluster must confirm all commands once there are no faults any more.
 const RECOVERY: Duration = Duration::from_secs(20);
 
-/// What the runs of a check have in common.
+/// Properties that the runs of a check have in common.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
     pub(crate) servers: usize,

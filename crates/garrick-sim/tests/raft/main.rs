@@ -36,8 +36,8 @@ const RIGHT_SEEDS: u64 = 150;
 /// Maximum number of steps of a shortened run.
 const STEPS_MAX: usize = 100;
 
-/// Asserts that the search finds the mistake of a cluster, that the shortened run is short, and that
-/// its seed finds it again.
+/// Asserts that the search finds the mistake of a cluster, that the shortened run is short, and
+/// that its seed finds it again.
 #[track_caller]
 fn assert_found(property: &str, settings: Settings) {
     let name = format!("raft that {:?}", settings.mutation);

@@ -71,7 +71,7 @@ pub(crate) struct Appended {
     result: Result<usize, usize>,
 }
 
-/// What a server does in the current term.
+/// The role of a server in the current term.
 enum Role {
     Follower,
     Candidate {
@@ -81,12 +81,12 @@ enum Role {
         repeats: u32,
     },
     Leader {
-        /// What this server knows of the log of each server.
+        /// The knowledge of this server about the log of each server.
         replicas: Vec<Replica>,
     },
 }
 
-/// What a server knows of the cluster.
+/// The knowledge of a server about the cluster.
 #[derive(Clone)]
 pub(crate) struct Cluster {
     /// Number of servers.

@@ -10,7 +10,7 @@ use crate::mutation::Mutation;
 /// Maximum number of entries in a message. A small number makes more states possible.
 const ENTRIES_MAX: usize = 1;
 
-/// What a leader knows of the log of a server.
+/// The knowledge of a leader about the log of a server.
 #[derive(Clone, Copy)]
 pub(super) struct Replica {
     /// Index of the next entry to send.
