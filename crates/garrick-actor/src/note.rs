@@ -39,18 +39,24 @@ mod active {
         pub format: fn(&dyn Any) -> String,
     }
 
+    impl Note {
+        /// Creates a note of a fact.
+        pub fn of<F: Any + Debug + Send>(fact: F) -> Self {
+            Self {
+                fact: Box::new(fact),
+                format: |fact| match fact.downcast_ref::<F>() {
+                    Some(fact) => format!("{fact:?}"),
+                    None => String::new(),
+                },
+            }
+        }
+    }
+
     pub(super) fn note<F: Any + Debug + Send>(fact: F) {
         OBSERVER.with_borrow(|observer| {
             if let Some(observer) = observer {
-                let fact = Box::new(fact);
                 // In a turn, the note is staged like any message.
-                let _ = observer.send(Note {
-                    fact,
-                    format: |fact| match fact.downcast_ref::<F>() {
-                        Some(fact) => format!("{fact:?}"),
-                        None => String::new(),
-                    },
-                });
+                let _ = observer.send(Note::of(fact));
             }
         });
     }

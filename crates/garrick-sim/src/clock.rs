@@ -28,18 +28,15 @@ impl Clock {
 /// The world of one node.
 pub(crate) struct SimWorld {
     clock: Clock,
-    /// Time that the clock of the node is ahead of the clock of the simulation.
-    skew: Nanos,
     /// Number from which the next seed is computed.
     seeds: AtomicU64,
 }
 
 impl SimWorld {
     /// Creates the world of a node. All seeds depend on `seed` only.
-    pub(crate) fn new(clock: Clock, skew: Nanos, seed: u64) -> Self {
+    pub(crate) fn new(clock: Clock, seed: u64) -> Self {
         Self {
             clock,
-            skew,
             seeds: AtomicU64::new(seed),
         }
     }
@@ -47,7 +44,7 @@ impl SimWorld {
 
 impl World for SimWorld {
     fn now(&self) -> Nanos {
-        self.clock.now().saturating_add(self.skew)
+        self.clock.now()
     }
 
     fn seed(&self) -> u64 {

@@ -134,8 +134,3 @@ impl fmt::Debug for Facts {
         f.debug_list().entries(texts).finish()
     }
 }
-
-/// Returns the last part of a type's name, without the paths of its parameters.
-pub(crate) fn short_name(name: &'static str) -> String {
-    garrick_actor::short_type_name(name)
-}

@@ -1,9 +1,9 @@
 //! Properties that a simulation checks.
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use garrick_core::quiet;
 use garrick_sched::Nanos;
 
 use crate::facts::Facts;
@@ -170,9 +170,5 @@ fn check(name: &str, kind: Kind, holds: impl FnOnce() -> bool) -> Result<(), Bro
 
 /// Calls the code of a property. Returns the message if it panics.
 fn caught<R>(f: impl FnOnce() -> R) -> Result<R, String> {
-    catch_unwind(AssertUnwindSafe(f)).map_err(|panic| {
-        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-        format!("the property panicked: {}", text.unwrap_or_default())
-    })
+    quiet::call(f).map_err(|panic| format!("the property panicked: {}", panic.message()))
 }

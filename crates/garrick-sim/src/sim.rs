@@ -10,12 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use garrick_actor::system::Builder;
-use garrick_actor::{Address, Consequence, Failure, Note, Observing, System};
+use garrick_actor::{Address, Consequence, Failure, Note, Observing, System, short_type_name};
 use garrick_core::random::mix;
 use garrick_sched::{Birth, CHOSEN_FAILURE, Flow, Nanos, Simulation, Task, Turn};
 
 use crate::clock::{Clock, SimWorld};
-use crate::facts::{Facts, short_name};
+use crate::facts::Facts;
 use crate::faults::{Faults, Links, nanos_of};
 use crate::history::{Model, Verdict};
 use crate::node::Node;
@@ -66,7 +66,6 @@ struct Place {
     /// Number in the simulation, which changes when the node starts again.
     number: usize,
     start: Option<Start>,
-    skew: Nanos,
 }
 
 /// Receives the notes of all actors.
@@ -99,7 +98,7 @@ impl Sim {
             clock: clock.clone(),
             step: Rc::clone(&step),
         };
-        let world = Arc::new(SimWorld::new(clock.clone(), 0, seed));
+        let world = Arc::new(SimWorld::new(clock.clone(), seed));
         let (node, _) = System::builder()
             .name("observer")
             .world(world)
@@ -139,12 +138,11 @@ impl Sim {
         if let Some(place) = self.nodes.iter().find(|place| place.node.name() == name) {
             return place.node.clone();
         }
-        let (number, node) = self.open(name.into(), 0);
+        let (number, node) = self.open(name.into());
         self.nodes.push(Place {
             node: node.clone(),
             number,
             start: None,
-            skew: 0,
         });
         node
     }
@@ -172,9 +170,9 @@ impl Sim {
         node
     }
 
-    fn open(&mut self, name: Rc<str>, skew: Nanos) -> (usize, Node) {
+    fn open(&mut self, name: Rc<str>) -> (usize, Node) {
         let seed = mix(self.seed ^ self.nodes.len() as u64);
-        let world = Arc::new(SimWorld::new(self.clock.clone(), skew, seed));
+        let world = Arc::new(SimWorld::new(self.clock.clone(), seed));
         let failures = Arc::clone(&self.failures);
         let builder: Builder = System::builder()
             .name(&*name)
@@ -337,15 +335,8 @@ impl Sim {
 
     /// Adds a fact of the simulation itself.
     pub(crate) fn add_fact<F: Any + Debug + Send>(&self, fact: F) {
-        let note = Note {
-            fact: Box::new(fact),
-            format: |fact| {
-                fact.downcast_ref::<F>()
-                    .map_or_else(String::new, |fact| format!("{fact:?}"))
-            },
-        };
         let (at, step) = (self.clock.now(), self.step.get());
-        self.facts.borrow_mut().add(note, at, step);
+        self.facts.borrow_mut().add(Note::of(fact), at, step);
     }
 
     /// Returns the tasks that were created, each with the name of its node if there are several
@@ -429,8 +420,7 @@ impl Sim {
 
     /// Starts the node at an index after a crash.
     pub(crate) fn restart(&mut self, index: usize) {
-        let (name, skew) = (self.nodes[index].node.name().into(), self.nodes[index].skew);
-        let (number, node) = self.open(name, skew);
+        let (number, node) = self.open(self.nodes[index].node.name().into());
         let place = &mut self.nodes[index];
         place.number = number;
         place.node = node;
@@ -447,12 +437,9 @@ impl Sim {
             .any(|place| self.simulation.has_timers(place.number))
     }
 
-    /// Returns the earliest deadline of all nodes, by the clock of the simulation.
+    /// Returns the earliest deadline of all nodes.
     pub(crate) fn next_deadline(&self) -> Option<Nanos> {
-        let of = |place: &Place| {
-            let deadline = self.simulation.next_deadline(place.number)?;
-            Some(deadline.saturating_sub(place.skew))
-        };
+        let of = |place: &Place| self.simulation.next_deadline(place.number);
         self.nodes.iter().filter_map(of).min()
     }
 
@@ -469,13 +456,9 @@ impl Sim {
         if !self.failures.are_any.load(Relaxed) {
             return None;
         }
-        self.failures.are_any.store(false, Relaxed);
-        let first = self
-            .failures
-            .list()
-            .drain(..)
-            .find(|_| !self.allows_failures)?;
-        let task = short_name(first.task);
+        let mut failures = self.take_failures().into_iter();
+        let first = failures.find(|_| !self.allows_failures)?;
+        let task = short_type_name(first.task);
         Some(Broken {
             property: match &first.path {
                 Some(path) => format!("{task} {path}"),

@@ -2,10 +2,10 @@
 
 use std::fmt::{self, Write};
 
+use garrick_actor::short_type_name;
 use garrick_sched::{Birth, Choice, Circumstances, Fate, Nanos, TaskName};
 use hashbrown::HashMap;
 
-use crate::facts::short_name;
 use crate::schedule::{TIME, crash_or_restart};
 
 /// The steps of a run, with the names of the actors.
@@ -48,7 +48,7 @@ impl Trace {
     /// Records the tasks that were created, and gives them names.
     pub(crate) fn add_births(&mut self, births: &[(Birth, Option<String>)]) {
         for (birth, node) in births {
-            let of_type = short_name(birth.type_name);
+            let of_type = short_type_name(birth.type_name);
             let count = self.counts.entry(of_type.clone()).or_default();
             *count += 1;
             let name = match node {
@@ -228,7 +228,7 @@ fn message_of(about: &Circumstances) -> String {
         }
         .to_owned();
     }
-    let of_type = short_name(about.message);
+    let of_type = short_type_name(about.message);
     match about.kind {
         Some(kind) => format!("{of_type}::{kind}"),
         None => of_type,

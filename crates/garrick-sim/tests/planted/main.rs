@@ -2,6 +2,9 @@
 //! each bug within 1,000 seeds, shorten it, and repeat it, and must not complain about the right
 //! versions.
 
+#[path = "../common/mod.rs"]
+mod common;
+
 mod bank;
 mod election;
 mod order;
@@ -28,14 +31,9 @@ const STEPS_MAX: usize = 25;
 /// break the property again.
 #[track_caller]
 fn assert_found(name: &str, property: &str, setup: impl Fn(&mut Sim) + Copy) {
-    let failed = find(name, setup);
-    assert_eq!(failed.broken().property, property, "{failed}");
-    assert!(failed.steps() <= STEPS_MAX, "{failed}");
+    // Both searches begin with the first seed.
+    let failed = common::assert_found(&[property], STEPS_MAX, |_| find(name, setup));
     assert!(failed.moves().len() <= failed.steps(), "{failed}");
-    let again = find(name, setup);
-    assert_eq!(again.seed(), failed.seed());
-    assert_eq!(again.moves(), failed.moves());
-    assert_eq!(again.trace().to_string(), failed.trace().to_string());
 }
 
 #[track_caller]
@@ -47,7 +45,7 @@ fn find(name: &str, setup: impl Fn(&mut Sim)) -> Box<Failed> {
 /// Asserts that no property of a program is broken.
 #[track_caller]
 fn assert_right(name: &str, setup: impl Fn(&mut Sim)) {
-    let seeds = seeds().unwrap_or(RIGHT_SEEDS);
+    let seeds = common::right_seeds(RIGHT_SEEDS);
     match Check::new(name).seeds(seeds).run(setup) {
         Ok(report) => {
             assert_eq!(report.cut, 0, "{report}");
@@ -55,11 +53,6 @@ fn assert_right(name: &str, setup: impl Fn(&mut Sim)) {
         }
         Err(failed) => panic!("{failed}"),
     }
-}
-
-/// Returns the number of seeds for the right versions from the environment.
-fn seeds() -> Option<u64> {
-    std::env::var("GARRICK_SIM_RIGHT").ok()?.parse().ok()
 }
 
 /// Asserts that a search of all orders is complete and finds nothing, with few redundant runs.

@@ -7,6 +7,9 @@
 //! The mistakes are sought in any order. With delays, a run can hardly be shortened: each message
 //! that is left out delays all later ones.
 
+#[path = "../common/mod.rs"]
+mod common;
+
 mod client;
 mod cluster;
 mod directory;
@@ -48,22 +51,13 @@ fn assert_found(property: &str, settings: Settings) {
             .run(|sim| set_up(sim, &settings));
         found.expect_err("the search finds the planted mistake")
     };
-    let failed = find(0);
-    println!("{failed}");
-    assert_eq!(failed.broken().property, property, "{failed}");
-    assert!(failed.steps() <= STEPS_MAX, "{failed}");
-    let again = find(failed.seed());
-    assert_eq!(again.seed(), failed.seed());
-    assert_eq!(again.moves(), failed.moves());
-    assert_eq!(again.trace().to_string(), failed.trace().to_string());
+    common::assert_found(&[property], STEPS_MAX, find);
 }
 
 /// Asserts that no property of a cluster is broken.
 #[track_caller]
 fn assert_right(name: &str, steps_max: u32, setup: impl Fn(&mut Sim)) {
-    let seeds = std::env::var("GARRICK_SIM_RIGHT").ok();
-    let seeds = seeds.and_then(|seeds| seeds.parse().ok());
-    let check = Check::new(name).seeds(seeds.unwrap_or(RIGHT_SEEDS));
+    let check = Check::new(name).seeds(common::right_seeds(RIGHT_SEEDS));
     match check.steps(steps_max).run(setup) {
         Ok(report) => println!("{name}: {report}"),
         Err(failed) => panic!("{failed}"),

@@ -6,6 +6,9 @@
 //! Each system also has versions with a mistake. The search must find each mistake within 1,000
 //! seeds, shorten the run, and repeat it, and must not complain about the right versions.
 
+#[path = "../common/mod.rs"]
+mod common;
+
 mod chain;
 mod counter;
 mod gossip;
@@ -30,15 +33,9 @@ fn assert_found(
     steps_max: usize,
     setup: impl Fn(&mut Sim) + Copy,
 ) {
-    let failed = find(name, strategy, 0, setup);
-    println!("{failed}");
-    let broken = failed.broken().property.as_str();
-    assert!(properties.contains(&broken), "{failed}");
-    assert!(failed.steps() <= steps_max, "{failed}");
-    let again = find(name, strategy, failed.seed(), setup);
-    assert_eq!(again.seed(), failed.seed());
-    assert_eq!(again.moves(), failed.moves());
-    assert_eq!(again.trace().to_string(), failed.trace().to_string());
+    common::assert_found(properties, steps_max, |first| {
+        find(name, strategy, first, setup)
+    });
 }
 
 /// Returns the first failure from seed number `first` on.
@@ -52,7 +49,7 @@ fn find(name: &str, strategy: Choosing, first: u64, setup: impl Fn(&mut Sim)) ->
 /// Asserts that no property of a program is broken, and that no run is cut.
 #[track_caller]
 fn assert_right(name: &str, strategy: Choosing, setup: impl Fn(&mut Sim)) {
-    let seeds = right_seeds().unwrap_or(RIGHT_SEEDS);
+    let seeds = common::right_seeds(RIGHT_SEEDS);
     match Check::new(name).strategy(strategy).seeds(seeds).run(setup) {
         Ok(report) => {
             assert_eq!(report.cut, 0, "{report}");
@@ -60,9 +57,4 @@ fn assert_right(name: &str, strategy: Choosing, setup: impl Fn(&mut Sim)) {
         }
         Err(failed) => panic!("{failed}"),
     }
-}
-
-/// Returns the number of seeds for the right versions from the environment.
-fn right_seeds() -> Option<u64> {
-    std::env::var("GARRICK_SIM_RIGHT").ok()?.parse().ok()
 }
