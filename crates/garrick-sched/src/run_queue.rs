@@ -123,6 +123,14 @@ impl Stood {
     pub(crate) fn len(self) -> usize {
         self.end.wrapping_sub(self.next)
     }
+
+    /// Adds the entries up to the end of `later`, which was read later from the same ring. Entries
+    /// were only appended to the ring meanwhile.
+    pub(crate) fn extend(&mut self, later: Self) {
+        if later.end.wrapping_sub(self.end) as isize > 0 {
+            self.end = later.end;
+        }
+    }
 }
 
 fn layout(capacity: usize) -> Layout {
@@ -299,11 +307,16 @@ impl RunQueue {
 
     /// Takes the newest entry if turn number `turn` has pushed it. Used to undo the turn.
     pub(crate) fn pop_of_turn(&self, turn: u64) -> Option<Entry> {
-        if self.turn.load(Relaxed) == turn && self.tail() != self.mark.load(Relaxed) {
+        if self.was_pushed_in(turn) {
             self.pop_newest().copied()
         } else {
             None
         }
+    }
+
+    /// Returns true if turn number `turn` has pushed an entry that is still in the ring.
+    pub(crate) fn was_pushed_in(&self, turn: u64) -> bool {
+        self.turn.load(Relaxed) == turn && self.tail() != self.mark.load(Relaxed)
     }
 
     /// Returns the entries that were in the ring before the current turn. `turn` returns the number
@@ -498,10 +511,15 @@ impl Handoff {
         self.turn.load(Relaxed)
     }
 
+    /// Returns true if turn number `turn` has put a cell here that is still here.
+    pub(crate) fn was_put_in(&self, turn: u64) -> bool {
+        self.turn.load(Relaxed) == turn && !self.is_empty()
+    }
+
     /// Takes the cell and its message if turn number `turn` has put them here. Used to undo the
     /// turn.
     pub(crate) fn take_of_turn(&self, turn: u64) -> Option<Entry> {
-        if self.turn.load(Relaxed) == turn {
+        if self.was_put_in(turn) {
             self.take_entry()
         } else {
             None

@@ -546,3 +546,130 @@ fn a_timer_that_is_set_while_others_help_out_is_delivered() {
     words.send(()).unwrap();
     sponsor.shutdown();
 }
+
+/// Way in which a task of [`Heir`] ends.
+#[derive(Clone, Copy)]
+enum End {
+    /// Its last address is dropped.
+    Unreachable,
+    /// Its turn stops it.
+    Stops,
+    /// Its turn panics.
+    Fails,
+}
+
+/// Tells its destructor that the message has come.
+struct Tells(Sender<()>);
+
+impl Task for Tells {
+    type Message = ();
+
+    fn receive(&mut self, (): (), _: &Turn<'_, ()>) -> Flow {
+        self.0.send(()).unwrap();
+        Flow::Continue
+    }
+}
+
+/// Task whose destructor waits until a task of the same worker has handled a message.
+struct Heir {
+    end: End,
+    tells: Address<()>,
+    told: Receiver<()>,
+    heard: Sender<bool>,
+}
+
+impl Task for Heir {
+    type Message = ();
+
+    fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
+        turn.send(&self.tells, ()).unwrap();
+        match self.end {
+            End::Unreachable => Flow::Continue,
+            End::Stops => Flow::Stop,
+            End::Fails => panic!("fails as it was told"),
+        }
+    }
+}
+
+impl Drop for Heir {
+    fn drop(&mut self) {
+        let is_told = self.told.recv_timeout(HANGS_AFTER).is_ok();
+        self.heard.send(is_told).unwrap();
+    }
+}
+
+/// Makes a [`Tells`] and an [`Heir`] task on its own worker. At the next message, lets the second
+/// end while a message waits for the first.
+struct Family {
+    end: End,
+    heard: Sender<bool>,
+    made: Option<(Address<()>, Address<()>)>,
+}
+
+impl Task for Family {
+    type Message = ();
+
+    fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
+        if let Some((tells, heir)) = self.made.take() {
+            match self.end {
+                // This turn drops the last address.
+                End::Unreachable => turn.send(&tells, ()).unwrap(),
+                End::Stops => turn.send(&heir, ()).unwrap(),
+                // The turn that fails sends nothing.
+                End::Fails => {
+                    turn.send(&heir, ()).unwrap();
+                    turn.send(&tells, ()).unwrap();
+                }
+            }
+            return Flow::Continue;
+        }
+        let (tell, told) = channel();
+        let tells = turn.spawn(Tells(tell));
+        let heir = Heir {
+            end: self.end,
+            tells: tells.clone(),
+            told,
+            heard: self.heard.clone(),
+        };
+        self.made = Some((tells, turn.spawn(heir)));
+        // The next turn belongs to another activation.
+        turn.send(&turn.address(), ()).unwrap();
+        Flow::Continue
+    }
+}
+
+/// Lets tasks end in this way whose destructors wait for a ready task of their worker.
+fn destructors_wait(end: End) {
+    let sponsor = Sponsor::builder()
+        .workers(2)
+        .on_failure(|_| {})
+        .start()
+        .unwrap();
+    for _ in 0..20 {
+        let (heard, has_heard) = channel();
+        let family = Family {
+            end,
+            heard,
+            made: None,
+        };
+        let family = sponsor.handle().spawn(family).unwrap();
+        family.send(()).unwrap();
+        assert_eq!(has_heard.recv(), Ok(true));
+    }
+    sponsor.shutdown();
+}
+
+#[test]
+fn a_destructor_of_an_unreachable_task_may_wait_for_a_ready_task() {
+    destructors_wait(End::Unreachable);
+}
+
+#[test]
+fn a_destructor_of_a_task_that_stops_may_wait_for_a_ready_task() {
+    destructors_wait(End::Stops);
+}
+
+#[test]
+fn a_destructor_of_a_task_that_fails_may_wait_for_a_ready_task() {
+    destructors_wait(End::Fails);
+}

@@ -9,7 +9,8 @@ use crate::runtime::sponsor::{Handle, LeftInModel, Sponsor};
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
-type Meddle = fn(Address<u32>, &Turn<'_, ()>);
+/// Returns true if the task then stops.
+type Meddle = fn(Address<u32>, &Turn<'_, ()>) -> bool;
 
 /// Task that uses the address of another task, in a turn that counts as long.
 struct Meddler {
@@ -22,10 +23,10 @@ impl Task for Meddler {
     type Message = ();
 
     fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
-        if let Some(held) = self.held.take() {
-            (self.does)(held, turn);
+        match self.held.take().map(|held| (self.does)(held, turn)) {
+            Some(true) => Flow::Stop,
+            _ => Flow::Continue,
         }
-        Flow::Continue
     }
 }
 
@@ -103,6 +104,7 @@ fn loom_a_cell_is_visited_while_its_owner_sends_to_it() {
     let does: Meddle = |held, turn| {
         turn.send(&held, 11).unwrap();
         turn.send(&held, 12).unwrap();
+        false
     };
     visited(
         1,
@@ -126,6 +128,7 @@ fn loom_a_cell_is_visited_while_its_owner_clones_and_drops_its_addresses() {
         let other = held.clone();
         drop(held);
         drop(other);
+        false
     };
     visited(
         1,
@@ -143,14 +146,71 @@ fn loom_a_cell_is_visited_while_its_owner_clones_and_drops_its_addresses() {
 #[test]
 fn loom_a_timer_is_set_while_another_thread_looks_at_the_wheel() {
     // The timer is never due: the clock is the real one, and its time must not matter to a model.
-    let sets: Meddle = |held, turn| turn.send_after(Duration::MAX, &held, 11).unwrap();
+    let sets: Meddle = |held, turn| turn.send_after(Duration::MAX, &held, 11).is_err();
     visited_after(
         2,
         Note::new,
         Some(sets),
-        |held, turn| turn.send_after(Duration::MAX, &held, 12).unwrap(),
+        |held, turn| turn.send_after(Duration::MAX, &held, 12).is_err(),
         |_, _| (),
         |log| assert_eq!(log, [0]),
+    );
+}
+
+/// Task whose destructor sends to another task.
+struct Leaves(Address<u32>);
+
+impl Task for Leaves {
+    type Message = ();
+
+    fn receive(&mut self, (): (), _: &Turn<'_, ()>) -> Flow {
+        Flow::Continue
+    }
+}
+
+impl Drop for Leaves {
+    fn drop(&mut self) {
+        self.0.send(12).unwrap();
+    }
+}
+
+#[test]
+fn loom_a_cell_is_visited_while_destructors_of_the_turn_that_has_scheduled_it_run() {
+    let does: Meddle = |held, turn| {
+        turn.send(&held, 11).unwrap();
+        // Unreachable when this turn ends.
+        drop(turn.spawn(Leaves(held)));
+        false
+    };
+    visited(
+        1,
+        Note::new,
+        does,
+        |task, _| task.send(21).unwrap(),
+        |log| {
+            assert_eq!(of(log, 1), [11, 12]);
+            assert_eq!(of(log, 2), [21]);
+            assert_eq!(log.len(), 4);
+        },
+    );
+}
+
+#[test]
+fn loom_a_cell_is_visited_while_the_task_that_has_sent_to_it_stops() {
+    let does: Meddle = |held, turn| {
+        turn.send(&held, 11).unwrap();
+        true
+    };
+    visited(
+        1,
+        Note::new,
+        does,
+        |task, _| task.send(21).unwrap(),
+        |log| {
+            assert_eq!(of(log, 1), [11]);
+            assert_eq!(of(log, 2), [21]);
+            assert_eq!(log.len(), 3);
+        },
     );
 }
 
@@ -161,6 +221,7 @@ fn loom_a_task_that_stops_while_it_is_visited_is_closed_by_its_owner() {
         |log, lives| Note::for_some(2, log, lives),
         |held, turn| {
             let _ = turn.send(&held, 11);
+            false
         },
         |task, _| {
             let _ = task.send(21);
@@ -176,6 +237,7 @@ fn loom_watchers_that_come_during_a_visit_are_told_of_the_end() {
         |log, lives| Note::for_some(2, log, lives),
         |held, turn| {
             let _ = turn.send(&held, 11);
+            false
         },
         |task, log| {
             let log = log.clone();
@@ -223,8 +285,12 @@ fn loom_nudges_are_handled_by_a_visitor_in_their_order() {
             turn.nudge(&held);
             turn.send(&held, 11).unwrap();
             turn.nudge(&held);
+            false
         }),
-        |held, turn| turn.nudge(&held),
+        |held, turn| {
+            turn.nudge(&held);
+            false
+        },
         |task, _| task.send(21).unwrap(),
         |log| {
             assert_eq!(log.iter().filter(|&&what| what == NUDGED).count(), 3);

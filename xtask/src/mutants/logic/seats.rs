@@ -15,6 +15,9 @@ const BLOCKING: &[&str] = &["blocking"];
 /// Tests that should notice a sponsor that ends too early.
 const END: &[&str] = &["lib", "sponsors", "ends", "stress"];
 
+/// Tests that should notice a ready cell that waits for a long turn or destructor.
+const RESCUE: &[&str] = &["rescue", "lib"];
+
 pub(super) const MUTANTS: &[Logic] = &[
     Logic {
         name: "drops-the-unpark",
@@ -71,6 +74,30 @@ pub(super) const MUTANTS: &[Logic] = &[
         find: "if let Some(cell) = self.gathered.take() {",
         put: "if let Some(cell) = self.gathered.take().filter(|_| !MUTANT) {",
         tests: END,
+    },
+    Logic {
+        name: "cells-that-a-turn-has-scheduled-wait-for-its-destructors",
+        breaks: "a destructor waits forever for a task to which its turn has sent",
+        file: "runtime/worker/mod.rs",
+        find: "if has_pushed {",
+        put: "if has_pushed && !MUTANT {",
+        tests: RESCUE,
+    },
+    Logic {
+        name: "nobody-looks-at-a-worker-that-runs-destructors",
+        breaks: "a destructor waits forever for a ready task, because no hand looks for stuck seats",
+        file: "runtime/worker/mod.rs",
+        find: "self.crew.watch_ready(&self.shared);",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: RESCUE,
+    },
+    Logic {
+        name: "cells-wait-for-the-destructor-of-a-task-that-stops",
+        breaks: "a destructor of a task that has stopped waits forever for a ready task",
+        file: "runtime/worker/end.rs",
+        find: "self.shown.name_drops();",
+        put: "if MUTANT { self.forget_running() } else { ORIGINAL }",
+        tests: RESCUE,
     },
     Logic {
         name: "goes-without-a-look-at-what-is-shared",

@@ -265,7 +265,17 @@ impl Crew {
         };
         let worker = worker.as_ptr();
         // SAFETY: as in `shown`.
-        unsafe { (*worker).old.len() + (*worker).born.len() }
+        let (turn, old, born, handoff) = unsafe {
+            (
+                &(*worker).turn,
+                &(*worker).old,
+                &(*worker).born,
+                &(*worker).handoff,
+            )
+        };
+        // A cell that the current turn has put there usually runs next.
+        let is_in_handoff = !handoff.is_empty() && !handoff.was_put_in(turn.load(Relaxed));
+        old.len() + born.len() + usize::from(is_in_handoff)
     }
 
     /// Returns true if a seat probably has timers. The caller must hold the lock.

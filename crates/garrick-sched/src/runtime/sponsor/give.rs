@@ -12,14 +12,15 @@ const GIVEN_MAX: usize = 1024;
 
 impl Worker {
     /// Shares cells before an activation if the signal is not quiet. Gives cells away, takes a
-    /// share of the shared queue, or visits lent cells. `in_hand` is the number of cells that are
-    /// about to run.
+    /// share of the shared queue, or visits lent cells.
     #[cold]
-    pub(crate) fn share(&self, in_hand: usize, signal: Signal) {
+    pub(crate) fn share(&self, signal: Signal) {
         if signal.is_lent() {
-            self.visit_some();
+            self.with_hand_empty(|| {
+                self.visit_some();
+            });
         }
-        let ready = self.backlog() + in_hand;
+        let ready = self.ready_count();
         if !signal.is_queued() {
             self.shared_wait.is_over();
             if self.is_fine() {

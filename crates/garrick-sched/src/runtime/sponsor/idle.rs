@@ -480,7 +480,7 @@ impl Worker {
     /// Takes over a given cell (README, step 4).
     pub(super) fn take_over(&self, entry: Entry) {
         self.take_in(entry);
-        self.commit();
+        self.commit_between();
     }
 
     /// Takes over a given cell, but does not commit.
@@ -676,8 +676,8 @@ mod tests {
         }
     }
 
-    /// Task whose drop waits for a value from a channel.
-    struct Waits(Receiver<()>);
+    /// Task whose drop waits for a value from a channel, and reports its end.
+    struct Waits(Receiver<()>, Sender<()>);
 
     impl Task for Waits {
         type Message = ();
@@ -690,6 +690,7 @@ mod tests {
     impl Drop for Waits {
         fn drop(&mut self) {
             let _ = self.0.recv();
+            let _ = self.1.send(());
         }
     }
 
@@ -707,14 +708,13 @@ mod tests {
 
         fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
             if let Some(word) = self.word.take() {
-                self.waits = Some(turn.spawn(Waits(word)));
+                self.waits = Some(turn.spawn(Waits(word, self.done.clone())));
                 let _ = self.done.send(());
                 return Flow::Continue;
             }
             // There is no other work here, so the hand may keep the seat of the `Says` task.
             let _ = turn.send(&self.says, ());
             self.waits = None;
-            let _ = self.done.send(());
             Flow::Stop
         }
     }
@@ -741,6 +741,11 @@ mod tests {
             is_done.recv_timeout(patience).unwrap();
             drops.send(()).unwrap();
             end.recv_timeout(patience).expect("the seat is given away");
+            // If a visitor runs the turn, the owner drops the `Waits` task later. Two workers are
+            // not enough for two destructors that wait.
+            is_done
+                .recv_timeout(patience)
+                .expect("the seat is given away");
         }
         sponsor.shutdown();
     }

@@ -28,12 +28,13 @@ impl Worker {
     }
 
     /// Gives away the seat that this worker has kept and the cell that it has gathered, and has the
-    /// timers watched. Called before a drop, because the drop may take a long time, or wait for the
-    /// seat or the cell.
+    /// timers and the ready cells watched. Called before a drop, because the drop may take a long
+    /// time, or wait for one of them. The last turn must have been committed or undone.
     pub(crate) fn let_others(&self) {
         self.watch_timers();
         self.give_next_seat();
         self.give_gathered();
+        self.watch_ready();
     }
 
     /// Returns the seat to keep, and its purpose, if this worker should keep it. Called when this

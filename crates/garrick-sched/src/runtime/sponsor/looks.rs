@@ -144,6 +144,28 @@ impl Crew {
         }
     }
 
+    /// Ensures that a hand looks for stuck seats, because the caller has ready cells and is about to
+    /// run foreign code that may take a long time. Called by the sitter, after it has ended its
+    /// turn.
+    pub(crate) fn watch_ready(&self, shared: &Shared) {
+        let Some(by) = self.lend_by else {
+            return;
+        };
+        // Pairs with the heavy side in `looks_no_more`: either this thread sees that nobody looks,
+        // or the watch sees that there are ready cells.
+        by.fence.light();
+        if !self.plan.get().is_too_late_for_cells() {
+            return;
+        }
+        // SeqCst: pairs with the fence of a hand that has become idle, which then calls
+        // `misses_looks`. Either that hand sees the ready cells, or this thread sees that a worker
+        // is idle.
+        fence(SeqCst);
+        if shared.signal().idle() > 0 {
+            self.call_watch();
+        }
+    }
+
     /// Returns the number of activations of a seat's worker. Returns `None` if no hand sits there,
     /// or if the worker is not in an activation.
     fn picks(&self, number: usize) -> Option<u32> {

@@ -153,6 +153,16 @@ impl Queues {
         }
     }
 
+    /// Adds the entries of turns that have ended since the last read.
+    fn extend(&mut self) {
+        let later = Self::of(self.worker);
+        self.old.extend(later.old);
+        self.born.extend(later.born);
+        if self.taken.is_none() && self.handoff.is_none() {
+            self.handoff = later.handoff;
+        }
+    }
+
     /// Returns the number of entries that were not taken.
     fn len(&self) -> usize {
         self.old.len() + self.born.len() + usize::from(self.handoff.is_some())
@@ -193,6 +203,17 @@ impl Lent {
     /// Returns true if visitors may do the owner's work.
     pub(super) fn is_open(&self) -> bool {
         self.stuck.is_some()
+    }
+
+    /// If visitors may do the owner's work, lends the entries of turns that have ended since the
+    /// loan began. Returns true if visitors have entries to take.
+    fn extend(&mut self) -> bool {
+        let (true, Some(queues)) = (self.is_open(), &mut self.stood) else {
+            return false;
+        };
+        let before = queues.len();
+        queues.extend();
+        queues.len() > before
     }
 
     /// Adds the cells of a list of carriers.
@@ -325,6 +346,11 @@ impl Crew {
             return false;
         };
         let mut lent = seat.loan.lent();
+        if lent.extend() {
+            // The owner has run no other cell since step L3, or is about to wait for this lock.
+            seat.loan.note_waiting(&lent);
+            return true;
+        }
         // Step L1: from here on every push leaves the seat's stack to visitors.
         let Some(list) = self.remote(number).ready.lend() else {
             return false;
@@ -576,6 +602,9 @@ pub(crate) fn visit_in_model(shared: &Shared, before: impl FnOnce()) -> bool {
     let has_lent = crew.lend(0, shared);
     {
         let _entered = Entered::new(worker);
+        while worker.visit_some() {}
+        // Adds what the owner has scheduled since, if it is still in the same activation.
+        crew.lend(0, shared);
         while worker.visit_some() {}
         worker.run_ready(Signal::is_stopping);
     }

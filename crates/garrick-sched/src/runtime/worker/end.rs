@@ -51,9 +51,15 @@ impl Worker {
         debug_assert_eq!(cell.home(), self.home, "a cell is closed once");
         // A destructor may take a long time.
         self.let_others();
-        // The cell runs no more, and its block may be reused before this is over.
-        self.forget_running();
-        self.retire(cell, ended);
+        let is_retired = cell.retire();
+        if self.is_running(cell) {
+            // The cell runs no more, and its block may be reused before this is over. No visitor
+            // runs the cell, because it counts as stopped.
+            self.shown.name_drops();
+        }
+        if is_retired {
+            self.drop_retired(cell, ended);
+        }
         self.drop_mailbox(cell, self.reason_of(ended));
         // Values dropped just now, or with the message that the cell was scheduled with, may have
         // sent to it, and its block is about to go.
@@ -71,9 +77,13 @@ impl Worker {
     /// its watchers.
     pub(crate) fn retire(&self, cell: CellPtr, ended: &Ended) {
         cell.check_home(self.home);
-        if !cell.retire() {
-            return;
+        if cell.retire() {
+            self.drop_retired(cell, ended);
         }
+    }
+
+    /// Does the work of [`Worker::retire`] for a cell that has just been marked as stopped.
+    fn drop_retired(&self, cell: CellPtr, ended: &Ended) {
         // SAFETY: the cell is ours and does not run; its task is dropped once, because the dead
         // table takes the place of the live one first.
         unsafe {
@@ -250,7 +260,6 @@ impl Worker {
         self.turn_failed(cell.table(), panic);
         // Messages that the reporter sent must not be undone by the task while it recovers.
         self.commit();
-        self.shown.name_none();
         self.let_others();
         self.fail(cell, &panic.message(), is_at_mailbox);
     }
@@ -268,7 +277,11 @@ impl Worker {
     /// Recovers the task of a turn that has panicked and was undone. Stops the task if it cannot
     /// recover.
     pub(super) fn fail(&self, cell: CellPtr, message: &str, is_at_mailbox: bool) {
+        let was_running = self.is_running(cell);
         if !self.recovers(cell, message, is_at_mailbox) {
+            if was_running {
+                self.shown.name(cell);
+            }
             let ended = Ended::Failed(message.into());
             if is_at_mailbox || !cell.state().is_scheduled() {
                 self.stop(cell, &ended);

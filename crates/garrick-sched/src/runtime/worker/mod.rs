@@ -126,9 +126,9 @@ pub(crate) struct Worker {
     visiting: Visiting,
     /// Number of recalled cells of this worker whose visits are not over yet.
     pub(crate) visited: Cell<usize>,
-    /// Cell that was taken out of its queue and is about to run, unless another worker has visited
-    /// it.
-    in_hand: Cell<Option<CellPtr>>,
+    /// Entry that was taken out of its queue and is about to run, unless another worker has visited
+    /// its cell.
+    in_hand: Cell<Option<Entry>>,
     /// Limits of the current activation, once it handles the mailbox.
     pub(crate) limits: Cell<Limits>,
     /// Envelope of the message that was handled last, if it was the last message of the envelope.
@@ -338,10 +338,14 @@ impl Worker {
         }
     }
 
-    /// Does the work between two activations. `in_hand` is the number of cells that are about to
-    /// run. Returns true if the worker should stop.
+    /// Returns the number of ready cells, including the one that is about to run.
+    pub(crate) fn ready_count(&self) -> usize {
+        self.backlog() + usize::from(self.in_hand.get().is_some())
+    }
+
+    /// Does the work between two activations. Returns true if the worker should stop.
     #[inline(never)]
-    fn attend(&self, in_hand: usize, until: &impl Fn(Signal) -> bool) -> bool {
+    fn attend(&self, until: &impl Fn(Signal) -> bool) -> bool {
         // Before anything is taken out of a queue, or done to a timer.
         self.end_loan();
         self.gathered.set(None);
@@ -353,7 +357,7 @@ impl Worker {
         if self.remote.ready.has_some() {
             self.take_ready();
         }
-        if self.backlog() + in_hand > 0 {
+        if self.ready_count() > 0 {
             // There is work here after all.
             self.give_next_seat();
             self.watch_timers();
@@ -366,7 +370,7 @@ impl Worker {
                 self.end_loan();
                 return true;
             }
-            self.share(in_hand, signal);
+            self.share(signal);
         }
         false
     }
@@ -397,7 +401,7 @@ impl Worker {
             return self.activate::<COUNTED>(entry.cell(), entry.message(), until);
         }
         if !self.is_calm() {
-            if self.attend(0, until) {
+            if self.attend(until) {
                 return Step::Stopped;
             }
             if self.backlog() > 0 {
@@ -466,27 +470,27 @@ impl Worker {
     ) -> Step {
         // This work may overwrite the place of the message.
         // SAFETY: it came out of a queue of ours with the cell, and is read once, here.
-        let entry = unsafe { Entry::with_slot(cell, message) };
-        self.in_hand.set(Some(cell));
-        loop {
-            let ends = self.attend(1, until);
-            if self.in_hand.get().is_none() {
+        self.in_hand
+            .set(Some(unsafe { Entry::with_slot(cell, message) }));
+        let entry = loop {
+            let ends = self.attend(until);
+            let Some(entry) = self.in_hand.get() else {
                 // Others have the cell. This is no activation, but its result is checked before the
                 // next one.
                 return if ends { Step::Stopped } else { Step::Ran };
-            }
+            };
             if ends {
                 self.in_hand.set(None);
                 self.old.push_oldest(entry);
                 return Step::Stopped;
             }
-            self.shown.name(cell);
+            self.shown.name(entry.cell());
             if !self.remote.ready.is_lent() {
-                break;
+                break entry;
             }
-        }
+        };
         self.in_hand.set(None);
-        self.run::<COUNTED>(cell, entry.message());
+        self.run::<COUNTED>(entry.cell(), entry.message());
         Step::Ran
     }
 
@@ -520,7 +524,7 @@ impl Worker {
     /// Returns true if a cell of this worker is running.
     #[inline]
     pub(crate) fn is_running(&self, cell: CellPtr) -> bool {
-        self.shown.get() == Some(cell)
+        self.shown.is(cell)
     }
 
     /// Records that no cell runs, because the running cell is about to be freed or closed.
@@ -546,7 +550,31 @@ impl Worker {
     /// this work.
     #[inline]
     pub(crate) fn begin_pause(&self) {
-        self.begin_turn();
+        self.stage.purse.check_settled();
+        self.end_turn();
+    }
+
+    /// Has the ready cells watched, and lets other workers visit those that the last turn has
+    /// scheduled. That turn must have been committed or undone. Called before foreign code that may
+    /// take a long time.
+    pub(crate) fn watch_ready(&self) {
+        if self.backlog() == 0 || !self.crew.lends() {
+            return;
+        }
+        let turn = self.turn();
+        let has_pushed = self.old.was_pushed_in(turn)
+            || self.born.was_pushed_in(turn)
+            || self.handoff.was_put_in(turn);
+        if has_pushed {
+            self.end_turn();
+        }
+        self.crew.watch_ready(&self.shared);
+    }
+
+    /// Ends the last turn, so that entries that are now in the run queues are part of no turn.
+    fn end_turn(&self) {
+        // No read-modify-write, because nobody else writes.
+        self.turn.store(self.turn() + 1, Relaxed);
         self.pauses.set(self.pauses.get() + 1);
     }
 

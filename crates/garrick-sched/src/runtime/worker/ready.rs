@@ -37,7 +37,34 @@ impl Worker {
             self.welcome(cell, visited);
         }
         // Unreachable cells are dropped now, not with the next turn, which may be far off.
-        self.commit();
+        self.commit_between();
+    }
+
+    /// Commits effects that belong to no turn, between two activations. Destructors may take a long
+    /// time, so other workers may visit the ready cells meanwhile.
+    pub(crate) fn commit_between(&self) {
+        if self.stage.is_dirty() {
+            self.with_hand_empty(|| {
+                self.shown.name_drops();
+                self.commit();
+            });
+        }
+    }
+
+    /// Calls `long`, which may take a long time, between two activations. Meanwhile, the entry in
+    /// hand is in a run queue again, so that other workers can visit its cell. After that, no cell
+    /// is lent.
+    pub(crate) fn with_hand_empty(&self, long: impl FnOnce()) {
+        let in_hand = self.in_hand.take();
+        if let Some(entry) = in_hand {
+            self.old.push_oldest(entry);
+        }
+        long();
+        // Before anything is taken out of a queue.
+        self.end_loan();
+        if in_hand.is_some() {
+            self.in_hand.set(self.old.pop_oldest().copied());
+        }
     }
 
     /// Takes the inbox of a cell whose token this worker has. If the cell has stopped, closes it

@@ -394,7 +394,7 @@ impl Worker {
         for (&cell, notes) in &recalled.notes {
             mark_watched(CellPtr(cell), notes);
         }
-        let in_hand = self.in_hand.get();
+        let in_hand = self.in_hand.get().map(|entry| entry.cell());
         for &entry in recalled.entries.iter().rev() {
             // An entry that was taken out of its queue while it was lent is still in hand.
             if Some(entry.cell()) != in_hand {
@@ -445,7 +445,7 @@ impl Worker {
 
     /// Removes a cell from `in_hand`, because another worker has run it.
     fn drop_from_hand(&self, cell: CellPtr) {
-        if self.in_hand.get() == Some(cell) {
+        if self.in_hand.get().is_some_and(|entry| entry.cell() == cell) {
             self.in_hand.set(None);
         }
     }

@@ -14,6 +14,9 @@ use garrick_core::prim::{
 
 use crate::cell::{CellPtr, Header};
 
+/// Stands for destructors that run outside of turns. Not the address of a cell.
+const DROPS: *mut Header = ptr::without_provenance_mut(1);
+
 /// Cell that runs now or has run last, or none if the worker has done other work since. Written by
 /// the worker, read by other threads.
 ///
@@ -81,6 +84,13 @@ impl Shown {
         self.set(ptr::null_mut());
     }
 
+    /// Records that no cell runs, but that the worker is about to run destructors. Other workers
+    /// may visit its cells meanwhile, as in a turn. Until the worker names a cell or nothing, it
+    /// may use its cells only as a turn and its commit do. Only the owner calls this.
+    pub(super) fn name_drops(&self) {
+        self.set(DROPS);
+    }
+
     #[inline(always)]
     fn set(&self, cell: *mut Header) {
         #[cfg(garrick_loom)]
@@ -95,17 +105,29 @@ impl Shown {
         self.running.store(cell, Release);
     }
 
-    /// Returns the running cell. Only the owner calls this.
     #[inline(always)]
-    pub(super) fn get(&self) -> Option<CellPtr> {
+    fn own(&self) -> *mut Header {
         #[cfg(not(garrick_loom))]
-        let cell = self.running.load(Relaxed);
+        return self.running.load(Relaxed);
         #[cfg(garrick_loom)]
-        let cell = self.own.get();
-        ptr::NonNull::new(cell).map(CellPtr)
+        return self.own.get();
     }
 
-    /// Returns the running cell, for other threads. The cell may already be freed.
+    /// Returns the running cell. Only the owner calls this.
+    pub(super) fn get(&self) -> Option<CellPtr> {
+        let cell = self.own();
+        let runs = cell != DROPS;
+        ptr::NonNull::new(cell).filter(|_| runs).map(CellPtr)
+    }
+
+    /// Returns true if this cell is the running cell. Only the owner calls this.
+    #[inline(always)]
+    pub(super) fn is(&self, cell: CellPtr) -> bool {
+        ptr::eq(self.own(), cell.0.as_ptr())
+    }
+
+    /// Returns the running cell, for other threads. The cell may already be freed. Returns a
+    /// pointer that is not null and equal to no cell during destructors ([`Shown::name_drops`]).
     pub(crate) fn look(&self) -> *const Header {
         // Acquire: pairs with the Release in `set`.
         self.running.load(Acquire)
