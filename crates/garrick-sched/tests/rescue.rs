@@ -1,9 +1,10 @@
 //! A long turn does not hold up the other tasks of its worker.
 
 use std::collections::HashMap;
+use std::hint;
 use std::sync::mpsc::{Receiver, RecvError, Sender, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use garrick_sched::{Address, Ended, Flow, Sponsor, Task, Turn};
 use garrick_testkit::HANGS_AFTER;
@@ -602,6 +603,8 @@ impl Drop for Heir {
 /// end while a message waits for the first.
 struct Family {
     end: End,
+    /// Duration of the turn in which the second task ends.
+    lasts: Duration,
     heard: Sender<bool>,
     made: Option<(Address<()>, Address<()>)>,
 }
@@ -611,6 +614,10 @@ impl Task for Family {
 
     fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
         if let Some((tells, heir)) = self.made.take() {
+            let began = Instant::now();
+            while began.elapsed() < self.lasts {
+                hint::spin_loop();
+            }
             match self.end {
                 // This turn drops the last address.
                 End::Unreachable => turn.send(&tells, ()).unwrap(),
@@ -638,17 +645,18 @@ impl Task for Family {
     }
 }
 
-/// Lets tasks end in this way whose destructors wait for a ready task of their worker.
-fn destructors_wait(end: End) {
+/// Lets `count` tasks end in this way whose destructors wait for a ready task of their worker.
+fn destructors_wait(end: End, count: u32, lasts: Duration) {
     let sponsor = Sponsor::builder()
         .workers(2)
         .on_failure(|_| {})
         .start()
         .unwrap();
-    for _ in 0..20 {
+    for _ in 0..count {
         let (heard, has_heard) = channel();
         let family = Family {
             end,
+            lasts,
             heard,
             made: None,
         };
@@ -661,15 +669,21 @@ fn destructors_wait(end: End) {
 
 #[test]
 fn a_destructor_of_an_unreachable_task_may_wait_for_a_ready_task() {
-    destructors_wait(End::Unreachable);
+    destructors_wait(End::Unreachable, 20, Duration::ZERO);
 }
 
 #[test]
 fn a_destructor_of_a_task_that_stops_may_wait_for_a_ready_task() {
-    destructors_wait(End::Stops);
+    destructors_wait(End::Stops, 20, Duration::ZERO);
 }
 
 #[test]
 fn a_destructor_of_a_task_that_fails_may_wait_for_a_ready_task() {
-    destructors_wait(End::Fails);
+    destructors_wait(End::Fails, 20, Duration::ZERO);
+}
+
+#[test]
+fn a_destructor_may_wait_for_a_ready_task_after_a_long_turn() {
+    // For a turn that takes so long, and sends only at its end, no worker looks any more.
+    destructors_wait(End::Unreachable, 3, Duration::from_millis(40));
 }

@@ -1,6 +1,7 @@
 //! A program that uses most of what the actor crate has: its runs are the same in every process.
 
 use std::env;
+use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
@@ -281,4 +282,17 @@ fn runs_are_the_same_in_every_process() {
     // Without randomization, all addresses are different from those above.
     #[cfg(target_os = "linux")]
     assert_eq!(first, of_child(&["setarch", "-R"]));
+    compare_with_other_builds(&first);
+}
+
+/// Compares the hash with the one in a file, which a test of another build has written. Creates the
+/// file if there is none. `cargo xtask sim` sets the path.
+fn compare_with_other_builds(hash: &str) {
+    let Some(path) = env::var_os("GARRICK_SIM_MIXED_FILE") else {
+        return;
+    };
+    match fs::read_to_string(&path) {
+        Ok(of_other) => assert_eq!(of_other, hash, "another build has run differently"),
+        Err(_) => fs::write(&path, hash).expect("the file can be written"),
+    }
 }

@@ -24,6 +24,14 @@ pub(super) const REASONS: &[(&str, Reason)] = &[
         WATCHED,
     ),
     (
+        "sched/runtime/sponsor/looks.rs:watch_ready:fence:SeqCst->AcqRel",
+        WATCHED,
+    ),
+    (
+        "sched/runtime/sponsor/looks.rs:watch_ready:fence:SeqCst->none",
+        WATCHED,
+    ),
+    (
         "sched/runtime/sponsor/looks.rs:watch_timers:fence:SeqCst#2->AcqRel",
         WATCHED,
     ),

@@ -1,5 +1,7 @@
 //! Steps that run tests.
 
+use std::fs;
+
 use anyhow::{Result, bail};
 
 use super::FEATURES;
@@ -132,14 +134,29 @@ fn check_each_ran(passed: &[usize], crates: usize) -> Result<()> {
 }
 
 /// Searches the simulated programs for long: the right ones with [`SIM_RIGHT`] seeds each, and the
-/// program that must be the same in every process with [`SIM_MIXED`] seeds.
-pub(super) fn sim(_: &Workspace) -> Result<String> {
-    let job = Job::cargo(&["test", "-p", "garrick-sim", "--tests"])
-        .optimized()
-        .environment("GARRICK_SIM_RIGHT", SIM_RIGHT)
-        .environment("GARRICK_SIM_MIXED", SIM_MIXED)
-        .arguments(&["--", "--nocapture"]);
-    counted(&[job])
+/// program that must be the same in every process with [`SIM_MIXED`] seeds. Then runs the latter
+/// without optimization, and compares the runs.
+pub(super) fn sim(workspace: &Workspace) -> Result<String> {
+    let hash = workspace.target.join("garrick-sim-mixed");
+    if hash.exists() {
+        fs::remove_file(&hash)?;
+    }
+    let job = |job: Job| {
+        job.environment("GARRICK_SIM_RIGHT", SIM_RIGHT)
+            .environment("GARRICK_SIM_MIXED", SIM_MIXED)
+            .environment("GARRICK_SIM_MIXED_FILE", &hash)
+            .arguments(&["--", "--nocapture"])
+    };
+    counted(&[
+        job(Job::cargo(&["test", "-p", "garrick-sim", "--tests"]).optimized()),
+        job(Job::cargo(&[
+            "test",
+            "-p",
+            "garrick-sim",
+            "--test",
+            "mixed",
+        ])),
+    ])
 }
 
 /// Runs the stress tests under AddressSanitizer and LeakSanitizer.

@@ -404,7 +404,10 @@ impl Simulation {
     /// Adds everything that has happened since the last call to the air.
     fn collect(&mut self, sender: Sender) {
         for _ in 0..ROUNDS_MAX {
-            let has_events = self.handle_events(sender);
+            let has_events = self.running.has_events();
+            if has_events {
+                self.handle_events(sender);
+            }
             let has_arrivals = self.take_arrivals(sender);
             if !has_events && !has_arrivals {
                 return;
@@ -413,11 +416,9 @@ impl Simulation {
         panic!("destructors or notices of watches cause each other without end");
     }
 
-    /// Handles creations and ends of tasks, oldest first. Returns true if there were some.
-    fn handle_events(&mut self, sender: Sender) -> bool {
-        if !self.running.has_events() {
-            return false;
-        }
+    /// Handles creations and ends of tasks, oldest first.
+    #[inline(never)]
+    fn handle_events(&mut self, sender: Sender) {
         let events = self.running.take_events();
         for event in &events {
             match *event {
@@ -430,7 +431,6 @@ impl Simulation {
             }
         }
         self.running.reuse(events);
-        true
     }
 
     /// Records the birth of a task.

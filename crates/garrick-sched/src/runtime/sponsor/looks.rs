@@ -144,8 +144,8 @@ impl Crew {
         }
     }
 
-    /// Ensures that a hand looks for stuck seats, because the caller has ready cells and is about to
-    /// run foreign code that may take a long time. Called by the sitter, after it has ended its
+    /// Ensures that a hand looks for stuck seats, because the caller has ready cells and is about
+    /// to run foreign code that may take a long time. Called by the sitter, after it has ended its
     /// turn.
     pub(crate) fn watch_ready(&self, shared: &Shared) {
         let Some(by) = self.lend_by else {

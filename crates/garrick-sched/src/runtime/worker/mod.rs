@@ -338,11 +338,6 @@ impl Worker {
         }
     }
 
-    /// Returns the number of ready cells, including the one that is about to run.
-    pub(crate) fn ready_count(&self) -> usize {
-        self.backlog() + usize::from(self.in_hand.get().is_some())
-    }
-
     /// Does the work between two activations. Returns true if the worker should stop.
     #[inline(never)]
     fn attend(&self, until: &impl Fn(Signal) -> bool) -> bool {

@@ -6,6 +6,11 @@ use crate::runtime::address::release_foreign;
 use crate::runtime::watch;
 
 impl Worker {
+    /// Returns the number of ready cells, including the one that is about to run.
+    pub(crate) fn ready_count(&self) -> usize {
+        self.backlog() + usize::from(self.in_hand.get().is_some())
+    }
+
     /// Handles the cells whose tokens other threads have taken (README, step 2).
     #[inline(never)]
     pub(crate) fn take_ready(&self) {

@@ -103,6 +103,9 @@ impl Worker {
         let pool = ptr::NonNull::from(&self.pool).cast();
         // SAFETY: the envelope is ours, and its messages are of the cell's type.
         let unread = unsafe { (*envelope).unread() };
+        if unread == 1 {
+            return each(envelope);
+        }
         let mut newer: Vec<_> = (1..unread)
             // SAFETY: as above.
             .map(|_| unsafe { (cell.table().split_newest)(pool, envelope, 1) })
