@@ -115,7 +115,8 @@ mod tests {
             actors: 20,
             workers: 2,
             grain: Duration::from_micros(10),
-            time: Duration::from_millis(30),
+            // Long enough for each contender to run at all, beside other tests.
+            time: Duration::from_millis(300),
         };
         for (name, rounds) in
             in_turns(&peers!(contender), &plan, 1).expect("the system can start threads")

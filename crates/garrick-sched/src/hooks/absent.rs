@@ -1,6 +1,6 @@
 //! Hooks without the feature `sim`.
 
-use crate::cell::{CellPtr, Home};
+use crate::cell::{CellPtr, Chain, Home};
 
 /// Returns true if the calling thread runs a simulation.
 pub(crate) fn simulates_here() -> bool {
@@ -43,6 +43,12 @@ impl Hooks {
     /// Records that a task has ended.
     #[inline(always)]
     pub(crate) fn gone(self, _: CellPtr) {}
+
+    /// Takes a chain that a commit delivers. Returns false if it was not taken.
+    #[inline(always)]
+    pub(crate) fn takes(self, _: CellPtr, _: Chain) -> bool {
+        false
+    }
 
     /// Returns true if the sponsor may have tasks.
     #[inline(always)]

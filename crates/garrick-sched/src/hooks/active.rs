@@ -10,7 +10,7 @@ use garrick_core::prim::unmodelled::{AtomicBool, Relaxed};
 
 use garrick_core::thread_values;
 
-use crate::cell::{CellPtr, Home, Table};
+use crate::cell::{CellPtr, Chain, Home, Table};
 use crate::names::{self, TaskName};
 
 thread_values! {
@@ -29,18 +29,22 @@ thread_values! {
     static FAILS: Cell<bool> = Cell::new(false);
     /// True if a turn of the current step was undone.
     static UNDONE: Cell<bool> = Cell::new(false);
+    /// True during a step.
+    static STEPS: Cell<bool> = Cell::new(false);
 }
 
 /// The panic message of a turn that a simulation has chosen to fail.
 pub const CHOSEN_FAILURE: &str = "the simulation has chosen that this turn fails";
 
-/// Creation or end of a task. Its cell may already be freed.
+/// Creation or end of a task, whose cell may already be freed, or messages to a task.
 #[derive(Clone, Copy)]
 pub(crate) enum Event {
     /// A task was created.
     Born(Birth),
     /// A task has ended.
     Gone(CellPtr),
+    /// A task was sent to. The event has a reference to its cell.
+    Sent(CellPtr, Chain),
 }
 
 /// A task that was created.
@@ -163,6 +167,17 @@ impl Hooks {
         }
     }
 
+    /// Takes a chain that a commit delivers, and the reference that comes with it. Returns false if
+    /// the chain must be pushed to the inbox of its receiver.
+    #[inline]
+    pub(crate) fn takes(self, cell: CellPtr, chain: Chain) -> bool {
+        let takes = self.are_active && STEPS.get() && !cell.is_door() && !cell.inbox_is_closed();
+        if takes {
+            record(Event::Sent(cell, chain));
+        }
+        takes
+    }
+
     /// Returns true if the sponsor may have tasks.
     pub(crate) fn may_have_tasks(self) -> bool {
         // Relaxed: see `born`.
@@ -245,11 +260,13 @@ impl Running {
     pub(crate) fn begin_step(&self, fails: bool) {
         FAILS.set(fails);
         UNDONE.set(false);
+        STEPS.set(true);
     }
 
     /// Ends a step, and returns true if a turn of it was undone.
     pub(crate) fn end_step(&self) -> bool {
         FAILS.set(false);
+        STEPS.set(false);
         UNDONE.replace(false)
     }
 }

@@ -11,7 +11,7 @@ use std::fmt;
 pub use air::Choice;
 use air::{Air, Dropped, From, NONE, NOWHERE, Sender};
 
-use crate::cell::{Envelope, Kind, Table};
+use crate::cell::{CellPtr, Chain, Envelope, Kind, Table};
 use crate::hooks::{self, Event, Running};
 use crate::names::TaskName;
 use crate::quiet;
@@ -404,12 +404,10 @@ impl Simulation {
     /// Adds everything that has happened since the last call to the air.
     fn collect(&mut self, sender: Sender) {
         for _ in 0..ROUNDS_MAX {
-            let has_events = self.running.has_events();
-            if has_events {
+            if self.running.has_events() {
                 self.handle_events(sender);
             }
-            let has_arrivals = self.take_arrivals(sender);
-            if !has_events && !has_arrivals {
+            if !self.take_arrivals(sender) && !self.running.has_events() {
                 return;
             }
         }
@@ -428,9 +426,29 @@ impl Simulation {
                         self.drop_flights(&dropped);
                     }
                 }
+                Event::Sent(cell, chain) => self.take_sent(cell, chain, sender),
             }
         }
         self.running.reuse(events);
+    }
+
+    /// Adds what the commit of a step has sent to the air.
+    fn take_sent(&mut self, cell: CellPtr, chain: Chain, sender: Sender) {
+        let index = self.air.index_of(cell);
+        let node = index.map_or(NONE, |index| self.air.task(index).node);
+        let here = self.nodes.get(node as usize).and_then(Option::as_ref);
+        let worker = here
+            .map(Here::worker)
+            .filter(|worker| worker.home == cell.home());
+        let (Some(index), Some(worker)) = (index, worker) else {
+            // The task has ended since, has moved, or belongs to no node.
+            return self.worker(sender.node as usize).push_sent(cell, chain);
+        };
+        let (air, mut prompts) = (&mut self.air, Prompts::new(node));
+        worker.take_sent(cell, chain, |_, arrival| {
+            prompts.add(worker, air, index, sender, arrival);
+        });
+        prompts.run(worker);
     }
 
     /// Records the birth of a task.
@@ -481,7 +499,7 @@ fn check_outside() {
 
 /// Adds what has arrived at one node to the air.
 fn add_arrivals(worker: &Worker, node: u32, air: &mut Air, sender: Sender, strangers: &mut u32) {
-    let (mut idle, mut prompt) = (Vec::new(), Vec::new());
+    let mut prompts = Prompts::new(node);
     worker.take_arrivals(|cell, arrival| {
         let index = air.index_of(cell).unwrap_or_else(|| {
             // Another thread has created it.
@@ -489,10 +507,44 @@ fn add_arrivals(worker: &Worker, node: u32, air: &mut Air, sender: Sender, stran
             air.add(cell, cell.table(), TaskName::stranger(*strangers), node);
             air.index_of(cell).expect("it was added above")
         });
+        prompts.add(worker, air, index, sender, arrival);
+    });
+    prompts.run(worker);
+}
+
+/// Cells of a node to run after what has arrived there was added to the air.
+struct Prompts {
+    node: u32,
+    /// Prompt tasks, with their envelopes.
+    prompt: Vec<(CellPtr, *mut Envelope)>,
+    /// Cells that have recovered or moved. No turn runs.
+    idle: Vec<CellPtr>,
+}
+
+impl Prompts {
+    fn new(node: u32) -> Self {
+        Self {
+            node,
+            prompt: Vec::new(),
+            idle: Vec::new(),
+        }
+    }
+
+    /// Adds something that has arrived for the task with an index to the air, or to this list.
+    fn add(
+        &mut self,
+        worker: &Worker,
+        air: &mut Air,
+        index: u32,
+        sender: Sender,
+        arrival: Arrival,
+    ) {
+        let task = air.task(index);
+        let cell = task.cell;
         match arrival {
-            Arrival::Envelope(envelope) if air.task(index).is_prompt => {
+            Arrival::Envelope(envelope) if task.is_prompt => {
                 worker.keep(cell);
-                prompt.push((cell, envelope));
+                self.prompt.push((cell, envelope));
             }
             Arrival::Envelope(envelope) => {
                 if air.add_flight(index, sender, envelope) {
@@ -500,21 +552,23 @@ fn add_arrivals(worker: &Worker, node: u32, air: &mut Air, sender: Sender, stran
                 }
             }
             Arrival::Scheduled => {
-                air.settle_at(index, node);
+                air.settle_at(index, self.node);
                 if cell.state().is_newborn() && cell.table().starts {
                     air.offer_start(index);
                 } else {
-                    idle.push(cell);
+                    self.idle.push(cell);
                 }
             }
         }
-    });
-    for (cell, envelope) in prompt {
-        worker.run_alone(cell, envelope, true);
     }
-    // Cells that have recovered or moved: no turn runs.
-    for cell in idle {
-        worker.run_alone(cell, std::ptr::null_mut(), false);
+
+    fn run(self, worker: &Worker) {
+        for (cell, envelope) in self.prompt {
+            worker.run_alone(cell, envelope, true);
+        }
+        for cell in self.idle {
+            worker.run_alone(cell, std::ptr::null_mut(), false);
+        }
     }
 }
 

@@ -664,6 +664,15 @@ impl Worker {
 
     /// Delivers a chain, and drops the reference that has kept its receiver alive.
     fn deliver_staged(&self, cell: CellPtr, chain: Chain) {
+        if !self.shared.hooks.takes(cell, chain) {
+            self.push_staged(cell, chain);
+        }
+    }
+
+    /// Pushes a chain to the inbox of its receiver, or passes it to a door. Drops the reference
+    /// that has kept the receiver alive.
+    #[inline]
+    pub(crate) fn push_staged(&self, cell: CellPtr, chain: Chain) {
         // SAFETY: the chain comes with a reference of its own.
         unsafe {
             if let Some(door) = cell.table().door {

@@ -4,7 +4,7 @@ use std::ptr;
 
 use super::Worker;
 use super::census::label;
-use crate::cell::{CellPtr, Envelope, Kind, reverse};
+use crate::cell::{CellPtr, Chain, Envelope, Kind, reverse};
 use crate::quiet;
 use crate::run_queue::Entry;
 use crate::runtime::current::Entered;
@@ -12,6 +12,7 @@ use crate::runtime::watch::{self, Ended, Watcher};
 use crate::world::Nanos;
 
 /// Something that has come for a cell.
+#[derive(Clone, Copy)]
 pub(crate) enum Arrival {
     /// An envelope with one message, a nudge, a stop or a move, which must be delivered in order.
     Envelope(*mut Envelope),
@@ -56,6 +57,31 @@ impl Worker {
         for (cell, list) in closed {
             self.leave_closed(cell, list);
         }
+        watch::tell_late(late);
+        self.commit();
+    }
+
+    /// Pushes a chain of a commit to the inbox of its receiver, outside of a step.
+    pub(crate) fn push_sent(&self, cell: CellPtr, chain: Chain) {
+        let _entered = Entered::new(self);
+        self.push_staged(cell, chain);
+        self.commit();
+    }
+
+    /// Passes a chain of a commit to `arrive`, one message at a time, and drops the reference that
+    /// comes with it. The receiver belongs to this worker and is not closed.
+    pub(crate) fn take_sent(
+        &self,
+        cell: CellPtr,
+        chain: Chain,
+        mut arrive: impl FnMut(CellPtr, Arrival),
+    ) {
+        let _entered = Entered::new(self);
+        // SAFETY: the chain is ours; its oldest may have a stale link.
+        unsafe { (*chain.oldest).set_next(ptr::null_mut()) };
+        let mut late = Vec::new();
+        self.take_apart(cell, chain.newest, &mut arrive, &mut late);
+        self.let_go(cell);
         watch::tell_late(late);
         self.commit();
     }
