@@ -15,6 +15,7 @@ mod row;
 mod contenders;
 
 mod bank;
+mod order;
 mod two_phase;
 
 #[test]
@@ -25,4 +26,9 @@ fn each_finds_the_lost_deposit() {
 #[test]
 fn each_finds_the_late_vote() {
     println!("{}", row::table(&two_phase::rows()));
+}
+
+#[test]
+fn each_finds_the_wrong_order() {
+    println!("{}", row::table(&order::rows()));
 }

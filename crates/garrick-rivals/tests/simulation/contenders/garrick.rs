@@ -4,40 +4,29 @@ use std::time::Instant;
 
 use garrick::sim::{Check, Choosing, Failed, Sim};
 
-use crate::row::{Found, Program, RUNS_MAX, Row, SEARCHES};
+use crate::row::{Found, Program, RUNS_MAX, Row};
 
-/// Returns the rows of random orders, with and without the time to shorten the run, and of all
-/// orders.
+/// Returns the rows of random orders, without and with the time to shorten the failing run, and of
+/// all orders.
 pub(crate) fn rows(program: Program, setup: fn(&mut Sim)) -> Vec<Row> {
     let check = Check::new(program.name)
         .seeds(RUNS_MAX)
         .folder(env!("CARGO_TARGET_TMPDIR"));
-    let random = |seed| fail(&check.clone().first_seed(seed), setup);
-    let all = |_| fail(&check.clone().strategy(Choosing::All), setup);
-    let shortened = |seed| {
+    let mut until_reported = Vec::new();
+    let random = |seed| {
         let began = Instant::now();
-        let after = random(seed)?.report().runs;
-        let time = began.elapsed();
-        Some(Found { after, time })
+        let failed = check.clone().first_seed(seed).run(setup).err()?;
+        until_reported.push(began.elapsed());
+        Some(found(&failed))
     };
-    vec![
-        Row::new(program, ("Garrick", "random", "runs"), SEARCHES, |seed| {
-            random(seed).map(|failed| found(&failed))
-        }),
-        Row::new(
-            program,
-            ("Garrick", "random, and shortens the run", "runs"),
-            SEARCHES,
-            shortened,
-        ),
-        Row::new(program, ("Garrick", "all orders", "runs"), 1, |seed| {
-            all(seed).map(|failed| found(&failed))
-        }),
-    ]
-}
-
-fn fail(check: &Check, setup: fn(&mut Sim)) -> Option<Box<Failed>> {
-    check.run(setup).err()
+    let all = || {
+        let failed = check.clone().strategy(Choosing::All).run(setup).err()?;
+        Some(found(&failed))
+    };
+    let random = Row::random(program, ("Garrick", "random", "runs"), random);
+    let reported = random.with_times("random, until it is shortened", &until_reported);
+    let all = Row::same(program, ("Garrick", "all orders", "runs"), all).found();
+    vec![random, reported, all]
 }
 
 fn found(failed: &Failed) -> Found {

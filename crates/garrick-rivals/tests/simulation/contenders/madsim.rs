@@ -2,13 +2,12 @@
 //! `madsim::test` does if `MADSIM_TEST_NUM` is set.
 
 use std::future::Future;
-use std::panic;
 use std::time::Instant;
 
 use madsim::Config;
 use madsim::runtime::Runtime;
 
-use crate::row::{self, Found, Program, RUNS_MAX, Row, SEARCHES};
+use crate::row::{self, Found, Program, RUNS_MAX, Row};
 
 /// Returns the row of random latencies and orders of tasks.
 pub(crate) fn rows<F: Future<Output = ()>>(program: Program, test: fn() -> F) -> Vec<Row> {
@@ -17,12 +16,12 @@ pub(crate) fn rows<F: Future<Output = ()>>(program: Program, test: fn() -> F) ->
     let find = |first| {
         let began = Instant::now();
         let mut seeds = first..first + RUNS_MAX;
-        let seed = seeds.find(|seed| panic::catch_unwind(|| run(*seed)).is_err())?;
+        let seed = seeds.find(|seed| row::finds(|| run(*seed)))?;
         Some(Found {
             after: seed - first + 1,
             time: began.elapsed(),
         })
     };
     let row = ("madsim", "random latencies and tasks", "runs");
-    vec![Row::new(program, row, SEARCHES, find)]
+    vec![Row::random(program, row, find)]
 }

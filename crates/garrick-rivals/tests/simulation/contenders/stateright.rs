@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use stateright::{Checker, HasDiscoveries, Model, UniformChooser};
 
-use crate::row::{Found, Program, Row, SEARCHES};
+use crate::row::{Found, Program, Row};
 
 /// Returns the rows of the breadth-first search, the depth-first search and random walks.
 pub(crate) fn rows<M>(program: Program, model: fn() -> M) -> Vec<Row>
@@ -16,13 +16,12 @@ where
     let row = |search| ("Stateright", search, "states");
     let begin = || model().checker().finish_when(HasDiscoveries::AnyFailures);
     vec![
-        Row::new(program, row("breadth first"), 1, |_| {
+        Row::same(program, row("breadth first"), || {
             find(|| begin().spawn_bfs())
-        }),
-        Row::new(program, row("depth first"), 1, |_| {
-            find(|| begin().spawn_dfs())
-        }),
-        Row::new(program, row("random"), SEARCHES, |seed| {
+        })
+        .found(),
+        Row::same(program, row("depth first"), || find(|| begin().spawn_dfs())).found(),
+        Row::random(program, row("random"), |seed| {
             find(|| begin().spawn_simulation(seed, UniformChooser))
         }),
     ]

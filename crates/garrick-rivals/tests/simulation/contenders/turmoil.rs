@@ -1,11 +1,10 @@
 //! Searches by turmoil. A simulation has one seed, so the test repeats it with others.
 
-use std::panic;
 use std::time::Instant;
 
 use turmoil::Result;
 
-use crate::row::{self, Found, Program, RUNS_MAX, Row, SEARCHES};
+use crate::row::{self, Found, Program, RUNS_MAX, Row};
 
 /// Returns the row of random latencies.
 pub(crate) fn rows(program: Program, run: fn(u64) -> Result) -> Vec<Row> {
@@ -13,12 +12,12 @@ pub(crate) fn rows(program: Program, run: fn(u64) -> Result) -> Vec<Row> {
     let find = |first| {
         let began = Instant::now();
         let mut seeds = first..first + RUNS_MAX;
-        let seed = seeds.find(|seed| !matches!(panic::catch_unwind(|| run(*seed)), Ok(Ok(()))))?;
+        let seed = seeds.find(|seed| row::finds(|| run(*seed).unwrap()))?;
         Some(Found {
             after: seed - first + 1,
             time: began.elapsed(),
         })
     };
     let row = ("turmoil", "random latencies", "runs");
-    vec![Row::new(program, row, SEARCHES, find)]
+    vec![Row::random(program, row, find)]
 }
