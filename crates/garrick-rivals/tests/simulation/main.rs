@@ -1,12 +1,13 @@
-//! Garrick's simulation, and other libraries that search for wrong orders, on the same planted bugs.
-//! Each of them must find each bug. This command prints the tables, without the messages of the
-//! contenders about each failure:
+//! Garrick's simulation, and other libraries that search for wrong orders, on the same planted
+//! bugs. Each of them must find each bug. This command prints the tables, without the messages of
+//! the contenders about each failure:
 //!
 //! ```sh
 //! cargo test -p garrick-rivals --test simulation -- --nocapture --test-threads 1 2> /dev/null
 //! ```
 //!
-//! madsim needs a flag of the compiler for all crates, so it takes part only if this flag is set: put
+//! madsim needs a flag of the compiler for all crates, so it takes part only if this flag is set.
+//! `cargo xtask rivals` sets it. To set it by hand, put
 //! `RUSTFLAGS="--cfg madsim" CARGO_TARGET_DIR=target/madsim` before the command.
 #![forbid(unsafe_code)]
 

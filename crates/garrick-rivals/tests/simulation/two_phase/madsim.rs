@@ -47,7 +47,7 @@ async fn participant() -> Result<()> {
 }
 
 pub(super) async fn two_phase() {
-    let latency = Duration::ZERO..Duration::from_millis(100);
+    let latency = Duration::from_millis(1)..Duration::from_millis(100);
     NetSim::current().update_config(|config| config.send_latency = latency);
     let net = Handle::current();
     let node = |ip: &str| net.create_node().ip(ip.parse().unwrap()).build();
