@@ -82,7 +82,6 @@ pub(super) fn rivals(workspace: &Workspace) -> Result<String> {
     Job::cargo(&["test", "-p", "garrick-rivals", "--test", "simulation"])
         .environment("CARGO_TARGET_DIR", workspace.target.join("madsim"))
         .environment("RUSTFLAGS", "--cfg madsim")
-        .arguments(&["--", "--nocapture", "--test-threads", "1"])
         .run()?;
     Ok("pipeline, simulation".to_owned())
 }
