@@ -66,8 +66,9 @@ fn features(workspace: &Workspace) -> String {
     all.join(",")
 }
 
-/// Checks the code of the features in `WITHOUT`, and runs each of their scenarios briefly.
-pub(super) fn rivals(_: &Workspace) -> Result<String> {
+/// Checks the code of the features in `WITHOUT`, and runs each of their scenarios briefly. Runs the
+/// comparison of simulations with madsim, which needs a flag of the compiler for all crates.
+pub(super) fn rivals(workspace: &Workspace) -> Result<String> {
     let features = ["-p", "garrick-rivals", "--features", "steady"];
     Job::cargo(&["clippy", "--all-targets"])
         .arguments(&features)
@@ -78,7 +79,11 @@ pub(super) fn rivals(_: &Workspace) -> Result<String> {
         .arguments(&features)
         .arguments(&["--", "pipeline", "--quick"])
         .run()?;
-    Ok("pipeline".to_owned())
+    Job::cargo(&["test", "-p", "garrick-rivals", "--test", "simulation"])
+        .environment("CARGO_TARGET_DIR", workspace.target.join("madsim"))
+        .environment("RUSTFLAGS", "--cfg madsim")
+        .run()?;
+    Ok("pipeline, simulation".to_owned())
 }
 
 /// Fails with installation instructions if `cargo subcommand` is missing.

@@ -1,0 +1,44 @@
+//! The order: four parties send a digit each. One of the 24 orders in which the digits may come is
+//! wrong.
+
+mod garrick;
+#[cfg(madsim)]
+mod madsim;
+mod shuttle;
+mod stateright;
+mod turmoil;
+
+use crate::contenders;
+use crate::row::{Program, Row};
+
+macro_rules! program {
+    ($file:literal) => {
+        Program {
+            name: "order",
+            source: include_str!($file),
+        }
+    };
+}
+
+/// Returns the rows of all contenders, after each has found the bug.
+pub(crate) fn rows() -> Vec<Row> {
+    let mut rows = contenders::garrick::rows(program!("garrick.rs"), garrick::order);
+    rows.extend(contenders::shuttle::rows(
+        program!("shuttle.rs"),
+        shuttle::order,
+    ));
+    rows.extend(contenders::turmoil::rows(
+        program!("turmoil.rs"),
+        turmoil::order,
+    ));
+    #[cfg(madsim)]
+    rows.extend(contenders::madsim::rows(
+        program!("madsim.rs"),
+        madsim::order,
+    ));
+    rows.extend(contenders::stateright::rows(
+        program!("stateright.rs"),
+        stateright::order,
+    ));
+    rows
+}
