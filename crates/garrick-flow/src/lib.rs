@@ -73,6 +73,8 @@
 
 mod quiet;
 
+mod note;
+
 mod cache;
 mod place;
 
@@ -116,7 +118,13 @@ pub use graph::{
     Because, ChannelSample, Failure, Graph, Monitor, Report, Running, Sample, StageSample,
     StageState, StartError, Stopper, Straggler, Team, Unended,
 };
+pub use note::note;
 pub use restart::{Restarting, Restarts, restarting};
 pub use stage::{Cx, Stage};
 pub use wait::{CONDITIONS_MAX, Wait};
 pub use wiring::{Ends, Wiring};
+
+/// Name by which `garrick-sim` finds stages.
+#[cfg(feature = "sim")]
+#[doc(hidden)]
+pub use stage::SIMULATED_STAGE;

@@ -91,6 +91,13 @@ impl<S: Stage> Task for StageTask<S> {
                 self.runner.tell(|| turn.now());
                 return Flow::Continue;
             }
+            #[cfg(feature = "sim")]
+            Wake::Panic => {
+                if let Some(env) = self.runner.env() {
+                    env.desk.set_fault(Some(super::CHOSEN_PANIC.to_owned()));
+                }
+                return Flow::Continue;
+            }
         }
         if self.queued {
             return Flow::Continue;

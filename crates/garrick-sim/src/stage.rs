@@ -1,0 +1,77 @@
+//! What the simulation knows of the stages of pipelines.
+//!
+//! A stage is a task of its node like an actor. It differs in three respects:
+//!
+//! - Its messages are wake-ups within a process, so links do not lose or delay them.
+//! - Its failures do not pass a supervisor.
+//! - Its steps change memory that other stages see at once: the rings of the channels. Actors with
+//!   an end of a channel see it, too. So the effect of a step is not limited to one task, and two
+//!   steps must not be exchanged as if they were independent.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use garrick_flow::SIMULATED_STAGE;
+
+use crate::property::{Broken, Kind};
+
+thread_local! {
+    /// True if the run on this thread has a pipeline.
+    static ARE_ANY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Records that a run begins, which has no pipeline yet.
+pub(crate) fn begin_run() {
+    ARE_ANY.set(false);
+}
+
+/// Records that the run has a pipeline.
+pub(crate) fn add_pipeline() {
+    ARE_ANY.set(true);
+}
+
+/// Returns true if the run on this thread has a pipeline.
+#[inline]
+pub(crate) fn are_any() -> bool {
+    ARE_ANY.get()
+}
+
+/// Returns true if a task of a type with this name is a stage.
+pub(crate) fn is_stage(type_name: &str) -> bool {
+    type_name == SIMULATED_STAGE
+}
+
+/// Failures of stages that the simulation has not chosen.
+#[derive(Debug, Default)]
+pub(crate) struct StageFailures {
+    /// True if there are some. Written under the lock.
+    are_any: AtomicBool,
+    list: Mutex<Vec<Broken>>,
+}
+
+impl StageFailures {
+    fn list(&self) -> MutexGuard<'_, Vec<Broken>> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a failure of the stage `name`.
+    pub(crate) fn add(&self, name: &str, why: String) {
+        self.list().push(Broken {
+            property: format!("stage {name}"),
+            why,
+            kind: Kind::NoFailure,
+        });
+        self.are_any.store(true, Relaxed);
+    }
+
+    /// Takes all failures, and returns the oldest.
+    #[inline]
+    pub(crate) fn take(&self) -> Option<Broken> {
+        if !self.are_any.load(Relaxed) {
+            return None;
+        }
+        self.are_any.store(false, Relaxed);
+        self.list().drain(..).next()
+    }
+}
