@@ -4,7 +4,11 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod alone;
 mod batch;
+mod commit;
+mod pairs;
+mod relay;
 
 use garrick_sim::{Check, Failed, Sim};
 
