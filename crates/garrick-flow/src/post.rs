@@ -107,7 +107,7 @@ impl Post {
     }
 
     /// Records a wake-up by the calling thread.
-    fn note_thread(&self) {
+    pub(crate) fn note_thread(&self) {
         let home = self.simulated.home.get();
         if home.is_some_and(|home| *home != std::thread::current().id()) {
             self.simulated.woken_from_elsewhere.store(true, Relaxed);

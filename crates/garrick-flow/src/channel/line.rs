@@ -256,6 +256,8 @@ impl Line {
 
     /// Makes the stage on `side` take a step, at once or after its current step.
     pub(crate) fn ring(&self, side: Side) {
+        #[cfg(feature = "sim")]
+        self.post.note_thread();
         let waiter = {
             let mut bell = locked(&self.bells[side as usize]);
             bell.rung = true;

@@ -306,7 +306,7 @@ fn two_sources(sim: &mut Sim, is_right: bool) {
     }
     let mut inputs = inputs;
     graph.stage("read", move |_: &mut Cx<'_>| {
-        for input in inputs.iter_mut() {
+        for input in &mut inputs {
             while let Some(number) = input.try_pop() {
                 note(Received(number));
             }

@@ -9,6 +9,7 @@ mod batch;
 mod commit;
 mod pairs;
 mod relay;
+mod together;
 
 use garrick_sim::{Check, Failed, Sim};
 

@@ -99,9 +99,11 @@ fn relay(sim: &mut Sim, is_right: bool) {
 
 #[test]
 fn a_relay_that_ends_too_early_is_found() {
-    assert_found("relay", "the numbers come in order", |sim| {
-        relay(sim, false)
+    let failed = assert_found("relay", "the numbers come in order", |sim| {
+        relay(sim, false);
     });
+    let trace = failed.trace().to_string();
+    assert!(trace.contains("Relay#1 -> stage read: wake"), "{trace}");
 }
 
 #[test]
