@@ -1,4 +1,4 @@
-//! What the simulation knows of the stages of pipelines.
+//! Stages of pipelines, as far as the simulation treats them differently from actors.
 //!
 //! A stage is a task of its node like an actor. It differs in three respects:
 //!

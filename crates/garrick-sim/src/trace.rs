@@ -84,6 +84,10 @@ impl Trace {
         if let Some((_, Some(label))) = about
             && let Some(to) = receiver_of(choice)
         {
+            let label = match of_stage {
+                Some(_) => self.with_node(to, label),
+                None => label,
+            };
             self.names.insert(to, label);
         }
         let kind = match (choice, of_stage) {
@@ -117,6 +121,18 @@ impl Trace {
             undone,
             facts,
         });
+    }
+
+    /// Returns the name of a stage: its label, after the name of its node if there are several.
+    fn with_node(&self, stage: TaskName, label: String) -> String {
+        let name = self.names.get(&stage);
+        let node = name.and_then(|name| name.split_once(':'));
+        match node {
+            Some((node, _)) if self.nodes.iter().any(|other| other == node) => {
+                format!("{node}:{label}")
+            }
+            _ => label,
+        }
     }
 
     fn name(&self, task: TaskName) -> String {

@@ -18,7 +18,7 @@ pub(crate) use runner::{Env, Outcome, Runner};
 #[cfg(feature = "sim")]
 pub use simulated::SIMULATED_STAGE;
 #[cfg(feature = "sim")]
-pub(crate) use simulated::{CHOSEN_PANIC, OnFailure, SimulatedTask};
+pub(crate) use simulated::{OnFailure, SimulatedTask};
 pub(crate) use task::StageTask;
 pub(crate) use work::{Work, WorkReader};
 

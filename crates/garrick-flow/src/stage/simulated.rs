@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use garrick_sched::{Flow, Task, Turn};
 
-use super::desk::LastPanic;
+use super::desk::{CHOSEN_PANIC, LastPanic};
 use super::runner::{Env, Outcome};
 use super::work::WorkReader;
 use super::{Stage, StageTask};
@@ -12,9 +12,6 @@ use crate::post::{Post, Wake};
 
 /// The name of the type of all simulated stages. No type of Rust has this name.
 pub const SIMULATED_STAGE: &str = "pipeline stage";
-
-/// The message of a panic that a simulation has chosen.
-pub(crate) const CHOSEN_PANIC: &str = "the simulation has chosen that this step panics";
 
 /// The failure of a stage that a thread outside of the simulation has woken.
 const FOREIGN_WAKE: &str = "another thread has woken this stage, so two runs may differ: in a \

@@ -94,7 +94,7 @@ impl<S: Stage> Task for StageTask<S> {
             #[cfg(feature = "sim")]
             Wake::Panic => {
                 if let Some(env) = self.runner.env() {
-                    env.desk.set_fault(Some(super::CHOSEN_PANIC.to_owned()));
+                    env.desk.choose_fault();
                 }
                 return Flow::Continue;
             }

@@ -17,7 +17,7 @@ use garrick_sim::{Check, Failed, Sim};
 const SEEDS: u64 = 1000;
 
 /// Number of seeds with which the right version is checked here. `cargo xtask sim` checks more.
-const RIGHT_SEEDS: u64 = 1000;
+const RIGHT_SEEDS: u64 = 500;
 
 /// Maximum number of steps of a shortened run.
 const STEPS_MAX: usize = 25;

@@ -76,7 +76,7 @@ fn a_message_of_a_stage_to_another_node_can_be_lost() {
     };
     let failed = Check::new("lossy").seeds(100).run(lossy).unwrap_err();
     let trace = failed.trace().to_string();
-    let lost = "stage send -> far:Notes#1: u64 LOST";
+    let lost = "near:stage send -> far:Notes#1: u64 LOST";
     assert!(trace.contains(lost), "{trace}");
 }
 
