@@ -124,7 +124,9 @@ pub use stage::{Cx, Stage};
 pub use wait::{CONDITIONS_MAX, Wait};
 pub use wiring::{Ends, Wiring};
 
-/// Name by which `garrick-sim` finds stages.
+/// Names by which `garrick-sim` finds stages and the kinds of their messages.
 #[cfg(feature = "sim")]
 #[doc(hidden)]
-pub use stage::SIMULATED_STAGE;
+pub mod simulated {
+    pub use crate::stage::{SIMULATED_STAGE, STEP, WAKE};
+}

@@ -21,6 +21,9 @@ pub(crate) enum Wake {
     /// A channel has reached the count that the stage waits for, a channel was closed, or a stop of
     /// the graph was requested.
     Note,
+    /// A future of the stage was woken. Handled like [`Wake::Note`]. A simulation distinguishes
+    /// them, because an answer may come from another node, and a note of a channel may not.
+    Ring,
     /// The time that the stage waits for has been reached.
     Timer,
     /// A caller asks what the stage is waiting for.

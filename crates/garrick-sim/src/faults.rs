@@ -7,7 +7,6 @@ use std::time::Duration;
 use garrick_sched::{Circumstances, Fate, Nanos};
 
 use crate::search::Rng;
-use crate::stage::is_stage;
 
 /// Number of equal parts in which probabilities are given.
 const PER_MILLE: u64 = 1000;
@@ -229,7 +228,6 @@ pub(crate) fn draw_fate<'n>(
         && from != about.to
         && about.is_message
         && links.are_any()
-        && !is_stage(about.type_name)
         && links.draw_loss(rng, name_of(from), name_of(about.to))
     {
         return Fate::Lost;

@@ -18,8 +18,8 @@ impl Node {
     /// the graph again after a crash, build and run it in the start function of
     /// [`Sim::restarting`].
     ///
-    /// Actors on this node may have ends of the graph's channels. Actors on other nodes must not,
-    /// because channels are shared memory.
+    /// Actors on this node may have ends of the graph's channels. If an actor on another node has
+    /// one and wakes a stage, this is a failure of the run, because channels are shared memory.
     ///
     /// [`Sim::allow_failures`]: crate::Sim::allow_failures
     /// [`Sim::restarting`]: crate::Sim::restarting

@@ -67,7 +67,7 @@ struct Times {
     due: HashMap<Choice, VecDeque<Nanos>>,
     /// Node of each task, by its number in the simulation.
     nodes: HashMap<TaskName, usize>,
-    /// The stages of pipelines, which are woken without a delay.
+    /// The stages of pipelines. They wake each other without a delay.
     stages: HashSet<TaskName>,
     enabled: Vec<Choice>,
     /// For each enabled choice, its index in the choices of the simulation.
@@ -273,7 +273,7 @@ impl Times {
         let Choice::Deliver { from, to } = choice else {
             return 0;
         };
-        if self.stages.contains(&to) {
+        if self.stages.contains(&from) && self.stages.contains(&to) {
             return 0;
         }
         // Timers and the setup have no node. What they send comes at once.

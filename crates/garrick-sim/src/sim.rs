@@ -321,8 +321,8 @@ impl Sim {
         self
     }
 
-    /// Allows actors and stages to fail by themselves, by a panic or an error. By default, a failure
-    /// that the simulation has not chosen is an error of the run.
+    /// Allows actors and stages to fail by themselves, by a panic or an error. By default, a
+    /// failure that the simulation has not chosen is an error of the run.
     pub fn allow_failures(&mut self) -> &mut Self {
         self.allows_failures = true;
         self

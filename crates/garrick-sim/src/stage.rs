@@ -2,7 +2,8 @@
 //!
 //! A stage is a task of its node like an actor. It differs in three respects:
 //!
-//! - Its messages are wake-ups within a process, so links do not lose or delay them.
+//! - Its messages are wake-ups. Those by channels come from its own node only, because a channel is
+//!   memory that both ends share. Answers to its questions may come from other nodes.
 //! - Its failures do not pass a supervisor.
 //! - Its steps change memory that other stages see at once: the rings of the channels. Actors with
 //!   an end of a channel see it, too. So the effect of a step is not limited to one task, and two
@@ -12,7 +13,8 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use garrick_flow::SIMULATED_STAGE;
+use garrick_flow::simulated::{SIMULATED_STAGE, WAKE};
+use garrick_sched::{Circumstances, Simulation};
 
 use crate::property::{Broken, Kind};
 
@@ -40,6 +42,33 @@ pub(crate) fn are_any() -> bool {
 /// Returns true if a task of a type with this name is a stage.
 pub(crate) fn is_stage(type_name: &str) -> bool {
     type_name == SIMULATED_STAGE
+}
+
+/// Returns an error if the choice at an index lets a task of another node wake a stage by a channel.
+/// `name_of` returns the names of nodes.
+pub(crate) fn check_sender<'n>(
+    simulation: &Simulation,
+    at: usize,
+    name_of: impl Fn(usize) -> &'n str,
+) -> Option<Broken> {
+    let about = simulation.circumstances(at)?;
+    let from = sender_on_another_node(&about)?;
+    let (from, to) = (name_of(from), name_of(about.to));
+    Some(Broken {
+        property: simulation.label(at).unwrap_or_default(),
+        why: format!(
+            "a task of the node {from:?} has an end of a channel of the node {to:?}: put both on \
+             one node, because a channel is memory that they share"
+        ),
+        kind: Kind::NoFailure,
+    })
+}
+
+/// Returns the node of the sender if it is another node, and the receiver is a stage that is woken
+/// by a channel.
+fn sender_on_another_node(about: &Circumstances) -> Option<usize> {
+    let is_by_channel = is_stage(about.type_name) && about.kind == Some(WAKE);
+    about.from.filter(|from| is_by_channel && *from != about.to)
 }
 
 /// Failures of stages that the simulation has not chosen.

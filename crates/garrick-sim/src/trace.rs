@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 
 use garrick_actor::short_type_name;
+use garrick_flow::simulated::STEP;
 use garrick_sched::{Birth, Choice, Circumstances, Fate, Nanos, TaskName};
 use hashbrown::HashMap;
 
@@ -91,7 +92,7 @@ impl Trace {
             self.names.insert(to, label);
         }
         let kind = match (choice, of_stage) {
-            (Choice::Deliver { to, .. }, Some("step")) => Happened::Steps(self.name(to)),
+            (Choice::Deliver { to, .. }, Some(STEP)) => Happened::Steps(self.name(to)),
             (Choice::Deliver { from, to }, Some(how)) => Happened::Wakes {
                 from: self.name(from),
                 to: self.name(to),

@@ -15,7 +15,7 @@ use garrick_core::gate::{CLOSE_ONLY, Watch};
 use super::Slots;
 use super::batch::batch_for;
 use crate::place::{self, LastPlace};
-use crate::post::{Post, StageId};
+use crate::post::{Post, StageId, Wake};
 use crate::quiet;
 
 /// A number that belongs to no stage. It stands for the waker of an end that is used outside the
@@ -264,7 +264,7 @@ impl Line {
             bell.waiter.take()
         };
         if let Some(stage) = waiter {
-            self.post.wake(stage);
+            self.post.tell(stage, Wake::Ring);
         }
     }
 

@@ -16,9 +16,9 @@ pub use cx::Cx;
 pub(crate) use desk::{Desk, LastPanic};
 pub(crate) use runner::{Env, Outcome, Runner};
 #[cfg(feature = "sim")]
-pub use simulated::SIMULATED_STAGE;
-#[cfg(feature = "sim")]
 pub(crate) use simulated::{OnFailure, SimulatedTask};
+#[cfg(feature = "sim")]
+pub use simulated::{SIMULATED_STAGE, STEP, WAKE};
 pub(crate) use task::StageTask;
 pub(crate) use work::{Work, WorkReader};
 

@@ -13,6 +13,12 @@ use crate::post::{Post, Wake};
 /// The name of the type of all simulated stages. No type of Rust has this name.
 pub const SIMULATED_STAGE: &str = "pipeline stage";
 
+/// The kind of message by which a stage takes its next step.
+pub const STEP: &str = "step";
+
+/// The kind of message by which an end of a channel wakes a stage.
+pub const WAKE: &str = "wake";
+
 /// The failure of a stage that a thread outside of the simulation has woken.
 const FOREIGN_WAKE: &str = "another thread has woken this stage, so two runs may differ: in a \
      simulation, a stage can await actors and channels, but no I/O, no timers of other executors, \
@@ -93,7 +99,8 @@ fn tell(on_failure: &OnFailure, name: &str, words: &str) {
 impl<S: Stage> Task for SimulatedTask<S> {
     type Message = Wake;
     const INTERNAL: bool = true;
-    const MESSAGES: &'static [&'static str] = &["step", "wake", "timer", "tell", "panic"];
+    const MESSAGES: &'static [&'static str] =
+        &[STEP, WAKE, "wake of a future", "timer", "question", "panic"];
 
     fn receive(&mut self, wake: Wake, turn: &Turn<'_, Wake>) -> Flow {
         let flow = self.task.receive(wake, turn);
@@ -110,9 +117,10 @@ impl<S: Stage> Task for SimulatedTask<S> {
         match wake {
             Wake::Again => 0,
             Wake::Note => 1,
-            Wake::Timer => 2,
-            Wake::Tell => 3,
-            Wake::Panic => 4,
+            Wake::Ring => 2,
+            Wake::Timer => 3,
+            Wake::Tell => 4,
+            Wake::Panic => 5,
         }
     }
 

@@ -85,7 +85,7 @@ impl<S: Stage> Task for StageTask<S> {
     fn receive(&mut self, wake: Wake, turn: &Turn<'_, Wake>) -> Flow {
         match wake {
             Wake::Again => self.queued = false,
-            Wake::Note => {}
+            Wake::Note | Wake::Ring => {}
             Wake::Timer => self.timer = None,
             Wake::Tell => {
                 self.runner.tell(|| turn.now());

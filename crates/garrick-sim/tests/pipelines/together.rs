@@ -7,7 +7,7 @@ use std::task::{Context as TaskContext, Poll};
 use std::thread;
 use std::time::Duration;
 
-use garrick_actor::{Actor, Address, Context, behavior};
+use garrick_actor::{Actor, Address, Context, Reply, behavior};
 use garrick_flow::{AsyncSender, Cx, Graph, Restarts, StartError, Wait, note, stages};
 use garrick_sim::testing::Kit;
 use garrick_sim::{Check, Node, Sim};
@@ -246,4 +246,86 @@ fn stages_that_share_names_with_another_graph_do_not_disturb_it() {
             came == [0, 2, 4, 20, 22, 24]
         });
     });
+}
+
+/// Answers at once.
+struct Echo;
+
+impl Actor for Echo {
+    type Msg = Reply<u64>;
+    type Outcome = ();
+
+    fn receive(&mut self, reply: Reply<u64>, _: &mut Context<'_, Reply<u64>>) {
+        reply.send(7);
+    }
+}
+
+/// Returns a graph that asks an actor once, and notes the answer.
+fn asking(echo: Address<Reply<u64>>) -> Graph {
+    let mut graph = Graph::new();
+    let (numbers, input) = graph.channel::<u64>(2).unwrap();
+    graph.source("numbers", stages::produce(numbers, 0..1));
+    let ask = move |_| {
+        let answer = echo.ask(|reply| reply);
+        async move { note(Came(answer.await.unwrap_or(0))) }
+    };
+    graph.stage("ask", stages::for_each_async(input, ask));
+    graph
+}
+
+#[test]
+fn an_answer_from_another_node_has_a_delay_and_can_be_lost() {
+    let delay = Duration::from_millis(10);
+    assert_right("answers", move |sim| {
+        let echo = sim.node("far").spawn(Echo).unwrap();
+        sim.node("near").run(asking(echo)).unwrap();
+        sim.latency(delay..delay * 2);
+        sim.at_end("after two delays", move |facts| {
+            let mut came = facts
+                .timed::<Came>()
+                .map(|(at, came)| (Duration::from_nanos(at), came.0));
+            came.next_back()
+                .is_some_and(|(at, number)| at >= delay * 2 && number == 7)
+        });
+    });
+    let lossy = |sim: &mut Sim| {
+        let echo = sim.node("far").spawn(Echo).unwrap();
+        sim.node("near").run(asking(echo)).unwrap();
+        sim.links().between("far", "near").loses(500);
+        sim.at_end("an answer comes", |facts| !facts.is_empty());
+    };
+    let failed = Check::new("lossy answers")
+        .seeds(100)
+        .run(lossy)
+        .unwrap_err();
+    let trace = failed.trace().to_string();
+    let lost = "far:Echo#1 -> near:stage ask: wake of a future LOST";
+    assert!(trace.contains(lost), "{trace}");
+}
+
+#[test]
+fn an_end_of_a_channel_on_another_node_is_found() {
+    let misplaced = |sim: &mut Sim| {
+        let mut graph = Graph::new();
+        let (output, input) = graph.channel::<u64>(2).unwrap();
+        graph.stage("read", stages::consume(input, |_: &[u64]| ()));
+        let mut output = AsyncSender::from(output);
+        let push = behavior(move |number: u64, _| _ = output.try_push(number));
+        let pusher = sim.node("far").spawn(push).unwrap();
+        sim.node("near").run(graph).unwrap();
+        pusher.send(1).unwrap();
+    };
+    let failed = Check::new("misplaced")
+        .seeds(100)
+        .run(misplaced)
+        .unwrap_err();
+    let broken = failed.broken();
+    assert_eq!(broken.property, "stage read");
+    assert!(
+        broken
+            .why
+            .starts_with(r#"a task of the node "far" has an end of a channel of the node "near""#),
+        "{}",
+        broken.why
+    );
 }
