@@ -5,8 +5,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use garrick_flow::{
-    Backoff, Cx, Graph, Receiver, Restarts, StageState, Wait, map_batch, note, restarting, stages,
-    with_ends,
+    AsyncReceiver, AsyncSender, Backoff, Cx, Graph, Receiver, Restarts, StageState, Wait,
+    map_batch, note, restarting, stages, with_ends,
 };
 use garrick_sim::{Check, Choosing, Facts, Kind, Pipeline, Sim};
 
@@ -351,4 +351,28 @@ fn a_pipeline_without_end_is_cut() {
         sim.node("one").run(graph).unwrap();
     });
     assert_eq!(report.unwrap().cut, 2);
+}
+
+#[test]
+fn a_future_and_a_stream_are_sources_in_every_order() {
+    assert_right("futures", |sim| {
+        let mut graph = Graph::new();
+        let (numbers, input) = graph.channel(2).unwrap();
+        let (output, last) = graph.channel(2).unwrap();
+        let count = |mut numbers: AsyncSender<u64>| async move {
+            for number in 0..6 {
+                numbers.send(number).await.unwrap();
+            }
+        };
+        graph.source("count", stages::from_async(numbers, count));
+        let input = AsyncReceiver::from(input);
+        graph.stage("pass on", stages::from_stream(output, input));
+        let read = |number| async move { note(Received(number)) };
+        graph.stage("read", stages::for_each_async(last, read).at_once(2));
+        let pipeline = sim.node("one").run(graph).unwrap();
+        at_end(sim, pipeline, |facts, _| {
+            let received = facts.seen::<Received>().map(|received| received.0);
+            assert!(received.eq(0..6));
+        });
+    });
 }

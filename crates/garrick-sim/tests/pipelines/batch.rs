@@ -1,11 +1,13 @@
 //! A pipeline prices the orders of a batch, and an actor adds the prices up. The source closes the
 //! batch when it has sent the last order. But other orders may still be in the pipeline.
 
+use std::thread;
+
 use garrick_actor::{Actor, Address, Context};
 use garrick_flow::{Cx, Graph, Receiver, Sender, Wait, stages};
-use garrick_sim::Sim;
+use garrick_sim::{Check, Sim};
 
-use crate::{assert_found, assert_right};
+use crate::{SEEDS, assert_found, assert_right};
 
 /// Number of orders of the batch.
 const ORDERS: u64 = 3;
@@ -121,4 +123,18 @@ fn a_batch_that_its_source_closes_is_found() {
 #[test]
 fn a_batch_that_its_last_stage_closes_is_right() {
     assert_right("batch closed by the last stage", |sim| batch(sim, true));
+}
+
+#[test]
+fn a_seed_leads_to_the_same_run_on_each_thread() {
+    let run = || {
+        let check = Check::new("batch on threads").first_seed(7).seeds(SEEDS);
+        let failed = check.run(|sim| batch(sim, false)).unwrap_err();
+        let moves = failed.moves().to_vec();
+        (failed.seed(), moves, failed.trace().to_string())
+    };
+    let runs = [thread::spawn(run), thread::spawn(run)];
+    let [one, other] = runs.map(|run| run.join().unwrap());
+    assert_eq!(one, other);
+    assert_eq!(one, run());
 }

@@ -225,6 +225,25 @@ fn a_kit_runs_a_pipeline() {
 }
 
 #[test]
+fn the_clock_of_a_kit_is_that_of_the_stages() {
+    let mut kit = Kit::new();
+    let probe = kit.probe::<u64>();
+    let (to, minute) = (probe.address(), Duration::from_secs(60));
+    let mut graph = Graph::new();
+    graph.source("clock", move |cx: &mut Cx<'_>| {
+        let _ = to.send(cx.now());
+        Wait::timer(minute)
+    });
+    kit.node().run(graph).unwrap();
+    kit.run();
+    assert_eq!(probe.expect(), 0);
+    kit.advance(minute - Duration::from_nanos(1));
+    probe.expect_nothing();
+    kit.advance(Duration::from_nanos(1));
+    assert_eq!(Duration::from_nanos(probe.expect()), minute);
+}
+
+#[test]
 fn stages_that_share_names_with_another_graph_do_not_disturb_it() {
     assert_right("two graphs", |sim| {
         let node = sim.node("one");
