@@ -135,9 +135,15 @@ fn a_crash_drops_a_pipeline_and_the_node_can_start_it_again() {
     assert_right("crashes of a pipeline", sets_up);
 }
 
+/// Runs a program a few times. No property must be broken.
+fn runs(name: &str, setup: impl FnMut(&mut Sim)) {
+    let check = Check::new(name).seeds(50);
+    check.run(setup).unwrap_or_else(|failed| panic!("{failed}"));
+}
+
 #[test]
 fn a_graph_cannot_run_on_a_node_that_has_crashed() {
-    assert_right("old node", |sim| {
+    runs("old node", |sim| {
         let old = Rc::new(RefCell::new(None::<Node>));
         sim.restarting("one", move |node| {
             let before = old.borrow_mut().replace(node.clone());
@@ -156,14 +162,14 @@ fn a_graph_cannot_run_on_a_node_that_has_crashed() {
 
 #[test]
 fn threads_of_a_graph_are_refused() {
-    assert_right("threads", |sim| {
+    runs("threads", |sim| {
         let node = sim.node("one");
         let notes = node.spawn(Notes).unwrap();
         let refused = sending(1, notes).start().unwrap_err().to_string();
         assert!(refused.contains("a simulation has no threads"), "{refused}");
         assert!(refused.contains("run a graph by `Node::run`"), "{refused}");
     });
-    assert_right("cycle", |sim| {
+    runs("cycle", |sim| {
         let mut graph = Graph::new();
         let (there, there_in) = graph.channel::<u64>(2).unwrap();
         let (back, back_in) = graph.channel::<u64>(2).unwrap();
