@@ -44,8 +44,8 @@ pub(crate) fn is_stage(type_name: &str) -> bool {
     type_name == SIMULATED_STAGE
 }
 
-/// Returns an error if the choice at an index lets a task of another node wake a stage by a channel.
-/// `name_of` returns the names of nodes.
+/// Returns an error if the choice at an index lets a task of another node wake a stage by a
+/// channel. `name_of` returns the names of nodes.
 pub(crate) fn check_sender<'n>(
     simulation: &Simulation,
     at: usize,
