@@ -1,65 +1,15 @@
 //! Notes: facts that actors record for a simulation, which checks properties of them.
 
-use std::any::Any;
-use std::fmt::Debug;
+pub(crate) use garrick_sched::note;
 
 #[cfg(feature = "sim")]
-pub use active::{Note, Observing};
-
-/// Records a fact. Does nothing unless the thread runs a simulation.
-#[inline]
-pub(crate) fn note<F: Any + Debug + Send>(fact: F) {
-    #[cfg(feature = "sim")]
-    active::note(fact);
-    #[cfg(not(feature = "sim"))]
-    drop(fact);
-}
+pub use {active::Observing, garrick_sched::Note};
 
 #[cfg(feature = "sim")]
 mod active {
-    use std::any::Any;
-    use std::cell::RefCell;
-    use std::fmt::Debug;
-
-    use garrick_sched::Address;
+    use garrick_sched::{Address, Note, observe};
 
     use crate::failure::path::simulated;
-
-    thread_local! {
-        /// Task to which facts are sent, while the thread runs a simulation.
-        static OBSERVER: RefCell<Option<Address<Note>>> = const { RefCell::new(None) };
-    }
-
-    /// A fact on its way to the observer of a simulation.
-    #[expect(missing_debug_implementations, reason = "only for the simulation")]
-    pub struct Note {
-        /// The fact.
-        pub fact: Box<dyn Any + Send>,
-        /// Formats the fact.
-        pub format: fn(&dyn Any) -> String,
-    }
-
-    impl Note {
-        /// Creates a note of a fact.
-        pub fn of<F: Any + Debug + Send>(fact: F) -> Self {
-            Self {
-                fact: Box::new(fact),
-                format: |fact| match fact.downcast_ref::<F>() {
-                    Some(fact) => format!("{fact:?}"),
-                    None => String::new(),
-                },
-            }
-        }
-    }
-
-    pub(super) fn note<F: Any + Debug + Send>(fact: F) {
-        OBSERVER.with_borrow(|observer| {
-            if let Some(observer) = observer {
-                // In a turn, the note is staged like any message.
-                let _ = observer.send(Note::of(fact));
-            }
-        });
-    }
 
     /// A guard that exists while a simulation observes the notes of its thread.
     #[expect(missing_debug_implementations, reason = "only for the simulation")]
@@ -69,7 +19,7 @@ mod active {
         /// Sends the notes of this thread to `observer` from now on.
         #[must_use]
         pub fn begin(observer: Address<Note>) -> Self {
-            OBSERVER.set(Some(observer));
+            observe(Some(observer));
             simulated::set_running(true);
             Self(())
         }
@@ -77,7 +27,7 @@ mod active {
 
     impl Drop for Observing {
         fn drop(&mut self) {
-            OBSERVER.set(None);
+            observe(None);
             simulated::set_running(false);
         }
     }

@@ -73,6 +73,8 @@
 
 mod quiet;
 
+mod note;
+
 mod cache;
 mod place;
 
@@ -116,7 +118,15 @@ pub use graph::{
     Because, ChannelSample, Failure, Graph, Monitor, Report, Running, Sample, StageSample,
     StageState, StartError, Stopper, Straggler, Team, Unended,
 };
+pub use note::note;
 pub use restart::{Restarting, Restarts, restarting};
 pub use stage::{Cx, Stage};
 pub use wait::{CONDITIONS_MAX, Wait};
 pub use wiring::{Ends, Wiring};
+
+/// Names by which `garrick-sim` finds stages and the kinds of their messages.
+#[cfg(feature = "sim")]
+#[doc(hidden)]
+pub mod simulated {
+    pub use crate::stage::{SIMULATED_STAGE, STEP, WAKE};
+}

@@ -21,10 +21,16 @@ pub(crate) enum Wake {
     /// A channel has reached the count that the stage waits for, a channel was closed, or a stop of
     /// the graph was requested.
     Note,
+    /// A future of the stage was woken. Handled like [`Wake::Note`]. A simulation distinguishes
+    /// them, because an answer may come from another node, and a note of a channel may not.
+    Ring,
     /// The time that the stage waits for has been reached.
     Timer,
     /// A caller asks what the stage is waiting for.
     Tell,
+    /// The next step of the stage is to panic, as chosen by a simulation.
+    #[cfg(feature = "sim")]
+    Panic,
 }
 
 /// Number of steps after which a stage sends a wake-up that it holds back. A few batches are worth
@@ -75,6 +81,41 @@ pub(crate) struct Post {
     is_refused: AtomicBool,
     /// The first stage that has closed a cycle, and the error message.
     refused: Mutex<Option<(StageId, String)>>,
+    /// Finds threads that wake the stages of a simulation.
+    #[cfg(feature = "sim")]
+    simulated: Simulated,
+}
+
+/// Finds threads that wake the stages of a simulation.
+#[cfg(feature = "sim")]
+#[derive(Default)]
+struct Simulated {
+    /// Thread of the simulation. Empty if the graph is in none. Written before the start.
+    home: OnceLock<std::thread::ThreadId>,
+    /// True if another thread has woken a stage.
+    woken_from_elsewhere: AtomicBool,
+}
+
+#[cfg(feature = "sim")]
+impl Post {
+    /// Records that the calling thread runs a simulation of the graph.
+    pub(crate) fn set_simulated(&self) {
+        let _ = self.simulated.home.set(std::thread::current().id());
+    }
+
+    /// Returns true if another thread has woken a stage since the last call.
+    pub(crate) fn take_foreign_wake(&self) -> bool {
+        // Relaxed, here and below: the flag alone is the message.
+        self.simulated.woken_from_elsewhere.swap(false, Relaxed)
+    }
+
+    /// Records a wake-up by the calling thread.
+    pub(crate) fn note_thread(&self) {
+        let home = self.simulated.home.get();
+        if home.is_some_and(|home| *home != std::thread::current().id()) {
+            self.simulated.woken_from_elsewhere.store(true, Relaxed);
+        }
+    }
 }
 
 impl Post {
@@ -88,6 +129,8 @@ impl Post {
             wires: Mutex::default(),
             is_refused: AtomicBool::new(false),
             refused: Mutex::default(),
+            #[cfg(feature = "sim")]
+            simulated: Simulated::default(),
         }
     }
 
@@ -169,6 +212,8 @@ impl Post {
 
     /// Sends `wake` to `stage`. Returns false if the stage has ended or was not started yet.
     pub(crate) fn tell(&self, stage: StageId, wake: Wake) -> bool {
+        #[cfg(feature = "sim")]
+        self.note_thread();
         let addresses = self.addresses.get();
         addresses.is_some_and(|addresses| addresses[stage as usize].send(wake).is_ok())
     }

@@ -39,6 +39,8 @@ mod probe;
 
 mod runtime;
 
+mod note;
+
 mod orders;
 
 mod reply;
@@ -74,6 +76,7 @@ pub use {
 /// public API.
 #[doc(hidden)]
 pub use {
+    note::note,
     orders::Orders,
     pool::Audit,
     runtime::at_end::AtEnd,
@@ -92,5 +95,6 @@ pub use {
 pub use {
     hooks::CHOSEN_FAILURE,
     names::TaskName,
+    note::{Note, observe},
     runtime::simulation::{Birth, Choice, Circumstances, Fate, Simulation, Stepped},
 };

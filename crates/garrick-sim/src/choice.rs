@@ -3,6 +3,11 @@
 use garrick_sched::Choice;
 
 use crate::search::Action;
+use crate::stage;
+
+/// Number that stands for all tasks of a run with a pipeline. Their steps are not independent,
+/// because they may use the same channels.
+const ALL: u64 = 0;
 
 /// Marks the chains of choices that the simulation itself offers.
 const OTHER: u64 = 1 << 63;
@@ -10,9 +15,10 @@ const OTHER: u64 = 1 << 63;
 impl Action for Choice {
     fn changes(&self) -> Option<u64> {
         match *self {
+            Self::Other(_) => None,
+            _ if stage::are_any() => Some(ALL),
             Self::Start { task } => Some(task.get()),
             Self::Deliver { to, .. } => Some(to.get()),
-            Self::Other(_) => None,
         }
     }
 

@@ -7,14 +7,19 @@
 pub mod history;
 pub mod search;
 
-mod choice;
 mod clock;
 mod facts;
 mod quiet;
 
+mod property;
+
+mod stage;
+
+mod choice;
 mod faults;
 mod node;
-mod property;
+
+mod pipeline;
 
 mod coverage;
 mod watchdog;
@@ -41,6 +46,7 @@ pub use check::{Check, Setup};
 pub use coverage::Coverage;
 pub use facts::{Crashed, Facts, Restarted};
 pub use faults::{Faults, Link, Links};
+pub use garrick_flow::testing::Pipeline;
 pub use garrick_sched::{Choice, Fate};
 pub use node::Node;
 pub use property::{Broken, Kind};

@@ -3,8 +3,11 @@
 use std::fmt;
 use std::ops::Deref;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use garrick_actor::Handle;
+
+use crate::stage::StageFailures;
 
 /// A node of a simulation: a system whose actors the simulation steps. A node spawns actors like a
 /// [`Handle`].
@@ -12,11 +15,32 @@ use garrick_actor::Handle;
 pub struct Node {
     name: Rc<str>,
     handle: Handle,
+    /// The node as a sponsor, on which stages are spawned.
+    place: garrick_sched::Handle,
+    stage_failures: Arc<StageFailures>,
 }
 
 impl Node {
-    pub(crate) fn new(name: Rc<str>, handle: Handle) -> Self {
-        Self { name, handle }
+    pub(crate) fn new(
+        name: Rc<str>,
+        handle: Handle,
+        place: garrick_sched::Handle,
+        stage_failures: Arc<StageFailures>,
+    ) -> Self {
+        Self {
+            name,
+            handle,
+            place,
+            stage_failures,
+        }
+    }
+
+    pub(crate) fn place(&self) -> &garrick_sched::Handle {
+        &self.place
+    }
+
+    pub(crate) fn stage_failures(&self) -> &Arc<StageFailures> {
+        &self.stage_failures
     }
 
     /// Returns the name of the node.

@@ -9,6 +9,7 @@ use crate::property::Broken;
 use crate::schedule::{Schedule, TIME, crash_or_restart, is_crash};
 use crate::search::{Rng, Strategy};
 use crate::sim::Sim;
+use crate::stage;
 use crate::trace::Trace;
 use crate::watchdog::Watchdog;
 
@@ -227,6 +228,9 @@ impl Execution<'_, '_> {
         if let Some(watchdog) = self.observers.watchdog {
             watchdog.begin_step(self.sim.seed(), step);
         }
+        let misplaced = stage::are_any()
+            .then(|| stage::check_sender(&self.sim.simulation, at, |node| self.sim.name_of(node)))
+            .flatten();
         let about = self.circumstances(at);
         let undone = match choice {
             Choice::Other(number) => {
@@ -245,7 +249,7 @@ impl Execution<'_, '_> {
             let new = facts.texts(self.checked).map(|(_, text)| text).collect();
             trace.add_step(self.sim.clock.now(), choice, fate, undone, about, new);
         }
-        self.check()
+        misplaced.map_or_else(|| self.check(), Err)
     }
 
     /// Returns the circumstances of a choice and the label of its receiver, if an observer needs

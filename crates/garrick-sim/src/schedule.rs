@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use garrick_sched::{Choice, Fate, Nanos, TaskName};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use crate::faults::{draw_fate, draw_time};
 use crate::search::Rng;
 use crate::sim::Sim;
+use crate::stage::is_stage;
 
 /// Number of the choice that time passes until the next timer fires.
 pub(crate) const TIME: u32 = 0;
@@ -66,6 +67,8 @@ struct Times {
     due: HashMap<Choice, VecDeque<Nanos>>,
     /// Node of each task, by its number in the simulation.
     nodes: HashMap<TaskName, usize>,
+    /// The stages of pipelines. They wake each other without a delay.
+    stages: HashSet<TaskName>,
     enabled: Vec<Choice>,
     /// For each enabled choice, its index in the choices of the simulation.
     indices: Vec<usize>,
@@ -83,6 +86,7 @@ impl Schedule {
                 delay: delay.clone(),
                 due: HashMap::new(),
                 nodes: HashMap::new(),
+                stages: HashSet::new(),
                 enabled: Vec::new(),
                 indices: Vec::new(),
             }),
@@ -160,6 +164,9 @@ impl Schedule {
         };
         for birth in sim.simulation.births().iter() {
             times.nodes.insert(birth.task, birth.node);
+            if is_stage(birth.type_name) {
+                times.stages.insert(birth.task);
+            }
         }
         let now = sim.clock.now();
         for at in 0..sim.simulation.caused().len() {
@@ -266,6 +273,9 @@ impl Times {
         let Choice::Deliver { from, to } = choice else {
             return 0;
         };
+        if self.stages.contains(&from) && self.stages.contains(&to) {
+            return 0;
+        }
         // Timers and the setup have no node. What they send comes at once.
         let (Some(&from), Some(&to)) = (self.nodes.get(&from), self.nodes.get(&to)) else {
             return 0;

@@ -20,6 +20,7 @@ use crate::faults::{Faults, Links, nanos_of};
 use crate::history::{Model, Verdict};
 use crate::node::Node;
 use crate::property::{Broken, Kind, Properties};
+use crate::stage::{self, StageFailures};
 
 /// Starts the actors of a node.
 type Start = Box<dyn FnMut(&Node)>;
@@ -43,6 +44,7 @@ pub struct Sim {
     /// Values that are kept until the end of the run.
     kept: Vec<Box<dyn Any>>,
     failures: Arc<Failures>,
+    stage_failures: Arc<StageFailures>,
     seed: u64,
 }
 
@@ -89,6 +91,7 @@ impl Task for Observer {
 impl Sim {
     /// Creates a run without nodes. `seed` determines the seeds of the nodes.
     pub(crate) fn new(seed: u64) -> Self {
+        stage::begin_run();
         let mut simulation = Simulation::new().unwrap_or_else(|| {
             panic!("a simulation runs on this thread already: simulations cannot be nested")
         });
@@ -122,6 +125,7 @@ impl Sim {
             allows_failures: false,
             kept: Vec::new(),
             failures: Arc::default(),
+            stage_failures: Arc::default(),
             seed,
         }
     }
@@ -187,7 +191,9 @@ impl Sim {
         let (number, handle) = builder
             .open_in(&mut self.simulation)
             .unwrap_or_else(|error| panic!("the node {name:?} cannot be opened: {error}"));
-        (number, Node::new(name, handle))
+        let place = self.simulation.handle(number);
+        let stage_failures = Arc::clone(&self.stage_failures);
+        (number, Node::new(name, handle, place, stage_failures))
     }
 
     /// Declares a property that must hold after each step. `holds` is called after each step that
@@ -315,8 +321,8 @@ impl Sim {
         self
     }
 
-    /// Allows actors to fail by themselves, by a panic or an error. By default, a failure that the
-    /// simulation has not chosen is an error of the run.
+    /// Allows actors and stages to fail by themselves, by a panic or an error. By default, a
+    /// failure that the simulation has not chosen is an error of the run.
     pub fn allow_failures(&mut self) -> &mut Self {
         self.allows_failures = true;
         self
@@ -453,6 +459,10 @@ impl Sim {
     /// Returns the failure of an actor that the simulation has not chosen, if there was one and
     /// failures are not allowed.
     pub(crate) fn take_failure(&self) -> Option<Broken> {
+        let of_stage = self.stage_failures.take();
+        if let Some(broken) = of_stage.filter(|_| !self.allows_failures) {
+            return Some(broken);
+        }
         if !self.failures.are_any.load(Relaxed) {
             return None;
         }

@@ -3,10 +3,12 @@
 use std::fmt::{self, Write};
 
 use garrick_actor::short_type_name;
+use garrick_flow::simulated::STEP;
 use garrick_sched::{Birth, Choice, Circumstances, Fate, Nanos, TaskName};
 use hashbrown::HashMap;
 
 use crate::schedule::{TIME, crash_or_restart};
+use crate::stage::is_stage;
 
 /// The steps of a run, with the names of the actors.
 #[derive(Debug, Default)]
@@ -38,6 +40,14 @@ enum Happened {
         from: String,
         to: String,
         message: String,
+    },
+    /// A stage of a pipeline takes its next step.
+    Steps(String),
+    /// A stage of a pipeline is woken. It takes a step if one is due.
+    Wakes {
+        from: String,
+        to: String,
+        how: &'static str,
     },
     TimePasses,
     Crashes(String),
@@ -71,20 +81,31 @@ impl Trace {
         let message = about
             .as_ref()
             .map_or_else(String::new, |(about, _)| message_of(about));
+        let of_stage = about.as_ref().and_then(|(about, _)| kind_of_stage(about));
         if let Some((_, Some(label))) = about
             && let Some(to) = receiver_of(choice)
         {
+            let label = match of_stage {
+                Some(_) => self.with_node(to, label),
+                None => label,
+            };
             self.names.insert(to, label);
         }
-        let kind = match choice {
-            Choice::Start { task } => Happened::Starts(self.name(task)),
-            Choice::Deliver { from, to } => Happened::Delivers {
+        let kind = match (choice, of_stage) {
+            (Choice::Deliver { to, .. }, Some(STEP)) => Happened::Steps(self.name(to)),
+            (Choice::Deliver { from, to }, Some(how)) => Happened::Wakes {
+                from: self.name(from),
+                to: self.name(to),
+                how,
+            },
+            (Choice::Start { task }, _) => Happened::Starts(self.name(task)),
+            (Choice::Deliver { from, to }, None) => Happened::Delivers {
                 from: self.name(from),
                 to: self.name(to),
                 message,
             },
-            Choice::Other(TIME) => Happened::TimePasses,
-            Choice::Other(number) => {
+            (Choice::Other(TIME), _) => Happened::TimePasses,
+            (Choice::Other(number), _) => {
                 let (node, is_crash) = crash_or_restart(number);
                 let name = self.nodes.get(node).cloned().unwrap_or_default();
                 if is_crash {
@@ -101,6 +122,18 @@ impl Trace {
             undone,
             facts,
         });
+    }
+
+    /// Returns the name of a stage: its label, after the name of its node if there are several.
+    fn with_node(&self, stage: TaskName, label: String) -> String {
+        let name = self.names.get(&stage);
+        let node = name.and_then(|name| name.split_once(':'));
+        match node {
+            Some((node, _)) if self.nodes.iter().any(|other| other == node) => {
+                format!("{node}:{label}")
+            }
+            _ => label,
+        }
     }
 
     fn name(&self, task: TaskName) -> String {
@@ -165,6 +198,14 @@ impl Traced {
                 writeln!(f, "    {from}{arrow}{to}: {message}{remark}")?;
                 &to.clone()
             }
+            Happened::Steps(stage) => {
+                writeln!(f, "    Note over {}: steps{remark}", word(stage))?;
+                stage
+            }
+            Happened::Wakes { from, to, how } => {
+                writeln!(f, "    {}->>{}: {how}{remark}", word(from), word(to))?;
+                to
+            }
             Happened::TimePasses => {
                 writeln!(f, "    Note right of setup: {} ms", millis(self.at))?;
                 return Ok(());
@@ -196,6 +237,8 @@ impl fmt::Display for Trace {
             match &step.kind {
                 Happened::Starts(task) => write!(f, "{task} starts")?,
                 Happened::Delivers { from, to, message } => write!(f, "{from} -> {to}: {message}")?,
+                Happened::Steps(stage) => write!(f, "{stage} steps")?,
+                Happened::Wakes { from, to, how } => write!(f, "{from} -> {to}: {how}")?,
                 Happened::TimePasses => write!(f, "time passes")?,
                 Happened::Crashes(node) => write!(f, "{node} crashes")?,
                 Happened::Restarts(node) => write!(f, "{node} starts again")?,
@@ -216,6 +259,12 @@ fn receiver_of(choice: Choice) -> Option<TaskName> {
         Choice::Deliver { to, .. } => Some(to),
         Choice::Other(_) => None,
     }
+}
+
+/// Returns the kind of what is delivered to a stage of a pipeline. Returns `None` for an actor, and
+/// for a request to stop.
+fn kind_of_stage(about: &Circumstances) -> Option<&'static str> {
+    about.kind.filter(|_| is_stage(about.type_name))
 }
 
 /// Returns the kind of a message, or the name of its type.

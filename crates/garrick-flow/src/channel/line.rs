@@ -15,7 +15,7 @@ use garrick_core::gate::{CLOSE_ONLY, Watch};
 use super::Slots;
 use super::batch::batch_for;
 use crate::place::{self, LastPlace};
-use crate::post::{Post, StageId};
+use crate::post::{Post, StageId, Wake};
 use crate::quiet;
 
 /// A number that belongs to no stage. It stands for the waker of an end that is used outside the
@@ -256,13 +256,15 @@ impl Line {
 
     /// Makes the stage on `side` take a step, at once or after its current step.
     pub(crate) fn ring(&self, side: Side) {
+        #[cfg(feature = "sim")]
+        self.post.note_thread();
         let waiter = {
             let mut bell = locked(&self.bells[side as usize]);
             bell.rung = true;
             bell.waiter.take()
         };
         if let Some(stage) = waiter {
-            self.post.wake(stage);
+            self.post.tell(stage, Wake::Ring);
         }
     }
 

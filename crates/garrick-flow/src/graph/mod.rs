@@ -91,6 +91,8 @@ pub enum StartError {
         /// Reason why the thread could not be started.
         reason: garrick_sched::StartError,
     },
+    /// The node of the simulation on which the graph was to run has crashed.
+    NoNode,
     /// Stages form a cycle, and none of the channels between them is marked as feedback.
     Cycle {
         /// Names of the stages in the order of the cycle. The first name is repeated at the end.
@@ -386,8 +388,16 @@ impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Thread { name, reason } => {
-                write!(f, "cannot start the thread of \"{name}\": {reason}")
+                write!(f, "cannot start the thread of \"{name}\": {reason}")?;
+                if let garrick_sched::StartError::InSimulation = reason {
+                    f.write_str(", and run a graph by `Node::run`")?;
+                }
+                Ok(())
             }
+            Self::NoNode => f.write_str(
+                "the node has crashed: run the graph on the node that the simulation has started \
+                 again",
+            ),
             Self::Cycle { stages } => f.write_str(&wires::refusal(stages)),
             Self::Feedback { channel, missing } => {
                 write!(f, "channel {channel} is marked as feedback, but {missing}")
@@ -400,7 +410,7 @@ impl Error for StartError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Thread { reason, .. } => Some(reason),
-            Self::Cycle { .. } | Self::Feedback { .. } => None,
+            Self::NoNode | Self::Cycle { .. } | Self::Feedback { .. } => None,
         }
     }
 }

@@ -130,7 +130,13 @@ impl Monitor {
         &self.view.members[stage].name
     }
 
-    pub(super) fn stages(&self) -> usize {
+    /// Returns true if stage number `stage` has ended.
+    #[cfg(feature = "sim")]
+    pub(crate) fn has_ended(&self, stage: usize) -> bool {
+        self.ended().has_ended(stage)
+    }
+
+    pub(crate) fn stages(&self) -> usize {
         self.view.members.len()
     }
 

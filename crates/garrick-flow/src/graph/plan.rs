@@ -12,6 +12,8 @@ use crate::feedback::Loops;
 use crate::post::{Post, Wake};
 use crate::roll_call::RollCall;
 use crate::stage::{Cx, Desk, Env, Stage, StageTask, Work};
+#[cfg(feature = "sim")]
+use crate::stage::{OnFailure, SimulatedTask};
 use crate::wait::{Lines, Wait};
 use crate::wiring::Wiring;
 
@@ -32,6 +34,16 @@ pub(super) trait Startable: Send {
     /// Creates the stage's task, on a thread that has just been started.
     fn launch(self: Box<Self>, sponsor: &Handle, env: Env) -> Address<Wake>;
 
+    /// Creates the stage's task on a node of a simulation. Returns `None` if the node is closed.
+    #[cfg(feature = "sim")]
+    fn simulate(
+        self: Box<Self>,
+        node: &Handle,
+        env: Env,
+        name: &str,
+        on_failure: OnFailure,
+    ) -> Option<Address<Wake>>;
+
     /// Converts the stage into one that the caller steps by hand.
     fn by_hand(self: Box<Self>) -> AnyStage;
 }
@@ -44,6 +56,18 @@ impl<S: Stage> Startable for S {
     fn launch(self: Box<Self>, sponsor: &Handle, env: Env) -> Address<Wake> {
         let spawned = sponsor.spawn(StageTask::new(*self, env));
         spawned.unwrap_or_else(|_| unreachable!("the sponsor has just been started"))
+    }
+
+    #[cfg(feature = "sim")]
+    fn simulate(
+        self: Box<Self>,
+        node: &Handle,
+        env: Env,
+        name: &str,
+        on_failure: OnFailure,
+    ) -> Option<Address<Wake>> {
+        let task = SimulatedTask::new(*self, env, name, on_failure);
+        node.spawn(task).ok()
     }
 
     fn by_hand(self: Box<Self>) -> AnyStage {
@@ -110,6 +134,26 @@ impl Opened {
         opened.post.open_by_hand(stages.len());
         let by_hand = |ready: Ready| (ready.stage.by_hand(), ready.env);
         Ok((opened, stages.into_iter().map(by_hand).collect()))
+    }
+
+    /// Creates the stages of `graph` as tasks of a node of a simulation.
+    #[cfg(feature = "sim")]
+    pub(crate) fn simulated(
+        graph: Graph,
+        node: &Handle,
+        on_failure: &OnFailure,
+    ) -> Result<Self, StartError> {
+        let shape = Shape::of(&graph)?;
+        let (opened, stages) = Self::new(graph, shape);
+        opened.post.set_simulated();
+        let mut addresses = Vec::with_capacity(stages.len());
+        for (number, ready) in stages.into_iter().enumerate() {
+            let (name, on_failure) = (opened.monitor.name_of(number), Arc::clone(on_failure));
+            let address = ready.stage.simulate(node, ready.env, name, on_failure);
+            addresses.push(address.ok_or(StartError::NoNode)?);
+        }
+        opened.post.open(addresses);
+        Ok(opened)
     }
 
     fn new(graph: Graph, shape: Shape) -> (Self, Vec<Ready>) {

@@ -37,6 +37,12 @@ pub struct Stopper {
 }
 
 impl Stopper {
+    pub(crate) fn new(post: &Arc<Post>) -> Self {
+        Self {
+            post: Arc::clone(post),
+        }
+    }
+
     /// Asks all stages whether the graph may stop. When all have agreed, the sources end, and then
     /// the other stages. For details, see [`Running::stop`].
     pub fn stop(&self) {
@@ -141,9 +147,7 @@ impl Running {
 
     /// Creates a handle that stops the graph from another thread.
     pub fn stopper(&self) -> Stopper {
-        Stopper {
-            post: Arc::clone(&self.post),
-        }
+        Stopper::new(&self.post)
     }
 
     /// Waits until all stages have ended, and returns the report.

@@ -5,6 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::post::StageId;
 
+/// The message of a panic that a simulation has chosen.
+#[cfg(feature = "sim")]
+pub(crate) const CHOSEN_PANIC: &str = "the simulation has chosen that this step panics";
+
 /// Message of the last panic after which a stage was restarted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LastPanic(Arc<Mutex<Option<String>>>);
@@ -95,6 +99,12 @@ impl Desk {
     /// Makes the next step panic with `words`. `None` cancels that.
     pub(crate) fn set_fault(&mut self, words: Option<String>) {
         self.fault = words;
+    }
+
+    /// Makes the next step panic, as a simulation has chosen.
+    #[cfg(feature = "sim")]
+    pub(crate) fn choose_fault(&mut self) {
+        self.set_fault(Some(CHOSEN_PANIC.to_owned()));
     }
 
     /// Panics if a test has requested a panic.

@@ -8,10 +8,17 @@ mod work;
 mod runner;
 mod task;
 
+#[cfg(feature = "sim")]
+mod simulated;
+
 pub(crate) use cx::Clock;
 pub use cx::Cx;
 pub(crate) use desk::{Desk, LastPanic};
 pub(crate) use runner::{Env, Outcome, Runner};
+#[cfg(feature = "sim")]
+pub(crate) use simulated::{OnFailure, SimulatedTask};
+#[cfg(feature = "sim")]
+pub use simulated::{SIMULATED_STAGE, STEP, WAKE};
 pub(crate) use task::StageTask;
 pub(crate) use work::{Work, WorkReader};
 

@@ -85,10 +85,17 @@ impl<S: Stage> Task for StageTask<S> {
     fn receive(&mut self, wake: Wake, turn: &Turn<'_, Wake>) -> Flow {
         match wake {
             Wake::Again => self.queued = false,
-            Wake::Note => {}
+            Wake::Note | Wake::Ring => {}
             Wake::Timer => self.timer = None,
             Wake::Tell => {
                 self.runner.tell(|| turn.now());
+                return Flow::Continue;
+            }
+            #[cfg(feature = "sim")]
+            Wake::Panic => {
+                if let Some(env) = self.runner.env() {
+                    env.desk.choose_fault();
+                }
                 return Flow::Continue;
             }
         }

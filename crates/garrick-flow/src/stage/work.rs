@@ -116,6 +116,10 @@ struct Time {
     zero: OnceLock<Instant>,
     /// Current time of a stage that is stepped by hand. Written by its stepper, read by monitors.
     by_hand: AtomicU64,
+    /// True if the clock of the stage's thread is that of a simulation. Then `by_hand` has the time
+    /// of its last wake-up, because readers cannot read the clock.
+    #[cfg(feature = "sim")]
+    is_simulated: std::sync::atomic::AtomicBool,
 }
 
 impl Time {
@@ -134,6 +138,11 @@ impl Time {
     /// Reads the clock of a step, and makes the clock available to readers.
     fn read(&self, clock: Clock<'_>) -> Nanos {
         let now = clock.now();
+        #[cfg(feature = "sim")]
+        if self.is_simulated.load(Relaxed) {
+            self.by_hand.store(now, Relaxed);
+            return now;
+        }
         if let Clock::Turn(_) = clock {
             self.zero.get_or_init(|| {
                 let moment = Instant::now();
@@ -202,6 +211,12 @@ impl Work {
             counts: self.counts.reader(),
             time: Arc::clone(&self.time),
         }
+    }
+
+    /// Records that the stage runs in a simulation.
+    #[cfg(feature = "sim")]
+    pub(crate) fn set_simulated(&self) {
+        self.time.is_simulated.store(true, Relaxed);
     }
 
     /// Records that a step begins.

@@ -9,5 +9,10 @@
 mod driver;
 mod stepper;
 
+#[cfg(feature = "sim")]
+mod pipeline;
+
 pub use driver::{Seen, StageDriver};
+#[cfg(feature = "sim")]
+pub use pipeline::Pipeline;
 pub use stepper::{NoSuchStage, STEPS_MAX, Stepper};

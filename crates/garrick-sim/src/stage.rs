@@ -1,0 +1,106 @@
+//! Stages of pipelines, as far as the simulation treats them differently from actors.
+//!
+//! A stage is a task of its node like an actor. It differs in three respects:
+//!
+//! - Its messages are wake-ups. Those by channels come from its own node only, because a channel is
+//!   memory that both ends share. Answers to its questions may come from other nodes.
+//! - Its failures do not pass a supervisor.
+//! - Its steps change memory that other stages see at once: the rings of the channels. Actors with
+//!   an end of a channel see it, too. So the effect of a step is not limited to one task, and two
+//!   steps must not be exchanged as if they were independent.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use garrick_flow::simulated::{SIMULATED_STAGE, WAKE};
+use garrick_sched::{Circumstances, Simulation};
+
+use crate::property::{Broken, Kind};
+
+thread_local! {
+    /// True if the run on this thread has a pipeline.
+    static ARE_ANY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Records that a run begins, which has no pipeline yet.
+pub(crate) fn begin_run() {
+    ARE_ANY.set(false);
+}
+
+/// Records that the run has a pipeline.
+pub(crate) fn add_pipeline() {
+    ARE_ANY.set(true);
+}
+
+/// Returns true if the run on this thread has a pipeline.
+#[inline]
+pub(crate) fn are_any() -> bool {
+    ARE_ANY.get()
+}
+
+/// Returns true if a task of a type with this name is a stage.
+pub(crate) fn is_stage(type_name: &str) -> bool {
+    type_name == SIMULATED_STAGE
+}
+
+/// Returns an error if the choice at an index lets a task of another node wake a stage by a
+/// channel. `name_of` returns the names of nodes.
+pub(crate) fn check_sender<'n>(
+    simulation: &Simulation,
+    at: usize,
+    name_of: impl Fn(usize) -> &'n str,
+) -> Option<Broken> {
+    let about = simulation.circumstances(at)?;
+    let from = sender_on_another_node(&about)?;
+    let (from, to) = (name_of(from), name_of(about.to));
+    Some(Broken {
+        property: simulation.label(at).unwrap_or_default(),
+        why: format!(
+            "a task of the node {from:?} has an end of a channel of the node {to:?}: put both on \
+             one node, because a channel is memory that they share"
+        ),
+        kind: Kind::NoFailure,
+    })
+}
+
+/// Returns the node of the sender if it is another node, and the receiver is a stage that is woken
+/// by a channel.
+fn sender_on_another_node(about: &Circumstances) -> Option<usize> {
+    let is_by_channel = is_stage(about.type_name) && about.kind == Some(WAKE);
+    about.from.filter(|from| is_by_channel && *from != about.to)
+}
+
+/// Failures of stages that the simulation has not chosen.
+#[derive(Debug, Default)]
+pub(crate) struct StageFailures {
+    /// True if there are some. Written under the lock.
+    are_any: AtomicBool,
+    list: Mutex<Vec<Broken>>,
+}
+
+impl StageFailures {
+    fn list(&self) -> MutexGuard<'_, Vec<Broken>> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a failure of the stage `name`.
+    pub(crate) fn add(&self, name: &str, why: String) {
+        self.list().push(Broken {
+            property: format!("stage {name}"),
+            why,
+            kind: Kind::NoFailure,
+        });
+        self.are_any.store(true, Relaxed);
+    }
+
+    /// Takes all failures, and returns the oldest.
+    #[inline]
+    pub(crate) fn take(&self) -> Option<Broken> {
+        if !self.are_any.load(Relaxed) {
+            return None;
+        }
+        self.are_any.store(false, Relaxed);
+        self.list().drain(..).next()
+    }
+}
