@@ -494,9 +494,18 @@ fn timers_of_a_worker_that_is_stuck_are_delivered() {
     }
 }
 
+/// Occupies the thread for this time.
+fn spin(time: Duration) {
+    let began = Instant::now();
+    while began.elapsed() < time {
+        hint::spin_loop();
+    }
+}
+
 /// Waits for a word in its first turn, then sets a timer, and waits in its second turn.
 struct SetsLate {
     echo: Address<u32>,
+    after: Duration,
     word: Receiver<()>,
     began: Sender<()>,
 }
@@ -512,8 +521,7 @@ impl Task for SetsLate {
             .recv_timeout(HANGS_AFTER)
             .expect("the others are served");
         if is_first {
-            let after = Duration::from_millis(1);
-            turn.send_after(after, &self.echo, 2).unwrap();
+            turn.send_after(self.after, &self.echo, 2).unwrap();
         }
         Flow::Continue
     }
@@ -521,6 +529,14 @@ impl Task for SetsLate {
 
 #[test]
 fn a_timer_that_is_set_while_others_help_out_is_delivered() {
+    is_delivered(Duration::ZERO, Duration::from_millis(1));
+    // When the timer is set, no hand looks for stuck seats any more, and the wheel must be looked
+    // at before the deadline.
+    is_delivered(Duration::from_millis(40), Duration::from_millis(150));
+}
+
+/// Sets a timer in a turn that has lasted for the time `lasts`, and that is followed by a long turn.
+fn is_delivered(lasts: Duration, after: Duration) {
     let sponsor = Sponsor::pool(2).unwrap();
     let handle = sponsor.handle();
     let ((says, said), (words, word), (began, has_begun)) = (channel(), channel(), channel());
@@ -529,7 +545,13 @@ fn a_timer_that_is_set_while_others_help_out_is_delivered() {
         .map(|_| handle.spawn(Echo(says.clone())).unwrap())
         .collect();
     let echo = handle.spawn(Echo(says)).unwrap();
-    let sets = handle.spawn(SetsLate { echo, word, began }).unwrap();
+    let sets = SetsLate {
+        echo,
+        after,
+        word,
+        began,
+    };
+    let sets = handle.spawn(sets).unwrap();
     // Both in one activation, if the second comes before the first is over.
     sets.send(true).unwrap();
     sets.send(false).unwrap();
@@ -537,6 +559,7 @@ fn a_timer_that_is_set_while_others_help_out_is_delivered() {
         echo.send(1).unwrap();
         assert_eq!(said.recv_timeout(HANGS_AFTER), Ok((u32::MAX, 1)));
     }
+    spin(lasts);
     words.send(()).unwrap();
     has_begun.recv_timeout(HANGS_AFTER).unwrap();
     assert_eq!(
@@ -614,10 +637,7 @@ impl Task for Family {
 
     fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
         if let Some((tells, heir)) = self.made.take() {
-            let began = Instant::now();
-            while began.elapsed() < self.lasts {
-                hint::spin_loop();
-            }
+            spin(self.lasts);
             match self.end {
                 // This turn drops the last address.
                 End::Unreachable => turn.send(&tells, ()).unwrap(),

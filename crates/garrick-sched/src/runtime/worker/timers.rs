@@ -36,14 +36,16 @@ impl Worker {
     /// Inserts a delayed message into the wheel. Returns a message that must not be sent, if any.
     /// `running` is the cell of the turn, if a turn has just ended.
     fn insert_timed(&self, later: Later, running: Option<CellPtr>) -> Option<Timed> {
-        let deadline = later.deadline;
+        let was_lent = self.remote().ready.is_lent();
+        let before = was_lent.then(|| self.crew.next_due_of_lent());
         // First, so that a hand that looks for unwatched timers sees this one.
-        self.timers.note_set(deadline);
+        self.timers.note_set(later.deadline);
         let unsent = later.set_in(self.timers.wheel);
         self.note_next_timer();
         if self.remote().ready.is_lent() {
-            if self.crew.next_due_of_lent() >= deadline {
-                // The watching hand may sleep past that deadline.
+            // Not compared with the deadline: the wheel may have to be looked at earlier.
+            if before.is_none_or(|before| self.crew.next_due_of_lent() < before) {
+                // The watching hand may sleep past that time.
                 self.crew.call_watch();
             }
         } else if self.goes_on(running) {
