@@ -13,6 +13,9 @@ mod facts;
 mod quiet;
 
 mod faults;
+
+mod disk;
+
 mod node;
 mod property;
 
@@ -39,6 +42,7 @@ mod check;
 
 pub use check::{Check, Setup};
 pub use coverage::Coverage;
+pub use disk::{Disk, DiskEvent, DiskFault, DiskRule, Disks, Operation};
 pub use facts::{Crashed, Facts, Restarted};
 pub use faults::{Faults, Link, Links};
 pub use garrick_sched::{Choice, Fate};

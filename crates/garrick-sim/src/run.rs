@@ -119,6 +119,7 @@ pub(crate) fn execute(
     };
     let facts = execution.sim.facts.borrow();
     let mut hash = mix(execution.hash ^ execution.sim.clock.now());
+    hash = hashed(hash, execution.sim.disks.hash());
     for (_, text) in facts.texts(0) {
         for byte in text.bytes() {
             hash = hashed(hash, u64::from(byte));
@@ -183,6 +184,7 @@ impl Execution<'_, '_> {
         };
         let until = self.sim.clock.now().saturating_add(within);
         let mut rng = Rng::new(CALM_SEED);
+        self.sim.disks.calm();
         for _ in 0..self.limits.steps_max {
             self.prepare(false, None);
             let Some(index) = choose_calmly(&mut rng, self.schedule.enabled(self.sim)) else {
@@ -235,6 +237,7 @@ impl Execution<'_, '_> {
             }
             _ => self.sim.simulation.step(at, fate).undone,
         };
+        self.sim.add_disk_faults();
         if let Some(coverage) = &mut self.observers.coverage
             && let (Choice::Deliver { to, .. }, Some((about, _))) = (choice, &about)
         {

@@ -6,7 +6,7 @@ use garrick_actor::short_type_name;
 use garrick_sched::{Birth, Choice, Circumstances, Fate, Nanos, TaskName};
 use hashbrown::HashMap;
 
-use crate::schedule::{TIME, crash_or_restart};
+use crate::schedule::{TIME, crash_or_restart, receiver_of};
 
 /// The steps of a run, with the names of the actors.
 #[derive(Debug, Default)]
@@ -206,15 +206,6 @@ impl fmt::Display for Trace {
             }
         }
         Ok(())
-    }
-}
-
-/// Returns the task that a choice delivers to or starts.
-fn receiver_of(choice: Choice) -> Option<TaskName> {
-    match choice {
-        Choice::Start { task } => Some(task),
-        Choice::Deliver { to, .. } => Some(to),
-        Choice::Other(_) => None,
     }
 }
 
