@@ -237,7 +237,7 @@ impl Execution<'_, '_> {
             }
             _ => self.sim.simulation.step(at, fate).undone,
         };
-        self.sim.add_disk_faults();
+        self.crash_lost_node();
         if let Some(coverage) = &mut self.observers.coverage
             && let (Choice::Deliver { to, .. }, Some((about, _))) = (choice, &about)
         {
@@ -263,6 +263,17 @@ impl Execution<'_, '_> {
         Some((about, label))
     }
 
+    /// Notes the faults of disks, and crashes the node that has crashed within the turn.
+    fn crash_lost_node(&mut self) {
+        let lost = self.sim.disks.lost();
+        self.sim.add_disk_faults();
+        if let Some(name) = lost {
+            self.schedule.crash(self.sim, self.sim.node_index(&name));
+            self.sim.add_fact(Crashed(name));
+            self.sim.add_disk_faults();
+        }
+    }
+
     fn do_other(&mut self, number: u32) {
         if number == TIME {
             self.schedule.advance(self.sim);
@@ -270,6 +281,7 @@ impl Execution<'_, '_> {
         }
         let (node, is_crash) = crash_or_restart(number);
         let name = self.sim.name_at(node).to_owned();
+        self.sim.disks.set_at_risk(&name, false);
         if is_crash {
             self.schedule.crash(self.sim, node);
             self.sim.add_fact(Crashed(name));

@@ -1,6 +1,7 @@
 //! The conditions of an operation: the rule of its disk, and the draws about it.
 
 use std::io;
+use std::thread;
 
 use garrick_core::random::mix;
 use garrick_sched::Nanos;
@@ -8,6 +9,7 @@ use hashbrown::HashMap;
 
 use super::content::Damage;
 use super::fault::{DiskEvent, DiskFault, Operation};
+use super::power::Power;
 use super::rule::Rule;
 use crate::faults::{draw_time, draws};
 use crate::search::Rng;
@@ -59,6 +61,7 @@ pub(super) struct Conditions<'r> {
     pub(super) rule: Rule,
     /// True if no faults happen any more, except that a disk may be full.
     pub(super) is_calm: bool,
+    pub(super) power: &'r mut Power,
     pub(super) draws: &'r mut Draws,
     /// Receives the faults that happen.
     pub(super) faults: &'r mut Vec<DiskFault>,
@@ -68,12 +71,22 @@ pub(super) struct Conditions<'r> {
 
 impl Conditions<'_> {
     /// Begins an operation on a file. Returns the generator for its decisions.
-    pub(super) fn begin(&mut self, operation: Operation, file: &str) -> Rng {
+    ///
+    /// # Errors
+    /// Returns an error if the node crashes instead.
+    pub(super) fn begin(&mut self, operation: Operation, file: &str) -> io::Result<Rng> {
         let mut rng = self.draws.next(self.disk, file, operation as u64);
         if let Some(slow) = self.rule.slow.as_ref().filter(|_| !self.is_calm) {
             *self.taken = self.taken.saturating_add(draw_time(&mut rng, slow));
         }
-        rng
+        // In the destructors of a turn that has panicked, a second panic would abort the process.
+        let can_crash = self.power.is_at_risk() && !thread::panicking();
+        if draws(&mut rng, self.rule.crashes) && can_crash {
+            self.power.lose();
+            self.report(file, DiskEvent::Crashed(operation));
+            return Err(io::Error::other("the node crashes"));
+        }
+        Ok(rng)
     }
 
     /// Begins an operation that may fail as a whole.
@@ -81,7 +94,7 @@ impl Conditions<'_> {
     /// # Errors
     /// Returns an error if it fails.
     pub(super) fn begin_or_fail(&mut self, operation: Operation, file: &str) -> io::Result<Rng> {
-        let mut rng = self.begin(operation, file);
+        let mut rng = self.begin(operation, file)?;
         if self.fails(&mut rng) {
             return Err(self.fail(operation, file));
         }

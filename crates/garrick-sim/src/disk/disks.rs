@@ -85,6 +85,19 @@ impl DiskRule<'_> {
         self.set(|rule| rule.reorders = true)
     }
 
+    /// Lets the node crash within a turn: before each operation of a turn with a probability of
+    /// `per_mille` / 1000. The operation has no effect, and the rest of the turn is not executed.
+    /// Such a crash is one of the crashes that [`Faults`](crate::Faults) allow for the node. By
+    /// default, a node crashes between two turns only.
+    ///
+    /// # Panics
+    /// Panics if `per_mille` is greater than 1000.
+    #[track_caller]
+    pub fn crashes(self, per_mille: u32) -> Self {
+        check_per_mille(per_mille);
+        self.set(|rule| rule.crashes = per_mille)
+    }
+
     /// Makes operations other than syncs return an error with a probability of `per_mille` / 1000. A
     /// write that fails may have written a part of its bytes.
     ///
@@ -166,6 +179,17 @@ impl Disks {
     /// Makes the disk of a node usable after a crash.
     pub(crate) fn start(&self, node: &str) {
         self.room.state().start(node);
+    }
+
+    /// Sets if a node may crash at an operation of the next turn.
+    pub(crate) fn set_at_risk(&self, node: &str, at_risk: bool) {
+        self.room.state().set_at_risk(node, at_risk);
+    }
+
+    /// Returns a node that has crashed at an operation of the last turn, and whose actors have not
+    /// crashed yet.
+    pub(crate) fn lost(&self) -> Option<String> {
+        self.room.lost()
     }
 
     /// Lets no more faults happen. A disk may still be full.

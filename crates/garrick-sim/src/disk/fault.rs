@@ -18,6 +18,8 @@ pub struct DiskFault {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DiskEvent {
+    /// The node has crashed at this operation, within a turn. The operation has had no effect.
+    Crashed(Operation),
     /// The operation has returned an error.
     Failed(Operation),
     /// A write has found no space, and has returned an error.

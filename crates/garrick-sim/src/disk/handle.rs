@@ -51,7 +51,7 @@ impl Disk {
     ) -> io::Result<Box<dyn File>> {
         let (file, crashes) = self.perform(|store, cx| {
             let file = operation(store, cx)?;
-            Ok((file, store.crashes()))
+            Ok((file, cx.power.crashes()))
         })?;
         Ok(Box::new(Open {
             disk: self.clone(),

@@ -3,6 +3,7 @@
 mod content;
 mod fault;
 mod names;
+mod power;
 mod rule;
 
 mod conditions;

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use garrick_sched::Nanos;
+use garrick_sched::{CHOSEN_FAILURE, Nanos};
 
 use super::conditions::{Conditions, Draws, hash_text};
 use super::fault::DiskFault;
+use super::power::Power;
 use super::rule::Rules;
 use super::store::Store;
 
@@ -20,6 +22,8 @@ const DISKS: u64 = 0x64_6973_6b73;
 pub(super) struct Room {
     /// True if faults wait to be noted. Written under the lock.
     has_faults: AtomicBool,
+    /// True if a node has crashed at an operation since [`Room::lost`] was last called.
+    has_lost: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -28,7 +32,7 @@ pub(super) struct Room {
 pub(super) struct State {
     pub(super) rules: Rules,
     /// The disks, by the names of their nodes.
-    stores: BTreeMap<String, Store>,
+    slots: BTreeMap<String, Slot>,
     draws: Draws,
     /// Faults that were not noted yet.
     faults: Vec<DiskFault>,
@@ -36,6 +40,13 @@ pub(super) struct State {
     taken: Nanos,
     is_calm: bool,
     is_over: bool,
+}
+
+/// A disk and its power.
+#[derive(Debug, Default)]
+struct Slot {
+    store: Store,
+    power: Power,
 }
 
 impl Room {
@@ -54,6 +65,9 @@ impl Room {
     ///
     /// # Errors
     /// Returns an error if the handle is not valid, and the error of the operation.
+    ///
+    /// # Panics
+    /// Unwinds if the node crashes at the operation.
     pub(super) fn perform<R>(
         &self,
         disk: &str,
@@ -64,18 +78,37 @@ impl Room {
         state.check(disk, crashes)?;
         let (store, mut conditions) = state.of(disk);
         let result = operation(store, &mut conditions);
+        let is_lost = conditions.power.is_lost();
         self.has_faults.store(!state.faults.is_empty(), Relaxed);
+        drop(state);
+        if is_lost {
+            self.has_lost.store(true, Relaxed);
+            // The rest of the turn does not happen. Not a panic of the program.
+            resume_unwind(Box::new(CHOSEN_FAILURE));
+        }
         result
     }
 
     /// Crashes a disk if it exists.
     pub(super) fn crash(&self, disk: &str) {
         let mut state = self.state();
-        if state.stores.contains_key(disk) {
+        if state.slots.contains_key(disk) {
             let (store, mut conditions) = state.of(disk);
+            conditions.power.crash();
             store.crash(&mut conditions);
             self.has_faults.store(!state.faults.is_empty(), Relaxed);
         }
+    }
+
+    /// Returns a node that has crashed at an operation, and whose actors have not crashed yet.
+    pub(super) fn lost(&self) -> Option<String> {
+        if !self.has_lost.load(Relaxed) {
+            return None;
+        }
+        self.has_lost.store(false, Relaxed);
+        let state = self.state();
+        let mut lost = state.slots.iter().filter(|(_, slot)| slot.power.is_lost());
+        lost.next().map(|(name, _)| name.clone())
     }
 
     /// Returns the faults that were not noted yet, oldest first.
@@ -91,18 +124,25 @@ impl Room {
 impl State {
     /// Adds an empty disk, unless it exists.
     pub(super) fn add(&mut self, disk: &str) {
-        self.stores.entry(disk.to_owned()).or_default();
+        self.slots.entry(disk.to_owned()).or_default();
     }
 
     /// Returns the names of the disks.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.stores.keys().map(String::as_str)
+        self.slots.keys().map(String::as_str)
     }
 
     /// Makes a disk usable after a crash.
     pub(super) fn start(&mut self, disk: &str) {
-        if let Some(store) = self.stores.get_mut(disk) {
-            store.start();
+        if let Some(slot) = self.slots.get_mut(disk) {
+            slot.power.start();
+        }
+    }
+
+    /// Sets if a node may crash at an operation.
+    pub(super) fn set_at_risk(&mut self, disk: &str, at_risk: bool) {
+        if let Some(slot) = self.slots.get_mut(disk) {
+            slot.power.set_at_risk(at_risk);
         }
     }
 
@@ -123,8 +163,8 @@ impl State {
 
     /// Returns a hash of all files, or 0 if there are no disks.
     pub(super) fn hash(&self) -> u64 {
-        let add = |hash, (name, store): (&String, &Store)| store.hash(hash_text(hash, name));
-        self.stores.iter().fold(0, add)
+        let add = |hash, (name, slot): (&String, &Slot)| slot.store.hash(hash_text(hash, name));
+        self.slots.iter().fold(0, add)
     }
 
     fn check(&self, disk: &str, crashes: Option<u32>) -> io::Result<()> {
@@ -134,32 +174,24 @@ impl State {
                  `Sim::disk` in each run"
             )));
         }
-        let store = &self.stores[disk];
-        if store.is_down() {
-            let text = format!("the node {disk:?} has crashed, so its disk cannot be used");
-            return Err(io::Error::other(text));
-        }
-        if crashes.is_some_and(|crashes| crashes != store.crashes()) {
-            let text = format!("the file was opened before a crash of the node {disk:?}");
-            return Err(io::Error::new(io::ErrorKind::StaleNetworkFileHandle, text));
-        }
-        Ok(())
+        self.slots[disk].power.check(disk, crashes)
     }
 
     /// Returns a disk, which must exist, and the conditions of its operations.
     fn of<'s>(&'s mut self, disk: &'s str) -> (&'s mut Store, Conditions<'s>) {
-        let store = self
-            .stores
+        let slot = self
+            .slots
             .get_mut(disk)
             .expect("a handle has an existing disk");
         let conditions = Conditions {
             disk,
             rule: self.rules.of(disk),
             is_calm: self.is_calm,
+            power: &mut slot.power,
             draws: &mut self.draws,
             faults: &mut self.faults,
             taken: &mut self.taken,
         };
-        (store, conditions)
+        (&mut slot.store, conditions)
     }
 }

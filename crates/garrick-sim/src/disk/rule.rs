@@ -10,6 +10,8 @@ pub(super) struct Rule {
     pub(super) full: Option<u64>,
     pub(super) tears: bool,
     pub(super) reorders: bool,
+    /// Probability in per mille that the node crashes at an operation.
+    pub(super) crashes: u32,
     /// Probability in per mille that an operation other than a sync fails.
     pub(super) fails: u32,
     /// Probability in per mille that a sync fails.

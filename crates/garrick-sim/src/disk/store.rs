@@ -19,9 +19,6 @@ pub(super) struct Store {
     files: BTreeMap<FileId, Stored>,
     /// Number of the next file.
     next: FileId,
-    /// Number of crashes so far. A handle is valid only until the next crash.
-    crashes: u32,
-    is_down: bool,
 }
 
 /// A file.
@@ -33,15 +30,6 @@ struct Stored {
 }
 
 impl Store {
-    pub(super) fn crashes(&self) -> u32 {
-        self.crashes
-    }
-
-    /// Returns true from a crash until the node starts again.
-    pub(super) fn is_down(&self) -> bool {
-        self.is_down
-    }
-
     pub(super) fn create(&mut self, name: &str, cx: &mut Conditions<'_>) -> io::Result<FileId> {
         cx.begin_or_fail(Operation::Create, name)?;
         if self.names.find(name).is_some() {
@@ -98,7 +86,7 @@ impl Store {
     }
 
     pub(super) fn sync_names(&mut self, cx: &mut Conditions<'_>) -> io::Result<()> {
-        let mut rng = cx.begin(Operation::SyncNames, "");
+        let mut rng = cx.begin(Operation::SyncNames, "")?;
         if cx.sync_fails(&mut rng) {
             cx.report("", DiskEvent::SyncFailed { dropped: 0 });
             return Err(failed(cx.disk, Operation::SyncNames));
@@ -121,7 +109,7 @@ impl Store {
     ) -> io::Result<()> {
         let space = self.space_for(file, cx);
         let stored = self.file(file);
-        let mut rng = cx.begin(Operation::Write, &stored.name);
+        let mut rng = cx.begin(Operation::Write, &stored.name)?;
         let at = at.unwrap_or(stored.content.seen().len() as u64);
         check_length(at.saturating_add(bytes.len() as u64))?;
         if cx.fails(&mut rng) {
@@ -167,7 +155,7 @@ impl Store {
 
     pub(super) fn sync(&mut self, file: FileId, cx: &mut Conditions<'_>) -> io::Result<()> {
         let stored = self.file(file);
-        let mut rng = cx.begin(Operation::Sync, &stored.name);
+        let mut rng = cx.begin(Operation::Sync, &stored.name)?;
         if cx.sync_fails(&mut rng) {
             let dropped = stored.content.fail_sync(&mut rng).bytes;
             cx.report(&stored.name, DiskEvent::SyncFailed { dropped });
@@ -181,10 +169,8 @@ impl Store {
         Ok(())
     }
 
-    /// Loses what was not synced. Nothing can be done with the disk until [`Store::start`].
+    /// Loses what was not synced.
     pub(super) fn crash(&mut self, cx: &mut Conditions<'_>) {
-        self.crashes += 1;
-        self.is_down = true;
         for stored in self.files.values_mut() {
             let mut rng = cx.begin_crash(&stored.name);
             let loss = stored.content.crash(&mut rng, cx.damage());
@@ -205,11 +191,6 @@ impl Store {
             }
             name.is_some()
         });
-    }
-
-    /// Makes the disk usable after a crash.
-    pub(super) fn start(&mut self) {
-        self.is_down = false;
     }
 
     /// Adds the files to a hash.

@@ -119,7 +119,10 @@ fn a_change_that_is_acknowledged_before_the_sync_is_found() {
     let failed = assert_found("acknowledged", property, |sim| key_value(sim, false));
     // The fault is part of the report.
     let text = failed.to_string();
-    assert!(text.contains("DiskFault { disk: \"store\", file: \"log\""), "{text}");
+    assert!(
+        text.contains("DiskFault { disk: \"store\", file: \"log\""),
+        "{text}"
+    );
 }
 
 #[test]

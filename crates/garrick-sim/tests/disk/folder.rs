@@ -1,0 +1,1 @@
+//! A simulated disk without faults behaves like a folder of the operating system.

@@ -1,0 +1,1 @@
+//! Disks in runs: bad input, crashes within turns, destructors, and repetition.

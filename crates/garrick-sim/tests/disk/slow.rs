@@ -1,0 +1,1 @@
+//! Slow disks, in the order of times.
