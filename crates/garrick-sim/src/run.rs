@@ -235,7 +235,12 @@ impl Execution<'_, '_> {
                 self.do_other(number);
                 false
             }
-            _ => self.sim.simulation.step(at, fate).undone,
+            _ => {
+                self.sim.disks.set_in_turn(true);
+                let undone = self.sim.simulation.step(at, fate).undone;
+                self.sim.disks.set_in_turn(false);
+                undone
+            }
         };
         self.crash_lost_node();
         if let Some(coverage) = &mut self.observers.coverage
@@ -281,7 +286,6 @@ impl Execution<'_, '_> {
         }
         let (node, is_crash) = crash_or_restart(number);
         let name = self.sim.name_at(node).to_owned();
-        self.sim.disks.set_at_risk(&name, false);
         if is_crash {
             self.schedule.crash(self.sim, node);
             self.sim.add_fact(Crashed(name));

@@ -61,6 +61,8 @@ pub(super) struct Conditions<'r> {
     pub(super) rule: Rule,
     /// True if no faults happen any more, except that a disk may be full.
     pub(super) is_calm: bool,
+    /// True if the operation is part of a turn.
+    pub(super) in_turn: bool,
     pub(super) power: &'r mut Power,
     pub(super) draws: &'r mut Draws,
     /// Receives the faults that happen.
@@ -80,7 +82,7 @@ impl Conditions<'_> {
             *self.taken = self.taken.saturating_add(draw_time(&mut rng, slow));
         }
         // In the destructors of a turn that has panicked, a second panic would abort the process.
-        let can_crash = self.power.is_at_risk() && !thread::panicking();
+        let can_crash = self.in_turn && self.power.is_at_risk() && !thread::panicking();
         if draws(&mut rng, self.rule.crashes) && can_crash {
             self.power.lose();
             self.report(file, DiskEvent::Crashed(operation));

@@ -181,6 +181,12 @@ impl Disks {
         self.room.state().start(node);
     }
 
+    /// Sets if a turn is executed. Nodes crash at operations of turns only, and not in the setup, in
+    /// start functions and in properties.
+    pub(crate) fn set_in_turn(&self, in_turn: bool) {
+        self.room.set_in_turn(in_turn);
+    }
+
     /// Sets if a node may crash at an operation of the next turn.
     pub(crate) fn set_at_risk(&self, node: &str, at_risk: bool) {
         self.room.state().set_at_risk(node, at_risk);

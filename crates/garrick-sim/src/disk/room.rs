@@ -24,6 +24,8 @@ pub(super) struct Room {
     has_faults: AtomicBool,
     /// True if a node has crashed at an operation since [`Room::lost`] was last called.
     has_lost: AtomicBool,
+    /// True while a turn is executed.
+    in_turn: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -77,6 +79,7 @@ impl Room {
         let mut state = self.state();
         state.check(disk, crashes)?;
         let (store, mut conditions) = state.of(disk);
+        conditions.in_turn = self.in_turn.load(Relaxed);
         let result = operation(store, &mut conditions);
         let is_lost = conditions.power.is_lost();
         self.has_faults.store(!state.faults.is_empty(), Relaxed);
@@ -87,6 +90,11 @@ impl Room {
             resume_unwind(Box::new(CHOSEN_FAILURE));
         }
         result
+    }
+
+    /// Sets if a turn is executed.
+    pub(super) fn set_in_turn(&self, in_turn: bool) {
+        self.in_turn.store(in_turn, Relaxed);
     }
 
     /// Crashes a disk if it exists.
@@ -187,6 +195,7 @@ impl State {
             disk,
             rule: self.rules.of(disk),
             is_calm: self.is_calm,
+            in_turn: false,
             power: &mut slot.power,
             draws: &mut self.draws,
             faults: &mut self.faults,
