@@ -332,8 +332,8 @@ impl Sim {
         self.disks.disk(node.as_ref())
     }
 
-    /// Returns the rules of the disks: their space, their speed and their faults. By default, a disk
-    /// only loses at a crash what was not synced.
+    /// Returns the rules of the disks: their space, their speed and their faults. By default, a
+    /// disk only loses at a crash what was not synced.
     pub fn disks(&mut self) -> &mut Disks {
         &mut self.disks
     }

@@ -106,7 +106,9 @@ pub trait Files: Debug + Send + Sync {
     /// Replaces the content of a file, or creates the file, so that after a crash it has either the
     /// old content or the new one. When this returns, the new content is durable.
     ///
-    /// Writes a file named `name` with the suffix `.new`, syncs it, renames it, and syncs the names.
+    /// Writes a file named `name` with the suffix `.new`, syncs it, renames it, and syncs the
+    /// names. So `name` can have at most 251 bytes.
+    ///
     /// After an error, the file has the old content or the new one.
     ///
     /// # Errors
@@ -134,15 +136,15 @@ pub trait File: Debug + Send {
     /// Writes bytes behind the end of the file.
     ///
     /// # Errors
-    /// Returns [`StorageFull`](io::ErrorKind::StorageFull) if there is no space. A part of the bytes
-    /// may be in the file then.
+    /// Returns [`StorageFull`](io::ErrorKind::StorageFull) if there is no space. A part of the
+    /// bytes may be in the file then.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
     /// Writes bytes at a position. If the file ends before `at`, it is extended by zeros.
     ///
     /// # Errors
-    /// Returns [`StorageFull`](io::ErrorKind::StorageFull) if there is no space. A part of the bytes
-    /// may be in the file then.
+    /// Returns [`StorageFull`](io::ErrorKind::StorageFull) if there is no space. A part of the
+    /// bytes may be in the file then.
     fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()>;
 
     /// Reads bytes at a position. Returns the number of bytes read, which is less than the length
@@ -173,8 +175,8 @@ pub trait File: Debug + Send {
     /// Makes the content durable. Does not make the name of the file durable.
     ///
     /// # Errors
-    /// Returns any error of the disk. What was written since the last sync may be lost then, even if
-    /// a later sync succeeds.
+    /// Returns any error of the disk. What was written since the last sync may be lost then, even
+    /// if a later sync succeeds.
     fn sync(&mut self) -> io::Result<()>;
 }
 

@@ -1,13 +1,13 @@
-//! The content of a file: what programs see, and what survives a crash.
+//! The content of a file, as programs see it and as it survives a crash.
 
 use crate::search::Rng;
 
 /// The content of a file.
 #[derive(Debug, Default)]
 pub(super) struct Content {
-    /// What programs read.
+    /// Bytes that programs read.
     seen: Vec<u8>,
-    /// What is on the disk for certain.
+    /// Bytes that are on the disk for certain.
     durable: Vec<u8>,
     /// The changes since the last sync, oldest first. Contains no change that a failed sync has
     /// dropped.

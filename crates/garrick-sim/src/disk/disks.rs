@@ -79,8 +79,8 @@ impl DiskRule<'_> {
         self.set(|rule| rule.tears = true)
     }
 
-    /// Lets a write to a file survive a crash although an earlier write to this file, since the same
-    /// sync, is lost. By default, a crash cuts off the latest writes.
+    /// Lets a write to a file survive a crash although an earlier write to this file, since the
+    /// same sync, is lost. By default, a crash cuts off the latest writes.
     pub fn reorders(self) -> Self {
         self.set(|rule| rule.reorders = true)
     }
@@ -98,8 +98,8 @@ impl DiskRule<'_> {
         self.set(|rule| rule.crashes = per_mille)
     }
 
-    /// Makes operations other than syncs return an error with a probability of `per_mille` / 1000. A
-    /// write that fails may have written a part of its bytes.
+    /// Makes operations other than syncs return an error with a probability of `per_mille` / 1000.
+    /// A write that fails may have written a part of its bytes.
     ///
     /// # Panics
     /// Panics if `per_mille` is greater than 1000.
@@ -181,8 +181,8 @@ impl Disks {
         self.room.state().start(node);
     }
 
-    /// Sets if a turn is executed. Nodes crash at operations of turns only, and not in the setup, in
-    /// start functions and in properties.
+    /// Sets if a turn is executed. Nodes crash at operations of turns only, and not in the setup,
+    /// in start functions and in properties.
     pub(crate) fn set_in_turn(&self, in_turn: bool) {
         self.room.set_in_turn(in_turn);
     }

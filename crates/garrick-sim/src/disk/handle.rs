@@ -18,7 +18,8 @@ use super::store::Store;
 /// While the node is down, all operations return an error, so that destructors of its actors write
 /// nothing. Files that were opened before the crash return errors for ever.
 ///
-/// An operation takes effect at once. If the turn fails later, nothing is undone, as on a real disk.
+/// An operation takes effect at once. If the turn fails later, nothing is undone, as on a real
+/// disk.
 #[derive(Clone)]
 pub struct Disk {
     node: Arc<str>,

@@ -125,21 +125,21 @@ fn counter(sim: &mut Sim, mistake: Mistake) {
 #[test]
 fn a_rename_that_is_not_durable_is_found() {
     assert_found("renamed", PROPERTY, |sim| {
-        counter(sim, Mistake::SyncsNoNames)
+        counter(sim, Mistake::SyncsNoNames);
     });
 }
 
 #[test]
 fn a_rename_of_content_that_is_not_durable_is_found() {
     assert_found("content", PROPERTY, |sim| {
-        counter(sim, Mistake::SyncsNoContent)
+        counter(sim, Mistake::SyncsNoContent);
     });
 }
 
 #[test]
 fn a_file_that_is_replaced_in_place_is_found() {
     assert_found("in place", PROPERTY, |sim| {
-        counter(sim, Mistake::WritesInPlace)
+        counter(sim, Mistake::WritesInPlace);
     });
 }
 

@@ -1,4 +1,4 @@
-//! What is left after a crash.
+//! Crashes, and the files that they leave.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
