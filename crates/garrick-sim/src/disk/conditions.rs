@@ -127,6 +127,7 @@ impl Conditions<'_> {
         Damage {
             tears: self.rule.tears,
             reorders: self.rule.reorders,
+            loses_all: self.rule.loses_all,
         }
     }
 

@@ -28,6 +28,8 @@ pub(super) struct Damage {
     pub(super) tears: bool,
     /// True if a later change may survive an earlier one.
     pub(super) reorders: bool,
+    /// True if no change survives.
+    pub(super) loses_all: bool,
 }
 
 /// The bytes that a crash or a failed sync has lost.
@@ -101,7 +103,7 @@ impl Content {
     /// Applies the changes that survive to the disk.
     fn settle(&mut self, rng: &mut Rng, damage: Damage) -> Loss {
         let total = self.pending.iter().map(Change::weight).sum();
-        let mut survivors = Survivors::draw(rng, total, damage.reorders);
+        let mut survivors = Survivors::draw(rng, total, damage);
         let mut loss = Loss::default();
         for change in std::mem::take(&mut self.pending) {
             let weight = change.weight();
@@ -121,11 +123,12 @@ impl Content {
 
 impl Survivors {
     /// Draws nothing, everything, or something in between, each with the same probability.
-    fn draw(rng: &mut Rng, total: usize, reorders: bool) -> Self {
+    fn draw(rng: &mut Rng, total: usize, damage: Damage) -> Self {
         match rng.below(3) {
+            _ if damage.loses_all => Self::First(0),
             0 => Self::First(0),
             1 => Self::First(total),
-            _ if reorders => Self::Any,
+            _ if damage.reorders => Self::Any,
             _ => Self::First(rng.below(total + 1)),
         }
     }

@@ -85,6 +85,12 @@ impl DiskRule<'_> {
         self.set(|rule| rule.reorders = true)
     }
 
+    /// Makes a crash lose all that was not synced. By default, a part that is drawn may survive. Use
+    /// it for a search of all orders, and for tests that need a certain result.
+    pub fn loses_all(self) -> Self {
+        self.set(|rule| rule.loses_all = true)
+    }
+
     /// Lets the node crash within a turn: before each operation of a turn with a probability of
     /// `per_mille` / 1000. The operation has no effect, and the rest of the turn is not executed.
     /// Such a crash is one of the crashes that [`Faults`](crate::Faults) allow for the node. By

@@ -73,10 +73,11 @@ impl Names {
         }
     }
 
-    /// Keeps the first changes, as many as `rng` draws, and loses the others. Returns the operation
-    /// and the name of each change that is lost.
-    pub(super) fn crash(&mut self, rng: &mut Rng) -> Vec<(Operation, String)> {
+    /// Keeps the first changes, as many as `rng` draws unless all are lost, and loses the others.
+    /// Returns the operation and the name of each change that is lost.
+    pub(super) fn crash(&mut self, rng: &mut Rng, loses_all: bool) -> Vec<(Operation, String)> {
         let kept = match rng.below(3) {
+            _ if loses_all => 0,
             0 => 0,
             1 => self.pending.len(),
             _ => rng.below(self.pending.len() + 1),

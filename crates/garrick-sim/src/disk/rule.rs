@@ -10,6 +10,8 @@ pub(super) struct Rule {
     pub(super) full: Option<u64>,
     pub(super) tears: bool,
     pub(super) reorders: bool,
+    /// True if a crash loses all that was not synced.
+    pub(super) loses_all: bool,
     /// Probability in per mille that the node crashes at an operation.
     pub(super) crashes: u32,
     /// Probability in per mille that an operation other than a sync fails.

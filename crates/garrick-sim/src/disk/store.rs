@@ -180,7 +180,7 @@ impl Store {
             }
         }
         let mut rng = cx.begin_crash("");
-        for (operation, name) in self.names.crash(&mut rng) {
+        for (operation, name) in self.names.crash(&mut rng, cx.damage().loses_all) {
             cx.report(&name, DiskEvent::NameLost(operation));
         }
         let named: BTreeMap<FileId, &str> = self.names.iter().map(|(n, f)| (f, n)).collect();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use garrick_actor::files::{File, Files};
 use garrick_actor::{Actor, Context};
-use garrick_sim::{DiskFault, Sim};
+use garrick_sim::{Check, Choosing, DiskFault, Sim};
 
 use crate::{assert_found, assert_right};
 
@@ -128,6 +128,21 @@ fn a_change_that_is_acknowledged_before_the_sync_is_found() {
 #[test]
 fn a_store_that_syncs_first_is_right() {
     assert_right("synced", |sim| key_value(sim, true));
+}
+
+#[test]
+fn all_orders_are_searched_with_a_disk() {
+    let run = |syncs| {
+        let check = Check::new("all orders").strategy(Choosing::All);
+        check.run(|sim| {
+            key_value(sim, syncs);
+            sim.disks().all().loses_all();
+        })
+    };
+    let failed = run(false).unwrap_err();
+    assert_eq!(failed.broken().property, "acknowledged changes are loaded");
+    let report = run(true).unwrap_or_else(|failed| panic!("{failed}"));
+    assert!(report.complete, "{report}");
 }
 
 #[test]

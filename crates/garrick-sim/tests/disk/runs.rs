@@ -4,12 +4,13 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use garrick_actor::files::Files;
-use garrick_actor::{Actor, Address, Context, behavior};
+use garrick_actor::{Actor, Address, Context, Incoming, behavior};
 use garrick_sim::{Check, Crashed, Disk, DiskEvent, DiskFault, Operation, Sim};
 
 /// Returns the message with which a check panics.
@@ -283,4 +284,41 @@ fn faults_of_a_turn_come_before_its_facts() {
         });
     });
     report.unwrap_or_else(|failed| panic!("{failed}"));
+}
+
+/// Opens a node whose async actor appends letters to a file.
+fn appends_async(sim: &mut Sim) {
+    let disk = sim.disk("n");
+    disk.replace("log", b"").unwrap();
+    sim.disks().all().crashes(200).tears();
+    sim.restarting("n", move |node| {
+        let disk = disk.clone();
+        let actor = node.spawn(async move |mut letters: Incoming<u8>| {
+            assert_ne!(
+                disk.read("log").unwrap(),
+                b"ab",
+                "both are there after a crash"
+            );
+            while let Some(letter) = letters.recv().await {
+                let mut file = disk.open("log").unwrap();
+                file.append(&[letter]).unwrap();
+                file.sync().unwrap();
+            }
+        });
+        let actor = actor.unwrap();
+        b"ab".iter().for_each(|letter| actor.send(*letter).unwrap());
+    });
+    crash(sim, "n");
+}
+
+#[test]
+fn a_failure_with_a_crash_within_a_turn_is_repeated_from_its_file() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("disk-repeated");
+    let check = Check::new("async").folder(&folder);
+    let found = check.run(appends_async).unwrap_err();
+    let file = folder.join(format!("async-{}.choices", found.seed()));
+    let again = Check::new("file").folder(&folder).replay(file);
+    let again = again.run(appends_async).unwrap_err();
+    assert_eq!(again.trace().to_string(), found.trace().to_string());
+    assert!(found.to_string().contains("Crashed("), "{found}");
 }

@@ -108,6 +108,21 @@ fn a_later_write_survives_an_earlier_one_if_writes_are_reordered() {
 }
 
 #[test]
+fn all_that_was_not_synced_is_lost_if_this_is_the_rule() {
+    for seed in 0..SEEDS {
+        let (disks, disk, mut log) = with_log(seed);
+        disks.all().loses_all();
+        log.append(b"ab").unwrap();
+        log.sync().unwrap();
+        log.append(b"cd").unwrap();
+        disk.create("new").unwrap();
+        crash(&disks);
+        assert_eq!(disk.list().unwrap(), ["log"]);
+        assert_eq!(disk.read("log").unwrap(), b"ab");
+    }
+}
+
+#[test]
 fn names_survive_in_their_order() {
     let mut left = BTreeSet::new();
     for seed in 0..SEEDS {
