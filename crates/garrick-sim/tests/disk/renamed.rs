@@ -101,7 +101,7 @@ const PROPERTY: &str = "a count that was confirmed is not forgotten";
 
 fn counter(sim: &mut Sim, mistake: Mistake) {
     let files = Arc::new(sim.disk("counter"));
-    sim.disks().all().crashes(50).tears();
+    sim.disks().all().crashes(50).tears().reorders();
     sim.restarting("counter", move |node| {
         let counter = node.spawn(Counter {
             files: files.clone(),

@@ -94,7 +94,7 @@ impl Actor for Log {
 
 fn log(sim: &mut Sim, checks: bool) {
     let files = Arc::new(sim.disk("log"));
-    sim.disks().of("log").tears().crashes(100);
+    sim.disks().of("log").crashes(100).tears().reorders();
     sim.restarting("log", move |node| {
         let files = files.clone();
         let log = node.spawn(Log { files, checks }).unwrap();
