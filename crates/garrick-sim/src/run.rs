@@ -235,14 +235,17 @@ impl Execution<'_, '_> {
                 self.do_other(number);
                 false
             }
-            _ => {
+            _ if self.sim.disks.are_any() => {
                 self.sim.disks.set_in_turn(true);
                 let undone = self.sim.simulation.step(at, fate).undone;
                 self.sim.disks.set_in_turn(false);
                 undone
             }
+            _ => self.sim.simulation.step(at, fate).undone,
         };
-        self.crash_lost_node();
+        if self.sim.disks.are_any() {
+            self.crash_lost_node();
+        }
         if let Some(coverage) = &mut self.observers.coverage
             && let (Choice::Deliver { to, .. }, Some((about, _))) = (choice, &about)
         {

@@ -145,8 +145,10 @@ impl Schedule {
             let may_start = self
                 .restart_time(node)
                 .is_none_or(|time| time <= sim.clock.now());
-            sim.disks
-                .set_at_risk(sim.name_at(node), with_faults && is_up && left > 0);
+            if sim.disks.are_any() {
+                let at_risk = with_faults && is_up && left > 0;
+                sim.disks.set_at_risk(sim.name_at(node), at_risk);
+            }
             let is_time = (self.crash_steps.as_ref()).is_none_or(|steps| steps[index] < self.steps);
             set_offered(
                 sim,

@@ -4,8 +4,8 @@
 //! production, this is a [`Folder`]. In a simulation, it is the disk of the actor's node, which
 //! loses what was not synced, and which may be slow or full, or fail. The actor is the same.
 //!
-//! A call blocks the thread until the disk has answered. Use [`Context::blocking`] around long calls,
-//! or let the actor run on a system of its own.
+//! A call blocks the thread until the disk has answered. Use [`Context::blocking`] around long
+//! calls, or let the actor run on a system of its own.
 //!
 //! [`Context::blocking`]: crate::Context::blocking
 //!

@@ -1,5 +1,6 @@
 //! The disks of a run, as the setup and the execution see them.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +20,8 @@ use crate::faults::{check_per_mille, nanos_of};
 #[derive(Debug)]
 pub struct Disks {
     room: Arc<Room>,
+    /// True if a node has a disk. Spares runs without disks the other questions.
+    are_any: Cell<bool>,
 }
 
 impl Disks {
@@ -150,13 +153,20 @@ impl DiskRule<'_> {
 impl Disks {
     pub(crate) fn new(seed: u64) -> Self {
         let room = Arc::new(Room::new(seed));
-        Self { room }
+        let are_any = Cell::new(false);
+        Self { room, are_any }
     }
 
     /// Returns a reader of the faults, for the observer of notes.
     pub(crate) fn watch(&self) -> FaultWatch {
         let room = Arc::clone(&self.room);
         FaultWatch { room }
+    }
+
+    /// Returns true if a node has a disk.
+    #[inline]
+    pub(crate) fn are_any(&self) -> bool {
+        self.are_any.get()
     }
 
     /// Returns the faults that were not noted yet, oldest first.
@@ -166,6 +176,7 @@ impl Disks {
 
     /// Returns the disk of a node, which is empty at first.
     pub(crate) fn disk(&self, node: &str) -> Disk {
+        self.are_any.set(true);
         self.room.state().add(node);
         Disk::new(node, Arc::clone(&self.room))
     }
