@@ -88,8 +88,8 @@ impl DiskRule<'_> {
         self.set(|rule| rule.reorders = true)
     }
 
-    /// Makes a crash lose all that was not synced. By default, a part that is drawn may survive. Use
-    /// it for a search of all orders, and for tests that need a certain result.
+    /// Makes a crash lose all that was not synced. By default, a part that is drawn may survive.
+    /// Use it for a search of all orders, and for tests that need a certain result.
     pub fn loses_all(self) -> Self {
         self.set(|rule| rule.loses_all = true)
     }
