@@ -41,6 +41,8 @@ mod beside;
 
 mod note;
 
+pub mod files;
+
 mod model;
 
 mod extras;

@@ -238,7 +238,8 @@ pub(crate) fn draw_fate<'n>(
     Fate::Happens
 }
 
-fn draws(rng: &mut Rng, per_mille: u32) -> bool {
+/// Draws true with a probability in per mille.
+pub(crate) fn draws(rng: &mut Rng, per_mille: u32) -> bool {
     per_mille > 0 && rng.below(PER_MILLE as usize) < per_mille as usize
 }
 
@@ -253,8 +254,9 @@ pub(crate) fn nanos_of(range: &Range<Duration>) -> Range<Nanos> {
     garrick_sched::nanos(range.start)..garrick_sched::nanos(range.end)
 }
 
+/// Panics if a probability is greater than 1000 per mille.
 #[track_caller]
-fn check_per_mille(per_mille: u32) {
+pub(crate) fn check_per_mille(per_mille: u32) {
     assert!(
         u64::from(per_mille) <= PER_MILLE,
         "a probability of {per_mille} per mille: it must be at most 1000"

@@ -17,6 +17,9 @@ mod stage;
 
 mod choice;
 mod faults;
+
+mod disk;
+
 mod node;
 
 mod pipeline;
@@ -44,6 +47,7 @@ mod check;
 
 pub use check::{Check, Setup};
 pub use coverage::Coverage;
+pub use disk::{Disk, DiskEvent, DiskFault, DiskRule, Disks, Operation};
 pub use facts::{Crashed, Facts, Restarted};
 pub use faults::{Faults, Link, Links};
 pub use garrick_flow::testing::Pipeline;

@@ -120,6 +120,7 @@ pub(crate) fn execute(
     };
     let facts = execution.sim.facts.borrow();
     let mut hash = mix(execution.hash ^ execution.sim.clock.now());
+    hash = hashed(hash, execution.sim.disks.hash());
     for (_, text) in facts.texts(0) {
         for byte in text.bytes() {
             hash = hashed(hash, u64::from(byte));
@@ -184,6 +185,7 @@ impl Execution<'_, '_> {
         };
         let until = self.sim.clock.now().saturating_add(within);
         let mut rng = Rng::new(CALM_SEED);
+        self.sim.disks.calm();
         for _ in 0..self.limits.steps_max {
             self.prepare(false, None);
             let Some(index) = choose_calmly(&mut rng, self.schedule.enabled(self.sim)) else {
@@ -237,8 +239,17 @@ impl Execution<'_, '_> {
                 self.do_other(number);
                 false
             }
+            _ if self.sim.disks.are_any() => {
+                self.sim.disks.set_in_turn(true);
+                let undone = self.sim.simulation.step(at, fate).undone;
+                self.sim.disks.set_in_turn(false);
+                undone
+            }
             _ => self.sim.simulation.step(at, fate).undone,
         };
+        if self.sim.disks.are_any() {
+            self.crash_lost_node();
+        }
         if let Some(coverage) = &mut self.observers.coverage
             && let (Choice::Deliver { to, .. }, Some((about, _))) = (choice, &about)
         {
@@ -262,6 +273,17 @@ impl Execution<'_, '_> {
         let about = self.sim.simulation.circumstances(at)?;
         let label = has_trace.then(|| self.sim.simulation.label(at)).flatten();
         Some((about, label))
+    }
+
+    /// Notes the faults of disks, and crashes the node that has crashed within the turn.
+    fn crash_lost_node(&mut self) {
+        let lost = self.sim.disks.lost();
+        self.sim.add_disk_faults();
+        if let Some(name) = lost {
+            self.schedule.crash(self.sim, self.sim.node_index(&name));
+            self.sim.add_fact(Crashed(name));
+            self.sim.add_disk_faults();
+        }
     }
 
     fn do_other(&mut self, number: u32) {

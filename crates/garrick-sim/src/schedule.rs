@@ -47,6 +47,8 @@ pub(crate) struct Schedule {
     times: Option<Times>,
     /// For each node that is down, the time at which it may start again.
     restarts: Vec<Option<Nanos>>,
+    /// The receiver of the last choice.
+    last: Option<TaskName>,
     /// For each crash in the faults, the number of calls of [`Schedule::prepare`] before which it
     /// does not happen. `None` if crashes are not delayed.
     crash_steps: Option<Vec<u32>>,
@@ -69,6 +71,8 @@ struct Times {
     nodes: HashMap<TaskName, usize>,
     /// The stages of pipelines. They wake each other without a delay.
     stages: HashSet<TaskName>,
+    /// For each task that uses a slow disk, the time at which it is free again.
+    busy: HashMap<TaskName, Nanos>,
     enabled: Vec<Choice>,
     /// For each enabled choice, its index in the choices of the simulation.
     indices: Vec<usize>,
@@ -87,10 +91,12 @@ impl Schedule {
                 due: HashMap::new(),
                 nodes: HashMap::new(),
                 stages: HashSet::new(),
+                busy: HashMap::new(),
                 enabled: Vec::new(),
                 indices: Vec::new(),
             }),
             restarts: Vec::new(),
+            last: None,
             rng: Rng::new(sim.seed() ^ DELAYS),
             crash_rng,
         }
@@ -143,6 +149,10 @@ impl Schedule {
             let may_start = self
                 .restart_time(node)
                 .is_none_or(|time| time <= sim.clock.now());
+            if sim.disks.are_any() {
+                let at_risk = with_faults && is_up && left > 0;
+                sim.disks.set_at_risk(sim.name_at(node), at_risk);
+            }
             let is_time = (self.crash_steps.as_ref()).is_none_or(|steps| steps[index] < self.steps);
             set_offered(
                 sim,
@@ -168,7 +178,11 @@ impl Schedule {
                 times.stages.insert(birth.task);
             }
         }
-        let now = sim.clock.now();
+        let taken = sim.disks.take_time();
+        let now = sim.clock.now().saturating_add(taken);
+        if let Some(task) = self.last.filter(|_| taken > 0) {
+            times.busy.insert(task, now);
+        }
         for at in 0..sim.simulation.caused().len() {
             let choice = sim.simulation.caused()[at];
             let delay = times.draw_delay(sim, &mut self.rng, choice);
@@ -204,6 +218,7 @@ impl Schedule {
             return (index, sim.simulation.choices()[index]);
         };
         let choice = times.enabled[index];
+        self.last = receiver_of(choice);
         if let Some(queue) = times.due.get_mut(&choice) {
             queue.pop_front();
         }
@@ -289,10 +304,12 @@ impl Times {
         draw_time(rng, of_link.as_ref().unwrap_or(&self.delay))
     }
 
-    /// Returns the time of a choice. A choice without a recorded time can be taken at once.
+    /// Returns the time of a choice. A choice without a recorded time can be taken at once, unless
+    /// its receiver is busy.
     fn time_of(&self, choice: Choice) -> Nanos {
         let first = self.due.get(&choice).and_then(VecDeque::front);
-        first.copied().unwrap_or(0)
+        let busy = receiver_of(choice).and_then(|task| self.busy.get(&task));
+        first.max(busy).copied().unwrap_or(0)
     }
 
     /// Finds the choices whose time has come.
@@ -317,6 +334,15 @@ impl Times {
             .iter()
             .map(|choice| self.time_of(*choice));
         times.filter(|time| *time > now).min()
+    }
+}
+
+/// Returns the task that a choice delivers to or starts.
+pub(crate) fn receiver_of(choice: Choice) -> Option<TaskName> {
+    match choice {
+        Choice::Start { task } => Some(task),
+        Choice::Deliver { to, .. } => Some(to),
+        Choice::Other(_) => None,
     }
 }
 

@@ -15,6 +15,7 @@ use garrick_core::random::mix;
 use garrick_sched::{Birth, CHOSEN_FAILURE, Flow, Nanos, Simulation, Task, Turn};
 
 use crate::clock::{Clock, SimWorld};
+use crate::disk::{Disk, Disks, FaultWatch};
 use crate::facts::Facts;
 use crate::faults::{Faults, Links, nanos_of};
 use crate::history::{Model, Verdict};
@@ -38,6 +39,7 @@ pub struct Sim {
     pub(crate) properties: Properties,
     faults: Faults,
     links: Links,
+    pub(crate) disks: Disks,
     /// Range of the delays of messages, or `None` if any order is possible.
     latency: Option<Range<Nanos>>,
     allows_failures: bool,
@@ -75,6 +77,7 @@ struct Observer {
     facts: Rc<RefCell<Facts>>,
     clock: Clock,
     step: Rc<Cell<u32>>,
+    faults: FaultWatch,
 }
 
 impl Task for Observer {
@@ -83,7 +86,11 @@ impl Task for Observer {
 
     fn receive(&mut self, note: Note, _: &Turn<'_, Note>) -> Flow {
         let (at, step) = (self.clock.now(), self.step.get());
-        self.facts.borrow_mut().add(note, at, step);
+        let mut facts = self.facts.borrow_mut();
+        for fault in self.faults.take() {
+            facts.add(Note::of(fault), at, step);
+        }
+        facts.add(note, at, step);
         Flow::Continue
     }
 }
@@ -96,10 +103,12 @@ impl Sim {
             panic!("a simulation runs on this thread already: simulations cannot be nested")
         });
         let (facts, clock, step) = (Rc::default(), Clock::default(), Rc::default());
+        let disks = Disks::new(seed);
         let observer = Observer {
             facts: Rc::clone(&facts),
             clock: clock.clone(),
             step: Rc::clone(&step),
+            faults: disks.watch(),
         };
         let world = Arc::new(SimWorld::new(clock.clone(), seed));
         let (node, _) = System::builder()
@@ -121,6 +130,7 @@ impl Sim {
             properties: Properties::default(),
             faults: Faults::default(),
             links: Links::default(),
+            disks,
             latency: None,
             allows_failures: false,
             kept: Vec::new(),
@@ -302,6 +312,38 @@ impl Sim {
         &mut self.links
     }
 
+    /// Returns the disk of the node `node`, which must exist at the end of the setup. The disk is
+    /// empty at first. Pass it to the actors of the node, whose start function captures it.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use garrick_actor::behavior;
+    /// use garrick_actor::files::Files;
+    /// use garrick_sim::Sim;
+    ///
+    /// Sim::check(|sim| {
+    ///     let files: Arc<dyn Files> = Arc::new(sim.disk("n0"));
+    ///     sim.restarting("n0", move |node| {
+    ///         let files = Arc::clone(&files);
+    ///         let keeps = behavior(move |text: &str, _| {
+    ///             files.replace("last", text.as_bytes()).unwrap();
+    ///         });
+    ///         node.spawn(keeps).unwrap().send("one").unwrap();
+    ///     });
+    /// });
+    /// ```
+    pub fn disk(&mut self, node: impl AsRef<str>) -> Disk {
+        self.disks.disk(node.as_ref())
+    }
+
+    /// Returns the rules of the disks: their space, their speed and their faults. By default, a
+    /// disk only loses at a crash what was not synced.
+    pub fn disks(&mut self) -> &mut Disks {
+        &mut self.disks
+    }
+
     /// Gives each message a delay in the range `delay`, so that messages and timers come in the
     /// order of their times. Only what happens at the same time is a choice. Use it for programs
     /// with timeouts, whose behavior depends on the times.
@@ -345,6 +387,13 @@ impl Sim {
         self.facts.borrow_mut().add(Note::of(fact), at, step);
     }
 
+    /// Adds a fact for each fault of a disk that is not among the facts yet.
+    pub(crate) fn add_disk_faults(&self) {
+        for fault in self.disks.take_faults() {
+            self.add_fact(fault);
+        }
+    }
+
     /// Returns the tasks that were created, each with the name of its node if there are several
     /// nodes.
     pub(crate) fn births_with_nodes(&mut self) -> Vec<(Birth, Option<String>)> {
@@ -376,7 +425,9 @@ impl Sim {
     /// Checks the setup before the first step.
     pub(crate) fn check_setup(&self) -> Result<(), String> {
         let crashing = self.faults.crashes.iter().map(|crash| &*crash.node);
-        for name in crashing.chain(self.links.names()) {
+        let with_disks = self.disks.names();
+        let with_disks = with_disks.iter().map(String::as_str);
+        for name in crashing.chain(self.links.names()).chain(with_disks) {
             if self.index_of(name).is_none() {
                 let nodes: Vec<&str> = self.nodes.iter().map(|place| place.node.name()).collect();
                 return Err(format!("there is no node {name:?}, only {nodes:?}"));
@@ -421,6 +472,8 @@ impl Sim {
 
     /// Crashes the node at an index.
     pub(crate) fn crash(&mut self, index: usize) {
+        // The disk comes first: destructors of actors must not write.
+        self.disks.crash(self.nodes[index].node.name());
         self.simulation.crash(self.nodes[index].number);
     }
 
@@ -430,6 +483,7 @@ impl Sim {
         let place = &mut self.nodes[index];
         place.number = number;
         place.node = node;
+        self.disks.start(place.node.name());
         if let Some(start) = &mut place.start {
             start(&place.node);
         }

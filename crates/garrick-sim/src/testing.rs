@@ -16,12 +16,16 @@ use std::time::Duration;
 use garrick_actor::{Address, Ask, Failure, NoReply};
 use garrick_sched::{Choice, Fate, Flow, Nanos, Task, Turn};
 
+use crate::disk::{Disk, Disks};
 use crate::facts::Facts;
 use crate::node::Node;
 use crate::sim::Sim;
 
 /// Number of turns after which a kit that does not come to rest panics.
 const TURNS_MAX: u32 = 10_000_000;
+
+/// Name of the node of a kit.
+const NODE: &str = "kit";
 
 /// A system for unit tests of actors. It runs on the thread of the test, while the test calls
 /// [`Kit::run`] or [`Kit::advance`].
@@ -75,7 +79,8 @@ impl Kit {
     pub fn new() -> Self {
         let mut sim = Sim::new(0);
         sim.allow_failures();
-        let node = sim.node("kit");
+        let node = sim.node(NODE);
+        sim.disks().all().loses_all();
         Self {
             sim,
             node,
@@ -87,6 +92,27 @@ impl Kit {
     #[must_use]
     pub fn node(&self) -> &Node {
         &self.node
+    }
+
+    /// Returns the disk of the system, which is empty at first.
+    pub fn disk(&mut self) -> Disk {
+        self.sim.disk(NODE)
+    }
+
+    /// Returns the rules of the disk: its space and its faults.
+    pub fn disks(&mut self) -> &mut Disks {
+        self.sim.disks()
+    }
+
+    /// Crashes the system, and starts it again without actors. Its actors and probes end without
+    /// any notice. The disk loses all that was not synced.
+    pub fn crash(&mut self) {
+        let index = self.sim.node_index(NODE);
+        self.sim.crash(index);
+        self.sim.add_disk_faults();
+        self.sim.restart(index);
+        self.node = self.sim.node(NODE);
+        self.queue.clear();
     }
 
     /// Spawns a probe, which receives messages for the test.
@@ -115,6 +141,7 @@ impl Kit {
                 return;
             };
             self.sim.simulation.step(at, Fate::Happens);
+            self.sim.add_disk_faults();
         }
         panic!("the actors have run {TURNS_MAX} turns and still have messages");
     }

@@ -7,7 +7,7 @@ use garrick_flow::simulated::STEP;
 use garrick_sched::{Birth, Choice, Circumstances, Fate, Nanos, TaskName};
 use hashbrown::HashMap;
 
-use crate::schedule::{TIME, crash_or_restart};
+use crate::schedule::{TIME, crash_or_restart, receiver_of};
 use crate::stage::is_stage;
 
 /// The steps of a run, with the names of the actors.
@@ -249,15 +249,6 @@ impl fmt::Display for Trace {
             }
         }
         Ok(())
-    }
-}
-
-/// Returns the task that a choice delivers to or starts.
-fn receiver_of(choice: Choice) -> Option<TaskName> {
-    match choice {
-        Choice::Start { task } => Some(task),
-        Choice::Deliver { to, .. } => Some(to),
-        Choice::Other(_) => None,
     }
 }
 

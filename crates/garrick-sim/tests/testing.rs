@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use garrick_actor::files::Files;
 use garrick_actor::supervise::{Strategy, Supervisor};
 use garrick_actor::{Actor, Address, Context, Incoming, NoReply, Reply, behavior};
 use garrick_sim::testing::Kit;
+use garrick_sim::{DiskEvent, DiskFault};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -156,4 +158,65 @@ fn a_message_to_an_actor_that_has_stopped_is_left_out() {
     assert_eq!(probe.take(), [1]);
     assert!(once.is_stopped());
     assert_eq!(kit.handle().dead_letters(), 2);
+}
+
+/// Appends numbers to a file, and syncs it when it gets a zero.
+fn appends(kit: &mut Kit) -> Address<u8> {
+    let disk = kit.disk();
+    let appends = behavior(move |n: u8, _| {
+        let mut file = disk.open("numbers").unwrap();
+        if n == 0 {
+            file.sync().unwrap();
+        } else if let Err(error) = file.append(&[n]) {
+            assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+        }
+    });
+    kit.spawn(appends).unwrap()
+}
+
+#[test]
+fn a_crash_ends_the_actors_and_loses_what_was_not_synced() {
+    let mut kit = Kit::new();
+    let disk = kit.disk();
+    disk.replace("numbers", &[]).unwrap();
+    let before = appends(&mut kit);
+    for n in [1, 2, 0, 3] {
+        before.send(n).unwrap();
+    }
+    kit.run();
+    assert_eq!(disk.read("numbers").unwrap(), [1, 2, 3]);
+    kit.crash();
+    assert!(before.is_stopped());
+    assert_eq!(disk.read("numbers").unwrap(), [1, 2]);
+    let after = appends(&mut kit);
+    after.send(4).unwrap();
+    kit.run();
+    assert_eq!(disk.read("numbers").unwrap(), [1, 2, 4]);
+    let lost = kit.facts(|facts| {
+        facts
+            .seen::<DiskFault>()
+            .map(|fault| fault.what)
+            .collect::<Vec<_>>()
+    });
+    assert_eq!(
+        lost,
+        [DiskEvent::Lost {
+            bytes: 1,
+            is_torn: false
+        }]
+    );
+}
+
+#[test]
+fn a_disk_of_a_kit_has_rules() {
+    let mut kit = Kit::new();
+    kit.disks().all().full(2);
+    let disk = kit.disk();
+    disk.create("numbers").unwrap();
+    let full = appends(&mut kit);
+    (1..4).for_each(|n| full.send(n).unwrap());
+    kit.run();
+    assert_eq!(disk.read("numbers").unwrap(), [1, 2]);
+    let faults = kit.facts(|facts| facts.seen::<DiskFault>().len());
+    assert_eq!(faults, 1);
 }

@@ -62,7 +62,7 @@ pub use garrick_actor::{
 };
 
 pub use garrick_actor::{
-    ask, door, error, future, mailbox, naming, route, spawn, supervise, system,
+    ask, door, error, files, future, mailbox, naming, route, spawn, supervise, system,
 };
 
 pub use garrick_macros::actor;

@@ -1,0 +1,150 @@
+//! Files in a folder of the operating system.
+
+use std::fs;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::{File, Files, check_name};
+
+/// A folder of the operating system.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::files::{Files, Folder};
+///
+/// # fn main() -> std::io::Result<()> {
+/// # let place = std::env::temp_dir().join(format!("garrick-folder-{}", std::process::id()));
+/// std::fs::create_dir_all(&place)?;
+/// let folder = Folder::open(&place)?;
+/// folder.replace("greeting", b"hello")?;
+/// assert_eq!(folder.read("greeting")?, b"hello");
+/// assert_eq!(folder.list()?, ["greeting"]);
+/// # std::fs::remove_dir_all(&place)
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Opens a folder.
+    ///
+    /// # Errors
+    /// Returns [`NotFound`](io::ErrorKind::NotFound) if there is nothing at `path`, and
+    /// [`NotADirectory`](io::ErrorKind::NotADirectory) if it is no folder.
+    pub fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
+        let path = path.into();
+        if !fs::metadata(&path)?.is_dir() {
+            let text = format!("{} is no folder", path.display());
+            return Err(io::Error::new(io::ErrorKind::NotADirectory, text));
+        }
+        Ok(Self { path })
+    }
+
+    fn path_of(&self, name: &str) -> io::Result<PathBuf> {
+        check_name(name)?;
+        Ok(self.path.join(name))
+    }
+}
+
+impl Files for Folder {
+    fn create(&self, name: &str) -> io::Result<Box<dyn File>> {
+        let path = self.path_of(name)?;
+        let file = fs::File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(path)?;
+        Ok(Box::new(Open(file)))
+    }
+
+    fn open(&self, name: &str) -> io::Result<Box<dyn File>> {
+        let path = self.path_of(name)?;
+        let file = fs::File::options().read(true).write(true).open(path)?;
+        Ok(Box::new(Open(file)))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path_of(from)?, self.path_of(to)?)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.path_of(name)?)
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.path)? {
+            let entry = entry?;
+            if entry.file_type()?.is_file() {
+                names.push(entry.file_name().into_string().map_err(|name| {
+                    let text = format!("the name {} is not UTF-8", Path::new(&name).display());
+                    io::Error::new(io::ErrorKind::InvalidData, text)
+                })?);
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    #[cfg(unix)]
+    fn sync_names(&self) -> io::Result<()> {
+        fs::File::open(&self.path)?.sync_all()
+    }
+
+    /// Does nothing: other operating systems cannot sync a folder.
+    #[cfg(not(unix))]
+    fn sync_names(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An open file of the operating system.
+#[derive(Debug)]
+struct Open(fs::File);
+
+impl File for Open {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.seek(SeekFrom::End(0))?;
+        self.0.write_all(bytes)
+    }
+
+    fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.seek(SeekFrom::Start(at))?;
+        self.0.write_all(bytes)
+    }
+
+    fn read_at(&mut self, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.seek(SeekFrom::Start(at))?;
+        let mut length = 0;
+        while length < buffer.len() {
+            match self.0.read(&mut buffer[length..]) {
+                Ok(0) => break,
+                Ok(more) => length += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(length)
+    }
+
+    fn read(&mut self) -> io::Result<Vec<u8>> {
+        let mut content = Vec::new();
+        self.0.seek(SeekFrom::Start(0))?;
+        self.0.read_to_end(&mut content)?;
+        Ok(content)
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+
+    fn set_length(&mut self, length: u64) -> io::Result<()> {
+        self.0.set_len(length)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+}

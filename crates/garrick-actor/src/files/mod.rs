@@ -1,0 +1,201 @@
+//! Files of an actor: one interface for a real folder and for the disk of a simulation.
+//!
+//! An actor that keeps files gets an `Arc<dyn Files>` from the function that starts it. In
+//! production, this is a [`Folder`]. In a simulation, it is the disk of the actor's node, which
+//! loses what was not synced, and which may be slow or full, or fail. The actor is the same.
+//!
+//! A call blocks the thread until the disk has answered. Use [`Context::blocking`] around long
+//! calls, or let the actor run on a system of its own.
+//!
+//! [`Context::blocking`]: crate::Context::blocking
+//!
+//! # What is durable
+//! After a crash of the machine, only the following is certain:
+//! - The content that a file had at the last successful [`File::sync`].
+//! - The names that the folder had at the last successful [`Files::sync_names`]. A new file whose
+//!   name was not synced may be missing, even if its content was synced.
+//!
+//! A sync that has returned an error may have dropped what was written before. A second sync of the
+//! same file proves nothing: write the content again, to a new file.
+
+use std::fmt::Debug;
+use std::io;
+
+mod folder;
+
+pub use folder::Folder;
+
+/// Maximum length of a name in bytes.
+const NAME_MAX: usize = 255;
+
+/// A folder of files, without folders in it.
+///
+/// # Errors
+/// All methods return an error of kind [`InvalidInput`](io::ErrorKind::InvalidInput) if a name is
+/// not one that [`check_name`] accepts, and any error of the disk.
+///
+/// # Examples
+/// ```
+/// use std::io;
+/// use std::sync::Arc;
+///
+/// use garrick_actor::files::{File, Files};
+/// use garrick_actor::{Actor, Context};
+///
+/// /// Counts its messages. The count survives a crash.
+/// struct Counter {
+///     files: Arc<dyn Files>,
+///     count: u64,
+/// }
+///
+/// impl Actor for Counter {
+///     type Msg = ();
+///     type Outcome = io::Result<()>;
+///
+///     fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> io::Result<()> {
+///         self.files.replace("count", &(self.count + 1).to_le_bytes())?;
+///         self.count += 1;
+///         Ok(())
+///     }
+/// }
+/// ```
+pub trait Files: Debug + Send + Sync {
+    /// Creates an empty file.
+    ///
+    /// # Errors
+    /// Returns [`AlreadyExists`](io::ErrorKind::AlreadyExists) if there is a file with this name.
+    fn create(&self, name: &str) -> io::Result<Box<dyn File>>;
+
+    /// Opens a file, to read and to write.
+    ///
+    /// # Errors
+    /// Returns [`NotFound`](io::ErrorKind::NotFound) if there is no file with this name.
+    fn open(&self, name: &str) -> io::Result<Box<dyn File>>;
+
+    /// Changes the name of a file. Replaces a file with the name `to`. Handles remain valid.
+    ///
+    /// # Errors
+    /// Returns [`NotFound`](io::ErrorKind::NotFound) if there is no file with the name `from`.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+
+    /// Removes a file. Handles remain valid.
+    ///
+    /// # Errors
+    /// Returns [`NotFound`](io::ErrorKind::NotFound) if there is no file with this name.
+    fn remove(&self, name: &str) -> io::Result<()>;
+
+    /// Returns the names of all files, in ascending order.
+    ///
+    /// # Errors
+    /// Returns any error of the disk.
+    fn list(&self) -> io::Result<Vec<String>>;
+
+    /// Makes the names of the files durable, so that files that were created, renamed or removed
+    /// remain so after a crash. Does not sync the content of any file.
+    ///
+    /// # Errors
+    /// Returns any error of the disk.
+    fn sync_names(&self) -> io::Result<()>;
+
+    /// Returns the content of a file.
+    ///
+    /// # Errors
+    /// Returns [`NotFound`](io::ErrorKind::NotFound) if there is no file with this name.
+    fn read(&self, name: &str) -> io::Result<Vec<u8>> {
+        self.open(name)?.read()
+    }
+
+    /// Replaces the content of a file, or creates the file, so that after a crash it has either the
+    /// old content or the new one. When this returns, the new content is durable.
+    ///
+    /// Writes a file named `name` with the suffix `.new`, syncs it, renames it, and syncs the
+    /// names. So `name` can have at most 251 bytes.
+    ///
+    /// After an error, the file has the old content or the new one.
+    ///
+    /// # Errors
+    /// Returns any error of the disk.
+    fn replace(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        let new = format!("{name}.new");
+        match self.remove(&new) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = self.create(&new)?;
+        file.append(content)?;
+        file.sync()?;
+        self.rename(&new, name)?;
+        self.sync_names()
+    }
+}
+
+/// An open file.
+///
+/// # Errors
+/// All methods return any error of the disk. After an error of a method that writes, a part of the
+/// bytes may be in the file.
+pub trait File: Debug + Send {
+    /// Writes bytes behind the end of the file.
+    ///
+    /// # Errors
+    /// Returns [`StorageFull`](io::ErrorKind::StorageFull) if there is no space. A part of the
+    /// bytes may be in the file then.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// Writes bytes at a position. If the file ends before `at`, it is extended by zeros.
+    ///
+    /// # Errors
+    /// Returns [`StorageFull`](io::ErrorKind::StorageFull) if there is no space. A part of the
+    /// bytes may be in the file then.
+    fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()>;
+
+    /// Reads bytes at a position. Returns the number of bytes read, which is less than the length
+    /// of `buffer` only at the end of the file.
+    ///
+    /// # Errors
+    /// Returns any error of the disk.
+    fn read_at(&mut self, at: u64, buffer: &mut [u8]) -> io::Result<usize>;
+
+    /// Returns the whole content.
+    ///
+    /// # Errors
+    /// Returns any error of the disk.
+    fn read(&mut self) -> io::Result<Vec<u8>>;
+
+    /// Returns the length in bytes.
+    ///
+    /// # Errors
+    /// Returns any error of the disk.
+    fn length(&self) -> io::Result<u64>;
+
+    /// Cuts the file to a length, or extends it by zeros.
+    ///
+    /// # Errors
+    /// Returns [`StorageFull`](io::ErrorKind::StorageFull) if there is no space.
+    fn set_length(&mut self, length: u64) -> io::Result<()>;
+
+    /// Makes the content durable. Does not make the name of the file durable.
+    ///
+    /// # Errors
+    /// Returns any error of the disk. What was written since the last sync may be lost then, even
+    /// if a later sync succeeds.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// Checks the name of a file.
+///
+/// # Errors
+/// Returns an error of kind [`InvalidInput`](io::ErrorKind::InvalidInput) if the name is empty, is
+/// `.` or `..`, contains `/`, `\` or a NUL, or is longer than 255 bytes.
+pub fn check_name(name: &str) -> io::Result<()> {
+    let why = match name {
+        "" => "it is empty",
+        "." | ".." => "it is the name of a folder",
+        _ if name.contains(['/', '\\']) => "it contains a separator of paths",
+        _ if name.contains('\0') => "it contains a NUL",
+        _ if name.len() > NAME_MAX => "it is longer than 255 bytes",
+        _ => return Ok(()),
+    };
+    let text = format!("{name:?} is no name of a file: {why}");
+    Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+}

@@ -1,0 +1,73 @@
+//! Tests of files in a folder of the operating system.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use garrick_actor::files::{Files, Folder, check_name};
+
+/// Returns an empty folder for a test.
+fn empty(test: &str) -> (PathBuf, Folder) {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    (path.clone(), Folder::open(path).unwrap())
+}
+
+#[test]
+fn a_file_is_written_and_read() {
+    let (path, folder) = empty("folder-written");
+    let mut file = folder.create("log").unwrap();
+    file.append(b"one").unwrap();
+    file.write_at(1, b"NE!").unwrap();
+    file.append(b"?").unwrap();
+    file.sync().unwrap();
+    folder.sync_names().unwrap();
+    let mut buffer = [0; 9];
+    assert_eq!(file.read_at(2, &mut buffer).unwrap(), 3);
+    assert_eq!(&buffer[..3], b"E!?");
+    file.set_length(2).unwrap();
+    assert_eq!(file.length().unwrap(), 2);
+    assert_eq!(fs::read(path.join("log")).unwrap(), b"oN");
+    assert_eq!(file.read().unwrap(), b"oN");
+}
+
+#[test]
+fn replacing_leaves_one_file() {
+    let (_, folder) = empty("folder-replaced");
+    folder.create("state.new").unwrap();
+    folder.replace("state", b"one").unwrap();
+    folder.replace("state", b"two").unwrap();
+    assert_eq!(folder.list().unwrap(), ["state"]);
+    assert_eq!(folder.read("state").unwrap(), b"two");
+}
+
+#[test]
+fn mistakes_have_kinds() {
+    let (path, folder) = empty("folder-mistakes");
+    folder.create("a").unwrap();
+    assert_eq!(
+        folder.create("a").unwrap_err().kind(),
+        ErrorKind::AlreadyExists
+    );
+    assert_eq!(folder.open("b").unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(folder.remove("b").unwrap_err().kind(), ErrorKind::NotFound);
+    let missing = Folder::open(path.join("missing")).unwrap_err();
+    assert_eq!(missing.kind(), ErrorKind::NotFound);
+    let file = Folder::open(path.join("a")).unwrap_err();
+    assert_eq!(file.kind(), ErrorKind::NotADirectory);
+}
+
+#[test]
+fn names_that_lead_out_of_the_folder_are_refused() {
+    let (_, folder) = empty("folder-names");
+    for name in ["", ".", "..", "../a", "a/b", "a\\b", "a\0b"] {
+        assert_eq!(
+            folder.create(name).unwrap_err().kind(),
+            ErrorKind::InvalidInput
+        );
+    }
+    assert!(check_name(&"n".repeat(255)).is_ok());
+    assert!(check_name(&"n".repeat(256)).is_err());
+    assert!(check_name("...").is_ok());
+}

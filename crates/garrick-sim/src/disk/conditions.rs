@@ -1,0 +1,155 @@
+//! The conditions of an operation: the rule of its disk, and the draws about it.
+
+use std::io;
+use std::thread;
+
+use garrick_core::random::mix;
+use garrick_sched::Nanos;
+use hashbrown::HashMap;
+
+use super::content::Damage;
+use super::fault::{DiskEvent, DiskFault, Operation};
+use super::power::Power;
+use super::rule::Rule;
+use crate::faults::{draw_time, draws};
+use crate::search::Rng;
+
+/// Initial value of the hash FNV-1a.
+const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// Factor of the hash FNV-1a.
+const FNV_FACTOR: u64 = 0x100_0000_01b3;
+
+/// Distinguishes the draws about a crash from those about an operation.
+const CRASH: u64 = u64::MAX;
+
+/// The draws about the operations of all disks of a run.
+#[derive(Debug, Default)]
+pub(super) struct Draws {
+    pub(super) seed: u64,
+    /// For each disk, file and kind of operation, the number of draws so far.
+    counts: HashMap<u64, u32>,
+}
+
+impl Draws {
+    /// Returns the generator for the next operation of a kind on a file. It depends on nothing but
+    /// the seed, the names, the kind and the number of such operations so far. So an operation on
+    /// another file changes nothing.
+    fn next(&mut self, disk: &str, file: &str, kind: u64) -> Rng {
+        let names = hash_text(hash_text(mix(self.seed), disk), file);
+        let key = mix(names ^ mix(kind));
+        let count = self.counts.entry(key).or_default();
+        *count += 1;
+        Rng::new(key ^ mix(u64::from(*count)))
+    }
+}
+
+/// Adds a text to a hash. The byte 0xff, which no text has, marks its end.
+pub(super) fn hash_text(hash: u64, text: &str) -> u64 {
+    hash_bytes(hash_bytes(hash, text.as_bytes()), &[0xff])
+}
+
+/// Adds bytes to a hash.
+pub(super) fn hash_bytes(hash: u64, bytes: &[u8]) -> u64 {
+    let add = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(FNV_FACTOR);
+    bytes.iter().fold(hash ^ FNV_BASIS, add)
+}
+
+/// The conditions of the operations on one disk.
+pub(super) struct Conditions<'r> {
+    pub(super) disk: &'r str,
+    pub(super) rule: Rule,
+    /// True if no faults happen any more, except that a disk may be full.
+    pub(super) is_calm: bool,
+    /// True if the operation is part of a turn.
+    pub(super) in_turn: bool,
+    pub(super) power: &'r mut Power,
+    pub(super) draws: &'r mut Draws,
+    /// Receives the faults that happen.
+    pub(super) faults: &'r mut Vec<DiskFault>,
+    /// Time that operations have taken.
+    pub(super) taken: &'r mut Nanos,
+}
+
+impl Conditions<'_> {
+    /// Begins an operation on a file. Returns the generator for its decisions.
+    ///
+    /// # Errors
+    /// Returns an error if the node crashes instead.
+    pub(super) fn begin(&mut self, operation: Operation, file: &str) -> io::Result<Rng> {
+        let mut rng = self.draws.next(self.disk, file, operation as u64);
+        if let Some(slow) = self.rule.slow.as_ref().filter(|_| !self.is_calm) {
+            *self.taken = self.taken.saturating_add(draw_time(&mut rng, slow));
+        }
+        // In the destructors of a turn that has panicked, a second panic would abort the process.
+        let can_crash = self.in_turn && self.power.is_at_risk() && !thread::panicking();
+        if draws(&mut rng, self.rule.crashes) && can_crash {
+            self.power.lose();
+            self.report(file, DiskEvent::Crashed(operation));
+            return Err(io::Error::other("the node crashes"));
+        }
+        Ok(rng)
+    }
+
+    /// Begins an operation that may fail as a whole.
+    ///
+    /// # Errors
+    /// Returns an error if it fails.
+    pub(super) fn begin_or_fail(&mut self, operation: Operation, file: &str) -> io::Result<Rng> {
+        let mut rng = self.begin(operation, file)?;
+        if self.fails(&mut rng) {
+            return Err(self.fail(operation, file));
+        }
+        Ok(rng)
+    }
+
+    /// Draws if an operation other than a sync fails.
+    pub(super) fn fails(&self, rng: &mut Rng) -> bool {
+        draws(rng, self.rule.fails) && !self.is_calm
+    }
+
+    /// Draws if a sync fails.
+    pub(super) fn sync_fails(&self, rng: &mut Rng) -> bool {
+        draws(rng, self.rule.sync_fails) && !self.is_calm
+    }
+
+    /// Draws if a sync lies.
+    pub(super) fn sync_lies(&self, rng: &mut Rng) -> bool {
+        draws(rng, self.rule.sync_lies) && !self.is_calm
+    }
+
+    /// Returns the generator for what a crash does to a file.
+    pub(super) fn begin_crash(&mut self, file: &str) -> Rng {
+        self.draws.next(self.disk, file, CRASH)
+    }
+
+    pub(super) fn damage(&self) -> Damage {
+        Damage {
+            tears: self.rule.tears,
+            reorders: self.rule.reorders,
+            loses_all: self.rule.loses_all,
+        }
+    }
+
+    /// Reports that an operation fails. Returns its error.
+    pub(super) fn fail(&mut self, operation: Operation, file: &str) -> io::Error {
+        self.report(file, DiskEvent::Failed(operation));
+        failed(self.disk, operation)
+    }
+
+    /// Reports a fault.
+    pub(super) fn report(&mut self, file: &str, what: DiskEvent) {
+        self.faults.push(DiskFault {
+            disk: self.disk.to_owned(),
+            file: file.to_owned(),
+            what,
+        });
+    }
+}
+
+/// Returns the error of an operation that the simulation lets fail.
+pub(super) fn failed(disk: &str, operation: Operation) -> io::Error {
+    io::Error::other(format!(
+        "the simulated disk of {disk:?} fails: {operation:?}"
+    ))
+}

@@ -1,0 +1,196 @@
+//! The content of a file, as programs see it and as it survives a crash.
+
+use crate::search::Rng;
+
+/// The content of a file.
+#[derive(Debug, Default)]
+pub(super) struct Content {
+    /// Bytes that programs read.
+    seen: Vec<u8>,
+    /// Bytes that are on the disk for certain.
+    durable: Vec<u8>,
+    /// The changes since the last sync, oldest first. Contains no change that a failed sync has
+    /// dropped.
+    pending: Vec<Change>,
+}
+
+/// A change that may be lost.
+#[derive(Debug)]
+enum Change {
+    Write { at: usize, bytes: Vec<u8> },
+    Length(usize),
+}
+
+/// The ways in which a crash damages changes that were not synced.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Damage {
+    /// True if the part of a write that was lost may be in the file as other bytes.
+    pub(super) tears: bool,
+    /// True if a later change may survive an earlier one.
+    pub(super) reorders: bool,
+    /// True if no change survives.
+    pub(super) loses_all: bool,
+}
+
+/// The bytes that a crash or a failed sync has lost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Loss {
+    /// Number of bytes written that are lost, plus the number of changes of the length.
+    pub(super) bytes: usize,
+    /// True if other bytes are in the place of some of them.
+    pub(super) is_torn: bool,
+}
+
+/// The changes that reach the disk.
+enum Survivors {
+    /// The first changes, up to a number of bytes.
+    First(usize),
+    /// Each change or not, as drawn.
+    Any,
+}
+
+impl Content {
+    /// Returns what programs read.
+    pub(super) fn seen(&self) -> &[u8] {
+        &self.seen
+    }
+
+    /// Returns what is on the disk for certain.
+    pub(super) fn durable(&self) -> &[u8] {
+        &self.durable
+    }
+
+    /// Writes bytes, which are lost by a crash until the next sync.
+    pub(super) fn write(&mut self, at: usize, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            let bytes = bytes.to_vec();
+            self.change(Change::Write { at, bytes });
+        }
+    }
+
+    /// Changes the length, which a crash undoes until the next sync.
+    pub(super) fn set_length(&mut self, length: usize) {
+        if length != self.seen.len() {
+            self.change(Change::Length(length));
+        }
+    }
+
+    fn change(&mut self, change: Change) {
+        change.apply(&mut self.seen);
+        self.pending.push(change);
+    }
+
+    /// Makes all changes durable, except for those that a failed sync has dropped.
+    pub(super) fn sync(&mut self) {
+        for change in self.pending.drain(..) {
+            change.apply(&mut self.durable);
+        }
+    }
+
+    /// Makes the changes durable that `rng` selects, and drops the others for ever, although
+    /// programs still see them.
+    pub(super) fn fail_sync(&mut self, rng: &mut Rng) -> Loss {
+        self.settle(rng, Damage::default())
+    }
+
+    /// Loses the changes that `rng` selects. From now on, programs see what is on the disk.
+    pub(super) fn crash(&mut self, rng: &mut Rng, damage: Damage) -> Loss {
+        let loss = self.settle(rng, damage);
+        self.seen.clone_from(&self.durable);
+        loss
+    }
+
+    /// Applies the changes that survive to the disk.
+    fn settle(&mut self, rng: &mut Rng, damage: Damage) -> Loss {
+        let total = self.pending.iter().map(Change::weight).sum();
+        let mut survivors = Survivors::draw(rng, total, damage);
+        let mut loss = Loss::default();
+        for change in std::mem::take(&mut self.pending) {
+            let weight = change.weight();
+            let kept = survivors.take(rng, weight);
+            if kept == weight {
+                change.apply(&mut self.durable);
+                continue;
+            }
+            let is_first = loss.bytes == 0;
+            loss.bytes += weight - kept;
+            let torn = damage.tears && is_first;
+            loss.is_torn |= change.apply_part(&mut self.durable, kept, torn.then_some(&mut *rng));
+        }
+        loss
+    }
+}
+
+impl Survivors {
+    /// Draws nothing, everything, or something in between, each with the same probability.
+    fn draw(rng: &mut Rng, total: usize, damage: Damage) -> Self {
+        match rng.below(3) {
+            _ if damage.loses_all => Self::First(0),
+            0 => Self::First(0),
+            1 => Self::First(total),
+            _ if damage.reorders => Self::Any,
+            _ => Self::First(rng.below(total + 1)),
+        }
+    }
+
+    /// Returns the number of bytes that survive of the next change, which has `weight` bytes.
+    fn take(&mut self, rng: &mut Rng, weight: usize) -> usize {
+        match self {
+            Self::First(left) => {
+                let kept = weight.min(*left);
+                *left -= kept;
+                kept
+            }
+            Self::Any => weight * rng.below(2),
+        }
+    }
+}
+
+impl Change {
+    /// Returns the number of bytes written, or 1 for a change of the length.
+    fn weight(&self) -> usize {
+        match self {
+            Self::Write { bytes, .. } => bytes.len(),
+            Self::Length(_) => 1,
+        }
+    }
+
+    fn apply(&self, content: &mut Vec<u8>) {
+        match self {
+            Self::Write { at, bytes } => put(content, *at, bytes),
+            Self::Length(length) => content.resize(*length, 0),
+        }
+    }
+
+    /// Applies the first `kept` bytes of a change. With a generator, zeros or other bytes may be in
+    /// the place of the rest. Returns true if they are.
+    fn apply_part(&self, content: &mut Vec<u8>, kept: usize, torn: Option<&mut Rng>) -> bool {
+        let Self::Write { at, bytes } = self else {
+            return false;
+        };
+        let mut part = bytes[..kept].to_vec();
+        let is_torn = torn.is_some_and(|rng| {
+            let fill = rng.below(3);
+            let lost = bytes.len() - kept;
+            match fill {
+                0 => {}
+                1 => part.resize(bytes.len(), 0),
+                _ => part.extend((0..lost).map(|_| rng.number() as u8)),
+            }
+            fill > 0
+        });
+        if !part.is_empty() {
+            put(content, *at, &part);
+        }
+        is_torn
+    }
+}
+
+/// Writes bytes at a position, after zeros if the content ends before it.
+fn put(content: &mut Vec<u8>, at: usize, bytes: &[u8]) {
+    let end = at + bytes.len();
+    if content.len() < end {
+        content.resize(end, 0);
+    }
+    content[at..end].copy_from_slice(bytes);
+}

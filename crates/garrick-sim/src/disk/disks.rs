@@ -1,0 +1,250 @@
+//! The disks of a run, as the setup and the execution see them.
+
+use std::cell::Cell;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use garrick_sched::Nanos;
+
+use super::fault::DiskFault;
+use super::handle::Disk;
+use super::room::Room;
+use super::rule::Rule;
+use crate::faults::{check_per_mille, nanos_of};
+
+/// The disks of the nodes. [`Sim::disks`](crate::Sim::disks) returns it.
+///
+/// A disk without a rule has no faults and no limit. But a crash of its node always loses what was
+/// not synced.
+#[derive(Debug)]
+pub struct Disks {
+    room: Arc<Room>,
+    /// True if a node has a disk. Spares runs without disks the other questions.
+    are_any: Cell<bool>,
+}
+
+impl Disks {
+    /// Returns the rule for all disks.
+    #[must_use]
+    pub fn all(&self) -> DiskRule<'_> {
+        DiskRule {
+            room: &self.room,
+            node: None,
+        }
+    }
+
+    /// Returns the rule for the disk of a node. It replaces [`Disks::all`] for this disk.
+    #[must_use]
+    pub fn of(&self, node: impl Into<String>) -> DiskRule<'_> {
+        DiskRule {
+            room: &self.room,
+            node: Some(node.into()),
+        }
+    }
+}
+
+/// The rule for the disk of a node, or for all disks.
+///
+/// # Examples
+/// ```no_run
+/// use std::time::Duration;
+/// use garrick_sim::Sim;
+///
+/// fn setup(sim: &mut Sim) {
+///     let sync_takes = Duration::from_millis(1)..Duration::from_millis(20);
+///     sim.disks().all().tears().sync_fails(5).slow(sync_takes);
+///     sim.disks().of("archive").full(1 << 20);
+/// }
+/// ```
+#[derive(Debug)]
+pub struct DiskRule<'d> {
+    room: &'d Room,
+    node: Option<String>,
+}
+
+impl DiskRule<'_> {
+    fn set(self, set: impl FnOnce(&mut Rule)) -> Self {
+        set(self.room.state().rules.entry(self.node.as_deref()));
+        self
+    }
+
+    /// Limits the total length of the files of a disk to `bytes`. A write that exceeds the limit
+    /// writes what fits, and returns an error of the kind
+    /// [`StorageFull`](std::io::ErrorKind::StorageFull).
+    pub fn full(self, bytes: u64) -> Self {
+        self.set(|rule| rule.full = Some(bytes))
+    }
+
+    /// Lets a crash tear writes: zeros or random bytes may be in the place of the part of a write
+    /// that was lost.
+    pub fn tears(self) -> Self {
+        self.set(|rule| rule.tears = true)
+    }
+
+    /// Lets a write to a file survive a crash although an earlier write to this file, since the
+    /// same sync, is lost. By default, a crash cuts off the latest writes.
+    pub fn reorders(self) -> Self {
+        self.set(|rule| rule.reorders = true)
+    }
+
+    /// Makes a crash lose all that was not synced. By default, a part that is drawn may survive.
+    /// Use it for a search of all orders, and for tests that need a certain result.
+    pub fn loses_all(self) -> Self {
+        self.set(|rule| rule.loses_all = true)
+    }
+
+    /// Lets the node crash within a turn: before each operation of a turn with a probability of
+    /// `per_mille` / 1000. The operation has no effect, and the rest of the turn is not executed.
+    /// Such a crash is one of the crashes that [`Faults`](crate::Faults) allow for the node. By
+    /// default, a node crashes between two turns only.
+    ///
+    /// # Panics
+    /// Panics if `per_mille` is greater than 1000.
+    #[track_caller]
+    pub fn crashes(self, per_mille: u32) -> Self {
+        check_per_mille(per_mille);
+        self.set(|rule| rule.crashes = per_mille)
+    }
+
+    /// Makes operations other than syncs return an error with a probability of `per_mille` / 1000.
+    /// A write that fails may have written a part of its bytes.
+    ///
+    /// # Panics
+    /// Panics if `per_mille` is greater than 1000.
+    #[track_caller]
+    pub fn fails(self, per_mille: u32) -> Self {
+        check_per_mille(per_mille);
+        self.set(|rule| rule.fails = per_mille)
+    }
+
+    /// Makes syncs return an error with a probability of `per_mille` / 1000. Of what was written
+    /// before, only a part is then durable. As on Linux, programs still read the rest, but no later
+    /// sync makes it durable.
+    ///
+    /// # Panics
+    /// Panics if `per_mille` is greater than 1000.
+    #[track_caller]
+    pub fn sync_fails(self, per_mille: u32) -> Self {
+        check_per_mille(per_mille);
+        self.set(|rule| rule.sync_fails = per_mille)
+    }
+
+    /// Makes syncs do nothing, and return no error, with a probability of `per_mille` / 1000. Some
+    /// disks with a cache do so. No program can be right on one disk of this kind.
+    ///
+    /// # Panics
+    /// Panics if `per_mille` is greater than 1000.
+    #[track_caller]
+    pub fn sync_lies(self, per_mille: u32) -> Self {
+        check_per_mille(per_mille);
+        self.set(|rule| rule.sync_lies = per_mille)
+    }
+
+    /// Lets each operation take a time in the range `time`. Has an effect only if the messages of
+    /// the run have times ([`Sim::latency`](crate::Sim::latency)): a turn holds back what it has
+    /// sent, and the next message of its actor, for the time of all its operations.
+    pub fn slow(self, time: Range<Duration>) -> Self {
+        self.set(|rule| rule.slow = Some(nanos_of(&time)))
+    }
+}
+
+/// The interface for a run.
+impl Disks {
+    pub(crate) fn new(seed: u64) -> Self {
+        let room = Arc::new(Room::new(seed));
+        let are_any = Cell::new(false);
+        Self { room, are_any }
+    }
+
+    /// Returns a reader of the faults, for the observer of notes.
+    pub(crate) fn watch(&self) -> FaultWatch {
+        let room = Arc::clone(&self.room);
+        FaultWatch { room }
+    }
+
+    /// Returns true if a node has a disk.
+    #[inline]
+    pub(crate) fn are_any(&self) -> bool {
+        self.are_any.get()
+    }
+
+    /// Returns the faults that were not noted yet, oldest first.
+    pub(crate) fn take_faults(&self) -> Vec<DiskFault> {
+        self.room.take_faults()
+    }
+
+    /// Returns the disk of a node, which is empty at first.
+    pub(crate) fn disk(&self, node: &str) -> Disk {
+        self.are_any.set(true);
+        self.room.state().add(node);
+        Disk::new(node, Arc::clone(&self.room))
+    }
+
+    /// Returns the names of the nodes that have a disk, or a rule for one.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let state = self.room.state();
+        let names = state.names().chain(state.rules.names());
+        names.map(str::to_owned).collect()
+    }
+
+    /// Crashes the disk of a node.
+    pub(crate) fn crash(&self, node: &str) {
+        self.room.crash(node);
+    }
+
+    /// Makes the disk of a node usable after a crash.
+    pub(crate) fn start(&self, node: &str) {
+        self.room.state().start(node);
+    }
+
+    /// Sets if a turn is executed. Nodes crash at operations of turns only, and not in the setup,
+    /// in start functions and in properties.
+    pub(crate) fn set_in_turn(&self, in_turn: bool) {
+        self.room.set_in_turn(in_turn);
+    }
+
+    /// Sets if a node may crash at an operation of the next turn.
+    pub(crate) fn set_at_risk(&self, node: &str, at_risk: bool) {
+        self.room.state().set_at_risk(node, at_risk);
+    }
+
+    /// Returns a node that has crashed at an operation of the last turn, and whose actors have not
+    /// crashed yet.
+    pub(crate) fn lost(&self) -> Option<String> {
+        self.room.lost()
+    }
+
+    /// Lets no more faults happen. A disk may still be full.
+    pub(crate) fn calm(&self) {
+        self.room.state().calm();
+    }
+
+    /// Returns the time that operations have taken since the last call.
+    pub(crate) fn take_time(&self) -> Nanos {
+        self.room.state().take_time()
+    }
+
+    /// Returns a hash of all files.
+    pub(crate) fn hash(&self) -> u64 {
+        self.room.state().hash()
+    }
+}
+
+impl Drop for Disks {
+    fn drop(&mut self) {
+        self.room.state().end();
+    }
+}
+
+/// A reader of the faults that have happened.
+pub(crate) struct FaultWatch {
+    room: Arc<Room>,
+}
+
+impl FaultWatch {
+    /// Returns the faults that were not noted yet, oldest first.
+    pub(crate) fn take(&self) -> Vec<DiskFault> {
+        self.room.take_faults()
+    }
+}

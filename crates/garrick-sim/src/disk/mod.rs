@@ -1,0 +1,25 @@
+//! Simulated disks, which lose what was not synced. The README of this folder has the rules.
+
+mod content;
+mod fault;
+mod names;
+mod power;
+mod rule;
+
+mod conditions;
+
+mod store;
+
+mod room;
+
+mod handle;
+
+mod disks;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use disks::FaultWatch;
+pub use disks::{DiskRule, Disks};
+pub use fault::{DiskEvent, DiskFault, Operation};
+pub use handle::Disk;

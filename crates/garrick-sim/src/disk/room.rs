@@ -1,0 +1,206 @@
+//! All disks of a run, which their handles share with the simulation.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use garrick_sched::{CHOSEN_FAILURE, Nanos};
+
+use super::conditions::{Conditions, Draws, hash_text};
+use super::fault::DiskFault;
+use super::power::Power;
+use super::rule::Rules;
+use super::store::Store;
+
+/// Distinguishes the draws about disks from others with the same seed.
+const DISKS: u64 = 0x64_6973_6b73;
+
+/// All disks of a run.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    /// True if faults wait to be noted. Written under the lock.
+    has_faults: AtomicBool,
+    /// True if a node has crashed at an operation since [`Room::lost`] was last called.
+    has_lost: AtomicBool,
+    /// True while a turn is executed.
+    in_turn: AtomicBool,
+    state: Mutex<State>,
+}
+
+/// State of the disks of a run.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub(super) rules: Rules,
+    /// The disks, by the names of their nodes.
+    slots: BTreeMap<String, Slot>,
+    draws: Draws,
+    /// Faults that were not noted yet.
+    faults: Vec<DiskFault>,
+    /// Time that operations have taken since it was last asked for.
+    taken: Nanos,
+    is_calm: bool,
+    is_over: bool,
+}
+
+/// A disk and its power.
+#[derive(Debug, Default)]
+struct Slot {
+    store: Store,
+    power: Power,
+}
+
+impl Room {
+    pub(super) fn new(seed: u64) -> Self {
+        let room = Self::default();
+        room.state().draws.seed = seed ^ DISKS;
+        room
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Performs an operation on a disk. `crashes` is the number of crashes of the disk at the time
+    /// when the handle was created, if a crash makes the handle invalid.
+    ///
+    /// # Errors
+    /// Returns an error if the handle is not valid, and the error of the operation.
+    ///
+    /// # Panics
+    /// Unwinds if the node crashes at the operation.
+    pub(super) fn perform<R>(
+        &self,
+        disk: &str,
+        crashes: Option<u32>,
+        operation: impl FnOnce(&mut Store, &mut Conditions<'_>) -> io::Result<R>,
+    ) -> io::Result<R> {
+        let mut state = self.state();
+        state.check(disk, crashes)?;
+        let (store, mut conditions) = state.of(disk);
+        conditions.in_turn = self.in_turn.load(Relaxed);
+        let result = operation(store, &mut conditions);
+        let is_lost = conditions.power.is_lost();
+        self.has_faults.store(!state.faults.is_empty(), Relaxed);
+        drop(state);
+        if is_lost {
+            self.has_lost.store(true, Relaxed);
+            // The rest of the turn does not happen. Not a panic of the program.
+            resume_unwind(Box::new(CHOSEN_FAILURE));
+        }
+        result
+    }
+
+    /// Sets if a turn is executed.
+    pub(super) fn set_in_turn(&self, in_turn: bool) {
+        self.in_turn.store(in_turn, Relaxed);
+    }
+
+    /// Crashes a disk if it exists.
+    pub(super) fn crash(&self, disk: &str) {
+        let mut state = self.state();
+        if state.slots.contains_key(disk) {
+            let (store, mut conditions) = state.of(disk);
+            conditions.power.crash();
+            store.crash(&mut conditions);
+            self.has_faults.store(!state.faults.is_empty(), Relaxed);
+        }
+    }
+
+    /// Returns a node that has crashed at an operation, and whose actors have not crashed yet.
+    pub(super) fn lost(&self) -> Option<String> {
+        if !self.has_lost.load(Relaxed) {
+            return None;
+        }
+        self.has_lost.store(false, Relaxed);
+        let state = self.state();
+        let mut lost = state.slots.iter().filter(|(_, slot)| slot.power.is_lost());
+        lost.next().map(|(name, _)| name.clone())
+    }
+
+    /// Returns the faults that were not noted yet, oldest first.
+    pub(super) fn take_faults(&self) -> Vec<DiskFault> {
+        if !self.has_faults.load(Relaxed) {
+            return Vec::new();
+        }
+        self.has_faults.store(false, Relaxed);
+        std::mem::take(&mut self.state().faults)
+    }
+}
+
+impl State {
+    /// Adds an empty disk, unless it exists.
+    pub(super) fn add(&mut self, disk: &str) {
+        self.slots.entry(disk.to_owned()).or_default();
+    }
+
+    /// Returns the names of the disks.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.slots.keys().map(String::as_str)
+    }
+
+    /// Makes a disk usable after a crash.
+    pub(super) fn start(&mut self, disk: &str) {
+        if let Some(slot) = self.slots.get_mut(disk) {
+            slot.power.start();
+        }
+    }
+
+    /// Sets if a node may crash at an operation.
+    pub(super) fn set_at_risk(&mut self, disk: &str, at_risk: bool) {
+        if let Some(slot) = self.slots.get_mut(disk) {
+            slot.power.set_at_risk(at_risk);
+        }
+    }
+
+    /// Lets no more faults happen.
+    pub(super) fn calm(&mut self) {
+        self.is_calm = true;
+    }
+
+    /// Makes all handles invalid.
+    pub(super) fn end(&mut self) {
+        self.is_over = true;
+    }
+
+    /// Returns the time that operations have taken since the last call.
+    pub(super) fn take_time(&mut self) -> Nanos {
+        std::mem::take(&mut self.taken)
+    }
+
+    /// Returns a hash of all files, or 0 if there are no disks.
+    pub(super) fn hash(&self) -> u64 {
+        let add = |hash, (name, slot): (&String, &Slot)| slot.store.hash(hash_text(hash, name));
+        self.slots.iter().fold(0, add)
+    }
+
+    fn check(&self, disk: &str, crashes: Option<u32>) -> io::Result<()> {
+        if self.is_over {
+            return Err(io::Error::other(format!(
+                "the run to which the simulated disk of {disk:?} belongs is over: get the disk from \
+                 `Sim::disk` in each run"
+            )));
+        }
+        self.slots[disk].power.check(disk, crashes)
+    }
+
+    /// Returns a disk, which must exist, and the conditions of its operations.
+    fn of<'s>(&'s mut self, disk: &'s str) -> (&'s mut Store, Conditions<'s>) {
+        let slot = self
+            .slots
+            .get_mut(disk)
+            .expect("a handle has an existing disk");
+        let conditions = Conditions {
+            disk,
+            rule: self.rules.of(disk),
+            is_calm: self.is_calm,
+            in_turn: false,
+            power: &mut slot.power,
+            draws: &mut self.draws,
+            faults: &mut self.faults,
+            taken: &mut self.taken,
+        };
+        (&mut slot.store, conditions)
+    }
+}

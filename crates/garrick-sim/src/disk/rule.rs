@@ -1,0 +1,60 @@
+//! The rules of disks: their space, their speed, and their faults.
+
+use garrick_sched::Nanos;
+use std::ops::Range;
+
+/// The rule of a disk.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Rule {
+    /// Total length of all files at which the disk is full.
+    pub(super) full: Option<u64>,
+    pub(super) tears: bool,
+    pub(super) reorders: bool,
+    /// True if a crash loses all that was not synced.
+    pub(super) loses_all: bool,
+    /// Probability in per mille that the node crashes at an operation.
+    pub(super) crashes: u32,
+    /// Probability in per mille that an operation other than a sync fails.
+    pub(super) fails: u32,
+    /// Probability in per mille that a sync fails.
+    pub(super) sync_fails: u32,
+    /// Probability in per mille that a sync does nothing.
+    pub(super) sync_lies: u32,
+    /// Time that an operation takes.
+    pub(super) slow: Option<Range<Nanos>>,
+}
+
+/// The rules of all disks of a run.
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    /// Rules with the name of the node, or `None` for all nodes.
+    rules: Vec<(Option<String>, Rule)>,
+}
+
+impl Rules {
+    /// Returns the rule for a node, which is created if it does not exist.
+    pub(super) fn entry(&mut self, node: Option<&str>) -> &mut Rule {
+        let at = self.position(node).unwrap_or_else(|| {
+            self.rules.push((node.map(str::to_owned), Rule::default()));
+            self.rules.len() - 1
+        });
+        &mut self.rules[at].1
+    }
+
+    /// Returns the rule that applies to a node.
+    pub(super) fn of(&self, node: &str) -> Rule {
+        let found = self.position(Some(node)).or_else(|| self.position(None));
+        found.map_or_else(Rule::default, |at| self.rules[at].1.clone())
+    }
+
+    /// Returns the names of the nodes that have a rule of their own.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.rules.iter().filter_map(|(node, _)| node.as_deref())
+    }
+
+    fn position(&self, node: Option<&str>) -> Option<usize> {
+        self.rules
+            .iter()
+            .position(|(name, _)| name.as_deref() == node)
+    }
+}
