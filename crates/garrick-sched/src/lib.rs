@@ -92,5 +92,5 @@ pub use {
 pub use {
     hooks::CHOSEN_FAILURE,
     names::TaskName,
-    runtime::simulation::{Birth, Choice, Circumstances, Fate, Simulation, Stepped},
+    runtime::simulation::{Birth, Choice, Circumstances, Fate, Sent, Simulation, Stepped},
 };

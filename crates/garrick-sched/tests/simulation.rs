@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use garrick_sched::{
-    Address, Choice, Ended, Fate, Flow, NoReply, Reply, Simulation, Sponsor, StartError, Task, Turn,
+    Address, Choice, Ended, Fate, Flow, NoReply, Reply, Sent, Simulation, Sponsor, StartError,
+    Task, Turn,
 };
 use garrick_testkit::ByHand;
 
@@ -311,7 +312,7 @@ fn a_crash_takes_tasks_and_messages_with_it() {
     });
     assert!(at.is_some());
     simulated.simulation.step(0, Fate::Happens);
-    simulated.simulation.crash(one);
+    simulated.simulation.crash(one, Sent::Vanishes);
     assert!(!simulated.simulation.is_open(one));
     assert!(doubles.is_stopped());
     simulated.run();

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use garrick_sched::{Address, Fate, Flow, Simulation, Sponsor, Task, Turn, audit};
+use garrick_sched::{Address, Fate, Flow, Sent, Simulation, Sponsor, Task, Turn, audit};
 use garrick_testkit::ByHand;
 
 /// Starts, and then sends two messages for each of its own: to another task, and to itself after a
@@ -56,7 +56,7 @@ fn round(steps: usize) {
         simulation.step(step * 7 % choices, fate);
     }
     if steps % 2 == 1 {
-        simulation.crash(nodes[steps / 2 % 2]);
+        simulation.crash(nodes[steps / 2 % 2], Sent::Vanishes);
     }
 }
 

@@ -16,7 +16,7 @@ use crate::files::{self, Recorded};
 use crate::property::Broken;
 use crate::quiet::Quiet;
 use crate::report::{Failed, Report};
-use crate::run::{Driver, End, Limits, Move, Observers, Outcome, execute};
+use crate::run::{Driver, End, Limits, Move, Observers, Outcome, Then, execute};
 use crate::search::{
     Coverage, Exhaustive, Pct, Portfolio, Pos, Reduction, Rng, Strategy, Walk, shrink,
 };
@@ -349,7 +349,7 @@ impl Runner<'_> {
                     self.compare(seed, &outcome);
                 }
                 self.report.time = began.elapsed();
-                return Err(self.fail(seed, outcome.moves, broken));
+                return Err(self.fail(seed, outcome, broken));
             }
             seed += 1;
         }
@@ -365,11 +365,13 @@ impl Runner<'_> {
 
     /// Makes a run, whose setup has the seed `seed`.
     fn run(&mut self, seed: u64, driver: Driver<'_>, trace: Option<&mut Trace>) -> Outcome {
+        let is_search_of_all =
+            matches!(driver, Driver::Search(..)) && self.check.settings.strategy == Choosing::All;
         let limits = Limits {
             steps_max: self.check.settings.steps_max,
             // A search of all orders includes all times of crashes, and a list has its own.
-            delays_crashes: matches!(driver, Driver::Search(..))
-                && self.check.settings.strategy != Choosing::All,
+            has_onsets: matches!(driver, Driver::Search(..)) && !is_search_of_all,
+            is_search_of_all,
         };
         let mut sim = Sim::new(seed);
         let set_up = (self.setup)(&mut sim).and_then(|()| sim.check_setup());
@@ -419,21 +421,25 @@ impl Runner<'_> {
     }
 
     /// Shortens a failing run, and writes the files about it.
-    fn fail(mut self, seed: u64, moves: Vec<Move>, broken: Broken) -> Box<Failed> {
-        let before = moves.len();
+    fn fail(mut self, seed: u64, outcome: Outcome, broken: Broken) -> Box<Failed> {
         let began = Instant::now();
-        let goes_on = broken.goes_on();
+        let (mut moves, then) = (outcome.moves, Then::after(&broken));
+        let before = moves.len();
+        if then == Then::Calm {
+            // What happens without faults follows from the moves before.
+            moves.truncate(outcome.before_calm);
+        }
         let steps = Cell::new(0);
         let shrunk = shrink(
             moves,
             SHRINK_RUNS,
             || steps.get() > SHRINK_STEPS || began.elapsed() > SHRINK_TIME,
-            |moves| self.still_fails(seed, moves, goes_on, &broken, &steps),
+            |moves| self.still_fails(seed, moves, &broken, &steps),
         );
         let mut trace = Trace::default();
         let driver = Driver::Follow {
             moves: &shrunk.list,
-            goes_on,
+            then,
         };
         let outcome = self.run(seed, driver, Some(&mut trace));
         let broken = outcome.broken.unwrap_or(broken);
@@ -472,10 +478,10 @@ impl Runner<'_> {
             let driver = Driver::Search(&mut search, Rng::new(mix(seed) ^ FAULTS));
             let outcome = self.run(seed, driver, None);
             self.report.add(&outcome);
-            if let Some(broken) = outcome.broken {
+            if let Some(broken) = outcome.broken.clone() {
                 self.report.complete = false;
                 self.report.time = began.elapsed();
-                return Err(self.fail(seed, outcome.moves, broken));
+                return Err(self.fail(seed, outcome, broken));
             }
             // A run that was cut has an end that was not tried.
             self.report.complete &= outcome.end != End::Cut;
@@ -499,14 +505,14 @@ impl Runner<'_> {
         let mut trace = Trace::default();
         let driver = Driver::Follow {
             moves: &recorded.moves,
-            goes_on: recorded.goes_on,
+            then: recorded.then,
         };
         let outcome = self.run(recorded.seed, driver, Some(&mut trace));
         let types = files::hash_of_types(trace.types());
         let is_same = types == recorded.types;
         self.report.add(&outcome);
-        match outcome.broken {
-            Some(broken) => Err(self.fail(recorded.seed, outcome.moves, broken)),
+        match outcome.broken.clone() {
+            Some(broken) => Err(self.fail(recorded.seed, outcome, broken)),
             None if is_same => Ok(self.report),
             None => panic!(
                 "{} was recorded by another build: it has other types of actors, so the choices do \
@@ -522,18 +528,16 @@ impl Runner<'_> {
         &mut self,
         seed: u64,
         moves: &[Move],
-        goes_on: bool,
         broken: &Broken,
         steps: &Cell<usize>,
     ) -> Option<Vec<Move>> {
-        let outcome = self.run(seed, Driver::Follow { moves, goes_on }, None);
+        let then = Then::after(broken);
+        let outcome = self.run(seed, Driver::Follow { moves, then }, None);
         steps.set(steps.get() + outcome.moves.len());
         let other = outcome.broken?;
         let mut made = outcome.moves;
-        if goes_on {
-            // What was made after the list is not part of it.
-            made = moves.to_vec();
-        }
+        // What was made after the list is not part of it.
+        made.truncate(outcome.before_calm);
         other.is_same(broken).then_some(made)
     }
 }

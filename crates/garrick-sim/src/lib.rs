@@ -7,12 +7,15 @@
 pub mod history;
 pub mod search;
 
+mod chance;
 mod choice;
 mod clock;
+mod event;
 mod facts;
 mod quiet;
 
 mod faults;
+mod links;
 mod node;
 mod property;
 
@@ -39,13 +42,14 @@ mod check;
 
 pub use check::{Check, Setup};
 pub use coverage::Coverage;
-pub use facts::{Crashed, Facts, Restarted};
-pub use faults::{Faults, Link, Links};
+pub use facts::{Crashed, Cut, Facts, Healed, Restarted};
+pub use faults::{Faults, Partition};
 pub use garrick_sched::{Choice, Fate};
+pub use links::{Link, Links};
 pub use node::Node;
 pub use property::{Broken, Kind};
 pub use report::{Failed, Report};
-pub use run::Move;
+pub use run::{Move, Then};
 pub use settings::{Choosing, Settings, SettingsError};
 pub use sim::Sim;
 pub use trace::Trace;

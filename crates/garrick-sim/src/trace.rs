@@ -6,7 +6,7 @@ use garrick_actor::short_type_name;
 use garrick_sched::{Birth, Choice, Circumstances, Fate, Nanos, TaskName};
 use hashbrown::HashMap;
 
-use crate::schedule::{TIME, crash_or_restart};
+use crate::event::Event;
 
 /// The steps of a run, with the names of the actors.
 #[derive(Debug, Default)]
@@ -18,6 +18,8 @@ pub struct Trace {
     counts: HashMap<String, u32>,
     /// Names of the nodes, by index.
     pub(crate) nodes: Vec<String>,
+    /// Names of the partitions, by index.
+    pub(crate) partitions: Vec<String>,
 }
 
 /// A step of a trace.
@@ -42,6 +44,8 @@ enum Happened {
     TimePasses,
     Crashes(String),
     Restarts(String),
+    Cuts(String),
+    Heals(String),
 }
 
 impl Trace {
@@ -83,17 +87,12 @@ impl Trace {
                 to: self.name(to),
                 message,
             },
-            Choice::Other(TIME) => Happened::TimePasses,
-            Choice::Other(number) => {
-                let (node, is_crash) = crash_or_restart(number);
-                let name = self.nodes.get(node).cloned().unwrap_or_default();
-                if is_crash {
-                    Happened::Crashes(name)
-                } else {
-                    Happened::Restarts(name)
-                }
-            }
+            Choice::Other(number) => self.event(Event::of_number(number)),
         };
+        if let (Choice::Deliver { from, .. }, Fate::Doubled) = (choice, fate) {
+            let name = format!("{} (again)", self.name(from));
+            self.names.insert(from.of_copies(), name);
+        }
         self.steps.push(Traced {
             at,
             kind,
@@ -101,6 +100,19 @@ impl Trace {
             undone,
             facts,
         });
+    }
+
+    /// Returns the description of an event of the simulation itself.
+    fn event(&self, event: Event) -> Happened {
+        let node = |index: usize| self.nodes.get(index).cloned().unwrap_or_default();
+        let cut = |index: usize| self.partitions.get(index).cloned().unwrap_or_default();
+        match event {
+            Event::Time => Happened::TimePasses,
+            Event::Crash(index) => Happened::Crashes(node(index)),
+            Event::Restart(index) => Happened::Restarts(node(index)),
+            Event::Cut(index) => Happened::Cuts(cut(index)),
+            Event::Heal(index) => Happened::Heals(cut(index)),
+        }
     }
 
     fn name(&self, task: TaskName) -> String {
@@ -146,6 +158,8 @@ impl Traced {
     fn remark(&self) -> &'static str {
         match (self.fate, self.undone) {
             (Fate::Lost, _) => " LOST",
+            (Fate::Doubled, true) => " undone, COPIED",
+            (Fate::Doubled, false) => " COPIED",
             (Fate::Fails, true) => " FAILS, undone",
             (_, true) => " undone",
             _ => "",
@@ -175,6 +189,12 @@ impl Traced {
             Happened::Restarts(node) => {
                 return writeln!(f, "    Note right of setup: {node} starts");
             }
+            Happened::Cuts(nodes) => {
+                return writeln!(f, "    Note right of setup: {nodes} cut off");
+            }
+            Happened::Heals(nodes) => {
+                return writeln!(f, "    Note right of setup: {nodes} reachable again");
+            }
         };
         for fact in &self.facts {
             writeln!(
@@ -199,6 +219,8 @@ impl fmt::Display for Trace {
                 Happened::TimePasses => write!(f, "time passes")?,
                 Happened::Crashes(node) => write!(f, "{node} crashes")?,
                 Happened::Restarts(node) => write!(f, "{node} starts again")?,
+                Happened::Cuts(nodes) => write!(f, "partition: {nodes} cut off")?,
+                Happened::Heals(nodes) => write!(f, "partition heals: {nodes} reachable again")?,
             }
             writeln!(f, "{}", step.remark())?;
             for fact in &step.facts {
