@@ -243,6 +243,11 @@ impl Faults {
         crashing.chain(cut.map(String::as_str))
     }
 
+    /// Returns true if nodes may crash, or partitions may begin, or if the faults cease.
+    pub(crate) fn have_outages(&self) -> bool {
+        !self.crashes.is_empty() || !self.partitions.is_empty() || self.end.is_some()
+    }
+
     /// Returns true if there are faults.
     pub(crate) fn are_any(&self) -> bool {
         !self.fails.is_empty() || !self.crashes.is_empty()

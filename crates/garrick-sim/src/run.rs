@@ -70,7 +70,12 @@ pub(crate) enum Driver<'a> {
     /// A strategy chooses, and the generator draws the faults.
     Search(&'a mut dyn Strategy<Choice>, Rng),
     /// A list of moves is followed. Moves that are not possible are skipped.
-    Follow { moves: &'a [Move], then: Then },
+    Follow {
+        moves: &'a [Move],
+        then: Then,
+        /// True if other messages come when their time has come. Otherwise, they are late.
+        is_punctual: bool,
+    },
 }
 
 /// Reason why a run has ended.
@@ -103,6 +108,8 @@ pub(crate) struct Outcome {
     pub(crate) moves: Vec<Move>,
     /// Number of moves when the list of moves was over, or when the faults ceased.
     pub(crate) before_calm: usize,
+    /// True if messages have times.
+    pub(crate) has_times: bool,
     /// Hash of everything that was chosen, noted and reached. Two runs with the same hash are most
     /// likely the same.
     pub(crate) hash: u64,
@@ -167,6 +174,7 @@ pub(crate) fn execute(
         broken,
         end,
         before_calm: execution.before_calm.unwrap_or(execution.moves.len()),
+        has_times: execution.sim.delays().is_some(),
         moves: execution.moves,
         hash,
     }
@@ -178,8 +186,16 @@ impl Execution<'_, '_> {
         self.check()?;
         let before = match driver {
             Driver::Search(..) => self.run_wild(driver, Mode::Faulty)?,
-            Driver::Follow { moves, then } => {
-                self.follow(moves)?;
+            Driver::Follow {
+                moves,
+                then,
+                is_punctual,
+            } => {
+                if *is_punctual {
+                    self.follow_punctually(moves)?;
+                } else {
+                    self.follow(moves)?;
+                }
                 self.before_calm = Some(self.moves.len());
                 match then {
                     Then::Ends => End::Left,
@@ -210,6 +226,30 @@ impl Execution<'_, '_> {
             let mut enabled = self.schedule.all_enabled(self.sim).iter();
             if let Some(index) = enabled.position(|choice| *choice == next.choice) {
                 self.take(index, next.fate)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows a list of moves. What is not in the list happens in between, when its time has come.
+    fn follow_punctually(&mut self, moves: &[Move]) -> Result<(), Broken> {
+        for next in moves {
+            for _ in 0..self.limits.steps_max {
+                self.schedule.prepare_now(self.sim, |sim| {
+                    absorb(sim, self.observers.trace.as_deref_mut(), None);
+                });
+                let enabled = self.schedule.all_enabled(self.sim);
+                let wanted = enabled.iter().position(|choice| *choice == next.choice);
+                let is_time = self.sim.clock.now() >= next.at;
+                if let Some(index) = wanted.filter(|_| is_time) {
+                    self.take(index, next.fate)?;
+                    break;
+                }
+                if let Some((index, fate)) = default_of(enabled) {
+                    self.take(index, fate)?;
+                } else if !self.schedule.let_time_pass_until(self.sim, next.at) {
+                    break;
+                }
             }
         }
         Ok(())
@@ -293,6 +333,7 @@ impl Execution<'_, '_> {
         let moves = &mut Driver::Follow {
             moves: &[],
             then: Then::GoesOn,
+            is_punctual: false,
         };
         self.run_wild(moves, Mode::Calm)
     }

@@ -79,22 +79,47 @@ impl Schedule {
         }
     }
 
-    /// Lets time pass until `time` if messages have times, although messages may come before.
+    /// Finds the choices that can be taken now, with faults, and lets no time pass.
+    pub(crate) fn prepare_now(&mut self, sim: &mut Sim, mut absorb: impl FnMut(&mut Sim)) {
+        self.steps += 1;
+        self.look(sim, Mode::Faulty, &mut absorb);
+    }
+
+    /// Advances the clock to what comes next, at most to `limit`. Returns false if the clock has
+    /// reached the limit and nothing comes.
+    pub(crate) fn let_time_pass_until(&self, sim: &mut Sim, limit: Nanos) -> bool {
+        let now = sim.clock.now();
+        match self.next(sim, Mode::Faulty).filter(|next| *next <= limit) {
+            Some(next) => {
+                sim.clock.advance_to(next);
+                sim.fire_due();
+            }
+            None if now < limit => sim.clock.advance_to(limit),
+            None => return false,
+        }
+        true
+    }
+
+    /// Lets time pass until `time` if messages have times, although messages may come before. Fires
+    /// the timers that are due.
     pub(crate) fn wait_until(
         &mut self,
         sim: &mut Sim,
         time: Nanos,
         mut absorb: impl FnMut(&mut Sim),
     ) {
-        while let Some(times) = &mut self.times
-            && sim.clock.now() < time
-        {
+        let Some(times) = &mut self.times else {
+            return;
+        };
+        times.note_causes(sim);
+        absorb(sim);
+        while let Some(deadline) = sim.next_deadline().filter(|deadline| *deadline <= time) {
+            sim.clock.advance_to(deadline);
+            sim.fire_due();
             times.note_causes(sim);
             absorb(sim);
-            let next = sim.next_deadline().unwrap_or(time).min(time);
-            sim.clock.advance_to(next);
-            sim.fire_due();
         }
+        sim.clock.advance_to(time);
     }
 
     fn look(&mut self, sim: &mut Sim, mode: Mode, absorb: &mut impl FnMut(&mut Sim)) {
@@ -155,9 +180,18 @@ impl Schedule {
         }
     }
 
-    /// Advances the clock to the next message, timer, end of an outage, or end of all faults.
-    /// Returns false if there is none.
+    /// Advances the clock to what comes next. Returns false if nothing comes.
     fn let_time_pass(&self, sim: &mut Sim, mode: Mode) -> bool {
+        let Some(next) = self.next(sim, mode) else {
+            return false;
+        };
+        sim.clock.advance_to(next);
+        sim.fire_due();
+        true
+    }
+
+    /// Returns the time of the next message, timer, end of an outage, or end of all faults.
+    fn next(&self, sim: &Sim, mode: Mode) -> Option<Nanos> {
         let now = sim.clock.now();
         let of_messages = self.times.as_ref().and_then(|times| times.next(sim));
         let of_faults = match sim.faults_and_links().0.end {
@@ -166,12 +200,7 @@ impl Schedule {
         };
         let of_outages = self.outages.ends(now).min();
         let next = [of_messages, sim.next_deadline(), of_outages, of_faults];
-        let Some(next) = next.into_iter().flatten().min() else {
-            return false;
-        };
-        sim.clock.advance_to(next);
-        sim.fire_due();
-        true
+        next.into_iter().flatten().min()
     }
 
     /// Takes the choice with an index in the enabled ones. Returns its index in the choices of the

@@ -6,13 +6,17 @@
 mod common;
 
 mod bank;
+mod ceased;
 mod election;
 mod order;
 mod register;
 mod retry;
+mod sent;
 mod session;
+mod split;
 mod tally;
 mod transfer;
+mod twice;
 mod two_phase;
 mod vault;
 
