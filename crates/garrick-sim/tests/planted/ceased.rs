@@ -76,7 +76,7 @@ fn asking(sim: &mut Sim, tries: u32) {
         server,
         tries,
         left: tries,
-        rounds: 100,
+        rounds: 40,
     };
     let client = sim.node("client").spawn(client).unwrap();
     client.send(Event::Ask).unwrap();
@@ -89,7 +89,7 @@ fn asking(sim: &mut Sim, tries: u32) {
 
 #[test]
 fn a_client_that_gives_up_is_found() {
-    assert_found("ceased", "the server answers", |sim| asking(sim, 5));
+    assert_found("ceased", "the server answers", |sim| asking(sim, 2));
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_client_that_does_not_give_up_is_right() {
             in_time && healed.count() == facts.seen::<Cut>().len()
         });
         sim.at_end("the run goes on after the faults", |facts| {
-            facts.seen::<Answers>().len() == 100
+            facts.seen::<Answers>().len() == 40
         });
     });
 }

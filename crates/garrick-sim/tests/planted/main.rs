@@ -7,6 +7,7 @@ mod common;
 
 mod bank;
 mod ceased;
+mod delays;
 mod election;
 mod order;
 mod register;
