@@ -236,7 +236,7 @@ impl Execution<'_, '_> {
         for next in moves {
             for _ in 0..self.limits.steps_max {
                 self.schedule.prepare_now(self.sim, |sim| {
-                    absorb(sim, self.observers.trace.as_deref_mut(), None);
+                    absorb(sim, self.observers.trace.as_deref_mut(), &mut None);
                 });
                 let enabled = self.schedule.all_enabled(self.sim);
                 let wanted = enabled.iter().position(|choice| *choice == next.choice);
@@ -342,7 +342,7 @@ impl Execution<'_, '_> {
     fn prepare(&mut self, mode: Mode, mut driver: Option<&mut Driver<'_>>) {
         let trace = &mut self.observers.trace;
         self.schedule.prepare(self.sim, mode, |sim| {
-            absorb(sim, trace.as_deref_mut(), driver.as_deref_mut());
+            absorb(sim, trace.as_deref_mut(), &mut driver);
         });
     }
 
@@ -350,7 +350,7 @@ impl Execution<'_, '_> {
     fn wait_until(&mut self, time: Nanos) {
         let trace = &mut self.observers.trace;
         self.schedule.wait_until(self.sim, time, |sim| {
-            absorb(sim, trace.as_deref_mut(), None);
+            absorb(sim, trace.as_deref_mut(), &mut None);
         });
     }
 
@@ -440,7 +440,7 @@ impl Execution<'_, '_> {
 }
 
 /// Takes what was caused and who was born, for the strategy and the trace.
-fn absorb(sim: &mut Sim, trace: Option<&mut Trace>, driver: Option<&mut Driver<'_>>) {
+fn absorb(sim: &mut Sim, trace: Option<&mut Trace>, driver: &mut Option<&mut Driver<'_>>) {
     let caused = sim.simulation.caused();
     if let Some(Driver::Search(strategy, _)) = driver {
         for &choice in caused.iter() {

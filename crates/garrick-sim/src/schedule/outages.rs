@@ -13,7 +13,7 @@ use super::{Mode, set_offered};
 const CRASHES: u64 = 0x63_7261_7368;
 
 /// Distinguishes the generator for the steps of partitions from others with the same seed.
-const CUTS: u64 = 0x63_7574_73;
+const CUTS: u64 = 0x6375_7473;
 
 /// Distinguishes the generator for the times of outages from others with the same seed.
 const LASTS: u64 = 0x6c_6173_7473;

@@ -10,6 +10,7 @@ mod ceased;
 mod delays;
 mod election;
 mod order;
+mod outages;
 mod register;
 mod retry;
 mod sent;
