@@ -386,7 +386,7 @@ fn messages_with_destructors_and_clones_that_panic_are_copied_safely() {
     struct Counted(Arc<()>, u32, [u64; 40]);
     impl Clone for Counted {
         fn clone(&self) -> Self {
-            assert!(self.1 % 2 == 0, "an odd number");
+            assert!(self.1.is_multiple_of(2), "an odd number");
             Self(self.0.clone(), self.1, self.2)
         }
     }

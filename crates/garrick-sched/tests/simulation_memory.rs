@@ -27,8 +27,8 @@ impl Task for Busy {
     }
 }
 
-/// Takes up to `steps` steps of a simulation, crashes a node after every second number of steps, and
-/// takes up to `more` steps after it. Leaves everything as it is then.
+/// Takes up to `steps` steps of a simulation, crashes a node after every second number of steps,
+/// and takes up to `more` steps after it. Leaves everything as it is then.
 fn round(steps: usize, more: usize, sent: Sent) {
     let world = ByHand::new();
     let mut simulation = Simulation::new().expect("no other simulation runs on this thread");

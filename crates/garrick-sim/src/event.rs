@@ -1,4 +1,4 @@
-//! What a simulation itself does: time passes, nodes crash and start, partitions begin and heal.
+//! Events of the simulation itself: time passes, nodes crash and start, partitions begin and heal.
 
 use garrick_sched::Choice;
 

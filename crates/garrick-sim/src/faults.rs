@@ -163,9 +163,9 @@ impl Faults {
     /// Sets the probability that messages of a crashed node are lost that had left the node before
     /// the crash. The default is 500 of 1000.
     ///
-    /// For each pair of a crashed sender and a receiver, this is the probability that the connection
-    /// ends before the next message arrives. Then this message and all later ones are lost. So what
-    /// arrives has no gap. With 1000, nothing arrives after a crash.
+    /// For each pair of a crashed sender and a receiver, this is the probability that the
+    /// connection ends before the next message arrives. Then this message and all later ones are
+    /// lost. So what arrives has no gap. With 1000, nothing arrives after a crash.
     ///
     /// # Panics
     /// Panics if `per_mille` is greater than 1000.
@@ -176,8 +176,8 @@ impl Faults {
         self
     }
 
-    /// Lets `nodes` be cut off from all other nodes up to `times` times, each time for a time in the
-    /// range `lasts`. Messages between the two sides are lost, unless
+    /// Lets `nodes` be cut off from all other nodes up to `times` times, each time for a time in
+    /// the range `lasts`. Messages between the two sides are lost, unless
     /// [`Partition::holds_messages`] is called. Without [`Sim::latency`](crate::Sim::latency), a
     /// partition may last for any time.
     ///
@@ -210,8 +210,8 @@ impl Faults {
         self
     }
 
-    /// Ends all faults after a number of steps, like [`Faults::cease_after`]. A search of all orders
-    /// tries one order of the steps that follow.
+    /// Ends all faults after a number of steps, like [`Faults::cease_after`]. A search of all
+    /// orders tries one order of the steps that follow.
     pub fn cease_after_steps(&mut self, steps: u32) -> &mut Self {
         self.end = Some(EndOfFaults::Steps(steps));
         self

@@ -220,8 +220,8 @@ impl Schedule {
         (at, choice)
     }
 
-    /// Returns the index in the choices of the simulation of the choice with an index in the enabled
-    /// ones.
+    /// Returns the index in the choices of the simulation of the choice with an index in the
+    /// enabled ones.
     fn index_of(&self, index: usize) -> usize {
         if self.is_filtered {
             self.indices[index]
@@ -255,8 +255,8 @@ impl Schedule {
         draw_fate(sim, &mut rng, &about)
     }
 
-    /// Returns true if a partition loses the message of the choice at an index in the choices of the
-    /// simulation.
+    /// Returns true if a partition loses the message of the choice at an index in the choices of
+    /// the simulation.
     pub(crate) fn is_cut_off(&self, sim: &Sim, at: usize) -> bool {
         self.outages.cut_off(sim, at, false)
     }

@@ -30,8 +30,8 @@ pub(super) struct Outages {
 /// The outages of one kind.
 struct Rules {
     all: Vec<Outage>,
-    /// Generator for the steps at which they begin. `None` if they may begin at each step: a list of
-    /// moves needs no such steps.
+    /// Generator for the steps at which they begin. `None` if they may begin at each step: a list
+    /// of moves needs no such steps.
     onsets: Option<Rng>,
     /// Number of the kind, for the times.
     kind: u64,

@@ -215,8 +215,8 @@ impl Air {
         })
     }
 
-    /// Removes the pair of the choice at an index. Returns its flights. Returns `None` if the choice
-    /// is no delivery.
+    /// Removes the pair of the choice at an index. Returns its flights. Returns `None` if the
+    /// choice is no delivery.
     pub(super) fn drop_pair_at(&mut self, at: usize) -> Option<Dropped> {
         match self.targets[at] {
             Target::Pair(pair) => self.drop_pair(pair),

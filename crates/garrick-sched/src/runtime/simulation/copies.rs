@@ -27,7 +27,8 @@ impl Copies {
     }
 
     /// Returns an envelope with a copy of the oldest message in `envelope`, which the caller owns.
-    /// Returns `None` if messages to tasks with this table cannot be copied, or if the clone panics.
+    /// Returns `None` if messages to tasks with this table cannot be copied, or if the clone
+    /// panics.
     ///
     /// # Safety
     /// The envelope contains a message for a task with this table, and nobody else uses it.
