@@ -96,5 +96,5 @@ pub use {
     hooks::CHOSEN_FAILURE,
     names::TaskName,
     note::{Note, observe},
-    runtime::simulation::{Birth, Choice, Circumstances, Fate, Simulation, Stepped},
+    runtime::simulation::{Birth, Choice, Circumstances, Fate, Sent, Simulation, Stepped},
 };

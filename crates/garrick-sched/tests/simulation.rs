@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use garrick_sched::{
-    Address, Choice, Ended, Fate, Flow, NoReply, Reply, Simulation, Sponsor, StartError, Task, Turn,
+    Address, Choice, Ended, Fate, Flow, NoReply, Reply, Sent, Simulation, Sponsor, StartError,
+    Task, Turn,
 };
 use garrick_testkit::ByHand;
 
@@ -311,11 +312,115 @@ fn a_crash_takes_tasks_and_messages_with_it() {
     });
     assert!(at.is_some());
     simulated.simulation.step(0, Fate::Happens);
-    simulated.simulation.crash(one);
+    simulated.simulation.crash(one, Sent::Vanishes);
     assert!(!simulated.simulation.is_open(one));
     assert!(doubles.is_stopped());
     simulated.run();
     assert_eq!(log.take(), [1], "what the crashed node has sent is gone");
+}
+
+/// Takes the delivery to a node at an index with a fate. Returns false if there is none.
+fn deliver(simulation: &mut Simulation, to: usize, fate: Fate) -> bool {
+    let is_there = |at: &usize| {
+        let about = simulation.circumstances(*at);
+        about.is_some_and(|about| about.to == to && about.is_message)
+    };
+    let found = (0..simulation.choices().len()).find(is_there);
+    found.map(|at| simulation.step(at, fate)).is_some()
+}
+
+#[test]
+fn what_a_crashed_node_has_sent_may_arrive_or_be_lost_from_some_message_on() {
+    for arrive in 0..=4 {
+        let mut simulated = Simulated::new();
+        let (one, other) = (simulated.open(), simulated.open());
+        let log = Log::default();
+        let there = simulated.simulation.spawn(other, Logs(log.clone()));
+        let doubles = simulated.simulation.spawn(one, Doubles(there));
+        doubles.send(0).unwrap();
+        doubles.send(2).unwrap();
+        let simulation = &mut simulated.simulation;
+        simulation.settle();
+        while deliver(simulation, one, Fate::Happens) {}
+        simulation.crash(one, Sent::Stays);
+        let orphan = simulation.circumstances(0).unwrap();
+        assert!(orphan.is_orphan && orphan.from == Some(one) && orphan.to == other);
+        assert_eq!(simulation.nodes_of(0), Some((one, other)));
+        for _ in 0..arrive {
+            assert!(deliver(simulation, other, Fate::Happens));
+        }
+        assert_eq!(deliver(simulation, other, Fate::Lost), arrive < 4);
+        assert!(simulation.choices().is_empty(), "the rest is lost as well");
+        assert!(log.take().into_iter().eq(0..arrive));
+    }
+}
+
+#[test]
+fn a_copy_comes_after_its_original_and_is_not_copied() {
+    let mut simulated = Simulated::new();
+    let node = simulated.open();
+    let log = Log::default();
+    let logs = simulated.simulation.spawn(node, Logs(log.clone()));
+    logs.send(1).unwrap();
+    logs.send(2).unwrap();
+    let simulation = &mut simulated.simulation;
+    simulation.settle();
+    assert!(!simulation.circumstances(0).unwrap().can_double);
+    simulation.step(0, Fate::Doubled);
+    assert_eq!(simulation.choices().len(), 1, "the type was not named yet");
+    simulation.copy::<u32>();
+    simulation.step(0, Fate::Doubled);
+    let Choice::Deliver { from, .. } = simulation.choices()[0] else {
+        panic!("the copy is in the air: {simulation:?}");
+    };
+    assert_eq!(from, garrick_sched::TaskName::OUTSIDE.of_copies());
+    assert!(!simulation.circumstances(0).unwrap().can_double);
+    simulation.step(0, Fate::Doubled);
+    assert!(simulation.choices().is_empty());
+    assert_eq!(log.take(), [1, 2, 2]);
+}
+
+#[test]
+fn messages_with_destructors_and_clones_that_panic_are_copied_safely() {
+    /// A message that counts its values. Its clone panics if the number is odd.
+    struct Counted(Arc<()>, u32, [u64; 40]);
+    impl Clone for Counted {
+        fn clone(&self) -> Self {
+            assert!(self.1.is_multiple_of(2), "an odd number");
+            Self(self.0.clone(), self.1, self.2)
+        }
+    }
+    struct Counts(Log);
+    impl Task for Counts {
+        type Message = Counted;
+        fn receive(&mut self, message: Counted, _: &Turn<'_, Counted>) -> Flow {
+            self.0.borrow_mut().push(message.1);
+            if message.1 == 4 {
+                return Flow::Stop;
+            }
+            Flow::Continue
+        }
+    }
+    let mut simulated = Simulated::new();
+    simulated.simulation.copy::<Counted>();
+    let node = simulated.open();
+    let (log, values) = (Log::default(), Arc::new(()));
+    let counts = simulated.simulation.spawn(node, Counts(log.clone()));
+    for number in [1, 2, 3, 4] {
+        counts
+            .send(Counted(values.clone(), number, [0; 40]))
+            .unwrap_or_else(|_| panic!("sent"));
+    }
+    let simulation = &mut simulated.simulation;
+    simulation.settle();
+    while !simulation.choices().is_empty() {
+        simulation.step(0, Fate::Doubled);
+    }
+    // The task ends at the last original, and its copy is dropped.
+    assert_eq!(log.take(), [1, 2, 3, 4]);
+    drop(counts);
+    drop(simulated);
+    assert_eq!(Arc::strong_count(&values), 1);
 }
 
 #[test]

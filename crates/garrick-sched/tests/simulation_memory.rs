@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use garrick_sched::{Address, Fate, Flow, Simulation, Sponsor, Task, Turn, audit};
+use garrick_sched::{Address, Fate, Flow, Sent, Simulation, Sponsor, Task, Turn, audit};
 use garrick_testkit::ByHand;
 
 /// Starts, and then sends two messages for each of its own: to another task, and to itself after a
@@ -27,8 +27,9 @@ impl Task for Busy {
     }
 }
 
-/// Takes up to `steps` steps of a simulation, and leaves everything as it is then.
-fn round(steps: usize) {
+/// Takes up to `steps` steps of a simulation, crashes a node after every second number of steps,
+/// and takes up to `more` steps after it. Leaves everything as it is then.
+fn round(steps: usize, more: usize, sent: Sent) {
     let world = ByHand::new();
     let mut simulation = Simulation::new().expect("no other simulation runs on this thread");
     let nodes = [(); 2].map(|()| {
@@ -42,8 +43,12 @@ fn round(steps: usize) {
         last.send(n).unwrap();
     }
     drop((first, last));
+    simulation.copy::<u32>();
     simulation.settle();
-    for step in 0..steps {
+    for step in 0..steps + more {
+        if step == steps && steps % 2 == 1 {
+            simulation.crash(nodes[steps / 2 % 2], sent);
+        }
         world.advance(Duration::from_nanos(1));
         for node in nodes {
             simulation.fire(node);
@@ -52,19 +57,20 @@ fn round(steps: usize) {
         if choices == 0 {
             break;
         }
-        let fate = [Fate::Happens, Fate::Fails, Fate::Lost, Fate::Happens][step * 5 % 7 % 4];
+        let fate = [Fate::Happens, Fate::Fails, Fate::Lost, Fate::Doubled][step * 5 % 7 % 4];
         simulation.step(step * 7 % choices, fate);
-    }
-    if steps % 2 == 1 {
-        simulation.crash(nodes[steps / 2 % 2]);
     }
 }
 
 #[test]
 fn nothing_is_left_behind() {
     for steps in 0..200 {
-        round(steps);
-        let left = audit();
-        assert_eq!((left.cells, left.envelopes), (0, 0), "after {steps} steps");
+        for sent in [Sent::Vanishes, Sent::Stays] {
+            for more in [1, 20] {
+                round(steps, more, sent);
+                let left = audit();
+                assert_eq!((left.cells, left.envelopes), (0, 0), "after {steps} steps");
+            }
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::files::{self, Recorded};
 use crate::property::Broken;
 use crate::quiet::Quiet;
 use crate::report::{Failed, Report};
-use crate::run::{Driver, End, Limits, Move, Observers, Outcome, execute};
+use crate::run::{Driver, End, Limits, Move, Observers, Outcome, Then, execute};
 use crate::search::{
     Coverage, Exhaustive, Pct, Portfolio, Pos, Reduction, Rng, Strategy, Walk, shrink,
 };
@@ -349,7 +349,7 @@ impl Runner<'_> {
                     self.compare(seed, &outcome);
                 }
                 self.report.time = began.elapsed();
-                return Err(self.fail(seed, outcome.moves, broken));
+                return Err(self.fail(seed, outcome, broken));
             }
             seed += 1;
         }
@@ -363,14 +363,8 @@ impl Runner<'_> {
         self.run(seed, driver, None)
     }
 
-    /// Makes a run, whose setup has the seed `seed`.
-    fn run(&mut self, seed: u64, driver: Driver<'_>, trace: Option<&mut Trace>) -> Outcome {
-        let limits = Limits {
-            steps_max: self.check.settings.steps_max,
-            // A search of all orders includes all times of crashes, and a list has its own.
-            delays_crashes: matches!(driver, Driver::Search(..))
-                && self.check.settings.strategy != Choosing::All,
-        };
+    /// Sets up a run.
+    fn set_up(&mut self, seed: u64) -> Sim {
         let mut sim = Sim::new(seed);
         let set_up = (self.setup)(&mut sim).and_then(|()| sim.check_setup());
         if let Err(error) = set_up {
@@ -380,6 +374,20 @@ impl Runner<'_> {
                 self.place
             );
         }
+        sim
+    }
+
+    /// Makes a run, whose setup has the seed `seed`.
+    fn run(&mut self, seed: u64, driver: Driver<'_>, trace: Option<&mut Trace>) -> Outcome {
+        let is_search_of_all =
+            matches!(driver, Driver::Search(..)) && self.check.settings.strategy == Choosing::All;
+        let limits = Limits {
+            steps_max: self.check.settings.steps_max,
+            // A search of all orders includes all times of crashes, and a list has its own.
+            has_onsets: matches!(driver, Driver::Search(..)) && !is_search_of_all,
+            is_search_of_all,
+        };
+        let mut sim = self.set_up(seed);
         let _quiet = Quiet::begin();
         let is_covered = trace.is_none() && seed.is_multiple_of(COVERED_EVERY);
         let observers = Observers {
@@ -419,21 +427,26 @@ impl Runner<'_> {
     }
 
     /// Shortens a failing run, and writes the files about it.
-    fn fail(mut self, seed: u64, moves: Vec<Move>, broken: Broken) -> Box<Failed> {
-        let before = moves.len();
+    fn fail(mut self, seed: u64, outcome: Outcome, broken: Broken) -> Box<Failed> {
         let began = Instant::now();
-        let goes_on = broken.goes_on();
+        let (mut moves, then) = (outcome.moves, Then::after(&broken));
+        let before = moves.len();
+        if then == Then::Calm {
+            // What happens without faults follows from the moves before.
+            moves.truncate(outcome.before_calm);
+        }
         let steps = Cell::new(0);
         let shrunk = shrink(
             moves,
             SHRINK_RUNS,
             || steps.get() > SHRINK_STEPS || began.elapsed() > SHRINK_TIME,
-            |moves| self.still_fails(seed, moves, goes_on, &broken, &steps),
+            |moves| self.still_fails(seed, moves, &broken, &steps),
         );
         let mut trace = Trace::default();
         let driver = Driver::Follow {
             moves: &shrunk.list,
-            goes_on,
+            then,
+            is_punctual: false,
         };
         let outcome = self.run(seed, driver, Some(&mut trace));
         let broken = outcome.broken.unwrap_or(broken);
@@ -460,8 +473,8 @@ impl Runner<'_> {
             Amount::Runs(runs) => runs,
             Amount::Time(_) => u64::MAX,
         };
-        let mut search = Exhaustive::new(Reduction::Optimal);
         let seed = self.check.only_seed.unwrap_or(self.check.first_seed);
+        let mut search = Exhaustive::new(self.reduction(seed));
         self.report.complete = true;
         while search.begin() {
             let is_late = matches!(self.check.settings.amount, Amount::Time(limit) if began.elapsed() >= limit);
@@ -472,10 +485,10 @@ impl Runner<'_> {
             let driver = Driver::Search(&mut search, Rng::new(mix(seed) ^ FAULTS));
             let outcome = self.run(seed, driver, None);
             self.report.add(&outcome);
-            if let Some(broken) = outcome.broken {
+            if let Some(broken) = outcome.broken.clone() {
                 self.report.complete = false;
                 self.report.time = began.elapsed();
-                return Err(self.fail(seed, outcome.moves, broken));
+                return Err(self.fail(seed, outcome, broken));
             }
             // A run that was cut has an end that was not tried.
             self.report.complete &= outcome.end != End::Cut;
@@ -490,6 +503,18 @@ impl Runner<'_> {
         Ok(self.report)
     }
 
+    /// Returns the reduction for a search of all orders. An outage need never happen, and the races
+    /// of a run show only what has happened in it. So each possible step is tried if there are
+    /// outages.
+    fn reduction(&mut self, seed: u64) -> Reduction {
+        let sim = self.set_up(seed);
+        if sim.faults_and_links().0.have_outages() {
+            Reduction::Sleep
+        } else {
+            Reduction::Optimal
+        }
+    }
+
     /// Follows the moves of a file.
     fn replay(mut self, path: &Path) -> Result<Report, Box<Failed>> {
         let text = fs::read_to_string(path)
@@ -499,14 +524,15 @@ impl Runner<'_> {
         let mut trace = Trace::default();
         let driver = Driver::Follow {
             moves: &recorded.moves,
-            goes_on: recorded.goes_on,
+            then: recorded.then,
+            is_punctual: false,
         };
         let outcome = self.run(recorded.seed, driver, Some(&mut trace));
         let types = files::hash_of_types(trace.types());
         let is_same = types == recorded.types;
         self.report.add(&outcome);
-        match outcome.broken {
-            Some(broken) => Err(self.fail(recorded.seed, outcome.moves, broken)),
+        match outcome.broken.clone() {
+            Some(broken) => Err(self.fail(recorded.seed, outcome, broken)),
             None if is_same => Ok(self.report),
             None => panic!(
                 "{} was recorded by another build: it has other types of actors, so the choices do \
@@ -522,19 +548,32 @@ impl Runner<'_> {
         &mut self,
         seed: u64,
         moves: &[Move],
-        goes_on: bool,
         broken: &Broken,
         steps: &Cell<usize>,
     ) -> Option<Vec<Move>> {
-        let outcome = self.run(seed, Driver::Follow { moves, goes_on }, None);
-        steps.set(steps.get() + outcome.moves.len());
-        let other = outcome.broken?;
-        let mut made = outcome.moves;
-        if goes_on {
-            // What was made after the list is not part of it.
-            made = moves.to_vec();
+        let then = Then::after(broken);
+        let mut follow = |is_punctual| {
+            let driver = Driver::Follow {
+                moves,
+                then,
+                is_punctual,
+            };
+            let outcome = self.run(seed, driver, None);
+            steps.set(steps.get() + outcome.moves.len());
+            let breaks = |other: &Broken| other.is_same(broken);
+            let is_same = outcome.broken.as_ref().is_some_and(breaks);
+            is_same.then_some(outcome)
+        };
+        let outcome = follow(false)?;
+        // A message that is left out may be later than a delay allows. The failure is real if it
+        // also occurs when all messages are in time.
+        if outcome.has_times {
+            follow(true)?;
         }
-        other.is_same(broken).then_some(made)
+        let mut made = outcome.moves;
+        // What was made after the list is not part of it.
+        made.truncate(outcome.before_calm);
+        Some(made)
     }
 }
 

@@ -29,6 +29,7 @@ enum Outcome {
     Handled,
     Undone,
     Lost,
+    Doubled,
 }
 
 impl Coverage {
@@ -53,6 +54,7 @@ impl Coverage {
         let outcome = match (fate, undone) {
             (Fate::Lost, _) => Outcome::Lost,
             (_, true) => Outcome::Undone,
+            (Fate::Doubled, _) => Outcome::Doubled,
             _ => Outcome::Handled,
         };
         let mut is_new = self.outcomes.insert((message, outcome));

@@ -29,6 +29,14 @@ pub struct Crashed(pub String);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restarted(pub String);
 
+/// A fact that the simulation itself notes: a partition has begun, which cuts these nodes off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut(pub String);
+
+/// A fact that the simulation itself notes: the partition that has cut these nodes off has healed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Healed(pub String);
+
 /// A fact that was noted.
 struct Noted {
     fact: Box<dyn Any + Send>,

@@ -1,21 +1,82 @@
-//! Faults: turns that fail, links that delay and lose, nodes that crash.
+//! Faults: turns that fail, nodes that crash, partitions, and the end of all faults.
 
 use std::any::type_name;
 use std::ops::Range;
 use std::time::Duration;
 
-use garrick_sched::{Circumstances, Fate, Nanos};
+use garrick_sched::{Circumstances, Nanos};
 
+use crate::chance::{check_per_mille, draws, nanos_of};
 use crate::search::Rng;
 
-/// Number of equal parts in which probabilities are given.
-const PER_MILLE: u64 = 1000;
+/// Probability by default that the rest of what a crashed node has sent to an actor is lost.
+const LOSES_SENT: u32 = 500;
 
-/// The turns that fail, and the nodes that crash. [`Sim::faults`](crate::Sim::faults) returns it.
-#[derive(Debug, Default)]
+/// The turns that fail, the nodes that crash, and the partitions of the network.
+/// [`Sim::faults`](crate::Sim::faults) returns it.
+#[derive(Debug)]
 pub struct Faults {
     fails: Vec<Failing>,
     pub(crate) crashes: Vec<Crashing>,
+    pub(crate) partitions: Vec<Partition>,
+    /// Probability that the rest of what a crashed node has sent to an actor is lost.
+    pub(crate) loses_sent: u32,
+    /// End of all faults. `None` for the end of the run.
+    pub(crate) end: Option<EndOfFaults>,
+}
+
+impl Default for Faults {
+    fn default() -> Self {
+        Self {
+            fails: Vec::new(),
+            crashes: Vec::new(),
+            partitions: Vec::new(),
+            loses_sent: LOSES_SENT,
+            end: None,
+        }
+    }
+}
+
+/// The moment from which on there are no faults.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum EndOfFaults {
+    Time(Nanos),
+    Steps(u32),
+}
+
+/// A partition that may begin: some nodes cannot reach the others. [`Faults::partition`] returns
+/// it.
+#[derive(Debug)]
+pub struct Partition {
+    /// Nodes on one side. All others are on the other side.
+    pub(crate) nodes: Vec<String>,
+    /// Number of times that are left.
+    pub(crate) left: u32,
+    /// Time until it heals.
+    pub(crate) lasts: Range<Nanos>,
+    /// True if messages wait until it has healed. False if they are lost.
+    pub(crate) holds: bool,
+}
+
+impl Partition {
+    /// Makes messages wait until the partition has healed, as on a connection that outlives the
+    /// partition. By default, they are lost: a message that waits is just late, and late messages
+    /// are tried anyway.
+    pub fn holds_messages(&mut self) -> &mut Self {
+        self.holds = true;
+        self
+    }
+
+    /// Returns true if two nodes are on different sides.
+    pub(crate) fn separates(&self, one: &str, other: &str) -> bool {
+        let has = |name: &str| self.nodes.iter().any(|node| node == name);
+        has(one) != has(other)
+    }
+
+    /// Returns the names of the nodes on one side.
+    pub(crate) fn name(&self) -> String {
+        self.nodes.join(", ")
+    }
 }
 
 /// A probability that turns of a type of actor fail.
@@ -99,13 +160,101 @@ impl Faults {
         self
     }
 
+    /// Sets the probability that messages of a crashed node are lost that had left the node before
+    /// the crash. The default is 500 of 1000.
+    ///
+    /// For each pair of a crashed sender and a receiver, this is the probability that the
+    /// connection ends before the next message arrives. Then this message and all later ones are
+    /// lost. So what arrives has no gap. With 1000, nothing arrives after a crash.
+    ///
+    /// # Panics
+    /// Panics if `per_mille` is greater than 1000.
+    #[track_caller]
+    pub fn crash_loses_sent(&mut self, per_mille: u32) -> &mut Self {
+        check_per_mille(per_mille);
+        self.loses_sent = per_mille;
+        self
+    }
+
+    /// Lets `nodes` be cut off from all other nodes up to `times` times, each time for a time in
+    /// the range `lasts`. Messages between the two sides are lost, unless
+    /// [`Partition::holds_messages`] is called. Without [`Sim::latency`](crate::Sim::latency), a
+    /// partition may last for any time.
+    ///
+    /// The facts [`Cut`](crate::Cut) and [`Healed`](crate::Healed) are noted when it begins and
+    /// heals.
+    pub fn partition<N: Into<String>>(
+        &mut self,
+        nodes: impl IntoIterator<Item = N>,
+        times: u32,
+        lasts: Range<Duration>,
+    ) -> &mut Partition {
+        self.partitions.push(Partition {
+            nodes: nodes.into_iter().map(Into::into).collect(),
+            left: times,
+            lasts: nanos_of(&lasts),
+            holds: false,
+        });
+        self.partitions.last_mut().expect("it was added above")
+    }
+
+    /// Ends all faults after a time: no turn fails, no message is lost, no node crashes, partitions
+    /// heal, and nodes that restart do so at once. The time of
+    /// [`Sim::eventually`](crate::Sim::eventually) begins then. By default, there are faults until
+    /// nothing is left to do.
+    ///
+    /// Use it with [`Sim::latency`](crate::Sim::latency). In any order, time passes only by choice:
+    /// see [`Faults::cease_after_steps`].
+    pub fn cease_after(&mut self, time: Duration) -> &mut Self {
+        self.end = Some(EndOfFaults::Time(garrick_sched::nanos(time)));
+        self
+    }
+
+    /// Ends all faults after a number of steps, like [`Faults::cease_after`]. A search of all
+    /// orders tries one order of the steps that follow.
+    pub fn cease_after_steps(&mut self, steps: u32) -> &mut Self {
+        self.end = Some(EndOfFaults::Steps(steps));
+        self
+    }
+
+    /// Returns the mistake in the declared faults, if there is one.
+    pub(crate) fn mistake(&self, nodes: &[String]) -> Option<String> {
+        self.partitions.iter().find_map(|partition| {
+            let is_inside = |node: &&String| partition.nodes.contains(*node);
+            let inside = nodes.iter().filter(is_inside).count();
+            match inside {
+                0 => Some("a partition without nodes on one side: name some".to_owned()),
+                _ if inside == nodes.len() => Some(format!(
+                    "a partition of [{}] has all nodes on one side: leave some out",
+                    partition.name()
+                )),
+                _ => None,
+            }
+        })
+    }
+
+    /// Returns the names of the nodes in the rules.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let crashing = self.crashes.iter().map(|crash| &*crash.node);
+        let cut = self
+            .partitions
+            .iter()
+            .flat_map(|partition| &partition.nodes);
+        crashing.chain(cut.map(String::as_str))
+    }
+
+    /// Returns true if nodes may crash, or partitions may begin, or if the faults cease.
+    pub(crate) fn have_outages(&self) -> bool {
+        !self.crashes.is_empty() || !self.partitions.is_empty() || self.end.is_some()
+    }
+
     /// Returns true if there are faults.
     pub(crate) fn are_any(&self) -> bool {
         !self.fails.is_empty() || !self.crashes.is_empty()
     }
 
     /// Draws if a turn fails.
-    fn draw_failure(&self, rng: &mut Rng, about: &Circumstances) -> bool {
+    pub(crate) fn draw_failure(&self, rng: &mut Rng, about: &Circumstances) -> bool {
         if self.fails.is_empty() || !about.is_turn || about.is_internal {
             return false;
         }
@@ -114,151 +263,4 @@ impl Faults {
         let per_mille = applies.map(|failing| failing.per_mille).max();
         per_mille.is_some_and(|per_mille| draws(rng, per_mille))
     }
-}
-
-/// The links between nodes. [`Sim::links`](crate::Sim::links) returns it.
-///
-/// Links delay and lose messages between different nodes only. Within a node, a message is never
-/// lost.
-#[derive(Debug, Default)]
-pub struct Links {
-    /// Rules, the most specific last: names of the nodes, or `None` for all.
-    rules: Vec<Link>,
-}
-
-/// The properties of the links from one node to another.
-#[derive(Debug)]
-pub struct Link {
-    from: Option<String>,
-    to: Option<String>,
-    delay: Option<Range<Nanos>>,
-    loses_per_mille: u32,
-}
-
-impl Link {
-    /// Delays messages by a time in the range `delay`. Has an effect only if the messages of the
-    /// run have times ([`Sim::latency`](crate::Sim::latency)).
-    pub fn delay(&mut self, delay: Range<Duration>) -> &mut Self {
-        self.delay = Some(nanos_of(&delay));
-        self
-    }
-
-    /// Loses messages with a probability of `per_mille` / 1000.
-    ///
-    /// # Panics
-    /// Panics if `per_mille` is greater than 1000.
-    #[track_caller]
-    pub fn loses(&mut self, per_mille: u32) -> &mut Self {
-        check_per_mille(per_mille);
-        self.loses_per_mille = per_mille;
-        self
-    }
-}
-
-impl Links {
-    /// Returns the rule for all links between different nodes.
-    pub fn all(&mut self) -> &mut Link {
-        self.rule(None, None)
-    }
-
-    /// Returns the rule for the messages from one node to another. It takes precedence over
-    /// [`Links::all`].
-    pub fn between(&mut self, from: impl Into<String>, to: impl Into<String>) -> &mut Link {
-        self.rule(Some(from.into()), Some(to.into()))
-    }
-
-    fn rule(&mut self, from: Option<String>, to: Option<String>) -> &mut Link {
-        let found = self
-            .rules
-            .iter()
-            .position(|rule| rule.from == from && rule.to == to);
-        let at = found.unwrap_or_else(|| {
-            self.rules.push(Link {
-                from,
-                to,
-                delay: None,
-                loses_per_mille: 0,
-            });
-            self.rules.len() - 1
-        });
-        &mut self.rules[at]
-    }
-
-    /// Returns the names of the nodes in the rules.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        let names = self.rules.iter().flat_map(|rule| [&rule.from, &rule.to]);
-        names.filter_map(|name| name.as_deref())
-    }
-
-    /// Returns the rule for the messages between two nodes, if there is one.
-    fn find(&self, from: &str, to: &str) -> Option<&Link> {
-        let is = |name: &Option<String>, node: &str| name.as_deref() == Some(node);
-        let exact = self
-            .rules
-            .iter()
-            .find(|rule| is(&rule.from, from) && is(&rule.to, to));
-        exact.or_else(|| self.rules.iter().find(|rule| rule.from.is_none()))
-    }
-
-    /// Returns the range of the delays between two nodes, if there is one.
-    pub(crate) fn delay(&self, from: &str, to: &str) -> Option<Range<Nanos>> {
-        self.find(from, to)?.delay.clone()
-    }
-
-    pub(crate) fn are_any(&self) -> bool {
-        self.rules.iter().any(|rule| rule.loses_per_mille > 0)
-    }
-
-    /// Draws if a message between two nodes is lost.
-    fn draw_loss(&self, rng: &mut Rng, from: &str, to: &str) -> bool {
-        let rule = self.find(from, to);
-        rule.is_some_and(|rule| draws(rng, rule.loses_per_mille))
-    }
-}
-
-/// Draws the fate of a step. `name_of` returns the names of nodes.
-pub(crate) fn draw_fate<'n>(
-    faults: &Faults,
-    links: &Links,
-    rng: &mut Rng,
-    about: &Circumstances,
-    name_of: impl Fn(usize) -> &'n str,
-) -> Fate {
-    if let Some(from) = about.from
-        && from != about.to
-        && about.is_message
-        && links.are_any()
-        && links.draw_loss(rng, name_of(from), name_of(about.to))
-    {
-        return Fate::Lost;
-    }
-    if faults.draw_failure(rng, about) {
-        return Fate::Fails;
-    }
-    Fate::Happens
-}
-
-/// Draws true with a probability in per mille.
-pub(crate) fn draws(rng: &mut Rng, per_mille: u32) -> bool {
-    per_mille > 0 && rng.below(PER_MILLE as usize) < per_mille as usize
-}
-
-/// Draws a time in a range. Returns the start if the range is empty.
-pub(crate) fn draw_time(rng: &mut Rng, range: &Range<Nanos>) -> Nanos {
-    let width = range.end.saturating_sub(range.start);
-    let width = usize::try_from(width).unwrap_or(usize::MAX);
-    range.start + rng.below(width.max(1)) as Nanos
-}
-
-pub(crate) fn nanos_of(range: &Range<Duration>) -> Range<Nanos> {
-    garrick_sched::nanos(range.start)..garrick_sched::nanos(range.end)
-}
-
-/// Panics if a probability is greater than 1000 per mille.
-#[track_caller]
-pub(crate) fn check_per_mille(per_mille: u32) {
-    assert!(
-        u64::from(per_mille) <= PER_MILLE,
-        "a probability of {per_mille} per mille: it must be at most 1000"
-    );
 }

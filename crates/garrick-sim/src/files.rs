@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use garrick_core::random::mix;
 use garrick_sched::{Choice, Fate, TaskName};
 
-use crate::run::Move;
+use crate::run::{Move, Then};
 
 /// First line of a file of moves.
-const HEADER: &str = "garrick-sim choices 1";
+const HEADER: &str = "garrick-sim choices 2";
 
 /// Writes files in `folder`, or in the default folder, and returns their folder.
 pub(crate) fn write(folder: Option<&Path>, files: &[(String, String)]) -> io::Result<PathBuf> {
@@ -62,7 +62,7 @@ pub(crate) struct Recorded {
     /// Hash of the types of the actors.
     pub(crate) types: u64,
     pub(crate) moves: Vec<Move>,
-    pub(crate) goes_on: bool,
+    pub(crate) then: Then,
 }
 
 /// Returns a hash of the names of the types of actors in a run. It differs between most versions of
@@ -78,22 +78,31 @@ impl Recorded {
     /// Returns the text of a file of moves.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("{HEADER}\nseed {}\ntypes {:016x}\n", self.seed, self.types);
-        if self.goes_on {
-            text.push_str("goes on\n");
+        match self.then {
+            Then::Ends => {}
+            Then::Calm => text.push_str("then calm\n"),
+            Then::GoesOn => text.push_str("then goes on\n"),
         }
         for made in &self.moves {
             let fate = match made.fate {
                 Fate::Happens => "happens",
                 Fate::Fails => "fails",
                 Fate::Lost => "lost",
+                Fate::Doubled => "doubled",
             };
+            let at = made.at;
             // Writing to a string cannot fail.
             let _ = match made.choice {
-                Choice::Start { task } => writeln!(text, "{fate} start {:016x}", task.get()),
+                Choice::Start { task } => writeln!(text, "{at} {fate} start {:016x}", task.get()),
                 Choice::Deliver { from, to } => {
-                    writeln!(text, "{fate} deliver {:016x} {:016x}", from.get(), to.get())
+                    writeln!(
+                        text,
+                        "{at} {fate} deliver {:016x} {:016x}",
+                        from.get(),
+                        to.get()
+                    )
                 }
-                Choice::Other(number) => writeln!(text, "{fate} other {number}"),
+                Choice::Other(number) => writeln!(text, "{at} {fate} other {number}"),
             };
         }
         text
@@ -109,7 +118,7 @@ impl Recorded {
             seed: 0,
             types: 0,
             moves: Vec::new(),
-            goes_on: false,
+            then: Then::Ends,
         };
         if lines.next().is_none_or(|(_, line)| line != HEADER) {
             return Err(format!("line 1 is not {HEADER:?}"));
@@ -128,29 +137,34 @@ impl Recorded {
             [] => {}
             ["seed", seed] => self.seed = seed.parse().ok()?,
             ["types", types] => self.types = u64::from_str_radix(types, 16).ok()?,
-            ["goes", "on"] => self.goes_on = true,
-            [fate, "start", task] => {
+            ["then", "calm"] => self.then = Then::Calm,
+            ["then", "goes", "on"] => self.then = Then::GoesOn,
+            [at, fate, "start", task] => {
                 let task = name(task)?;
-                self.push(fate, Choice::Start { task })?;
+                self.push(at, fate, Choice::Start { task })?;
             }
-            [fate, "deliver", from, to] => {
+            [at, fate, "deliver", from, to] => {
                 let (from, to) = (name(from)?, name(to)?);
-                self.push(fate, Choice::Deliver { from, to })?;
+                self.push(at, fate, Choice::Deliver { from, to })?;
             }
-            [fate, "other", number] => self.push(fate, Choice::Other(number.parse().ok()?))?,
+            [at, fate, "other", number] => {
+                self.push(at, fate, Choice::Other(number.parse().ok()?))?;
+            }
             _ => return None,
         }
         Some(())
     }
 
-    fn push(&mut self, fate: &str, choice: Choice) -> Option<()> {
+    fn push(&mut self, at: &str, fate: &str, choice: Choice) -> Option<()> {
         let fate = match fate {
             "happens" => Fate::Happens,
             "fails" => Fate::Fails,
             "lost" => Fate::Lost,
+            "doubled" => Fate::Doubled,
             _ => return None,
         };
-        self.moves.push(Move { choice, fate });
+        let at = at.parse().ok()?;
+        self.moves.push(Move { choice, fate, at });
         Some(())
     }
 }
@@ -181,8 +195,14 @@ mod tests {
         Recorded {
             seed: 99,
             types: 0xabc,
-            moves: choices.map(|(choice, fate)| Move { choice, fate }).into(),
-            goes_on: true,
+            moves: choices
+                .map(|(choice, fate)| Move {
+                    choice,
+                    fate,
+                    at: 7_000,
+                })
+                .into(),
+            then: Then::GoesOn,
         }
     }
 

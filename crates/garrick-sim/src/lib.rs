@@ -7,7 +7,9 @@
 pub mod history;
 pub mod search;
 
+mod chance;
 mod clock;
+mod event;
 mod facts;
 mod quiet;
 
@@ -17,6 +19,7 @@ mod stage;
 
 mod choice;
 mod faults;
+mod links;
 
 mod disk;
 
@@ -48,14 +51,15 @@ mod check;
 pub use check::{Check, Setup};
 pub use coverage::Coverage;
 pub use disk::{Disk, DiskEvent, DiskFault, DiskRule, Disks, Operation};
-pub use facts::{Crashed, Facts, Restarted};
-pub use faults::{Faults, Link, Links};
+pub use facts::{Crashed, Cut, Facts, Healed, Restarted};
+pub use faults::{Faults, Partition};
 pub use garrick_flow::testing::Pipeline;
 pub use garrick_sched::{Choice, Fate};
+pub use links::{Link, Links};
 pub use node::Node;
 pub use property::{Broken, Kind};
 pub use report::{Failed, Report};
-pub use run::Move;
+pub use run::{Move, Then};
 pub use settings::{Choosing, Settings, SettingsError};
 pub use sim::Sim;
 pub use trace::Trace;

@@ -20,6 +20,8 @@ pub(crate) struct Properties {
     always: Vec<(String, Holds)>,
     eventually: Vec<Awaited>,
     at_end: Vec<(String, Explains)>,
+    /// True when the faults have ceased.
+    is_calm: bool,
 }
 
 /// A property that must hold at some time.
@@ -57,12 +59,6 @@ pub enum Kind {
 }
 
 impl Broken {
-    /// Returns true if a run that breaks the property must go on after the choices that matter,
-    /// until its end.
-    pub(crate) fn goes_on(&self) -> bool {
-        matches!(self.kind, Kind::Eventually | Kind::AtEnd)
-    }
-
     /// Returns true if both are the same property.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.property == other.property && self.kind == other.kind
@@ -112,6 +108,20 @@ impl Properties {
         for (name, holds) in &mut self.always {
             check(name, Kind::Always, || holds(facts))?;
         }
+        if self.is_calm {
+            self.check_calm(facts)?;
+        }
+        Ok(())
+    }
+
+    /// Begins the time in which the awaited properties must hold.
+    pub(crate) fn begin_calm(&mut self, facts: &Facts) -> Result<(), Broken> {
+        self.is_calm = true;
+        self.check_calm(facts)
+    }
+
+    /// Looks if awaited properties hold.
+    fn check_calm(&mut self, facts: &Facts) -> Result<(), Broken> {
         for awaited in self.eventually.iter_mut().filter(|awaited| !awaited.held) {
             let holds = &mut awaited.holds;
             awaited.held = caught(|| holds(facts)).map_err(|why| Broken {

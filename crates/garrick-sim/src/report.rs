@@ -9,7 +9,7 @@ use garrick_core::random::mix;
 use crate::coverage::Coverage;
 use crate::files::{self, Recorded};
 use crate::property::Broken;
-use crate::run::{End, Move, Outcome};
+use crate::run::{End, Move, Outcome, Then};
 use crate::trace::Trace;
 
 /// The result of a check without a broken property.
@@ -128,7 +128,7 @@ impl Failed {
             seed: self.seed,
             types: files::hash_of_types(self.trace.types()),
             moves: self.moves.clone(),
-            goes_on: self.broken.goes_on(),
+            then: Then::after(&self.broken),
         };
         let name = |extension| files::name_of(&self.name, self.seed, extension);
         let written = files::write(

@@ -1,12 +1,13 @@
 //! The execution of one run.
 
 use garrick_core::random::mix;
-use garrick_sched::{Choice, Circumstances, Fate};
+use garrick_sched::{Choice, Circumstances, Fate, Nanos};
 
 use crate::coverage::Coverage;
-use crate::facts::{Crashed, Restarted};
-use crate::property::Broken;
-use crate::schedule::{Schedule, TIME, crash_or_restart, is_crash};
+use crate::event::{Event, is_fault, is_repair};
+use crate::facts::{Crashed, Cut, Healed, Restarted};
+use crate::property::{Broken, Kind};
+use crate::schedule::{Mode, Schedule};
 use crate::search::{Rng, Strategy};
 use crate::sim::Sim;
 use crate::stage;
@@ -25,8 +26,32 @@ const CALM_SEED: u64 = 0x6361_6c6d;
 pub struct Move {
     /// The choice that was taken.
     pub choice: Choice,
-    /// Result of the choice.
+    /// Result of the choice. A message that a partition cuts off is lost in any case.
     pub fate: Fate,
+    /// Time of the choice, in nanoseconds since the start of the run.
+    pub at: Nanos,
+}
+
+/// Continuation of a run after a list of moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Then {
+    /// The run ends.
+    Ends,
+    /// The faults cease, and the run goes on as long as properties are awaited.
+    Calm,
+    /// The run goes on until its end, without further faults.
+    GoesOn,
+}
+
+impl Then {
+    /// Returns the continuation after the moves that break a property.
+    pub(crate) fn after(broken: &Broken) -> Self {
+        match broken.kind {
+            Kind::Always | Kind::NoFailure => Self::Ends,
+            Kind::Eventually => Self::Calm,
+            Kind::AtEnd => Self::GoesOn,
+        }
+    }
 }
 
 /// Limits of a run.
@@ -34,18 +59,24 @@ pub struct Move {
 pub(crate) struct Limits {
     /// Maximum number of steps with faults, and maximum number of steps of the calm end.
     pub(crate) steps_max: u32,
-    /// True if each crash waits for a step that is drawn. Otherwise, most crashes would come at the
-    /// beginning, because they are always possible.
-    pub(crate) delays_crashes: bool,
+    /// True if each crash and each partition waits for a step that is drawn. Otherwise, most would
+    /// come at the beginning, because they are always possible.
+    pub(crate) has_onsets: bool,
+    /// True in a search of all orders.
+    pub(crate) is_search_of_all: bool,
 }
 
 /// Chooser of the steps of a run.
 pub(crate) enum Driver<'a> {
     /// A strategy chooses, and the generator draws the faults.
     Search(&'a mut dyn Strategy<Choice>, Rng),
-    /// A list of moves is followed. Moves that are not possible are skipped. After the list, the
-    /// first choice is taken if `goes_on` is true, and otherwise the run ends.
-    Follow { moves: &'a [Move], goes_on: bool },
+    /// A list of moves is followed. Moves that are not possible are skipped.
+    Follow {
+        moves: &'a [Move],
+        then: Then,
+        /// True if other messages come when their time has come. Otherwise, they are late.
+        is_punctual: bool,
+    },
 }
 
 /// Reason why a run has ended.
@@ -57,6 +88,8 @@ pub(crate) enum End {
     Cut,
     /// The strategy or the list has ended the run.
     Left,
+    /// The faults have ceased before the end of the run.
+    Ceased,
     /// A property is broken.
     Broken,
 }
@@ -74,6 +107,10 @@ pub(crate) struct Outcome {
     pub(crate) broken: Option<Broken>,
     pub(crate) end: End,
     pub(crate) moves: Vec<Move>,
+    /// Number of moves when the list of moves was over, or when the faults ceased.
+    pub(crate) before_calm: usize,
+    /// True if messages have times.
+    pub(crate) has_times: bool,
     /// Hash of everything that was chosen, noted and reached. Two runs with the same hash are most
     /// likely the same.
     pub(crate) hash: u64,
@@ -86,6 +123,8 @@ struct Execution<'s, 't> {
     observers: Observers<'t>,
     limits: Limits,
     moves: Vec<Move>,
+    /// Number of moves when the list of moves was over, or when the faults ceased.
+    before_calm: Option<usize>,
     hash: u64,
     /// Number of facts at the last check of the properties.
     checked: usize,
@@ -100,17 +139,20 @@ pub(crate) fn execute(
 ) -> Outcome {
     if let Some(trace) = &mut observers.trace {
         trace.nodes = sim.node_names();
+        trace.partitions = sim.partition_names();
     }
     if let Some(coverage) = &mut observers.coverage {
         coverage.begin();
     }
-    let schedule = Schedule::new(sim, limits.delays_crashes);
+    sim.allow_copies();
+    let schedule = Schedule::new(sim, limits.has_onsets, limits.is_search_of_all);
     let mut execution = Execution {
         sim,
         schedule,
         observers,
         limits,
         moves: Vec::new(),
+        before_calm: None,
         hash: 0,
         checked: 0,
     };
@@ -133,6 +175,8 @@ pub(crate) fn execute(
     Outcome {
         broken,
         end,
+        before_calm: execution.before_calm.unwrap_or(execution.moves.len()),
+        has_times: execution.sim.delays().is_some(),
         moves: execution.moves,
         hash,
     }
@@ -142,32 +186,98 @@ impl Execution<'_, '_> {
     fn run(&mut self, driver: &mut Driver<'_>) -> Result<End, Broken> {
         self.sim.simulation.settle();
         self.check()?;
-        let end = self.run_wild(driver)?;
-        if end == End::Left {
-            return Ok(end);
+        let before = match driver {
+            Driver::Search(..) => self.run_wild(driver, Mode::Faulty)?,
+            Driver::Follow {
+                moves,
+                then,
+                is_punctual,
+            } => {
+                if *is_punctual {
+                    self.follow_punctually(moves)?;
+                } else {
+                    self.follow(moves)?;
+                }
+                self.before_calm = Some(self.moves.len());
+                match then {
+                    Then::Ends => End::Left,
+                    Then::Calm => End::Ceased,
+                    Then::GoesOn => self.run_wild(driver, Mode::Calm)?,
+                }
+            }
+        };
+        if before == End::Left {
+            return Ok(before);
         }
-        let end = self.run_calmly(end)?;
+        self.before_calm.get_or_insert(self.moves.len());
+        let mut end = self.run_calmly(before)?;
+        if before == End::Ceased && end != End::Idle {
+            end = self.run_on(driver)?;
+        }
         if end == End::Idle {
             self.sim.properties.check_end(&self.sim.facts.borrow())?;
         }
         Ok(end)
     }
 
-    /// Runs with faults, as the driver chooses.
-    fn run_wild(&mut self, driver: &mut Driver<'_>) -> Result<End, Broken> {
-        let mut at = 0;
+    /// Follows a list of moves.
+    fn follow(&mut self, moves: &[Move]) -> Result<(), Broken> {
+        for next in moves {
+            self.wait_until(next.at);
+            self.prepare(Mode::Following, None);
+            let mut enabled = self.schedule.all_enabled(self.sim).iter();
+            if let Some(index) = enabled.position(|choice| *choice == next.choice) {
+                let fate = self.schedule.possible(self.sim, index, next.fate);
+                self.take(index, fate)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows a list of moves. What is not in the list happens in between, when its time has come.
+    fn follow_punctually(&mut self, moves: &[Move]) -> Result<(), Broken> {
+        for next in moves {
+            for _ in 0..self.limits.steps_max {
+                self.schedule.prepare_now(self.sim, |sim| {
+                    absorb(sim, self.observers.trace.as_deref_mut(), &mut None);
+                });
+                let enabled = self.schedule.all_enabled(self.sim);
+                let wanted = enabled.iter().position(|choice| *choice == next.choice);
+                let is_time = self.sim.clock.now() >= next.at;
+                if let Some(index) = wanted.filter(|_| is_time) {
+                    let fate = self.schedule.possible(self.sim, index, next.fate);
+                    self.take(index, fate)?;
+                    break;
+                }
+                if let Some((index, fate)) = default_of(enabled) {
+                    self.take(index, fate)?;
+                } else if !self.schedule.let_time_pass_until(self.sim, next.at) {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs as the driver chooses. Faults are possible if the mode is [`Mode::Faulty`].
+    fn run_wild(&mut self, driver: &mut Driver<'_>, mode: Mode) -> Result<End, Broken> {
+        let is_faulty = mode == Mode::Faulty;
         for _ in 0..self.limits.steps_max {
-            self.prepare(true, Some(driver));
+            self.prepare(mode, Some(driver));
+            let is_over = self.schedule.have_faults_ceased(self.sim, self.moves.len());
+            if is_faulty && is_over {
+                return Ok(End::Ceased);
+            }
             let enabled = self.schedule.enabled(self.sim);
             if enabled.is_empty() {
                 return Ok(End::Idle);
             }
             let chosen = match driver {
-                Driver::Search(strategy, rng) => strategy
-                    .choose(enabled)
-                    .map(|index| (index, self.schedule.draw(self.sim, rng, index))),
-                Driver::Follow { moves, goes_on } => next_of(moves, &mut at, enabled)
-                    .or_else(|| goes_on.then(|| default_of(enabled)).flatten()),
+                Driver::Search(strategy, rng) => strategy.choose(enabled).map(|index| {
+                    let draws = is_faulty.then(|| self.schedule.draw(self.sim, rng, index));
+                    (index, draws.unwrap_or(Fate::Happens))
+                }),
+                Driver::Follow { .. } => default_of(enabled),
             };
             let Some((index, fate)) = chosen else {
                 return Ok(End::Left);
@@ -180,14 +290,19 @@ impl Execution<'_, '_> {
     /// Runs without faults until nothing is left to do, or until each property that is awaited has
     /// had enough time. `before` is the end of the part with faults.
     fn run_calmly(&mut self, before: End) -> Result<End, Broken> {
-        let Some(within) = self.sim.properties.awaited() else {
+        let facts = std::rc::Rc::clone(&self.sim.facts);
+        self.sim.properties.begin_calm(&facts.borrow())?;
+        let awaited = self.sim.properties.awaited();
+        if awaited.is_none() && before != End::Ceased {
             return Ok(before);
-        };
+        }
+        self.repair()?;
+        let within = awaited.unwrap_or_default();
         let until = self.sim.clock.now().saturating_add(within);
         let mut rng = Rng::new(CALM_SEED);
         self.sim.disks.calm();
         for _ in 0..self.limits.steps_max {
-            self.prepare(false, None);
+            self.prepare(Mode::Calm, None);
             let Some(index) = choose_calmly(&mut rng, self.schedule.enabled(self.sim)) else {
                 break;
             };
@@ -197,35 +312,68 @@ impl Execution<'_, '_> {
             self.take(index, Fate::Happens)?;
         }
         self.sim.properties.check_awaited()?;
-        self.prepare(false, None);
+        self.prepare(Mode::Calm, None);
         let is_idle = self.schedule.enabled(self.sim).is_empty();
         Ok(if is_idle { End::Idle } else { End::Cut })
     }
 
+    /// Heals all partitions, and starts all nodes again that restart.
+    fn repair(&mut self) -> Result<(), Broken> {
+        loop {
+            self.prepare(Mode::Calm, None);
+            let mut enabled = self.schedule.all_enabled(self.sim).iter();
+            let Some(index) = enabled.position(|choice| is_repair(*choice)) else {
+                return Ok(());
+            };
+            self.take(index, Fate::Happens)?;
+        }
+    }
+
+    /// Runs without faults from their end to the end of the run.
+    fn run_on(&mut self, driver: &mut Driver<'_>) -> Result<End, Broken> {
+        if !self.limits.is_search_of_all {
+            return self.run_wild(driver, Mode::Calm);
+        }
+        // The search of all orders does not know the steps since the faults have ceased.
+        let moves = &mut Driver::Follow {
+            moves: &[],
+            then: Then::GoesOn,
+            is_punctual: false,
+        };
+        self.run_wild(moves, Mode::Calm)
+    }
+
     /// Finds the choices that can be taken now, and tells the strategy what was caused.
-    fn prepare(&mut self, with_faults: bool, mut driver: Option<&mut Driver<'_>>) {
+    fn prepare(&mut self, mode: Mode, mut driver: Option<&mut Driver<'_>>) {
         let trace = &mut self.observers.trace;
-        self.schedule.prepare(self.sim, with_faults, |sim| {
-            let caused = sim.simulation.caused();
-            if let Some(Driver::Search(strategy, _)) = &mut driver {
-                for &choice in caused.iter() {
-                    strategy.caused(choice);
-                }
-            }
-            caused.clear();
-            if let Some(trace) = trace {
-                trace.add_births(&sim.births_with_nodes());
-            }
-            sim.simulation.births().clear();
+        self.schedule.prepare(self.sim, mode, |sim| {
+            absorb(sim, trace.as_deref_mut(), &mut driver);
+        });
+    }
+
+    /// Lets time pass in a list of moves.
+    fn wait_until(&mut self, time: Nanos) {
+        let trace = &mut self.observers.trace;
+        self.schedule.wait_until(self.sim, time, |sim| {
+            absorb(sim, trace.as_deref_mut(), &mut None);
         });
     }
 
     /// Takes the step with an index in the enabled choices.
     fn take(&mut self, index: usize, fate: Fate) -> Result<(), Broken> {
-        let (at, choice) = self.schedule.take(self.sim, index);
+        let (at, choice) = self.schedule.take(self.sim, index, fate);
         let step = self.moves.len() as u32;
         self.sim.step.set(step);
-        self.moves.push(Move { choice, fate });
+        self.moves.push(Move {
+            choice,
+            fate,
+            at: self.sim.clock.now(),
+        });
+        let fate = if self.schedule.is_cut_off(self.sim, at) {
+            Fate::Lost
+        } else {
+            fate
+        };
         self.hash = hash_step(self.hash, choice, fate);
         if let Some(watchdog) = self.observers.watchdog {
             watchdog.begin_step(self.sim.seed(), step);
@@ -236,7 +384,7 @@ impl Execution<'_, '_> {
         let about = self.circumstances(at);
         let undone = match choice {
             Choice::Other(number) => {
-                self.do_other(number);
+                self.do_event(Event::of_number(number));
                 false
             }
             _ if self.sim.disks.are_any() => {
@@ -280,25 +428,29 @@ impl Execution<'_, '_> {
         let lost = self.sim.disks.lost();
         self.sim.add_disk_faults();
         if let Some(name) = lost {
-            self.schedule.crash(self.sim, self.sim.node_index(&name));
+            let node = self.sim.node_index(&name);
+            self.schedule.happen(self.sim, Event::Crash(node));
             self.sim.add_fact(Crashed(name));
             self.sim.add_disk_faults();
         }
     }
 
-    fn do_other(&mut self, number: u32) {
-        if number == TIME {
-            self.schedule.advance(self.sim);
-            return;
+    fn do_event(&mut self, event: Event) {
+        // A node that starts may note facts, which come after the fact that it starts.
+        match event {
+            Event::Restart(node) => self
+                .sim
+                .add_fact(Restarted(self.sim.name_at(node).to_owned())),
+            Event::Heal(index) => self.sim.add_fact(Healed(self.sim.partition_name(index))),
+            _ => {}
         }
-        let (node, is_crash) = crash_or_restart(number);
-        let name = self.sim.name_at(node).to_owned();
-        if is_crash {
-            self.schedule.crash(self.sim, node);
-            self.sim.add_fact(Crashed(name));
-        } else {
-            self.sim.add_fact(Restarted(name));
-            self.schedule.restart(self.sim, node);
+        self.schedule.happen(self.sim, event);
+        match event {
+            Event::Crash(node) => self
+                .sim
+                .add_fact(Crashed(self.sim.name_at(node).to_owned())),
+            Event::Cut(index) => self.sim.add_fact(Cut(self.sim.partition_name(index))),
+            _ => {}
         }
     }
 
@@ -316,6 +468,21 @@ impl Execution<'_, '_> {
     }
 }
 
+/// Takes what was caused and who was born, for the strategy and the trace.
+fn absorb(sim: &mut Sim, trace: Option<&mut Trace>, driver: &mut Option<&mut Driver<'_>>) {
+    let caused = sim.simulation.caused();
+    if let Some(Driver::Search(strategy, _)) = driver {
+        for &choice in caused.iter() {
+            strategy.caused(choice);
+        }
+    }
+    caused.clear();
+    if let Some(trace) = trace {
+        trace.add_births(&sim.births_with_nodes());
+    }
+    sim.simulation.births().clear();
+}
+
 /// Chooses at random among the enabled choices, but lets time pass only if nothing else can happen.
 /// Returns `None` if there are no choices.
 fn choose_calmly(rng: &mut Rng, enabled: &[Choice]) -> Option<usize> {
@@ -323,7 +490,7 @@ fn choose_calmly(rng: &mut Rng, enabled: &[Choice]) -> Option<usize> {
         return enabled.first().map(|_| 0);
     }
     let index = rng.below(enabled.len());
-    let is_time = enabled[index] == Choice::Other(TIME);
+    let is_time = Event::of(enabled[index]) == Some(Event::Time);
     Some(if is_time {
         (index + 1) % enabled.len()
     } else {
@@ -331,21 +498,10 @@ fn choose_calmly(rng: &mut Rng, enabled: &[Choice]) -> Option<usize> {
     })
 }
 
-/// Returns the first choice that is no crash.
+/// Returns the first choice that begins no fault.
 fn default_of(enabled: &[Choice]) -> Option<(usize, Fate)> {
-    let index = enabled.iter().position(|choice| !is_crash(*choice))?;
+    let index = enabled.iter().position(|choice| !is_fault(*choice))?;
     Some((index, Fate::Happens))
-}
-
-/// Returns the index and the fate of the next move of a list that is possible.
-fn next_of(moves: &[Move], at: &mut usize, enabled: &[Choice]) -> Option<(usize, Fate)> {
-    while let Some(next) = moves.get(*at) {
-        *at += 1;
-        if let Some(index) = enabled.iter().position(|choice| *choice == next.choice) {
-            return Some((index, next.fate));
-        }
-    }
-    None
 }
 
 /// Adds a number to a hash.

@@ -12,16 +12,21 @@ use std::time::Duration;
 use garrick_actor::system::Builder;
 use garrick_actor::{Address, Consequence, Failure, Note, Observing, System, short_type_name};
 use garrick_core::random::mix;
-use garrick_sched::{Birth, CHOSEN_FAILURE, Flow, Nanos, Simulation, Task, Turn};
+use garrick_sched::{Birth, CHOSEN_FAILURE, Flow, Nanos, Sent, Simulation, Task, Turn};
 
+use crate::chance::nanos_of;
 use crate::clock::{Clock, SimWorld};
 use crate::disk::{Disk, Disks, FaultWatch};
 use crate::facts::Facts;
-use crate::faults::{Faults, Links, nanos_of};
+use crate::faults::{Faults, Partition};
 use crate::history::{Model, Verdict};
+use crate::links::Links;
 use crate::node::Node;
 use crate::property::{Broken, Kind, Properties};
 use crate::stage::{self, StageFailures};
+
+/// Probability of what always happens.
+const CERTAINLY: u32 = 1000;
 
 /// Starts the actors of a node.
 type Start = Box<dyn FnMut(&Node)>;
@@ -36,6 +41,8 @@ pub struct Sim {
     /// Number of the current step.
     pub(crate) step: Rc<Cell<u32>>,
     nodes: Vec<Place>,
+    /// For each number in the simulation, the index of its node. Numbers are not used again.
+    indices: Vec<usize>,
     pub(crate) properties: Properties,
     faults: Faults,
     links: Links,
@@ -127,6 +134,7 @@ impl Sim {
             facts,
             step,
             nodes: Vec::new(),
+            indices: vec![usize::MAX],
             properties: Properties::default(),
             faults: Faults::default(),
             links: Links::default(),
@@ -152,7 +160,7 @@ impl Sim {
         if let Some(place) = self.nodes.iter().find(|place| place.node.name() == name) {
             return place.node.clone();
         }
-        let (number, node) = self.open(name.into());
+        let (number, node) = self.open(name.into(), self.nodes.len());
         self.nodes.push(Place {
             node: node.clone(),
             number,
@@ -184,7 +192,8 @@ impl Sim {
         node
     }
 
-    fn open(&mut self, name: Rc<str>) -> (usize, Node) {
+    /// Opens the node at an index. Returns its number in the simulation.
+    fn open(&mut self, name: Rc<str>, index: usize) -> (usize, Node) {
         let seed = mix(self.seed ^ self.nodes.len() as u64);
         let world = Arc::new(SimWorld::new(self.clock.clone(), seed));
         let failures = Arc::clone(&self.failures);
@@ -201,6 +210,8 @@ impl Sim {
         let (number, handle) = builder
             .open_in(&mut self.simulation)
             .unwrap_or_else(|error| panic!("the node {name:?} cannot be opened: {error}"));
+        self.indices.push(index);
+        debug_assert_eq!(self.indices.len(), number + 1, "numbers count upwards");
         let place = self.simulation.handle(number);
         let stage_failures = Arc::clone(&self.stage_failures);
         (number, Node::new(name, handle, place, stage_failures))
@@ -217,8 +228,11 @@ impl Sim {
         self
     }
 
-    /// Declares a property that must hold at some time: before the end of the run, or within the
-    /// time `within` after the faults have ceased.
+    /// Declares a property that must hold at some time within the time `within` after the faults
+    /// have ceased. If it holds before that time and no longer when it begins, it must hold again.
+    ///
+    /// The faults cease when nothing is left to do, or when the run has too many steps, or earlier
+    /// as set by [`Faults::cease_after`].
     pub fn eventually(
         &mut self,
         name: impl Into<String>,
@@ -302,12 +316,13 @@ impl Sim {
         })
     }
 
-    /// Returns the turns that fail and the nodes that crash. There are none by default.
+    /// Returns the turns that fail, the nodes that crash, and the partitions. There are none by
+    /// default.
     pub fn faults(&mut self) -> &mut Faults {
         &mut self.faults
     }
 
-    /// Returns the links between nodes. They neither delay nor lose messages by default.
+    /// Returns the links between nodes. They neither delay, lose nor repeat messages by default.
     pub fn links(&mut self) -> &mut Links {
         &mut self.links
     }
@@ -424,19 +439,19 @@ impl Sim {
 
     /// Checks the setup before the first step.
     pub(crate) fn check_setup(&self) -> Result<(), String> {
-        let crashing = self.faults.crashes.iter().map(|crash| &*crash.node);
+        let nodes = self.node_names();
         let with_disks = self.disks.names();
         let with_disks = with_disks.iter().map(String::as_str);
-        for name in crashing.chain(self.links.names()).chain(with_disks) {
+        let of_faults = self.faults.names();
+        for name in of_faults.chain(self.links.names()).chain(with_disks) {
             if self.index_of(name).is_none() {
-                let nodes: Vec<&str> = self.nodes.iter().map(|place| place.node.name()).collect();
                 return Err(format!("there is no node {name:?}, only {nodes:?}"));
             }
         }
         if self.nodes.is_empty() {
             return Err("there are no nodes: call `sim.node(..)` and spawn actors on it".into());
         }
-        Ok(())
+        self.faults.mistake(&nodes).map_or(Ok(()), Err)
     }
 
     fn index_of(&self, name: &str) -> Option<usize> {
@@ -450,16 +465,31 @@ impl Sim {
         self.index_of(name).expect("the setup was checked")
     }
 
-    /// Returns the name of the node with a number in the simulation.
+    /// Returns the name of the node with a number in the simulation, even if it has crashed.
     pub(crate) fn name_of(&self, number: usize) -> &str {
-        let place = self.nodes.iter().find(|place| place.number == number);
-        place.map_or("a crashed node", |place| place.node.name())
+        self.name_at(self.indices[number])
     }
 
     /// Returns the names of the nodes, by index.
     pub(crate) fn node_names(&self) -> Vec<String> {
         let names = self.nodes.iter().map(|place| place.node.name());
         names.map(str::to_owned).collect()
+    }
+
+    /// Returns the name of the partition at an index.
+    pub(crate) fn partition_name(&self, index: usize) -> String {
+        let partition = self.faults.partitions.get(index);
+        partition.map(Partition::name).unwrap_or_default()
+    }
+
+    /// Returns the names of the partitions, by index.
+    pub(crate) fn partition_names(&self) -> Vec<String> {
+        self.faults.partitions.iter().map(Partition::name).collect()
+    }
+
+    /// Allows copies of the messages that links repeat.
+    pub(crate) fn allow_copies(&mut self) {
+        self.links.allow_copies(&mut self.simulation);
     }
 
     pub(crate) fn name_at(&self, index: usize) -> &str {
@@ -472,14 +502,19 @@ impl Sim {
 
     /// Crashes the node at an index.
     pub(crate) fn crash(&mut self, index: usize) {
+        let sent = if self.faults.loses_sent == CERTAINLY {
+            Sent::Vanishes
+        } else {
+            Sent::Stays
+        };
         // The disk comes first: destructors of actors must not write.
         self.disks.crash(self.nodes[index].node.name());
-        self.simulation.crash(self.nodes[index].number);
+        self.simulation.crash(self.nodes[index].number, sent);
     }
 
     /// Starts the node at an index after a crash.
     pub(crate) fn restart(&mut self, index: usize) {
-        let (number, node) = self.open(self.nodes[index].node.name().into());
+        let (number, node) = self.open(self.nodes[index].node.name().into(), index);
         let place = &mut self.nodes[index];
         place.number = number;
         place.node = node;

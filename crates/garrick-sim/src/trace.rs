@@ -7,7 +7,8 @@ use garrick_flow::simulated::STEP;
 use garrick_sched::{Birth, Choice, Circumstances, Fate, Nanos, TaskName};
 use hashbrown::HashMap;
 
-use crate::schedule::{TIME, crash_or_restart, receiver_of};
+use crate::event::Event;
+use crate::schedule::receiver_of;
 use crate::stage::is_stage;
 
 /// The steps of a run, with the names of the actors.
@@ -20,6 +21,8 @@ pub struct Trace {
     counts: HashMap<String, u32>,
     /// Names of the nodes, by index.
     pub(crate) nodes: Vec<String>,
+    /// Names of the partitions, by index.
+    pub(crate) partitions: Vec<String>,
 }
 
 /// A step of a trace.
@@ -52,6 +55,8 @@ enum Happened {
     TimePasses,
     Crashes(String),
     Restarts(String),
+    Cuts(String),
+    Heals(String),
 }
 
 impl Trace {
@@ -104,17 +109,12 @@ impl Trace {
                 to: self.name(to),
                 message,
             },
-            (Choice::Other(TIME), _) => Happened::TimePasses,
-            (Choice::Other(number), _) => {
-                let (node, is_crash) = crash_or_restart(number);
-                let name = self.nodes.get(node).cloned().unwrap_or_default();
-                if is_crash {
-                    Happened::Crashes(name)
-                } else {
-                    Happened::Restarts(name)
-                }
-            }
+            (Choice::Other(number), _) => self.event(Event::of_number(number)),
         };
+        if let (Choice::Deliver { from, .. }, Fate::Doubled) = (choice, fate) {
+            let name = format!("{} (again)", self.name(from));
+            self.names.insert(from.of_copies(), name);
+        }
         self.steps.push(Traced {
             at,
             kind,
@@ -133,6 +133,19 @@ impl Trace {
                 format!("{node}:{label}")
             }
             _ => label,
+        }
+    }
+
+    /// Returns the description of an event of the simulation itself.
+    fn event(&self, event: Event) -> Happened {
+        let node = |index: usize| self.nodes.get(index).cloned().unwrap_or_default();
+        let cut = |index: usize| self.partitions.get(index).cloned().unwrap_or_default();
+        match event {
+            Event::Time => Happened::TimePasses,
+            Event::Crash(index) => Happened::Crashes(node(index)),
+            Event::Restart(index) => Happened::Restarts(node(index)),
+            Event::Cut(index) => Happened::Cuts(cut(index)),
+            Event::Heal(index) => Happened::Heals(cut(index)),
         }
     }
 
@@ -179,6 +192,8 @@ impl Traced {
     fn remark(&self) -> &'static str {
         match (self.fate, self.undone) {
             (Fate::Lost, _) => " LOST",
+            (Fate::Doubled, true) => " undone, COPIED",
+            (Fate::Doubled, false) => " COPIED",
             (Fate::Fails, true) => " FAILS, undone",
             (_, true) => " undone",
             _ => "",
@@ -216,6 +231,12 @@ impl Traced {
             Happened::Restarts(node) => {
                 return writeln!(f, "    Note right of setup: {node} starts");
             }
+            Happened::Cuts(nodes) => {
+                return writeln!(f, "    Note right of setup: {nodes} cut off");
+            }
+            Happened::Heals(nodes) => {
+                return writeln!(f, "    Note right of setup: {nodes} reachable again");
+            }
         };
         for fact in &self.facts {
             writeln!(
@@ -242,6 +263,8 @@ impl fmt::Display for Trace {
                 Happened::TimePasses => write!(f, "time passes")?,
                 Happened::Crashes(node) => write!(f, "{node} crashes")?,
                 Happened::Restarts(node) => write!(f, "{node} starts again")?,
+                Happened::Cuts(nodes) => write!(f, "partition: {nodes} cut off")?,
+                Happened::Heals(nodes) => write!(f, "partition heals: {nodes} reachable again")?,
             }
             writeln!(f, "{}", step.remark())?;
             for fact in &step.facts {

@@ -1,6 +1,6 @@
 //! The header of a cell: its words, and the table of functions of its kind of task.
 
-#[cfg(all(debug_assertions, not(garrick_loom)))]
+#[cfg(any(feature = "sim", all(debug_assertions, not(garrick_loom))))]
 use std::any::TypeId;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -113,8 +113,8 @@ pub(crate) struct Table {
     /// Returns the name of the type of the messages.
     #[cfg(feature = "sim")]
     pub(crate) message_name: fn() -> &'static str,
-    /// Type of the messages, for [`Header::check_messages`].
-    #[cfg(all(debug_assertions, not(garrick_loom)))]
+    /// Type of the messages, for [`Header::check_messages`] and for copies in simulations.
+    #[cfg(any(feature = "sim", all(debug_assertions, not(garrick_loom))))]
     pub(crate) message: fn() -> TypeId,
 }
 

@@ -8,12 +8,16 @@ use garrick_core::random::mix;
 /// number of tasks that the parent had created before. So it is the same in every order of the
 /// steps, and in every process.
 ///
-/// A timer also has a name, as the sender of its message.
+/// A timer also has a name, as the sender of its message. So does the source of the copies of a
+/// sender's messages.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskName(u64);
 
 /// Distinguishes the names of timers from the names of children.
 const TIMER: u64 = 0x7469_6d65;
+
+/// Distinguishes the names of the senders of copies from the names of children.
+const COPY: u64 = 0x636f_7079;
 
 impl TaskName {
     /// The name of all code that is not a task.
@@ -46,6 +50,12 @@ impl TaskName {
     /// timers.
     pub(crate) fn timer(self, number: u32) -> Self {
         self.derived(u64::from(number) << 32 | TIMER)
+    }
+
+    /// Returns the name that stands for this sender as the sender of copies of its messages.
+    #[must_use]
+    pub fn of_copies(self) -> Self {
+        self.derived(COPY)
     }
 
     fn derived(self, by: u64) -> Self {

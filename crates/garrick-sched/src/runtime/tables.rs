@@ -100,7 +100,7 @@ impl Table {
             kind_in_envelope: no_kind_in_envelope,
             #[cfg(feature = "sim")]
             message_name: type_name::<M>,
-            #[cfg(all(debug_assertions, not(garrick_loom)))]
+            #[cfg(any(feature = "sim", all(debug_assertions, not(garrick_loom))))]
             message: std::any::TypeId::of::<M>,
         }
     }

@@ -11,7 +11,7 @@ use super::content::Damage;
 use super::fault::{DiskEvent, DiskFault, Operation};
 use super::power::Power;
 use super::rule::Rule;
-use crate::faults::{draw_time, draws};
+use crate::chance::{draw_time, draws};
 use crate::search::Rng;
 
 /// Initial value of the hash FNV-1a.

@@ -11,7 +11,7 @@ use super::fault::DiskFault;
 use super::handle::Disk;
 use super::room::Room;
 use super::rule::Rule;
-use crate::faults::{check_per_mille, nanos_of};
+use crate::chance::{check_per_mille, nanos_of};
 
 /// The disks of the nodes. [`Sim::disks`](crate::Sim::disks) returns it.
 ///

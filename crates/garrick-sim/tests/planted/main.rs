@@ -6,13 +6,19 @@
 mod common;
 
 mod bank;
+mod ceased;
+mod delays;
 mod election;
 mod order;
+mod outages;
 mod register;
 mod retry;
+mod sent;
 mod session;
+mod split;
 mod tally;
 mod transfer;
+mod twice;
 mod two_phase;
 mod vault;
 

@@ -70,6 +70,8 @@ struct Pair {
     from_node: u32,
     /// True if the sender is a timer.
     is_of_timer: bool,
+    /// True if the flights are copies.
+    is_of_copies: bool,
     /// Index of the receiver.
     to: u32,
     /// Oldest and newest flight, or null. Each links to the next newer one, and the newest to
@@ -107,6 +109,8 @@ pub(super) enum From {
     Code,
     /// A timer.
     Timer,
+    /// A link that delivers messages again.
+    Copies,
     /// A node that has crashed.
     Nowhere,
 }
@@ -116,12 +120,19 @@ pub(super) const NOWHERE: u32 = NONE - 1;
 
 impl Sender {
     pub(super) const OUTSIDE: Self = Self::without_task(From::Code);
-    pub(super) const TIMER: Self = Self::without_task(From::Timer);
     pub(super) const NOWHERE: Self = Self {
         name: TaskName::NOWHERE,
         node: NOWHERE,
         ..Self::without_task(From::Nowhere)
     };
+
+    /// Returns the sender that stands for the timers of a node.
+    pub(super) const fn timer(node: u32) -> Self {
+        Self {
+            node,
+            ..Self::without_task(From::Timer)
+        }
+    }
 
     const fn without_task(from: From) -> Self {
         Self {
@@ -190,6 +201,29 @@ impl Air {
         }
     }
 
+    /// Returns the sender of copies of the flights of the choice at an index. Returns `None` if the
+    /// choice is no delivery, or if its flights are copies themselves.
+    pub(super) fn copier_of(&self, at: usize) -> Option<Sender> {
+        let Target::Pair(pair) = self.targets[at] else {
+            return None;
+        };
+        let pair = &self.pairs[pair as usize];
+        (!pair.is_of_copies).then(|| Sender {
+            from: From::Copies,
+            name: pair.from.of_copies(),
+            node: pair.from_node,
+        })
+    }
+
+    /// Removes the pair of the choice at an index. Returns its flights. Returns `None` if the
+    /// choice is no delivery.
+    pub(super) fn drop_pair_at(&mut self, at: usize) -> Option<Dropped> {
+        match self.targets[at] {
+            Target::Pair(pair) => self.drop_pair(pair),
+            _ => None,
+        }
+    }
+
     pub(super) fn task(&self, index: u32) -> &Entry {
         &self.tasks[index as usize]
     }
@@ -243,10 +277,11 @@ impl Air {
         dropped
     }
 
-    /// Removes the pairs whose senders lived on a node, and the pairs whose receivers live there.
-    /// Returns their flights.
-    pub(super) fn remove_all_of(&mut self, node: u32) -> Vec<Dropped> {
-        let is_of = |pair: &Pair| pair.from_node == node || self.task(pair.to).node == node;
+    /// Removes the pairs whose receivers live on a node, and if `with_sent` is true also the pairs
+    /// whose senders lived there. Returns their flights.
+    pub(super) fn remove_all_of(&mut self, node: u32, with_sent: bool) -> Vec<Dropped> {
+        let is_of =
+            |pair: &Pair| (with_sent && pair.from_node == node) || self.task(pair.to).node == node;
         let pairs: Vec<u32> = (self.pairs.iter())
             .filter(|(_, pair)| is_of(pair))
             .map(|(index, _)| index as u32)
@@ -322,6 +357,7 @@ impl Air {
             from,
             from_node: sender.node,
             is_of_timer: sender.from == From::Timer,
+            is_of_copies: sender.from == From::Copies,
             to,
             flights: (ptr::null_mut(), ptr::null_mut()),
             next,

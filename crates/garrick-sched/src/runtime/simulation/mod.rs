@@ -5,11 +5,15 @@ mod hash;
 
 mod air;
 
+mod copies;
+
+use std::any::TypeId;
 use std::collections::BTreeMap;
 use std::fmt;
 
 pub use air::Choice;
 use air::{Air, Dropped, From, NONE, NOWHERE, Sender};
+use copies::Copies;
 
 use crate::cell::{CellPtr, Chain, Envelope, Kind, Table};
 use crate::hooks::{self, Event, Running};
@@ -38,8 +42,22 @@ pub enum Fate {
     /// changes to the fields of the task stay.
     Fails,
     /// The message is lost. Nobody notices it: what destructors of the message send is lost, too. A
-    /// start cannot be lost.
+    /// start cannot be lost. If the node of the sender is closed, all later messages of the sender
+    /// to the receiver are lost, too, because the connection has ended.
     Lost,
+    /// The turn runs, and a copy of the message is sent, which will be delivered later. The copies
+    /// of the messages of one sender to one receiver stay in their order. A message whose type was
+    /// not passed to [`Simulation::copy`] just happens.
+    Doubled,
+}
+
+/// Result of a crash for the messages from the node to other nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sent {
+    /// The messages stay in the air.
+    Stays,
+    /// The messages vanish.
+    Vanishes,
 }
 
 /// Result of a step.
@@ -70,8 +88,10 @@ pub struct Birth {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Circumstances {
-    /// Node of the sender. `None` for code outside of tasks and for timers.
+    /// Node of the sender or of the timer, which may be closed. `None` for code outside of tasks.
     pub from: Option<usize>,
+    /// True if the node of the sender is closed.
+    pub is_orphan: bool,
     /// Node of the receiver.
     pub to: usize,
     /// Name of the receiver's type.
@@ -82,6 +102,10 @@ pub struct Circumstances {
     pub is_turn: bool,
     /// True if a message is delivered, which can be lost.
     pub is_message: bool,
+    /// True if [`Fate::Doubled`] sends a copy of the message.
+    pub can_double: bool,
+    /// Type of the receiver's messages.
+    pub message_type: TypeId,
     /// Name of the type of the receiver's messages.
     pub message: &'static str,
     /// Kind of the message, if the receiver names the kinds of its messages.
@@ -95,6 +119,7 @@ pub struct Simulation {
     air: Air,
     /// Number of nodes that were opened with each name.
     opened: BTreeMap<String, u32>,
+    copies: Copies,
     /// Tasks that were created, until the caller takes them.
     births: Vec<Birth>,
     /// Number of tasks that other threads have created.
@@ -109,6 +134,7 @@ impl Simulation {
         Some(Self {
             nodes: Vec::new(),
             air: Air::default(),
+            copies: Copies::default(),
             opened: BTreeMap::new(),
             births: Vec::new(),
             strangers: 0,
@@ -196,14 +222,74 @@ impl Simulation {
         let kind = kind_of(envelope);
         Some(Circumstances {
             from: (from != NONE).then_some(from as usize),
+            is_orphan: self.is_orphan(at),
             to: task.node as usize,
             type_name: task.table.name_of(),
             is_internal: task.table.internal,
             is_turn: !matches!(kind, Some(Kind::Stop | Kind::Move)),
             is_message: kind == Some(Kind::Messages),
+            can_double: self.can_double(at),
+            message_type: (task.table.message)(),
             message: (task.table.message_name)(),
             kind: kind_of_message(task.table, envelope),
         })
+    }
+
+    /// Returns true if the choice at an index delivers a message that can be copied. A copy is not
+    /// copied again. A message to a bounded mailbox is not copied, because a copy has no room.
+    fn can_double(&self, at: usize) -> bool {
+        let Some((task, _, envelope)) = self.air.look_at(at) else {
+            return false;
+        };
+        let table = self.air.task(task).table;
+        kind_of(envelope) == Some(Kind::Messages)
+            && !table.bounded
+            && self.air.copier_of(at).is_some()
+            && self.copies.has(table)
+    }
+
+    /// Returns the nodes of the sender and of the receiver, if the choice at an index delivers a
+    /// message and its sender has a node, which may be closed.
+    #[must_use]
+    pub fn nodes_of(&self, at: usize) -> Option<(usize, usize)> {
+        let (task, from, envelope) = self.air.look_at(at)?;
+        let is_message = kind_of(envelope) == Some(Kind::Messages);
+        let to = self.air.task(task).node as usize;
+        (is_message && from != NONE).then_some((from as usize, to))
+    }
+
+    /// Allows copies of messages of type `M`.
+    pub fn copy<M: Clone + 'static>(&mut self) {
+        self.copies.add::<M>();
+    }
+
+    /// Adds a copy of the message that the choice at an index delivers to the air, if it can be
+    /// copied and if its clone does not panic.
+    fn double(&mut self, at: usize) {
+        if !self.can_double(at) {
+            return;
+        }
+        let (Some((task, _, envelope)), Some(copier)) =
+            (self.air.look_at(at), self.air.copier_of(at))
+        else {
+            return;
+        };
+        let entry = self.air.task(task);
+        let pool = self.worker(entry.node as usize).pool();
+        // SAFETY: the envelope is in the air, so it has a message for a task with this table, and
+        // nobody else uses it.
+        let copy = unsafe { self.copies.make(pool, entry.table, envelope) };
+        if let Some(copy) = copy {
+            // The original is in the air as well, so the receiver is kept alive.
+            let is_only = self.air.add_flight(task, copier, copy);
+            debug_assert!(!is_only, "the original is in the air");
+        }
+    }
+
+    /// Returns true if the choice at an index delivers a message whose sender's node is closed.
+    fn is_orphan(&self, at: usize) -> bool {
+        let from = self.air.look_at(at).map_or(NONE, |(_, from, _)| from);
+        !matches!(from, NONE | NOWHERE) && !self.is_open(from as usize)
     }
 
     /// Returns the label of the receiver of the choice at an index, if it has one. This calls
@@ -263,6 +349,17 @@ impl Simulation {
     #[track_caller]
     pub fn step(&mut self, at: usize, fate: Fate) -> Stepped {
         check_outside();
+        match fate {
+            Fate::Doubled => self.double(at),
+            Fate::Lost if self.is_orphan(at) => {
+                if let Some(dropped) = self.air.drop_pair_at(at) {
+                    self.drop_flights(&dropped);
+                    self.discard_what_comes();
+                }
+                return Stepped { undone: false };
+            }
+            _ => {}
+        }
         let Some(taken) = self.air.take(at) else {
             return Stepped { undone: false };
         };
@@ -333,20 +430,21 @@ impl Simulation {
                 break;
             }
             fired = true;
-            self.collect(Sender::TIMER);
+            self.collect(Sender::timer(node as u32));
         }
         fired
     }
 
-    /// Closes a node as in a crash: its tasks are dropped, and the messages to them and from them
-    /// that are in the air vanish, as do the messages that destructors send.
+    /// Closes a node as in a crash: its tasks are dropped, and the messages to them vanish, as do
+    /// the messages that destructors send. `sent` is the result for the messages that it has sent
+    /// to other nodes.
     ///
     /// # Panics
     /// Panics if called by a task.
     #[track_caller]
-    pub fn crash(&mut self, node: usize) {
+    pub fn crash(&mut self, node: usize, sent: Sent) {
         check_outside();
-        self.close(node, Sender::NOWHERE);
+        self.close(node, Sender::NOWHERE, sent);
         self.discard_what_comes();
     }
 
@@ -355,17 +453,17 @@ impl Simulation {
     fn discard_what_comes(&mut self) {
         let caused = self.air.caused.len();
         self.collect(Sender::NOWHERE);
-        self.drop_all_of(NOWHERE);
+        self.drop_all_of(NOWHERE, Sent::Vanishes);
         self.air.caused.truncate(caused);
         self.collect(Sender::OUTSIDE);
     }
 
     /// Closes a node. `sender` stands for the destructors of its tasks.
-    fn close(&mut self, node: usize, sender: Sender) {
+    fn close(&mut self, node: usize, sender: Sender, sent: Sent) {
         if !self.is_open(node) {
             return;
         }
-        self.drop_all_of(node as u32);
+        self.drop_all_of(node as u32, sent);
         for _ in 0..STOPS_MAX {
             self.handle_events(sender);
             let tasks = self.air.tasks_of(node as u32);
@@ -386,8 +484,8 @@ impl Simulation {
         self.running.set_empty(false);
     }
 
-    fn drop_all_of(&mut self, node: u32) {
-        for dropped in self.air.remove_all_of(node) {
+    fn drop_all_of(&mut self, node: u32, sent: Sent) {
+        for dropped in self.air.remove_all_of(node, sent == Sent::Vanishes) {
             self.drop_flights(&dropped);
         }
     }
@@ -591,7 +689,7 @@ fn kind_of(envelope: *mut Envelope) -> Option<Kind> {
 impl Drop for Simulation {
     fn drop(&mut self) {
         for node in 0..self.nodes.len() {
-            self.close(node, Sender::OUTSIDE);
+            self.close(node, Sender::OUTSIDE, Sent::Vanishes);
             // Messages of its destructors to nodes that are still open.
             self.collect(Sender::OUTSIDE);
         }

@@ -5,6 +5,7 @@ use std::ptr;
 use super::Worker;
 use super::census::label;
 use crate::cell::{CellPtr, Chain, Envelope, Kind, reverse};
+use crate::pool::Pool;
 use crate::quiet;
 use crate::run_queue::Entry;
 use crate::runtime::current::Entered;
@@ -201,6 +202,11 @@ impl Worker {
     pub(crate) fn keep(&self, cell: CellPtr) {
         cell.check_home(self.home);
         cell.clone_local();
+    }
+
+    /// Returns the pool of this worker.
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
     }
 
     /// Drops a list of envelopes to a cell, oldest first.

@@ -1,0 +1,86 @@
+//! Events of the simulation itself: time passes, nodes crash and start, partitions begin and heal.
+
+use garrick_sched::Choice;
+
+/// A choice that the simulation itself offers, as [`Choice::Other`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// Time passes until the next timer fires.
+    Time,
+    /// The node at an index crashes.
+    Crash(usize),
+    /// The node at an index starts again.
+    Restart(usize),
+    /// The partition at an index begins.
+    Cut(usize),
+    /// The partition at an index heals.
+    Heal(usize),
+}
+
+impl Event {
+    /// Returns the number of the choice.
+    pub(crate) fn number(self) -> u32 {
+        let number = |kind, index: usize| 1 + 4 * index as u32 + kind;
+        match self {
+            Self::Time => 0,
+            Self::Crash(node) => number(0, node),
+            Self::Restart(node) => number(1, node),
+            Self::Cut(partition) => number(2, partition),
+            Self::Heal(partition) => number(3, partition),
+        }
+    }
+
+    /// Returns the event of a choice with a number.
+    pub(crate) fn of_number(number: u32) -> Self {
+        let Some(rest) = number.checked_sub(1) else {
+            return Self::Time;
+        };
+        let index = (rest / 4) as usize;
+        match rest % 4 {
+            0 => Self::Crash(index),
+            1 => Self::Restart(index),
+            2 => Self::Cut(index),
+            _ => Self::Heal(index),
+        }
+    }
+
+    /// Returns the event of a choice, if the choice is one.
+    pub(crate) fn of(choice: Choice) -> Option<Self> {
+        match choice {
+            Choice::Other(number) => Some(Self::of_number(number)),
+            _ => None,
+        }
+    }
+}
+
+/// Returns true if a choice begins a fault, so that it need never happen.
+pub(crate) fn is_fault(choice: Choice) -> bool {
+    matches!(Event::of(choice), Some(Event::Crash(_) | Event::Cut(_)))
+}
+
+/// Returns true if a choice ends a fault.
+pub(crate) fn is_repair(choice: Choice) -> bool {
+    matches!(Event::of(choice), Some(Event::Restart(_) | Event::Heal(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_event_has_its_own_number() {
+        let of_index = |index| {
+            [
+                Event::Crash(index),
+                Event::Restart(index),
+                Event::Cut(index),
+                Event::Heal(index),
+            ]
+        };
+        let events = (0..9).flat_map(of_index);
+        for (number, event) in [Event::Time].into_iter().chain(events).enumerate() {
+            assert_eq!(event.number() as usize, number);
+            assert_eq!(Event::of_number(event.number()), event);
+        }
+    }
+}

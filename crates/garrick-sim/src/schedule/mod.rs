@@ -1,0 +1,343 @@
+//! The choices of a run that can be taken now: any order, or the order of times.
+
+mod outages;
+mod times;
+
+use garrick_sched::{Choice, Circumstances, Fate, Nanos, TaskName};
+use hashbrown::HashMap;
+
+use crate::chance::{draws, rng_of};
+use crate::event::{Event, is_fault};
+use crate::faults::EndOfFaults;
+use crate::search::{Action, Rng};
+use crate::sim::Sim;
+use outages::Outages;
+use times::Times;
+
+/// Distinguishes the generators for fates of a search of all orders from others with the same seed.
+const FATES: u64 = 0x66_6174_6573;
+
+/// Choices that are offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// All, with faults.
+    Faulty,
+    /// All, without faults. What is broken may be repaired at once.
+    Calm,
+    /// All that a list may name: messages may come later than their time, and outages may end
+    /// earlier.
+    Following,
+}
+
+/// The choices that can be taken now.
+///
+/// Without times, these are all choices of the simulation. With times, these are the choices whose
+/// time has come. If there are none, time passes until there are some.
+pub(crate) struct Schedule {
+    /// `None` if any order is possible.
+    times: Option<Times>,
+    outages: Outages,
+    /// Number of calls of [`Schedule::prepare`].
+    steps: u32,
+    /// True if only some choices of the simulation can be taken now.
+    is_filtered: bool,
+    /// Choices that can be taken now, if they are filtered.
+    enabled: Vec<Choice>,
+    /// For each of them, its index in the choices of the simulation.
+    indices: Vec<usize>,
+    /// Number of times that each choice was taken, in a search of all orders.
+    taken: Option<HashMap<Choice, u64>>,
+}
+
+impl Schedule {
+    /// Creates the schedule of a run. `has_onsets` is true if outages do not begin before a step
+    /// that is drawn. `is_search_of_all` is true in a search of all orders.
+    pub(crate) fn new(sim: &Sim, has_onsets: bool, is_search_of_all: bool) -> Self {
+        Self {
+            times: sim.delays().cloned().map(Times::new),
+            outages: Outages::new(sim, has_onsets),
+            steps: 0,
+            is_filtered: false,
+            enabled: Vec::new(),
+            indices: Vec::new(),
+            taken: is_search_of_all.then(HashMap::new),
+        }
+    }
+
+    /// Finds the choices that can be taken now. `absorb` is called when there may be new causes and
+    /// births, which it must take.
+    pub(crate) fn prepare(&mut self, sim: &mut Sim, mode: Mode, mut absorb: impl FnMut(&mut Sim)) {
+        self.steps += 1;
+        self.look(sim, mode, &mut absorb);
+        while self.times.is_some() && mode != Mode::Following {
+            let is_urgent = |choice: &Choice| !is_fault(*choice);
+            let is_over = mode == Mode::Faulty && self.have_faults_ceased(sim, 0);
+            if is_over || self.enabled.iter().any(is_urgent) || !self.let_time_pass(sim, mode) {
+                return;
+            }
+            self.look(sim, mode, &mut absorb);
+        }
+    }
+
+    /// Finds the choices that can be taken now, with faults, and lets no time pass.
+    pub(crate) fn prepare_now(&mut self, sim: &mut Sim, mut absorb: impl FnMut(&mut Sim)) {
+        self.steps += 1;
+        self.look(sim, Mode::Faulty, &mut absorb);
+    }
+
+    /// Advances the clock to what comes next, at most to `limit`. Returns false if the clock has
+    /// reached the limit and nothing comes.
+    pub(crate) fn let_time_pass_until(&self, sim: &mut Sim, limit: Nanos) -> bool {
+        let now = sim.clock.now();
+        match self.next(sim, Mode::Faulty).filter(|next| *next <= limit) {
+            Some(next) => {
+                sim.clock.advance_to(next);
+                sim.fire_due();
+            }
+            None if now < limit => sim.clock.advance_to(limit),
+            None => return false,
+        }
+        true
+    }
+
+    /// Lets time pass until `time` if messages have times, although messages may come before. Fires
+    /// the timers that are due.
+    pub(crate) fn wait_until(
+        &mut self,
+        sim: &mut Sim,
+        time: Nanos,
+        mut absorb: impl FnMut(&mut Sim),
+    ) {
+        let Some(times) = &mut self.times else {
+            return;
+        };
+        times.note_causes(sim);
+        absorb(sim);
+        while let Some(deadline) = sim.next_deadline().filter(|deadline| *deadline <= time) {
+            sim.clock.advance_to(deadline);
+            sim.fire_due();
+            times.note_causes(sim);
+            absorb(sim);
+        }
+        sim.clock.advance_to(time);
+    }
+
+    fn look(&mut self, sim: &mut Sim, mode: Mode, absorb: &mut impl FnMut(&mut Sim)) {
+        if let Some(times) = &mut self.times {
+            times.note_causes(sim);
+        }
+        absorb(sim);
+        if self.times.is_none() {
+            let has_timers = sim.has_timers();
+            set_offered(sim, Event::Time, has_timers);
+        }
+        self.outages.offer(sim, mode, self.steps);
+        self.filter(sim, mode);
+    }
+
+    /// Finds the choices that can be taken now, if these are not all.
+    fn filter(&mut self, sim: &Sim, mode: Mode) {
+        let are_any_held = self.outages.are_any_held(sim);
+        let times = self.times.as_ref().filter(|_| mode != Mode::Following);
+        self.is_filtered = are_any_held || times.is_some();
+        if !self.is_filtered {
+            return;
+        }
+        self.enabled.clear();
+        self.indices.clear();
+        let now = sim.clock.now();
+        for (index, &choice) in sim.simulation.choices().iter().enumerate() {
+            let has_come = times.is_none_or(|times| times.time_of(choice) <= now);
+            if has_come && !(are_any_held && self.outages.cut_off(sim, index, true)) {
+                self.enabled.push(choice);
+                self.indices.push(index);
+            }
+        }
+    }
+
+    /// Returns the choices that can be taken now. Empty if nothing but faults can happen.
+    pub(crate) fn enabled<'a>(&'a self, sim: &'a Sim) -> &'a [Choice] {
+        let enabled = self.all_enabled(sim);
+        let is_over = enabled.iter().all(|choice| is_fault(*choice));
+        if is_over { &[] } else { enabled }
+    }
+
+    /// Returns the choices that can be taken now, even if there are only faults.
+    pub(crate) fn all_enabled<'a>(&'a self, sim: &'a Sim) -> &'a [Choice] {
+        if self.is_filtered {
+            &self.enabled
+        } else {
+            sim.simulation.choices()
+        }
+    }
+
+    /// Returns true if the faults cease before the step with this number.
+    pub(crate) fn have_faults_ceased(&self, sim: &Sim, step: usize) -> bool {
+        match sim.faults_and_links().0.end {
+            None => false,
+            Some(EndOfFaults::Time(time)) => sim.clock.now() >= time,
+            Some(EndOfFaults::Steps(steps)) => step >= steps as usize,
+        }
+    }
+
+    /// Advances the clock to what comes next. Returns false if nothing comes.
+    fn let_time_pass(&self, sim: &mut Sim, mode: Mode) -> bool {
+        let Some(next) = self.next(sim, mode) else {
+            return false;
+        };
+        sim.clock.advance_to(next);
+        sim.fire_due();
+        true
+    }
+
+    /// Returns the time of the next message, timer, end of an outage, or end of all faults.
+    fn next(&self, sim: &Sim, mode: Mode) -> Option<Nanos> {
+        let now = sim.clock.now();
+        let of_messages = self.times.as_ref().and_then(|times| times.next(sim));
+        let of_faults = match sim.faults_and_links().0.end {
+            Some(EndOfFaults::Time(time)) if mode == Mode::Faulty && time > now => Some(time),
+            _ => None,
+        };
+        let of_outages = self.outages.ends(now).min();
+        let next = [of_messages, sim.next_deadline(), of_outages, of_faults];
+        next.into_iter().flatten().min()
+    }
+
+    /// Takes the choice with an index in the enabled ones. Returns its index in the choices of the
+    /// simulation, and the choice.
+    pub(crate) fn take(&mut self, sim: &Sim, index: usize, fate: Fate) -> (usize, Choice) {
+        let at = self.index_of(index);
+        let choice = sim.simulation.choices()[at];
+        if let Some(times) = &mut self.times {
+            times.take(choice);
+            if let (Fate::Doubled, Choice::Deliver { from, .. }) = (fate, choice) {
+                times.note_copy(from);
+            }
+        }
+        if let Some(taken) = &mut self.taken {
+            *taken.entry(choice).or_default() += 1;
+        }
+        (at, choice)
+    }
+
+    /// Returns the index in the choices of the simulation of the choice with an index in the
+    /// enabled ones.
+    fn index_of(&self, index: usize) -> usize {
+        if self.is_filtered {
+            self.indices[index]
+        } else {
+            index
+        }
+    }
+
+    /// Draws the fate of the choice with an index in the enabled ones.
+    pub(crate) fn draw(&self, sim: &Sim, rng: &mut Rng, index: usize) -> Fate {
+        let (faults, links) = sim.faults_and_links();
+        if !faults.are_any() && !links.are_any() {
+            return Fate::Happens;
+        }
+        let at = self.index_of(index);
+        // The fate of what is cut off is not drawn, and does not change when the partition goes.
+        if self.is_cut_off(sim, at) {
+            return Fate::Happens;
+        }
+        let Some(about) = sim.simulation.circumstances(at) else {
+            return Fate::Happens;
+        };
+        let Some(taken) = &self.taken else {
+            return draw_fate(sim, rng, &about);
+        };
+        // A search of all orders needs steps that are the same in every order.
+        let choice = sim.simulation.choices()[at];
+        let (changes, times) = (choice.changes().unwrap_or(0), taken.get(&choice));
+        let times = times.copied().unwrap_or(0);
+        let mut rng = rng_of(&[FATES, sim.seed(), choice.chain(), changes, times]);
+        draw_fate(sim, &mut rng, &about)
+    }
+
+    /// Returns `fate`, or [`Fate::Happens`] if the choice with an index in the enabled ones cannot
+    /// be lost. A list of moves may have lost the crash or the partition that has made it possible.
+    pub(crate) fn possible(&self, sim: &Sim, index: usize, fate: Fate) -> Fate {
+        let at = self.index_of(index);
+        if fate != Fate::Lost || self.is_cut_off(sim, at) {
+            return fate;
+        }
+        let (faults, links) = sim.faults_and_links();
+        let can_be_lost = |about: Circumstances| {
+            let of_link = |from: usize| links.lose(sim.name_of(from), sim.name_of(about.to));
+            let is_remote = about.from.filter(|from| *from != about.to);
+            is_remote.is_some_and(of_link) || about.is_orphan && faults.loses_sent > 0
+        };
+        match sim.simulation.circumstances(at) {
+            Some(about) if can_be_lost(about) => Fate::Lost,
+            _ => Fate::Happens,
+        }
+    }
+
+    /// Returns true if a partition loses the message of the choice at an index in the choices of
+    /// the simulation.
+    pub(crate) fn is_cut_off(&self, sim: &Sim, at: usize) -> bool {
+        self.outages.cut_off(sim, at, false)
+    }
+
+    /// Lets an event of the simulation happen.
+    pub(crate) fn happen(&mut self, sim: &mut Sim, event: Event) {
+        let (step, has_times) = (self.steps, self.times.is_some());
+        match event {
+            Event::Time => advance(sim),
+            Event::Crash(node) => self.outages.crash(sim, node, step, has_times),
+            Event::Restart(node) => self.outages.restart(sim, node),
+            Event::Cut(partition) => self.outages.cut(sim, partition, step, has_times),
+            Event::Heal(partition) => self.outages.heal(partition),
+        }
+    }
+}
+
+/// Advances the clock to the next timer, and fires it.
+fn advance(sim: &mut Sim) {
+    if let Some(deadline) = sim.next_deadline() {
+        sim.clock.advance_to(deadline);
+        sim.fire_due();
+    }
+}
+
+/// Draws the fate of a step.
+fn draw_fate(sim: &Sim, rng: &mut Rng, about: &Circumstances) -> Fate {
+    let (faults, links) = sim.faults_and_links();
+    if let Some(from) = about.from
+        && from != about.to
+        && about.is_message
+    {
+        let (from, to) = (sim.name_of(from), sim.name_of(about.to));
+        if links.are_any() && links.draw_loss(rng, from, to) {
+            return Fate::Lost;
+        }
+        if about.is_orphan && draws(rng, faults.loses_sent) {
+            return Fate::Lost;
+        }
+        if from != to && links.draw_copy(rng, from, to, about) {
+            return Fate::Doubled;
+        }
+    }
+    if faults.draw_failure(rng, about) {
+        return Fate::Fails;
+    }
+    Fate::Happens
+}
+
+/// Returns the task that a choice delivers to or starts.
+pub(crate) fn receiver_of(choice: Choice) -> Option<TaskName> {
+    match choice {
+        Choice::Start { task } => Some(task),
+        Choice::Deliver { to, .. } => Some(to),
+        Choice::Other(_) => None,
+    }
+}
+
+fn set_offered(sim: &mut Sim, event: Event, is_offered: bool) {
+    if is_offered {
+        sim.simulation.offer(event.number());
+    } else {
+        sim.simulation.withdraw(event.number());
+    }
+}

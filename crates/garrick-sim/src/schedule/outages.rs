@@ -1,0 +1,210 @@
+//! Outages: nodes that are down, and partitions that have not healed.
+
+use garrick_sched::Nanos;
+
+use crate::chance::{draw_time, rng_of};
+use crate::event::Event;
+use crate::search::Rng;
+use crate::sim::Sim;
+
+use super::{Mode, set_offered};
+
+/// Distinguishes the generator for the steps of crashes from others with the same seed.
+const CRASHES: u64 = 0x63_7261_7368;
+
+/// Distinguishes the generator for the steps of partitions from others with the same seed.
+const CUTS: u64 = 0x6375_7473;
+
+/// Distinguishes the generator for the times of outages from others with the same seed.
+const LASTS: u64 = 0x6c_6173_7473;
+
+/// Number of steps among which the step is drawn before which an outage does not begin.
+const ONSET_STEPS: usize = 64;
+
+/// The outages of a run, in the order of their rules.
+pub(super) struct Outages {
+    crashes: Rules,
+    cuts: Rules,
+}
+
+/// The outages of one kind.
+struct Rules {
+    all: Vec<Outage>,
+    /// Generator for the steps at which they begin. `None` if they may begin at each step: a list
+    /// of moves needs no such steps.
+    onsets: Option<Rng>,
+    /// Number of the kind, for the times.
+    kind: u64,
+}
+
+/// The state of one rule.
+#[derive(Default)]
+struct Outage {
+    /// Number of the step before which it does not begin.
+    onset: u32,
+    is_on: bool,
+    /// Time at which it may end. `None` for any time.
+    ends_at: Option<Nanos>,
+    /// Number of times that it has begun.
+    times: u64,
+}
+
+impl Rules {
+    fn new(count: usize, seed: u64, kind: u64, has_onsets: bool) -> Self {
+        let mut onsets = has_onsets.then(|| Rng::new(seed ^ kind));
+        let mut outage = || Outage {
+            onset: onsets.as_mut().map_or(0, draw_onset),
+            ..Outage::default()
+        };
+        Self {
+            all: (0..count).map(|_| outage()).collect(),
+            onsets,
+            kind,
+        }
+    }
+
+    /// Begins an outage. `lasts` is called with a generator and returns its time, if it has one.
+    fn begin(
+        &mut self,
+        index: usize,
+        step: u32,
+        seed: u64,
+        lasts: impl FnOnce(&mut Rng) -> Option<Nanos>,
+    ) {
+        let onset = self.onsets.as_mut().map_or(0, draw_onset);
+        let outage = &mut self.all[index];
+        let mut rng = rng_of(&[LASTS, seed, self.kind, index as u64, outage.times]);
+        outage.onset = step + onset;
+        outage.is_on = true;
+        outage.ends_at = lasts(&mut rng);
+        outage.times += 1;
+    }
+}
+
+fn draw_onset(rng: &mut Rng) -> u32 {
+    rng.below(ONSET_STEPS) as u32
+}
+
+impl Outage {
+    fn may_end(&self, mode: Mode, now: Nanos) -> bool {
+        mode != Mode::Faulty || self.ends_at.is_none_or(|time| time <= now)
+    }
+}
+
+impl Outages {
+    pub(super) fn new(sim: &Sim, has_onsets: bool) -> Self {
+        let (faults, _) = sim.faults_and_links();
+        let seed = sim.seed();
+        Self {
+            crashes: Rules::new(faults.crashes.len(), seed, CRASHES, has_onsets),
+            cuts: Rules::new(faults.partitions.len(), seed, CUTS, has_onsets),
+        }
+    }
+
+    /// Offers beginnings and ends of outages. `step` is the number of the step.
+    pub(super) fn offer(&self, sim: &mut Sim, mode: Mode, step: u32) {
+        let now = sim.clock.now();
+        let may_begin = |outage: &Outage| mode != Mode::Calm && outage.onset < step;
+        for (index, outage) in self.crashes.all.iter().enumerate() {
+            let crash = &sim.faults_and_links().0.crashes[index];
+            let (left, restarts) = (crash.left, crash.restarts_after.is_some());
+            let node = sim.node_index(&crash.node);
+            let is_up = sim.is_up(node);
+            if sim.disks.are_any() {
+                let at_risk = mode != Mode::Calm && is_up && left > 0;
+                sim.disks.set_at_risk(sim.name_at(node), at_risk);
+            }
+            let crashes = is_up && left > 0 && may_begin(outage);
+            set_offered(sim, Event::Crash(node), crashes);
+            let starts = !is_up && restarts && outage.may_end(mode, now);
+            set_offered(sim, Event::Restart(node), starts);
+        }
+        for (index, outage) in self.cuts.all.iter().enumerate() {
+            let left = sim.faults_and_links().0.partitions[index].left;
+            let cuts = !outage.is_on && left > 0 && may_begin(outage);
+            set_offered(sim, Event::Cut(index), cuts);
+            let heals = outage.is_on && outage.may_end(mode, now);
+            set_offered(sim, Event::Heal(index), heals);
+        }
+    }
+
+    /// Returns the times after `now` at which outages may end.
+    pub(super) fn ends(&self, now: Nanos) -> impl Iterator<Item = Nanos> {
+        let all = self.crashes.all.iter().chain(&self.cuts.all);
+        let ends = all.filter(|outage| outage.is_on);
+        ends.filter_map(|outage| outage.ends_at)
+            .filter(move |time| *time > now)
+    }
+
+    /// Crashes the node at an index. `has_times` is false if it may start again at any time.
+    pub(super) fn crash(&mut self, sim: &mut Sim, node: usize, step: u32, has_times: bool) {
+        let Some(index) = index_of_crash(sim, node) else {
+            return;
+        };
+        let (now, seed) = (sim.clock.now(), sim.seed());
+        let crash = &mut sim.faults_mut().crashes[index];
+        crash.left -= 1;
+        let after = crash.restarts_after.clone().filter(|_| has_times);
+        self.crashes.begin(index, step, seed, |rng| {
+            after.map(|after| now.saturating_add(draw_time(rng, &after)))
+        });
+        sim.crash(node);
+    }
+
+    /// Starts the node at an index again.
+    pub(super) fn restart(&mut self, sim: &mut Sim, node: usize) {
+        if let Some(index) = index_of_crash(sim, node) {
+            self.crashes.all[index].is_on = false;
+        }
+        sim.restart(node);
+    }
+
+    /// Begins a partition. `has_times` is false if it may heal at any time.
+    pub(super) fn cut(&mut self, sim: &mut Sim, index: usize, step: u32, has_times: bool) {
+        let (now, seed) = (sim.clock.now(), sim.seed());
+        let Some(partition) = sim.faults_mut().partitions.get_mut(index) else {
+            return;
+        };
+        partition.left = partition.left.saturating_sub(1);
+        let lasts = partition.lasts.clone();
+        self.cuts.begin(index, step, seed, |rng| {
+            has_times.then(|| now.saturating_add(draw_time(rng, &lasts)))
+        });
+    }
+
+    /// Heals a partition.
+    pub(super) fn heal(&mut self, index: usize) {
+        if let Some(cut) = self.cuts.all.get_mut(index) {
+            cut.is_on = false;
+        }
+    }
+
+    /// Returns true if a partition holds messages now.
+    pub(super) fn are_any_held(&self, sim: &Sim) -> bool {
+        let partitions = &sim.faults_and_links().0.partitions;
+        let cuts = self.cuts.all.iter().zip(partitions);
+        cuts.into_iter().any(|(cut, rule)| cut.is_on && rule.holds)
+    }
+
+    /// Returns true if a partition cuts off the message of the choice at an index in the choices of
+    /// the simulation. `holds` selects the partitions that hold messages, or those that lose them.
+    pub(super) fn cut_off(&self, sim: &Sim, at: usize, holds: bool) -> bool {
+        if !self.cuts.all.iter().any(|cut| cut.is_on) {
+            return false;
+        }
+        let Some((from, to)) = sim.simulation.nodes_of(at) else {
+            return false;
+        };
+        let (from, to) = (sim.name_of(from), sim.name_of(to));
+        let partitions = &sim.faults_and_links().0.partitions;
+        let mut cuts = self.cuts.all.iter().zip(partitions);
+        cuts.any(|(cut, rule)| cut.is_on && rule.holds == holds && rule.separates(from, to))
+    }
+}
+
+/// Returns the index of the rule for the crashes of the node at an index.
+fn index_of_crash(sim: &Sim, node: usize) -> Option<usize> {
+    let name = sim.name_at(node);
+    let crashes = &sim.faults_and_links().0.crashes;
+    crashes.iter().position(|crash| crash.node == name)
+}

@@ -1,0 +1,133 @@
+//! Times at which messages come.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use garrick_sched::{Choice, Nanos, TaskName};
+use hashbrown::{HashMap, HashSet};
+
+use crate::chance::{draw_time, rng_of};
+use crate::sim::Sim;
+use crate::stage::is_stage;
+
+use super::receiver_of;
+
+/// Distinguishes the generator for delays from others with the same seed.
+const DELAYS: u64 = 0x64_656c_6179;
+
+/// Times of the messages.
+pub(super) struct Times {
+    /// Range of the delays of messages within a node.
+    delay: Range<Nanos>,
+    /// Messages of each pair.
+    pairs: HashMap<Choice, Pair>,
+    /// Node of each task, by its number in the simulation.
+    nodes: HashMap<TaskName, usize>,
+    /// The stages of pipelines. They wake each other without a delay.
+    stages: HashSet<TaskName>,
+    /// For each task that uses a slow disk, the time at which it is free again.
+    busy: HashMap<TaskName, Nanos>,
+    /// The receiver of the last choice.
+    last: Option<TaskName>,
+}
+
+/// Messages of a pair.
+#[derive(Default)]
+struct Pair {
+    /// Number of messages so far.
+    sent: u64,
+    /// Times at which the messages in the air come, oldest first.
+    due: VecDeque<Nanos>,
+}
+
+impl Times {
+    pub(super) fn new(delay: Range<Nanos>) -> Self {
+        Self {
+            delay,
+            pairs: HashMap::new(),
+            nodes: HashMap::new(),
+            stages: HashSet::new(),
+            busy: HashMap::new(),
+            last: None,
+        }
+    }
+
+    /// Records the times of the messages that were sent since the last call.
+    pub(super) fn note_causes(&mut self, sim: &mut Sim) {
+        for birth in sim.simulation.births().iter() {
+            self.nodes.insert(birth.task, birth.node);
+            if is_stage(birth.type_name) {
+                self.stages.insert(birth.task);
+            }
+        }
+        let taken = sim.disks.take_time();
+        let now = sim.clock.now().saturating_add(taken);
+        if let Some(task) = self.last.filter(|_| taken > 0) {
+            self.busy.insert(task, now);
+        }
+        for at in 0..sim.simulation.caused().len() {
+            let choice = sim.simulation.caused()[at];
+            let sent = self.pairs.get(&choice).map_or(0, |pair| pair.sent);
+            let delay = self.draw_delay(sim, choice, sent);
+            let pair = self.pairs.entry(choice).or_default();
+            pair.sent += 1;
+            let earliest = pair.due.back().copied().unwrap_or(0);
+            pair.due.push_back(earliest.max(now.saturating_add(delay)));
+        }
+    }
+
+    /// Draws the delay of a message. It depends on nothing but the seed, the pair and the number of
+    /// earlier messages of the pair. So it stays the same if other choices are left out.
+    fn draw_delay(&self, sim: &Sim, choice: Choice, sent: u64) -> Nanos {
+        let Choice::Deliver { from, to } = choice else {
+            return 0;
+        };
+        if self.stages.contains(&from) && self.stages.contains(&to) {
+            return 0;
+        }
+        // Timers and the setup have no node. What they send comes at once.
+        let (Some(&from_node), Some(&to_node)) = (self.nodes.get(&from), self.nodes.get(&to))
+        else {
+            return 0;
+        };
+        let (_, links) = sim.faults_and_links();
+        let of_link = if from_node == to_node {
+            None
+        } else {
+            links.delay(sim.name_of(from_node), sim.name_of(to_node))
+        };
+        let mut rng = rng_of(&[DELAYS, sim.seed(), from.get(), to.get(), sent]);
+        draw_time(&mut rng, of_link.as_ref().unwrap_or(&self.delay))
+    }
+
+    /// Records that the copies of the messages of a pair come from the same node.
+    pub(super) fn note_copy(&mut self, from: TaskName) {
+        if let Some(&node) = self.nodes.get(&from) {
+            self.nodes.insert(from.of_copies(), node);
+        }
+    }
+
+    /// Returns the time of a choice. A choice without a recorded time can be taken at once, unless
+    /// its receiver is busy.
+    pub(super) fn time_of(&self, choice: Choice) -> Nanos {
+        let first = self.pairs.get(&choice).and_then(|pair| pair.due.front());
+        let busy = receiver_of(choice).and_then(|task| self.busy.get(&task));
+        first.max(busy).copied().unwrap_or(0)
+    }
+
+    /// Records that a choice was taken.
+    pub(super) fn take(&mut self, choice: Choice) {
+        self.last = receiver_of(choice);
+        if let Some(pair) = self.pairs.get_mut(&choice) {
+            pair.due.pop_front();
+        }
+    }
+
+    /// Returns the time of the next message.
+    pub(super) fn next(&self, sim: &Sim) -> Option<Nanos> {
+        let now = sim.clock.now();
+        let choices = sim.simulation.choices().iter();
+        let times = choices.map(|choice| self.time_of(*choice));
+        times.filter(|time| *time > now).min()
+    }
+}
