@@ -535,7 +535,7 @@ fn a_timer_that_is_set_while_others_help_out_is_delivered() {
     is_delivered(Duration::from_millis(40), Duration::from_millis(150));
 }
 
-/// Sets a timer in a turn that has lasted for the time `lasts`, and that is followed by a long turn.
+/// Sets a timer in a turn that has lasted for the time `lasts`. A long turn follows.
 fn is_delivered(lasts: Duration, after: Duration) {
     let sponsor = Sponsor::pool(2).unwrap();
     let handle = sponsor.handle();

@@ -7,12 +7,15 @@ mod air;
 
 mod copies;
 
+mod arrivals;
+
 use std::any::TypeId;
 use std::collections::BTreeMap;
 use std::fmt;
 
 pub use air::Choice;
 use air::{Air, Dropped, From, NONE, NOWHERE, Sender};
+use arrivals::{Prompts, add_arrivals};
 use copies::Copies;
 
 use crate::cell::{CellPtr, Chain, Envelope, Kind, Table};
@@ -23,7 +26,7 @@ use crate::runtime::address::Address;
 use crate::runtime::current;
 use crate::runtime::sponsor::{Builder, Handle, Here, StartError};
 use crate::runtime::task::Task;
-use crate::runtime::worker::{Arrival, Worker};
+use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
 /// Number of rounds after which messages that cause each other without a step count as endless.
@@ -593,81 +596,6 @@ fn check_outside() {
         !current::in_turn(),
         "a task must not run the simulation of its thread"
     );
-}
-
-/// Adds what has arrived at one node to the air.
-fn add_arrivals(worker: &Worker, node: u32, air: &mut Air, sender: Sender, strangers: &mut u32) {
-    let mut prompts = Prompts::new(node);
-    worker.take_arrivals(|cell, arrival| {
-        let index = air.index_of(cell).unwrap_or_else(|| {
-            // Another thread has created it.
-            *strangers += 1;
-            air.add(cell, cell.table(), TaskName::stranger(*strangers), node);
-            air.index_of(cell).expect("it was added above")
-        });
-        prompts.add(worker, air, index, sender, arrival);
-    });
-    prompts.run(worker);
-}
-
-/// Cells of a node to run after what has arrived there was added to the air.
-struct Prompts {
-    node: u32,
-    /// Prompt tasks, with their envelopes.
-    prompt: Vec<(CellPtr, *mut Envelope)>,
-    /// Cells that have recovered or moved. No turn runs.
-    idle: Vec<CellPtr>,
-}
-
-impl Prompts {
-    fn new(node: u32) -> Self {
-        Self {
-            node,
-            prompt: Vec::new(),
-            idle: Vec::new(),
-        }
-    }
-
-    /// Adds something that has arrived for the task with an index to the air, or to this list.
-    fn add(
-        &mut self,
-        worker: &Worker,
-        air: &mut Air,
-        index: u32,
-        sender: Sender,
-        arrival: Arrival,
-    ) {
-        let task = air.task(index);
-        let cell = task.cell;
-        match arrival {
-            Arrival::Envelope(envelope) if task.is_prompt => {
-                worker.keep(cell);
-                self.prompt.push((cell, envelope));
-            }
-            Arrival::Envelope(envelope) => {
-                if air.add_flight(index, sender, envelope) {
-                    worker.keep(cell);
-                }
-            }
-            Arrival::Scheduled => {
-                air.settle_at(index, self.node);
-                if cell.state().is_newborn() && cell.table().starts {
-                    air.offer_start(index);
-                } else {
-                    self.idle.push(cell);
-                }
-            }
-        }
-    }
-
-    fn run(self, worker: &Worker) {
-        for (cell, envelope) in self.prompt {
-            worker.run_alone(cell, envelope, true);
-        }
-        for cell in self.idle {
-            worker.run_alone(cell, std::ptr::null_mut(), false);
-        }
-    }
 }
 
 /// Returns the name of the kind of a message, if the task names kinds.

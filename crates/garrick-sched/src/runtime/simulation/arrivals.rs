@@ -1,0 +1,89 @@
+//! Arrivals at the nodes: messages go to the air, and the rest is handled at once.
+
+use std::ptr;
+
+use super::air::{Air, Sender};
+use crate::cell::{CellPtr, Envelope};
+use crate::names::TaskName;
+use crate::runtime::worker::{Arrival, Worker};
+
+/// Adds what has arrived at one node to the air.
+pub(super) fn add_arrivals(
+    worker: &Worker,
+    node: u32,
+    air: &mut Air,
+    sender: Sender,
+    strangers: &mut u32,
+) {
+    let mut prompts = Prompts::new(node);
+    worker.take_arrivals(|cell, arrival| {
+        let index = air.index_of(cell).unwrap_or_else(|| {
+            // Another thread has created it.
+            *strangers += 1;
+            air.add(cell, cell.table(), TaskName::stranger(*strangers), node);
+            air.index_of(cell).expect("it was added above")
+        });
+        prompts.add(worker, air, index, sender, arrival);
+    });
+    prompts.run(worker);
+}
+
+/// Cells of a node to run after what has arrived there was added to the air.
+pub(super) struct Prompts {
+    node: u32,
+    /// Prompt tasks, with their envelopes.
+    prompt: Vec<(CellPtr, *mut Envelope)>,
+    /// Cells that have recovered or moved. No turn runs.
+    idle: Vec<CellPtr>,
+}
+
+impl Prompts {
+    pub(super) fn new(node: u32) -> Self {
+        Self {
+            node,
+            prompt: Vec::new(),
+            idle: Vec::new(),
+        }
+    }
+
+    /// Adds something that has arrived for the task with an index to the air, or to this list.
+    pub(super) fn add(
+        &mut self,
+        worker: &Worker,
+        air: &mut Air,
+        index: u32,
+        sender: Sender,
+        arrival: Arrival,
+    ) {
+        let task = air.task(index);
+        let cell = task.cell;
+        match arrival {
+            Arrival::Envelope(envelope) if task.is_prompt => {
+                worker.keep(cell);
+                self.prompt.push((cell, envelope));
+            }
+            Arrival::Envelope(envelope) => {
+                if air.add_flight(index, sender, envelope) {
+                    worker.keep(cell);
+                }
+            }
+            Arrival::Scheduled => {
+                air.settle_at(index, self.node);
+                if cell.state().is_newborn() && cell.table().starts {
+                    air.offer_start(index);
+                } else {
+                    self.idle.push(cell);
+                }
+            }
+        }
+    }
+
+    pub(super) fn run(self, worker: &Worker) {
+        for (cell, envelope) in self.prompt {
+            worker.run_alone(cell, envelope, true);
+        }
+        for cell in self.idle {
+            worker.run_alone(cell, ptr::null_mut(), false);
+        }
+    }
+}
