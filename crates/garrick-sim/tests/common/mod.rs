@@ -1,12 +1,14 @@
 //! Assertions about checks of programs with and without a mistake.
 
 use std::env;
+use std::process::Command;
+use std::thread;
 
 use garrick_sim::Failed;
 
 /// Asserts that a search finds a mistake that breaks one of `properties`, that the shortened run
-/// has at most `steps_max` steps, and that a second search finds the same. `find` searches from the
-/// seed with a number on. Returns the failure.
+/// has at most `steps_max` steps, and that a second search finds the same, as does a search for its
+/// seed in another process. `find` searches from the seed with a number on. Returns the failure.
 #[track_caller]
 pub(crate) fn assert_found(
     properties: &[&str],
@@ -18,11 +20,50 @@ pub(crate) fn assert_found(
     let broken = failed.broken().property.as_str();
     assert!(properties.contains(&broken), "{failed}");
     assert!(failed.steps() <= steps_max, "{failed}");
+    let trace = failed.trace().to_string();
+    if env::var_os(REPEATS).is_some() {
+        println!("{BEGINS}{trace}{ENDS}");
+        return failed;
+    }
+    match name_of_test() {
+        Some(test) => assert_eq!(of_other_process(&test, failed.seed()), trace),
+        None => println!("not repeated in another process: there is only one thread for tests"),
+    }
     let again = find(failed.seed());
     assert_eq!(again.seed(), failed.seed());
     assert_eq!(again.moves(), failed.moves());
-    assert_eq!(again.trace().to_string(), failed.trace().to_string());
+    assert_eq!(again.trace().to_string(), trace);
     failed
+}
+
+/// Set in a process that repeats a test with one seed.
+const REPEATS: &str = "GARRICK_SIM_REPEATS";
+/// Lines around the trace in the output of such a process.
+const BEGINS: &str = "trace begins\n";
+const ENDS: &str = "trace ends\n";
+
+/// Returns the name of the calling test. Returns `None` if it runs on the main thread, which does
+/// not have its name.
+fn name_of_test() -> Option<String> {
+    let thread = thread::current();
+    let name = thread.name().filter(|name| *name != "main");
+    name.map(str::to_owned)
+}
+
+/// Runs a test with one seed in another process. Returns the trace.
+fn of_other_process(test: &str, seed: u64) -> String {
+    let program = env::current_exe().expect("this program has a path");
+    let output = Command::new(program)
+        .args([test, "--exact", "--nocapture", "--test-threads=2"])
+        .env("GARRICK_SIM_SEED", seed.to_string())
+        .env(REPEATS, "1")
+        .output()
+        .expect("the program runs");
+    let text = String::from_utf8(output.stdout).expect("it prints UTF-8");
+    let trace = (text.split_once(BEGINS)).and_then(|(_, rest)| rest.split_once(ENDS));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let (trace, _) = trace.unwrap_or_else(|| panic!("no trace of {test}: {text}{errors}"));
+    trace.to_owned()
 }
 
 /// Returns the number of seeds with which a right version is checked: `default`, or the number in
