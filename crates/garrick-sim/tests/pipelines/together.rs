@@ -128,8 +128,9 @@ fn a_crash_drops_a_pipeline_and_the_node_can_start_it_again() {
         });
         let soon = Duration::ZERO..Duration::from_millis(1);
         sim.faults().crash_and_restart("pipeline", 2, soon);
-        sim.at_end("the last comes last", |facts| {
-            facts.last::<Came>().is_some_and(|came| came.0 == 2)
+        // What the first pipeline has sent may come after what the second one has sent.
+        sim.at_end("the last comes", |facts| {
+            facts.seen::<Came>().any(|came| came.0 == 2)
         });
     };
     assert_right("crashes of a pipeline", sets_up);
