@@ -11,6 +11,7 @@ mod chance;
 mod clock;
 mod event;
 mod facts;
+mod failures;
 mod quiet;
 
 mod property;

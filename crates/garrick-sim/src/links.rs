@@ -152,16 +152,10 @@ impl Links {
         duplicates.for_each(|duplicating| (duplicating.allow)(simulation));
     }
 
-    /// Returns true if messages between two nodes may be lost.
-    pub(crate) fn lose(&self, from: &str, to: &str) -> bool {
+    /// Returns the probability in per mille with which a message between two nodes is lost.
+    pub(crate) fn loss(&self, from: &str, to: &str) -> u32 {
         let rule = self.find(from, to);
-        rule.is_some_and(|rule| rule.loses_per_mille > 0)
-    }
-
-    /// Draws if a message between two nodes is lost.
-    pub(crate) fn draw_loss(&self, rng: &mut Rng, from: &str, to: &str) -> bool {
-        let rule = self.find(from, to);
-        rule.is_some_and(|rule| draws(rng, rule.loses_per_mille))
+        rule.map_or(0, |rule| rule.loses_per_mille)
     }
 
     /// Draws if a message between two nodes comes twice.

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use garrick_actor::Handle;
 
-use crate::stage::StageFailures;
+use crate::failures::Failures;
+use crate::property::Broken;
 
 /// A node of a simulation: a system whose actors the simulation steps. A node spawns actors like a
 /// [`Handle`].
@@ -17,7 +18,7 @@ pub struct Node {
     handle: Handle,
     /// The node as a sponsor, on which stages are spawned.
     place: garrick_sched::Handle,
-    stage_failures: Arc<StageFailures>,
+    stage_failures: Arc<Failures<Broken>>,
 }
 
 impl Node {
@@ -25,7 +26,7 @@ impl Node {
         name: Rc<str>,
         handle: Handle,
         place: garrick_sched::Handle,
-        stage_failures: Arc<StageFailures>,
+        stage_failures: Arc<Failures<Broken>>,
     ) -> Self {
         Self {
             name,
@@ -39,7 +40,7 @@ impl Node {
         &self.place
     }
 
-    pub(crate) fn stage_failures(&self) -> &Arc<StageFailures> {
+    pub(crate) fn stage_failures(&self) -> &Arc<Failures<Broken>> {
         &self.stage_failures
     }
 

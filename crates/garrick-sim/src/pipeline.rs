@@ -52,7 +52,9 @@ impl Node {
     /// ```
     pub fn run(&self, graph: Graph) -> Result<Pipeline, StartError> {
         let failures = Arc::clone(self.stage_failures());
-        let pipeline = graph.simulate(self.place(), move |name, why| failures.add(name, why))?;
+        let pipeline = graph.simulate(self.place(), move |name, why| {
+            failures.add(stage::failed(name, why));
+        })?;
         stage::add_pipeline();
         Ok(pipeline)
     }

@@ -382,20 +382,21 @@ impl Execution<'_, '_> {
             .then(|| stage::check_sender(&self.sim.simulation, at, |node| self.sim.name_of(node)))
             .flatten();
         let about = self.circumstances(at);
+        let has_disks = self.sim.disks.are_any();
+        if has_disks {
+            self.sim
+                .disks
+                .set_in_turn(!matches!(choice, Choice::Other(_)));
+        }
         let undone = match choice {
             Choice::Other(number) => {
                 self.do_event(Event::of_number(number));
                 false
             }
-            _ if self.sim.disks.are_any() => {
-                self.sim.disks.set_in_turn(true);
-                let undone = self.sim.simulation.step(at, fate).undone;
-                self.sim.disks.set_in_turn(false);
-                undone
-            }
             _ => self.sim.simulation.step(at, fate).undone,
         };
-        if self.sim.disks.are_any() {
+        if has_disks {
+            self.sim.disks.set_in_turn(false);
             self.crash_lost_node();
         }
         if let Some(coverage) = &mut self.observers.coverage

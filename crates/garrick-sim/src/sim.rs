@@ -5,8 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::fmt::{self, Debug};
 use std::ops::Range;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use garrick_actor::system::Builder;
@@ -18,12 +17,13 @@ use crate::chance::nanos_of;
 use crate::clock::{Clock, SimWorld};
 use crate::disk::{Disk, Disks, FaultWatch};
 use crate::facts::Facts;
+use crate::failures::Failures;
 use crate::faults::{Faults, Partition};
 use crate::history::{Model, Verdict};
 use crate::links::Links;
 use crate::node::Node;
 use crate::property::{Broken, Kind, Properties};
-use crate::stage::{self, StageFailures};
+use crate::stage;
 
 /// Probability of what always happens.
 const CERTAINLY: u32 = 1000;
@@ -52,23 +52,9 @@ pub struct Sim {
     allows_failures: bool,
     /// Values that are kept until the end of the run.
     kept: Vec<Box<dyn Any>>,
-    failures: Arc<Failures>,
-    stage_failures: Arc<StageFailures>,
+    failures: Arc<Failures<Failure>>,
+    stage_failures: Arc<Failures<Broken>>,
     seed: u64,
-}
-
-/// Failures of actors that the simulation has not chosen.
-#[derive(Default)]
-struct Failures {
-    /// True if there are some. Written under the lock.
-    are_any: AtomicBool,
-    list: Mutex<Vec<Failure>>,
-}
-
-impl Failures {
-    fn list(&self) -> MutexGuard<'_, Vec<Failure>> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// A node with its number in the simulation.
@@ -203,8 +189,7 @@ impl Sim {
             .report_restarts(false)
             .on_failure(move |failure| {
                 if failure.message != CHOSEN_FAILURE {
-                    failures.list().push(failure.clone());
-                    failures.are_any.store(true, Relaxed);
+                    failures.add(failure.clone());
                 }
             });
         let (number, handle) = builder
@@ -429,8 +414,7 @@ impl Sim {
 
     /// Takes the failures that the simulation has not chosen, oldest first.
     pub(crate) fn take_failures(&self) -> Vec<Failure> {
-        self.failures.are_any.store(false, Relaxed);
-        std::mem::take(&mut *self.failures.list())
+        self.failures.take()
     }
 
     pub(crate) fn delays(&self) -> Option<&Range<Nanos>> {
@@ -548,12 +532,9 @@ impl Sim {
     /// Returns the failure of an actor that the simulation has not chosen, if there was one and
     /// failures are not allowed.
     pub(crate) fn take_failure(&self) -> Option<Broken> {
-        let of_stage = self.stage_failures.take();
-        if let Some(broken) = of_stage.filter(|_| !self.allows_failures) {
+        let of_stages = self.stage_failures.take().into_iter().next();
+        if let Some(broken) = of_stages.filter(|_| !self.allows_failures) {
             return Some(broken);
-        }
-        if !self.failures.are_any.load(Relaxed) {
-            return None;
         }
         let mut failures = self.take_failures().into_iter();
         let first = failures.find(|_| !self.allows_failures)?;

@@ -10,8 +10,6 @@
 //!   steps must not be exchanged as if they were independent.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use garrick_flow::simulated::{SIMULATED_STAGE, WAKE};
 use garrick_sched::{Circumstances, Simulation};
@@ -71,36 +69,11 @@ fn sender_on_another_node(about: &Circumstances) -> Option<usize> {
     about.from.filter(|from| is_by_channel && *from != about.to)
 }
 
-/// Failures of stages that the simulation has not chosen.
-#[derive(Debug, Default)]
-pub(crate) struct StageFailures {
-    /// True if there are some. Written under the lock.
-    are_any: AtomicBool,
-    list: Mutex<Vec<Broken>>,
-}
-
-impl StageFailures {
-    fn list(&self) -> MutexGuard<'_, Vec<Broken>> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Adds a failure of the stage `name`.
-    pub(crate) fn add(&self, name: &str, why: String) {
-        self.list().push(Broken {
-            property: format!("stage {name}"),
-            why,
-            kind: Kind::NoFailure,
-        });
-        self.are_any.store(true, Relaxed);
-    }
-
-    /// Takes all failures, and returns the oldest.
-    #[inline]
-    pub(crate) fn take(&self) -> Option<Broken> {
-        if !self.are_any.load(Relaxed) {
-            return None;
-        }
-        self.are_any.store(false, Relaxed);
-        self.list().drain(..).next()
+/// Returns the failure of the stage `name`.
+pub(crate) fn failed(name: &str, why: String) -> Broken {
+    Broken {
+        property: format!("stage {name}"),
+        why,
+        kind: Kind::NoFailure,
     }
 }

@@ -262,15 +262,12 @@ impl Schedule {
         if fate != Fate::Lost || self.is_cut_off(sim, at) {
             return fate;
         }
-        let (faults, links) = sim.faults_and_links();
-        let can_be_lost = |about: Circumstances| {
-            let of_link = |from: usize| links.lose(sim.name_of(from), sim.name_of(about.to));
-            let is_remote = about.from.filter(|from| *from != about.to);
-            is_remote.is_some_and(of_link) || about.is_orphan && faults.loses_sent > 0
-        };
-        match sim.simulation.circumstances(at) {
-            Some(about) if can_be_lost(about) => Fate::Lost,
-            _ => Fate::Happens,
+        let about = sim.simulation.circumstances(at);
+        let losses = about.map_or([0; 2], |about| losses(sim, &about));
+        if losses == [0; 2] {
+            Fate::Happens
+        } else {
+            Fate::Lost
         }
     }
 
@@ -301,20 +298,35 @@ fn advance(sim: &mut Sim) {
     }
 }
 
+/// Returns the nodes of a message between different nodes of the simulation.
+fn remote_nodes(about: &Circumstances) -> Option<(usize, usize)> {
+    let from = about.from.filter(|from| *from != about.to);
+    from.filter(|_| about.is_message)
+        .map(|from| (from, about.to))
+}
+
+/// Returns the probabilities in per mille with which a message is lost: by its link, and because
+/// the node of its sender has crashed.
+fn losses(sim: &Sim, about: &Circumstances) -> [u32; 2] {
+    let Some((from, to)) = remote_nodes(about) else {
+        return [0; 2];
+    };
+    let (faults, links) = sim.faults_and_links();
+    let of_link = links.loss(sim.name_of(from), sim.name_of(to));
+    [of_link, u32::from(about.is_orphan) * faults.loses_sent]
+}
+
 /// Draws the fate of a step.
 fn draw_fate(sim: &Sim, rng: &mut Rng, about: &Circumstances) -> Fate {
     let (faults, links) = sim.faults_and_links();
-    if let Some(from) = about.from
-        && from != about.to
-        && about.is_message
+    if losses(sim, about)
+        .into_iter()
+        .any(|per_mille| draws(rng, per_mille))
     {
-        let (from, to) = (sim.name_of(from), sim.name_of(about.to));
-        if links.are_any() && links.draw_loss(rng, from, to) {
-            return Fate::Lost;
-        }
-        if about.is_orphan && draws(rng, faults.loses_sent) {
-            return Fate::Lost;
-        }
+        return Fate::Lost;
+    }
+    if let Some((from, to)) = remote_nodes(about) {
+        let (from, to) = (sim.name_of(from), sim.name_of(to));
         if from != to && links.draw_copy(rng, from, to, about) {
             return Fate::Doubled;
         }

@@ -4,7 +4,7 @@ use std::env;
 use std::process::Command;
 use std::thread;
 
-use garrick_sim::Failed;
+use garrick_sim::{Check, Failed, Report, Sim};
 
 /// Asserts that a search finds a mistake that breaks one of `properties`, that the shortened run
 /// has at most `steps_max` steps, and that a second search finds the same, as does a search for its
@@ -66,11 +66,22 @@ fn of_other_process(test: &str, seed: u64) -> String {
     trace.to_owned()
 }
 
-/// Returns the number of seeds with which a right version is checked: `default`, or the number in
-/// the environment variable `GARRICK_SIM_RIGHT`.
-pub(crate) fn right_seeds(default: u64) -> u64 {
-    let seeds = env::var("GARRICK_SIM_RIGHT").ok();
-    seeds
-        .and_then(|seeds| seeds.parse().ok())
-        .unwrap_or(default)
+/// Asserts that no property of a program is broken, and returns the report. Checks the number of
+/// seeds in the environment variable `GARRICK_SIM_RIGHT`, or `seeds`.
+#[track_caller]
+pub(crate) fn assert_right(
+    name: &str,
+    check: Check,
+    seeds: u64,
+    setup: impl Fn(&mut Sim),
+) -> Report {
+    let wanted = env::var("GARRICK_SIM_RIGHT").ok();
+    let wanted = wanted.and_then(|seeds| seeds.parse().ok());
+    match check.seeds(wanted.unwrap_or(seeds)).run(setup) {
+        Ok(report) => {
+            println!("{name}: {report}");
+            report
+        }
+        Err(failed) => panic!("{failed}"),
+    }
 }

@@ -36,12 +36,6 @@ fn assert_found(name: &str, property: &str, setup: impl Fn(&mut Sim) + Copy) -> 
 /// Asserts that no property of a program is broken.
 #[track_caller]
 fn assert_right(name: &str, setup: impl Fn(&mut Sim)) {
-    let seeds = common::right_seeds(RIGHT_SEEDS);
-    match Check::new(name).seeds(seeds).run(setup) {
-        Ok(report) => {
-            assert_eq!(report.cut, 0, "{report}");
-            println!("{name}: {report}");
-        }
-        Err(failed) => panic!("{failed}"),
-    }
+    let report = common::assert_right(name, Check::new(name), RIGHT_SEEDS, setup);
+    assert_eq!(report.cut, 0, "{report}");
 }

@@ -51,14 +51,8 @@ fn find(name: &str, setup: impl Fn(&mut Sim)) -> Box<Failed> {
 /// Asserts that no property of a program is broken.
 #[track_caller]
 fn assert_right(name: &str, setup: impl Fn(&mut Sim)) {
-    let seeds = common::right_seeds(RIGHT_SEEDS);
-    match Check::new(name).seeds(seeds).run(setup) {
-        Ok(report) => {
-            assert_eq!(report.cut, 0, "{report}");
-            println!("{name}: {report}");
-        }
-        Err(failed) => panic!("{failed}"),
-    }
+    let report = common::assert_right(name, Check::new(name), RIGHT_SEEDS, setup);
+    assert_eq!(report.cut, 0, "{report}");
 }
 
 /// Asserts that a search of all orders is complete and finds nothing, with few redundant runs.

@@ -56,11 +56,7 @@ fn assert_found(property: &str, settings: Settings) {
 /// Asserts that no property of a cluster is broken.
 #[track_caller]
 fn assert_right(name: &str, steps_max: u32, setup: impl Fn(&mut Sim)) {
-    let check = Check::new(name).seeds(common::right_seeds(RIGHT_SEEDS));
-    match check.steps(steps_max).run(setup) {
-        Ok(report) => println!("{name}: {report}"),
-        Err(failed) => panic!("{failed}"),
-    }
+    common::assert_right(name, Check::new(name).steps(steps_max), RIGHT_SEEDS, setup);
 }
 
 /// Asserts that a cluster with delays, losses and crashes is safe, and makes progress once these

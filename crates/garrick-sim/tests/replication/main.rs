@@ -49,12 +49,7 @@ fn find(name: &str, strategy: Choosing, first: u64, setup: impl Fn(&mut Sim)) ->
 /// Asserts that no property of a program is broken, and that no run is cut.
 #[track_caller]
 fn assert_right(name: &str, strategy: Choosing, setup: impl Fn(&mut Sim)) {
-    let seeds = common::right_seeds(RIGHT_SEEDS);
-    match Check::new(name).strategy(strategy).seeds(seeds).run(setup) {
-        Ok(report) => {
-            assert_eq!(report.cut, 0, "{report}");
-            println!("{name}: {report}");
-        }
-        Err(failed) => panic!("{failed}"),
-    }
+    let check = Check::new(name).strategy(strategy);
+    let report = common::assert_right(name, check, RIGHT_SEEDS, setup);
+    assert_eq!(report.cut, 0, "{report}");
 }

@@ -1,0 +1,45 @@
+//! Failures that the simulation has not chosen, until it looks at them after a step.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A list of failures, oldest first. Looking at an empty list takes no lock.
+#[derive(Debug)]
+pub(crate) struct Failures<T> {
+    /// True if there are some. Written under the lock.
+    are_any: AtomicBool,
+    list: Mutex<Vec<T>>,
+}
+
+impl<T> Default for Failures<T> {
+    fn default() -> Self {
+        Self {
+            are_any: AtomicBool::new(false),
+            list: Mutex::default(),
+        }
+    }
+}
+
+impl<T> Failures<T> {
+    fn list(&self) -> MutexGuard<'_, Vec<T>> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a failure.
+    pub(crate) fn add(&self, failure: T) {
+        let mut list = self.list();
+        list.push(failure);
+        self.are_any.store(true, Relaxed);
+    }
+
+    /// Takes all failures.
+    #[inline]
+    pub(crate) fn take(&self) -> Vec<T> {
+        if !self.are_any.load(Relaxed) {
+            return Vec::new();
+        }
+        let mut list = self.list();
+        self.are_any.store(false, Relaxed);
+        std::mem::take(&mut *list)
+    }
+}
