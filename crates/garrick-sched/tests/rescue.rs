@@ -445,6 +445,103 @@ fn tasks_that_were_ready_when_the_turn_began_are_served() {
     }
 }
 
+/// Reports its messages, and waits in the turn of each odd message until it is released.
+struct Holds(Sender<u32>, Receiver<()>);
+
+impl Task for Holds {
+    type Message = u32;
+
+    fn receive(&mut self, number: u32, _: &Turn<'_, u32>) -> Flow {
+        self.0.send(number).unwrap();
+        if number % 2 == 1 {
+            self.1
+                .recv_timeout(HANGS_AFTER)
+                .expect("it is told to go on");
+        }
+        Flow::Continue
+    }
+}
+
+/// Returns the messages for a task that is visited: one that waits, and more than one visit
+/// handles.
+fn long_visit() -> impl Iterator<Item = u32> {
+    [1].into_iter().chain((1..=200).map(|number| 2 * number))
+}
+
+/// Makes three tasks on its own worker. Sends 3 and 5 to the last two, which are long turns. If
+/// `sends` is true, sends [`long_visit`] to the first one before. Reports its address.
+struct MakesThree {
+    tasks: Option<[Holds; 3]>,
+    sends: bool,
+    made: Sender<Address<u32>>,
+}
+
+impl Task for MakesThree {
+    type Message = ();
+
+    fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
+        let [visited, long, longer] = self.tasks.take().unwrap().map(|task| turn.spawn(task));
+        if self.sends {
+            for number in long_visit() {
+                turn.send(&visited, number).unwrap();
+            }
+        }
+        turn.send(&long, 3).unwrap();
+        turn.send(&longer, 5).unwrap();
+        self.made.send(visited).unwrap();
+        Flow::Stop
+    }
+}
+
+#[test]
+fn a_visit_that_outlasts_the_long_turn_goes_on_behind_the_next_long_turn() {
+    for sends in [true, false] {
+        let sponsor = Sponsor::pool(2).unwrap();
+        let handle = sponsor.handle();
+        let (says, said) = channel();
+        let next = || said.recv_timeout(HANGS_AFTER);
+        let holds = || {
+            let (ends, end) = channel();
+            (Holds(says.clone(), end), ends)
+        };
+        // One worker is busy until the other one is in the first of two long turns.
+        let (other, other_ends) = holds();
+        let other = handle.spawn(other).unwrap();
+        other.send(7).unwrap();
+        assert_eq!(next(), Ok(7));
+        let ((visited, ends), (long, long_ends), (longer, longer_ends)) =
+            (holds(), holds(), holds());
+        let (made, is_made) = channel();
+        let maker = MakesThree {
+            tasks: Some([visited, long, longer]),
+            sends,
+            made,
+        };
+        handle.spawn(maker).unwrap().send(()).unwrap();
+        let visited = is_made.recv_timeout(HANGS_AFTER).unwrap();
+        let mut long = [(3, long_ends), (5, longer_ends)];
+        if next() == Ok(5) {
+            long.reverse();
+        }
+        if !sends {
+            for number in long_visit() {
+                visited.send(number).unwrap();
+            }
+        }
+        other_ends.send(()).unwrap();
+        assert_eq!(next(), Ok(1));
+        // The visit of message 1 continues while the owner comes to its next long turn.
+        long[0].1.send(()).unwrap();
+        assert_eq!(next(), Ok(long[1].0));
+        ends.send(()).unwrap();
+        for number in long_visit().skip(1) {
+            assert_eq!(next(), Ok(number), "a visitor continues");
+        }
+        long[1].1.send(()).unwrap();
+        sponsor.shutdown();
+    }
+}
+
 /// Makes a task that reports its messages, sets timers for it, and makes the next turn of its
 /// worker wait.
 struct SetsTimers {

@@ -1,5 +1,7 @@
 //! Models of a worker in a long turn, whose cells are visited by another worker.
 
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Alive, Lives, Note, SharedLog, check_with, of, spawn};
@@ -298,4 +300,110 @@ fn loom_nudges_are_handled_by_a_visitor_in_their_order() {
             assert_eq!(log.len(), 6);
         },
     );
+}
+
+/// Event of a model that happens once. A thread that waits sees all that came before the event.
+#[derive(Default)]
+struct Event {
+    has_come: loom::sync::Mutex<bool>,
+    bell: loom::sync::Condvar,
+}
+
+impl Event {
+    fn comes(&self) {
+        *self.has_come.lock().unwrap() = true;
+        self.bell.notify_all();
+    }
+
+    fn wait(&self) {
+        let mut has_come = self.has_come.lock().unwrap();
+        while !*has_come {
+            has_come = self.bell.wait(has_come).unwrap();
+        }
+    }
+}
+
+/// Task whose turns are long: the turn of a message makes the event of this message come, and may
+/// wait for another event.
+struct Long {
+    note: Note,
+    says: HashMap<u32, Arc<Event>>,
+    waits: HashMap<u32, Arc<Event>>,
+}
+
+impl Task for Long {
+    type Message = u32;
+
+    fn receive(&mut self, message: u32, turn: &Turn<'_, u32>) -> Flow {
+        let flow = self.note.receive(message, turn);
+        if let Some(event) = self.says.get(&message) {
+            event.comes();
+        }
+        if let Some(event) = self.waits.get(&message) {
+            event.wait();
+        }
+        flow
+    }
+}
+
+#[test]
+fn loom_a_visit_that_outlasts_its_loan_is_continued_in_the_next_loan() {
+    check_with(3, || {
+        let shared = Sponsor::builder()
+            .workers(2)
+            .lend_at_once(true)
+            .share_in_model(true);
+        let handle = Handle::new(shared.clone());
+        let (log, alive) = (SharedLog::default(), Alive::default());
+        let left = LeftInModel::sits(&shared, 0, &[1]);
+        // Nobody counts as idle, so that nothing is given away.
+        shared.announce_busy();
+        shared.announce_busy();
+        let event = Arc::<Event>::default;
+        let (first, visit, second, end) = (event(), event(), event(), event());
+        let long = |says: &[(u32, &Arc<Event>)], waits: &[(u32, &Arc<Event>)]| {
+            let events = |of: &[(u32, &Arc<Event>)]| {
+                of.iter().map(|&(at, event)| (at, event.clone())).collect()
+            };
+            let task = Long {
+                note: Note::new(log.clone(), alive.one_more()),
+                says: events(says),
+                waits: events(waits),
+            };
+            handle.spawn_at(shared.homes[0], task, true).unwrap()
+        };
+        // The visit begins during the first long turn, and lasts until the second one has begun.
+        // The second one waits for the last message, which only another visit can handle.
+        let owner = long(&[(1, &first)], &[(1, &visit)]);
+        let task = long(&[(21, &visit), (23, &end)], &[(21, &second)]);
+        task.send(0).unwrap();
+        left.runs(0);
+        let other = long(&[(2, &second)], &[(2, &end)]);
+        // The newest message comes first.
+        other.send(2).unwrap();
+        owner.send(1).unwrap();
+        let visitor = {
+            let (shared, task) = (shared.clone(), task.clone());
+            spawn(move || {
+                visit_in_model(&shared, || {
+                    first.wait();
+                    for number in 21..=23 {
+                        task.send(number).unwrap();
+                    }
+                })
+            })
+        };
+        left.runs(0);
+        assert!(visitor.join().unwrap(), "the first turn is long");
+        left.runs(0);
+        let log = log.lock().unwrap();
+        assert_eq!(of(&log, 2), [21, 22, 23]);
+        assert_eq!(log.len(), 6);
+        drop((owner, other, task));
+        shared.announce_idle();
+        shared.announce_idle();
+        shared.stop();
+        left.serve_from(0);
+        assert_eq!(alive.count(), 0);
+    });
 }

@@ -100,6 +100,22 @@ pub(super) const MUTANTS: &[Logic] = &[
         tests: RESCUE,
     },
     Logic {
+        name: "visits-that-outlast-their-loan-wait-for-the-owner",
+        breaks: "a cell whose visit outlasts the long turn waits behind the next long turn",
+        file: "runtime/sponsor/rescue.rs",
+        find: "if !matches!(self.told[place].1.outcome, Outcome::Done | Outcome::Later) {",
+        put: "if MUTANT || !matches!(self.told[place].1.outcome, Outcome::Done | Outcome::Later) {",
+        tests: RESCUE,
+    },
+    Logic {
+        name: "the-owner-waits-for-resumed-visits",
+        breaks: "a worker that winds up waits forever for a cell that was visited again",
+        file: "runtime/worker/rescue.rs",
+        find: "self.visited.get() + recalled.to_be_told - recalled.resumed;",
+        put: "self.visited.get() + recalled.to_be_told - if MUTANT { 0 } else { recalled.resumed };",
+        tests: RESCUE,
+    },
+    Logic {
         name: "goes-without-a-look-at-what-is-shared",
         breaks: "a cell in the shared queue waits while a hand is idle",
         file: "runtime/sponsor/idle.rs",

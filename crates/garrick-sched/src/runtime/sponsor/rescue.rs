@@ -49,6 +49,8 @@ pub(crate) struct Recalled {
     /// Number of cells that are still being visited and whose tokens come back by notes. The owner
     /// waits for the visits of the other cells.
     pub(crate) to_be_told: usize,
+    /// Number of cells whose tokens were in transit to the owner when they were visited again.
+    pub(crate) resumed: usize,
     /// Entries of the run queues that were lent and not visited, oldest first.
     pub(crate) entries: Vec<Entry>,
     /// Cells that were in a run queue and were visited, with the snapshots of their mailboxes.
@@ -95,6 +97,8 @@ pub(super) struct Lent {
     /// Cells with work for their owner, whose visits have lasted longer than the loan. Their tokens
     /// are in transit to the owner.
     told: Vec<(CellPtr, Left)>,
+    /// Number of cells that were taken out of `told` because visitors can do that work.
+    resumed: usize,
     /// Cells of `told` whose tokens have come back, and cells to which the current turn has sent.
     kept: Vec<CellPtr>,
     /// Cells for which messages have come and which may be in a run queue.
@@ -269,6 +273,20 @@ impl Lent {
         self.stood = Some(queues);
     }
 
+    /// Adds the rest of an earlier visit that has lasted longer than its loan, because that rest
+    /// comes first. Returns `None` if only the owner can do it.
+    fn resume(&mut self, visit: Visit) -> Option<Visit> {
+        let place = self.told.iter().position(|(cell, _)| *cell == visit.cell);
+        let Some(place) = place else {
+            return Some(visit);
+        };
+        if !matches!(self.told[place].1.outcome, Outcome::Done | Outcome::Later) {
+            return None;
+        }
+        self.resumed += 1;
+        Some(visit.resume(self.told.swap_remove(place).1))
+    }
+
     /// Leaves the notes of a visit to the owner.
     fn leave_notes(&mut self, visit: &mut Visit) {
         let notes = mem::take(&mut visit.notes);
@@ -409,15 +427,14 @@ impl Crew {
             if lent.waiting.is_empty() {
                 lent.take_stood(seat, home, by.fence);
             }
-            let Some(mut visit) = lent.waiting.pop_front() else {
+            let Some(visit) = lent.waiting.pop_front() else {
                 break None;
             };
             let cell = visit.cell;
-            if lent.told.iter().any(|(other, _)| *other == cell) {
-                // The rest of an earlier visit comes first.
+            let Some(mut visit) = lent.resume(visit) else {
                 lent.kept.push(cell);
                 continue;
-            }
+            };
             if visit.mail.is_none() {
                 visit.mail = lent.mails.remove(&cell.0);
             }
@@ -508,6 +525,7 @@ impl Crew {
             back: mem::take(&mut lent.kept),
             entries: mem::take(&mut lent.entries),
             ends: lent.stood.take().map(|queues| queues.ends()),
+            resumed: mem::take(&mut lent.resumed),
             ..Recalled::default()
         };
         while let Some(mut visit) = lent.waiting.pop_front() {

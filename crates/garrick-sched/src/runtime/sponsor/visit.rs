@@ -56,6 +56,16 @@ impl Visit {
         }
     }
 
+    /// Continues an earlier visit of the cell.
+    pub(super) fn resume(self, left: Left) -> Self {
+        Self {
+            mail: left.mail,
+            rest: Some(left.rest),
+            notes: left.notes,
+            ..self
+        }
+    }
+
     /// Takes the envelopes that the previous visit has not handled.
     pub(crate) fn take_rest(&mut self) -> Option<Rest> {
         self.rest.take()

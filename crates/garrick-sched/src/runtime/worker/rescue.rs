@@ -382,7 +382,8 @@ impl Worker {
         // The owner's next timers come after the timers being delivered.
         self.crew.await_firing(self.seat());
         self.shared.lends(false);
-        self.visited.set(self.visited.get() + recalled.to_be_told);
+        let visited = self.visited.get() + recalled.to_be_told - recalled.resumed;
+        self.visited.set(visited);
         if let Some(ends) = recalled.ends {
             self.old.skip_to(ends.old);
             self.born.skip_to(ends.born);
