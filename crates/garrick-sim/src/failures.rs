@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A list of failures, oldest first. Looking at an empty list takes no lock.
+/// A list of failures, oldest first.
 #[derive(Debug)]
 pub(crate) struct Failures<T> {
     /// True if there are some. Written under the lock.
@@ -32,12 +32,14 @@ impl<T> Failures<T> {
         self.are_any.store(true, Relaxed);
     }
 
-    /// Takes all failures.
+    /// Returns true if there are failures.
     #[inline]
+    pub(crate) fn are_any(&self) -> bool {
+        self.are_any.load(Relaxed)
+    }
+
+    /// Takes all failures.
     pub(crate) fn take(&self) -> Vec<T> {
-        if !self.are_any.load(Relaxed) {
-            return Vec::new();
-        }
         let mut list = self.list();
         self.are_any.store(false, Relaxed);
         std::mem::take(&mut *list)

@@ -531,7 +531,16 @@ impl Sim {
 
     /// Returns the failure of an actor that the simulation has not chosen, if there was one and
     /// failures are not allowed.
+    #[inline]
     pub(crate) fn take_failure(&self) -> Option<Broken> {
+        if self.stage_failures.are_any() || self.failures.are_any() {
+            self.take_first_failure()
+        } else {
+            None
+        }
+    }
+
+    fn take_first_failure(&self) -> Option<Broken> {
         let of_stages = self.stage_failures.take().into_iter().next();
         if let Some(broken) = of_stages.filter(|_| !self.allows_failures) {
             return Some(broken);

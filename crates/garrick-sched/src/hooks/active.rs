@@ -3,6 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::mem;
 use std::panic::resume_unwind;
 use std::ptr;
 
@@ -235,20 +236,10 @@ impl Running {
         IS_EMPTY.set(is_empty);
     }
 
-    /// Takes the events, oldest first.
-    pub(crate) fn take_events(&self) -> Vec<Event> {
-        EVENTS.take()
-    }
-
-    /// Gives the memory of a list of events back for later events.
-    pub(crate) fn reuse(&self, mut events: Vec<Event>) {
-        events.clear();
-        EVENTS.with(|now| {
-            let mut now = now.borrow_mut();
-            if now.is_empty() {
-                *now = events;
-            }
-        });
+    /// Exchanges the events, oldest first, for an empty list.
+    pub(crate) fn take_events(&self, empty: &mut Vec<Event>) {
+        debug_assert!(empty.is_empty(), "no event is lost");
+        EVENTS.with(|events| mem::swap(&mut *events.borrow_mut(), empty));
     }
 
     /// Returns true if there are events.

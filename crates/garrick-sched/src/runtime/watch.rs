@@ -156,7 +156,15 @@ pub(crate) fn register(cell: CellPtr, watcher: Watcher) -> Vec<Watcher> {
 
 /// Notifies watchers that have come after their task has ended, and drops watchers whose watches
 /// were cancelled. This calls foreign code, which may do anything.
+#[inline]
 pub(crate) fn tell_late(late: Vec<Watcher>) {
+    if !late.is_empty() {
+        tell_all(late);
+    }
+}
+
+#[cold]
+fn tell_all(late: Vec<Watcher>) {
     for watcher in late {
         watcher.tell(Ended::Before);
     }

@@ -138,11 +138,15 @@ impl Schedule {
     /// Finds the choices that can be taken now, if these are not all.
     fn filter(&mut self, sim: &Sim, mode: Mode) {
         let are_any_held = self.outages.are_any_held(sim);
-        let times = self.times.as_ref().filter(|_| mode != Mode::Following);
-        self.is_filtered = are_any_held || times.is_some();
-        if !self.is_filtered {
-            return;
+        let has_times = self.times.is_some() && mode != Mode::Following;
+        self.is_filtered = are_any_held || has_times;
+        if self.is_filtered {
+            self.collect(sim, has_times, are_any_held);
         }
+    }
+
+    fn collect(&mut self, sim: &Sim, has_times: bool, are_any_held: bool) {
+        let times = self.times.as_ref().filter(|_| has_times);
         self.enabled.clear();
         self.indices.clear();
         let now = sim.clock.now();

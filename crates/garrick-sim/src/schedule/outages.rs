@@ -30,6 +30,8 @@ pub(super) struct Outages {
 /// The outages of one kind.
 struct Rules {
     all: Vec<Outage>,
+    /// Number of outages that are on.
+    on: usize,
     /// Generator for the steps at which they begin. `None` if they may begin at each step: a list
     /// of moves needs no such steps.
     onsets: Option<Rng>,
@@ -58,6 +60,7 @@ impl Rules {
         };
         Self {
             all: (0..count).map(|_| outage()).collect(),
+            on: 0,
             onsets,
             kind,
         }
@@ -75,9 +78,17 @@ impl Rules {
         let outage = &mut self.all[index];
         let mut rng = rng_of(&[LASTS, seed, self.kind, index as u64, outage.times]);
         outage.onset = step + onset;
+        self.on += usize::from(!outage.is_on);
         outage.is_on = true;
         outage.ends_at = lasts(&mut rng);
         outage.times += 1;
+    }
+
+    fn end(&mut self, index: usize) {
+        if let Some(outage) = self.all.get_mut(index) {
+            self.on -= usize::from(outage.is_on);
+            outage.is_on = false;
+        }
     }
 }
 
@@ -102,7 +113,14 @@ impl Outages {
     }
 
     /// Offers beginnings and ends of outages. `step` is the number of the step.
+    #[inline]
     pub(super) fn offer(&self, sim: &mut Sim, mode: Mode, step: u32) {
+        if !self.crashes.all.is_empty() || !self.cuts.all.is_empty() {
+            self.offer_all(sim, mode, step);
+        }
+    }
+
+    fn offer_all(&self, sim: &mut Sim, mode: Mode, step: u32) {
         let now = sim.clock.now();
         let may_begin = |outage: &Outage| mode != Mode::Calm && outage.onset < step;
         for (index, outage) in self.crashes.all.iter().enumerate() {
@@ -154,7 +172,7 @@ impl Outages {
     /// Starts the node at an index again.
     pub(super) fn restart(&mut self, sim: &mut Sim, node: usize) {
         if let Some(index) = index_of_crash(sim, node) {
-            self.crashes.all[index].is_on = false;
+            self.crashes.end(index);
         }
         sim.restart(node);
     }
@@ -174,13 +192,15 @@ impl Outages {
 
     /// Heals a partition.
     pub(super) fn heal(&mut self, index: usize) {
-        if let Some(cut) = self.cuts.all.get_mut(index) {
-            cut.is_on = false;
-        }
+        self.cuts.end(index);
     }
 
     /// Returns true if a partition holds messages now.
+    #[inline]
     pub(super) fn are_any_held(&self, sim: &Sim) -> bool {
+        if self.cuts.on == 0 {
+            return false;
+        }
         let partitions = &sim.faults_and_links().0.partitions;
         let cuts = self.cuts.all.iter().zip(partitions);
         cuts.into_iter().any(|(cut, rule)| cut.is_on && rule.holds)
@@ -188,10 +208,12 @@ impl Outages {
 
     /// Returns true if a partition cuts off the message of the choice at an index in the choices of
     /// the simulation. `holds` selects the partitions that hold messages, or those that lose them.
+    #[inline]
     pub(super) fn cut_off(&self, sim: &Sim, at: usize, holds: bool) -> bool {
-        if !self.cuts.all.iter().any(|cut| cut.is_on) {
-            return false;
-        }
+        self.cuts.on > 0 && self.is_separated(sim, at, holds)
+    }
+
+    fn is_separated(&self, sim: &Sim, at: usize, holds: bool) -> bool {
         let Some((from, to)) = sim.simulation.nodes_of(at) else {
             return false;
         };

@@ -12,6 +12,7 @@ mod arrivals;
 use std::any::TypeId;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::mem;
 
 pub use air::Choice;
 use air::{Air, Dropped, From, NONE, NOWHERE, Sender};
@@ -128,6 +129,8 @@ pub struct Simulation {
     /// Number of tasks that other threads have created.
     strangers: u32,
     running: Running,
+    /// Empty, except while events are handled.
+    handled: Vec<Event>,
 }
 
 impl Simulation {
@@ -142,6 +145,7 @@ impl Simulation {
             births: Vec::new(),
             strangers: 0,
             running: Running::begin()?,
+            handled: Vec::new(),
         })
     }
 
@@ -518,9 +522,10 @@ impl Simulation {
     /// Handles creations and ends of tasks, oldest first.
     #[inline(never)]
     fn handle_events(&mut self, sender: Sender) {
-        let events = self.running.take_events();
-        for event in &events {
-            match *event {
+        let mut events = mem::take(&mut self.handled);
+        self.running.take_events(&mut events);
+        for event in events.drain(..) {
+            match event {
                 Event::Born(birth) => self.note_birth(birth, sender),
                 Event::Gone(cell) => {
                     for dropped in self.air.remove(cell) {
@@ -530,7 +535,8 @@ impl Simulation {
                 Event::Sent(cell, chain) => self.take_sent(cell, chain, sender),
             }
         }
-        self.running.reuse(events);
+        // Keeps the memory for later events.
+        self.handled = events;
     }
 
     /// Adds what the commit of a step has sent to the air.
@@ -545,6 +551,15 @@ impl Simulation {
             // The task has ended since, has moved, or belongs to no node.
             return self.worker(sender.node as usize).push_sent(cell, chain);
         };
+        if let Some(message) = worker.only_message(cell, chain)
+            && !self.air.task(index).is_prompt
+        {
+            // No foreign code runs. The reference that comes with the chain is for its flight.
+            if !self.air.add_flight(index, sender, message) {
+                worker.let_go_now(cell);
+            }
+            return;
+        }
         let (air, mut prompts) = (&mut self.air, Prompts::new(node));
         worker.take_sent(cell, chain, |_, arrival| {
             prompts.add(worker, air, index, sender, arrival);

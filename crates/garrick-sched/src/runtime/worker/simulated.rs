@@ -69,6 +69,16 @@ impl Worker {
         self.commit();
     }
 
+    /// Returns the envelope of a chain of a commit if the chain consists of one message to a cell of
+    /// this worker.
+    #[inline]
+    pub(crate) fn only_message(&self, cell: CellPtr, chain: Chain) -> Option<*mut Envelope> {
+        // SAFETY: the chain is ours.
+        let (kind, unread) = unsafe { ((*chain.newest).kind(), (*chain.newest).unread()) };
+        let is_one = chain.oldest == chain.newest && kind == Kind::Messages && unread == 1;
+        (is_one && cell.local_refs() > 0).then_some(chain.newest)
+    }
+
     /// Passes a chain of a commit to `arrive`, one message at a time, and drops the reference that
     /// comes with it. The receiver belongs to this worker and is not closed.
     pub(crate) fn take_sent(
