@@ -69,8 +69,8 @@ impl Worker {
         self.commit();
     }
 
-    /// Returns the envelope of a chain of a commit if the chain consists of one message to a cell of
-    /// this worker.
+    /// Returns the envelope of a chain of a commit if the chain consists of one message to a cell
+    /// of this worker.
     #[inline]
     pub(crate) fn only_message(&self, cell: CellPtr, chain: Chain) -> Option<*mut Envelope> {
         // SAFETY: the chain is ours.
