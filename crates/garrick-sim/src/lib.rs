@@ -50,6 +50,7 @@ mod settings;
 mod check;
 
 pub use check::{Check, Setup};
+pub use clock::Clocks;
 pub use coverage::Coverage;
 pub use disk::{Disk, DiskEvent, DiskFault, DiskRule, Disks, Operation};
 pub use facts::{Crashed, Cut, Facts, Healed, Restarted};

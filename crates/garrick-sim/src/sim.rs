@@ -14,7 +14,7 @@ use garrick_core::random::mix;
 use garrick_sched::{Birth, CHOSEN_FAILURE, Flow, Nanos, Sent, Simulation, Task, Turn};
 
 use crate::chance::nanos_of;
-use crate::clock::{Clock, SimWorld};
+use crate::clock::{Clock, Clocks, NodeClock, SimWorld};
 use crate::disk::{Disk, Disks, FaultWatch};
 use crate::facts::Facts;
 use crate::failures::Failures;
@@ -37,6 +37,7 @@ pub struct Sim {
     _observing: Observing,
     pub(crate) simulation: Simulation,
     pub(crate) clock: Clock,
+    clocks: Clocks,
     pub(crate) facts: Rc<RefCell<Facts>>,
     /// Number of the current step.
     pub(crate) step: Rc<Cell<u32>>,
@@ -62,6 +63,7 @@ struct Place {
     node: Node,
     /// Number in the simulation, which changes when the node starts again.
     number: usize,
+    clock: NodeClock,
     start: Option<Start>,
 }
 
@@ -103,7 +105,7 @@ impl Sim {
             step: Rc::clone(&step),
             faults: disks.watch(),
         };
-        let world = Arc::new(SimWorld::new(clock.clone(), seed));
+        let world = Arc::new(SimWorld::new(NodeClock::new(clock.clone()), seed));
         let (node, _) = System::builder()
             .name("observer")
             .world(world)
@@ -116,6 +118,7 @@ impl Sim {
         Self {
             _observing: Observing::begin(observer),
             simulation,
+            clocks: Clocks::new(clock.clone(), seed),
             clock,
             facts,
             step,
@@ -148,6 +151,7 @@ impl Sim {
         }
         let (number, node) = self.open(name.into(), self.nodes.len());
         self.nodes.push(Place {
+            clock: self.clocks.of(name).clone(),
             node: node.clone(),
             number,
             start: None,
@@ -181,7 +185,7 @@ impl Sim {
     /// Opens the node at an index. Returns its number in the simulation.
     fn open(&mut self, name: Rc<str>, index: usize) -> (usize, Node) {
         let seed = mix(self.seed ^ self.nodes.len() as u64);
-        let world = Arc::new(SimWorld::new(self.clock.clone(), seed));
+        let world = Arc::new(SimWorld::new(self.clocks.of(&name).clone(), seed));
         let failures = Arc::clone(&self.failures);
         let builder: Builder = System::builder()
             .name(&*name)
@@ -307,6 +311,11 @@ impl Sim {
         &mut self.faults
     }
 
+    /// Returns the clocks of the nodes, which all show the same time by default.
+    pub fn clocks(&mut self) -> &mut Clocks {
+        &mut self.clocks
+    }
+
     /// Returns the links between nodes. They neither delay, lose nor repeat messages by default.
     pub fn links(&mut self) -> &mut Links {
         &mut self.links
@@ -427,7 +436,11 @@ impl Sim {
         let with_disks = self.disks.names();
         let with_disks = with_disks.iter().map(String::as_str);
         let of_faults = self.faults.names();
-        for name in of_faults.chain(self.links.names()).chain(with_disks) {
+        let with_clocks = self.clocks.names();
+        for name in (of_faults.chain(self.links.names()))
+            .chain(with_disks)
+            .chain(with_clocks)
+        {
             if self.index_of(name).is_none() {
                 return Err(format!("there is no node {name:?}, only {nodes:?}"));
             }
@@ -518,7 +531,10 @@ impl Sim {
 
     /// Returns the earliest deadline of all nodes.
     pub(crate) fn next_deadline(&self) -> Option<Nanos> {
-        let of = |place: &Place| self.simulation.next_deadline(place.number);
+        let of = |place: &Place| {
+            let deadline = self.simulation.next_deadline(place.number);
+            deadline.map(|deadline| place.clock.to_simulation(deadline))
+        };
         self.nodes.iter().filter_map(of).min()
     }
 

@@ -9,6 +9,7 @@ mod bank;
 mod ceased;
 mod delays;
 mod election;
+mod lease;
 mod order;
 mod outages;
 mod register;
