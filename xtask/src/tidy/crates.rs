@@ -20,16 +20,17 @@ const RANKS: &[(&str, u32)] = &[
     ("garrick-sim", 3),
     ("garrick-telemetry", 3),
     ("garrick-tokio", 3),
-    ("garrick", 4),
-    ("garrick-top", 4),
-    ("garrick-bench", 5),
-    ("garrick-cli", 6),
-    ("garrick-examples", 6),
-    ("garrick-rivals", 6),
-    ("starter", 6),
-    (ALONE, 6),
+    ("garrick-journal", 4),
+    ("garrick", 5),
+    ("garrick-top", 5),
+    ("garrick-bench", 6),
+    ("garrick-cli", 7),
+    ("garrick-examples", 7),
+    ("garrick-rivals", 7),
+    ("starter", 7),
+    (ALONE, 7),
     // `garrick-tests` also tests the library of the examples.
-    ("garrick-tests", 7),
+    ("garrick-tests", 8),
 ];
 
 /// The crate that must build even if no other crate does. It uses no crate of the workspace, and no

@@ -1,10 +1,14 @@
 //! Files in a folder of the operating system.
 
-use std::fs;
+use std::fs::{self, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::process;
 
-use super::{File, Files, check_name};
+use super::{File, Files, Lock, check_name};
+
+/// Name of the file that is locked.
+const LOCK: &str = "lock";
 
 /// A folder of the operating system.
 ///
@@ -88,6 +92,30 @@ impl Files for Folder {
         Ok(names)
     }
 
+    fn lock(&self) -> io::Result<Box<dyn Lock>> {
+        let mut file = fs::File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(self.path.join(LOCK))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut owner = String::new();
+                let _ = file.read_to_string(&mut owner);
+                let (path, owner) = (self.path.display(), owner.trim());
+                let text = format!("the process {owner} has locked {path}");
+                return Err(io::Error::new(io::ErrorKind::ResourceBusy, text));
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        // For people, and for the error above.
+        file.set_len(0)?;
+        writeln!(file, "{}", process::id())?;
+        Ok(Box::new(Locked { _file: file }))
+    }
+
     #[cfg(unix)]
     fn sync_names(&self) -> io::Result<()> {
         fs::File::open(&self.path)?.sync_all()
@@ -99,6 +127,14 @@ impl Files for Folder {
         Ok(())
     }
 }
+
+/// A locked file. The operating system releases the lock when it is closed.
+#[derive(Debug)]
+struct Locked {
+    _file: fs::File,
+}
+
+impl Lock for Locked {}
 
 /// An open file of the operating system.
 #[derive(Debug)]

@@ -97,6 +97,15 @@ pub trait Files: Debug + Send + Sync {
     /// Returns any error of the disk.
     fn sync_names(&self) -> io::Result<()>;
 
+    /// Locks the folder for this process, until the lock is dropped or the process ends. Other
+    /// methods do not check the lock.
+    ///
+    /// A [`Folder`] then contains a file named `lock`.
+    ///
+    /// # Errors
+    /// Returns [`ResourceBusy`](io::ErrorKind::ResourceBusy) if the folder is locked.
+    fn lock(&self) -> io::Result<Box<dyn Lock>>;
+
     /// Returns the content of a file.
     ///
     /// # Errors
@@ -181,6 +190,9 @@ pub trait File: Debug + Send {
     /// if a later sync succeeds.
     fn sync(&mut self) -> io::Result<()>;
 }
+
+/// The lock of a folder, which [`Files::lock`] returns.
+pub trait Lock: Debug + Send {}
 
 /// Checks the name of a file.
 ///

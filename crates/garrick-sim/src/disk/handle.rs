@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use garrick_actor::files::{File, Files, check_name};
+use garrick_actor::files::{File, Files, Lock, check_name};
 
 use super::conditions::Conditions;
 use super::names::FileId;
@@ -90,6 +90,38 @@ impl Files for Disk {
 
     fn sync_names(&self) -> io::Result<()> {
         self.perform(Store::sync_names)
+    }
+
+    fn lock(&self) -> io::Result<Box<dyn Lock>> {
+        let crashes = self.perform(|store, cx| {
+            store.lock()?;
+            Ok(cx.power.crashes())
+        })?;
+        Ok(Box::new(Locked {
+            disk: self.clone(),
+            crashes,
+        }))
+    }
+}
+
+/// The lock of a simulated disk.
+#[derive(Debug)]
+struct Locked {
+    disk: Disk,
+    /// Number of crashes of the disk before it was locked.
+    crashes: u32,
+}
+
+impl Lock for Locked {}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // After a crash, the disk is not locked by this lock any more.
+        let Disk { node, room } = &self.disk;
+        let _ = room.perform(node, Some(self.crashes), |store, _| {
+            store.unlock();
+            Ok(())
+        });
     }
 }
 

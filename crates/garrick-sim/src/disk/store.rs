@@ -19,6 +19,7 @@ pub(super) struct Store {
     files: BTreeMap<FileId, Stored>,
     /// Number of the next file.
     next: FileId,
+    is_locked: bool,
 }
 
 /// A file.
@@ -30,6 +31,18 @@ struct Stored {
 }
 
 impl Store {
+    pub(super) fn lock(&mut self) -> io::Result<()> {
+        if std::mem::replace(&mut self.is_locked, true) {
+            let text = "the disk is locked already";
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, text));
+        }
+        Ok(())
+    }
+
+    pub(super) fn unlock(&mut self) {
+        self.is_locked = false;
+    }
+
     pub(super) fn create(&mut self, name: &str, cx: &mut Conditions<'_>) -> io::Result<FileId> {
         cx.begin_or_fail(Operation::Create, name)?;
         if self.names.find(name).is_some() {
@@ -171,6 +184,7 @@ impl Store {
 
     /// Loses what was not synced.
     pub(super) fn crash(&mut self, cx: &mut Conditions<'_>) {
+        self.is_locked = false;
         for stored in self.files.values_mut() {
             let mut rng = cx.begin_crash(&stored.name);
             let loss = stored.content.crash(&mut rng, cx.damage());

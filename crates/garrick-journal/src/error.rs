@@ -1,0 +1,123 @@
+//! Errors of a log.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+
+/// Error of a log. Nothing that was appended successfully is lost by an error.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// The disk has returned an error.
+    Disk {
+        /// Operation that has failed, for example `sync`.
+        doing: &'static str,
+        /// Name of the file, or of the folder.
+        file: String,
+        /// Error of the disk.
+        source: io::Error,
+    },
+    /// There is no space on the disk.
+    Full {
+        /// Name of the file that could not be extended.
+        file: String,
+    },
+    /// An event does not have the number that follows the newest one of its journal. Another writer
+    /// may have appended to the journal.
+    Conflict {
+        /// Name of the journal.
+        journal: String,
+        /// Number that the event must have.
+        expected: u64,
+        /// Number that the event has.
+        found: u64,
+    },
+    /// A file is not as it was written. The data that are missing or wrong may have been
+    /// acknowledged.
+    Damaged {
+        /// Name of the file.
+        file: String,
+        /// Position of the damage in bytes.
+        at: u64,
+        /// Description of the damage.
+        why: String,
+    },
+    /// An event or a group is too large.
+    TooLarge {
+        /// Either `an event` or `a group`.
+        what: &'static str,
+        /// Size in bytes.
+        bytes: usize,
+        /// Maximum size in bytes.
+        limit: usize,
+    },
+    /// The name of a journal is not accepted.
+    Name {
+        /// The name.
+        name: String,
+        /// Rule that the name breaks.
+        why: &'static str,
+    },
+    /// An earlier error of the disk could not be handled. The events of that group may or may not
+    /// be in the log. Open the log again.
+    Broken,
+}
+
+impl JournalError {
+    pub(crate) fn disk(doing: &'static str, file: &str, source: io::Error) -> Self {
+        let file = file.to_owned();
+        if source.kind() == io::ErrorKind::StorageFull {
+            return Self::Full { file };
+        }
+        Self::Disk {
+            doing,
+            file,
+            source,
+        }
+    }
+
+    pub(crate) fn damaged(file: &str, at: u64, why: impl Into<String>) -> Self {
+        Self::Damaged {
+            file: file.to_owned(),
+            at,
+            why: why.into(),
+        }
+    }
+}
+
+impl fmt::Display for JournalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Disk { doing, file, .. } => write!(f, "cannot {doing} {file:?}"),
+            Self::Full { file } => write!(f, "no space is left on the disk to extend {file:?}"),
+            Self::Conflict {
+                journal,
+                expected,
+                found,
+            } => write!(
+                f,
+                "the next event of the journal {journal:?} has the number {expected}, not {found}"
+            ),
+            Self::Damaged { file, at, why } => {
+                write!(f, "{file:?} is damaged at byte {at}: {why}")
+            }
+            Self::TooLarge { what, bytes, limit } => {
+                write!(f, "{what} of {bytes} bytes: it can have at most {limit}")
+            }
+            Self::Name { name, why } => write!(f, "{name:?} is no name of a journal: {why}"),
+            Self::Broken => write!(
+                f,
+                "an earlier error of the disk has ended the log: open the log again"
+            ),
+        }
+    }
+}
+
+impl Error for JournalError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Disk { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Groups: the events that are appended with one sync.
+
+use std::ops::Range;
+
+use crate::error::JournalError;
+use crate::frame::EventKind;
+
+/// Maximum size of the payload of an event, in bytes.
+pub(crate) const PAYLOAD_MAX: usize = 16 << 20;
+
+/// Maximum size of a group, in bytes.
+pub(crate) const GROUP_MAX: usize = 256 << 20;
+
+/// A journal of an open log. [`Log::journal`](crate::Log::journal) returns it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct JournalId(pub(crate) u64);
+
+/// An event of a journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event<'a> {
+    /// Number of the event. The first event of a journal has the number 1.
+    pub number: u64,
+    /// Type and version of the event.
+    pub kind: EventKind,
+    /// Content of the event.
+    pub payload: &'a [u8],
+}
+
+/// Events that are appended together: after a crash, all of them are in the log or none.
+#[derive(Debug, Clone, Default)]
+pub struct Group {
+    entries: Vec<Entry>,
+    payloads: Vec<u8>,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    journal: JournalId,
+    number: u64,
+    kind: EventKind,
+    /// Place of the payload.
+    payload: Range<usize>,
+}
+
+impl Group {
+    /// Creates a group without events.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an event with the number that the writer expects it to get.
+    ///
+    /// # Errors
+    /// Returns [`JournalError::TooLarge`] if the payload has more than 16 MiB.
+    pub fn add(&mut self, journal: JournalId, event: Event<'_>) -> Result<(), JournalError> {
+        let bytes = event.payload.len();
+        if bytes > PAYLOAD_MAX {
+            return Err(JournalError::TooLarge {
+                what: "an event",
+                bytes,
+                limit: PAYLOAD_MAX,
+            });
+        }
+        let start = self.payloads.len();
+        self.payloads.extend_from_slice(event.payload);
+        self.entries.push(Entry {
+            journal,
+            number: event.number,
+            kind: event.kind,
+            payload: start..start + bytes,
+        });
+        Ok(())
+    }
+
+    /// Returns the number of events.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Returns true if there are no events.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Returns the number of bytes of all payloads.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.payloads.len()
+    }
+
+    /// Removes all events, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.payloads.clear();
+    }
+
+    /// Returns the events, each with its journal, oldest first.
+    pub fn events(&self) -> impl Iterator<Item = (JournalId, Event<'_>)> {
+        self.entries.iter().map(|entry| {
+            let event = Event {
+                number: entry.number,
+                kind: entry.kind,
+                payload: &self.payloads[entry.payload.clone()],
+            };
+            (entry.journal, event)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Event, Group, JournalId, PAYLOAD_MAX};
+    use crate::frame::EventKind;
+
+    #[test]
+    fn a_group_returns_its_events_until_it_is_cleared() {
+        let mut group = Group::new();
+        let event = |number, payload| Event {
+            number,
+            kind: EventKind::default(),
+            payload,
+        };
+        group.add(JournalId(1), event(1, b"one")).unwrap();
+        group.add(JournalId(2), event(7, b"")).unwrap();
+        let large = vec![0; PAYLOAD_MAX + 1];
+        group.add(JournalId(2), event(8, &large)).unwrap_err();
+        let events: Vec<_> = group.events().collect();
+        let expected = [
+            (JournalId(1), event(1, b"one")),
+            (JournalId(2), event(7, b"")),
+        ];
+        assert_eq!(events, expected);
+        assert_eq!((group.len(), group.bytes()), (2, 3));
+        group.clear();
+        assert!(group.is_empty());
+    }
+}

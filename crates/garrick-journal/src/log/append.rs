@@ -1,0 +1,276 @@
+//! Groups are appended.
+
+use std::sync::Arc;
+
+use super::Log;
+use super::header::{HEADER_BYTES, Header};
+use super::index::Place;
+use super::segment::Segment;
+use crate::error::JournalError;
+use crate::frame::{Commit, EventKind, Frame, commit_bytes, event_bytes};
+use crate::group::{GROUP_MAX, Group, JournalId};
+
+/// Changes of the index that an appended group makes.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Change {
+    /// A new event.
+    Added(JournalId, Place),
+    /// An event was copied.
+    Copied(JournalId, u64, Place),
+    /// The segment has the name of a journal.
+    Named(JournalId),
+}
+
+impl Log {
+    /// Appends the events of a group, and makes them durable by one sync. After a crash, all of
+    /// them are in the log or none. Does nothing if the group is empty.
+    ///
+    /// # Errors
+    /// After an error, no event of the group is in the log, except after [`JournalError::Broken`].
+    ///
+    /// Returns [`JournalError::Conflict`] if an event does not have the number that follows the
+    /// newest one of its journal, or an error of the disk. The next group can then be appended,
+    /// unless the log is broken.
+    pub fn append(&mut self, group: &Group) -> Result<(), JournalError> {
+        self.check_usable()?;
+        self.check_numbers(group)?;
+        if group.is_empty() {
+            return Ok(());
+        }
+        let size: usize = group
+            .events()
+            .map(|(_, event)| event_bytes(event.payload.len()))
+            .sum();
+        let mut writer = self.begin(size)?;
+        for (id, event) in group.events() {
+            writer.event(id, event.number, event.kind, event.payload, false);
+        }
+        writer.commit()
+    }
+
+    /// Checks that each event of a group follows the newest one of its journal.
+    fn check_numbers(&self, group: &Group) -> Result<(), JournalError> {
+        let mut newest = hashbrown::HashMap::new();
+        for (id, event) in group.events() {
+            let expected = newest.entry(id).or_insert_with(|| self.newest(id));
+            *expected += 1;
+            let journal = self.index.get(id).ok_or(JournalError::Conflict {
+                journal: format!("number {}", id.0),
+                expected: 0,
+                found: event.number,
+            })?;
+            if event.number != *expected {
+                return Err(JournalError::Conflict {
+                    journal: journal.name.to_string(),
+                    expected: *expected,
+                    found: event.number,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins a group of about `size` bytes, in a new segment if the last one is full.
+    pub(super) fn begin(&mut self, size: usize) -> Result<Writer<'_>, JournalError> {
+        if size > GROUP_MAX {
+            return Err(JournalError::TooLarge {
+                what: "a group",
+                bytes: size,
+                limit: GROUP_MAX,
+            });
+        }
+        let limit = self.options.segment_bytes;
+        let is_full = |segment: &Segment| {
+            let end = segment.length + size as u64 + commit_bytes() as u64;
+            segment.length > HEADER_BYTES as u64 && end > limit
+        };
+        let is_over = self
+            .segments
+            .last_key_value()
+            .is_none_or(|(_, last)| is_full(last));
+        if is_over || self.is_closed {
+            self.add_segment()?;
+        }
+        let (number, start) = self.end();
+        self.buffer.clear();
+        Ok(Writer {
+            log: self,
+            segment: number,
+            start,
+            count: 0,
+            changes: Vec::new(),
+        })
+    }
+
+    /// Returns the number of the last segment, and its length.
+    fn end(&self) -> (u32, u32) {
+        let last = self.segments.last_key_value();
+        let (number, segment) = last.expect("a segment was added before");
+        // A segment has at most 1 GiB before its last group.
+        (*number, segment.length as u32)
+    }
+
+    /// Adds a segment, which gets the next group. The segment before is not written any more.
+    fn add_segment(&mut self) -> Result<(), JournalError> {
+        // Even if this fails: the file may be there, and tells where the segment before ends.
+        self.is_closed = true;
+        self.add_segment_with(&[])?;
+        self.is_closed = false;
+        Ok(())
+    }
+
+    /// Adds a segment that begins with these groups.
+    pub(super) fn add_segment_with(&mut self, groups: &[u8]) -> Result<(), JournalError> {
+        let last = self.segments.last_key_value();
+        let last = last.map(|(number, segment)| (*number, segment.length));
+        let (number, previous_length) = last.unwrap_or_default();
+        let header = Header {
+            segment: u64::from(number) + 1,
+            previous_length,
+            first_group: self.next_group,
+        };
+        let segment = Segment::create(&*self.files, header, groups)?;
+        self.segments.insert(number + 1, segment);
+        Ok(())
+    }
+}
+
+/// A group that is being written.
+pub(super) struct Writer<'l> {
+    log: &'l mut Log,
+    /// Number of the segment, and its length before the group.
+    segment: u32,
+    start: u32,
+    /// Number of frames.
+    count: u32,
+    /// Changes of the index if the group is appended.
+    changes: Vec<Change>,
+}
+
+impl Writer<'_> {
+    fn put(&mut self, frame: Frame<'_>) -> Place {
+        let at = self.start + self.log.buffer.len() as u32;
+        frame.put(&mut self.log.buffer);
+        self.count += 1;
+        Place {
+            segment: self.segment,
+            at,
+        }
+    }
+
+    /// Adds the name of a journal, if the segment does not have it.
+    pub(super) fn name(&mut self, id: JournalId) {
+        let segment = self.segment;
+        let Some(journal) = self.log.index.get_mut(id) else {
+            return;
+        };
+        if journal.named_in == segment {
+            return;
+        }
+        // Undone if the group fails.
+        journal.named_in = segment;
+        let (name, newest) = (Arc::clone(&journal.name), journal.newest);
+        self.put(Frame::Name {
+            journal: id.0,
+            newest,
+            name: &name,
+        });
+        self.changes.push(Change::Named(id));
+    }
+
+    /// Adds an event. If `is_copy` is true, the event is in the log already, and gets a new place.
+    pub(super) fn event(
+        &mut self,
+        id: JournalId,
+        number: u64,
+        kind: EventKind,
+        payload: &[u8],
+        is_copy: bool,
+    ) {
+        self.name(id);
+        let place = self.put(Frame::Event {
+            journal: id.0,
+            number,
+            kind,
+            payload,
+        });
+        self.changes.push(if is_copy {
+            Change::Copied(id, number, place)
+        } else {
+            Change::Added(id, place)
+        });
+    }
+
+    /// Adds the end of a journal.
+    pub(super) fn delete(&mut self, id: JournalId) {
+        self.put(Frame::Deleted { journal: id.0 });
+    }
+
+    /// Writes and syncs the group. After an error, nothing of it is in the log.
+    pub(super) fn commit(mut self) -> Result<(), JournalError> {
+        let (start, count) = (self.start, self.count);
+        let at = start + self.log.buffer.len() as u32;
+        self.put(Frame::Commit(Commit {
+            group: self.log.next_group,
+            start,
+            count,
+            at,
+            copy_of: 0,
+        }));
+        let Self { log, changes, .. } = self;
+        if let Err(error) = log.write() {
+            for change in changes {
+                if let Change::Named(id) = change
+                    && let Some(journal) = log.index.get_mut(id)
+                {
+                    journal.named_in = 0;
+                }
+            }
+            return Err(log.recover(error));
+        }
+        log.next_group += 1;
+        for change in changes {
+            match change {
+                Change::Added(id, place) => log.index.push(id, place),
+                Change::Copied(id, number, place) => log.index.relocate(id, number, place),
+                Change::Named(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Log {
+    /// Appends the buffer to the last segment.
+    fn write(&mut self) -> Result<(), JournalError> {
+        let mut last = self
+            .segments
+            .last_entry()
+            .expect("a segment was added before");
+        last.get_mut().append(&self.buffer)
+    }
+
+    /// Ensures that nothing of a group that has failed is in the log. If that is not possible, the
+    /// log is broken. Returns the error to report.
+    fn recover(&mut self, error: JournalError) -> JournalError {
+        let has_written = !matches!(&error, JournalError::Disk { doing, .. } if *doing == "sync");
+        // If the sync has failed, the bytes that were written before are in doubt, and no later
+        // sync of this file proves anything.
+        let is_cut = !self.is_closed && has_written && self.cut_last().is_ok();
+        // The next segment tells where this one ends.
+        if is_cut || self.add_segment().is_ok() {
+            return error;
+        }
+        self.is_broken = true;
+        JournalError::Broken
+    }
+
+    /// Removes what an incomplete write has left.
+    fn cut_last(&mut self) -> Result<(), JournalError> {
+        let mut last = self
+            .segments
+            .last_entry()
+            .expect("a segment was added before");
+        last.get_mut().cut()
+    }
+}

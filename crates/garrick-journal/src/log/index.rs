@@ -1,0 +1,183 @@
+//! The journals of a log, and the places of their events.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use crate::group::JournalId;
+
+/// Number of snapshots of a journal that are kept: if the newest one cannot be read, an older one
+/// and the events since then are there.
+pub(super) const SNAPSHOTS_KEPT: usize = 2;
+
+/// The place of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Number of the segment.
+    pub(super) segment: u32,
+    /// Position of the frame in the segment.
+    pub(super) at: u32,
+}
+
+/// A journal.
+#[derive(Debug)]
+pub(super) struct Journal {
+    pub(super) name: Arc<str>,
+    /// Number of the newest event, or 0.
+    pub(super) newest: u64,
+    /// Places of the newest events. Older events are covered by a snapshot.
+    pub(super) places: VecDeque<Place>,
+    /// Number of the newest segment with the name of the journal.
+    pub(super) named_in: u32,
+    /// Numbers of the events after which the kept snapshots were taken, ascending.
+    pub(super) snapshots: Vec<u64>,
+}
+
+impl Journal {
+    pub(super) fn new(name: Arc<str>) -> Self {
+        Self {
+            name,
+            newest: 0,
+            places: VecDeque::new(),
+            named_in: 0,
+            snapshots: Vec::new(),
+        }
+    }
+
+    /// Returns the number of the oldest event that is kept, or of the next event if there is none.
+    pub(super) fn oldest(&self) -> u64 {
+        self.newest + 1 - self.places.len() as u64
+    }
+
+    /// Returns the number up to which events are not needed: an older snapshot covers them.
+    pub(super) fn horizon(&self) -> u64 {
+        let covered = self.snapshots.len().checked_sub(SNAPSHOTS_KEPT);
+        covered.map_or(0, |at| self.snapshots[at])
+    }
+}
+
+/// The journals of a log.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    ids: HashMap<Arc<str>, JournalId>,
+    journals: BTreeMap<JournalId, Journal>,
+    /// Largest number of a journal that was given.
+    last: u64,
+    /// Number of events in each segment that are kept.
+    live: BTreeMap<u32, u64>,
+}
+
+impl Index {
+    /// Returns the journal with a name, and adds it if there is none.
+    pub(super) fn id_of(&mut self, name: &str) -> JournalId {
+        if let Some(id) = self.ids.get(name) {
+            return *id;
+        }
+        let id = JournalId(self.last + 1);
+        self.add(id, Journal::new(name.into()));
+        id
+    }
+
+    /// Returns the journal with a name.
+    pub(super) fn find(&self, name: &str) -> Option<JournalId> {
+        self.ids.get(name).copied()
+    }
+
+    /// Adds a journal that was read.
+    pub(super) fn add(&mut self, id: JournalId, journal: Journal) {
+        self.last = self.last.max(id.0);
+        for place in &journal.places {
+            *self.live.entry(place.segment).or_default() += 1;
+        }
+        self.ids.insert(Arc::clone(&journal.name), id);
+        self.journals.insert(id, journal);
+    }
+
+    /// Records that the number `id` was given to a journal that no longer exists.
+    pub(super) fn note_given(&mut self, id: u64) {
+        self.last = self.last.max(id);
+    }
+
+    pub(super) fn get(&self, id: JournalId) -> Option<&Journal> {
+        self.journals.get(&id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: JournalId) -> Option<&mut Journal> {
+        self.journals.get_mut(&id)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (JournalId, &Journal)> {
+        self.journals.iter().map(|(id, journal)| (*id, journal))
+    }
+
+    /// Returns the place of an event, if it is kept.
+    pub(super) fn place_of(&self, id: JournalId, number: u64) -> Option<Place> {
+        let journal = self.journals.get(&id)?;
+        let index = number.checked_sub(journal.oldest())?;
+        journal.places.get(usize::try_from(index).ok()?).copied()
+    }
+
+    /// Records a new event.
+    pub(super) fn push(&mut self, id: JournalId, place: Place) {
+        if let Some(journal) = self.journals.get_mut(&id) {
+            journal.newest += 1;
+            journal.places.push_back(place);
+            *self.live.entry(place.segment).or_default() += 1;
+        }
+    }
+
+    /// Records that the event with a number was copied to another place.
+    pub(super) fn relocate(&mut self, id: JournalId, number: u64, place: Place) {
+        let Some(journal) = self.journals.get_mut(&id) else {
+            return;
+        };
+        let index = (number - journal.oldest()) as usize;
+        let before = std::mem::replace(&mut journal.places[index], place);
+        *self.live.entry(place.segment).or_default() += 1;
+        self.leave(before.segment, 1);
+    }
+
+    /// Drops the places of the events that an older snapshot covers.
+    pub(super) fn trim(&mut self, id: JournalId) {
+        let Some(journal) = self.journals.get_mut(&id) else {
+            return;
+        };
+        let mut left = BTreeMap::new();
+        while journal.oldest() <= journal.horizon()
+            && let Some(place) = journal.places.pop_front()
+        {
+            *left.entry(place.segment).or_default() += 1;
+        }
+        for (segment, count) in left {
+            self.leave(segment, count);
+        }
+    }
+
+    /// Removes a journal.
+    pub(super) fn remove(&mut self, id: JournalId) -> Option<Journal> {
+        let journal = self.journals.remove(&id)?;
+        self.ids.remove(&journal.name);
+        for place in &journal.places {
+            self.leave(place.segment, 1);
+        }
+        Some(journal)
+    }
+
+    fn leave(&mut self, segment: u32, count: u64) {
+        if let Some(live) = self.live.get_mut(&segment) {
+            *live -= count;
+        }
+    }
+
+    /// Returns the number of events of a segment that are kept.
+    pub(super) fn live_in(&self, segment: u32) -> u64 {
+        self.live.get(&segment).copied().unwrap_or(0)
+    }
+
+    /// Forgets a segment without events.
+    pub(super) fn forget(&mut self, segment: u32) {
+        let live = self.live.remove(&segment);
+        debug_assert!(matches!(live, None | Some(0)), "no event is lost");
+    }
+}

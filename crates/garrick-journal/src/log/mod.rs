@@ -1,0 +1,218 @@
+//! A log: the events of many journals, in segments. The README of the crate has the format.
+
+mod header;
+mod index;
+
+mod scan;
+mod segment;
+
+mod append;
+
+mod compact;
+mod read;
+mod snapshot;
+
+mod open;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use garrick_actor::files::{Files, Lock};
+
+use crate::error::JournalError;
+use crate::group::JournalId;
+use crate::name::check_name;
+use index::Index;
+use segment::Segment;
+
+pub use compact::Compacted;
+pub use open::{Opened, Torn};
+pub use snapshot::Snapshot;
+
+/// Default size in bytes from which on a segment gets no more groups.
+const SEGMENT_BYTES: u64 = 64 << 20;
+
+/// Maximum size of a segment in bytes. Positions in a segment have 32 bits.
+const SEGMENT_BYTES_MAX: u64 = 1 << 30;
+
+/// Number of damaged snapshots that are remembered.
+const NOTICES_MAX: usize = 64;
+
+/// Options of a log.
+#[derive(Debug, Clone)]
+pub struct Options {
+    segment_bytes: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            segment_bytes: SEGMENT_BYTES,
+        }
+    }
+}
+
+impl Options {
+    /// Returns the default options.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the size in bytes from which on a segment gets no more groups. The default is 64 MiB.
+    ///
+    /// # Panics
+    /// Panics if the size is zero or greater than 1 GiB.
+    #[must_use]
+    #[track_caller]
+    pub fn segment_bytes(mut self, bytes: u64) -> Self {
+        assert!(
+            (1..=SEGMENT_BYTES_MAX).contains(&bytes),
+            "a segment of {bytes} bytes: it must have from 1 to {SEGMENT_BYTES_MAX}"
+        );
+        self.segment_bytes = bytes;
+        self
+    }
+
+    /// Opens the log in a folder, or creates it if the folder has none. Reads all segments.
+    ///
+    /// # Errors
+    /// Returns [`JournalError::Disk`] if another process has opened the log, or for any error of
+    /// the disk. Returns [`JournalError::Damaged`] if a file is damaged before the last group.
+    pub fn open(&self, files: Arc<dyn Files>) -> Result<(Log, Opened), JournalError> {
+        open::open(files, self.clone())
+    }
+}
+
+/// The events of many journals on a disk. [`Options::open`] opens it.
+///
+/// Each method that changes the log returns when the change is durable.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+///
+/// use garrick_journal::{Event, EventKind, Group, JournalError, Options};
+/// use garrick_sim::testing::Kit;
+///
+/// # fn main() -> Result<(), JournalError> {
+/// let mut kit = Kit::new();
+/// let (mut log, _) = Options::new().open(Arc::new(kit.disk()))?;
+/// let account = log.journal("account/42")?;
+/// let mut group = Group::new();
+/// group.add(account, Event {
+///     number: log.newest(account) + 1,
+///     kind: EventKind { tag: 1, version: 1 },
+///     payload: b"10 EUR were paid in",
+/// })?;
+/// log.append(&group)?;
+///
+/// let mut events = Vec::new();
+/// log.read(account, 1, |event| events.push(event.payload.to_vec()))?;
+/// assert_eq!(events, [b"10 EUR were paid in"]);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Log {
+    files: Arc<dyn Files>,
+    options: Options,
+    /// Segments by number. The last one gets the next group.
+    segments: BTreeMap<u32, Segment>,
+    index: Index,
+    /// Number of the next group.
+    next_group: u64,
+    /// True if the last segment must not be written any more.
+    is_closed: bool,
+    /// True after an error that could not be handled.
+    is_broken: bool,
+    /// Snapshots that could not be read, oldest first.
+    notices: Vec<JournalError>,
+    /// Bytes of the next group.
+    buffer: Vec<u8>,
+    _lock: Box<dyn Lock>,
+}
+
+impl Log {
+    /// Returns the journal with a name. A journal exists on the disk from its first event on.
+    ///
+    /// # Errors
+    /// Returns [`JournalError::Name`] if the name is not accepted by
+    /// [`check_name`](crate::check_name).
+    pub fn journal(&mut self, name: &str) -> Result<JournalId, JournalError> {
+        check_name(name)?;
+        Ok(self.index.id_of(name))
+    }
+
+    /// Returns the journal with a name, if it exists.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<JournalId> {
+        self.index.find(name)
+    }
+
+    /// Returns the number of the newest event of a journal, or 0 if it has none.
+    #[must_use]
+    pub fn newest(&self, journal: JournalId) -> u64 {
+        self.index.get(journal).map_or(0, |journal| journal.newest)
+    }
+
+    /// Returns the number of the oldest event of a journal that can be read. Returns the number of
+    /// the next event if there is none.
+    #[must_use]
+    pub fn oldest(&self, journal: JournalId) -> u64 {
+        self.index.get(journal).map_or(1, index::Journal::oldest)
+    }
+
+    /// Returns the journals with events or snapshots, with their names, in ascending order of their
+    /// creation.
+    pub fn journals(&self) -> impl Iterator<Item = (JournalId, &str)> {
+        let has_some = |journal: &index::Journal| journal.newest > 0;
+        let journals = self
+            .index
+            .iter()
+            .filter(move |(_, journal)| has_some(journal));
+        journals.map(|(id, journal)| (id, &*journal.name))
+    }
+
+    /// Returns the size of all segments in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.segments.values().map(|segment| segment.length).sum()
+    }
+
+    /// Returns the number of segments.
+    #[must_use]
+    pub fn segments(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Takes the errors of snapshots that could not be read or removed, oldest first. Instead of a
+    /// snapshot that cannot be read, an older one is used. Keeps at most 64 errors.
+    pub fn take_notices(&mut self) -> Vec<JournalError> {
+        std::mem::take(&mut self.notices)
+    }
+
+    fn notice(&mut self, error: JournalError) {
+        if self.notices.len() < NOTICES_MAX {
+            self.notices.push(error);
+        }
+    }
+
+    fn check_usable(&self) -> Result<(), JournalError> {
+        if self.is_broken {
+            return Err(JournalError::Broken);
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Log")
+            .field("files", &self.files)
+            .field("segments", &self.segments())
+            .field("bytes", &self.bytes())
+            .field("next_group", &self.next_group)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,341 @@
+//! A log is opened: all segments are read, and the index is built.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use garrick_actor::files::Files;
+use hashbrown::HashMap;
+
+use super::header::Header;
+use super::index::{Index, Journal, Place};
+use super::scan::{copy_at_start, has_later_group, scan};
+use super::segment::{Segment, name_of, number_of};
+use super::{Log, Options, snapshot};
+use crate::error::JournalError;
+use crate::frame::{Flaw, Frame};
+use crate::group::JournalId;
+use crate::name::check_name;
+
+/// Result of the opening of a log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Opened {
+    /// Number of events that were read, including those that snapshots cover.
+    pub events: u64,
+    /// Number of bytes that were read.
+    pub bytes: u64,
+    /// End of the log that was dropped, because a crash has interrupted the writing of its last
+    /// group.
+    pub torn: Option<Torn>,
+}
+
+/// A group that a crash has left incomplete. It was never acknowledged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Torn {
+    /// Name of the file.
+    pub file: String,
+    /// Position of the group in bytes.
+    pub at: u64,
+    /// Number of bytes from there to the end of the file.
+    pub bytes: u64,
+}
+
+/// Result of the reading so far.
+#[derive(Default)]
+struct Reading {
+    journals: HashMap<u64, Read>,
+    /// Largest number of a journal.
+    last: u64,
+    opened: Opened,
+}
+
+/// Result of the reading of a journal.
+#[derive(Default)]
+struct Read {
+    name: Option<Arc<str>>,
+    named_in: u32,
+    /// Number of the newest event when the newest name was written.
+    newest: u64,
+    /// Numbers and places of the events, in the order of the log.
+    events: Vec<(u64, Place)>,
+}
+
+impl Reading {
+    fn note(&mut self, segment: u32, at: usize, frame: Frame<'_>) -> Result<(), JournalError> {
+        match frame {
+            Frame::Event {
+                journal, number, ..
+            } => {
+                let place = Place {
+                    segment,
+                    at: at as u32,
+                };
+                self.opened.events += 1;
+                self.journals
+                    .entry(journal)
+                    .or_default()
+                    .events
+                    .push((number, place));
+            }
+            Frame::Name {
+                journal,
+                newest,
+                name,
+            } => {
+                check_name(name).map_err(|error| {
+                    JournalError::damaged(&name_of(segment), at as u64, error.to_string())
+                })?;
+                self.last = self.last.max(journal);
+                let read = self.journals.entry(journal).or_default();
+                read.newest = read.newest.max(newest);
+                read.named_in = segment;
+                read.name.get_or_insert_with(|| name.into());
+            }
+            Frame::Deleted { journal } => {
+                self.last = self.last.max(journal);
+                self.journals.remove(&journal);
+            }
+            Frame::Commit(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Returns the index of all journals, with the snapshots that were found.
+    /// Removes them from `snapshots`.
+    fn finish(self, snapshots: &mut HashMap<u64, Vec<u64>>) -> Result<Index, JournalError> {
+        let mut index = Index::default();
+        index.note_given(self.last);
+        let mut journals: Vec<_> = self.journals.into_iter().collect();
+        journals.sort_unstable_by_key(|(id, _)| *id);
+        for (id, read) in journals {
+            let snapshots = snapshots.remove(&id).unwrap_or_default();
+            index.add(JournalId(id), journal_of(id, read, snapshots)?);
+        }
+        Ok(index)
+    }
+}
+
+/// Returns the journal that was read, without the events that an older snapshot covers.
+fn journal_of(id: u64, read: Read, mut snapshots: Vec<u64>) -> Result<Journal, JournalError> {
+    let Read {
+        name,
+        named_in,
+        newest,
+        mut events,
+    } = read;
+    let Some(name) = name else {
+        let (_, place) = events[0];
+        let why = format!("the name of the journal number {id} is missing");
+        return Err(JournalError::damaged(
+            &name_of(place.segment),
+            place.at.into(),
+            why,
+        ));
+    };
+    snapshots.sort_unstable();
+    let mut journal = Journal::new(name);
+    journal.named_in = named_in;
+    journal.snapshots = snapshots;
+    // Of an event with copies, the newest one stays.
+    events.reverse();
+    events.sort_by_key(|(number, _)| *number);
+    events.dedup_by_key(|(number, _)| *number);
+    let horizon = journal.horizon();
+    events.retain(|(number, _)| *number > horizon);
+    let missing = |number: u64| {
+        let why = format!(
+            "the event {number} of the journal {:?} is missing",
+            journal.name
+        );
+        JournalError::damaged(&name_of(named_in), 0, why)
+    };
+    for ((number, _), expected) in events.iter().zip(horizon + 1..) {
+        if *number != expected {
+            return Err(missing(expected));
+        }
+    }
+    let last = horizon + events.len() as u64;
+    journal.newest = journal
+        .snapshots
+        .last()
+        .map_or(last, |snapshot| last.max(*snapshot));
+    if journal.newest < newest {
+        return Err(missing(journal.newest + 1));
+    }
+    if journal.newest > last {
+        // The newest snapshot is newer than all events: those before it are of no use.
+        events.clear();
+    }
+    journal.places = events.into_iter().map(|(_, place)| place).collect();
+    Ok(journal)
+}
+
+/// Opens the log in a folder. The steps are those of the README.
+pub(super) fn open(files: Arc<dyn Files>, options: Options) -> Result<(Log, Opened), JournalError> {
+    let folder = |doing| move |error| JournalError::disk(doing, "the folder", error);
+    let lock = files.lock().map_err(folder("lock"))?;
+    let names = files.list().map_err(folder("list"))?;
+    let mut numbers: Vec<u32> = names.iter().filter_map(|name| number_of(name)).collect();
+    numbers.sort_unstable();
+    let mut chain = Chain::default();
+    for (place, &number) in numbers.iter().enumerate() {
+        chain.read(&*files, number, place + 1 == numbers.len())?;
+    }
+    let mut snapshots = snapshot::found(&names);
+    let opened = chain.reading.opened.clone();
+    let index = chain.reading.finish(&mut snapshots)?;
+    let mut log = Log {
+        files,
+        options,
+        is_closed: false,
+        segments: chain.segments,
+        index,
+        next_group: chain.next_group.unwrap_or(1),
+        is_broken: false,
+        notices: Vec::new(),
+        buffer: Vec::new(),
+        _lock: lock,
+    };
+    // Step O3. Before that, what was read may not be durable.
+    if !numbers.is_empty() {
+        log.add_segment_with(&chain.copy)?;
+        log.next_group += u64::from(!chain.copy.is_empty());
+    }
+    // The number of a journal that was deleted may be given again.
+    for (journal, numbers) in snapshots {
+        log.remove_snapshots(JournalId(journal), &numbers)?;
+    }
+    Ok((log, opened))
+}
+
+/// The segments that were read.
+#[derive(Default)]
+struct Chain {
+    segments: BTreeMap<u32, Segment>,
+    reading: Reading,
+    next_group: Option<u64>,
+    /// The last segment, whose groups are read when its end is known.
+    waiting: Option<Waiting>,
+    /// Copy of the last group of the log.
+    copy: Vec<u8>,
+}
+
+/// A segment whose groups were not read.
+struct Waiting {
+    number: u32,
+    header: Header,
+    bytes: Vec<u8>,
+}
+
+/// Known facts about the end of a segment.
+enum End {
+    /// The next segment has this header, and its first group is perhaps a copy of the group at this
+    /// position.
+    Before(Header, Option<usize>),
+    /// No segment follows.
+    Last,
+}
+
+impl Chain {
+    /// Reads a segment. `is_last` is true for the last file.
+    fn read(&mut self, files: &dyn Files, number: u32, is_last: bool) -> Result<(), JournalError> {
+        let name = name_of(number);
+        let failed = |doing| {
+            let name = &name;
+            move |error| JournalError::disk(doing, name, error)
+        };
+        let mut file = files.open(&name).map_err(failed("open"))?;
+        let bytes = file.read().map_err(failed("read"))?;
+        self.reading.opened.bytes += bytes.len() as u64;
+        let header = Header::of_bytes(&bytes, number.into(), &name)?;
+        self.check_neighbor(number, &name)?;
+        let copy = copy_at_start(&bytes, header.first_group);
+        self.end(&End::Before(header, copy))?;
+        if self
+            .next_group
+            .is_some_and(|next| next != header.first_group)
+        {
+            return Err(JournalError::damaged(
+                &name,
+                24,
+                "a group before it is missing",
+            ));
+        }
+        self.next_group = Some(header.first_group);
+        let segment = Segment {
+            name,
+            file,
+            length: 0,
+            first_group: header.first_group,
+        };
+        self.segments.insert(number, segment);
+        self.waiting = Some(Waiting {
+            number,
+            header,
+            bytes,
+        });
+        if is_last {
+            self.end(&End::Last)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Checks that no segment is missing before this one.
+    fn check_neighbor(&self, number: u32, name: &str) -> Result<(), JournalError> {
+        match self.segments.last_key_value() {
+            Some((last, _)) if *last + 1 != number => {
+                let why = format!("the segment {} is missing", name_of(*last + 1));
+                Err(JournalError::damaged(name, 0, why))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads the groups of the segment that waits.
+    fn end(&mut self, end: &End) -> Result<(), JournalError> {
+        let Some(Waiting {
+            number,
+            header,
+            bytes,
+        }) = self.waiting.take()
+        else {
+            return Ok(());
+        };
+        let name = name_of(number);
+        let length = match end {
+            End::Last => bytes.len(),
+            End::Before(next, _) => usize::try_from(next.previous_length).unwrap_or(usize::MAX),
+        };
+        let whole = bytes.get(..length).unwrap_or(&bytes);
+        let reading = &mut self.reading;
+        let scanned = scan(whole, header.first_group, |at, frame| {
+            reading.note(number, at, frame)
+        })?;
+        let mut next_group = scanned.next_group;
+        if scanned.end < length {
+            match end {
+                // The last group was never durable, but its copy is.
+                End::Before(_, Some(copy_of)) if *copy_of == scanned.end => next_group += 1,
+                End::Last if !has_later_group(whole, scanned.end, next_group) => {
+                    reading.opened.torn = Some(Torn {
+                        file: name,
+                        at: scanned.end as u64,
+                        bytes: (length - scanned.end) as u64,
+                    });
+                }
+                _ => {
+                    let (at, flaw) = scanned.flaw.unwrap_or((scanned.end, Flaw::Short));
+                    return Err(JournalError::damaged(&name, at as u64, flaw.text()));
+                }
+            }
+        }
+        self.copy = scanned.copy(whole);
+        self.next_group = Some(next_group);
+        if let Some(segment) = self.segments.get_mut(&number) {
+            segment.length = scanned.end as u64;
+        }
+        Ok(())
+    }
+}

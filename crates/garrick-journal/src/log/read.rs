@@ -1,0 +1,132 @@
+//! The events of a journal are read.
+
+use super::Log;
+use super::index::Place;
+use super::segment::Segment;
+use crate::error::JournalError;
+use crate::frame::{Frame, decode, size_of};
+use crate::group::{Event, JournalId};
+
+/// Maximum number of bytes that are read at a time, except for a longer event.
+const WINDOW_BYTES: u64 = 256 << 10;
+
+/// Maximum distance of two events that are read together. In between are events of other journals.
+const GAP_BYTES: u64 = 4 << 10;
+
+/// Number of bytes that are read for the last event of a window, whose length is not known.
+const TAIL_BYTES: u64 = 512;
+
+/// A part of a segment that was read.
+#[derive(Default)]
+struct Window {
+    segment: u32,
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Window {
+    /// Returns the bytes from a place on, if the whole frame is there.
+    fn frame_at(&self, place: Place) -> Option<&[u8]> {
+        let at = u64::from(place.at).checked_sub(self.start)?;
+        let bytes = self.bytes.get(usize::try_from(at).ok()?..)?;
+        let is_whole = self.segment == place.segment && size_of(bytes)? <= bytes.len();
+        is_whole.then_some(bytes)
+    }
+
+    /// Reads `length` bytes of a segment from a place on, or less at its end.
+    fn fill(
+        &mut self,
+        segment: &mut Segment,
+        place: Place,
+        length: u64,
+    ) -> Result<(), JournalError> {
+        self.segment = place.segment;
+        self.start = place.at.into();
+        let length = length.min(segment.length.saturating_sub(self.start));
+        self.bytes.resize(usize::try_from(length).unwrap_or(0), 0);
+        let read = segment.read_at(self.start, &mut self.bytes)?;
+        self.bytes.truncate(read);
+        Ok(())
+    }
+}
+
+impl Log {
+    /// Passes the events of a journal to `each`, from the event with the number `from` on, oldest
+    /// first. Does nothing if there are none. The events before [`Log::oldest`] cannot be read,
+    /// because snapshots cover them.
+    ///
+    /// Holds at most 256 KiB in memory, or one event if that is larger.
+    ///
+    /// # Errors
+    /// Returns [`JournalError::Damaged`] if an event is not as it was written, or an error of the
+    /// disk. `each` has then been called for the events before.
+    pub fn read(
+        &mut self,
+        journal: JournalId,
+        from: u64,
+        mut each: impl FnMut(Event<'_>),
+    ) -> Result<(), JournalError> {
+        let Self {
+            index, segments, ..
+        } = self;
+        let Some(found) = index.get(journal) else {
+            return Ok(());
+        };
+        let oldest = found.oldest();
+        let first = usize::try_from(from.saturating_sub(oldest)).unwrap_or(usize::MAX);
+        let mut window = Window::default();
+        for number in first..found.places.len() {
+            let place = found.places[number];
+            let segment = segments.get_mut(&place.segment);
+            let segment = segment.expect("a segment with events is kept");
+            if window.frame_at(place).is_none() {
+                let together = found.places.range(number..);
+                window.fill(segment, place, length_of(together))?;
+            }
+            if window.frame_at(place).is_none()
+                && let Some(size) = size_of(&window.bytes)
+            {
+                window.fill(segment, place, size as u64)?;
+            }
+            let damaged = |why| JournalError::damaged(&segment.name, place.at.into(), why);
+            let bytes = window.frame_at(place);
+            let bytes = bytes.ok_or_else(|| damaged("a record is not complete"))?;
+            let (frame, _) = decode(bytes).map_err(|flaw| damaged(flaw.text()))?;
+            let expected = oldest + number as u64;
+            match frame {
+                Frame::Event {
+                    journal: id,
+                    number,
+                    kind,
+                    payload,
+                } if (id, number) == (journal.0, expected) => each(Event {
+                    number,
+                    kind,
+                    payload,
+                }),
+                _ => return Err(damaged("it is another record")),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the number of bytes in which the first of some places stand, which are near each other.
+fn length_of<'p>(places: impl Iterator<Item = &'p Place>) -> u64 {
+    let mut places = places.copied();
+    let Some(first) = places.next() else {
+        return 0;
+    };
+    let mut last = first;
+    for place in places {
+        let is_near = place.segment == first.segment
+            && place.at > last.at
+            && u64::from(place.at - last.at) <= GAP_BYTES
+            && u64::from(place.at - first.at) <= WINDOW_BYTES - TAIL_BYTES;
+        if !is_near {
+            break;
+        }
+        last = place;
+    }
+    u64::from(last.at - first.at) + TAIL_BYTES
+}

@@ -1,0 +1,270 @@
+//! Files of a log are changed or cut at each byte. The log opens without the last group, or an
+//! error names the place.
+
+use std::sync::Arc;
+
+use garrick_actor::files::Files;
+use garrick_journal::{Event, EventKind, Group, JournalError, Log, Opened, Options};
+use garrick_sim::Disk;
+use garrick_sim::testing::Kit;
+
+const KIND: EventKind = EventKind { tag: 1, version: 2 };
+
+/// Appends groups of two events to the journal `a`, whose last event has the number `last`.
+fn append(log: &mut Log, last: u64) {
+    let journal = log.journal("a").unwrap();
+    while log.newest(journal) < last {
+        let mut group = Group::new();
+        for number in log.newest(journal) + 1..=log.newest(journal) + 2 {
+            let payload = vec![number as u8; 40];
+            let event = Event {
+                number,
+                kind: KIND,
+                payload: &payload,
+            };
+            group.add(journal, event).unwrap();
+        }
+        log.append(&group).unwrap();
+    }
+}
+
+fn open(disk: &Disk) -> Result<Log, JournalError> {
+    let files: Arc<dyn Files> = Arc::new(disk.clone());
+    Options::new().open(files).map(|(log, _)| log)
+}
+
+/// Returns the numbers of the events that can be read, after checking their payloads.
+fn numbers(log: &mut Log) -> Vec<u64> {
+    let Some(journal) = log.find("a") else {
+        return Vec::new();
+    };
+    let mut numbers = Vec::new();
+    log.read(journal, 1, |event| {
+        assert_eq!(
+            (event.kind, event.payload),
+            (KIND, &[event.number as u8; 40][..])
+        );
+        numbers.push(event.number);
+    })
+    .unwrap();
+    numbers
+}
+
+/// Creates a log with three groups. Returns its disk, the name of its only file, and the content.
+fn three_groups(kit: &mut Kit) -> (Disk, &'static str, Vec<u8>) {
+    let disk = kit.disk();
+    append(&mut open(&disk).unwrap(), 6);
+    let name = "0000000001.log";
+    let content = disk.read(name).unwrap();
+    (disk, name, content)
+}
+
+/// Opens a log whose only file has this content, on the disk of a kit.
+fn open_with(kit: &mut Kit, content: &[u8]) -> Result<(Log, Opened), JournalError> {
+    let disk = kit.disk();
+    disk.replace("0000000001.log", content).unwrap();
+    Options::new().open(Arc::new(disk))
+}
+
+#[test]
+fn each_changed_byte_is_noticed() {
+    let (_, name, content) = three_groups(&mut Kit::new());
+    let of_group = (content.len() - 66) / 3;
+    let mut without_last = 0;
+    for at in 0..content.len() {
+        let mut changed = content.clone();
+        changed[at] ^= 0x10;
+        match open_with(&mut Kit::new(), &changed) {
+            Ok((mut log, opened)) => {
+                assert!(opened.torn.is_some());
+                // Only the last group may be unfinished, so only its change is no damage.
+                assert!(at >= content.len() - of_group, "{at}");
+                assert_eq!(numbers(&mut log), [1, 2, 3, 4], "{at}");
+                without_last += 1;
+            }
+            Err(JournalError::Damaged {
+                file, at: place, ..
+            }) => {
+                assert_eq!(file, name);
+                // The beginning of the record, or the checksum of the header.
+                let record = if at < 40 { 0..40 } else { place..place + 80 };
+                assert!(record.contains(&(at as u64)), "{place} for {at}");
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert_eq!(without_last, of_group);
+}
+
+#[test]
+fn a_file_that_is_cut_has_the_groups_before() {
+    let (_, _, content) = three_groups(&mut Kit::new());
+    let mut lengths = Vec::new();
+    for length in 40..=content.len() {
+        let mut kit = Kit::new();
+        let (mut log, _) = open_with(&mut kit, &content[..length]).unwrap();
+        let numbers = numbers(&mut log);
+        assert!(numbers.iter().copied().eq(1..=numbers.len() as u64));
+        lengths.push(numbers.len());
+        // The log can be used.
+        append(&mut log, numbers.len() as u64 + 2);
+    }
+    assert!(lengths.is_sorted());
+    lengths.dedup();
+    assert_eq!(lengths, [0, 2, 4, 6]);
+    for length in 0..40 {
+        let error = open_with(&mut Kit::new(), &content[..length]).unwrap_err();
+        assert!(matches!(error, JournalError::Damaged { .. }), "{error}");
+    }
+}
+
+#[test]
+fn damage_in_an_older_segment_is_named() {
+    let mut kit = Kit::new();
+    let (disk, name, content) = three_groups(&mut kit);
+    append(&mut open(&disk).unwrap(), 8);
+    let last = content.len() - 1;
+    let mut changed = content;
+    changed[200] ^= 1;
+    disk.replace(name, &changed).unwrap();
+    let error = open(&disk).unwrap_err().to_string();
+    assert!(
+        error.starts_with("\"0000000001.log\" is damaged at byte "),
+        "{error}"
+    );
+    assert!(
+        error.ends_with("the checksum of a record is wrong"),
+        "{error}"
+    );
+    // The last group of a segment has a copy in the next one, which was opened later.
+    changed[200] ^= 1;
+    changed[last] ^= 1;
+    disk.replace(name, &changed).unwrap();
+    assert_eq!(
+        numbers(&mut open(&disk).unwrap()),
+        (1..=8).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn a_missing_segment_is_named() {
+    let mut kit = Kit::new();
+    let (disk, ..) = three_groups(&mut kit);
+    for last in [8, 10] {
+        append(&mut open(&disk).unwrap(), last);
+    }
+    disk.remove("0000000002.log").unwrap();
+    let error = open(&disk).unwrap_err().to_string();
+    let expected = "\"0000000003.log\" is damaged at byte 0: the segment 0000000002.log is missing";
+    assert_eq!(error, expected);
+}
+
+#[test]
+fn a_damaged_snapshot_is_replaced_by_an_older_one() {
+    let mut kit = Kit::new();
+    let (disk, ..) = three_groups(&mut kit);
+    let mut log = open(&disk).unwrap();
+    let journal = log.journal("a").unwrap();
+    for number in [2, 4, 6] {
+        log.save(journal, number, KIND, &[number as u8]).unwrap();
+    }
+    drop(log);
+    let snapshots = disk.list().unwrap();
+    let of_snapshots = snapshots.iter().filter(|name| name.ends_with(".snapshot"));
+    let names: Vec<_> = of_snapshots.collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    let mut log = open(&disk).unwrap();
+    let newest = log.snapshot(journal).unwrap().unwrap();
+    assert_eq!((newest.number, newest.payload), (6, vec![6]));
+
+    disk.replace(names[1], b"nonsense").unwrap();
+    let older = log.snapshot(journal).unwrap().unwrap();
+    assert_eq!((older.number, older.payload), (4, vec![4]));
+    let mut numbers = Vec::new();
+    log.read(journal, 5, |event| numbers.push(event.number))
+        .unwrap();
+    assert_eq!(numbers, [5, 6]);
+    assert_eq!(log.take_notices().len(), 1);
+
+    disk.replace(names[0], b"").unwrap();
+    let error = log.snapshot(journal).unwrap_err();
+    assert!(matches!(error, JournalError::Damaged { .. }), "{error}");
+}
+
+#[test]
+fn events_with_wrong_numbers_are_refused() {
+    let mut kit = Kit::new();
+    let (disk, ..) = three_groups(&mut kit);
+    let mut log = open(&disk).unwrap();
+    let journal = log.journal("a").unwrap();
+    for number in [0, 6, 8] {
+        let mut group = Group::new();
+        let event = Event {
+            number,
+            kind: KIND,
+            payload: b"",
+        };
+        group.add(journal, event).unwrap();
+        let error = log.append(&group).unwrap_err().to_string();
+        let expected =
+            format!("the next event of the journal \"a\" has the number 7, not {number}");
+        assert_eq!(error, expected);
+    }
+    append(&mut log, 8);
+    assert_eq!(numbers(&mut log), (1..=8).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_log_is_opened_once_at_a_time() {
+    let mut kit = Kit::new();
+    let (disk, ..) = three_groups(&mut kit);
+    let log = open(&disk).unwrap();
+    let error = open(&disk).unwrap_err();
+    assert_eq!(error.to_string(), "cannot lock \"the folder\"");
+    drop(log);
+    open(&disk).unwrap();
+}
+
+#[test]
+fn compaction_keeps_what_is_needed() {
+    let mut kit = Kit::new();
+    let disk = kit.disk();
+    let files: Arc<dyn Files> = Arc::new(disk.clone());
+    let options = Options::new().segment_bytes(400);
+    let (mut log, _) = options.open(Arc::clone(&files)).unwrap();
+    append(&mut log, 60);
+    // A journal that has a snapshot and no other event since.
+    let journal = log.journal("a").unwrap();
+    let segments = log.segments();
+    assert!(segments > 10);
+    assert_eq!(log.compact(0).unwrap().segments, 0, "all events are needed");
+    for number in [50, 58] {
+        log.save(journal, number, KIND, b"state").unwrap();
+    }
+    let compacted = log.compact(0).unwrap();
+    assert!(
+        compacted.segments > 5 && compacted.copied == 0,
+        "{compacted:?}"
+    );
+    let compacted = log.compact(100).unwrap();
+    assert!(compacted.copied > 0, "{compacted:?}");
+    assert!(log.segments() < 6);
+    drop(log);
+    let (mut log, _) = options.open(files).unwrap();
+    let journal = log.find("a").unwrap();
+    assert_eq!((log.oldest(journal), log.newest(journal)), (51, 60));
+    let mut read = Vec::new();
+    log.read(journal, 51, |event| read.push(event.number))
+        .unwrap();
+    assert_eq!(read, (51..=60).collect::<Vec<_>>());
+    log.delete(journal).unwrap();
+    assert_eq!(log.journals().count(), 0);
+    assert!(
+        disk.list()
+            .unwrap()
+            .iter()
+            .all(|name| !name.ends_with(".snapshot"))
+    );
+    drop(log);
+    assert_eq!(open(&disk).unwrap().journals().count(), 0);
+}
