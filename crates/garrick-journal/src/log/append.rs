@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use hashbrown::{HashMap, HashSet};
+
 use super::Log;
 use super::header::{HEADER_BYTES, Header};
 use super::index::Place;
@@ -17,8 +19,6 @@ pub(super) enum Change {
     Added(JournalId, Place),
     /// An event was copied.
     Copied(JournalId, u64, Place),
-    /// The segment has the name of a journal.
-    Named(JournalId),
 }
 
 impl Log {
@@ -50,7 +50,7 @@ impl Log {
 
     /// Checks that each event of a group follows the newest one of its journal.
     fn check_numbers(&self, group: &Group) -> Result<(), JournalError> {
-        let mut newest = hashbrown::HashMap::new();
+        let mut newest = HashMap::new();
         for (id, event) in group.events() {
             let expected = newest.entry(id).or_insert_with(|| self.newest(id));
             *expected += 1;
@@ -98,6 +98,7 @@ impl Log {
             segment: number,
             start,
             count: 0,
+            named: HashSet::new(),
             changes: Vec::new(),
         })
     }
@@ -143,6 +144,8 @@ pub(super) struct Writer<'l> {
     start: u32,
     /// Number of frames.
     count: u32,
+    /// Journals whose names the group has.
+    named: HashSet<JournalId>,
     /// Changes of the index if the group is appended.
     changes: Vec<Change>,
 }
@@ -160,22 +163,18 @@ impl Writer<'_> {
 
     /// Adds the name of a journal, if the segment does not have it.
     pub(super) fn name(&mut self, id: JournalId) {
-        let segment = self.segment;
-        let Some(journal) = self.log.index.get_mut(id) else {
+        let Some(journal) = self.log.index.get(id) else {
             return;
         };
-        if journal.named_in == segment {
+        if journal.named_in == self.segment || !self.named.insert(id) {
             return;
         }
-        // Undone if the group fails.
-        journal.named_in = segment;
         let (name, newest) = (Arc::clone(&journal.name), journal.newest);
         self.put(Frame::Name {
             journal: id.0,
             newest,
             name: &name,
         });
-        self.changes.push(Change::Named(id));
     }
 
     /// Adds an event. If `is_copy` is true, the event is in the log already, and gets a new place.
@@ -217,23 +216,24 @@ impl Writer<'_> {
             at,
             copy_of: 0,
         }));
-        let Self { log, changes, .. } = self;
-        if let Err(error) = log.write() {
-            for change in changes {
-                if let Change::Named(id) = change
-                    && let Some(journal) = log.index.get_mut(id)
-                {
-                    journal.named_in = 0;
-                }
-            }
-            return Err(log.recover(error));
-        }
+        let Self {
+            log,
+            segment,
+            named,
+            changes,
+            ..
+        } = self;
+        log.write().map_err(|error| log.recover(error))?;
         log.next_group += 1;
+        for id in named {
+            if let Some(journal) = log.index.get_mut(id) {
+                journal.named_in = segment;
+            }
+        }
         for change in changes {
             match change {
                 Change::Added(id, place) => log.index.push(id, place),
                 Change::Copied(id, number, place) => log.index.relocate(id, number, place),
-                Change::Named(_) => {}
             }
         }
         Ok(())
@@ -272,5 +272,47 @@ impl Log {
             .last_entry()
             .expect("a segment was added before");
         last.get_mut().cut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use garrick_actor::files::Files;
+    use garrick_sim::testing::Kit;
+
+    use crate::{Event, EventKind, Group, Options};
+
+    #[test]
+    fn a_group_that_was_not_written_changes_nothing() {
+        let mut kit = Kit::new();
+        let files: Arc<dyn Files> = Arc::new(kit.disk());
+        let options = Options::new().segment_bytes(1);
+        let (mut log, _) = options.open(Arc::clone(&files)).unwrap();
+        let journal = log.journal("a").unwrap();
+        let (kind, payload) = (EventKind::default(), &b"one"[..]);
+        let mut group = Group::new();
+        for number in 1..=2 {
+            group.clear();
+            let event = Event {
+                number,
+                kind,
+                payload,
+            };
+            group.add(journal, event).unwrap();
+            log.append(&group).unwrap();
+            log.save(journal, number, kind, b"").unwrap();
+        }
+        // The third segment has neither the event nor the name.
+        log.begin(1)
+            .unwrap()
+            .event(journal, 3, kind, payload, false);
+        assert_eq!(log.newest(journal), 2);
+        // So the name must be copied from the second segment.
+        assert_eq!(log.compact(u64::MAX).unwrap().segments, 2);
+        drop(log);
+        let (log, _) = options.open(files).unwrap();
+        assert_eq!(log.find("a").map(|found| log.newest(found)), Some(2));
     }
 }

@@ -125,13 +125,11 @@ fn journal_of(id: u64, read: Read, mut snapshots: Vec<u64>) -> Result<Journal, J
         mut events,
     } = read;
     let Some(name) = name else {
-        let (_, place) = events[0];
         let why = format!("the name of the journal number {id} is missing");
-        return Err(JournalError::damaged(
-            &name_of(place.segment),
-            place.at.into(),
-            why,
-        ));
+        let (file, at) = events.first().map_or((name_of(named_in), 0), |(_, place)| {
+            (name_of(place.segment), place.at)
+        });
+        return Err(JournalError::damaged(&file, at.into(), why));
     };
     snapshots.sort_unstable();
     let mut journal = Journal::new(name);
