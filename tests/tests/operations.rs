@@ -82,8 +82,8 @@ fn one_alert(seen: &Snapshot, level: Level, sentence: [&str; 2]) {
 
 #[test]
 fn a_long_handler_is_the_first_of_the_actors_that_stand_out() {
-    // At first, the orders of the opening wait for a session, which then has an alert. An actor that
-    // the operating system has interrupted stands out, too, for one window.
+    // At first, the orders of the opening wait for a session, which then has an alert. An actor
+    // that the operating system has interrupted stands out, too, for one window.
     let busy = |busy: Option<f64>| busy.unwrap_or_default();
     let is_at_the_book = |seen: &Snapshot| {
         let book = &node(seen, "OrderBook").id;
