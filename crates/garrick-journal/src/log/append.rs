@@ -223,7 +223,7 @@ impl Writer<'_> {
             changes,
             ..
         } = self;
-        log.write().map_err(|error| log.recover(error))?;
+        log.write()?;
         log.next_group += 1;
         for id in named {
             if let Some(journal) = log.index.get_mut(id) {
@@ -241,37 +241,28 @@ impl Writer<'_> {
 }
 
 impl Log {
-    /// Appends the buffer to the last segment.
+    /// Appends the buffer to the last segment, and makes it durable. After an error, nothing of it
+    /// is in the log (README, rules 3 and 4).
     fn write(&mut self) -> Result<(), JournalError> {
         let mut last = self
             .segments
             .last_entry()
             .expect("a segment was added before");
-        last.get_mut().append(&self.buffer)
-    }
-
-    /// Ensures that nothing of a group that has failed is in the log. If that is not possible, the
-    /// log is broken. Returns the error to report.
-    fn recover(&mut self, error: JournalError) -> JournalError {
-        let has_written = !matches!(&error, JournalError::Disk { doing, .. } if *doing == "sync");
-        // If the sync has failed, the bytes that were written before are in doubt, and no later
-        // sync of this file proves anything.
-        let is_cut = !self.is_closed && has_written && self.cut_last().is_ok();
+        let segment = last.get_mut();
+        let error = match segment.write(&self.buffer) {
+            Ok(()) => segment.sync_group(self.buffer.len()).err(),
+            Err(error) if segment.cut().is_ok() => return Err(error),
+            Err(error) => Some(error),
+        };
+        let Some(error) = error else {
+            return Ok(());
+        };
         // The next segment tells where this one ends.
-        if is_cut || self.add_segment().is_ok() {
-            return error;
+        if self.add_segment().is_ok() {
+            return Err(error);
         }
         self.is_broken = true;
-        JournalError::Broken
-    }
-
-    /// Removes what an incomplete write has left.
-    fn cut_last(&mut self) -> Result<(), JournalError> {
-        let mut last = self
-            .segments
-            .last_entry()
-            .expect("a segment was added before");
-        last.get_mut().cut()
+        Err(JournalError::Broken)
     }
 }
 

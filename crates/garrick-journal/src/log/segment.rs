@@ -55,15 +55,18 @@ impl Segment {
         })
     }
 
-    /// Appends bytes, and makes them durable.
-    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
+    /// Writes bytes behind the last group. They are a part of the segment after
+    /// [`Segment::sync_group`].
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
         self.file
             .append(bytes)
-            .map_err(|error| JournalError::disk("write", &self.name, error))?;
-        self.file
-            .sync()
-            .map_err(|error| JournalError::disk("sync", &self.name, error))?;
-        self.length += bytes.len() as u64;
+            .map_err(|error| JournalError::disk("write", &self.name, error))
+    }
+
+    /// Makes a group of `bytes` bytes durable that was written.
+    pub(super) fn sync_group(&mut self, bytes: usize) -> Result<(), JournalError> {
+        self.sync()?;
+        self.length += bytes as u64;
         Ok(())
     }
 
@@ -72,6 +75,10 @@ impl Segment {
         self.file
             .set_length(self.length)
             .map_err(|error| JournalError::disk("cut", &self.name, error))?;
+        self.sync()
+    }
+
+    fn sync(&mut self) -> Result<(), JournalError> {
         self.file
             .sync()
             .map_err(|error| JournalError::disk("sync", &self.name, error))

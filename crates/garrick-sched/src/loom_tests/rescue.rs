@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{Alive, Lives, Note, SharedLog, check_with, of, spawn};
 use crate::runtime::address::Address;
 use crate::runtime::sponsor::rescue::visit_in_model;
-use crate::runtime::sponsor::{Handle, LeftInModel, Sponsor};
+use crate::runtime::sponsor::{Handle, LeftInModel, Shared, Sponsor};
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
@@ -30,6 +30,28 @@ impl Task for Meddler {
             _ => Flow::Continue,
         }
     }
+}
+
+/// Returns a sponsor with two workers, which lend at once. The calling thread sits on the first
+/// seat.
+fn two_workers() -> (Arc<Shared>, Handle, LeftInModel) {
+    let shared = Sponsor::builder()
+        .workers(2)
+        .lend_at_once(true)
+        .share_in_model(true);
+    let left = LeftInModel::sits(&shared, 0, &[1]);
+    // Nobody counts as idle, so that nothing is given away.
+    shared.announce_busy();
+    shared.announce_busy();
+    (shared.clone(), Handle::new(shared), left)
+}
+
+/// Ends the sponsor of [`two_workers`].
+fn end(shared: &Shared, left: LeftInModel) {
+    shared.announce_idle();
+    shared.announce_idle();
+    shared.stop();
+    left.serve_from(0);
 }
 
 /// Runs two workers. The first worker runs a `Meddler`, which uses the address of a task. The
@@ -55,16 +77,8 @@ fn visited_after<T: Task<Message = u32> + Send>(
     check: fn(&[u32]),
 ) {
     check_with(preemptions, move || {
-        let shared = Sponsor::builder()
-            .workers(2)
-            .lend_at_once(true)
-            .share_in_model(true);
-        let handle = Handle::new(shared.clone());
         let (log, alive) = (SharedLog::default(), Alive::default());
-        let left = LeftInModel::sits(&shared, 0, &[1]);
-        // Nobody counts as idle, so that nothing is given away.
-        shared.announce_busy();
-        shared.announce_busy();
+        let (shared, handle, left) = two_workers();
         let home = shared.homes[0];
         let task = task(log.clone(), alive.one_more());
         let task = handle.spawn_at(home, task, true).unwrap();
@@ -93,10 +107,7 @@ fn visited_after<T: Task<Message = u32> + Send>(
         left.runs(0);
         check(&log.lock().unwrap());
         drop(meddler);
-        shared.announce_idle();
-        shared.announce_idle();
-        shared.stop();
-        left.serve_from(0);
+        end(&shared, left);
         assert_eq!(alive.count(), 0);
     });
 }
@@ -349,18 +360,10 @@ impl Task for Long {
 #[test]
 fn loom_a_visit_that_outlasts_its_loan_is_continued_in_the_next_loan() {
     check_with(3, || {
-        let shared = Sponsor::builder()
-            .workers(2)
-            .lend_at_once(true)
-            .share_in_model(true);
-        let handle = Handle::new(shared.clone());
         let (log, alive) = (SharedLog::default(), Alive::default());
-        let left = LeftInModel::sits(&shared, 0, &[1]);
-        // Nobody counts as idle, so that nothing is given away.
-        shared.announce_busy();
-        shared.announce_busy();
+        let (shared, handle, left) = two_workers();
         let event = Arc::<Event>::default;
-        let (first, visit, second, end) = (event(), event(), event(), event());
+        let (first, visit, second, last) = (event(), event(), event(), event());
         let long = |says: &[(u32, &Arc<Event>)], waits: &[(u32, &Arc<Event>)]| {
             let events = |of: &[(u32, &Arc<Event>)]| {
                 of.iter().map(|&(at, event)| (at, event.clone())).collect()
@@ -375,10 +378,10 @@ fn loom_a_visit_that_outlasts_its_loan_is_continued_in_the_next_loan() {
         // The visit begins during the first long turn, and lasts until the second one has begun.
         // The second one waits for the last message, which only another visit can handle.
         let owner = long(&[(1, &first)], &[(1, &visit)]);
-        let task = long(&[(21, &visit), (23, &end)], &[(21, &second)]);
+        let task = long(&[(21, &visit), (23, &last)], &[(21, &second)]);
         task.send(0).unwrap();
         left.runs(0);
-        let other = long(&[(2, &second)], &[(2, &end)]);
+        let other = long(&[(2, &second)], &[(2, &last)]);
         // The newest message comes first.
         other.send(2).unwrap();
         owner.send(1).unwrap();
@@ -400,10 +403,7 @@ fn loom_a_visit_that_outlasts_its_loan_is_continued_in_the_next_loan() {
         assert_eq!(of(&log, 2), [21, 22, 23]);
         assert_eq!(log.len(), 6);
         drop((owner, other, task));
-        shared.announce_idle();
-        shared.announce_idle();
-        shared.stop();
-        left.serve_from(0);
+        end(&shared, left);
         assert_eq!(alive.count(), 0);
     });
 }
