@@ -542,6 +542,100 @@ fn a_visit_that_outlasts_the_long_turn_goes_on_behind_the_next_long_turn() {
     }
 }
 
+/// Fails at each message. Reports the beginning of its recovery, and then waits until it is
+/// released.
+struct Recovers(Sender<u32>, Receiver<()>);
+
+impl Task for Recovers {
+    type Message = u32;
+    const RECOVERS: bool = true;
+
+    fn receive(&mut self, _: u32, _: &Turn<'_, u32>) -> Flow {
+        panic!("fails at each message")
+    }
+
+    fn recover(&mut self, _: &str, _: &Turn<'_, u32>) -> Flow {
+        self.0.send(FAIL).unwrap();
+        (self.1.recv_timeout(HANGS_AFTER)).expect("others are served while it recovers");
+        Flow::Continue
+    }
+}
+
+/// Sends 2 to a task, then reports its message, and waits until it is released.
+struct SendsAndHolds(Address<u32>, Holds);
+
+impl Task for SendsAndHolds {
+    type Message = u32;
+
+    fn receive(&mut self, number: u32, turn: &Turn<'_, u32>) -> Flow {
+        turn.send(&self.0, 2).unwrap();
+        self.1.receive(number, turn)
+    }
+}
+
+/// Makes four tasks on its own worker. The last one sends to the third one in a long turn. Reports
+/// the addresses of the first two.
+struct MakesFour {
+    tasks: Option<(Recovers, [Holds; 3])>,
+    made: Sender<(Address<u32>, Address<u32>)>,
+}
+
+impl Task for MakesFour {
+    type Message = ();
+
+    fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
+        let (recovers, [idle, ready, long]) = self.tasks.take().unwrap();
+        let ready = turn.spawn(ready);
+        let long = turn.spawn(SendsAndHolds(ready, long));
+        turn.send(&long, 3).unwrap();
+        let made = (turn.spawn(recovers), turn.spawn(idle));
+        self.made.send(made).unwrap();
+        Flow::Stop
+    }
+}
+
+#[test]
+fn a_cell_that_is_about_to_run_is_kept_while_a_visited_task_recovers() {
+    let sponsor = Sponsor::pool(2).unwrap();
+    let handle = sponsor.handle();
+    let (says, said) = channel();
+    let next = || said.recv_timeout(HANGS_AFTER);
+    let holds = || {
+        let (ends, end) = channel();
+        (Holds(says.clone(), end), ends)
+    };
+    // One worker is busy until the other one is in a long turn.
+    let (other, other_ends) = holds();
+    let other = handle.spawn(other).unwrap();
+    other.send(7).unwrap();
+    assert_eq!(next(), Ok(7));
+    let ((idle, _), (ready, _), (long, long_ends)) = (holds(), holds(), holds());
+    let (recovery_ends, recovery_end) = channel();
+    let (made, is_made) = channel();
+    let maker = MakesFour {
+        tasks: Some((Recovers(says.clone(), recovery_end), [idle, ready, long])),
+        made,
+    };
+    handle.spawn(maker).unwrap().send(()).unwrap();
+    let (recovers, idle) = is_made.recv_timeout(HANGS_AFTER).unwrap();
+    assert_eq!(next(), Ok(3));
+    // The only visitor has finished with the first task when it serves the second one.
+    recovers.send(1).unwrap();
+    idle.send(4).unwrap();
+    other_ends.send(()).unwrap();
+    assert_eq!(next(), Ok(4));
+    // The owner is about to run the ready task, and has the visited task recover before.
+    long_ends.send(()).unwrap();
+    assert_eq!(next(), Ok(FAIL));
+    idle.send(6).unwrap();
+    assert_eq!(next(), Ok(6), "cells are lent during the recovery");
+    // The end of the recovered task is committed before the ready task runs.
+    drop(recovers);
+    recovery_ends.send(()).unwrap();
+    assert_eq!(next(), Ok(2), "the ready task runs");
+    sponsor.shutdown();
+}
+
 /// Makes a task that reports its messages, sets timers for it, and makes the next turn of its
 /// worker wait.
 struct SetsTimers {

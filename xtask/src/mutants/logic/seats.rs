@@ -212,4 +212,12 @@ pub(super) const MUTANTS: &[Logic] = &[
               true",
         tests: &["stress", "moves", "big"],
     },
+    Logic {
+        name: "puts-an-entry-before-those-that-are-lent",
+        breaks: "a ready cell is never run if a recovered task had cells lent just before",
+        file: "runtime/worker/ready.rs",
+        find: "self.end_loan();\n        let in_hand = self.in_hand.take();",
+        put: "if !MUTANT { self.end_loan() }\n        let in_hand = self.in_hand.take();",
+        tests: RESCUE,
+    },
 ];

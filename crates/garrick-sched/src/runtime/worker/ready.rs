@@ -60,6 +60,10 @@ impl Worker {
     /// hand is in a run queue again, so that other workers can visit its cell. After that, no cell
     /// is lent.
     pub(crate) fn with_hand_empty(&self, long: impl FnOnce()) {
+        // A task that has recovered just now may have counted as running, so cells may be lent.
+        // The recall removes the entries that were in front of the lent ones, and must not remove
+        // the entry in hand.
+        self.end_loan();
         let in_hand = self.in_hand.take();
         if let Some(entry) = in_hand {
             self.old.push_oldest(entry);
