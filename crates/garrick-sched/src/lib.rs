@@ -83,6 +83,7 @@ pub use {
     runtime::bounded::Spawns,
     runtime::current::in_turn,
     runtime::door::Gauged,
+    runtime::pending::Pending,
     runtime::room::{Place, Room, WhenFull},
     runtime::timer::cancel_timers_of,
     runtime::{audit, count_dead_letters},

@@ -128,6 +128,7 @@ impl<A: Actor, const TIMED: bool> Actor for With<A, TIMED> {
     type Outcome = Next;
     const STARTS: bool = A::STARTS || TIMED;
     const BLOCKS: bool = A::BLOCKS;
+    const COMMITS_LATER: bool = A::COMMITS_LATER;
     const INTERNAL: bool = A::INTERNAL;
     const MESSAGES: &'static [&'static str] = A::MESSAGES;
 

@@ -140,6 +140,7 @@ impl<A: Actor, W: Way<A::Msg>> Actor for Behind<A, W> {
     type Outcome = Next;
     const STARTS: bool = A::STARTS;
     const BLOCKS: bool = A::BLOCKS;
+    const COMMITS_LATER: bool = A::COMMITS_LATER;
     const INTERNAL: bool = A::INTERNAL;
 
     fn started(&mut self, cx: &mut Context<'_, Self::Msg>) -> Next {

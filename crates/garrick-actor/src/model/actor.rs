@@ -79,6 +79,10 @@ pub trait Actor: Sized + 'static {
     /// calls [`Context::blocking`], the call blocks its worker.
     const BLOCKS: bool = false;
 
+    /// True if turns of this actor may call [`Context::commit_later`].
+    #[doc(hidden)]
+    const COMMITS_LATER: bool = false;
+
     /// True if the actor belongs to a library and not to the program. Telemetry does not show such
     /// actors among the actors of the program.
     #[doc(hidden)]
@@ -163,6 +167,7 @@ impl<A: Actor> Task for Cell<A> {
     type Message = A::Msg;
     const STARTS: bool = A::STARTS;
     const BLOCKS: bool = A::BLOCKS;
+    const COMMITS_LATER: bool = A::COMMITS_LATER;
 
     #[inline]
     fn start(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
@@ -216,6 +221,7 @@ impl<A: Actor> Task for Steady<A> {
     }
 
     const BLOCKS: bool = A::BLOCKS;
+    const COMMITS_LATER: bool = A::COMMITS_LATER;
     const RECOVERS: bool = true;
 
     fn recover(&mut self, _: &str, _: &Turn<'_, A::Msg>) -> Flow {

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt::{self, Debug};
 
-use garrick_sched::{Address, BatchError, Ended, Nanos, SendError, Turn, Watch};
+use garrick_sched::{Address, BatchError, Ended, Nanos, Pending, SendError, Turn, Watch};
 
 use crate::beside::Beside;
 use crate::note;
@@ -115,6 +115,18 @@ impl<'a, M: 'static> Context<'a, M> {
     #[inline]
     pub fn note<F: Any + Debug + Send>(&self, fact: F) {
         note::note(fact);
+    }
+
+    /// Leaves the decision about the commit of this turn to `decide`, as documented for
+    /// `garrick_sched::Turn::commit_later`.
+    ///
+    /// # Panics
+    /// Panics if the actor is not declared with `COMMITS_LATER`, or if this is not a turn of
+    /// [`Actor::receive`](crate::Actor::receive).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn commit_later(&self, decide: impl FnOnce(Pending) + 'static) {
+        self.turn.commit_later(decide);
     }
 
     /// Returns the address of this actor.

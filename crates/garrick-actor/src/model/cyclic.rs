@@ -78,6 +78,7 @@ where
     type Msg = A::Msg;
     type Outcome = Next;
     const BLOCKS: bool = A::BLOCKS;
+    const COMMITS_LATER: bool = A::COMMITS_LATER;
     const INTERNAL: bool = A::INTERNAL;
     const MESSAGES: &'static [&'static str] = A::MESSAGES;
 

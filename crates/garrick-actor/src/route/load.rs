@@ -89,6 +89,7 @@ impl<A: Actor> Actor for Measured<A> {
     type Outcome = A::Outcome;
     const STARTS: bool = A::STARTS;
     const BLOCKS: bool = A::BLOCKS;
+    const COMMITS_LATER: bool = A::COMMITS_LATER;
     const INTERNAL: bool = A::INTERNAL;
     const MESSAGES: &'static [&'static str] = A::MESSAGES;
 

@@ -23,6 +23,7 @@ impl<A: Actor> Actor for Internal<A> {
     type Outcome = A::Outcome;
     const STARTS: bool = A::STARTS;
     const BLOCKS: bool = A::BLOCKS;
+    const COMMITS_LATER: bool = A::COMMITS_LATER;
     const INTERNAL: bool = true;
     const MESSAGES: &'static [&'static str] = A::MESSAGES;
 

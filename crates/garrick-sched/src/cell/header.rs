@@ -81,6 +81,8 @@ pub(crate) struct Table {
     pub(crate) moves: bool,
     /// True if an activation must first check if it may block.
     pub(crate) blocks: bool,
+    /// True if turns of the task may end without a decision about their commit.
+    pub(crate) commits_later: bool,
     /// True if the panics of turns are passed to the sponsor's reporter. False if the task itself
     /// reports them.
     pub(crate) reports: bool,

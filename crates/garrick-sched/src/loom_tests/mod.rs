@@ -20,6 +20,7 @@ mod away;
 mod bounded;
 mod cells;
 mod moves;
+mod pending;
 mod rescue;
 mod rooms;
 mod sponsors;

@@ -77,6 +77,7 @@ impl<T: Task> Task for Bounded<T> {
     type Message = T::Message;
     const STARTS: bool = T::STARTS;
     const BLOCKS: bool = T::BLOCKS;
+    const COMMITS_LATER: bool = T::COMMITS_LATER;
     const RECOVERS: bool = T::RECOVERS;
     const REPORTS: bool = T::REPORTS;
     const INTERNAL: bool = T::INTERNAL;

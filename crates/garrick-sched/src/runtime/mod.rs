@@ -20,6 +20,7 @@ pub(crate) mod watch;
 pub(crate) mod address;
 pub(crate) mod current;
 pub(crate) mod pass;
+pub(crate) mod pending;
 pub(crate) mod purse;
 pub(crate) mod room;
 pub(crate) mod sponsor;

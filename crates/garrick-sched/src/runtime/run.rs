@@ -24,6 +24,8 @@ enum Next {
     Go,
     /// The task wants to stop. The turn has committed.
     Over,
+    /// The commit of the turn is decided later, and the activation is over.
+    Later,
 }
 
 /// Messages to handle one after another.
@@ -88,7 +90,11 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *
         // SAFETY: it is a message of this cell's type, moved out once. Where it lay may be written
         // over from here on.
         let message = unsafe { parcel::read_at::<T::Message>(batch.at) };
-        if turn::<T>(cell, worker, message) == Next::Over {
+        let next = turn::<T>(cell, worker, message);
+        if T::COMMITS_LATER && next == Next::Later {
+            return;
+        }
+        if next == Next::Over {
             return stop(cell, worker, batch.busy);
         }
         if batch.slot != batch.last {
@@ -193,7 +199,17 @@ fn turn<T: Task>(cell: CellPtr, worker: &Worker, message: T::Message) -> Next {
     worker.begin_turn();
     // SAFETY: the cell is ours and runs nothing else, and its task is alive.
     let task = unsafe { task_of::<T>(cell).as_mut() };
+    if T::COMMITS_LATER {
+        worker.later.open();
+    }
     let flow = task.receive(message, &Turn::new(worker, cell));
+    if T::COMMITS_LATER {
+        if flow == Flow::Undo {
+            worker.later.forget();
+        } else if worker.ends_later(cell, flow == Flow::Stop) {
+            return Next::Later;
+        }
+    }
     finish_turn(cell, worker, flow)
 }
 

@@ -474,6 +474,10 @@ impl Stage {
             kept,
             places,
         } = carried;
+        debug_assert!(
+            self.outgoing.borrow().is_empty() && self.given.borrow().is_empty(),
+            "the effects of two turns are not mixed"
+        );
         *self.outgoing.borrow_mut() = outgoing;
         *self.later.borrow_mut() = later;
         *self.cancelled.borrow_mut() = cancelled;

@@ -53,6 +53,10 @@ pub trait Task: Sized + 'static {
     /// calls [`Turn::blocking`], the call blocks its worker.
     const BLOCKS: bool = false;
 
+    /// True if turns of the task may call [`Turn::commit_later`].
+    #[doc(hidden)]
+    const COMMITS_LATER: bool = false;
+
     /// True only for a task with a bounded mailbox.
     #[doc(hidden)]
     const BOUNDED: bool = false;
@@ -166,6 +170,7 @@ impl<T: Task> Task for Boxed<T> {
     }
 
     const BLOCKS: bool = T::BLOCKS;
+    const COMMITS_LATER: bool = T::COMMITS_LATER;
 
     #[inline]
     fn receive_bounded(

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::cell::{CellPtr, Envelope, Kind, TaskId};
 use crate::parcel;
 use crate::runtime::address::{Address, SendError};
+use crate::runtime::pending::Pending;
 use crate::runtime::room::room_of;
 use crate::runtime::sponsor::{Handle, away};
 use crate::runtime::stage::Given;
@@ -276,6 +277,23 @@ impl<M: 'static> Turn<'_, M> {
     /// ```
     pub fn blocking<R>(&self, f: impl FnOnce() -> R + Send) -> R {
         away::blocking(self.worker, f)
+    }
+
+    /// Leaves the decision about the commit of this turn to `decide`, which is called after the
+    /// turn has ended. Until the turn is committed or undone, its effects are kept, and the task
+    /// handles no other message.
+    ///
+    /// `decide` belongs to no turn. A panic of `decide` is caught. If the turn is undone, for
+    /// example because it panics, `decide` is dropped without a call. A second call of this method
+    /// in the same turn replaces the first function.
+    ///
+    /// # Panics
+    /// Panics if the task is not declared with [`Task::COMMITS_LATER`](crate::Task::COMMITS_LATER),
+    /// or if the turn is not one of [`Task::receive`](crate::Task::receive).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn commit_later(&self, decide: impl FnOnce(Pending) + 'static) {
+        self.worker.later.request(Box::new(decide));
     }
 
     /// Returns the address of the task that runs this turn.

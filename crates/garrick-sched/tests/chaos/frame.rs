@@ -3,12 +3,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::PoisonError;
 use std::thread;
 
 use garrick_sched::Flow;
 
-use crate::ledger::{self, NOTHINGS, fate};
+use crate::later::{self, Effects};
+use crate::ledger::{self, fate};
 
 /// The beginning of every message of a panic on purpose.
 pub(crate) const ON_PURPOSE: &str = "chaos";
@@ -40,12 +41,22 @@ fn push(task: u32) {
 pub(crate) struct InTurn {
     /// The result of the turn; `None` if it panicked.
     flow: Option<Flow>,
+    /// Place for the effects of the turn, if its commit is decided later.
+    later: Option<later::Shared>,
 }
 
 impl InTurn {
     pub(crate) fn begin(task: u32) -> Self {
         push(task);
-        Self { flow: None }
+        Self {
+            flow: None,
+            later: None,
+        }
+    }
+
+    /// Records that the commit of the turn is decided later.
+    pub(crate) fn commits_later(&mut self, effects: later::Shared) {
+        self.later = Some(effects);
     }
 
     pub(crate) fn end(mut self, flow: Flow) -> Flow {
@@ -59,10 +70,18 @@ impl Drop for InTurn {
         let Some(frame) = FRAMES.with_borrow_mut(Vec::pop) else {
             return;
         };
+        let effects = Effects {
+            staged: frame.staged,
+            nothings: frame.nothings,
+        };
+        if self.flow == Some(Flow::Stop) {
+            ledger::mark(frame.task, fate::STOPS);
+        }
         match self.flow {
-            Some(Flow::Continue) => return,
-            Some(Flow::Stop) => {
-                ledger::mark(frame.task, fate::STOPS);
+            Some(Flow::Continue | Flow::Stop) => {
+                if let Some(later) = &self.later {
+                    *later.lock().unwrap_or_else(PoisonError::into_inner) = effects;
+                }
                 return;
             }
             Some(Flow::Undo) => {}
@@ -70,13 +89,7 @@ impl Drop for InTurn {
                 ledger::mark(frame.task, fate::FAILS);
             }
         }
-        for id in frame.staged {
-            // A value that is gone by now came back, or a door kept it.
-            if ledger::fate_of(id) & fate::DROPPED == 0 {
-                ledger::mark(id, fate::UNDONE);
-            }
-        }
-        NOTHINGS.undone.fetch_add(frame.nothings, SeqCst);
+        effects.undo();
     }
 }
 

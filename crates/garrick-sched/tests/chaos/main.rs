@@ -10,6 +10,7 @@ mod asking;
 mod dice;
 mod frame;
 mod gate;
+mod later;
 mod ledger;
 mod mind;
 mod node;

@@ -10,6 +10,7 @@ use crate::asking::Owing;
 use crate::dice::Dice;
 use crate::frame::{self, InTurn};
 use crate::gate::{self, Plan};
+use crate::later;
 use crate::ledger::{self, fate};
 use crate::mind::Mind;
 use crate::round::{self, Round};
@@ -20,7 +21,7 @@ use crate::watching::{self, WORDLESS};
 const TIMER_US: usize = 200;
 
 /// A task for messages of one shape. The bits of `MODE` are its abilities: 1 starts, 2 recovers, 4
-/// blocks.
+/// blocks, 8 has some of its turns decided later.
 pub(crate) struct Node<M: Shape, const MODE: u8> {
     mind: Mind,
     message: PhantomData<fn(M)>,
@@ -92,12 +93,14 @@ impl<M: Shape, const MODE: u8> Node<M, MODE> {
 
     fn bear(&mut self, round: &Round, turn: &Turn<'_, M>) {
         let (handle, chance) = round.draw();
-        let child = match chance % 6 {
+        let child = match chance % 8 {
             0 => spawn_here::<M, 0>(round, turn),
             1 => spawn_here::<M, 6>(round, turn),
             2 => spawn_here::<M, 1>(round, turn),
             3 => spawn_here::<M, 2>(round, turn),
             4 => spawn_here::<M, 3>(round, turn),
+            5 => spawn_here::<M, 10>(round, turn),
+            6 => spawn_here::<M, 9>(round, turn),
             _ => {
                 let node = Node::<M, 1>::new(round.seed);
                 let id = node.id();
@@ -233,6 +236,7 @@ impl<M: Shape, const MODE: u8> Task for Node<M, MODE> {
     const STARTS: bool = MODE & 1 != 0;
     const RECOVERS: bool = MODE & 2 != 0;
     const BLOCKS: bool = MODE & 4 != 0;
+    const COMMITS_LATER: bool = MODE & 8 != 0;
 
     fn start(&mut self, turn: &Turn<'_, M>) -> Flow {
         let frame = InTurn::begin(self.id());
@@ -241,12 +245,18 @@ impl<M: Shape, const MODE: u8> Task for Node<M, MODE> {
     }
 
     fn receive(&mut self, message: M, turn: &Turn<'_, M>) -> Flow {
-        let frame = InTurn::begin(self.id());
+        let mut frame = InTurn::begin(self.id());
         // Values that are dropped with it still belong to the turn.
         let letter = message.open();
         let Some(round) = round::now() else {
             return frame.end(Flow::Continue);
         };
+        if Self::COMMITS_LATER
+            && self.mind.dice.one_in(2)
+            && let Some(decider) = round.decider()
+        {
+            frame.commits_later(later::request(turn, self.id(), decider));
+        }
         if self.mind.take_in(&round, letter) {
             self.remind(turn);
         }
@@ -337,7 +347,7 @@ fn spawn_on<M: Shape, const MODE: u8>(handle: &Handle, round: &Round) -> Option<
 /// Makes a task of some shape, if the sponsor accepts it.
 pub(crate) fn spawn(handle: &Handle, round: &Round, chance: u64) -> Option<Peer> {
     let mut dice = Dice::new(chance);
-    match dice.below(16) {
+    match dice.below(20) {
         0 => spawn_on::<Nothing, 0>(handle, round),
         1 => spawn_on::<Nothing, 3>(handle, round),
         2 => spawn_on::<Small, 0>(handle, round),
@@ -352,6 +362,10 @@ pub(crate) fn spawn(handle: &Handle, round: &Round, chance: u64) -> Option<Peer>
         12 => spawn_on::<Huge, 2>(handle, round),
         13 => spawn_on::<Aligned, 1>(handle, round),
         14 => spawn_on::<Aligned, 2>(handle, round),
+        15 => spawn_on::<Letter, 11>(handle, round),
+        16 => spawn_on::<Wide, 8>(handle, round),
+        17 => spawn_on::<Kilo, 10>(handle, round),
+        18 => spawn_on::<Letter, 14>(handle, round),
         _ => {
             let node = Node::new(round.seed);
             let id = node.id();

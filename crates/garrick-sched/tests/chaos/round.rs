@@ -1,6 +1,7 @@
 //! A round: sponsors, tasks on them, threads beside them, and an end.
 
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::thread::{self, JoinHandle};
 
@@ -8,6 +9,7 @@ use garrick_sched::{Failure, Handle, Room, Sponsor, audit};
 
 use crate::dice::Dice;
 use crate::frame::{self, ON_PURPOSE};
+use crate::later::{self, Undecided};
 use crate::ledger;
 use crate::mind::Mind;
 use crate::outside;
@@ -48,10 +50,12 @@ pub(crate) struct Round {
     graves: Mutex<Vec<Sponsor>>,
     pub(crate) room: Arc<Room>,
     pub(crate) threads: Arc<Threads>,
+    /// Leads to the thread that decides about turns. `None` after the end of all sponsors.
+    decider: Mutex<Option<Sender<Undecided>>>,
 }
 
 impl Round {
-    fn new(seed: u64, fuel: i64) -> Self {
+    fn new(seed: u64, fuel: i64, decider: Sender<Undecided>) -> Self {
         Self {
             seed,
             fuel: AtomicI64::new(fuel),
@@ -62,7 +66,13 @@ impl Round {
             graves: Mutex::default(),
             room: Room::new(ROOM),
             threads: Arc::default(),
+            decider: Mutex::new(Some(decider)),
         }
+    }
+
+    /// Returns a way to the thread that decides about turns.
+    pub(crate) fn decider(&self) -> Option<Sender<Undecided>> {
+        lock(&self.decider).clone()
     }
 
     pub(crate) fn has_fuel(&self) -> bool {
@@ -233,7 +243,9 @@ fn end(round: &Round, sponsors: &[Weak<Kept>], now: bool) {
 pub(crate) fn run(seed: u64, workers: usize, fuel: i64) {
     let before = audit();
     ledger::begin();
-    let round = Arc::new(Round::new(seed, fuel));
+    let (decider, undecided) = channel();
+    let decides = spawn(move || later::decide(&undecided, seed));
+    let round = Arc::new(Round::new(seed, fuel, decider));
     set_now(Some(round.clone()));
     let mut dice = Dice::new(seed);
     let sponsors = start(&round, &mut dice, workers);
@@ -260,6 +272,10 @@ pub(crate) fn run(seed: u64, workers: usize, fuel: i64) {
     drop(known);
     let graves = std::mem::take(&mut *lock(&round.graves));
     drop(graves);
+    drop(lock(&round.decider).take());
+    if decides.join().is_err() {
+        ledger::wrong("the thread that decides ended in a panic".to_owned());
+    }
     if sponsors.iter().any(|sponsor| sponsor.strong_count() > 0) {
         ledger::wrong("somebody still has a sponsor".to_owned());
     }

@@ -315,6 +315,7 @@ impl<A: Actor> Task for Front<A> {
     }
 
     const BLOCKS: bool = A::BLOCKS;
+    const COMMITS_LATER: bool = A::COMMITS_LATER;
     const RECOVERS: bool = true;
     /// The supervisor reports panics, together with their consequences.
     const REPORTS: bool = false;

@@ -60,6 +60,8 @@ pub(super) struct Entry {
     recent: u32,
     /// Index of its start in the choices, or `NONE`. While it has a start, its pairs are held.
     start: u32,
+    /// True while its pairs are held, because its last turn waits for a decision.
+    is_held: bool,
 }
 
 /// The flights of a sender to a receiver. A pair without flights is kept for a while, because there
@@ -256,6 +258,7 @@ impl Air {
             pairs: NONE,
             recent: NONE,
             start: NONE,
+            is_held: false,
         };
         let index = self.tasks.insert(entry) as u32;
         self.cells.insert(cell.0.addr().get(), index);
@@ -301,6 +304,27 @@ impl Air {
     /// Makes the start of a task a choice. Its flights are held until then.
     pub(super) fn offer_start(&mut self, index: u32) {
         let task = self.task(index).name;
+        self.withdraw_pairs(index);
+        let at = self.offer(Choice::Start { task }, Target::Start(index));
+        self.tasks[index as usize].start = at;
+        self.caused.push(Choice::Start { task });
+    }
+
+    /// Holds the flights to a task, because its last turn waits for a decision.
+    pub(super) fn hold(&mut self, index: u32) {
+        self.tasks[index as usize].is_held = true;
+        self.withdraw_pairs(index);
+    }
+
+    /// Ends the hold of the flights to a task, if they are held.
+    pub(super) fn release(&mut self, index: u32) {
+        if mem::replace(&mut self.tasks[index as usize].is_held, false) {
+            self.offer_pairs(index);
+        }
+    }
+
+    /// Withdraws the choices of all pairs to a task.
+    fn withdraw_pairs(&mut self, index: u32) {
         let mut next = self.task(index).pairs;
         while next != NONE {
             let pair = &mut self.pairs[next as usize];
@@ -310,9 +334,23 @@ impl Air {
                 self.withdraw(choice);
             }
         }
-        let at = self.offer(Choice::Start { task }, Target::Start(index));
-        self.tasks[index as usize].start = at;
-        self.caused.push(Choice::Start { task });
+    }
+
+    /// Offers the choices of all pairs to a task that have flights.
+    fn offer_pairs(&mut self, index: u32) {
+        let mut next = self.task(index).pairs;
+        while next != NONE {
+            let pair = &self.pairs[next as usize];
+            let choice = Choice::Deliver {
+                from: pair.from,
+                to: self.task(index).name,
+            };
+            let following = pair.next;
+            if !pair.flights.0.is_null() {
+                self.pairs[next as usize].choice = self.offer(choice, Target::Pair(next));
+            }
+            next = following;
+        }
     }
 
     /// Adds a flight to a task. Returns true if it is the only one.
@@ -388,7 +426,7 @@ impl Air {
         let (to, is_offered) = (pair.to, pair.choice != NONE);
         let entry = &mut self.tasks[to as usize];
         entry.recent = index;
-        if !is_offered && entry.start == NONE {
+        if !is_offered && entry.start == NONE && !entry.is_held {
             self.pairs[index as usize].choice = self.offer(choice, Target::Pair(index));
         }
     }
@@ -450,19 +488,7 @@ impl Air {
     fn take_start(&mut self, task: u32) -> Taken {
         let at = mem::replace(&mut self.tasks[task as usize].start, NONE);
         self.withdraw(at);
-        let mut next = self.task(task).pairs;
-        while next != NONE {
-            let pair = &self.pairs[next as usize];
-            let choice = Choice::Deliver {
-                from: pair.from,
-                to: self.task(task).name,
-            };
-            let following = pair.next;
-            if !pair.flights.0.is_null() {
-                self.pairs[next as usize].choice = self.offer(choice, Target::Pair(next));
-            }
-            next = following;
-        }
+        self.offer_pairs(task);
         Taken {
             task,
             envelope: ptr::null_mut(),

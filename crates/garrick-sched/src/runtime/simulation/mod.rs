@@ -396,7 +396,11 @@ impl Simulation {
             worker.expect_choice();
         }
         worker.run_alone(cell, taken.envelope, taken.is_last);
+        let is_undecided = worker.later.is_undecided(cell);
         let undone = self.running.end_step();
+        if is_undecided {
+            self.air.hold(taken.task);
+        }
         self.collect(sender);
         // The task may have ended, and another one may have its index.
         if let Some(task) = self.air.task_mut(taken.task)
@@ -512,11 +516,50 @@ impl Simulation {
             if self.running.has_events() {
                 self.handle_events(sender);
             }
-            if !self.take_arrivals(sender) && !self.running.has_events() {
+            if !self.take_arrivals(sender)
+                && !self.running.has_events()
+                && !self.finish_decided(sender)
+            {
                 return;
             }
         }
         panic!("destructors or notices of watches cause each other without end");
+    }
+
+    /// Finishes the oldest turn about which a decision has come. Returns false if there is none.
+    /// `sender` has caused the decision.
+    fn finish_decided(&mut self, sender: Sender) -> bool {
+        let decided = self.nodes.iter().flatten().find_map(|here| {
+            let cell = here.worker().later.next_woken()?;
+            Some((here.worker(), cell))
+        });
+        let Some((worker, cell)) = decided else {
+            return false;
+        };
+        let Some(index) = self.air.index_of(cell) else {
+            return true;
+        };
+        // The effects of the turn come from its task, as in a step of the task.
+        let task = self.air.task(index);
+        let from = Sender {
+            from: From::Code,
+            name: task.name,
+            node: task.node,
+        };
+        self.running.begin_step(false);
+        self.running.set_parent(task.name, task.children);
+        worker.finish_woken(cell);
+        self.running.end_step();
+        self.air.release(index);
+        self.handle_events(from);
+        self.take_arrivals(from);
+        if let Some(task) = self.air.task_mut(index)
+            && task.name == from.name
+        {
+            task.children = self.running.children();
+        }
+        self.running.set_parent(sender.name, 0);
+        true
     }
 
     /// Handles creations and ends of tasks, oldest first.

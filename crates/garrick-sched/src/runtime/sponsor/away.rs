@@ -402,10 +402,23 @@ impl AwayInModel {
     }
 
     pub(crate) fn comes_back(self) {
-        let (crew, seat) = self.0.place_of(0);
-        crew.take_back(seat);
-        // SAFETY: the seat is ours.
-        unsafe { crew.worker(seat).as_ref() }.arrive(Came::Idle);
+        arrive_in_model(&self.0);
         self.0.let_in(self.0.away.come_back());
     }
+}
+
+/// Sits down on the first seat on a thread of a model. The seat is PARKED.
+#[cfg(all(test, garrick_loom))]
+fn arrive_in_model(shared: &Shared) {
+    let (crew, seat) = shared.place_of(0);
+    crew.take_back(seat);
+    // SAFETY: the seat is ours.
+    unsafe { crew.worker(seat).as_ref() }.arrive(Came::Idle);
+}
+
+/// Sits down on the first seat on a thread of a model, and counts a turn as decided.
+#[cfg(all(test, garrick_loom))]
+pub(crate) fn decide_in_model(shared: &Shared) {
+    arrive_in_model(shared);
+    shared.note_decided();
 }

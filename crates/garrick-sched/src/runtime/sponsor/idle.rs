@@ -584,8 +584,8 @@ impl super::Shared {
         fence(Acquire);
         let parked = || self.homes.iter().all(|home| is_parked(*home));
         // Steps 3 and 4: all have parked since the first step, and this thread sees what they left.
-        // No turn is away.
-        if !parked() || self.queued() > 0 || self.away.are_some() {
+        // No turn is away, or waits for a decision.
+        if !parked() || self.queued() > 0 || self.away.are_some() || self.are_undecided() {
             return false;
         }
         // Steps 5 and 6: they have left nothing to each other, and no worker woke meanwhile.

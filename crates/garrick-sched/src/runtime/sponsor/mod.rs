@@ -145,6 +145,8 @@ pub(crate) struct Shared {
     /// Crews that serve the workers: one crew for all workers, or one for each.
     crews: Box<[Arc<Crew>]>,
     away: Away,
+    /// Number of turns that have ended and whose commit is not decided yet.
+    pub(crate) undecided: AtomicUsize,
     /// Number of workers that lend their cells. The flag LENT of `signal` changes under this lock.
     loans: Mutex<usize>,
     signal: AtomicU32,
@@ -198,6 +200,7 @@ impl Shared {
             rounds,
             crews,
             away: Away::new(hands.away_max),
+            undecided: AtomicUsize::new(0),
             loans: Mutex::new(0),
             name,
             world: world.unwrap_or_else(|| Arc::new(clock.unwrap_or_else(RealWorld::new))),

@@ -305,7 +305,8 @@ impl Lent {
 /// Returns true if a visitor may run the task of an idle or scheduled cell.
 fn may_visit(cell: CellPtr) -> bool {
     let table = cell.table();
-    table.moves && !table.blocks && !(table.starts && cell.state().is_newborn())
+    let stays = table.blocks || table.commits_later;
+    table.moves && !stays && !(table.starts && cell.state().is_newborn())
 }
 
 /// Maximum number of cells that are taken out of run queues at a time. The heavy side of a fence is

@@ -22,8 +22,9 @@ impl Worker {
     /// messages have come.
     pub(super) fn wind_up(&self) -> bool {
         let _entered = Entered::new(self);
-        if self.remote().ready.is_lent() || self.visited.get() > 0 {
-            // Cells that other threads have borrowed come back by the ready stack.
+        if self.remote().ready.is_lent() || self.visited.get() > 0 || self.later.are_some() {
+            // Cells that other threads have borrowed come back by the ready stack, and decisions
+            // about turns come there, too.
             self.take_ready();
         }
         if self.has_cells_elsewhere() {

@@ -10,26 +10,28 @@
 use std::collections::HashSet;
 use std::ptr::{self, NonNull};
 
+use super::asked::Asked;
 use super::{Limits, Worker};
 use crate::cell::{CellPtr, Envelope, Home, Slot};
 use crate::runtime::sponsor::away::Permission;
 use crate::runtime::stage::Carried;
 
-/// State of a turn that is away.
+/// State of a turn that is away, or that waits for a decision about its commit.
 pub(crate) struct Journey {
     cell: CellPtr,
     /// True if the cell was scheduled, because its activation was handling its mailbox.
     was_scheduled: bool,
-    carried: Carried,
+    pub(super) carried: Carried,
     /// Newborns without messages, which start when the turn commits. There is a reference to each
     /// of them.
-    newborns: Vec<CellPtr>,
+    pub(super) newborns: Vec<CellPtr>,
     /// Permission of the current activation. This field and the following ones restore the
     /// activation.
     permit: Permission,
     limits: Limits,
-    held: *mut Envelope,
+    pub(super) held: *mut Envelope,
     waiting: Option<Slot>,
+    asked: Asked,
 }
 
 impl Worker {
@@ -42,6 +44,16 @@ impl Worker {
     /// they are visited.
     pub(crate) fn has_cells_elsewhere(&self) -> bool {
         self.away.get() > 0 || self.visited.get() > 0
+    }
+
+    /// Counts a reference to a cell of this worker that any thread may release. Only a scheduled
+    /// cell has references and a local count of 0 (invariant 6).
+    pub(super) fn count_for_others(&self, cell: CellPtr) {
+        if cell.local_refs() == 0 {
+            cell.clone_local();
+        } else {
+            cell.clone_foreign();
+        }
     }
 
     /// Takes the current turn, which belongs to `cell`, off the seat.
@@ -75,14 +87,7 @@ impl Worker {
             firsts,
             // SAFETY: the messages are of the cell's type.
             |cell, envelope, count| unsafe { (cell.table().split_newest)(pool, envelope, count) },
-            |cell| {
-                // Only a scheduled cell has references and a local count of 0 (invariant 6).
-                if cell.local_refs() == 0 {
-                    cell.clone_local();
-                } else {
-                    cell.clone_foreign();
-                }
-            },
+            |cell| self.count_for_others(cell),
         );
         // Step 3: newborns wait for their start. Their messages schedule those that have some.
         let receivers: HashSet<_> = carried.receivers().map(|cell| cell.0).collect();
@@ -103,6 +108,7 @@ impl Worker {
             limits: self.limits.get(),
             held: self.held.replace(ptr::null_mut()),
             waiting: self.waiting.take(),
+            asked: self.later.take_asked(),
         };
         // Step 4: nobody looks after the cell until its turn is back.
         cell.keep_scheduled();
@@ -140,12 +146,17 @@ impl Worker {
         self.hold(journey.held);
         self.limits.set(journey.limits);
         self.waiting.set(journey.waiting);
-        // Step 2: the rest of the turn has a separate number, and entries that are in the run
-        // queues stay there.
+        self.later.set_asked(journey.asked);
+        self.stage_again(journey.carried, journey.newborns);
+    }
+
+    /// Stages the carried effects of a turn again (step 2 of its return). The rest of the turn has
+    /// a separate number, and entries that are in the run queues stay there.
+    pub(super) fn stage_again(&self, carried: Carried, newborns: Vec<CellPtr>) {
         self.begin_pause();
         self.sends_at.set(Home::STRANGER);
-        self.stage.restore(self.turn(), journey.carried);
-        for newborn in journey.newborns {
+        self.stage.restore(self.turn(), carried);
+        for newborn in newborns {
             // A newborn that another thread has reached by now has started.
             if newborn.home() == self.home && newborn.state().is_newborn() {
                 self.schedule(newborn);

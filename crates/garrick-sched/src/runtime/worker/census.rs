@@ -26,11 +26,13 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(super) fn take_census(&self) {
-        // No visitor may read a mailbox while this worker counts.
         self.end_loan();
         if self.remote.ready.has_some() {
             self.take_ready();
         }
+        // No visitor may read a mailbox while this worker counts. A task that has recovered just
+        // now may have counted as running.
+        self.end_loan();
         // A label is foreign code, which may wait for a task of the other seat.
         self.let_others();
         let now = self.now();

@@ -254,6 +254,7 @@ impl Worker {
         };
         let is_at_mailbox = self.undo();
         self.let_others();
+        self.later.forget();
         self.drop_waiting(cell);
         self.lane.end(self.turns(), || self.now());
         // The cell counts as running meanwhile: the reporter may drop its last address.
@@ -269,6 +270,17 @@ impl Worker {
         self.lane.failed(table);
         if table.reports {
             self.report_as(table.name_of(), panic, table.recover.is_none());
+        } else {
+            self.shared.count_failure();
+        }
+    }
+
+    /// Counts and reports a turn that has ended without a panic and was undone later, with the
+    /// message `why`.
+    pub(super) fn count_undone(&self, table: &'static Table, why: &str) {
+        self.lane.failed(table);
+        if table.reports {
+            (self.shared).report(table.name_of(), why.to_owned(), table.recover.is_none());
         } else {
             self.shared.count_failure();
         }

@@ -6,6 +6,8 @@
 
 mod limits;
 
+mod asked;
+
 mod away;
 pub(crate) mod balance;
 mod census;
@@ -13,6 +15,7 @@ mod deliver;
 mod drive;
 mod end;
 mod messages;
+mod pending;
 mod ready;
 mod rescue;
 mod shown;
@@ -32,6 +35,7 @@ use garrick_core::prim::unmodelled::{AtomicU64, Relaxed};
 
 use balance::{Kept, Pace, Patience, SharedWait};
 use drive::Drive;
+use pending::Later;
 pub(crate) use rescue::Input;
 use rescue::Visiting;
 pub(crate) use shown::Shown;
@@ -115,6 +119,8 @@ pub(crate) struct Worker {
     /// True if the running cell is in a run queue, because messages for it came while its turn was
     /// away.
     in_line: Cell<bool>,
+    /// Turns of this worker's cells whose commit is decided later.
+    pub(crate) later: Later,
     /// Permission of the current activation to leave the seat when it blocks.
     pub(crate) permit: Cell<Permission>,
     /// True while a task recovers. Its cell may be in a run queue, so its turn must stay on the
@@ -192,6 +198,7 @@ impl Worker {
             sends_at: Cell::new(sends_at),
             away: Cell::new(0),
             in_line: Cell::new(false),
+            later: Later::default(),
             permit: Cell::new(Permission::Unasked),
             recovers: Cell::new(false),
             shown: Shown::new(shown),

@@ -41,6 +41,7 @@ impl Worker {
         for (cell, visited) in left {
             self.welcome(cell, visited);
         }
+        self.finish_decided();
         // Unreachable cells are dropped now, not with the next turn, which may be far off.
         self.commit_between();
     }
@@ -108,7 +109,10 @@ impl Worker {
                 match kind {
                     Kind::Messages | Kind::Nudge | Kind::Stop | Kind::Move => cell.append(list),
                     Kind::Release => releases += 1,
-                    Kind::Wake => wanted = true,
+                    Kind::Wake => {
+                        wanted = true;
+                        self.later.note_wake(cell);
+                    }
                     Kind::Watch => self.watch(cell, list, &mut late),
                 }
                 if matches!(kind, Kind::Release | Kind::Wake | Kind::Watch) {

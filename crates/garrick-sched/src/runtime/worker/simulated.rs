@@ -117,6 +117,7 @@ impl Worker {
                 }
                 Kind::Nudge | Kind::Stop | Kind::Move => arrive(cell, Arrival::Envelope(list)),
                 Kind::Release => releases += 1,
+                Kind::Wake if self.later.note_wake(cell) => {}
                 Kind::Wake => self.schedule(cell),
                 // SAFETY: as above.
                 Kind::Watch => unsafe { self.watch(cell, list, late) },
@@ -190,9 +191,18 @@ impl Worker {
         self.stop_running();
     }
 
+    /// Finishes the turn of a cell that has got a WAKE note, if there is a decision about the turn.
+    /// No turn runs after that.
+    pub(crate) fn finish_woken(&self, cell: CellPtr) {
+        let _entered = Entered::new(self);
+        self.finish_one(cell);
+        self.stop_running();
+    }
+
     /// Stops a task, because the worker is about to close.
     pub(crate) fn stop_now(&self, cell: CellPtr) {
         let _entered = Entered::new(self);
+        self.give_up(cell);
         self.begin_pause();
         self.stop(cell, &Ended::SponsorEnded);
     }

@@ -1,0 +1,111 @@
+//! Decisions about turns that have ended without a commit ([`Turn::commit_later`]).
+//!
+//! [`Turn::commit_later`]: crate::Turn::commit_later
+//!
+//! Such a turn takes these steps:
+//!
+//! 1. The staged effects of the turn are set aside, as for a turn that is away (`worker/away.rs`).
+//!    Its cell stays scheduled, but is in no run queue. So the cell is not run, given away, freed
+//!    or closed, and new messages wait in its mailbox. The turn is counted, so that the sponsor
+//!    does not end before the decision.
+//! 2. The function of the turn gets the [`Pending`], with a reference to the cell.
+//! 3. Any thread decides. It writes the decision, and then sends a WAKE note to the cell. The push
+//!    of the note (release) and the removal from the inbox (acquire) order the two.
+//! 4. The owner takes the note, and finishes the turn after it has handled all other notes
+//!    (`worker/pending.rs`). It stages the effects again, and commits or undoes them.
+
+use std::fmt;
+use std::sync::{Arc, PoisonError};
+
+use garrick_core::prim::Mutex;
+
+use crate::cell::{CellPtr, Kind};
+use crate::runtime::address::{deliver_note, release_foreign};
+use crate::runtime::current;
+
+/// A decision about a turn.
+pub(crate) enum Decision {
+    Commit,
+    /// The turn is undone, and its task fails with this message.
+    Undo(String),
+}
+
+/// Place for the decision about a turn.
+#[derive(Clone, Default)]
+pub(crate) struct Decided(Arc<Mutex<Option<Decision>>>);
+
+impl Decided {
+    fn set(&self, decision: Decision) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(decision);
+    }
+
+    /// Takes the decision, if there is one.
+    pub(crate) fn take(&self) -> Option<Decision> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// The right to decide about a turn that has ended without a commit. Any thread can decide.
+///
+/// If a `Pending` is dropped, the turn is undone. A sponsor does not end before there is a decision
+/// about each of its turns.
+pub struct Pending {
+    /// Cell of the turn, with a reference to it. `None` after the decision.
+    cell: Option<CellPtr>,
+    decided: Decided,
+}
+
+// SAFETY: other threads only send a note to the cell and release the reference, which any thread
+// may do.
+unsafe impl Send for Pending {}
+
+impl Pending {
+    /// Creates the right to decide about a turn of `cell`. Takes over a reference to the cell.
+    pub(crate) fn new(cell: CellPtr, decided: Decided) -> Self {
+        Self {
+            cell: Some(cell),
+            decided,
+        }
+    }
+
+    /// Commits the turn. Its effects take place, and its task continues.
+    pub fn commit(mut self) {
+        self.decide(Decision::Commit);
+    }
+
+    /// Undoes the turn. Its task fails, as after a panic with the message `why`.
+    pub fn undo(mut self, why: impl Into<String>) {
+        self.decide(Decision::Undo(why.into()));
+    }
+
+    fn decide(&mut self, decision: Decision) {
+        let Some(cell) = self.cell.take() else {
+            return;
+        };
+        // Step 3.
+        self.decided.set(decision);
+        // SAFETY: the reference is ours, and not used again.
+        unsafe {
+            // The cell is open, unless it was stopped with a simulated node. Then its turn is
+            // undone already.
+            let _ = current::with_pool(|pool| deliver_note(pool, cell, Kind::Wake));
+            release_foreign(cell);
+        }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if self.cell.is_some() {
+            self.decide(Decision::Undo(
+                "nobody has decided about the turn".to_owned(),
+            ));
+        }
+    }
+}
+
+impl fmt::Debug for Pending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pending").finish_non_exhaustive()
+    }
+}
