@@ -71,6 +71,8 @@ pub use failure::path::ActorPath;
 pub use failure::short::short_type_name;
 pub use failure::{Consequence, Failure, FailureRecord};
 pub use future::{AsyncActor, AsyncContext, Incoming};
+#[doc(hidden)]
+pub use garrick_sched::Pending;
 pub use garrick_sched::{
     Address, Ask, Call, Ended, NoReply, Reply, SendError, SpawnError, StartError, Timer, Watch,
 };

@@ -58,6 +58,23 @@ pub enum JournalError {
         /// Rule that the name breaks.
         why: &'static str,
     },
+    /// There is another entity with this name.
+    InUse {
+        /// Name of the journal.
+        journal: String,
+    },
+    /// An event or a saved state cannot be used, because no code knows it or because it panics. The
+    /// events after it are not applied.
+    Event {
+        /// Name of the journal.
+        journal: String,
+        /// Number of the event.
+        number: u64,
+        /// Description of the error.
+        why: String,
+    },
+    /// The system that writes the log is shutting down.
+    Closed,
     /// An earlier error of the disk could not be handled. The events of that group may or may not
     /// be in the log. Open the log again.
     Broken,
@@ -105,6 +122,18 @@ impl fmt::Display for JournalError {
                 write!(f, "{what} of {bytes} bytes: it can have at most {limit}")
             }
             Self::Name { name, why } => write!(f, "{name:?} is no name of a journal: {why}"),
+            Self::InUse { journal } => {
+                write!(f, "there is another entity with the name {journal:?}")
+            }
+            Self::Event {
+                journal,
+                number,
+                why,
+            } => write!(
+                f,
+                "event {number} of the journal {journal:?} cannot be applied: {why}"
+            ),
+            Self::Closed => write!(f, "the system that writes the log is shutting down"),
             Self::Broken => write!(
                 f,
                 "an earlier error of the disk has ended the log: open the log again"

@@ -1,12 +1,16 @@
-//! A log on disk for the events of many journals, one for each durable entity.
+//! Durable actors: actors whose state survives the end of the process.
 //!
-//! A [`Group`] of events is appended by one write and one sync. After a crash at any moment, the
-//! log has all groups that were acknowledged, and perhaps the one after them. Damage before the
-//! last group is an error that names the place. The README of the crate has the format and the
-//! reasons.
+//! A turn of a [`DurableActor`] commits when its events are durable. So nobody sees an effect of a
+//! turn that can be lost. The turns that end while the disk is busy share the next sync. The
+//! [`Journal`] has the events of all durable actors of a program.
 //!
-//! The log uses [`Files`](garrick_actor::files::Files), so the same code runs on a folder and on
-//! the disk of a simulation.
+//! The [`Log`] below it is usable on its own. A [`Group`] of events is appended by one write and
+//! one sync. After a crash at any moment, the log has all groups that were acknowledged, and
+//! perhaps the one after them. Damage before the last group is an error that names the place.
+//!
+//! The README of the crate has the steps of a turn, the format of the files, and the reasons. The
+//! log uses [`Files`](garrick_actor::files::Files), so the same code runs on a folder and on the
+//! disk of a simulation.
 
 #![forbid(unsafe_code)]
 
@@ -18,6 +22,9 @@ mod group;
 
 mod log;
 
+mod durable;
+
+pub use durable::{BoxError, Decide, DurableActor, Entity, Journal, Stored};
 pub use error::JournalError;
 pub use frame::EventKind;
 pub use group::{Event, Group, JournalId};

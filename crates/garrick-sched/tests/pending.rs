@@ -11,6 +11,9 @@ use garrick_sched::{
 };
 use garrick_testkit::HANGS_AFTER;
 
+/// Number that a nudged entity sends.
+const NUDGED: u32 = 1_000_000;
+
 /// A message for [`Entity`].
 enum Say {
     /// Sends a number to the listener. The turn is decided later.
@@ -78,8 +81,27 @@ impl Task for Entity {
         Flow::Continue
     }
 
+    fn nudged(&mut self, turn: &Turn<'_, Say>) -> Flow {
+        self.later(turn);
+        turn.send(&self.listener, NUDGED).unwrap();
+        Flow::Continue
+    }
+
     fn recover(&mut self, said: &str, _: &Turn<'_, Say>) -> Flow {
         self.recovered.send(said.to_owned()).unwrap();
+        Flow::Continue
+    }
+}
+
+/// Nudges an entity, and then sends a number to it.
+struct Nudges(Address<Say>);
+
+impl Task for Nudges {
+    type Message = u32;
+
+    fn receive(&mut self, number: u32, turn: &Turn<'_, u32>) -> Flow {
+        turn.nudge(&self.0);
+        assert!(turn.send(&self.0, Say::Now(number)).is_ok());
         Flow::Continue
     }
 }
@@ -255,6 +277,29 @@ fn a_task_may_stop_and_a_turn_may_be_discarded_or_panic() {
         assert_eq!(end.recv_timeout(HANGS_AFTER), Ok(Ended::Stopped));
         assert_eq!(scene.hear(), 3);
         assert!(scene.turns.try_recv().is_err(), "no other turn waited");
+        sponsor.shutdown();
+    }
+}
+
+#[test]
+fn a_nudged_turn_is_decided_later() {
+    for sponsor in pools() {
+        let scene = Scene::new(&sponsor);
+        let nudges = sponsor.handle().spawn(Nudges(scene.entity.clone()));
+        let nudges = nudges.unwrap();
+        for number in 0..20 {
+            nudges.send(number).unwrap();
+            let pending = scene.turn();
+            assert!(scene.heard.try_recv().is_err(), "nothing is released");
+            if number % 3 == 0 {
+                pending.undo("for this test");
+                assert_eq!(scene.recovery(), "for this test");
+            } else {
+                pending.commit();
+                assert_eq!(scene.hear(), NUDGED);
+            }
+            assert_eq!(scene.hear(), number);
+        }
         sponsor.shutdown();
     }
 }

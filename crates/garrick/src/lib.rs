@@ -43,6 +43,7 @@
 //! | share work between plain threads | [`steal`]: a work-stealing channel |
 //! | configure and observe a system | [`system`]; the feature `telemetry`; the feature `tracing`, which adds a `tracing` span for each turn |
 //! | use sockets, files and signals | the feature `tokio` |
+//! | keep the state of actors over restarts | the feature `journal` |
 //! | communicate with another program over an encrypted connection | the feature `secure` |
 //! | find the order or fault in which a program fails | the feature `sim` |
 //!
@@ -75,6 +76,10 @@ pub use garrick_flow as flow;
 
 /// A work-stealing channel for plain threads.
 pub use garrick_steal::steal;
+
+/// Durable actors: actors whose turns commit when their events are on disk.
+#[cfg(feature = "journal")]
+pub use garrick_journal as journal;
 
 /// Authenticated and encrypted frames over byte streams.
 #[cfg(feature = "secure")]
@@ -186,6 +191,10 @@ pub struct TokioGuide;
 #[cfg(all(doctest, feature = "secure"))]
 #[doc = include_str!("../../../docs/secure-socket.md")]
 pub struct SecureSocket;
+/// Runs the examples of the guide to durable actors as tests of the documentation.
+#[cfg(all(doctest, feature = "journal", feature = "sim"))]
+#[doc = include_str!("../../../docs/durable.md")]
+pub struct DurableGuide;
 /// Runs the examples of the guide to simulation as tests of the documentation.
 #[cfg(all(doctest, feature = "sim"))]
 #[doc = include_str!("../../../docs/simulation.md")]

@@ -121,8 +121,8 @@ impl<'a, M: 'static> Context<'a, M> {
     /// `garrick_sched::Turn::commit_later`.
     ///
     /// # Panics
-    /// Panics if the actor is not declared with `COMMITS_LATER`, or if this is not a turn of
-    /// [`Actor::receive`](crate::Actor::receive).
+    /// Panics if the actor is not declared with `COMMITS_LATER`, or if this is the turn of
+    /// [`Actor::started`](crate::Actor::started).
     #[doc(hidden)]
     #[track_caller]
     pub fn commit_later(&self, decide: impl FnOnce(Pending) + 'static) {

@@ -192,7 +192,7 @@ impl Log {
         std::mem::take(&mut self.notices)
     }
 
-    fn notice(&mut self, error: JournalError) {
+    pub(crate) fn notice(&mut self, error: JournalError) {
         if self.notices.len() < NOTICES_MAX {
             self.notices.push(error);
         }

@@ -203,14 +203,20 @@ fn turn<T: Task>(cell: CellPtr, worker: &Worker, message: T::Message) -> Next {
         worker.later.open();
     }
     let flow = task.receive(message, &Turn::new(worker, cell));
-    if T::COMMITS_LATER {
-        if flow == Flow::Undo {
-            worker.later.forget();
-        } else if worker.ends_later(cell, flow == Flow::Stop) {
-            return Next::Later;
-        }
+    if T::COMMITS_LATER && ends_later(cell, worker, flow) {
+        return Next::Later;
     }
     finish_turn(cell, worker, flow)
+}
+
+/// Ends a turn whose commit is decided later. Returns false if the turn has not asked for that, or
+/// is undone.
+fn ends_later(cell: CellPtr, worker: &Worker, flow: Flow) -> bool {
+    if flow == Flow::Undo {
+        worker.later.forget();
+        return false;
+    }
+    worker.ends_later(cell, flow == Flow::Stop)
 }
 
 #[inline(always)]
@@ -305,11 +311,12 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
         }
         if envelope.kind() == Kind::Nudge {
             worker.drop_oldest(cell);
-            if nudge::<T>(cell, worker) == Next::Over {
-                stop(cell, worker, true);
-                return None;
+            match nudge::<T>(cell, worker) {
+                Next::Go => continue,
+                Next::Over => stop(cell, worker, true),
+                Next::Later => {}
             }
-            continue;
+            return None;
         }
         // SAFETY: the oldest message, in an envelope for messages of this type.
         let at = unsafe { parcel::oldest::<T::Message>(oldest) };
@@ -360,7 +367,13 @@ fn nudge<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
     worker.begin_turn();
     // SAFETY: as in `turn`.
     let task = unsafe { task_of::<T>(cell).as_mut() };
+    if T::COMMITS_LATER {
+        worker.later.open();
+    }
     let flow = task.nudged(&Turn::new(worker, cell));
+    if T::COMMITS_LATER && ends_later(cell, worker, flow) {
+        return Next::Later;
+    }
     finish_turn(cell, worker, flow)
 }
 

@@ -90,13 +90,15 @@ impl Worker {
             |cell| self.count_for_others(cell),
         );
         // Step 3: newborns wait for their start. Their messages schedule those that have some.
-        let receivers: HashSet<_> = carried.receivers().map(|cell| cell.0).collect();
         let mut newborns = Vec::new();
-        for entry in &entries {
-            let cell = entry.cell();
-            if entry.message().is_null() && !receivers.contains(&cell.0) {
-                self.count_reference(cell);
-                newborns.push(cell);
+        if entries.iter().any(|entry| entry.message().is_null()) {
+            let receivers: HashSet<_> = carried.receivers().map(|cell| cell.0).collect();
+            for entry in &entries {
+                let cell = entry.cell();
+                if entry.message().is_null() && !receivers.contains(&cell.0) {
+                    self.count_reference(cell);
+                    newborns.push(cell);
+                }
             }
         }
         let journey = Journey {

@@ -112,6 +112,8 @@ impl Worker {
         let Asked::By(request) = self.later.take_asked() else {
             return false;
         };
+        // While the effects of the turn are still staged.
+        self.shared.hooks.fail_if_chosen();
         // Step 1. The permission and the envelope of the message belong to the activation, which
         // ends now.
         let permit = self.permit.get();

@@ -1,0 +1,115 @@
+//! Journals, and the actor that writes them.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use garrick_actor::files::{Files, Folder};
+use garrick_actor::{Actor, Address, Context, Handle, Internal};
+
+use super::core::Core;
+use super::queue::Waiting;
+use crate::error::JournalError;
+use crate::log::{Log, Opened, Options};
+
+/// A request to write the waiting turns.
+struct Write;
+
+/// Writes the waiting turns.
+struct Writer {
+    core: Arc<Core>,
+}
+
+impl Actor for Writer {
+    type Msg = Write;
+    type Outcome = ();
+    const STARTS: bool = false;
+    const BLOCKS: bool = true;
+
+    fn receive(&mut self, _: Write, cx: &mut Context<'_, Write>) {
+        let core = self.core.clone();
+        cx.blocking(move || core.write_all());
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.core.close();
+    }
+}
+
+/// The journals of durable actors, in one log. Clones are handles to the same log.
+///
+/// The events of all actors whose turns end while the disk is busy are written together, with one
+/// sync. So a sync costs many turns little, and one turn waits for one sync.
+///
+/// The log is closed when all handles and all entities are dropped, or when the system on which it
+/// was opened has shut down.
+///
+/// # Examples
+/// [`DurableActor`](crate::DurableActor) has an example.
+#[derive(Clone)]
+pub struct Journal {
+    core: Arc<Core>,
+    writer: Address<Write>,
+}
+
+impl Journal {
+    /// Opens the log in a folder, or creates it if the folder has none. Creates the folder if it
+    /// does not exist. `system` runs the actor that writes the log.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Journal::open_files`].
+    pub fn open(system: &Handle, folder: impl AsRef<Path>) -> Result<(Self, Opened), JournalError> {
+        let folder = folder.as_ref();
+        let opened = Folder::create(folder);
+        let files = opened.map_err(|error| {
+            JournalError::disk("open the folder", &folder.display().to_string(), error)
+        })?;
+        Self::open_files(system, Arc::new(files))
+    }
+
+    /// Opens the log in `files`, for example on the disk of a simulation.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Options::open`], and [`JournalError::Closed`] if the system is
+    /// shutting down.
+    pub fn open_files(
+        system: &Handle,
+        files: Arc<dyn Files>,
+    ) -> Result<(Self, Opened), JournalError> {
+        let (log, opened) = Options::new().open(files)?;
+        Ok((Self::new(system, log)?, opened))
+    }
+
+    /// Uses a log that is open.
+    ///
+    /// # Errors
+    /// Returns [`JournalError::Closed`] if the system is shutting down.
+    pub fn new(system: &Handle, log: Log) -> Result<Self, JournalError> {
+        let core = Arc::new(Core::new(log));
+        let writer = Writer { core: core.clone() };
+        let writer = system.spawn(Internal(writer));
+        Ok(Self {
+            core,
+            writer: writer.map_err(|_| JournalError::Closed)?,
+        })
+    }
+
+    pub(super) fn core(&self) -> &Core {
+        &self.core
+    }
+
+    /// Has a turn written. It is undone if the journal is closed.
+    pub(super) fn submit(&self, turn: Waiting) {
+        if self.core.push(turn) && self.writer.send(Write).is_err() {
+            self.core.close();
+        }
+    }
+}
+
+impl fmt::Debug for Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Journal").finish_non_exhaustive()
+    }
+}

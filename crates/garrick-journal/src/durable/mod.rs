@@ -1,0 +1,19 @@
+//! Durable actors: their turns commit when their events are durable. The README of the crate
+//! explains the steps of a turn.
+
+mod stored;
+
+mod queue;
+
+mod core;
+
+mod journal;
+
+mod actor;
+
+mod entity;
+
+pub use actor::{Decide, DurableActor};
+pub use entity::Entity;
+pub use journal::Journal;
+pub use stored::{BoxError, Stored};

@@ -1,0 +1,287 @@
+//! Durable actors on the disk of the machine.
+#![forbid(unsafe_code)]
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::{env, fs, process};
+
+use garrick_actor::supervise::{Decision, Strategy, Supervisor};
+use garrick_actor::{Address, Next, NoReply, Reply, System};
+use garrick_journal::{
+    BoxError, Decide, DurableActor, EventKind, Journal, JournalError, Options, Stored,
+};
+
+/// A folder that is removed when it is dropped.
+struct Place(PathBuf);
+
+impl Place {
+    fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, SeqCst);
+        let name = format!("garrick-durable-{}-{number}", process::id());
+        Self(env::temp_dir().join(name))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// An account that counts.
+struct Account;
+
+enum Command {
+    Add(u64, Reply<u64>),
+    Get(Reply<u64>),
+    /// Records an event and discards the turn.
+    Undo(Reply<u64>),
+    /// Records an event that cannot be applied.
+    Break(Reply<u64>),
+    /// Records an event and stops.
+    Stop(Reply<u64>),
+    /// Records two events.
+    Twice(u64, Reply<u64>),
+}
+
+/// An event whose application panics for 666.
+struct Added(u64);
+
+impl Stored for Added {
+    fn encode(&self, bytes: &mut Vec<u8>) -> EventKind {
+        bytes.extend(self.0.to_le_bytes());
+        EventKind { tag: 1, version: 1 }
+    }
+
+    fn decode(kind: EventKind, bytes: &[u8]) -> Result<Self, BoxError> {
+        match kind.tag {
+            1 => Ok(Self(u64::from_le_bytes(bytes.try_into()?))),
+            tag => Err(format!("no event has the tag {tag}").into()),
+        }
+    }
+}
+
+impl DurableActor for Account {
+    type Msg = Command;
+    type State = u64;
+    type Event = Added;
+    type Outcome = Next;
+
+    fn decide(&self, sum: &u64, command: Command, cx: &mut Decide<'_, '_, Self>) -> Next {
+        match command {
+            Command::Add(number, reply) => {
+                cx.record(Added(number));
+                reply.send(sum + number);
+            }
+            Command::Get(reply) => reply.send(*sum),
+            Command::Undo(reply) => {
+                cx.record(Added(1_000_000));
+                reply.send(0);
+                return Next::Undo;
+            }
+            Command::Break(reply) => {
+                cx.record(Added(1_000_000));
+                cx.record(Added(666));
+                reply.send(0);
+            }
+            Command::Stop(reply) => {
+                cx.record(Added(1));
+                reply.send(sum + 1);
+                return Next::Stop;
+            }
+            Command::Twice(number, reply) => {
+                cx.record(Added(number));
+                cx.record(Added(number));
+                reply.send(sum + 2 * number);
+            }
+        }
+        Next::Continue
+    }
+
+    fn apply(sum: &mut u64, Added(number): &Added) {
+        assert!(*number != 666, "this event cannot be applied");
+        *sum += number;
+    }
+
+    const SAVE_EVERY: u64 = 10;
+
+    fn save(sum: &u64, bytes: &mut Vec<u8>) -> Option<EventKind> {
+        bytes.extend(sum.to_le_bytes());
+        Some(EventKind { tag: 7, version: 1 })
+    }
+
+    fn load(kind: EventKind, bytes: &[u8]) -> Result<u64, BoxError> {
+        assert_eq!(kind.tag, 7);
+        Ok(u64::from_le_bytes(bytes.try_into()?))
+    }
+}
+
+fn get(account: &Address<Command>) -> Result<u64, NoReply> {
+    account.ask(Command::Get).wait()
+}
+
+fn add(account: &Address<Command>, number: u64) -> Result<u64, NoReply> {
+    account.ask(|reply| Command::Add(number, reply)).wait()
+}
+
+/// Calls `f` with a system and a journal in `place`, and then ends both.
+fn with(place: &Place, f: impl FnOnce(&System, &Journal)) {
+    let system = System::new().unwrap();
+    let (journal, opened) = Journal::open(&system.handle(), &place.0).unwrap();
+    assert!(opened.torn.is_none());
+    f(&system, &journal);
+    drop(journal);
+    system.shutdown();
+}
+
+#[test]
+fn the_state_survives_a_restart() {
+    let place = Place::new();
+    for round in 0..5 {
+        with(&place, |system, journal| {
+            for name in ["account/1", "account/2"] {
+                let account = system
+                    .spawn(journal.entity(name, Account).unwrap())
+                    .unwrap();
+                assert_eq!(get(&account), Ok(round * 45));
+                for number in 0..10 {
+                    add(&account, number).unwrap();
+                }
+                assert_eq!(get(&account), Ok((round + 1) * 45));
+            }
+        });
+    }
+    let files = garrick_actor::files::Folder::open(&place.0).unwrap();
+    let (log, _) = Options::new().open(std::sync::Arc::new(files)).unwrap();
+    let names: Vec<_> = log.journals().map(|(_, name)| name.to_owned()).collect();
+    assert_eq!(names, ["account/1", "account/2"]);
+    let account = log.find("account/1").unwrap();
+    assert_eq!(log.newest(account), 50);
+    assert_eq!(
+        log.oldest(account),
+        41,
+        "the events before the older snapshot are gone"
+    );
+}
+
+#[test]
+fn turns_without_events_commit_at_once_and_an_undone_turn_records_nothing() {
+    let place = Place::new();
+    with(&place, |system, journal| {
+        let account = system.spawn(journal.entity("a", Account).unwrap()).unwrap();
+        assert_eq!(account.ask(Command::Undo).wait(), Err(NoReply::Dropped));
+        assert_eq!(get(&account), Ok(0));
+        assert_eq!(account.ask(|reply| Command::Twice(4, reply)).wait(), Ok(8));
+        assert_eq!(account.ask(Command::Stop).wait(), Ok(9));
+        assert_eq!(get(&account), Err(NoReply::Dropped));
+        let again = system.spawn(journal.entity("a", Account).unwrap()).unwrap();
+        assert_eq!(get(&again), Ok(9));
+    });
+}
+
+#[test]
+fn an_event_that_cannot_be_applied_is_not_recorded() {
+    let place = Place::new();
+    with(&place, |system, journal| {
+        let account = system.spawn(journal.entity("a", Account).unwrap()).unwrap();
+        assert_eq!(add(&account, 5), Ok(5));
+        assert_eq!(account.ask(Command::Break).wait(), Err(NoReply::Dropped));
+        assert_eq!(get(&account), Err(NoReply::Dropped), "it has failed");
+        let again = system.spawn(journal.entity("a", Account).unwrap()).unwrap();
+        assert_eq!(get(&again), Ok(5));
+    });
+}
+
+#[test]
+fn a_supervised_entity_reads_its_state_again() {
+    for decision in [Decision::Restart, Decision::Resume] {
+        let place = Place::new();
+        with(&place, |system, journal| {
+            let tree = Supervisor::new("accounts", Strategy::OneForOne);
+            let tree = tree.spawn(&system.handle()).unwrap();
+            let journal = journal.clone();
+            let account = system
+                .actor(move || journal.entity("a", Account).unwrap())
+                .named("a")
+                .supervised_by(&tree)
+                .decide(move |_| decision)
+                .spawn()
+                .unwrap();
+            assert_eq!(add(&account, 5), Ok(5));
+            assert_eq!(account.ask(Command::Break).wait(), Err(NoReply::Dropped));
+            assert_eq!(get(&account), Ok(5));
+            assert_eq!(add(&account, 5), Ok(10));
+            tree.stop().wait().unwrap();
+        });
+    }
+}
+
+#[test]
+fn there_is_one_entity_with_a_name() {
+    let place = Place::new();
+    with(&place, |system, journal| {
+        let first = system.spawn(journal.entity("a", Account).unwrap()).unwrap();
+        assert_eq!(add(&first, 5), Ok(5));
+        let second = system.spawn(journal.entity("a", Account).unwrap()).unwrap();
+        assert_eq!(get(&second), Err(NoReply::Dropped), "it has failed");
+        let failures = format!("{:?}", system.recent_failures());
+        let why = "there is another entity with the name";
+        assert!(failures.contains(why), "{failures}");
+        assert_eq!(add(&first, 5), Ok(10));
+        let wrong = journal.entity("a/../b", Account).unwrap_err();
+        assert!(matches!(wrong, JournalError::Name { .. }));
+    });
+}
+
+#[test]
+fn thousands_of_entities_share_groups() {
+    const ENTITIES: u64 = 2_000;
+    let place = Place::new();
+    with(&place, |system, journal| {
+        let spawn = |number| {
+            let entity = journal.entity(format!("account/{number}"), Account);
+            system.spawn(entity.unwrap()).unwrap()
+        };
+        let accounts: Vec<_> = (0..ENTITIES).map(spawn).collect();
+        for round in 1..=3 {
+            let asks: Vec<_> = (accounts.iter())
+                .map(|account| account.ask(|reply| Command::Add(2, reply)))
+                .collect();
+            for ask in asks {
+                assert_eq!(ask.wait(), Ok(2 * round));
+            }
+        }
+    });
+    with(&place, |system, journal| {
+        for number in 0..ENTITIES {
+            let entity = journal.entity(format!("account/{number}"), Account);
+            let account = system.spawn(entity.unwrap()).unwrap();
+            assert_eq!(get(&account), Ok(6));
+        }
+    });
+}
+
+#[test]
+fn a_journal_is_closed_with_its_system() {
+    let place = Place::new();
+    let system = System::new().unwrap();
+    let (journal, _) = Journal::open(&system.handle(), &place.0).unwrap();
+    let other = System::new().unwrap();
+    let account = other.spawn(journal.entity("a", Account).unwrap()).unwrap();
+    assert_eq!(add(&account, 5), Ok(5));
+    // Another process, or the same one, cannot open the log.
+    let second = Journal::open(&system.handle(), &place.0).unwrap_err();
+    assert!(second.to_string().contains("lock"), "{second}");
+    system.shutdown();
+    assert_eq!(add(&account, 5), Err(NoReply::Dropped));
+    other.shutdown();
+    assert!(Journal::open(&system_that_has_ended(), Place::new().0.clone()).is_err());
+}
+
+fn system_that_has_ended() -> garrick_actor::Handle {
+    let system = System::new().unwrap();
+    let handle = system.handle();
+    system.shutdown();
+    handle
+}
