@@ -9,6 +9,7 @@ mod telemetry;
 #[cfg(feature = "top")]
 mod top;
 
+mod journal;
 mod pipeline;
 #[cfg(feature = "bench")]
 mod soak;
@@ -39,6 +40,9 @@ struct Arguments {
 enum Command {
     /// Run the demonstration pipeline: a generator, a worker with a heartbeat, and a logger.
     Pipeline(pipeline::Arguments),
+    /// Show, check or compact the journals of durable actors in a folder.
+    #[command(subcommand)]
+    Journal(journal::Command),
     /// Measure scenarios, and compare them with an atomic addition and with other implementations.
     #[cfg(feature = "bench")]
     Bench(bench::Arguments),
@@ -78,6 +82,7 @@ impl Command {
     fn run(self) -> Result<Ended> {
         match self {
             Self::Pipeline(arguments) => pipeline::run(&arguments),
+            Self::Journal(command) => journal::run(&command),
             #[cfg(feature = "bench")]
             Self::Bench(arguments) => bench::run(&arguments, OFFER),
             #[cfg(feature = "bench")]

@@ -75,6 +75,8 @@ pub enum JournalError {
     },
     /// The system that writes the log is shutting down.
     Closed,
+    /// The log was opened for reading.
+    ReadOnly,
     /// An earlier error of the disk could not be handled. The events of that group may or may not
     /// be in the log. Open the log again.
     Broken,
@@ -133,6 +135,7 @@ impl fmt::Display for JournalError {
                 f,
                 "event {number} of the journal {journal:?} cannot be applied: {why}"
             ),
+            Self::ReadOnly => write!(f, "the log was opened for reading"),
             Self::Closed => write!(f, "the system that writes the log is shutting down"),
             Self::Broken => write!(
                 f,

@@ -2,13 +2,15 @@
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::{env, fs, process};
 
+use garrick_actor::files::{Files, Folder};
 use garrick_actor::supervise::{Decision, Strategy, Supervisor};
 use garrick_actor::{Address, Next, NoReply, Reply, System};
 use garrick_journal::{
-    BoxError, Decide, DurableActor, EventKind, Journal, JournalError, Options, Stored,
+    BoxError, Decide, DurableActor, EventKind, Group, Journal, JournalError, Options, Stored,
 };
 
 /// A folder that is removed when it is dropped.
@@ -152,8 +154,8 @@ fn the_state_survives_a_restart() {
             }
         });
     }
-    let files = garrick_actor::files::Folder::open(&place.0).unwrap();
-    let (log, _) = Options::new().open(std::sync::Arc::new(files)).unwrap();
+    let files = Folder::open(&place.0).unwrap();
+    let (log, _) = Options::new().open(Arc::new(files)).unwrap();
     let names: Vec<_> = log.journals().map(|(_, name)| name.to_owned()).collect();
     assert_eq!(names, ["account/1", "account/2"]);
     let account = log.find("account/1").unwrap();
@@ -235,6 +237,41 @@ fn there_is_one_entity_with_a_name() {
 }
 
 #[test]
+fn a_log_is_inspected_while_it_is_open() {
+    let place = Place::new();
+    with(&place, |system, journal| {
+        let account = system.spawn(journal.entity("a", Account).unwrap()).unwrap();
+        for number in 1..=25 {
+            add(&account, number).unwrap();
+        }
+        // A state is saved behind the answers.
+        assert_eq!(add(&account, 0), Ok(325));
+        let files = Arc::new(Folder::open(&place.0).unwrap());
+        let before = files.list().unwrap();
+        let (mut log, opened) = Options::new().inspect(files.clone()).unwrap();
+        assert!(opened.torn.is_none());
+        let id = log.find("a").unwrap();
+        assert_eq!((log.oldest(id), log.newest(id)), (11, 26));
+        assert_eq!(log.snapshot(id).unwrap().unwrap().number, 20);
+        let mut events = 0;
+        log.read(id, 1, |_| events += 1).unwrap();
+        assert_eq!(events, 16);
+        let (kind, group) = (EventKind::default(), Group::new());
+        let refused = [
+            log.append(&group),
+            log.save(id, 26, kind, b""),
+            log.delete(id),
+            log.compact(0).map(|_| ()),
+        ];
+        for refused in refused {
+            assert!(matches!(refused, Err(JournalError::ReadOnly)));
+        }
+        assert_eq!(files.list().unwrap(), before);
+        assert_eq!(add(&account, 1), Ok(326));
+    });
+}
+
+#[test]
 fn thousands_of_entities_share_groups() {
     const ENTITIES: u64 = 2_000;
     let place = Place::new();
@@ -252,6 +289,12 @@ fn thousands_of_entities_share_groups() {
                 assert_eq!(ask.wait(), Ok(2 * round));
             }
         }
+        let sample = journal.sample();
+        let counts = (sample.turns, sample.events, sample.bytes, sample.waiting);
+        assert_eq!(counts, (3 * ENTITIES, 3 * ENTITIES, 24 * ENTITIES, 0));
+        let groups = sample.groups;
+        assert!((1..=3 * ENTITIES).contains(&groups), "{groups} groups");
+        assert_eq!(sample.failed, 0);
     });
     with(&place, |system, journal| {
         for number in 0..ENTITIES {

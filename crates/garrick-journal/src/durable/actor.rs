@@ -69,7 +69,6 @@ use crate::frame::EventKind;
 ///     }
 /// }
 ///
-/// # let folder = std::env::temp_dir().join(format!("garrick-doc-{}", std::process::id()));
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = std::env::temp_dir().join(format!("garrick-doc-{}", std::process::id()));
 /// for balance in [10, 20] {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use garrick_actor::files::{Files, Folder};
 use garrick_actor::{Actor, Address, Context, Handle, Internal};
 
-use super::core::Core;
 use super::queue::Waiting;
+use super::shared::{Core, JournalSample};
 use crate::error::JournalError;
 use crate::log::{Log, Opened, Options};
 
@@ -24,8 +24,9 @@ impl Actor for Writer {
     type Msg = Write;
     type Outcome = ();
     const STARTS: bool = false;
-    const BLOCKS: bool = true;
 
+    // Not declared as blocking: if all threads for blocking turns wait for durable actors, the
+    // writer blocks its worker, and does not wait for such a thread.
     fn receive(&mut self, _: Write, cx: &mut Context<'_, Write>) {
         let core = self.core.clone();
         cx.blocking(move || core.write_all());
@@ -94,6 +95,12 @@ impl Journal {
             core,
             writer: writer.map_err(|_| JournalError::Closed)?,
         })
+    }
+
+    /// Returns the numbers of this journal.
+    #[must_use]
+    pub fn sample(&self) -> JournalSample {
+        self.core.sample()
     }
 
     pub(super) fn core(&self) -> &Core {

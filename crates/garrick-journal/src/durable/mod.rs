@@ -5,7 +5,7 @@ mod stored;
 
 mod queue;
 
-mod core;
+mod shared;
 
 mod journal;
 
@@ -16,4 +16,5 @@ mod entity;
 pub use actor::{Decide, DurableActor};
 pub use entity::Entity;
 pub use journal::Journal;
+pub use shared::JournalSample;
 pub use stored::{BoxError, Stored};

@@ -129,6 +129,10 @@ impl Queue {
         self.is_requested
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.turns.len()
+    }
+
     /// Takes all turns, and ends the request.
     pub(super) fn take_all(&mut self) -> VecDeque<Waiting> {
         self.is_requested = false;

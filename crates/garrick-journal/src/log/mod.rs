@@ -83,6 +83,15 @@ impl Options {
     pub fn open(&self, files: Arc<dyn Files>) -> Result<(Log, Opened), JournalError> {
         open::open(files, self.clone())
     }
+
+    /// Reads the log in a folder, and changes nothing. The log can be read, but not written. A
+    /// group that another process writes at this moment looks like a torn end.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Options::open`], except that the log may be open in another process.
+    pub fn inspect(&self, files: Arc<dyn Files>) -> Result<(Log, Opened), JournalError> {
+        open::inspect(files, self.clone())
+    }
 }
 
 /// The events of many journals on a disk. [`Options::open`] opens it.
@@ -130,7 +139,8 @@ pub struct Log {
     notices: Vec<JournalError>,
     /// Bytes of the next group.
     buffer: Vec<u8>,
-    _lock: Box<dyn Lock>,
+    /// Lock of the folder. `None` if the log was opened for reading.
+    lock: Option<Box<dyn Lock>>,
 }
 
 impl Log {
@@ -199,6 +209,9 @@ impl Log {
     }
 
     fn check_usable(&self) -> Result<(), JournalError> {
+        if self.lock.is_none() {
+            return Err(JournalError::ReadOnly);
+        }
         if self.is_broken {
             return Err(JournalError::Broken);
         }

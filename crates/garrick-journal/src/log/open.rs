@@ -171,9 +171,51 @@ fn journal_of(id: u64, read: Read, mut snapshots: Vec<u64>) -> Result<Journal, J
 
 /// Opens the log in a folder. The steps are those of the README.
 pub(super) fn open(files: Arc<dyn Files>, options: Options) -> Result<(Log, Opened), JournalError> {
-    let folder = |doing| move |error| JournalError::disk(doing, "the folder", error);
-    let lock = files.lock().map_err(folder("lock"))?;
-    let names = files.list().map_err(folder("list"))?;
+    let lock = (files.lock()).map_err(|error| JournalError::disk("lock", FOLDER, error))?;
+    let Found {
+        mut log,
+        opened,
+        copy,
+        snapshots,
+    } = find(files, options)?;
+    log.lock = Some(lock);
+    // Step O3. Before that, what was read may not be durable.
+    if !log.segments.is_empty() {
+        log.add_segment_with(&copy)?;
+        log.next_group += u64::from(!copy.is_empty());
+    }
+    // The number of a journal that was deleted may be given again.
+    for (journal, numbers) in snapshots {
+        log.remove_snapshots(JournalId(journal), &numbers)?;
+    }
+    Ok((log, opened))
+}
+
+/// Reads the log in a folder, and changes nothing.
+pub(super) fn inspect(
+    files: Arc<dyn Files>,
+    options: Options,
+) -> Result<(Log, Opened), JournalError> {
+    let found = find(files, options)?;
+    Ok((found.log, found.opened))
+}
+
+/// Name of the folder in errors.
+const FOLDER: &str = "the folder";
+
+/// A log that was read and has no lock.
+struct Found {
+    log: Log,
+    opened: Opened,
+    /// Copy of the last group.
+    copy: Vec<u8>,
+    /// Snapshots of journals that do not exist.
+    snapshots: HashMap<u64, Vec<u64>>,
+}
+
+/// Reads the log in a folder (steps O1 and O2).
+fn find(files: Arc<dyn Files>, options: Options) -> Result<Found, JournalError> {
+    let names = (files.list()).map_err(|error| JournalError::disk("list", FOLDER, error))?;
     let mut numbers: Vec<u32> = names.iter().filter_map(|name| number_of(name)).collect();
     numbers.sort_unstable();
     let mut chain = Chain::default();
@@ -183,7 +225,7 @@ pub(super) fn open(files: Arc<dyn Files>, options: Options) -> Result<(Log, Open
     let mut snapshots = snapshot::found(&names);
     let opened = chain.reading.opened.clone();
     let index = chain.reading.finish(&mut snapshots)?;
-    let mut log = Log {
+    let log = Log {
         files,
         options,
         is_closed: false,
@@ -193,18 +235,14 @@ pub(super) fn open(files: Arc<dyn Files>, options: Options) -> Result<(Log, Open
         is_broken: false,
         notices: Vec::new(),
         buffer: Vec::new(),
-        _lock: lock,
+        lock: None,
     };
-    // Step O3. Before that, what was read may not be durable.
-    if !numbers.is_empty() {
-        log.add_segment_with(&chain.copy)?;
-        log.next_group += u64::from(!chain.copy.is_empty());
-    }
-    // The number of a journal that was deleted may be given again.
-    for (journal, numbers) in snapshots {
-        log.remove_snapshots(JournalId(journal), &numbers)?;
-    }
-    Ok((log, opened))
+    Ok(Found {
+        log,
+        opened,
+        copy: chain.copy,
+        snapshots,
+    })
 }
 
 /// The segments that were read.

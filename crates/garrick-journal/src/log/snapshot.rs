@@ -62,6 +62,9 @@ impl Log {
         kind: EventKind,
         state: &[u8],
     ) -> Result<(), JournalError> {
+        if self.lock.is_none() {
+            return Err(JournalError::ReadOnly);
+        }
         let newest = self.newest(journal);
         let Some(found) = self.index.get(journal) else {
             return Ok(());

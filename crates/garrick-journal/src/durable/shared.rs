@@ -25,10 +25,30 @@ pub(super) fn describe(error: &dyn Error) -> String {
     text
 }
 
+/// Numbers of a journal since it was opened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JournalSample {
+    /// Number of groups that were written, each with one sync.
+    pub groups: u64,
+    /// Number of turns in these groups.
+    pub turns: u64,
+    /// Number of events in these groups.
+    pub events: u64,
+    /// Number of bytes of these events, without what the log adds.
+    pub bytes: u64,
+    /// Number of groups that could not be written. Their turns were undone.
+    pub failed: u64,
+    /// Number of turns that wait for their group now.
+    pub waiting: usize,
+}
+
 /// The shared part of a journal.
 pub(super) struct Core {
     log: Mutex<Log>,
     queue: Mutex<Queue>,
+    /// Numbers so far, without `waiting`.
+    counts: Mutex<JournalSample>,
     /// Names of the entities that exist.
     names: Mutex<BTreeSet<String>>,
 }
@@ -43,6 +63,7 @@ impl Core {
         Self {
             log: Mutex::new(log),
             queue: Mutex::default(),
+            counts: Mutex::default(),
             names: Mutex::default(),
         }
     }
@@ -85,12 +106,32 @@ impl Core {
         let (mut group, mut turns) = (Group::new(), Vec::new());
         while lock(&self.queue).take(&mut turns, &mut group) {
             let appended = panic::catch_unwind(AssertUnwindSafe(|| self.log().append(&group)));
+            self.count(&group, turns.len(), matches!(appended, Ok(Ok(()))));
             group.clear();
             match appended.unwrap_or(Err(JournalError::Broken)) {
                 Ok(()) => self.commit(mem::take(&mut turns)),
                 Err(error) => undo(mem::take(&mut turns), &describe(&error)),
             }
         }
+    }
+
+    /// Counts a group of turns. It was written if `is_written` is true.
+    fn count(&self, group: &Group, turns: usize, is_written: bool) {
+        let mut counts = lock(&self.counts);
+        if is_written {
+            counts.groups += 1;
+            counts.turns += turns as u64;
+            counts.events += group.len() as u64;
+            counts.bytes += group.bytes() as u64;
+        } else {
+            counts.failed += 1;
+        }
+    }
+
+    pub(super) fn sample(&self) -> JournalSample {
+        let waiting = lock(&self.queue).len();
+        let counts = *lock(&self.counts);
+        JournalSample { waiting, ..counts }
     }
 
     /// Commits turns whose events are durable, and then saves the states that came with them.

@@ -1,0 +1,125 @@
+//! `garrick journal`, as a person uses it.
+#![forbid(unsafe_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::{self, Command, Output};
+use std::sync::Arc;
+use std::{env, fs};
+
+use garrick_actor::files::Folder;
+use garrick_journal::{Event, EventKind, Group, Options};
+
+/// A folder that is removed when it is dropped.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Self {
+        let name = format!("garrick-cli-journal-{name}-{}", process::id());
+        let path = env::temp_dir().join(name);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs `garrick journal` with a command and the folder.
+fn garrick(command: &str, folder: &Path, more: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_garrick"))
+        .args(["journal", command])
+        .arg(folder)
+        .args(more)
+        .output()
+        .unwrap()
+}
+
+fn said(output: &Output) -> String {
+    let text = [&output.stdout[..], &output.stderr[..]].concat();
+    String::from_utf8(text).unwrap()
+}
+
+/// Writes a log with three journals, in two groups.
+fn fill(folder: &Path) {
+    let files = Arc::new(Folder::open(folder).unwrap());
+    let (mut log, _) = Options::new().open(files).unwrap();
+    let mut group = Group::new();
+    for (name, payload) in [("account/1", &b"paid in"[..]), ("account/2", &[0, 255][..])] {
+        let journal = log.journal(name).unwrap();
+        for number in 1..=3 {
+            let event = Event {
+                number,
+                kind: EventKind { tag: 1, version: 2 },
+                payload,
+            };
+            group.add(journal, event).unwrap();
+        }
+    }
+    log.append(&group).unwrap();
+    group.clear();
+    let journal = log.journal("account/3").unwrap();
+    let event = Event {
+        number: 1,
+        kind: EventKind::default(),
+        payload: &[b'x'; 100],
+    };
+    group.add(journal, event).unwrap();
+    log.append(&group).unwrap();
+}
+
+#[test]
+fn a_log_is_listed_shown_verified_and_compacted() {
+    let place = Place::new("whole");
+    fill(&place.0);
+    let listed = said(&garrick("ls", &place.0, &[]));
+    assert!(
+        listed.contains("account/1") && listed.contains("3 journals"),
+        "{listed}"
+    );
+    let shown = said(&garrick("show", &place.0, &["account/1", "--from", "2"]));
+    assert_eq!(
+        shown,
+        "2  1.2  7 bytes  \"paid in\"\n3  1.2  7 bytes  \"paid in\"\n"
+    );
+    let shown = said(&garrick("show", &place.0, &["account/2"]));
+    assert!(shown.contains("2 bytes  00ff"), "{shown}");
+    let verified = garrick("verify", &place.0, &[]);
+    assert!(verified.status.success());
+    assert!(said(&verified).contains("3 journals with 7 events"));
+    assert!(garrick("compact", &place.0, &[]).status.success());
+    assert!(garrick("verify", &place.0, &[]).status.success());
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let place = Place::new("wrong");
+    let none = garrick("ls", &place.0, &[]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(said(&none).contains("there is no log in"));
+    let missing = garrick("verify", &place.0.join("missing"), &[]);
+    assert!(!missing.status.success());
+    fill(&place.0);
+    let unknown = garrick("show", &place.0, &["account/4"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(said(&unknown).contains("there is no journal \"account/4\""));
+    // A byte in the middle of the first event.
+    let mut segments: Vec<_> = fs::read_dir(&place.0)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end == "log"))
+        .collect();
+    segments.sort();
+    let mut bytes = fs::read(&segments[0]).unwrap();
+    bytes[80] ^= 1;
+    fs::write(&segments[0], bytes).unwrap();
+    let damaged = garrick("verify", &place.0, &[]);
+    assert!(!damaged.status.success());
+    assert!(
+        said(&damaged).contains("is damaged at byte"),
+        "{}",
+        said(&damaged)
+    );
+}
