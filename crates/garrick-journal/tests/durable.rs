@@ -237,6 +237,26 @@ fn there_is_one_entity_with_a_name() {
 }
 
 #[test]
+fn a_log_that_is_opened_often_has_few_files() {
+    let place = Place::new();
+    for round in 0..60 {
+        with(&place, |system, journal| {
+            let account = system.spawn(journal.entity("a", Account).unwrap()).unwrap();
+            assert_eq!(get(&account), Ok(round));
+            assert_eq!(add(&account, 1), Ok(round + 1));
+            let other = journal.entity(format!("other/{round}"), Account);
+            assert_eq!(add(&system.spawn(other.unwrap()).unwrap(), 7), Ok(7));
+        });
+        let files = Folder::open(&place.0).unwrap().list().unwrap();
+        assert!(files.len() < 20, "{files:?}");
+    }
+    with(&place, |system, journal| {
+        let other = journal.entity("other/3", Account).unwrap();
+        assert_eq!(get(&system.spawn(other).unwrap()), Ok(7));
+    });
+}
+
+#[test]
 fn a_log_is_inspected_while_it_is_open() {
     let place = Place::new();
     with(&place, |system, journal| {

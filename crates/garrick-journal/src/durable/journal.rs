@@ -44,6 +44,9 @@ impl Drop for Writer {
 /// The events of all actors whose turns end while the disk is busy are written together, with one
 /// sync. So a sync costs many turns little, and one turn waits for one sync.
 ///
+/// The oldest files of the log are removed when their events are covered by saved states, or when
+/// only a few of their events are still needed. These events are copied.
+///
 /// The log is closed when all handles and all entities are dropped, or when the system on which it
 /// was opened has shut down.
 ///
@@ -89,6 +92,7 @@ impl Journal {
     /// Returns [`JournalError::Closed`] if the system is shutting down.
     pub fn new(system: &Handle, log: Log) -> Result<Self, JournalError> {
         let core = Arc::new(Core::new(log));
+        core.compact();
         let writer = Writer { core: core.clone() };
         let writer = system.spawn(Internal(writer));
         Ok(Self {

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::mem;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::queue::{Queue, State, Waiting};
@@ -24,6 +24,15 @@ pub(super) fn describe(error: &dyn Error) -> String {
     }
     text
 }
+
+/// Number of segments from which on the log is compacted. Each opening of a log creates a segment.
+const SEGMENTS_MANY: usize = 8;
+
+/// Number of further segments after which the log is compacted again.
+const SEGMENTS_MORE: usize = 4;
+
+/// Maximum number of events of a segment that are copied so that the segment can be removed.
+const COPIED_MAX: u64 = 1_000;
 
 /// Numbers of a journal since it was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -47,6 +56,8 @@ pub struct JournalSample {
 pub(super) struct Core {
     log: Mutex<Log>,
     queue: Mutex<Queue>,
+    /// Number of segments from which on the log is compacted next.
+    compact_at: AtomicUsize,
     /// Numbers so far, without `waiting`.
     counts: Mutex<JournalSample>,
     /// Names of the entities that exist.
@@ -63,6 +74,7 @@ impl Core {
         Self {
             log: Mutex::new(log),
             queue: Mutex::default(),
+            compact_at: AtomicUsize::new(SEGMENTS_MANY),
             counts: Mutex::default(),
             names: Mutex::default(),
         }
@@ -148,6 +160,7 @@ impl Core {
         for (journal, number, state) in states {
             self.save(journal, number, &state);
         }
+        self.compact();
     }
 
     /// Saves a state. An error is a notice of the log: the events are still there.
@@ -156,6 +169,21 @@ impl Core {
         if let Err(error) = log.save(journal, number, state.kind, &state.bytes) {
             log.notice(error);
         }
+    }
+
+    /// Removes the oldest segments if there are many. An error is a notice of the log: all events
+    /// are still there.
+    pub(super) fn compact(&self) {
+        let mut log = self.log();
+        // Relaxed: the lock of the log orders the accesses.
+        if log.segments() < self.compact_at.load(Relaxed) {
+            return;
+        }
+        if let Err(error) = log.compact(COPIED_MAX) {
+            log.notice(error);
+        }
+        let next = (log.segments() + SEGMENTS_MORE).max(SEGMENTS_MANY);
+        self.compact_at.store(next, Relaxed);
     }
 
     /// Undoes all waiting turns, because nobody writes them any more.
