@@ -42,9 +42,9 @@ pub enum JournalError {
         /// Description of the damage.
         why: String,
     },
-    /// An event or a group is too large.
+    /// An event, the events of a turn, or a group is too large.
     TooLarge {
-        /// Either `an event` or `a group`.
+        /// One of `an event`, `the events of a turn` and `a group`.
         what: &'static str,
         /// Size in bytes.
         bytes: usize,

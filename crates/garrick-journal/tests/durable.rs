@@ -52,7 +52,8 @@ struct Added(u64);
 
 impl Stored for Added {
     fn encode(&self, bytes: &mut Vec<u8>) -> EventKind {
-        bytes.extend(self.0.to_le_bytes());
+        // Not `extend`: this must not change the events before it.
+        *bytes = self.0.to_le_bytes().to_vec();
         EventKind { tag: 1, version: 1 }
     }
 

@@ -121,7 +121,7 @@ impl<'a, M: 'static> Context<'a, M> {
     /// `garrick_sched::Turn::commit_later`.
     ///
     /// # Panics
-    /// Panics if the actor is not declared with `COMMITS_LATER`, or if this is the turn of
+    /// Panics if the actor is not declared with `COMMITS_LATER`. May panic in
     /// [`Actor::started`](crate::Actor::started).
     #[doc(hidden)]
     #[track_caller]

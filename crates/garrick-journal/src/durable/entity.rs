@@ -167,6 +167,10 @@ impl Source {
 
     /// Reads the state from the log.
     fn read<A: DurableActor>(&self, log: &mut Log) -> Result<Loaded<A::State>, JournalError> {
+        if log.is_broken() {
+            // The newest events may be missing in the index.
+            return Err(JournalError::Broken);
+        }
         let journal = log.journal(&self.name)?;
         let unknown = |number, why: String| JournalError::Event {
             journal: self.name.clone(),
@@ -225,8 +229,9 @@ impl<S> Loaded<S> {
             return None;
         }
         let mut bytes = Vec::new();
-        let kind = A::save(&self.state, &mut bytes)?;
         self.saved = self.number;
+        // A state that cannot be saved is no reason to lose a turn: the events are there.
+        let kind = guard(|| A::save(&self.state, &mut bytes)).ok()??;
         Some(State { kind, bytes })
     }
 }
@@ -297,7 +302,7 @@ impl<A: DurableActor> fmt::Debug for Entity<A> {
     }
 }
 
-/// Calls foreign code while the log is locked. Returns a panic as an error.
+/// Calls foreign code. Returns a panic as an error.
 fn guard<R>(f: impl FnOnce() -> R) -> Result<R, String> {
     panic::catch_unwind(AssertUnwindSafe(f)).map_err(|panic| {
         let text = panic.downcast_ref::<&str>().map(ToString::to_string);

@@ -29,7 +29,11 @@ impl Actor for Writer {
     // writer blocks its worker, and does not wait for such a thread.
     fn receive(&mut self, _: Write, cx: &mut Context<'_, Write>) {
         let core = self.core.clone();
-        cx.blocking(move || core.write_all());
+        if cx.blocking(move || core.write_some()) {
+            let me = cx.address();
+            // This actor is alive.
+            let _ = cx.send(&me, Write);
+        }
     }
 }
 
@@ -47,8 +51,8 @@ impl Drop for Writer {
 /// The oldest files of the log are removed when their events are covered by saved states, or when
 /// only a few of their events are still needed. These events are copied.
 ///
-/// The log is closed when all handles and all entities are dropped, or when the system on which it
-/// was opened has shut down.
+/// The log is closed when all handles and all entities are dropped. After the system on which it
+/// was opened has shut down, nothing can be written any more.
 ///
 /// # Examples
 /// [`DurableActor`](crate::DurableActor) has an example.
@@ -111,10 +115,12 @@ impl Journal {
         &self.core
     }
 
-    /// Has a turn written. It is undone if the journal is closed.
+    /// Has a turn written. It is undone if the writer has ended.
     pub(super) fn submit(&self, turn: Waiting) {
-        if self.core.push(turn) && self.writer.send(Write).is_err() {
-            self.core.close();
+        if self.core.push(turn) {
+            // The writer accepts requests while its system shuts down. When it ends, it undoes the
+            // turns, also those that come later.
+            let _ = self.writer.send_promised(Write);
         }
     }
 }

@@ -17,35 +17,50 @@ const TURNS_MAX: usize = 4_096;
 /// Number of bytes of events from which on a group gets no more turns.
 const BYTES_MAX: usize = 4 << 20;
 
+/// Maximum number of bytes of the events of a turn, so that a group with it is not too large.
+const TURN_BYTES_MAX: usize = 64 << 20;
+
+/// Number of bytes that the log adds to an event, at most.
+const EVENT_BYTES: usize = 32;
+
 /// Encoded values.
 #[derive(Default)]
 pub(super) struct Encoded {
     /// Kind and end of each value.
     values: Vec<(EventKind, usize)>,
     bytes: Vec<u8>,
+    /// Encoding of the last value. Foreign code gets this and not the other values.
+    last: Vec<u8>,
 }
 
 impl Encoded {
     /// Appends a value, which `encode` encodes.
     ///
     /// # Errors
-    /// Returns [`JournalError::TooLarge`] if the encoding has more than 16 MiB.
+    /// Returns [`JournalError::TooLarge`] if the encoding has more than 16 MiB, or all encodings
+    /// together have more than 64 MiB.
     pub(super) fn add(
         &mut self,
         encode: impl FnOnce(&mut Vec<u8>) -> EventKind,
     ) -> Result<(), JournalError> {
-        let start = self.bytes.len();
-        let kind = encode(&mut self.bytes);
-        let bytes = self.bytes.len().saturating_sub(start);
-        if bytes > PAYLOAD_MAX {
-            return Err(JournalError::TooLarge {
-                what: "an event",
-                bytes,
-                limit: PAYLOAD_MAX,
-            });
+        self.last.clear();
+        let kind = encode(&mut self.last);
+        let too_large = |what, bytes, limit| JournalError::TooLarge { what, bytes, limit };
+        if self.last.len() > PAYLOAD_MAX {
+            return Err(too_large("an event", self.last.len(), PAYLOAD_MAX));
         }
+        self.bytes.extend_from_slice(&self.last);
         self.values.push((kind, self.bytes.len()));
+        let size = self.size();
+        if size > TURN_BYTES_MAX {
+            return Err(too_large("the events of a turn", size, TURN_BYTES_MAX));
+        }
         Ok(())
+    }
+
+    /// Returns the number of bytes that the values need in the log, at most.
+    fn size(&self) -> usize {
+        self.bytes.len() + EVENT_BYTES * self.values.len()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -86,16 +101,16 @@ impl Waiting {
         self.first + self.events.len() as u64 - 1
     }
 
-    fn add_to(&self, group: &mut Group) -> Result<(), JournalError> {
+    fn add_to(&self, group: &mut Group) {
         for (number, (kind, payload)) in (self.first..).zip(self.events.iter()) {
             let event = Event {
                 number,
                 kind,
                 payload,
             };
-            group.add(self.journal, event)?;
+            let added = group.add(self.journal, event);
+            added.expect("the size was checked when it was encoded");
         }
-        Ok(())
     }
 }
 
@@ -105,27 +120,38 @@ pub(super) struct Queue {
     turns: VecDeque<Waiting>,
     /// True from the request to write the turns until there are no more turns.
     is_requested: bool,
+    /// True if nobody writes turns any more.
+    is_closed: bool,
 }
 
 impl Queue {
-    /// Appends a turn. Returns true if the caller must request that the turns be written.
+    /// Takes and appends a turn. Returns true if the caller must request that the turns be written.
+    /// Does not take the turn if nobody writes turns any more.
     #[must_use]
-    pub(super) fn push(&mut self, turn: Waiting) -> bool {
-        self.turns.push_back(turn);
+    pub(super) fn push(&mut self, turn: &mut Option<Waiting>) -> bool {
+        if self.is_closed {
+            return false;
+        }
+        self.turns.extend(turn.take());
         !mem::replace(&mut self.is_requested, true)
     }
 
-    /// Moves the oldest turns to `taken`, which is empty, and their events to `group`. If there are
-    /// no turns, ends the request and returns false.
-    pub(super) fn take(&mut self, taken: &mut Vec<Waiting>, group: &mut Group) -> bool {
-        while let Some(turn) = self.turns.front()
-            && taken.len() < TURNS_MAX
-            && group.bytes() < BYTES_MAX
-            && turn.add_to(group).is_ok()
+    /// Moves the oldest turns to `taken`, which is empty, and their events to `group`.
+    pub(super) fn take(&mut self, taken: &mut Vec<Waiting>, group: &mut Group) {
+        let mut size = 0;
+        while taken.len() < TURNS_MAX
+            && size < BYTES_MAX
+            && let Some(turn) = self.turns.pop_front()
         {
-            taken.extend(self.turns.pop_front());
+            size += turn.events.size();
+            turn.add_to(group);
+            taken.push(turn);
         }
-        self.is_requested = !taken.is_empty();
+    }
+
+    /// Returns true if turns are waiting. Otherwise, ends the request.
+    pub(super) fn goes_on(&mut self) -> bool {
+        self.is_requested = !self.turns.is_empty();
         self.is_requested
     }
 
@@ -133,9 +159,9 @@ impl Queue {
         self.turns.len()
     }
 
-    /// Takes all turns, and ends the request.
-    pub(super) fn take_all(&mut self) -> VecDeque<Waiting> {
-        self.is_requested = false;
+    /// Takes all turns, and accepts no more.
+    pub(super) fn close(&mut self) -> VecDeque<Waiting> {
+        self.is_closed = true;
         mem::take(&mut self.turns)
     }
 }

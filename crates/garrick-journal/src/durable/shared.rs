@@ -34,6 +34,12 @@ const SEGMENTS_MORE: usize = 4;
 /// Maximum number of events of a segment that are copied so that the segment can be removed.
 const COPIED_MAX: u64 = 1_000;
 
+/// Maximum number of groups that are written before the writer looks at its mailbox.
+const GROUPS_MAX: usize = 16;
+
+/// Reason why turns are undone after the end of the writer.
+const CLOSED: &str = "the journal is closed";
+
 /// Numbers of a journal since it was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -95,10 +101,13 @@ impl Core {
     }
 
     /// Appends a turn to the queue. Returns true if the caller must request that the turns be
-    /// written.
+    /// written. Undoes the turn if nobody writes turns any more.
     #[must_use]
     pub(super) fn push(&self, turn: Waiting) -> bool {
-        lock(&self.queue).push(turn)
+        let mut turn = Some(turn);
+        let is_first = lock(&self.queue).push(&mut turn);
+        undo(turn, CLOSED);
+        is_first
     }
 
     /// Records that an entity exists. Returns false if there is another one with this name.
@@ -112,19 +121,39 @@ impl Core {
         lock(&self.names).remove(name);
     }
 
-    /// Writes the waiting turns, group by group, until there are none. The turns that end meanwhile
-    /// are the next group.
-    pub(super) fn write_all(&self) {
+    /// Writes some groups of waiting turns. The turns that end meanwhile are the next group.
+    /// Returns true if turns are waiting, so that the caller must call this method again.
+    ///
+    /// Returns after some time in any case, because the caller may occupy a worker.
+    #[must_use]
+    pub(super) fn write_some(&self) -> bool {
         let (mut group, mut turns) = (Group::new(), Vec::new());
-        while lock(&self.queue).take(&mut turns, &mut group) {
-            let appended = panic::catch_unwind(AssertUnwindSafe(|| self.log().append(&group)));
-            self.count(&group, turns.len(), matches!(appended, Ok(Ok(()))));
+        for _ in 0..GROUPS_MAX {
+            lock(&self.queue).take(&mut turns, &mut group);
+            if turns.is_empty() {
+                break;
+            }
+            let appended = self.guarded(|log| log.append(&group));
+            self.count(&group, turns.len(), appended.is_ok());
             group.clear();
-            match appended.unwrap_or(Err(JournalError::Broken)) {
+            match appended {
                 Ok(()) => self.commit(mem::take(&mut turns)),
                 Err(error) => undo(mem::take(&mut turns), &describe(&error)),
             }
         }
+        lock(&self.queue).goes_on()
+    }
+
+    /// Calls `f`, which writes the log. After a panic, nothing is known of the log: it is broken.
+    fn guarded(
+        &self,
+        f: impl FnOnce(&mut Log) -> Result<(), JournalError>,
+    ) -> Result<(), JournalError> {
+        let done = panic::catch_unwind(AssertUnwindSafe(|| f(&mut self.log())));
+        done.unwrap_or_else(|_| {
+            self.log().set_broken();
+            Err(JournalError::Broken)
+        })
     }
 
     /// Counts a group of turns. It was written if `is_written` is true.
@@ -165,31 +194,32 @@ impl Core {
 
     /// Saves a state. An error is a notice of the log: the events are still there.
     fn save(&self, journal: JournalId, number: u64, state: &State) {
-        let mut log = self.log();
-        if let Err(error) = log.save(journal, number, state.kind, &state.bytes) {
-            log.notice(error);
+        let saved = self.guarded(|log| log.save(journal, number, state.kind, &state.bytes));
+        if let Err(error) = saved {
+            self.log().notice(error);
         }
     }
 
     /// Removes the oldest segments if there are many. An error is a notice of the log: all events
     /// are still there.
     pub(super) fn compact(&self) {
-        let mut log = self.log();
-        // Relaxed: the lock of the log orders the accesses.
-        if log.segments() < self.compact_at.load(Relaxed) {
+        // Relaxed: one thread at a time writes the log.
+        if self.log().segments() < self.compact_at.load(Relaxed) {
             return;
         }
-        if let Err(error) = log.compact(COPIED_MAX) {
+        let compacted = self.guarded(|log| log.compact(COPIED_MAX).map(|_| ()));
+        let mut log = self.log();
+        if let Err(error) = compacted {
             log.notice(error);
         }
         let next = (log.segments() + SEGMENTS_MORE).max(SEGMENTS_MANY);
         self.compact_at.store(next, Relaxed);
     }
 
-    /// Undoes all waiting turns, because nobody writes them any more.
+    /// Undoes all waiting turns, and all that come later, because nobody writes them any more.
     pub(super) fn close(&self) {
-        let turns = lock(&self.queue).take_all();
-        undo(turns, "the journal is closed");
+        let turns = lock(&self.queue).close();
+        undo(turns, CLOSED);
     }
 }
 

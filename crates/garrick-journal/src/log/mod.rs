@@ -208,6 +208,16 @@ impl Log {
         }
     }
 
+    /// Records that nothing is known of the end of the log.
+    pub(crate) fn set_broken(&mut self) {
+        self.is_broken = true;
+    }
+
+    /// Returns true if the log must be opened again.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.is_broken
+    }
+
     fn check_usable(&self) -> Result<(), JournalError> {
         if self.lock.is_none() {
             return Err(JournalError::ReadOnly);

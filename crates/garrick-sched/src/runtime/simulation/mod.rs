@@ -401,13 +401,10 @@ impl Simulation {
         if is_undecided {
             self.air.hold(taken.task);
         }
+        self.note_children(taken.task, sender.name);
         self.collect(sender);
-        // The task may have ended, and another one may have its index.
-        if let Some(task) = self.air.task_mut(taken.task)
-            && task.name == sender.name
-        {
-            task.children = self.running.children();
-        }
+        // Again, because destructors and notices may create tasks.
+        self.note_children(taken.task, sender.name);
         self.running.set_parent(TaskName::OUTSIDE, 0);
         Stepped { undone }
     }
@@ -529,11 +526,8 @@ impl Simulation {
     /// Finishes the oldest turn about which a decision has come. Returns false if there is none.
     /// `sender` has caused the decision.
     fn finish_decided(&mut self, sender: Sender) -> bool {
-        let decided = self.nodes.iter().flatten().find_map(|here| {
-            let cell = here.worker().later.next_woken()?;
-            Some((here.worker(), cell))
-        });
-        let Some((worker, cell)) = decided else {
+        let woken = |here: &'_ Here| here.worker().later.next_woken();
+        let Some(cell) = self.nodes.iter().flatten().find_map(woken) else {
             return false;
         };
         let Some(index) = self.air.index_of(cell) else {
@@ -546,20 +540,30 @@ impl Simulation {
             name: task.name,
             node: task.node,
         };
+        let is_own = task.name == sender.name;
+        let children = self.running.children();
         self.running.begin_step(false);
         self.running.set_parent(task.name, task.children);
-        worker.finish_woken(cell);
+        self.worker(from.node as usize).finish_woken(cell);
         self.running.end_step();
         self.air.release(index);
         self.handle_events(from);
         self.take_arrivals(from);
+        self.note_children(index, from.name);
+        if !is_own {
+            self.running.set_parent(sender.name, children);
+        }
+        true
+    }
+
+    /// Records the number of tasks that the current parent has created. The parent had this index
+    /// and this name. It may have ended, and then another task may have its index.
+    fn note_children(&mut self, index: u32, name: TaskName) {
         if let Some(task) = self.air.task_mut(index)
-            && task.name == from.name
+            && task.name == name
         {
             task.children = self.running.children();
         }
-        self.running.set_parent(sender.name, 0);
-        true
     }
 
     /// Handles creations and ends of tasks, oldest first.

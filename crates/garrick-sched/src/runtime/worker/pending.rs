@@ -109,11 +109,11 @@ impl Worker {
     /// Ends a turn of `cell` that has requested a later decision (steps 1 and 2). Returns false if
     /// the turn has requested none. If `stops` is true, the task stops after the commit.
     pub(crate) fn ends_later(&self, cell: CellPtr, stops: bool) -> bool {
+        // While the effects of the turn are still staged. A panic discards the request.
+        self.shared.hooks.fail_if_chosen();
         let Asked::By(request) = self.later.take_asked() else {
             return false;
         };
-        // While the effects of the turn are still staged.
-        self.shared.hooks.fail_if_chosen();
         // Step 1. The permission and the envelope of the message belong to the activation, which
         // ends now.
         let permit = self.permit.get();
