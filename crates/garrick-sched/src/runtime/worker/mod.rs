@@ -119,8 +119,9 @@ pub(crate) struct Worker {
     /// True if the running cell is in a run queue, because messages for it came while its turn was
     /// away.
     in_line: Cell<bool>,
-    /// Turns of this worker's cells whose commit is decided later.
-    pub(crate) later: Later,
+    /// Turns of this worker's cells whose commit is decided later. They are boxed for the same
+    /// reason as `lane`.
+    pub(crate) later: Box<Later>,
     /// Permission of the current activation to leave the seat when it blocks.
     pub(crate) permit: Cell<Permission>,
     /// True while a task recovers. Its cell may be in a run queue, so its turn must stay on the
@@ -198,7 +199,7 @@ impl Worker {
             sends_at: Cell::new(sends_at),
             away: Cell::new(0),
             in_line: Cell::new(false),
-            later: Later::default(),
+            later: Box::default(),
             permit: Cell::new(Permission::Unasked),
             recovers: Cell::new(false),
             shown: Shown::new(shown),
