@@ -123,9 +123,12 @@ impl<A: DurableActor> Entity<A> {
         events: &mut Vec<A::Event>,
         cx: &Context<'_, A::Msg>,
     ) -> Result<(), JournalError> {
-        let mut encoded = Encoded::default();
+        let (mut encoded, mut bytes) = (Encoded::default(), Vec::new());
         for event in events.iter() {
-            encoded.add(|bytes| event.encode(bytes))?;
+            // Each event is encoded alone, so that it cannot change the events before it.
+            bytes.clear();
+            let kind = event.encode(&mut bytes);
+            encoded.add(kind, &bytes)?;
         }
         // If an event cannot be applied, the state may be half-way: a restart reads it again.
         let Some(mut loaded) = self.loaded.take() else {

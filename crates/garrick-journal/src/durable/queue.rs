@@ -29,27 +29,20 @@ pub(super) struct Encoded {
     /// Kind and end of each value.
     values: Vec<(EventKind, usize)>,
     bytes: Vec<u8>,
-    /// Encoding of the last value. Foreign code gets this and not the other values.
-    last: Vec<u8>,
 }
 
 impl Encoded {
-    /// Appends a value, which `encode` encodes.
+    /// Appends a value.
     ///
     /// # Errors
-    /// Returns [`JournalError::TooLarge`] if the encoding has more than 16 MiB, or all encodings
-    /// together have more than 64 MiB.
-    pub(super) fn add(
-        &mut self,
-        encode: impl FnOnce(&mut Vec<u8>) -> EventKind,
-    ) -> Result<(), JournalError> {
-        self.last.clear();
-        let kind = encode(&mut self.last);
+    /// Returns [`JournalError::TooLarge`] if the value has more than 16 MiB, or all values together
+    /// have more than 64 MiB.
+    pub(super) fn add(&mut self, kind: EventKind, value: &[u8]) -> Result<(), JournalError> {
         let too_large = |what, bytes, limit| JournalError::TooLarge { what, bytes, limit };
-        if self.last.len() > PAYLOAD_MAX {
-            return Err(too_large("an event", self.last.len(), PAYLOAD_MAX));
+        if value.len() > PAYLOAD_MAX {
+            return Err(too_large("an event", value.len(), PAYLOAD_MAX));
         }
-        self.bytes.extend_from_slice(&self.last);
+        self.bytes.extend_from_slice(value);
         self.values.push((kind, self.bytes.len()));
         let size = self.size();
         if size > TURN_BYTES_MAX {

@@ -258,29 +258,20 @@ impl Worker {
         self.drop_waiting(cell);
         self.lane.end(self.turns(), || self.now());
         // The cell counts as running meanwhile: the reporter may drop its last address.
-        self.turn_failed(cell.table(), panic);
+        self.turn_failed(cell.table(), || panic.message());
         // Messages that the reporter sent must not be undone by the task while it recovers.
         self.commit();
         self.let_others();
         self.fail(cell, &panic.message(), is_at_mailbox);
     }
 
-    /// Counts a panic of a turn. Reports the panic, unless the task reports its panics itself.
-    pub(super) fn turn_failed(&self, table: &'static Table, panic: &Panic) {
+    /// Counts a turn that has failed and was undone. Reports it with `message`, unless the task
+    /// reports its failures itself.
+    pub(super) fn turn_failed(&self, table: &'static Table, message: impl FnOnce() -> String) {
         self.lane.failed(table);
         if table.reports {
-            self.report_as(table.name_of(), panic, table.recover.is_none());
-        } else {
-            self.shared.count_failure();
-        }
-    }
-
-    /// Counts and reports a turn that has ended without a panic and was undone later, with the
-    /// message `why`.
-    pub(super) fn count_undone(&self, table: &'static Table, why: &str) {
-        self.lane.failed(table);
-        if table.reports {
-            (self.shared).report(table.name_of(), why.to_owned(), table.recover.is_none());
+            let ends = table.recover.is_none();
+            self.shared.report(table.name_of(), message(), ends);
         } else {
             self.shared.count_failure();
         }

@@ -181,7 +181,7 @@ impl Worker {
             Decision::Undo(why) => {
                 self.undo();
                 self.let_others();
-                self.count_undone(cell.table(), &why);
+                self.turn_failed(cell.table(), || why.clone());
                 self.commit();
                 self.let_others();
                 self.fail(cell, &why, true);

@@ -365,7 +365,7 @@ impl Worker {
     fn fail_on_visit(&self, cell: CellPtr, panic: Panic) -> Outcome {
         self.undo();
         self.let_others();
-        self.turn_failed(cell.table(), &panic);
+        self.turn_failed(cell.table(), || panic.message());
         let message = panic.message();
         // The panic's payload may send while it is dropped, which belongs to no turn either.
         drop(panic);
