@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use comfy_table::{CellAlignment, Table, presets};
 use garrick_actor::files::Folder;
-use garrick_journal::{Log, Opened, Options};
+use garrick_journal::{Opened, Options, SegmentLog};
 use garrick_measure::Result;
 use garrick_measure::commands::{Ended, print};
 
@@ -73,7 +73,7 @@ fn files(folder: &Path) -> Result<Arc<Folder>> {
 }
 
 /// Reads the log in a folder. Returns an end if there is none.
-fn inspect(place: &Place) -> Result<std::result::Result<(Log, Opened), Ended>> {
+fn inspect(place: &Place) -> Result<std::result::Result<(SegmentLog, Opened), Ended>> {
     let (log, opened) = Options::new().inspect(files(&place.folder)?)?;
     if log.segments() == 0 {
         let folder = place.folder.display();

@@ -53,6 +53,7 @@ fn fill(folder: &Path) {
             let event = Event {
                 number,
                 kind: EventKind { tag: 1, version: 2 },
+                is_whole: false,
                 payload,
             };
             group.add(journal, event).unwrap();
@@ -64,6 +65,7 @@ fn fill(folder: &Path) {
     let event = Event {
         number: 1,
         kind: EventKind::default(),
+        is_whole: false,
         payload: &[b'x'; 100],
     };
     group.add(journal, event).unwrap();

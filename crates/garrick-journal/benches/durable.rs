@@ -19,7 +19,7 @@ use std::{env, process, thread};
 use garrick_actor::files::Folder;
 use garrick_actor::{Actor, Address, Context, NoReply, Reply, System};
 use garrick_journal::{
-    BoxError, Decide, DurableActor, Event, EventKind, Group, Journal, Log, Options, Stored,
+    BoxError, Decide, DurableActor, Event, EventKind, Group, Journal, Options, SegmentLog, Stored,
 };
 
 /// Length of a measurement.
@@ -207,7 +207,7 @@ fn bytes_in(folder: &Path) -> u64 {
     sizes.map(|file| file.len()).sum()
 }
 
-fn open(folder: &Path) -> Log {
+fn open(folder: &Path) -> SegmentLog {
     let files = Folder::create(folder).expect("the folder is ours");
     let opened = Options::new().open(Arc::new(files));
     opened.expect("the log is whole").0
@@ -223,6 +223,7 @@ fn fill(folder: &Path, journals: u64, events: u64) {
             let event = Event {
                 number,
                 kind: EventKind { tag: 1, version: 1 },
+                is_whole: false,
                 payload: &payload,
             };
             group.add(id, event).expect("it is small");
@@ -290,6 +291,9 @@ fn main() -> io::Result<()> {
             used.as_secs_f64() * 1e6,
         );
         io::stdout().flush()?;
+    }
+    if only.is_some() {
+        return Ok(());
     }
     println!();
     println!(

@@ -73,6 +73,20 @@ pub enum JournalError {
         /// Description of the error.
         why: String,
     },
+    /// A durable actor returns no message for an effect or a reminder.
+    Due {
+        /// Name of the journal.
+        journal: String,
+        /// Key of the effect or the reminder.
+        key: String,
+    },
+    /// An event has a tag that only Garrick may use.
+    Tag {
+        /// Name of the journal.
+        journal: String,
+        /// The tag. Tags of users are less than 65,280.
+        tag: u16,
+    },
     /// The system that writes the log is shutting down.
     Closed,
     /// The log was opened for reading.
@@ -134,6 +148,15 @@ impl fmt::Display for JournalError {
             } => write!(
                 f,
                 "event {number} of the journal {journal:?} cannot be applied: {why}"
+            ),
+            Self::Due { journal, key } => write!(
+                f,
+                "the actor of the journal {journal:?} returns no message for {key:?}, which is due"
+            ),
+            Self::Tag { journal, tag } => write!(
+                f,
+                "an event of the journal {journal:?} has the tag {tag}: tags from 65280 on are \
+                 reserved"
             ),
             Self::ReadOnly => write!(f, "the log was opened for reading"),
             Self::Closed => write!(f, "the system that writes the log is shutting down"),

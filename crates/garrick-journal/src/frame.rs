@@ -9,6 +9,8 @@
 
 use std::str;
 
+use crate::event::{Event, EventKind};
+
 /// Bytes of a frame before its kind.
 const HEAD_BYTES: usize = 8;
 
@@ -16,31 +18,18 @@ const EVENT: u8 = 1;
 const NAME: u8 = 2;
 const COMMIT: u8 = 3;
 const DELETED: u8 = 4;
+const WHOLE: u8 = 5;
 
 /// Bytes of an event's kind and fields without its payload.
 const EVENT_BYTES: usize = 1 + 8 + 8 + 2 + 2;
 /// Bytes of a commit's kind and fields.
 const COMMIT_BYTES: usize = 1 + 8 + 4 * 4;
 
-/// The type of an event and the version of its encoding, which the user chooses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct EventKind {
-    /// Number of the type.
-    pub tag: u16,
-    /// Version of the encoding.
-    pub version: u16,
-}
-
 /// A frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Frame<'a> {
     /// An event of a journal.
-    Event {
-        journal: u64,
-        number: u64,
-        kind: EventKind,
-        payload: &'a [u8],
-    },
+    Event { journal: u64, event: Event<'a> },
     /// A journal has this name, and has had events up to the number `newest`.
     Name {
         journal: u64,
@@ -75,18 +64,13 @@ impl Frame<'_> {
         let from = to.len();
         to.extend_from_slice(&[0; HEAD_BYTES]);
         match *self {
-            Self::Event {
-                journal,
-                number,
-                kind,
-                payload,
-            } => {
-                to.push(EVENT);
+            Self::Event { journal, event } => {
+                to.push(if event.is_whole { WHOLE } else { EVENT });
                 to.extend_from_slice(&journal.to_le_bytes());
-                to.extend_from_slice(&number.to_le_bytes());
-                to.extend_from_slice(&kind.tag.to_le_bytes());
-                to.extend_from_slice(&kind.version.to_le_bytes());
-                to.extend_from_slice(payload);
+                to.extend_from_slice(&event.number.to_le_bytes());
+                to.extend_from_slice(&event.kind.tag.to_le_bytes());
+                to.extend_from_slice(&event.kind.version.to_le_bytes());
+                to.extend_from_slice(event.payload);
             }
             Self::Name {
                 journal,
@@ -196,14 +180,17 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<(Frame<'_>, usize), Flaw> {
     let mut fields = Fields(body);
     let [kind] = fields.take()?;
     let frame = match kind {
-        EVENT => Frame::Event {
+        EVENT | WHOLE => Frame::Event {
             journal: fields.u64()?,
-            number: fields.u64()?,
-            kind: EventKind {
-                tag: fields.u16()?,
-                version: fields.u16()?,
+            event: Event {
+                number: fields.u64()?,
+                kind: EventKind {
+                    tag: fields.u16()?,
+                    version: fields.u16()?,
+                },
+                is_whole: kind == WHOLE,
+                payload: fields.rest(),
             },
-            payload: fields.rest(),
         },
         NAME => Frame::Name {
             journal: fields.u64()?,
@@ -246,7 +233,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{Commit, Flaw, Frame, commit_at, commit_bytes, decode, event_bytes};
-    use crate::frame::EventKind;
+    use crate::event::{Event, EventKind};
 
     const KIND: EventKind = EventKind { tag: 7, version: 1 };
 
@@ -269,10 +256,12 @@ mod tests {
         fn an_event_is_read_as_it_was_written(
             journal: u64,
             number: u64,
+            is_whole: bool,
             payload: Vec<u8>,
             behind: Vec<u8>,
         ) {
-            let event = Frame::Event { journal, number, kind: KIND, payload: &payload };
+            let event = Event { number, kind: KIND, is_whole, payload: &payload };
+            let event = Frame::Event { journal, event };
             let mut bytes = bytes_of(event);
             let size = bytes.len();
             prop_assert_eq!(size, event_bytes(payload.len()));
@@ -282,8 +271,8 @@ mod tests {
 
         #[test]
         fn a_flipped_bit_is_noticed(payload: Vec<u8>, at: usize, bit in 0..8_u32) {
-            let event = Frame::Event { journal: 1, number: 2, kind: KIND, payload: &payload };
-            let mut bytes = bytes_of(event);
+            let event = Event { number: 2, kind: KIND, is_whole: false, payload: &payload };
+            let mut bytes = bytes_of(Frame::Event { journal: 1, event });
             let at = at % bytes.len();
             bytes[at] ^= 1 << bit;
             prop_assert!(decode(&bytes).is_err());

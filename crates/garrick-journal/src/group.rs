@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::error::JournalError;
-use crate::frame::EventKind;
+use crate::event::{Event, EventKind};
 
 /// Maximum size of the payload of an event, in bytes.
 pub(crate) const PAYLOAD_MAX: usize = 16 << 20;
@@ -11,19 +11,22 @@ pub(crate) const PAYLOAD_MAX: usize = 16 << 20;
 /// Maximum size of a group, in bytes.
 pub(crate) const GROUP_MAX: usize = 256 << 20;
 
-/// A journal of an open log. [`Log::journal`](crate::Log::journal) returns it.
+/// The number of a journal in an open log. [`Log::start`](crate::Log::start) returns it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JournalId(pub(crate) u64);
 
-/// An event of a journal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Event<'a> {
-    /// Number of the event. The first event of a journal has the number 1.
-    pub number: u64,
-    /// Type and version of the event.
-    pub kind: EventKind,
-    /// Content of the event.
-    pub payload: &'a [u8],
+impl JournalId {
+    /// Creates the number of a journal. Used by implementations of [`Log`](crate::Log).
+    #[must_use]
+    pub const fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// Returns the number.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
 }
 
 /// Events that are appended together: after a crash, all of them are in the log or none.
@@ -38,6 +41,7 @@ struct Entry {
     journal: JournalId,
     number: u64,
     kind: EventKind,
+    is_whole: bool,
     /// Place of the payload.
     payload: Range<usize>,
 }
@@ -68,6 +72,7 @@ impl Group {
             journal,
             number: event.number,
             kind: event.kind,
+            is_whole: event.is_whole,
             payload: start..start + bytes,
         });
         Ok(())
@@ -103,6 +108,7 @@ impl Group {
             let event = Event {
                 number: entry.number,
                 kind: entry.kind,
+                is_whole: entry.is_whole,
                 payload: &self.payloads[entry.payload.clone()],
             };
             (entry.journal, event)
@@ -113,15 +119,14 @@ impl Group {
 #[cfg(test)]
 mod tests {
     use super::{Event, Group, JournalId, PAYLOAD_MAX};
-    use crate::frame::EventKind;
 
     #[test]
     fn a_group_returns_its_events_until_it_is_cleared() {
         let mut group = Group::new();
         let event = |number, payload| Event {
             number,
-            kind: EventKind::default(),
             payload,
+            ..Event::default()
         };
         group.add(JournalId(1), event(1, b"one")).unwrap();
         group.add(JournalId(2), event(7, b"")).unwrap();

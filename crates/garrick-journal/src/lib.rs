@@ -4,7 +4,7 @@
 //! turn that can be lost. The turns that end while the disk is busy share the next sync. The
 //! [`Journal`] has the events of all durable actors of a program.
 //!
-//! The [`Log`] below it is usable on its own. A [`Group`] of events is appended by one write and
+//! The [`SegmentLog`] below it is usable on its own. A [`Group`] of events is appended by one write and
 //! one sync. After a crash at any moment, the log has all groups that were acknowledged, and
 //! perhaps the one after them. Damage before the last group is an error that names the place.
 //!
@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod event;
 mod frame;
 mod name;
 
@@ -22,11 +23,16 @@ mod group;
 
 mod log;
 
+mod segments;
+
 mod durable;
 
-pub use durable::{BoxError, Decide, DurableActor, Entity, Journal, JournalSample, Stored};
+pub use durable::{
+    BoxError, Decide, Due, Durable, DurableActor, Entity, Journal, JournalSample, Keeper, Stored,
+};
 pub use error::JournalError;
-pub use frame::EventKind;
-pub use group::{Event, Group, JournalId};
-pub use log::{Compacted, Log, Opened, Options, Snapshot, Torn};
+pub use event::{Event, EventKind};
+pub use group::{Group, JournalId};
+pub use log::{Log, LogSample, READ_BYTES, Refused, Snapshot, Start};
 pub use name::check_name;
+pub use segments::{Compacted, Opened, Options, SegmentLog, Torn};

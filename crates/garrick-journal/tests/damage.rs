@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use garrick_actor::files::Files;
-use garrick_journal::{Event, EventKind, Group, JournalError, Log, Opened, Options};
+use garrick_journal::{Event, EventKind, Group, JournalError, Opened, Options, SegmentLog};
 use garrick_sim::Disk;
 use garrick_sim::testing::Kit;
 
 const KIND: EventKind = EventKind { tag: 1, version: 2 };
 
 /// Appends groups of two events to the journal `a`, whose last event has the number `last`.
-fn append(log: &mut Log, last: u64) {
+fn append(log: &mut SegmentLog, last: u64) {
     let journal = log.journal("a").unwrap();
     while log.newest(journal) < last {
         let mut group = Group::new();
@@ -20,6 +20,7 @@ fn append(log: &mut Log, last: u64) {
             let event = Event {
                 number,
                 kind: KIND,
+                is_whole: false,
                 payload: &payload,
             };
             group.add(journal, event).unwrap();
@@ -28,13 +29,13 @@ fn append(log: &mut Log, last: u64) {
     }
 }
 
-fn open(disk: &Disk) -> Result<Log, JournalError> {
+fn open(disk: &Disk) -> Result<SegmentLog, JournalError> {
     let files: Arc<dyn Files> = Arc::new(disk.clone());
     Options::new().open(files).map(|(log, _)| log)
 }
 
 /// Returns the numbers of the events that can be read, after checking their payloads.
-fn numbers(log: &mut Log) -> Vec<u64> {
+fn numbers(log: &mut SegmentLog) -> Vec<u64> {
     let Some(journal) = log.find("a") else {
         return Vec::new();
     };
@@ -60,7 +61,7 @@ fn three_groups(kit: &mut Kit) -> (Disk, &'static str, Vec<u8>) {
 }
 
 /// Opens a log whose only file has this content, on the disk of a kit.
-fn open_with(kit: &mut Kit, content: &[u8]) -> Result<(Log, Opened), JournalError> {
+fn open_with(kit: &mut Kit, content: &[u8]) -> Result<(SegmentLog, Opened), JournalError> {
     let disk = kit.disk();
     disk.replace("0000000001.log", content).unwrap();
     Options::new().open(Arc::new(disk))
@@ -202,6 +203,7 @@ fn events_with_wrong_numbers_are_refused() {
         let event = Event {
             number,
             kind: KIND,
+            is_whole: false,
             payload: b"",
         };
         group.add(journal, event).unwrap();

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use garrick_actor::files::Folder;
 use garrick_core::random::mix;
-use garrick_journal::{Event, EventKind, Group, Log, Options};
+use garrick_journal::{Event, EventKind, Group, Options, SegmentLog};
 
 /// Set in the process that writes.
 const FOLDER: &str = "GARRICK_JOURNAL_FOLDER";
@@ -24,7 +24,7 @@ const KILLS: u64 = 20;
 /// Size of segments, so small that new ones are created all the time.
 const SEGMENT_BYTES: u64 = 20_000;
 
-fn open(folder: &Path) -> Log {
+fn open(folder: &Path) -> SegmentLog {
     let folder = Arc::new(Folder::open(folder).unwrap());
     let options = Options::new().segment_bytes(SEGMENT_BYTES);
     options.open(folder).unwrap().0
@@ -55,6 +55,7 @@ fn write(folder: &Path) {
             let event = Event {
                 number,
                 kind: EventKind::default(),
+                is_whole: false,
                 payload: &payload,
             };
             group.add(id, event).unwrap();

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use garrick_core::prim::thread::{Builder, JoinHandle};
 
@@ -28,6 +28,12 @@ pub fn nanos(time: Duration) -> Nanos {
 pub trait World: Send + Sync + 'static {
     /// Returns the current time, which must never go back.
     fn now(&self) -> Nanos;
+
+    /// Returns the current date and time. Unlike [`World::now`], it may go back when the clock is
+    /// set. By default, this is the clock of the system.
+    fn date(&self) -> SystemTime {
+        SystemTime::now()
+    }
 
     /// Returns a seed for a random number generator. Each call must return a different seed.
     fn seed(&self) -> u64;

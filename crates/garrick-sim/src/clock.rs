@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use garrick_actor::system::World;
 use garrick_core::random::mix;
@@ -14,6 +14,9 @@ use garrick_sched::{Nanos, ThreadSpec};
 
 use crate::chance::{draw_time, nanos_of, rng_of};
 use crate::search::Rng;
+
+/// Date at which simulations begin, in seconds since the epoch: 2026-01-01.
+const BEGAN_SECONDS: u64 = 1_767_225_600;
 
 /// Distinguishes the generators for the clocks of nodes from others with the same seed.
 const AHEAD: u64 = 0x61_6865_6164;
@@ -206,6 +209,10 @@ impl SimWorld {
 impl World for SimWorld {
     fn now(&self) -> Nanos {
         self.clock.now()
+    }
+
+    fn date(&self) -> SystemTime {
+        UNIX_EPOCH + Duration::from_secs(BEGAN_SECONDS) + Duration::from_nanos(self.clock.now())
     }
 
     fn seed(&self) -> u64 {

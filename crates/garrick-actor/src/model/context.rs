@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::fmt::{self, Debug};
+use std::time::SystemTime;
 
 use garrick_sched::{Address, BatchError, Ended, Nanos, Pending, SendError, Turn, Watch};
 
@@ -285,6 +286,13 @@ impl<'a, M: 'static> Context<'a, M> {
     /// ```
     pub fn blocking<R>(&self, f: impl FnOnce() -> R + Send) -> R {
         self.turn.blocking(f)
+    }
+
+    /// Returns the current date and time, according to the clock of the actor's
+    /// [`World`](crate::system::World). In a simulation, this is the simulated time.
+    #[must_use]
+    pub fn date(&self) -> SystemTime {
+        self.turn.date()
     }
 
     /// Returns the current time in nanoseconds, according to the clock of the actor's

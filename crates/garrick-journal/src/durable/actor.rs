@@ -2,11 +2,13 @@
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::time::{Duration, SystemTime};
 
 use garrick_actor::{Context, Outcome};
 
+use super::duties::{Change, Due, Duties, KEY_BYTES_MAX, nanos_of};
 use super::stored::{BoxError, Stored};
-use crate::frame::EventKind;
+use crate::event::EventKind;
 
 /// Implemented by actors whose state survives the end of the process.
 ///
@@ -88,7 +90,7 @@ use crate::frame::EventKind;
 /// ```
 pub trait DurableActor: Sized + Send + 'static {
     /// The type of the messages.
-    type Msg: 'static;
+    type Msg: Send + 'static;
 
     /// The state, which begins with its default value.
     type State: Default + Send + 'static;
@@ -137,6 +139,24 @@ pub trait DurableActor: Sized + Send + 'static {
         Err("this actor saves no state".into())
     }
 
+    /// Converts an effect or a reminder that is due into a message, which the actor then gets.
+    /// [`Decide::once`] and [`Decide::remind`] request them. Returns `None` if the key is unknown,
+    /// which is the default: then the actor fails.
+    fn due(due: Due) -> Option<Self::Msg> {
+        let _ = due;
+        None
+    }
+
+    /// True if each event contains the whole state, so that older events are not needed.
+    #[doc(hidden)]
+    const IS_WHOLE: bool = false;
+
+    /// Applies an event after the decision.
+    #[doc(hidden)]
+    fn apply_own(state: &mut Self::State, event: Self::Event) {
+        Self::apply(state, &event);
+    }
+
     /// Names of the kinds of messages, as for an [`Actor`](garrick_actor::Actor::MESSAGES).
     const MESSAGES: &'static [&'static str] = &[];
 
@@ -154,19 +174,171 @@ pub trait DurableActor: Sized + Send + 'static {
 /// its events are durable.
 pub struct Decide<'a, 'b, A: DurableActor> {
     cx: &'a mut Context<'b, A::Msg>,
-    events: &'a mut Vec<A::Event>,
+    recorded: &'a mut Vec<Recorded<A::Event>>,
+    duties: &'a Duties,
+}
+
+/// A part of what a turn has recorded.
+pub(super) enum Recorded<E> {
+    Event(E),
+    Change(Change),
 }
 
 impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
-    pub(super) fn new(cx: &'a mut Context<'b, A::Msg>, events: &'a mut Vec<A::Event>) -> Self {
-        Self { cx, events }
+    pub(super) fn new(
+        cx: &'a mut Context<'b, A::Msg>,
+        recorded: &'a mut Vec<Recorded<A::Event>>,
+        duties: &'a Duties,
+    ) -> Self {
+        Self {
+            cx,
+            recorded,
+            duties,
+        }
     }
 
     /// Records an event. It is applied to the state after the decision. If the turn is undone, the
     /// event is discarded.
     pub fn record(&mut self, event: A::Event) {
-        self.events.push(event);
+        self.recorded.push(Recorded::Event(event));
     }
+
+    /// Requests an effect outside of the process, such as a mail or a call of a service. Does
+    /// nothing and returns false if there is an effect or a reminder with this key that is not done.
+    ///
+    /// When the turn is durable, the actor gets the message that [`DurableActor::due`] returns for
+    /// the key. It gets the message again after each start, until a turn with
+    /// [`Decide::done`] is durable. So the effect takes place at least once. The receiver can
+    /// recognize repetitions by [`Due::number`].
+    ///
+    /// # Panics
+    /// Panics if the key has more than 255 bytes.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Address, Reply};
+    /// use garrick_journal::{Decide, Due, DurableActor};
+    /// # use garrick_journal::{BoxError, EventKind, Stored};
+    /// # struct Paid;
+    /// # impl Stored for Paid {
+    /// #     fn encode(&self, _: &mut Vec<u8>) -> EventKind { EventKind::default() }
+    /// #     fn decode(_: EventKind, _: &[u8]) -> Result<Self, BoxError> { Ok(Self) }
+    /// # }
+    ///
+    /// struct Order {
+    ///     mailer: Address<(u64, Address<Command>)>,
+    /// }
+    ///
+    /// enum Command {
+    ///     Pay,
+    ///     SendReceipt(Due),
+    ///     /// Sent by the mailer when the receipt was accepted by the mail server.
+    ///     ReceiptSent,
+    /// }
+    ///
+    /// impl DurableActor for Order {
+    ///     type Msg = Command;
+    ///     type State = bool;
+    ///     type Event = Paid;
+    ///     type Outcome = ();
+    ///
+    ///     fn decide(&self, is_paid: &bool, command: Command, cx: &mut Decide<'_, '_, Self>) {
+    ///         match command {
+    ///             Command::Pay if !is_paid => {
+    ///                 cx.record(Paid);
+    ///                 cx.once("receipt");
+    ///             }
+    ///             Command::Pay => {}
+    ///             Command::SendReceipt(due) => {
+    ///                 let _ = cx.send(&self.mailer, (due.number, cx.address()));
+    ///             }
+    ///             Command::ReceiptSent => {
+    ///                 cx.done("receipt");
+    ///             }
+    ///         }
+    ///     }
+    ///
+    ///     fn apply(is_paid: &mut bool, _: &Paid) {
+    ///         *is_paid = true;
+    ///     }
+    ///
+    ///     fn due(due: Due) -> Option<Command> {
+    ///         (due.key == "receipt").then_some(Command::SendReceipt(due))
+    ///     }
+    /// }
+    /// ```
+    #[track_caller]
+    pub fn once(&mut self, key: impl Into<String>) -> bool {
+        let key = key.into();
+        check_key(&key);
+        let is_new = !self.is_pending(&key);
+        if is_new {
+            self.recorded.push(Recorded::Change(Change::Once(key)));
+        }
+        is_new
+    }
+
+    /// Sets a reminder. When its time has come, the actor gets the message that
+    /// [`DurableActor::due`] returns for the key. If the actor does not run at that time, it gets
+    /// the message after its next start. Overdue reminders come in the order of their times.
+    ///
+    /// The actor gets the message again after each start, until a turn with [`Decide::done`] is
+    /// durable. Call it in the turn that handles the message: then the effects of that turn take
+    /// place exactly once. An effect or a reminder with the same key is replaced.
+    ///
+    /// Times are those of [`Context::date`]. If that clock is set, reminders come early or late.
+    ///
+    /// # Panics
+    /// Panics if the key has more than 255 bytes.
+    #[track_caller]
+    pub fn remind(&mut self, key: impl Into<String>, at: SystemTime) {
+        let key = key.into();
+        check_key(&key);
+        let change = Change::Remind(key, nanos_of(at));
+        self.recorded.push(Recorded::Change(change));
+    }
+
+    /// Sets a reminder to a time from now on, like [`Decide::remind`].
+    ///
+    /// # Panics
+    /// Panics if the key has more than 255 bytes, or if the time cannot be represented.
+    #[track_caller]
+    pub fn remind_after(&mut self, key: impl Into<String>, delay: Duration) {
+        self.remind(key, self.cx.date() + delay);
+    }
+
+    /// Records that an effect or a reminder is done, or cancels it. Does nothing and returns false
+    /// if there is none with this key. A message about it may still come if it was sent before.
+    pub fn done(&mut self, key: &str) -> bool {
+        let is_pending = self.is_pending(key);
+        if is_pending {
+            let change = Change::Done(key.to_owned());
+            self.recorded.push(Recorded::Change(change));
+        }
+        is_pending
+    }
+
+    /// Returns true if there is an effect or a reminder with this key that is not done.
+    #[must_use]
+    pub fn is_pending(&self, key: &str) -> bool {
+        let of_key = |recorded: &Recorded<A::Event>| match recorded {
+            Recorded::Change(change) if change.key() == key => {
+                Some(!matches!(change, Change::Done(_)))
+            }
+            _ => None,
+        };
+        let changed = self.recorded.iter().rev().find_map(of_key);
+        changed.unwrap_or_else(|| self.duties.contains(key))
+    }
+}
+
+#[track_caller]
+fn check_key(key: &str) {
+    let bytes = key.len();
+    assert!(
+        bytes <= KEY_BYTES_MAX,
+        "a key of {bytes} bytes: it can have at most {KEY_BYTES_MAX}"
+    );
 }
 
 impl<'b, A: DurableActor> Deref for Decide<'_, 'b, A> {
@@ -186,7 +358,7 @@ impl<A: DurableActor> DerefMut for Decide<'_, '_, A> {
 impl<A: DurableActor> fmt::Debug for Decide<'_, '_, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Decide")
-            .field("events", &self.events.len())
+            .field("recorded", &self.recorded.len())
             .finish_non_exhaustive()
     }
 }

@@ -3,52 +3,34 @@
 use std::any::type_name;
 use std::fmt;
 use std::mem;
-use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
-use garrick_actor::{Actor, Context, Next, Outcome};
+use garrick_actor::{Actor, Context, Next, Outcome, Timer};
 
-use super::actor::{Decide, DurableActor};
+use super::actor::{Decide, DurableActor, Recorded};
+use super::duties::{CHANGE, Change, Duties, RESERVED};
 use super::journal::Journal;
-use super::queue::{Encoded, State, Waiting};
+use super::queue::{Encoded, Waiting};
+use super::source::{Loaded, Source};
 use super::stored::Stored;
 use crate::error::JournalError;
-use crate::group::JournalId;
-use crate::log::Log;
+use crate::event::EventKind;
 use crate::name::check_name;
-
-/// Number of events up to which an entity reads its state without leaving its worker.
-const FEW_EVENTS: u64 = 64;
 
 /// The actor that runs a [`DurableActor`]. [`Journal::entity`] returns it.
 pub struct Entity<A: DurableActor> {
     source: Source,
     actor: A,
     /// State after the newest event. `None` before it was read, and after a failure.
-    loaded: Option<Loaded<A::State>>,
+    loaded: Option<Box<Loaded<A::State>>>,
     /// True if the name is recorded in the journal.
     is_entered: bool,
     /// Events of the current turn. Kept for its memory.
-    events: Vec<A::Event>,
-}
-
-/// The place from which an entity reads its state.
-struct Source {
-    journal: Journal,
-    name: String,
-    /// Number of the newest event that is known to be durable.
-    durable: Arc<AtomicU64>,
-}
-
-/// A state, and its place in the journal.
-struct Loaded<S> {
-    journal: JournalId,
-    state: S,
-    /// Number of the newest event.
-    number: u64,
-    /// Number of the event after which the state was last saved.
-    saved: u64,
+    recorded: Vec<Recorded<A::Event>>,
+    /// Number of bytes that the events of the last turn needed.
+    bytes: usize,
 }
 
 impl Journal {
@@ -83,7 +65,8 @@ impl<A: DurableActor> Entity<A> {
             actor,
             loaded: None,
             is_entered: false,
-            events: Vec::new(),
+            recorded: Vec::new(),
+            bytes: 0,
         }
     }
 
@@ -98,54 +81,128 @@ impl<A: DurableActor> Entity<A> {
         Ok(())
     }
 
-    /// Reads the state from the log, unless it is up to date. The events of a turn that was undone
-    /// after its decision are not durable.
-    fn load(&mut self, cx: &Context<'_, A::Msg>) -> Result<(), JournalError> {
+    /// Takes the state out of this entity, and reads it from the log if it is not up to date. The
+    /// events of a turn that was undone after its decision are not durable. If the state is not put
+    /// back, because the turn fails, the next turn reads it again.
+    fn load(&mut self, cx: &Context<'_, A::Msg>) -> Result<Box<Loaded<A::State>>, JournalError> {
         // Relaxed: the decision about the last turn orders the two.
         let durable = self.source.durable.load(Relaxed);
-        let is_outdated = |loaded: &Loaded<A::State>| loaded.number != durable;
-        if self.loaded.as_ref().is_none_or(is_outdated) {
-            self.loaded = None;
-            self.enter()?;
-            let source = &self.source;
-            let read = match source.try_read::<A>() {
-                Some(read) => read,
-                None => cx.blocking(|| source.read::<A>(&mut source.journal.core().log())),
-            };
-            self.loaded = Some(read?);
+        if let Some(loaded) = self.loaded.take() {
+            if loaded.number == durable {
+                return Ok(loaded);
+            }
+            // Its reminders are set again.
+            loaded.duties.cancel();
+        }
+        self.enter()?;
+        let source = &self.source;
+        let read = match source.read::<A>(false)? {
+            Some(loaded) => Some(loaded),
+            None => cx.blocking(|| source.read::<A>(true))?,
+        };
+        read.map(Box::new).ok_or(JournalError::Closed)
+    }
+
+    /// Tells this entity of all its duties.
+    fn tell_all(
+        &self,
+        loaded: &mut Loaded<A::State>,
+        cx: &Context<'_, A::Msg>,
+    ) -> Result<(), JournalError> {
+        for key in loaded.duties.keys() {
+            self.tell(&mut loaded.duties, &key, cx)?;
         }
         Ok(())
+    }
+
+    /// Sends the message about a duty to this entity, or sets the timer of a reminder.
+    fn tell(
+        &self,
+        duties: &mut Duties,
+        key: &str,
+        cx: &Context<'_, A::Msg>,
+    ) -> Result<(), JournalError> {
+        let Some(due) = duties.due(key) else {
+            return Ok(());
+        };
+        let at = due.at;
+        let msg = A::due(due).ok_or_else(|| JournalError::Due {
+            journal: self.source.name.clone(),
+            key: key.to_owned(),
+        })?;
+        let left = at.and_then(|at| at.duration_since(cx.date()).ok());
+        let left = left.unwrap_or(Duration::ZERO);
+        let me = cx.address();
+        // This actor is alive.
+        if left.is_zero() {
+            let _ = cx.send(&me, msg);
+        } else if let Some(duty) = duties.get_mut(key) {
+            duty.timer = cx.start_timer(left, &me, msg).ok();
+        }
+        Ok(())
+    }
+
+    /// Encodes what a turn has recorded.
+    fn encode(
+        &self,
+        recorded: &[Recorded<A::Event>],
+        duties: &Duties,
+    ) -> Result<Encoded, JournalError> {
+        let mut encoded = Encoded::with_capacity(self.bytes);
+        for part in recorded {
+            match part {
+                Recorded::Event(event) => {
+                    let mut kind = EventKind::default();
+                    encoded.add(A::IS_WHOLE, |bytes| {
+                        if A::IS_WHOLE {
+                            duties.encode(bytes);
+                        }
+                        kind = event.encode(bytes);
+                        kind
+                    })?;
+                    if kind.tag >= RESERVED {
+                        return Err(JournalError::Tag {
+                            journal: self.source.name.clone(),
+                            tag: kind.tag,
+                        });
+                    }
+                }
+                Recorded::Change(change) => encoded.add(false, |bytes| {
+                    change.encode(bytes);
+                    CHANGE
+                })?,
+            }
+        }
+        Ok(encoded)
     }
 
     /// Has the events of a turn written, after which the turn commits.
     fn record(
         &mut self,
-        events: &mut Vec<A::Event>,
+        recorded: &mut Vec<Recorded<A::Event>>,
+        loaded: &mut Loaded<A::State>,
         cx: &Context<'_, A::Msg>,
     ) -> Result<(), JournalError> {
-        let (mut encoded, mut bytes) = (Encoded::default(), Vec::new());
-        for event in events.iter() {
-            // Each event is encoded alone, so that it cannot change the events before it.
-            bytes.clear();
-            let kind = event.encode(&mut bytes);
-            encoded.add(kind, &bytes)?;
+        if A::IS_WHOLE {
+            // An event with the whole state has the duties before the turn.
+            recorded.sort_by_key(|part| matches!(part, Recorded::Change(_)));
         }
-        // If an event cannot be applied, the state may be half-way: a restart reads it again.
-        let Some(mut loaded) = self.loaded.take() else {
-            return Ok(());
-        };
-        for event in events.drain(..) {
-            A::apply(&mut loaded.state, &event);
-        }
+        let encoded = self.encode(recorded, &loaded.duties)?;
+        self.bytes = encoded.bytes();
         let first = loaded.number + 1;
-        loaded.number += encoded.len() as u64;
-        let (journal, id) = (self.source.journal.clone(), loaded.journal);
-        let durable = self.source.durable.clone();
+        for part in recorded.drain(..) {
+            loaded.number += 1;
+            match part {
+                Recorded::Event(event) => A::apply_own(&mut loaded.state, event),
+                Recorded::Change(change) => self.change(loaded, change, cx)?,
+            }
+        }
+        let (source, journal) = (&self.source, loaded.journal);
+        let (shared, durable) = (source.journal.clone(), source.durable.clone());
         let state = loaded.save_if_due::<A>();
-        self.loaded = Some(loaded);
         cx.commit_later(move |pending| {
-            journal.submit(Waiting {
-                journal: id,
+            shared.submit(Waiting {
+                journal,
                 first,
                 events: encoded,
                 state,
@@ -155,87 +212,41 @@ impl<A: DurableActor> Entity<A> {
         });
         Ok(())
     }
-}
 
-impl Source {
-    /// Reads the state from the log at once, if no other thread uses the log and there are few
-    /// events. Leaving the worker takes longer than to read them.
-    fn try_read<A: DurableActor>(&self) -> Option<Result<Loaded<A::State>, JournalError>> {
-        let mut log = self.journal.core().try_log()?;
-        let few = log.find(&self.name).is_none_or(|journal| {
-            log.newest(journal) - log.oldest(journal).saturating_sub(1) <= FEW_EVENTS
-        });
-        few.then(|| self.read::<A>(&mut log))
+    /// Applies a change of the duties.
+    fn change(
+        &self,
+        loaded: &mut Loaded<A::State>,
+        change: Change,
+        cx: &Context<'_, A::Msg>,
+    ) -> Result<(), JournalError> {
+        let key = change.key().to_owned();
+        let ended = loaded.duties.apply(loaded.number, change);
+        // If this turn is undone, so is the cancellation.
+        let timer: Option<Timer> = ended.and_then(|duty| duty.timer);
+        timer.inspect(Timer::cancel);
+        self.tell(&mut loaded.duties, &key, cx)
     }
 
-    /// Reads the state from the log.
-    fn read<A: DurableActor>(&self, log: &mut Log) -> Result<Loaded<A::State>, JournalError> {
-        if log.is_broken() {
-            // The newest events may be missing in the index.
-            return Err(JournalError::Broken);
+    /// Handles a message. Puts the state back if the turn goes on.
+    fn handle(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> Result<Next, JournalError> {
+        let mut loaded = self.load(cx)?;
+        if !loaded.is_told {
+            self.tell_all(&mut loaded, cx)?;
         }
-        let journal = log.journal(&self.name)?;
-        let unknown = |number, why: String| JournalError::Event {
-            journal: self.name.clone(),
-            number,
-            why,
-        };
-        let saved = log.snapshot(journal)?;
-        let decoded = saved.map(|saved| {
-            let decoded =
-                guard(|| A::load(saved.kind, &saved.payload).map_err(|error| error.to_string()));
-            (saved.number, decoded.and_then(|state| state))
-        });
-        let (mut state, from) = match decoded {
-            None => (A::State::default(), 1),
-            Some((number, Ok(state))) => (state, number + 1),
-            // All events are there, so the state is not needed.
-            Some((_, Err(_))) if log.oldest(journal) == 1 => (A::State::default(), 1),
-            Some((number, Err(why))) => return Err(unknown(number, why)),
-        };
-        let mut failed = None;
-        log.read(journal, from, |event| {
-            if failed.is_some() {
-                return;
-            }
-            let applied = guard(|| {
-                let decoded = A::Event::decode(event.kind, event.payload);
-                let decoded = decoded.map_err(|error| error.to_string())?;
-                A::apply(&mut state, &decoded);
-                Ok(())
-            });
-            if let Err(why) = applied.and_then(|applied| applied) {
-                failed = Some(unknown(event.number, why));
-            }
-        })?;
-        match failed {
-            Some(error) => Err(error),
-            None => {
-                let number = log.newest(journal);
-                // Relaxed: no turn of this entity is under way.
-                self.durable.store(number, Relaxed);
-                Ok(Loaded {
-                    journal,
-                    state,
-                    number,
-                    saved: from - 1,
-                })
+        let mut recorded = mem::take(&mut self.recorded);
+        let mut decide = Decide::new(cx, &mut recorded, &loaded.duties);
+        let next = (self.actor.decide(&loaded.state, msg, &mut decide)).into_next();
+        if matches!(next, Next::Continue | Next::Stop) {
+            loaded.is_told = true;
+            if !recorded.is_empty() {
+                self.record(&mut recorded, &mut loaded, cx)?;
             }
         }
-    }
-}
-
-impl<S> Loaded<S> {
-    /// Encodes the state, if enough events have come since it was last saved.
-    fn save_if_due<A: DurableActor<State = S>>(&mut self) -> Option<State> {
-        if self.number - self.saved < A::SAVE_EVERY {
-            return None;
-        }
-        let mut bytes = Vec::new();
-        self.saved = self.number;
-        // A state that cannot be saved is no reason to lose a turn: the events are there.
-        let kind = guard(|| A::save(&self.state, &mut bytes)).ok()??;
-        Some(State { kind, bytes })
+        recorded.clear();
+        self.recorded = recorded;
+        self.loaded = Some(loaded);
+        Ok(next)
     }
 }
 
@@ -245,31 +256,21 @@ impl<A: DurableActor> Actor for Entity<A> {
     const COMMITS_LATER: bool = true;
 
     fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
-        match self.load(cx) {
+        let told = self.load(cx).and_then(|mut loaded| {
+            self.tell_all(&mut loaded, cx)?;
+            loaded.is_told = true;
+            self.loaded = Some(loaded);
+            Ok(())
+        });
+        match told {
             Ok(()) => Next::Continue,
             Err(error) => cx.fail(error),
         }
     }
 
     fn receive(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> Next {
-        if let Err(error) = self.load(cx) {
-            return cx.fail(error);
-        }
-        let Some(loaded) = &self.loaded else {
-            return Next::Undo;
-        };
-        let mut events = mem::take(&mut self.events);
-        let mut decide = Decide::new(cx, &mut events);
-        let next = (self.actor.decide(&loaded.state, msg, &mut decide)).into_next();
-        let commits = matches!(next, Next::Continue | Next::Stop);
-        let recorded = match events.is_empty() || !commits {
-            true => Ok(()),
-            false => self.record(&mut events, cx),
-        };
-        events.clear();
-        self.events = events;
-        match recorded {
-            Ok(()) => next,
+        match self.handle(msg, cx) {
+            Ok(next) => next,
             Err(error) => cx.fail(error),
         }
     }
@@ -303,13 +304,4 @@ impl<A: DurableActor> fmt::Debug for Entity<A> {
             .field("name", &self.source.name)
             .finish_non_exhaustive()
     }
-}
-
-/// Calls foreign code. Returns a panic as an error.
-fn guard<R>(f: impl FnOnce() -> R) -> Result<R, String> {
-    panic::catch_unwind(AssertUnwindSafe(f)).map_err(|panic| {
-        let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-        text.or_else(|| panic.downcast_ref::<String>().cloned())
-            .unwrap_or_else(|| "it panics".to_owned())
-    })
 }

@@ -2,15 +2,16 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use garrick_actor::files::{Files, Folder};
 use garrick_actor::{Actor, Address, Context, Handle, Internal};
 
 use super::queue::Waiting;
-use super::shared::{Core, JournalSample};
+use super::shared::{Core, JournalSample, Work};
 use crate::error::JournalError;
-use crate::log::{Log, Opened, Options};
+use crate::log::Log;
+use crate::segments::{Opened, Options};
 
 /// A request to write the waiting turns.
 struct Write;
@@ -18,6 +19,7 @@ struct Write;
 /// Writes the waiting turns.
 struct Writer {
     core: Arc<Core>,
+    work: Work,
 }
 
 impl Actor for Writer {
@@ -28,8 +30,8 @@ impl Actor for Writer {
     // Not declared as blocking: if all threads for blocking turns wait for durable actors, the
     // writer blocks its worker, and does not wait for such a thread.
     fn receive(&mut self, _: Write, cx: &mut Context<'_, Write>) {
-        let core = self.core.clone();
-        if cx.blocking(move || core.write_some()) {
+        let Self { core, work } = self;
+        if cx.blocking(|| core.write_some(work)) {
             let me = cx.address();
             // This actor is alive.
             let _ = cx.send(&me, Write);
@@ -87,17 +89,20 @@ impl Journal {
         files: Arc<dyn Files>,
     ) -> Result<(Self, Opened), JournalError> {
         let (log, opened) = Options::new().open(files)?;
-        Ok((Self::new(system, log)?, opened))
+        Ok((Self::new(system, Mutex::new(log))?, opened))
     }
 
-    /// Uses a log that is open.
+    /// Uses a log that is open. A [`SegmentLog`](crate::SegmentLog) is passed in a mutex.
     ///
     /// # Errors
     /// Returns [`JournalError::Closed`] if the system is shutting down.
-    pub fn new(system: &Handle, log: Log) -> Result<Self, JournalError> {
-        let core = Arc::new(Core::new(log));
-        core.compact();
-        let writer = Writer { core: core.clone() };
+    pub fn new(system: &Handle, log: impl Log) -> Result<Self, JournalError> {
+        let core = Arc::new(Core::new(Box::new(log)));
+        core.tend();
+        let writer = Writer {
+            core: core.clone(),
+            work: Work::default(),
+        };
         let writer = system.spawn(Internal(writer));
         Ok(Self {
             core,

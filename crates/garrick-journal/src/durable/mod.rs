@@ -3,6 +3,7 @@
 
 mod stored;
 
+mod duties;
 mod queue;
 
 mod shared;
@@ -11,10 +12,16 @@ mod journal;
 
 mod actor;
 
+mod source;
+
 mod entity;
 
+mod keeper;
+
 pub use actor::{Decide, DurableActor};
+pub use duties::Due;
 pub use entity::Entity;
 pub use journal::Journal;
+pub use keeper::{Durable, Keeper};
 pub use shared::JournalSample;
 pub use stored::{BoxError, Stored};

@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicU64;
 use garrick_actor::Pending;
 
 use crate::error::JournalError;
-use crate::frame::EventKind;
-use crate::group::{Event, Group, JournalId, PAYLOAD_MAX};
+use crate::event::{Event, EventKind};
+use crate::group::{Group, JournalId, PAYLOAD_MAX};
 
 /// Maximum number of turns in a group.
 const TURNS_MAX: usize = 4_096;
@@ -23,27 +23,65 @@ const TURN_BYTES_MAX: usize = 64 << 20;
 /// Number of bytes that the log adds to an event, at most.
 const EVENT_BYTES: usize = 32;
 
-/// Encoded values.
+/// An encoded event.
+#[derive(Clone, Copy)]
+struct Value {
+    kind: EventKind,
+    is_whole: bool,
+    /// Position behind the last byte.
+    end: usize,
+}
+
+/// Encoded events.
 #[derive(Default)]
 pub(super) struct Encoded {
-    /// Kind and end of each value.
-    values: Vec<(EventKind, usize)>,
+    /// Most turns have one event, which needs no list.
+    first: Option<Value>,
+    others: Vec<Value>,
     bytes: Vec<u8>,
 }
 
 impl Encoded {
-    /// Appends a value.
+    /// Creates an empty list, with memory for `bytes` bytes.
+    pub(super) fn with_capacity(bytes: usize) -> Self {
+        Self {
+            bytes: Vec::with_capacity(bytes),
+            ..Self::default()
+        }
+    }
+
+    /// Appends the event that `encode` appends to an empty buffer.
     ///
     /// # Errors
-    /// Returns [`JournalError::TooLarge`] if the value has more than 16 MiB, or all values together
+    /// Returns [`JournalError::TooLarge`] if the event has more than 16 MiB, or all events together
     /// have more than 64 MiB.
-    pub(super) fn add(&mut self, kind: EventKind, value: &[u8]) -> Result<(), JournalError> {
+    pub(super) fn add(
+        &mut self,
+        is_whole: bool,
+        encode: impl FnOnce(&mut Vec<u8>) -> EventKind,
+    ) -> Result<(), JournalError> {
         let too_large = |what, bytes, limit| JournalError::TooLarge { what, bytes, limit };
+        // Each event is encoded alone, so that it cannot change the events before it.
+        let mut value = match self.first {
+            None => mem::take(&mut self.bytes),
+            Some(_) => Vec::new(),
+        };
+        let kind = encode(&mut value);
         if value.len() > PAYLOAD_MAX {
             return Err(too_large("an event", value.len(), PAYLOAD_MAX));
         }
-        self.bytes.extend_from_slice(value);
-        self.values.push((kind, self.bytes.len()));
+        let end = self.bytes.len() + value.len();
+        let entry = Value {
+            kind,
+            is_whole,
+            end,
+        };
+        if self.first.is_none() {
+            (self.first, self.bytes) = (Some(entry), value);
+        } else {
+            self.others.push(entry);
+            self.bytes.append(&mut value);
+        }
         let size = self.size();
         if size > TURN_BYTES_MAX {
             return Err(too_large("the events of a turn", size, TURN_BYTES_MAX));
@@ -51,21 +89,32 @@ impl Encoded {
         Ok(())
     }
 
-    /// Returns the number of bytes that the values need in the log, at most.
+    /// Returns the number of bytes that the events need in the log, at most.
     fn size(&self) -> usize {
-        self.bytes.len() + EVENT_BYTES * self.values.len()
+        self.bytes.len() + EVENT_BYTES * self.len()
     }
 
     pub(super) fn len(&self) -> usize {
-        self.values.len()
+        usize::from(self.first.is_some()) + self.others.len()
     }
 
-    /// Returns the values, oldest first.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (EventKind, &[u8])> {
+    /// Returns the number of bytes of all events.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Returns the events, oldest first, with numbers from `number` on.
+    fn events(&self, number: u64) -> impl Iterator<Item = Event<'_>> {
         let mut start = 0;
-        self.values.iter().map(move |&(kind, end)| {
-            let from = mem::replace(&mut start, end);
-            (kind, &self.bytes[from..end])
+        let values = self.first.iter().chain(&self.others);
+        (number..).zip(values).map(move |(number, value)| {
+            let from = mem::replace(&mut start, value.end);
+            Event {
+                number,
+                kind: value.kind,
+                is_whole: value.is_whole,
+                payload: &self.bytes[from..value.end],
+            }
         })
     }
 }
@@ -82,7 +131,7 @@ pub(super) struct Waiting {
     /// Number of the first event.
     pub(super) first: u64,
     pub(super) events: Encoded,
-    pub(super) state: Option<State>,
+    pub(super) state: Option<Box<State>>,
     /// Set to the number of the last event once that event is durable.
     pub(super) durable: Arc<AtomicU64>,
     pub(super) pending: Pending,
@@ -95,12 +144,7 @@ impl Waiting {
     }
 
     fn add_to(&self, group: &mut Group) {
-        for (number, (kind, payload)) in (self.first..).zip(self.events.iter()) {
-            let event = Event {
-                number,
-                kind,
-                payload,
-            };
+        for event in self.events.events(self.first) {
             let added = group.add(self.journal, event);
             added.expect("the size was checked when it was encoded");
         }

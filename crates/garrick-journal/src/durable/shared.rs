@@ -1,17 +1,17 @@
 //! The shared part of a journal: the log, and the turns that wait for it.
 
-use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt::Write as _;
-use std::mem;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::queue::{Queue, State, Waiting};
+use hashbrown::HashSet;
+
+use super::queue::{Queue, Waiting};
 use crate::error::JournalError;
-use crate::group::{Group, JournalId};
-use crate::log::Log;
+use crate::group::Group;
+use crate::log::{Log, Refused};
 
 /// Returns an error with its causes, as one line.
 pub(super) fn describe(error: &dyn Error) -> String {
@@ -24,15 +24,6 @@ pub(super) fn describe(error: &dyn Error) -> String {
     }
     text
 }
-
-/// Number of segments from which on the log is compacted. Each opening of a log creates a segment.
-const SEGMENTS_MANY: usize = 8;
-
-/// Number of further segments after which the log is compacted again.
-const SEGMENTS_MORE: usize = 4;
-
-/// Maximum number of events of a segment that are copied so that the segment can be removed.
-const COPIED_MAX: u64 = 1_000;
 
 /// Maximum number of groups that are written before the writer looks at its mailbox.
 const GROUPS_MAX: usize = 16;
@@ -60,44 +51,38 @@ pub struct JournalSample {
 
 /// The shared part of a journal.
 pub(super) struct Core {
-    log: Mutex<Log>,
+    log: Box<dyn Log>,
     queue: Mutex<Queue>,
-    /// Number of segments from which on the log is compacted next.
-    compact_at: AtomicUsize,
     /// Numbers so far, without `waiting`.
     counts: Mutex<JournalSample>,
     /// Names of the entities that exist.
-    names: Mutex<BTreeSet<String>>,
+    names: Mutex<HashSet<String>>,
+}
+
+/// Memory of the writer.
+#[derive(Default)]
+pub(super) struct Work {
+    group: Group,
+    turns: Vec<Waiting>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // The log has its own record of errors, and the others are whole at each call of foreign code.
+    // No foreign code is called while one of them is locked.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Core {
-    pub(super) fn new(log: Log) -> Self {
+    pub(super) fn new(log: Box<dyn Log>) -> Self {
         Self {
-            log: Mutex::new(log),
+            log,
             queue: Mutex::default(),
-            compact_at: AtomicUsize::new(SEGMENTS_MANY),
             counts: Mutex::default(),
             names: Mutex::default(),
         }
     }
 
-    /// Returns the log. The caller must call no code of an actor meanwhile.
-    pub(super) fn log(&self) -> MutexGuard<'_, Log> {
-        lock(&self.log)
-    }
-
-    /// Returns the log like [`Core::log`], if no other thread uses it now.
-    pub(super) fn try_log(&self) -> Option<MutexGuard<'_, Log>> {
-        match self.log.try_lock() {
-            Ok(log) => Some(log),
-            Err(TryLockError::Poisoned(log)) => Some(log.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
+    pub(super) fn log(&self) -> &dyn Log {
+        &*self.log
     }
 
     /// Appends a turn to the queue. Returns true if the caller must request that the turns be
@@ -126,34 +111,31 @@ impl Core {
     ///
     /// Returns after some time in any case, because the caller may occupy a worker.
     #[must_use]
-    pub(super) fn write_some(&self) -> bool {
-        let (mut group, mut turns) = (Group::new(), Vec::new());
+    pub(super) fn write_some(&self, work: &mut Work) -> bool {
+        let Work { group, turns } = work;
         for _ in 0..GROUPS_MAX {
-            lock(&self.queue).take(&mut turns, &mut group);
+            group.clear();
+            lock(&self.queue).take(turns, group);
             if turns.is_empty() {
                 break;
             }
-            let appended = self.guarded(|log| log.append(&group));
-            self.count(&group, turns.len(), appended.is_ok());
-            group.clear();
+            let appended = self.guarded(|log| log.append(group));
+            self.count(group, turns.len(), appended.is_ok());
             match appended {
-                Ok(()) => self.commit(mem::take(&mut turns)),
-                Err(error) => undo(mem::take(&mut turns), &describe(&error)),
+                Ok(refused) => self.commit(turns, &refused),
+                Err(error) => undo(turns.drain(..), &describe(&error)),
             }
         }
         lock(&self.queue).goes_on()
     }
 
-    /// Calls `f`, which writes the log. After a panic, nothing is known of the log: it is broken.
-    fn guarded(
+    /// Calls `f`, which writes the log. After a panic, it is not known what was written.
+    fn guarded<R>(
         &self,
-        f: impl FnOnce(&mut Log) -> Result<(), JournalError>,
-    ) -> Result<(), JournalError> {
-        let done = panic::catch_unwind(AssertUnwindSafe(|| f(&mut self.log())));
-        done.unwrap_or_else(|_| {
-            self.log().set_broken();
-            Err(JournalError::Broken)
-        })
+        f: impl FnOnce(&dyn Log) -> Result<R, JournalError>,
+    ) -> Result<R, JournalError> {
+        let done = panic::catch_unwind(AssertUnwindSafe(|| f(&*self.log)));
+        done.unwrap_or(Err(JournalError::Broken))
     }
 
     /// Counts a group of turns. It was written if `is_written` is true.
@@ -176,9 +158,15 @@ impl Core {
     }
 
     /// Commits turns whose events are durable, and then saves the states that came with them.
-    fn commit(&self, turns: Vec<Waiting>) {
+    /// Undoes the turns whose events were refused.
+    fn commit(&self, turns: &mut Vec<Waiting>, refused: &[Refused]) {
         let mut states = Vec::new();
-        for mut turn in turns {
+        for mut turn in turns.drain(..) {
+            let is_of = |refused: &&Refused| refused.journal == turn.journal;
+            if let Some(refused) = refused.iter().find(is_of) {
+                turn.pending.undo(describe(&refused.error));
+                continue;
+            }
             if let Some(state) = turn.state.take() {
                 states.push((turn.journal, turn.last(), state));
             }
@@ -187,33 +175,18 @@ impl Core {
             turn.pending.commit();
         }
         for (journal, number, state) in states {
-            self.save(journal, number, &state);
+            // The log counts an error. The events are still there.
+            let _ = self.guarded(|log| log.save(journal, number, state.kind, &state.bytes));
         }
-        self.compact();
+        self.tend();
     }
 
-    /// Saves a state. An error is a notice of the log: the events are still there.
-    fn save(&self, journal: JournalId, number: u64, state: &State) {
-        let saved = self.guarded(|log| log.save(journal, number, state.kind, &state.bytes));
-        if let Err(error) = saved {
-            self.log().notice(error);
-        }
-    }
-
-    /// Removes the oldest segments if there are many. An error is a notice of the log: all events
-    /// are still there.
-    pub(super) fn compact(&self) {
-        // Relaxed: one thread at a time writes the log.
-        if self.log().segments() < self.compact_at.load(Relaxed) {
-            return;
-        }
-        let compacted = self.guarded(|log| log.compact(COPIED_MAX).map(|_| ()));
-        let mut log = self.log();
-        if let Err(error) = compacted {
-            log.notice(error);
-        }
-        let next = (log.segments() + SEGMENTS_MORE).max(SEGMENTS_MANY);
-        self.compact_at.store(next, Relaxed);
+    /// Removes events that are not needed, if it is time.
+    pub(super) fn tend(&self) {
+        let _ = self.guarded(|log| {
+            log.tend();
+            Ok(())
+        });
     }
 
     /// Undoes all waiting turns, and all that come later, because nobody writes them any more.

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use crate::frame::EventKind;
+use crate::event::EventKind;
 
 /// The error of a value that cannot be decoded.
 pub type BoxError = Box<dyn Error + Send + Sync>;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use garrick_actor::files::Files;
 use garrick_actor::{Actor, Context};
 use garrick_core::random::mix;
-use garrick_journal::{Event, EventKind, Group, JournalError, Log, Options};
+use garrick_journal::{Event, EventKind, Group, JournalError, Options, SegmentLog};
 
 const KIND: EventKind = EventKind { tag: 3, version: 1 };
 
@@ -70,15 +70,17 @@ impl Model {
     }
 }
 
-fn folded((number, hash): State, payload: &[u8]) -> State {
+/// Returns the state after an event. An event with the whole state replaces it.
+fn folded((_, hash): State, event: Event<'_>) -> State {
     let add = |hash: u64, byte: &u8| mix(hash ^ u64::from(*byte));
-    (number + 1, payload.iter().fold(hash + 1, add))
+    let before = if event.is_whole { 0 } else { hash };
+    (event.number, event.payload.iter().fold(before + 1, add))
 }
 
 pub(crate) struct Writer {
     files: Arc<dyn Files>,
     model: Arc<Mutex<Model>>,
-    log: Option<Log>,
+    log: Option<SegmentLog>,
 }
 
 impl Writer {
@@ -124,12 +126,13 @@ impl Writer {
                     let name = format!("j{}", (model.below(3) + at) % 3);
                     let payload = vec![model.below(256) as u8; size];
                     let state = next.entry(name.clone()).or_default();
-                    *state = folded(*state, &payload);
                     let event = Event {
-                        number: state.0,
+                        number: state.0 + 1,
                         kind: KIND,
+                        is_whole: model.below(6) == 0,
                         payload: &payload,
                     };
+                    *state = folded(*state, event);
                     group.add(log.journal(&name)?, event)?;
                 }
                 model.under_way = Some(next);
@@ -172,7 +175,7 @@ impl Writer {
 }
 
 /// Returns the states of all journals of a log, which their snapshots and events give.
-fn states(log: &mut Log) -> Result<BTreeMap<String, State>, JournalError> {
+fn states(log: &mut SegmentLog) -> Result<BTreeMap<String, State>, JournalError> {
     let journals: Vec<_> = log
         .journals()
         .map(|(id, name)| (id, name.to_owned()))
@@ -187,7 +190,7 @@ fn states(log: &mut Log) -> Result<BTreeMap<String, State>, JournalError> {
         let mut numbers = Vec::new();
         log.read(id, state.0 + 1, |event| {
             numbers.push(event.number);
-            state = folded(state, event.payload);
+            state = folded(state, event);
         })?;
         assert!(numbers.is_sorted() && state.0 == log.newest(id));
         states.insert(name, state);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::cell::{CellPtr, Envelope, Kind, TaskId};
 use crate::parcel;
@@ -386,6 +386,14 @@ impl<M: 'static> Turn<'_, M> {
     /// [`World`](crate::World).
     pub fn now(&self) -> Nanos {
         self.worker.now()
+    }
+
+    /// Returns the current date and time, according to the sponsor's [`World`](crate::World).
+    ///
+    /// # Panics
+    /// Panics if [`World::date`](crate::World::date) does.
+    pub fn date(&self) -> SystemTime {
+        self.worker.date()
     }
 
     /// Returns a handle to the sponsor that runs this turn.

@@ -35,6 +35,7 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
+use std::time::SystemTime;
 
 use garrick_core::fence::Asymmetric;
 use garrick_core::wheel::Precision;
@@ -482,6 +483,13 @@ impl Shared {
             Some(clock) => clock.now(),
             None => self.foreign_now(),
         }
+    }
+
+    /// Returns the date of the sponsor's world, for a turn. If the world panics, so does the turn.
+    pub(crate) fn date(&self) -> SystemTime {
+        // The clock's code belongs to no turn.
+        let _nobody = Entered::nobody();
+        self.world.date()
     }
 
     #[inline(never)]

@@ -29,6 +29,7 @@ pub(crate) use limits::Limits;
 use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use crossbeam_utils::CachePadded;
 use garrick_core::prim::unmodelled::{AtomicU64, Relaxed};
@@ -237,6 +238,10 @@ impl Worker {
 
     pub(crate) fn now(&self) -> Nanos {
         self.shared.now()
+    }
+
+    pub(crate) fn date(&self) -> SystemTime {
+        self.shared.date()
     }
 
     pub(crate) fn remote(&self) -> &'static Remote {

@@ -1,10 +1,11 @@
 //! Old segments are removed, and journals are deleted.
 
-use super::Log;
+use super::SegmentLog;
 use super::index::Place;
 use super::scan::scan;
 use crate::error::JournalError;
-use crate::frame::{EventKind, Frame, event_bytes};
+use crate::event::Event;
+use crate::frame::{Frame, event_bytes};
 use crate::group::JournalId;
 
 /// Number of bytes from which on a group of copies is appended.
@@ -25,23 +26,23 @@ pub struct Compacted {
 /// A part of a segment that is needed.
 enum Needed<'b> {
     Name(JournalId),
-    Event(JournalId, u64, EventKind, &'b [u8]),
+    Event(JournalId, Event<'b>),
 }
 
 impl Needed<'_> {
     fn size(&self) -> usize {
         match self {
             Self::Name(_) => event_bytes(0),
-            Self::Event(_, _, _, payload) => event_bytes(payload.len()),
+            Self::Event(_, event) => event_bytes(event.payload.len()),
         }
     }
 }
 
-impl Log {
+impl SegmentLog {
     /// Removes the oldest segments as long as each has at most `events_max` events that are needed.
     /// Copies these events to the end of the log. The last segment stays.
     ///
-    /// Events before the older of two snapshots are not needed: see [`Log::save`]. Holds one
+    /// Events before the older of two snapshots are not needed: see [`SegmentLog::save`]. Holds one
     /// segment in memory.
     ///
     /// # Errors
@@ -60,9 +61,12 @@ impl Log {
             && self.index.live_in(oldest) <= events_max
         {
             let bytes = segment.length;
-            compacted.copied += self.index.live_in(oldest);
+            let copied = self.index.live_in(oldest);
             self.copy_needed(oldest)?;
             self.remove_segment(oldest)?;
+            compacted.copied += copied;
+            self.counts.copied += copied;
+            self.counts.removed += 1;
             compacted.segments += 1;
             compacted.bytes += bytes;
         }
@@ -107,19 +111,14 @@ impl Log {
                 let found = self.index.get(id)?;
                 (found.named_in == segment && found.newest > 0).then_some(Needed::Name(id))
             }
-            Frame::Event {
-                journal,
-                number,
-                kind,
-                payload,
-            } => {
+            Frame::Event { journal, event } => {
                 let id = JournalId(journal);
                 let place = Place {
                     segment,
                     at: at as u32,
                 };
-                let is_at = self.index.place_of(id, number) == Some(place);
-                is_at.then_some(Needed::Event(id, number, kind, payload))
+                let is_at = self.index.place_of(id, event.number) == Some(place);
+                is_at.then_some(Needed::Event(id, event))
             }
             Frame::Commit(_) | Frame::Deleted { .. } => None,
         }
@@ -134,9 +133,7 @@ impl Log {
         for part in needed {
             match *part {
                 Needed::Name(id) => writer.name(id),
-                Needed::Event(id, number, kind, payload) => {
-                    writer.event(id, number, kind, payload, true);
-                }
+                Needed::Event(id, event) => writer.copy(id, event),
             }
         }
         writer.commit()

@@ -6,6 +6,8 @@ mod index;
 mod scan;
 mod segment;
 
+mod cache;
+
 mod append;
 
 mod compact;
@@ -13,6 +15,8 @@ mod read;
 mod snapshot;
 
 mod open;
+
+mod shared;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,14 +26,16 @@ use garrick_actor::files::{Files, Lock};
 
 use crate::error::JournalError;
 use crate::group::JournalId;
+#[cfg(doc)]
+use crate::log::Log;
+use crate::log::LogSample;
 use crate::name::check_name;
+use cache::Cache;
 use index::Index;
 use segment::Segment;
 
 pub use compact::Compacted;
 pub use open::{Opened, Torn};
-pub use snapshot::Snapshot;
-
 /// Default size in bytes from which on a segment gets no more groups.
 const SEGMENT_BYTES: u64 = 64 << 20;
 
@@ -80,7 +86,7 @@ impl Options {
     /// # Errors
     /// Returns [`JournalError::Disk`] if another process has opened the log, or for any error of
     /// the disk. Returns [`JournalError::Damaged`] if a file is damaged before the last group.
-    pub fn open(&self, files: Arc<dyn Files>) -> Result<(Log, Opened), JournalError> {
+    pub fn open(&self, files: Arc<dyn Files>) -> Result<(SegmentLog, Opened), JournalError> {
         open::open(files, self.clone())
     }
 
@@ -89,7 +95,7 @@ impl Options {
     ///
     /// # Errors
     /// Returns the errors of [`Options::open`], except that the log may be open in another process.
-    pub fn inspect(&self, files: Arc<dyn Files>) -> Result<(Log, Opened), JournalError> {
+    pub fn inspect(&self, files: Arc<dyn Files>) -> Result<(SegmentLog, Opened), JournalError> {
         open::inspect(files, self.clone())
     }
 }
@@ -113,6 +119,7 @@ impl Options {
 /// group.add(account, Event {
 ///     number: log.newest(account) + 1,
 ///     kind: EventKind { tag: 1, version: 1 },
+///     is_whole: false,
 ///     payload: b"10 EUR were paid in",
 /// })?;
 /// log.append(&group)?;
@@ -123,7 +130,7 @@ impl Options {
 /// # Ok(())
 /// # }
 /// ```
-pub struct Log {
+pub struct SegmentLog {
     files: Arc<dyn Files>,
     options: Options,
     /// Segments by number. The last one gets the next group.
@@ -137,13 +144,19 @@ pub struct Log {
     is_broken: bool,
     /// Snapshots that could not be read, oldest first.
     notices: Vec<JournalError>,
+    /// Numbers so far, without those that the other fields have.
+    counts: LogSample,
+    /// Number of segments from which on [`Log::tend`] compacts the log next.
+    compact_at: usize,
+    /// Parts of segments that were read last.
+    cache: Cache,
     /// Bytes of the next group.
     buffer: Vec<u8>,
     /// Lock of the folder. `None` if the log was opened for reading.
     lock: Option<Box<dyn Lock>>,
 }
 
-impl Log {
+impl SegmentLog {
     /// Returns the journal with a name. A journal exists on the disk from its first event on.
     ///
     /// # Errors
@@ -177,11 +190,12 @@ impl Log {
     /// creation.
     pub fn journals(&self) -> impl Iterator<Item = (JournalId, &str)> {
         let has_some = |journal: &index::Journal| journal.newest > 0;
-        let journals = self
-            .index
-            .iter()
-            .filter(move |(_, journal)| has_some(journal));
-        journals.map(|(id, journal)| (id, &*journal.name))
+        let journals = self.index.iter();
+        let mut journals: Vec<_> = journals.filter(|(_, journal)| has_some(journal)).collect();
+        journals.sort_unstable_by_key(|(id, _)| *id);
+        journals
+            .into_iter()
+            .map(|(id, journal)| (id, &*journal.name))
     }
 
     /// Returns the size of all segments in bytes.
@@ -202,19 +216,20 @@ impl Log {
         std::mem::take(&mut self.notices)
     }
 
-    pub(crate) fn notice(&mut self, error: JournalError) {
+    fn notice(&mut self, error: JournalError) {
+        self.counts.notices += 1;
         if self.notices.len() < NOTICES_MAX {
             self.notices.push(error);
         }
     }
 
     /// Records that nothing is known of the end of the log.
-    pub(crate) fn set_broken(&mut self) {
+    fn set_broken(&mut self) {
         self.is_broken = true;
     }
 
     /// Returns true if the log must be opened again.
-    pub(crate) fn is_broken(&self) -> bool {
+    fn is_broken(&self) -> bool {
         self.is_broken
     }
 
@@ -229,9 +244,9 @@ impl Log {
     }
 }
 
-impl fmt::Debug for Log {
+impl fmt::Debug for SegmentLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Log")
+        f.debug_struct("SegmentLog")
             .field("files", &self.files)
             .field("segments", &self.segments())
             .field("bytes", &self.bytes())

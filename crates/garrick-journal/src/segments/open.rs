@@ -6,14 +6,17 @@ use std::sync::Arc;
 use garrick_actor::files::Files;
 use hashbrown::HashMap;
 
+use super::cache::Cache;
 use super::header::Header;
 use super::index::{Index, Journal, Place};
 use super::scan::{copy_at_start, has_later_group, scan};
 use super::segment::{Segment, name_of, number_of};
-use super::{Log, Options, snapshot};
+use super::{Options, SegmentLog, snapshot};
 use crate::error::JournalError;
+use crate::event::Event;
 use crate::frame::{Flaw, Frame};
 use crate::group::JournalId;
+use crate::log::LogSample;
 use crate::name::check_name;
 
 /// Result of the opening of a log.
@@ -57,26 +60,34 @@ struct Read {
     named_in: u32,
     /// Number of the newest event when the newest name was written.
     newest: u64,
+    /// Number of the newest event with the whole state, or 0.
+    whole: u64,
     /// Numbers and places of the events, in the order of the log.
     events: Vec<(u64, Place)>,
+}
+
+impl Read {
+    fn add(&mut self, event: Event<'_>, place: Place) {
+        if event.is_whole && event.number > self.whole {
+            self.whole = event.number;
+            self.events.retain(|(number, _)| *number > event.number);
+        }
+        if event.number >= self.whole {
+            self.events.push((event.number, place));
+        }
+    }
 }
 
 impl Reading {
     fn note(&mut self, segment: u32, at: usize, frame: Frame<'_>) -> Result<(), JournalError> {
         match frame {
-            Frame::Event {
-                journal, number, ..
-            } => {
+            Frame::Event { journal, event } => {
                 let place = Place {
                     segment,
                     at: at as u32,
                 };
                 self.opened.events += 1;
-                self.journals
-                    .entry(journal)
-                    .or_default()
-                    .events
-                    .push((number, place));
+                self.journals.entry(journal).or_default().add(event, place);
             }
             Frame::Name {
                 journal,
@@ -122,6 +133,7 @@ fn journal_of(id: u64, read: Read, mut snapshots: Vec<u64>) -> Result<Journal, J
         name,
         named_in,
         newest,
+        whole,
         mut events,
     } = read;
     let Some(name) = name else {
@@ -139,7 +151,7 @@ fn journal_of(id: u64, read: Read, mut snapshots: Vec<u64>) -> Result<Journal, J
     events.reverse();
     events.sort_by_key(|(number, _)| *number);
     events.dedup_by_key(|(number, _)| *number);
-    let horizon = journal.horizon();
+    let horizon = journal.horizon().max(whole.saturating_sub(1));
     events.retain(|(number, _)| *number > horizon);
     let missing = |number: u64| {
         let why = format!(
@@ -170,7 +182,10 @@ fn journal_of(id: u64, read: Read, mut snapshots: Vec<u64>) -> Result<Journal, J
 }
 
 /// Opens the log in a folder. The steps are those of the README.
-pub(super) fn open(files: Arc<dyn Files>, options: Options) -> Result<(Log, Opened), JournalError> {
+pub(super) fn open(
+    files: Arc<dyn Files>,
+    options: Options,
+) -> Result<(SegmentLog, Opened), JournalError> {
     let lock = (files.lock()).map_err(|error| JournalError::disk("lock", FOLDER, error))?;
     let Found {
         mut log,
@@ -195,7 +210,7 @@ pub(super) fn open(files: Arc<dyn Files>, options: Options) -> Result<(Log, Open
 pub(super) fn inspect(
     files: Arc<dyn Files>,
     options: Options,
-) -> Result<(Log, Opened), JournalError> {
+) -> Result<(SegmentLog, Opened), JournalError> {
     let found = find(files, options)?;
     Ok((found.log, found.opened))
 }
@@ -205,7 +220,7 @@ const FOLDER: &str = "the folder";
 
 /// A log that was read and has no lock.
 struct Found {
-    log: Log,
+    log: SegmentLog,
     opened: Opened,
     /// Copy of the last group.
     copy: Vec<u8>,
@@ -225,7 +240,7 @@ fn find(files: Arc<dyn Files>, options: Options) -> Result<Found, JournalError> 
     let mut snapshots = snapshot::found(&names);
     let opened = chain.reading.opened.clone();
     let index = chain.reading.finish(&mut snapshots)?;
-    let log = Log {
+    let log = SegmentLog {
         files,
         options,
         is_closed: false,
@@ -234,6 +249,9 @@ fn find(files: Arc<dyn Files>, options: Options) -> Result<Found, JournalError> 
         next_group: chain.next_group.unwrap_or(1),
         is_broken: false,
         notices: Vec::new(),
+        counts: LogSample::default(),
+        compact_at: 0,
+        cache: Cache::default(),
         buffer: Vec::new(),
         lock: None,
     };

@@ -4,26 +4,16 @@ use std::io;
 
 use hashbrown::HashMap;
 
-use super::Log;
+use super::SegmentLog;
 use super::index::SNAPSHOTS_KEPT;
 use crate::error::JournalError;
-use crate::frame::{EventKind, Frame, decode};
+use crate::event::{Event, EventKind};
+use crate::frame::{Frame, decode};
 use crate::group::JournalId;
+use crate::log::Snapshot;
 
 /// Suffix of the names of snapshots.
 const SUFFIX: &str = ".snapshot";
-
-/// The state of a journal after an event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Snapshot {
-    /// Number of the event.
-    pub number: u64,
-    /// Type and version of the state.
-    pub kind: EventKind,
-    /// The state.
-    pub payload: Vec<u8>,
-}
 
 /// Returns the name of the file of a snapshot.
 fn name_of(journal: JournalId, number: u64) -> String {
@@ -48,7 +38,7 @@ pub(super) fn found(names: &[String]) -> HashMap<u64, Vec<u64>> {
     found
 }
 
-impl Log {
+impl SegmentLog {
     /// Saves the state of a journal after the event with the number `number`. The two newest
     /// snapshots are kept, and the events since the older one.
     ///
@@ -81,9 +71,12 @@ impl Log {
         let mut bytes = Vec::new();
         let frame = Frame::Event {
             journal: journal.0,
-            number,
-            kind,
-            payload: state,
+            event: Event {
+                number,
+                kind,
+                is_whole: true,
+                payload: state,
+            },
         };
         frame.put(&mut bytes);
         self.files
@@ -162,16 +155,15 @@ impl Log {
         let damaged = |why| JournalError::damaged(&name, 0, why);
         let (frame, size) = decode(&bytes).map_err(|flaw| damaged(flaw.text()))?;
         match frame {
-            Frame::Event {
-                journal: id,
-                number: of,
-                kind,
-                payload,
-            } if (id, of, size) == (journal.0, number, bytes.len()) => Ok(Snapshot {
-                number,
-                kind,
-                payload: payload.to_vec(),
-            }),
+            Frame::Event { journal: id, event }
+                if (id, event.number, size) == (journal.0, number, bytes.len()) =>
+            {
+                Ok(Snapshot {
+                    number,
+                    kind: event.kind,
+                    payload: event.payload.to_vec(),
+                })
+            }
             _ => Err(damaged("it is another snapshot")),
         }
     }

@@ -1,11 +1,13 @@
 //! The events of a journal are read.
 
-use super::Log;
+use super::SegmentLog;
+use super::cache::Cache;
 use super::index::Place;
 use super::segment::Segment;
 use crate::error::JournalError;
+use crate::event::Event;
 use crate::frame::{Frame, decode, size_of};
-use crate::group::{Event, JournalId};
+use crate::group::JournalId;
 
 /// Maximum number of bytes that are read at a time, except for a longer event.
 const WINDOW_BYTES: u64 = 256 << 10;
@@ -15,6 +17,9 @@ const GAP_BYTES: u64 = 4 << 10;
 
 /// Number of bytes that are read for the last event of a window, whose length is not known.
 const TAIL_BYTES: u64 = 512;
+
+/// Number of bytes up to which events are read through the cache.
+const SPARSE_BYTES: u64 = 4 << 10;
 
 /// A part of a segment that was read.
 #[derive(Default)]
@@ -50,12 +55,13 @@ impl Window {
     }
 }
 
-impl Log {
+impl SegmentLog {
     /// Passes the events of a journal to `each`, from the event with the number `from` on, oldest
-    /// first. Does nothing if there are none. The events before [`Log::oldest`] cannot be read,
+    /// first. Does nothing if there are none. The events before [`SegmentLog::oldest`] cannot be read,
     /// because snapshots cover them.
     ///
-    /// Holds at most 256 KiB in memory, or one event if that is larger.
+    /// Holds at most 256 KiB in memory, or one event if that is larger. The log keeps up to 4 MiB
+    /// that were read last.
     ///
     /// # Errors
     /// Returns [`JournalError::Damaged`] if an event is not as it was written, or an error of the
@@ -66,8 +72,24 @@ impl Log {
         from: u64,
         mut each: impl FnMut(Event<'_>),
     ) -> Result<(), JournalError> {
+        self.read_while(journal, from, |event| {
+            each(event);
+            true
+        })
+    }
+
+    /// Reads events like [`SegmentLog::read`], until `each` returns false.
+    pub(super) fn read_while(
+        &mut self,
+        journal: JournalId,
+        from: u64,
+        mut each: impl FnMut(Event<'_>) -> bool,
+    ) -> Result<(), JournalError> {
         let Self {
-            index, segments, ..
+            index,
+            segments,
+            cache,
+            ..
         } = self;
         let Some(found) = index.get(journal) else {
             return Ok(());
@@ -75,40 +97,59 @@ impl Log {
         let oldest = found.oldest();
         let first = usize::try_from(from.saturating_sub(oldest)).unwrap_or(usize::MAX);
         let mut window = Window::default();
-        for number in first..found.places.len() {
-            let place = found.places[number];
+        for (place, at) in found
+            .places
+            .range(first.min(found.places.len())..)
+            .zip(first..)
+        {
             let segment = segments.get_mut(&place.segment);
             let segment = segment.expect("a segment with events is kept");
-            if window.frame_at(place).is_none() {
-                let together = found.places.range(number..);
-                window.fill(segment, place, length_of(together))?;
-            }
-            if window.frame_at(place).is_none()
-                && let Some(size) = size_of(&window.bytes)
-            {
-                window.fill(segment, place, size as u64)?;
-            }
+            let together = found.places.range(at..);
+            let bytes = frame_at(&mut window, cache, segment, *place, together)?;
             let damaged = |why| JournalError::damaged(&segment.name, place.at.into(), why);
-            let bytes = window.frame_at(place);
             let bytes = bytes.ok_or_else(|| damaged("a record is not complete"))?;
             let (frame, _) = decode(bytes).map_err(|flaw| damaged(flaw.text()))?;
-            let expected = oldest + number as u64;
+            let expected = oldest + at as u64;
             match frame {
-                Frame::Event {
-                    journal: id,
-                    number,
-                    kind,
-                    payload,
-                } if (id, number) == (journal.0, expected) => each(Event {
-                    number,
-                    kind,
-                    payload,
-                }),
+                Frame::Event { journal: id, event }
+                    if (id, event.number) == (journal.0, expected) =>
+                {
+                    if !each(event) {
+                        return Ok(());
+                    }
+                }
                 _ => return Err(damaged("it is another record")),
             }
         }
         Ok(())
     }
+}
+
+/// Returns the frame at a place. `together` are this place and those that are read next.
+fn frame_at<'b, 'p>(
+    window: &'b mut Window,
+    cache: &'b mut Cache,
+    segment: &mut Segment,
+    place: Place,
+    together: impl Iterator<Item = &'p Place>,
+) -> Result<Option<&'b [u8]>, JournalError> {
+    if window.frame_at(place).is_none() {
+        let length = length_of(together);
+        if length <= SPARSE_BYTES {
+            // The other events of the journal are elsewhere.
+            cache.load(segment, place)?;
+            if let Some(bytes) = cache.frame_at(place) {
+                return Ok(Some(bytes));
+            }
+        }
+        window.fill(segment, place, length)?;
+    }
+    if window.frame_at(place).is_none()
+        && let Some(size) = size_of(&window.bytes)
+    {
+        window.fill(segment, place, size as u64)?;
+    }
+    Ok(window.frame_at(place))
 }
 
 /// Returns the number of bytes in which the first of some places stand, which are near each other.

@@ -1,27 +1,31 @@
 //! Groups are appended.
 
+use std::collections::VecDeque;
+use std::mem;
 use std::sync::Arc;
 
-use hashbrown::{HashMap, HashSet};
-
-use super::Log;
+use super::SegmentLog;
 use super::header::{HEADER_BYTES, Header};
 use super::index::Place;
 use super::segment::Segment;
 use crate::error::JournalError;
-use crate::frame::{Commit, EventKind, Frame, commit_bytes, event_bytes};
+use crate::event::Event;
+use crate::frame::{Commit, Frame, commit_bytes, event_bytes};
 use crate::group::{GROUP_MAX, Group, JournalId};
 
-/// Changes of the index that an appended group makes.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Change {
+/// A change of the index that is reversed if the group is not appended.
+enum Change {
     /// A new event.
-    Added(JournalId, Place),
-    /// An event was copied.
+    Added(JournalId),
+    /// A new event with the whole state, instead of the events at these places.
+    Replaced(JournalId, VecDeque<Place>),
+    /// The event with this number was copied from this place.
     Copied(JournalId, u64, Place),
+    /// The newest name of the journal was in this segment.
+    Named(JournalId, u32),
 }
 
-impl Log {
+impl SegmentLog {
     /// Appends the events of a group, and makes them durable by one sync. After a crash, all of
     /// them are in the log or none. Does nothing if the group is empty.
     ///
@@ -33,41 +37,14 @@ impl Log {
     /// unless the log is broken.
     pub fn append(&mut self, group: &Group) -> Result<(), JournalError> {
         self.check_usable()?;
-        self.check_numbers(group)?;
         if group.is_empty() {
             return Ok(());
         }
-        let size: usize = group
-            .events()
-            .map(|(_, event)| event_bytes(event.payload.len()))
-            .sum();
-        let mut writer = self.begin(size)?;
+        let mut writer = self.begin(group.bytes() + group.len() * event_bytes(0))?;
         for (id, event) in group.events() {
-            writer.event(id, event.number, event.kind, event.payload, false);
+            writer.event(id, event)?;
         }
         writer.commit()
-    }
-
-    /// Checks that each event of a group follows the newest one of its journal.
-    fn check_numbers(&self, group: &Group) -> Result<(), JournalError> {
-        let mut newest = HashMap::new();
-        for (id, event) in group.events() {
-            let expected = newest.entry(id).or_insert_with(|| self.newest(id));
-            *expected += 1;
-            let journal = self.index.get(id).ok_or(JournalError::Conflict {
-                journal: format!("number {}", id.0),
-                expected: 0,
-                found: event.number,
-            })?;
-            if event.number != *expected {
-                return Err(JournalError::Conflict {
-                    journal: journal.name.to_string(),
-                    expected: *expected,
-                    found: event.number,
-                });
-            }
-        }
-        Ok(())
     }
 
     /// Begins a group of about `size` bytes, in a new segment if the last one is full.
@@ -98,7 +75,6 @@ impl Log {
             segment: number,
             start,
             count: 0,
-            named: HashSet::new(),
             changes: Vec::new(),
         })
     }
@@ -136,17 +112,15 @@ impl Log {
     }
 }
 
-/// A group that is being written.
+/// A group that is being written. If it is dropped, it changes nothing.
 pub(super) struct Writer<'l> {
-    log: &'l mut Log,
+    log: &'l mut SegmentLog,
     /// Number of the segment, and its length before the group.
     segment: u32,
     start: u32,
     /// Number of frames.
     count: u32,
-    /// Journals whose names the group has.
-    named: HashSet<JournalId>,
-    /// Changes of the index if the group is appended.
+    /// Changes of the index so far, except for the numbers of kept events.
     changes: Vec<Change>,
 }
 
@@ -163,13 +137,16 @@ impl Writer<'_> {
 
     /// Adds the name of a journal, if the segment does not have it.
     pub(super) fn name(&mut self, id: JournalId) {
-        let Some(journal) = self.log.index.get(id) else {
+        let segment = self.segment;
+        let Some(journal) = self.log.index.get_mut(id) else {
             return;
         };
-        if journal.named_in == self.segment || !self.named.insert(id) {
+        if journal.named_in == segment {
             return;
         }
+        let before = mem::replace(&mut journal.named_in, segment);
         let (name, newest) = (Arc::clone(&journal.name), journal.newest);
+        self.changes.push(Change::Named(id, before));
         self.put(Frame::Name {
             journal: id.0,
             newest,
@@ -177,27 +154,50 @@ impl Writer<'_> {
         });
     }
 
-    /// Adds an event. If `is_copy` is true, the event is in the log already, and gets a new place.
-    pub(super) fn event(
-        &mut self,
-        id: JournalId,
-        number: u64,
-        kind: EventKind,
-        payload: &[u8],
-        is_copy: bool,
-    ) {
+    /// Adds a new event.
+    ///
+    /// # Errors
+    /// Returns [`JournalError::Conflict`] if the event does not follow the newest one of its
+    /// journal.
+    pub(super) fn event(&mut self, id: JournalId, event: Event<'_>) -> Result<(), JournalError> {
         self.name(id);
         let place = self.put(Frame::Event {
             journal: id.0,
-            number,
-            kind,
-            payload,
+            event,
         });
-        self.changes.push(if is_copy {
-            Change::Copied(id, number, place)
+        let journal = self.log.index.get_mut(id);
+        let conflict = |journal: &str, expected| JournalError::Conflict {
+            journal: journal.to_owned(),
+            expected,
+            found: event.number,
+        };
+        let journal = journal.ok_or_else(|| conflict(&format!("number {}", id.0), 0))?;
+        if event.number != journal.newest + 1 {
+            return Err(conflict(&journal.name, journal.newest + 1));
+        }
+        journal.newest += 1;
+        self.changes.push(if event.is_whole {
+            Change::Replaced(id, mem::take(&mut journal.places))
         } else {
-            Change::Added(id, place)
+            Change::Added(id)
         });
+        journal.places.push_back(place);
+        Ok(())
+    }
+
+    /// Adds a copy of an event that is in the log.
+    pub(super) fn copy(&mut self, id: JournalId, event: Event<'_>) {
+        self.name(id);
+        let place = self.put(Frame::Event {
+            journal: id.0,
+            event,
+        });
+        if let Some(journal) = self.log.index.get_mut(id)
+            && let Some(kept) = journal.place_mut(event.number)
+        {
+            let before = mem::replace(kept, place);
+            self.changes.push(Change::Copied(id, event.number, before));
+        }
     }
 
     /// Adds the end of a journal.
@@ -216,31 +216,60 @@ impl Writer<'_> {
             at,
             copy_of: 0,
         }));
-        let Self {
-            log,
-            segment,
-            named,
-            changes,
-            ..
-        } = self;
-        log.write()?;
-        log.next_group += 1;
-        for id in named {
-            if let Some(journal) = log.index.get_mut(id) {
-                journal.named_in = segment;
-            }
-        }
-        for change in changes {
+        self.log.write()?;
+        self.log.next_group += 1;
+        let index = &mut self.log.index;
+        let is_event = |change: &&Change| !matches!(change, Change::Named(..));
+        let events = self.changes.iter().filter(is_event).count();
+        // Before the others: an event of this group may be replaced by a later one.
+        index.count(self.segment, events as u64);
+        for change in self.changes.drain(..) {
             match change {
-                Change::Added(id, place) => log.index.push(id, place),
-                Change::Copied(id, number, place) => log.index.relocate(id, number, place),
+                Change::Replaced(_, places) => {
+                    for place in places {
+                        index.leave(place.segment, 1);
+                    }
+                }
+                Change::Copied(_, _, before) => index.leave(before.segment, 1),
+                Change::Added(_) | Change::Named(..) => {}
             }
         }
         Ok(())
     }
 }
 
-impl Log {
+impl Drop for Writer<'_> {
+    fn drop(&mut self) {
+        let index = &mut self.log.index;
+        for change in self.changes.drain(..).rev() {
+            let (Change::Added(id)
+            | Change::Replaced(id, _)
+            | Change::Copied(id, ..)
+            | Change::Named(id, _)) = change;
+            let Some(journal) = index.get_mut(id) else {
+                continue;
+            };
+            match change {
+                Change::Added(_) => {
+                    journal.newest -= 1;
+                    journal.places.pop_back();
+                }
+                Change::Replaced(_, places) => {
+                    journal.newest -= 1;
+                    journal.places = places;
+                }
+                Change::Copied(_, number, before) => {
+                    if let Some(kept) = journal.place_mut(number) {
+                        *kept = before;
+                    }
+                }
+                Change::Named(_, before) => journal.named_in = before,
+            }
+        }
+    }
+}
+
+impl SegmentLog {
     /// Appends the buffer to the last segment, and makes it durable. After an error, nothing of it
     /// is in the log (README, rules 3 and 4).
     fn write(&mut self) -> Result<(), JournalError> {
@@ -290,15 +319,18 @@ mod tests {
                 number,
                 kind,
                 payload,
+                is_whole: false,
             };
             group.add(journal, event).unwrap();
             log.append(&group).unwrap();
             log.save(journal, number, kind, b"").unwrap();
         }
         // The third segment has neither the event nor the name.
-        log.begin(1)
-            .unwrap()
-            .event(journal, 3, kind, payload, false);
+        let event = Event {
+            number: 3,
+            ..Event::default()
+        };
+        log.begin(1).unwrap().event(journal, event).unwrap();
         assert_eq!(log.newest(journal), 2);
         // So the name must be copied from the second segment.
         assert_eq!(log.compact(u64::MAX).unwrap().segments, 2);

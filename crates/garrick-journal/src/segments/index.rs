@@ -50,6 +50,12 @@ impl Journal {
         self.newest + 1 - self.places.len() as u64
     }
 
+    /// Returns the place of the event with a number, if it is kept.
+    pub(super) fn place_mut(&mut self, number: u64) -> Option<&mut Place> {
+        let index = number.checked_sub(self.oldest())?;
+        self.places.get_mut(usize::try_from(index).ok()?)
+    }
+
     /// Returns the number up to which events are not needed: an older snapshot covers them.
     pub(super) fn horizon(&self) -> u64 {
         let covered = self.snapshots.len().checked_sub(SNAPSHOTS_KEPT);
@@ -61,7 +67,7 @@ impl Journal {
 #[derive(Debug, Default)]
 pub(super) struct Index {
     ids: HashMap<Arc<str>, JournalId>,
-    journals: BTreeMap<JournalId, Journal>,
+    journals: HashMap<JournalId, Journal>,
     /// Largest number of a journal that was given.
     last: u64,
     /// Number of events in each segment that are kept.
@@ -118,24 +124,9 @@ impl Index {
         journal.places.get(usize::try_from(index).ok()?).copied()
     }
 
-    /// Records a new event.
-    pub(super) fn push(&mut self, id: JournalId, place: Place) {
-        if let Some(journal) = self.journals.get_mut(&id) {
-            journal.newest += 1;
-            journal.places.push_back(place);
-            *self.live.entry(place.segment).or_default() += 1;
-        }
-    }
-
-    /// Records that the event with a number was copied to another place.
-    pub(super) fn relocate(&mut self, id: JournalId, number: u64, place: Place) {
-        let Some(journal) = self.journals.get_mut(&id) else {
-            return;
-        };
-        let index = (number - journal.oldest()) as usize;
-        let before = std::mem::replace(&mut journal.places[index], place);
-        *self.live.entry(place.segment).or_default() += 1;
-        self.leave(before.segment, 1);
+    /// Counts further events of a segment that are kept.
+    pub(super) fn count(&mut self, segment: u32, events: u64) {
+        *self.live.entry(segment).or_default() += events;
     }
 
     /// Drops the places of the events that an older snapshot covers.
@@ -164,7 +155,8 @@ impl Index {
         Some(journal)
     }
 
-    fn leave(&mut self, segment: u32, count: u64) {
+    /// Counts events of a segment that are not kept any more.
+    pub(super) fn leave(&mut self, segment: u32, count: u64) {
         if let Some(live) = self.live.get_mut(&segment) {
             *live -= count;
         }

@@ -1,0 +1,251 @@
+//! Duties of an entity: effects and reminders that a turn has requested, and that are not done.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use garrick_actor::Timer;
+
+use super::stored::BoxError;
+use crate::event::EventKind;
+
+/// Smallest tag of the events that only Garrick records.
+pub(super) const RESERVED: u16 = 0xFF00;
+
+/// Kind of the events that change duties.
+pub(super) const CHANGE: EventKind = EventKind {
+    tag: u16::MAX,
+    version: 1,
+};
+
+/// Maximum length of a key in bytes.
+pub(super) const KEY_BYTES_MAX: usize = 255;
+
+/// An effect or a reminder that is due. [`DurableActor::due`](super::DurableActor::due) converts it
+/// into a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Due {
+    /// Key with which it was requested.
+    pub key: String,
+    /// Number of the event that has requested it. Each repetition has the same number, and no other
+    /// request of the entity has it. So a receiver outside of the process can recognize repetitions
+    /// by the name of the entity and this number.
+    pub number: u64,
+    /// Time of a reminder. `None` for an effect.
+    pub at: Option<SystemTime>,
+}
+
+/// A change of the duties.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Change {
+    /// The effect with this key is requested.
+    Once(String),
+    /// The reminder with this key is set to a time in nanoseconds since the epoch.
+    Remind(String, u64),
+    /// The effect or reminder with this key is done.
+    Done(String),
+}
+
+const ONCE: u8 = 1;
+const REMIND: u8 = 2;
+const DONE: u8 = 3;
+
+impl Change {
+    pub(super) fn key(&self) -> &str {
+        match self {
+            Self::Once(key) | Self::Remind(key, _) | Self::Done(key) => key,
+        }
+    }
+
+    /// Appends the encoding of the change: a kind, the time of a reminder, and the key.
+    pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
+        match self {
+            Self::Once(_) => bytes.push(ONCE),
+            Self::Remind(_, at) => {
+                bytes.push(REMIND);
+                bytes.extend(at.to_le_bytes());
+            }
+            Self::Done(_) => bytes.push(DONE),
+        }
+        bytes.extend(self.key().as_bytes());
+    }
+
+    pub(super) fn decode(kind: EventKind, bytes: &[u8]) -> Result<Self, BoxError> {
+        let (change, rest) = bytes.split_first().ok_or("a duty without a kind")?;
+        let key = |bytes: &[u8]| String::from_utf8(bytes.to_vec());
+        match (kind.version, *change) {
+            (1, ONCE) => Ok(Self::Once(key(rest)?)),
+            (1, REMIND) => {
+                let (at, rest) = rest
+                    .split_first_chunk()
+                    .ok_or("a reminder without a time")?;
+                Ok(Self::Remind(key(rest)?, u64::from_le_bytes(*at)))
+            }
+            (1, DONE) => Ok(Self::Done(key(rest)?)),
+            _ => Err("another version of Garrick has written it".into()),
+        }
+    }
+}
+
+/// A duty.
+#[derive(Debug)]
+pub(super) struct Duty {
+    /// Number of the event that has requested it.
+    number: u64,
+    /// Time of a reminder in nanoseconds since the epoch.
+    at: Option<u64>,
+    /// Timer of a reminder.
+    pub(super) timer: Option<Timer>,
+}
+
+/// Duties by their keys.
+#[derive(Debug, Default)]
+pub(super) struct Duties(BTreeMap<String, Duty>);
+
+impl Duties {
+    pub(super) fn contains(&self, key: &str) -> bool {
+        self.0.contains_key(key)
+    }
+
+    pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Duty> {
+        self.0.get_mut(key)
+    }
+
+    /// Applies the change of the event with the number `number`. Returns the duty that it ends.
+    pub(super) fn apply(&mut self, number: u64, change: Change) -> Option<Duty> {
+        let (key, at) = match change {
+            Change::Done(key) => return self.0.remove(&key),
+            Change::Once(key) => (key, None),
+            Change::Remind(key, at) => (key, Some(at)),
+        };
+        let duty = Duty {
+            number,
+            at,
+            timer: None,
+        };
+        self.0.insert(key, duty)
+    }
+
+    /// Returns the duty with a key as it is passed to the actor.
+    pub(super) fn due(&self, key: &str) -> Option<Due> {
+        let duty = self.0.get(key)?;
+        Some(Due {
+            key: key.to_owned(),
+            number: duty.number,
+            at: duty.at.map(|at| UNIX_EPOCH + Duration::from_nanos(at)),
+        })
+    }
+
+    /// Returns the keys of all duties: effects in the order of their requests, and then reminders
+    /// in the order of their times.
+    pub(super) fn keys(&self) -> Vec<String> {
+        let mut keys: Vec<_> = self.0.iter().collect();
+        keys.sort_by_key(|(_, duty)| (duty.at, duty.number));
+        keys.into_iter().map(|(key, _)| key.clone()).collect()
+    }
+
+    /// Cancels the timers of all reminders.
+    pub(super) fn cancel(&self) {
+        for timer in self.0.values().filter_map(|duty| duty.timer.as_ref()) {
+            timer.cancel();
+        }
+    }
+
+    /// Appends the encoding of all duties. It has the number of duties in 4 bytes, and then for
+    /// each duty the number of its event, its time or 0, and its key with its length in 2 bytes.
+    pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
+        bytes.extend((self.0.len() as u32).to_le_bytes());
+        for (key, duty) in &self.0 {
+            bytes.extend(duty.number.to_le_bytes());
+            // A time of 0 would be in the year 1970.
+            bytes.extend(duty.at.unwrap_or(0).to_le_bytes());
+            bytes.extend((key.len() as u16).to_le_bytes());
+            bytes.extend(key.as_bytes());
+        }
+    }
+
+    /// Decodes duties at the beginning of bytes. Returns the rest of the bytes.
+    pub(super) fn decode(mut bytes: &[u8]) -> Result<(Self, &[u8]), BoxError> {
+        let mut duties = BTreeMap::new();
+        for _ in 0..u32::from_le_bytes(take(&mut bytes)?) {
+            let number = u64::from_le_bytes(take(&mut bytes)?);
+            let at = Some(u64::from_le_bytes(take(&mut bytes)?)).filter(|at| *at > 0);
+            let length = u16::from_le_bytes(take(&mut bytes)?).into();
+            let (key, rest) = bytes.split_at_checked(length).ok_or(SHORT)?;
+            bytes = rest;
+            let duty = Duty {
+                number,
+                at,
+                timer: None,
+            };
+            duties.insert(String::from_utf8(key.to_vec())?, duty);
+        }
+        Ok((Self(duties), bytes))
+    }
+}
+
+const SHORT: &str = "the duties are not complete";
+
+fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], BoxError> {
+    let (field, rest) = bytes.split_first_chunk().ok_or(SHORT)?;
+    *bytes = rest;
+    Ok(*field)
+}
+
+/// Returns a time in nanoseconds since the epoch. A time before 1970 or after 2554 is changed to
+/// the nearest one that can be stored.
+pub(super) fn nanos_of(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{CHANGE, Change, Duties};
+
+    fn changes() -> impl Strategy<Value = Vec<Change>> {
+        let change = prop_oneof![
+            "[a-d]{0,2}".prop_map(Change::Once),
+            ("[a-d]{0,2}", 1..9_u64).prop_map(|(key, at)| Change::Remind(key, at)),
+            "[a-d]{0,2}".prop_map(Change::Done),
+        ];
+        prop::collection::vec(change, 0..20)
+    }
+
+    proptest! {
+        #[test]
+        fn duties_are_read_as_they_were_written(changes in changes(), behind: Vec<u8>) {
+            let mut duties = Duties::default();
+            for (number, change) in (1..).zip(changes) {
+                let mut bytes = Vec::new();
+                change.encode(&mut bytes);
+                prop_assert_eq!(Change::decode(CHANGE, &bytes).unwrap(), change.clone());
+                let is_done = matches!(change, Change::Done(_));
+                let key = change.key().to_owned();
+                duties.apply(number, change);
+                prop_assert_eq!(duties.contains(&key), !is_done);
+            }
+            let mut bytes = Vec::new();
+            duties.encode(&mut bytes);
+            let length = bytes.len();
+            bytes.extend(&behind);
+            let (read, rest) = Duties::decode(&bytes).unwrap();
+            prop_assert_eq!(rest, behind);
+            prop_assert_eq!(read.keys(), duties.keys());
+            for key in read.keys() {
+                prop_assert_eq!(read.due(&key), duties.due(&key));
+            }
+            for cut in 0..length {
+                prop_assert!(Duties::decode(&bytes[..cut]).is_err());
+            }
+        }
+
+        #[test]
+        fn any_bytes_can_be_decoded(bytes: Vec<u8>) {
+            let _ = Duties::decode(&bytes);
+            let _ = Change::decode(CHANGE, &bytes);
+        }
+    }
+}

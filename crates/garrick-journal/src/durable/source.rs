@@ -1,0 +1,170 @@
+//! The place from which an entity reads its state.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::actor::DurableActor;
+use super::duties::{Change, Duties, RESERVED};
+use super::journal::Journal;
+use super::queue::State;
+use super::stored::{BoxError, Stored};
+use crate::error::JournalError;
+use crate::event::Event;
+use crate::group::{Group, JournalId};
+use crate::log::{Snapshot, Start};
+
+/// Reason why an event cannot be applied.
+const MISSING: &str = "it is missing in the log";
+
+/// The place from which an entity reads its state.
+pub(super) struct Source {
+    pub(super) journal: Journal,
+    pub(super) name: String,
+    /// Number of the newest event that is known to be durable.
+    pub(super) durable: Arc<AtomicU64>,
+}
+
+/// A state, and its place in the journal.
+pub(super) struct Loaded<S> {
+    pub(super) journal: JournalId,
+    pub(super) state: S,
+    pub(super) duties: Duties,
+    /// True if the entity was told of all duties in a turn that has committed.
+    pub(super) is_told: bool,
+    /// Number of the newest event.
+    pub(super) number: u64,
+    /// Number of the event after which the state was last saved.
+    saved: u64,
+}
+
+/// A state that was read from a snapshot or from events, with the duties.
+struct Image<S> {
+    state: S,
+    duties: Duties,
+}
+
+impl Source {
+    /// Reads the state from the log. If `waits` is false, returns `None` if that may take long.
+    pub(super) fn read<A: DurableActor>(
+        &self,
+        waits: bool,
+    ) -> Result<Option<Loaded<A::State>>, JournalError> {
+        let log = self.journal.core().log();
+        let Some(start) = log.start(&self.name, waits)? else {
+            return Ok(None);
+        };
+        let (mut image, saved) = self.begin::<A>(start.snapshot.as_ref(), &start)?;
+        let (mut number, mut events) = (saved, Group::new());
+        while number < start.newest {
+            events.clear();
+            let next = number + 1;
+            log.read(start.journal, next.max(start.oldest), &mut events)?;
+            if events.is_empty() {
+                return Err(self.unknown(next, MISSING.to_owned()));
+            }
+            // The log is not in use meanwhile.
+            for (_, event) in events.events() {
+                if event.number != number + 1 && !event.is_whole {
+                    return Err(self.unknown(number + 1, MISSING.to_owned()));
+                }
+                let applied = guard(|| image.apply::<A>(event));
+                applied.map_err(|why| self.unknown(event.number, why))?;
+                number = event.number;
+            }
+        }
+        // Relaxed: no turn of this entity is under way.
+        self.durable.store(start.newest, Relaxed);
+        Ok(Some(Loaded {
+            journal: start.journal,
+            state: image.state,
+            duties: image.duties,
+            is_told: false,
+            number: start.newest,
+            saved,
+        }))
+    }
+
+    /// Returns the state to begin with, and the number of its event.
+    fn begin<A: DurableActor>(
+        &self,
+        saved: Option<&Snapshot>,
+        start: &Start,
+    ) -> Result<(Image<A::State>, u64), JournalError> {
+        let empty = || Image {
+            state: A::State::default(),
+            duties: Duties::default(),
+        };
+        let Some(saved) = saved else {
+            return Ok((empty(), 0));
+        };
+        let image = guard(|| {
+            let (duties, state) = Duties::decode(&saved.payload)?;
+            let state = A::load(saved.kind, state)?;
+            Ok(Image { state, duties })
+        });
+        match image {
+            Ok(image) => Ok((image, saved.number)),
+            // All events are there, so the saved state is not needed.
+            Err(_) if start.oldest == 1 => Ok((empty(), 0)),
+            Err(why) => Err(self.unknown(saved.number, why)),
+        }
+    }
+
+    fn unknown(&self, number: u64, why: String) -> JournalError {
+        JournalError::Event {
+            journal: self.name.clone(),
+            number,
+            why,
+        }
+    }
+}
+
+impl<S> Image<S> {
+    /// Applies an event of the log.
+    fn apply<A: DurableActor<State = S>>(&mut self, event: Event<'_>) -> Result<(), BoxError> {
+        let (kind, mut payload) = (event.kind, event.payload);
+        if event.is_whole {
+            (self.duties, payload) = Duties::decode(payload)?;
+        } else if kind.tag >= RESERVED {
+            self.duties
+                .apply(event.number, Change::decode(kind, payload)?);
+            return Ok(());
+        }
+        let decoded = A::Event::decode(kind, payload)?;
+        A::apply(&mut self.state, &decoded);
+        Ok(())
+    }
+}
+
+impl<S> Loaded<S> {
+    /// Encodes the state, if enough events have come since it was last saved.
+    pub(super) fn save_if_due<A: DurableActor<State = S>>(&mut self) -> Option<Box<State>> {
+        if A::IS_WHOLE || self.number - self.saved < A::SAVE_EVERY {
+            return None;
+        }
+        self.saved = self.number;
+        let mut bytes = Vec::new();
+        self.duties.encode(&mut bytes);
+        let mut state = Vec::new();
+        // A state that cannot be saved is no reason to lose a turn: the events are there.
+        let kind = guard(|| Ok(A::save(&self.state, &mut state))).ok()??;
+        bytes.append(&mut state);
+        Some(Box::new(State { kind, bytes }))
+    }
+}
+
+/// Calls foreign code. Returns an error or a panic as text.
+fn guard<R>(f: impl FnOnce() -> Result<R, BoxError>) -> Result<R, String> {
+    match panic::catch_unwind(AssertUnwindSafe(f)) {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(panic) => Err(text_of(&*panic)),
+    }
+}
+
+/// Returns the message of a panic.
+fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "it panics".to_owned())
+}

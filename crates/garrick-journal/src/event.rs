@@ -1,0 +1,23 @@
+//! Events of journals.
+
+/// The type of an event and the version of its encoding, which the user chooses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct EventKind {
+    /// Number of the type.
+    pub tag: u16,
+    /// Version of the encoding.
+    pub version: u16,
+}
+
+/// An event of a journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Event<'a> {
+    /// Number of the event. The first event of a journal has the number 1.
+    pub number: u64,
+    /// Type and version of the event.
+    pub kind: EventKind,
+    /// True if the event contains the whole state, so that the events before it are not needed.
+    pub is_whole: bool,
+    /// Content of the event.
+    pub payload: &'a [u8],
+}

@@ -1,0 +1,128 @@
+//! A log of segments as the log of a journal, which several threads use.
+
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+use super::SegmentLog;
+use crate::error::JournalError;
+use crate::event::EventKind;
+use crate::group::{Group, JournalId};
+use crate::log::{Log, LogSample, READ_BYTES, Refused, Start};
+
+/// Number of events up to which reading a journal does not hold up the caller. Giving the work to
+/// another thread takes longer.
+const FEW_EVENTS: u64 = 64;
+
+/// Number of segments from which on the log is compacted. Each opening of a log creates a segment.
+const SEGMENTS_MANY: usize = 8;
+
+/// Number of further segments after which the log is compacted again.
+const SEGMENTS_MORE: usize = 4;
+
+/// Maximum number of events of a segment that are copied so that the segment can be removed.
+const COPIED_MAX: u64 = 1_000;
+
+/// Returns the log. If a thread has panicked while it used the log, nothing is known of the log.
+fn lock(log: &Mutex<SegmentLog>) -> MutexGuard<'_, SegmentLog> {
+    log.lock().unwrap_or_else(|poisoned| mend(log, poisoned))
+}
+
+fn mend<'l>(
+    log: &'l Mutex<SegmentLog>,
+    poisoned: PoisonError<MutexGuard<'l, SegmentLog>>,
+) -> MutexGuard<'l, SegmentLog> {
+    let mut guard = poisoned.into_inner();
+    guard.set_broken();
+    log.clear_poison();
+    guard
+}
+
+impl SegmentLog {
+    fn begin_to_read(&mut self, name: &str, waits: bool) -> Result<Option<Start>, JournalError> {
+        if self.is_broken() {
+            // The newest events may be missing in the index.
+            return Err(JournalError::Broken);
+        }
+        let journal = self.journal(name)?;
+        let (newest, oldest) = (self.newest(journal), self.oldest(journal));
+        if !waits && newest + 1 - oldest > FEW_EVENTS {
+            return Ok(None);
+        }
+        let snapshot = self.snapshot(journal)?;
+        Ok(Some(Start {
+            journal,
+            newest,
+            oldest,
+            snapshot,
+        }))
+    }
+
+    /// Compacts the log if it has many segments.
+    fn compact_if_due(&mut self) {
+        if self.segments() < self.compact_at.max(SEGMENTS_MANY) {
+            return;
+        }
+        if let Err(error) = self.compact(COPIED_MAX) {
+            // All events are still there.
+            self.notice(error);
+        }
+        self.compact_at = self.segments() + SEGMENTS_MORE;
+    }
+}
+
+impl Log for Mutex<SegmentLog> {
+    fn start(&self, name: &str, waits: bool) -> Result<Option<Start>, JournalError> {
+        let mut log = match self.try_lock() {
+            Ok(log) => log,
+            Err(TryLockError::Poisoned(poisoned)) => mend(self, poisoned),
+            Err(TryLockError::WouldBlock) if waits => lock(self),
+            Err(TryLockError::WouldBlock) => return Ok(None),
+        };
+        log.begin_to_read(name, waits)
+    }
+
+    fn read(&self, journal: JournalId, from: u64, events: &mut Group) -> Result<(), JournalError> {
+        let mut added = Ok(());
+        lock(self).read_while(journal, from, |event| {
+            added = events.add(journal, event);
+            added.is_ok() && events.bytes() < READ_BYTES
+        })?;
+        added
+    }
+
+    fn append(&self, group: &Group) -> Result<Vec<Refused>, JournalError> {
+        lock(self).append(group).map(|()| Vec::new())
+    }
+
+    fn save(
+        &self,
+        journal: JournalId,
+        number: u64,
+        kind: EventKind,
+        state: &[u8],
+    ) -> Result<(), JournalError> {
+        let mut log = lock(self);
+        let saved = log.save(journal, number, kind, state);
+        if saved.is_err() {
+            log.counts.notices += 1;
+        }
+        saved
+    }
+
+    fn tend(&self) {
+        lock(self).compact_if_due();
+    }
+
+    fn is_broken(&self) -> bool {
+        lock(self).is_broken()
+    }
+
+    fn sample(&self) -> LogSample {
+        let log = lock(self);
+        LogSample {
+            files: log.segments(),
+            bytes: log.bytes(),
+            is_broken: log.is_broken(),
+            ..log.counts
+        }
+    }
+}
