@@ -1,0 +1,473 @@
+//! Effects and reminders of durable actors, and states without events, on a simulated disk.
+#![forbid(unsafe_code)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use garrick_actor::files::Files;
+use garrick_actor::{Address, Next, Reply};
+use garrick_journal::{
+    BoxError, Decide, Due, Durable, DurableActor, EventKind, Journal, Keeper, Options, Stored,
+};
+use garrick_sim::testing::Kit;
+
+const KIND: EventKind = EventKind { tag: 1, version: 1 };
+
+/// An actor with duties. It handles them only if it is diligent.
+struct Clerk {
+    is_diligent: bool,
+}
+
+enum Command {
+    /// Requests an effect. The answer is true if it is a new one.
+    Once(&'static str, Reply<bool>),
+    /// Sets a reminder to a number of seconds from now on.
+    Remind(&'static str, u64, Reply<()>),
+    /// Cancels a duty.
+    Cancel(&'static str, Reply<bool>),
+    /// Requests an effect and discards the turn.
+    Undo(&'static str),
+    Due(Due),
+    /// Returns the keys that were handled.
+    Handled(Reply<Vec<String>>),
+}
+
+/// The duty with this key was handled.
+struct Handled(String);
+
+impl Stored for Handled {
+    fn encode(&self, bytes: &mut Vec<u8>) -> EventKind {
+        bytes.extend(self.0.as_bytes());
+        KIND
+    }
+
+    fn decode(_: EventKind, bytes: &[u8]) -> Result<Self, BoxError> {
+        Ok(Self(String::from_utf8(bytes.to_vec())?))
+    }
+}
+
+/// Noted when a clerk is told of a duty: the key and the number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Told(String, u64);
+
+fn message_of(due: Due) -> Option<Command> {
+    (due.key != "unknown").then_some(Command::Due(due))
+}
+
+impl DurableActor for Clerk {
+    type Msg = Command;
+    type State = Vec<String>;
+    type Event = Handled;
+    type Outcome = Next;
+
+    fn decide(
+        &self,
+        handled: &Vec<String>,
+        command: Command,
+        cx: &mut Decide<'_, '_, Self>,
+    ) -> Next {
+        match command {
+            Command::Once(key, reply) => {
+                let is_new = cx.once(key);
+                assert!(cx.is_pending(key));
+                reply.send(is_new);
+            }
+            Command::Remind(key, seconds, reply) => {
+                cx.remind_after(key, Duration::from_secs(seconds));
+                reply.send(());
+            }
+            Command::Cancel(key, reply) => {
+                let is_done = cx.done(key);
+                assert!(!cx.is_pending(key));
+                reply.send(is_done);
+            }
+            Command::Undo(key) => {
+                cx.once(key);
+                return Next::Undo;
+            }
+            Command::Due(due) => {
+                cx.note(Told(due.key.clone(), due.number));
+                if self.is_diligent && cx.done(&due.key) {
+                    cx.record(Handled(due.key));
+                }
+            }
+            Command::Handled(reply) => reply.send(handled.clone()),
+        }
+        Next::Continue
+    }
+
+    fn apply(handled: &mut Vec<String>, Handled(key): &Handled) {
+        handled.push(key.clone());
+    }
+
+    fn due(due: Due) -> Option<Command> {
+        message_of(due)
+    }
+
+    const SAVE_EVERY: u64 = 3;
+
+    fn save(handled: &Vec<String>, bytes: &mut Vec<u8>) -> Option<EventKind> {
+        bytes.extend(handled.join(" ").as_bytes());
+        Some(KIND)
+    }
+
+    fn load(_: EventKind, bytes: &[u8]) -> Result<Vec<String>, BoxError> {
+        let text = str::from_utf8(bytes)?;
+        Ok(text.split_whitespace().map(str::to_owned).collect())
+    }
+}
+
+/// A clerk that stores what it has handled as a whole.
+struct Book;
+
+#[derive(Clone, Default)]
+struct Page(String);
+
+impl Stored for Page {
+    fn encode(&self, bytes: &mut Vec<u8>) -> EventKind {
+        bytes.extend(self.0.as_bytes());
+        KIND
+    }
+
+    fn decode(_: EventKind, bytes: &[u8]) -> Result<Self, BoxError> {
+        Ok(Self(String::from_utf8(bytes.to_vec())?))
+    }
+}
+
+enum Writing {
+    Write(&'static str, Reply<()>),
+    /// Writes and requests an effect, in one turn.
+    WriteOnce(&'static str, &'static str, Reply<()>),
+    /// Writes and discards the turn.
+    Undo(&'static str),
+    Read(Reply<String>),
+    Due(Due),
+}
+
+impl Keeper for Book {
+    type Msg = Writing;
+    type State = Page;
+    type Outcome = Next;
+
+    fn receive(
+        &self,
+        page: &mut Durable<'_, Page>,
+        msg: Writing,
+        cx: &mut Decide<'_, '_, Self>,
+    ) -> Next {
+        match msg {
+            Writing::Write(text, reply) => {
+                page.0.push_str(text);
+                reply.send(());
+            }
+            Writing::WriteOnce(text, key, reply) => {
+                cx.once(key);
+                page.set(Page(text.to_owned()));
+                reply.send(());
+            }
+            Writing::Undo(text) => {
+                page.0.push_str(text);
+                return Next::Undo;
+            }
+            Writing::Read(reply) => reply.send(page.0.clone()),
+            Writing::Due(due) => cx.note(Told(due.key, due.number)),
+        }
+        Next::Continue
+    }
+
+    fn due(due: Due) -> Option<Writing> {
+        Some(Writing::Due(due))
+    }
+}
+
+/// Opens the journal of a kit.
+fn open(kit: &mut Kit) -> Journal {
+    let files: Arc<dyn Files> = Arc::new(kit.disk());
+    Journal::open_files(kit.node().handle(), files).unwrap().0
+}
+
+fn clerk(kit: &mut Kit, is_diligent: bool) -> Address<Command> {
+    let journal = open(kit);
+    let entity = journal.entity("clerk", Clerk { is_diligent }).unwrap();
+    let clerk = kit.node().spawn(entity).unwrap();
+    kit.run();
+    clerk
+}
+
+/// Returns what was told since the number of facts was `from`.
+fn told(kit: &Kit, from: usize) -> Vec<(String, u64)> {
+    kit.facts(|facts| {
+        let told = facts.seen::<Told>().skip(from);
+        told.map(|Told(key, number)| (key.clone(), *number))
+            .collect()
+    })
+}
+
+fn keys(told: &[(String, u64)]) -> Vec<&str> {
+    told.iter().map(|(key, _)| &**key).collect()
+}
+
+#[test]
+fn an_effect_is_requested_again_after_each_start_until_it_is_done() {
+    let mut kit = Kit::new();
+    let lazy = clerk(&mut kit, false);
+    assert_eq!(
+        kit.answer(lazy.ask(|reply| Command::Once("a", reply))),
+        Ok(true)
+    );
+    assert_eq!(
+        kit.answer(lazy.ask(|reply| Command::Once("b", reply))),
+        Ok(true)
+    );
+    // A key that is pending is no new effect.
+    assert_eq!(
+        kit.answer(lazy.ask(|reply| Command::Once("a", reply))),
+        Ok(false)
+    );
+    let first = told(&kit, 0);
+    assert_eq!(keys(&first), ["a", "b"]);
+    kit.crash();
+    let lazy = clerk(&mut kit, false);
+    assert_eq!(told(&kit, 2), first);
+    assert_eq!(
+        kit.answer(lazy.ask(|reply| Command::Cancel("a", reply))),
+        Ok(true)
+    );
+    assert_eq!(
+        kit.answer(lazy.ask(|reply| Command::Cancel("a", reply))),
+        Ok(false)
+    );
+    kit.crash();
+    let diligent = clerk(&mut kit, true);
+    assert_eq!(told(&kit, 4), first[1..]);
+    assert_eq!(
+        kit.answer(diligent.ask(Command::Handled)),
+        Ok(vec!["b".to_owned()])
+    );
+    // The same key after that is another effect.
+    assert_eq!(
+        kit.answer(diligent.ask(|reply| Command::Once("a", reply))),
+        Ok(true)
+    );
+    let again = told(&kit, 5);
+    assert_eq!(keys(&again), ["a"]);
+    assert!(again[0].1 > first[1].1);
+    kit.crash();
+    let diligent = clerk(&mut kit, true);
+    assert_eq!(told(&kit, 6), []);
+    let handled = kit.answer(diligent.ask(Command::Handled)).unwrap();
+    assert_eq!(handled, ["b", "a"]);
+}
+
+#[test]
+fn a_turn_that_is_undone_requests_nothing() {
+    let mut kit = Kit::new();
+    let clerk = clerk(&mut kit, true);
+    clerk.send(Command::Undo("a")).unwrap();
+    assert_eq!(kit.answer(clerk.ask(Command::Handled)), Ok(vec![]));
+    assert_eq!(told(&kit, 0), []);
+}
+
+#[test]
+fn an_effect_whose_turn_could_not_be_written_is_not_requested() {
+    let mut kit = Kit::new();
+    let clerk = clerk(&mut kit, true);
+    kit.disks().all().full(0);
+    assert!(
+        kit.answer(clerk.ask(|reply| Command::Once("a", reply)))
+            .is_err()
+    );
+    assert_eq!(told(&kit, 0), []);
+}
+
+#[test]
+fn reminders_come_at_their_times() {
+    let mut kit = Kit::new();
+    let clerk = clerk(&mut kit, true);
+    let remind = |key, seconds| clerk.ask(move |reply| Command::Remind(key, seconds, reply));
+    for (key, seconds) in [("late", 30), ("soon", 10), ("moved", 5), ("cancelled", 7)] {
+        assert_eq!(kit.answer(remind(key, seconds)), Ok(()));
+    }
+    assert_eq!(kit.answer(remind("moved", 20)), Ok(()));
+    let cancelled = clerk.ask(|reply| Command::Cancel("cancelled", reply));
+    assert_eq!(kit.answer(cancelled), Ok(true));
+    kit.advance(Duration::from_secs(9));
+    assert_eq!(told(&kit, 0), []);
+    kit.advance(Duration::from_secs(1));
+    assert_eq!(keys(&told(&kit, 0)), ["soon"]);
+    kit.advance(Duration::from_secs(60));
+    assert_eq!(keys(&told(&kit, 0)), ["soon", "moved", "late"]);
+    assert_eq!(kit.next_timer(), None);
+}
+
+#[test]
+fn overdue_reminders_come_in_their_order_after_a_pause() {
+    let mut kit = Kit::new();
+    let busy = clerk(&mut kit, true);
+    for (key, seconds) in [("c", 30), ("a", 10), ("d", 90), ("b", 20)] {
+        let remind = busy.ask(move |reply| Command::Remind(key, seconds, reply));
+        assert_eq!(kit.answer(remind), Ok(()));
+    }
+    kit.crash();
+    kit.advance(Duration::from_secs(60));
+    assert_eq!(told(&kit, 0), []);
+    let busy = clerk(&mut kit, true);
+    assert_eq!(keys(&told(&kit, 0)), ["a", "b", "c"]);
+    assert_eq!(kit.next_timer(), Some(Duration::from_secs(30)));
+    kit.advance(Duration::from_secs(30));
+    let handled = kit.answer(busy.ask(Command::Handled)).unwrap();
+    assert_eq!(handled, ["a", "b", "c", "d"]);
+    // Each of them once.
+    kit.crash();
+    clerk(&mut kit, true);
+    kit.advance(Duration::from_secs(100));
+    assert_eq!(told(&kit, 4), []);
+}
+
+#[test]
+fn saved_states_have_the_duties() {
+    let mut kit = Kit::new();
+    let lazy = clerk(&mut kit, false);
+    let pending = ["p", "q", "r", "s", "t", "u", "v", "w", "x", "y"];
+    for key in pending {
+        assert_eq!(
+            kit.answer(lazy.ask(move |reply| Command::Once(key, reply))),
+            Ok(true)
+        );
+    }
+    kit.crash();
+    let (log, _) = Options::new().inspect(Arc::new(kit.disk())).unwrap();
+    let journal = log.find("clerk").unwrap();
+    assert!(log.oldest(journal) > 1, "events were removed");
+    let diligent = clerk(&mut kit, true);
+    assert_eq!(kit.answer(diligent.ask(Command::Handled)).unwrap(), pending);
+}
+
+#[test]
+fn a_duty_without_a_message_is_an_error() {
+    let mut kit = Kit::new();
+    let clerk = clerk(&mut kit, true);
+    assert!(
+        kit.answer(clerk.ask(|reply| Command::Once("unknown", reply)))
+            .is_err()
+    );
+    let failures = kit.failures();
+    let text = "the actor of the journal \"clerk\" returns no message for \"unknown\"";
+    assert!(
+        failures[0].message.contains(text),
+        "{}",
+        failures[0].message
+    );
+}
+
+#[test]
+fn a_key_that_is_too_long_is_refused() {
+    let mut kit = Kit::new();
+    let clerk = clerk(&mut kit, true);
+    let long: &'static str = String::leak("x".repeat(256));
+    assert!(
+        kit.answer(clerk.ask(|reply| Command::Once(long, reply)))
+            .is_err()
+    );
+    let text = "a key of 256 bytes: it can have at most 255";
+    assert!(kit.failures()[0].message.contains(text));
+}
+
+/// An actor with an event whose tag is reserved.
+struct Greedy;
+
+struct Reserved;
+
+impl Stored for Reserved {
+    fn encode(&self, _: &mut Vec<u8>) -> EventKind {
+        EventKind {
+            tag: 0xFF00,
+            version: 1,
+        }
+    }
+
+    fn decode(_: EventKind, _: &[u8]) -> Result<Self, BoxError> {
+        Ok(Self)
+    }
+}
+
+impl DurableActor for Greedy {
+    type Msg = Reply<()>;
+    type State = ();
+    type Event = Reserved;
+    type Outcome = ();
+
+    fn decide(&self, (): &(), reply: Reply<()>, cx: &mut Decide<'_, '_, Self>) {
+        cx.record(Reserved);
+        reply.send(());
+    }
+
+    fn apply((): &mut (), _: &Reserved) {}
+}
+
+#[test]
+fn a_reserved_tag_is_refused() {
+    let mut kit = Kit::new();
+    let journal = open(&mut kit);
+    let greedy = kit
+        .node()
+        .spawn(journal.entity("greedy", Greedy).unwrap())
+        .unwrap();
+    assert!(kit.answer(greedy.ask(|reply| reply)).is_err());
+    let text = "an event of the journal \"greedy\" has the tag 65280";
+    assert!(kit.failures()[0].message.contains(text));
+}
+
+#[test]
+fn a_keeper_stores_its_newest_state_only() {
+    let mut kit = Kit::new();
+    let journal = open(&mut kit);
+    let book = kit
+        .node()
+        .spawn(journal.entity("book", Book).unwrap())
+        .unwrap();
+    for text in ["one ", "two ", "three"] {
+        let write = book.ask(move |reply| Writing::Write(text, reply));
+        assert_eq!(kit.answer(write), Ok(()));
+    }
+    book.send(Writing::Undo("lost")).unwrap();
+    assert_eq!(
+        kit.answer(book.ask(Writing::Read)).unwrap(),
+        "one two three"
+    );
+    kit.crash();
+    let (log, _) = Options::new().inspect(Arc::new(kit.disk())).unwrap();
+    let stored = log.find("book").unwrap();
+    assert_eq!((log.oldest(stored), log.newest(stored)), (3, 3));
+    let journal = open(&mut kit);
+    let book = kit
+        .node()
+        .spawn(journal.entity("book", Book).unwrap())
+        .unwrap();
+    assert_eq!(
+        kit.answer(book.ask(Writing::Read)).unwrap(),
+        "one two three"
+    );
+}
+
+#[test]
+fn a_keeper_has_duties() {
+    let mut kit = Kit::new();
+    for round in 0..3 {
+        let journal = open(&mut kit);
+        let book = kit
+            .node()
+            .spawn(journal.entity("book", Book).unwrap())
+            .unwrap();
+        kit.run();
+        // Those of earlier rounds were told again.
+        let before = ["a", "b", "c"].get(..round).unwrap();
+        let from = (0..round).map(|round| round + 1).sum();
+        assert_eq!(keys(&told(&kit, from)), before);
+        let (text, key) = [("A", "a"), ("B", "b"), ("C", "c")][round];
+        let write = book.ask(move |reply| Writing::WriteOnce(text, key, reply));
+        assert_eq!(kit.answer(write), Ok(()));
+        assert_eq!(kit.answer(book.ask(Writing::Read)).unwrap(), text);
+        kit.crash();
+    }
+}
