@@ -5,18 +5,20 @@
 mod client;
 mod register;
 
+mod shop;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use garrick_actor::files::Files;
 use garrick_actor::supervise::{Strategy, Supervisor, Tree};
 use garrick_actor::{Address, Handle};
-use garrick_journal::{Journal, JournalError};
+use garrick_journal::{DurableActor, Journal, JournalError};
 use garrick_sim::history::models::key_value::KeyValue;
 use garrick_sim::{Check, DiskRule, Sim};
 
-use client::{Client, Heard, Keys};
-use register::{Command, Register};
+use client::{Client, Heard};
+use register::Register;
 
 /// Number of seeds of each check. More are checked if the environment variable
 /// `GARRICK_JOURNAL_SEEDS` is set.
@@ -28,9 +30,14 @@ const CLIENTS: u64 = 3;
 /// Number of restarts of an entity that its supervisor allows.
 const RESTARTS_MAX: usize = 1_000;
 
-/// Checks the registers on a disk with the faults that `rule` adds.
+/// Adds faults to a disk.
+type Rule = fn(DiskRule<'_>) -> DiskRule<'_>;
+
+type Program = fn(&mut Sim, Rule);
+
+/// Checks a program on a disk with the faults that `rule` adds.
 #[track_caller]
-fn check(name: &str, rule: fn(DiskRule<'_>) -> DiskRule<'_>) {
+fn check(name: &str, program: Program, rule: Rule) {
     let seeds = std::env::var("GARRICK_JOURNAL_SEEDS").ok();
     let seeds = seeds.map_or(SEEDS, |seeds| seeds.parse().expect("it is a number"));
     let checked = Check::new(name).seeds(seeds).run(|sim| program(sim, rule));
@@ -41,31 +48,37 @@ fn check(name: &str, rule: fn(DiskRule<'_>) -> DiskRule<'_>) {
 }
 
 /// The entities of a node, until the node crashes.
-struct Running {
+struct Running<const N: usize, M: 'static> {
     _tree: Tree,
-    keys: Keys,
+    keys: [Address<M>; N],
 }
 
-/// Starts the entities of a node.
-fn start(node: &Handle, files: Arc<dyn Files>) -> Result<Running, JournalError> {
+/// Starts the entities of a node. `make` returns the actor with a name.
+fn start<const N: usize, A: DurableActor>(
+    node: &Handle,
+    files: Arc<dyn Files>,
+    names: [&'static str; N],
+    make: impl Fn(&str) -> A + Clone + Send + 'static,
+) -> Result<Running<N, A::Msg>, JournalError> {
     let (journal, _) = Journal::open_files(node, files)?;
-    let tree = Supervisor::new("registers", Strategy::OneForOne)
+    let tree = Supervisor::new("entities", Strategy::OneForOne)
         .intensity(RESTARTS_MAX, Duration::from_secs(1))
         .spawn(node)
         .unwrap();
-    let spawn = |name: &'static str| -> Address<Command> {
-        let journal = journal.clone();
-        node.actor(move || journal.entity(name, Register).unwrap())
+    let spawn = |name: &'static str| -> Address<A::Msg> {
+        let (journal, make) = (journal.clone(), make.clone());
+        node.actor(move || journal.entity(name, make(name)).unwrap())
             .named(name)
             .supervised_by(&tree)
             .spawn()
             .unwrap()
     };
-    let keys = ["a", "b"].map(spawn);
+    let keys = names.map(spawn);
     Ok(Running { _tree: tree, keys })
 }
 
-fn program(sim: &mut Sim, rule: fn(DiskRule<'_>) -> DiskRule<'_>) {
+/// Registers, and clients that call them.
+fn registers(sim: &mut Sim, rule: Rule) {
     let files: Arc<dyn Files> = Arc::new(sim.disk("n"));
     rule(sim.disks().all());
     sim.allow_failures();
@@ -77,7 +90,7 @@ fn program(sim: &mut Sim, rule: fn(DiskRule<'_>) -> DiskRule<'_>) {
     sim.restarting("n", move |node| {
         // The tasks of the node that has crashed are gone.
         drop(running.take());
-        running = start(node.handle(), Arc::clone(&files)).ok();
+        running = start(node.handle(), Arc::clone(&files), ["a", "b"], |_| Register).ok();
         if let Some(running) = &running {
             for client in &clients {
                 client.send(Heard::Started(running.keys.clone())).unwrap();
@@ -92,27 +105,45 @@ fn program(sim: &mut Sim, rule: fn(DiskRule<'_>) -> DiskRule<'_>) {
 
 #[test]
 fn a_crash_loses_nothing_that_was_seen() {
-    check("entities", |rule| rule);
+    check("entities", registers, |rule| rule);
 }
 
 #[test]
 fn a_crash_within_an_operation_of_the_disk_loses_nothing_that_was_seen() {
-    check("entities within operations", |rule| rule.crashes(20));
+    check("entities within operations", registers, |rule| {
+        rule.crashes(20)
+    });
 }
 
 #[test]
 fn writes_that_are_torn_or_reordered_lose_nothing_that_was_seen() {
-    check("entities torn", |rule| rule.crashes(20).tears().reorders());
+    check("entities torn", registers, |rule| {
+        rule.crashes(20).tears().reorders()
+    });
 }
 
 #[test]
 fn syncs_that_fail_lose_nothing_that_was_seen() {
-    check("entities failing", |rule| {
+    check("entities failing", registers, |rule| {
         rule.crashes(10).tears().reorders().fails(20).sync_fails(50)
     });
 }
 
 #[test]
 fn a_full_disk_loses_nothing_that_was_seen() {
-    check("entities full", |rule| rule.crashes(10).full(600));
+    check("entities full", registers, |rule| {
+        rule.crashes(10).full(600)
+    });
+}
+
+#[test]
+fn effects_and_reminders_take_place_once_in_spite_of_crashes() {
+    check("effects", shop::program, |rule| rule.crashes(10));
+}
+
+#[test]
+fn effects_and_reminders_take_place_once_in_spite_of_failing_disks() {
+    check("effects failing", shop::program, |rule| {
+        rule.crashes(10).tears().reorders().fails(20).sync_fails(50)
+    });
 }
