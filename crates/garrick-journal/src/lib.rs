@@ -24,9 +24,14 @@ mod log;
 
 mod durable;
 
+#[cfg(feature = "serde")]
+#[doc(hidden)]
+pub use durable::derived;
 pub use durable::{BoxError, Decide, DurableActor, Entity, Journal, JournalSample, Stored};
 pub use error::JournalError;
 pub use frame::EventKind;
+#[cfg(feature = "serde")]
+pub use garrick_macros::Stored;
 pub use group::{Event, Group, JournalId};
 pub use log::{Compacted, Log, Opened, Options, Snapshot, Torn};
 pub use name::check_name;

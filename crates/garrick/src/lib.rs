@@ -129,6 +129,11 @@ pub struct Behaviors;
 #[doc = include_str!("../../garrick-macros/src/actor.md")]
 pub struct ActorMacro;
 
+/// The examples in the documentation of the derive macro [`Stored`](journal::Stored).
+#[cfg(all(doctest, feature = "journal"))]
+#[doc = include_str!("../../garrick-macros/src/stored.md")]
+pub struct StoredMacro;
+
 /// Runs the examples of the guide to mailboxes as tests of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/mailboxes.md")]

@@ -7,6 +7,9 @@ mod queue;
 
 mod shared;
 
+#[cfg(feature = "serde")]
+pub mod derived;
+
 mod journal;
 
 mod actor;
