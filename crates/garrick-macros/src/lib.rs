@@ -12,6 +12,7 @@
 //! expanded. Otherwise rustc would also report an error for every use of the actor.
 #![forbid(unsafe_code)]
 
+mod dialect;
 mod errors;
 
 mod attributes;
@@ -30,10 +31,18 @@ mod stored;
 
 use proc_macro::TokenStream;
 
+use dialect::Dialect;
+
 #[cfg_attr(not(doctest), doc = include_str!("actor.md"))]
 #[proc_macro_attribute]
 pub fn actor(options: TokenStream, item: TokenStream) -> TokenStream {
-    expand::actor(options.into(), &item.into()).into()
+    expand::actor(options.into(), &item.into(), Dialect::Actor).into()
+}
+
+#[cfg_attr(not(doctest), doc = include_str!("durable.md"))]
+#[proc_macro_attribute]
+pub fn durable(options: TokenStream, item: TokenStream) -> TokenStream {
+    expand::actor(options.into(), &item.into(), Dialect::Durable).into()
 }
 
 #[cfg_attr(not(doctest), doc = include_str!("stored.md"))]

@@ -67,6 +67,8 @@ pub use garrick_actor::{
 };
 
 pub use garrick_macros::actor;
+#[cfg(feature = "journal")]
+pub use garrick_macros::durable;
 
 /// Small standard actors, such as relays, races, serializers and retries.
 pub use garrick_actor::behaviors;
@@ -128,6 +130,11 @@ pub struct Behaviors;
 #[cfg(doctest)]
 #[doc = include_str!("../../garrick-macros/src/actor.md")]
 pub struct ActorMacro;
+
+/// The examples in the documentation of the attribute [`durable`].
+#[cfg(all(doctest, feature = "journal"))]
+#[doc = include_str!("../../garrick-macros/src/durable.md")]
+pub struct DurableMacro;
 
 /// The examples in the documentation of the derive macro [`Stored`](journal::Stored).
 #[cfg(all(doctest, feature = "journal"))]

@@ -1,5 +1,6 @@
 //! The trait of durable actors, and the context of their decisions.
 
+use std::any::type_name;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
@@ -135,6 +136,11 @@ pub trait DurableActor: Sized + Send + 'static {
     fn load(kind: EventKind, bytes: &[u8]) -> Result<Self::State, BoxError> {
         let _ = (kind, bytes);
         Err("this actor saves no state".into())
+    }
+
+    /// Returns the name of the type in reports, as for an [`Actor`](garrick_actor::Actor::name).
+    fn name() -> &'static str {
+        type_name::<Self>()
     }
 
     /// Names of the kinds of messages, as for an [`Actor`](garrick_actor::Actor::MESSAGES).

@@ -16,6 +16,8 @@ mod actor;
 
 mod entity;
 
+mod own_state;
+
 pub use actor::{Decide, DurableActor};
 pub use entity::Entity;
 pub use journal::Journal;
