@@ -27,11 +27,16 @@ mod segments;
 
 mod durable;
 
+#[cfg(feature = "serde")]
+#[doc(hidden)]
+pub use durable::derived;
 pub use durable::{
     BoxError, Decide, Due, Durable, DurableActor, Entity, Journal, JournalSample, Keeper, Stored,
 };
 pub use error::JournalError;
 pub use event::{Event, EventKind};
+#[cfg(feature = "serde")]
+pub use garrick_macros::Stored;
 pub use group::{Group, JournalId};
 pub use log::{Log, LogSample, READ_BYTES, Refused, Snapshot, Start};
 pub use name::check_name;

@@ -5,6 +5,8 @@ use quote::quote;
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, ExprLit, Lit, Meta, Token, parse_quote};
 
+use crate::dialect::Dialect;
+
 /// The kind of generated code to which attributes are copied. The kind determines which attributes
 /// are copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,16 +144,17 @@ pub(crate) fn is_conditional(attributes: &[Attribute]) -> bool {
 
 /// Returns true if `attribute` is a `cfg_attr` that contains an attribute for this macro. The macro
 /// cannot evaluate the condition of a `cfg_attr`.
-pub(crate) fn is_conditional_mark(attribute: &Attribute) -> bool {
-    let is_mark = |meta: &Meta| is_mark(meta.path());
+pub(crate) fn is_conditional_mark(attribute: &Attribute, dialect: Dialect) -> bool {
+    let is_mark = |meta: &Meta| is_mark(meta.path(), dialect);
     conditional(&attribute.meta).is_some_and(|metas| metas.iter().skip(1).any(is_mark))
 }
 
-/// Returns true if an attribute with this path is for this macro: `actor` or `garrick::actor`.
-pub(crate) fn is_mark(path: &syn::Path) -> bool {
+/// Returns true if an attribute with this path is for the macro of the dialect, such as `actor` or
+/// `garrick::actor`.
+pub(crate) fn is_mark(path: &syn::Path, dialect: Dialect) -> bool {
     path.segments
         .last()
-        .is_some_and(|last| last.ident == "actor")
+        .is_some_and(|last| last.ident == dialect.name())
 }
 
 #[cfg(test)]
@@ -220,8 +223,8 @@ mod tests {
     #[test]
     fn a_mark_under_a_condition_is_found() {
         let attributes: Vec<Attribute> = parse_quote!(#[cfg_attr(unix, actor(skip))]);
-        assert!(is_conditional_mark(&attributes[0]));
+        assert!(is_conditional_mark(&attributes[0], Dialect::Actor));
         let attributes: Vec<Attribute> = parse_quote!(#[cfg_attr(unix, inline)]);
-        assert!(!is_conditional_mark(&attributes[0]));
+        assert!(!is_conditional_mark(&attributes[0], Dialect::Actor));
     }
 }

@@ -2,10 +2,11 @@
 
 use quote::ToTokens;
 use syn::{
-    FnArg, GenericParam, Ident, ImplItemFn, ItemImpl, PatType, Path, Receiver, Signature, Type,
-    TypePath,
+    FnArg, GenericParam, Ident, ImplItemFn, ItemImpl, PatType, Path, Receiver, ReturnType,
+    Signature, Type, TypePath,
 };
 
+use crate::dialect::Dialect;
 use crate::errors::Errors;
 use crate::names;
 use crate::types;
@@ -13,36 +14,63 @@ use crate::types;
 const OWNS: &str = "an actor cannot borrow data, because it can outlive the code that creates it; store owned data, \
                     or share data in an `Arc`";
 
-/// Description of a method that handles a message, for errors.
-const OF_MESSAGE: &str = "a method that handles a message";
+/// The kind of a method, for errors.
+#[derive(Clone, Copy)]
+struct Of {
+    /// Description of the method.
+    what: &'static str,
+    dialect: Dialect,
+}
 
-/// Description of the method that is called at the start of the actor, for errors.
-const OF_START: &str = "the method marked `#[actor(started)]`";
+impl Of {
+    /// Returns the kind of a method that handles a message.
+    fn message(dialect: Dialect) -> Self {
+        let what = "a method that handles a message";
+        Self { what, dialect }
+    }
 
-const OR_SKIP: &str = "or mark the method `#[actor(skip)]` to exclude it from the actor";
+    /// The method that is called at the start of an actor.
+    const START: Self = Self {
+        what: "the method marked `#[actor(started)]`",
+        dialect: Dialect::Actor,
+    };
+
+    /// The method that changes the state of a durable actor.
+    const APPLY: Self = Self {
+        what: "the method marked `#[durable(apply)]`",
+        dialect: Dialect::Durable,
+    };
+}
 
 /// Returns the type of the block and the name of this type, if the block can be an actor.
-pub(crate) fn block(item: &ItemImpl, errors: &mut Errors) -> Option<(TypePath, Ident)> {
+pub(crate) fn block(
+    item: &ItemImpl,
+    dialect: Dialect,
+    errors: &mut Errors,
+) -> Option<(TypePath, Ident)> {
     let mut found = Errors::default();
     if let Some((_, of, _)) = &item.trait_ {
-        of_trait(of, &mut found);
+        of_trait(of, dialect, &mut found);
     }
     for lifetime in item.generics.lifetimes() {
         found.at(lifetime, OWNS);
     }
-    let actor = named_type(item, &mut found);
+    let actor = named_type(item, dialect, &mut found);
     if errors.append(found) { None } else { actor }
 }
 
-fn of_trait(path: &Path, errors: &mut Errors) {
+fn of_trait(path: &Path, dialect: Dialect, errors: &mut Errors) {
+    let name = dialect.name();
     errors.at(
         path,
-        "`#[actor]` cannot be used on the implementation of a trait; use it on an inherent `impl` block, \
-         whose methods can call the methods of the trait",
+        format!(
+            "`#[{name}]` cannot be used on the implementation of a trait; use it on an inherent `impl` block, \
+             whose methods can call the methods of the trait"
+        ),
     );
 }
 
-fn named_type(item: &ItemImpl, errors: &mut Errors) -> Option<(TypePath, Ident)> {
+fn named_type(item: &ItemImpl, dialect: Dialect, errors: &mut Errors) -> Option<(TypePath, Ident)> {
     if let Type::Path(ty) = types::bare(&item.self_ty)
         && ty.qself.is_none()
         && let Some(last) = ty.path.segments.last()
@@ -54,20 +82,25 @@ fn named_type(item: &ItemImpl, errors: &mut Errors) -> Option<(TypePath, Ident)>
         }
         return Some((ty.clone(), last.ident.clone()));
     }
+    let name = dialect.name();
     errors.at(
         &item.self_ty,
-        "`#[actor]` can only be used on an `impl` block of a struct or an enum",
+        format!("`#[{name}]` can only be used on an `impl` block of a struct or an enum"),
     );
     None
 }
 
 /// Returns all reasons why `method` cannot handle a message.
-pub(crate) fn message(method: &ImplItemFn) -> Errors {
+pub(crate) fn message(method: &ImplItemFn, dialect: Dialect) -> Errors {
     let mut errors = Errors::default();
-    qualifiers(&method.sig, OF_MESSAGE, &mut errors);
-    generics(&method.sig, OF_MESSAGE, &mut errors);
+    let of = Of::message(dialect);
+    qualifiers(&method.sig, of, &mut errors);
+    generics(&method.sig, of, &mut errors);
     if let Some(receiver) = method.sig.receiver() {
-        by_reference(receiver, OF_MESSAGE, &mut errors);
+        by_reference(receiver, of, &mut errors);
+        if dialect == Dialect::Durable {
+            unchanging(receiver, &mut errors);
+        }
     }
     for argument in typed_arguments(&method.sig) {
         unconditional(argument, &mut errors);
@@ -77,7 +110,7 @@ pub(crate) fn message(method: &ImplItemFn) -> Errors {
             }
         }
     }
-    answer(&method.sig, &mut errors);
+    answer(&method.sig, of, &mut errors);
     errors
 }
 
@@ -89,9 +122,10 @@ pub(crate) fn typed_arguments(signature: &Signature) -> impl Iterator<Item = &Pa
     })
 }
 
-fn qualifiers(signature: &Signature, of: &str, errors: &mut Errors) {
+fn qualifiers(signature: &Signature, of: Of, errors: &mut Errors) {
+    let (of, or_skip) = (of.what, of.dialect.or_skip());
     let mut refuse = |culprit: &dyn ToTokens, what: &str, instead: &str| {
-        let message = format!("{of} cannot be {what}; {instead}, {OR_SKIP}");
+        let message = format!("{of} cannot be {what}; {instead}, {or_skip}");
         errors.at(culprit, message);
     };
     if let Some(asyncness) = &signature.asyncness {
@@ -116,7 +150,8 @@ fn qualifiers(signature: &Signature, of: &str, errors: &mut Errors) {
     }
 }
 
-fn generics(signature: &Signature, of: &str, errors: &mut Errors) {
+fn generics(signature: &Signature, of: Of, errors: &mut Errors) {
+    let (of, or_skip) = (of.what, of.dialect.or_skip());
     for parameter in &signature.generics.params {
         let what = match parameter {
             GenericParam::Lifetime(_) => {
@@ -126,21 +161,34 @@ fn generics(signature: &Signature, of: &str, errors: &mut Errors) {
                 "generic parameters, because all messages of an actor have one type; move them to the `impl` block"
             }
         };
-        let message = format!("{of} cannot have {what}, {OR_SKIP}");
+        let message = format!("{of} cannot have {what}, {or_skip}");
         errors.at(parameter, message);
     }
     if let Some(clause) = &signature.generics.where_clause {
         let message =
-            format!("{of} cannot have a `where` clause; move it to the `impl` block, {OR_SKIP}");
+            format!("{of} cannot have a `where` clause; move it to the `impl` block, {or_skip}");
         errors.at(clause, message);
     }
 }
 
-fn by_reference(receiver: &Receiver, of: &str, errors: &mut Errors) {
+fn by_reference(receiver: &Receiver, of: Of, errors: &mut Errors) {
     if receiver.reference.is_none() || receiver.colon_token.is_some() {
+        let (what, receivers, or_skip) = (of.what, of.dialect.receivers(), of.dialect.or_skip());
         let message = format!(
-            "{of} must take `&mut self` or `&self`, because the actor continues after the call; return \
-             `Next::Stop` to stop the actor, {OR_SKIP}"
+            "{what} must take {receivers}, because the actor continues after the call; return \
+             `Next::Stop` to stop the actor, {or_skip}"
+        );
+        errors.at(receiver, message);
+    }
+}
+
+/// Checks that the receiver does not let the method change the state.
+fn unchanging(receiver: &Receiver, errors: &mut Errors) {
+    if receiver.reference.is_some() && receiver.mutability.is_some() {
+        let or_skip = Dialect::Durable.or_skip();
+        let message = format!(
+            "a method that handles a message of a durable actor must take `&self`: the state changes only in the \
+             method marked `#[durable(apply)]`; record an event with `cx.record(..)`, {or_skip}"
         );
         errors.at(receiver, message);
     }
@@ -160,10 +208,11 @@ fn unconditional(argument: &PatType, errors: &mut Errors) {
 
 /// Checks that the method has at most one context and at most one reply. A method with a reply must
 /// not also return an answer.
-fn answer(signature: &Signature, errors: &mut Errors) {
+fn answer(signature: &Signature, of: Of, errors: &mut Errors) {
+    let of = of.what;
     let at_most_one = |errors: &mut Errors, is: fn(&Type) -> bool, what: &str| {
         for second in typed_arguments(signature).filter(|a| is(&a.ty)).skip(1) {
-            errors.at(second, format!("{OF_MESSAGE} can take at most one {what}"));
+            errors.at(second, format!("{of} can take at most one {what}"));
         }
     };
     at_most_one(errors, types::is_context, "`Context`");
@@ -191,13 +240,14 @@ fn is_reply(ty: &Type) -> bool {
 /// Returns all reasons why `method` cannot be called at the start of the actor.
 pub(crate) fn started(method: &ImplItemFn) -> Errors {
     let mut errors = Errors::default();
-    qualifiers(&method.sig, OF_START, &mut errors);
-    generics(&method.sig, OF_START, &mut errors);
+    let of = Of::START.what;
+    qualifiers(&method.sig, Of::START, &mut errors);
+    generics(&method.sig, Of::START, &mut errors);
     match method.sig.receiver() {
-        Some(receiver) => by_reference(receiver, OF_START, &mut errors),
+        Some(receiver) => by_reference(receiver, Of::START, &mut errors),
         None => errors.at(
             &method.sig.ident,
-            format!("{OF_START} must take `&mut self` or `&self`"),
+            format!("{of} must take `&mut self` or `&self`"),
         ),
     }
     let arguments = typed_arguments(&method.sig).enumerate();
@@ -205,17 +255,67 @@ pub(crate) fn started(method: &ImplItemFn) -> Errors {
         if index > 0 || !types::is_context(&argument.ty) {
             errors.at(
                 argument,
-                format!("{OF_START} can take no argument except one `&mut Context<'_, _>`"),
+                format!("{of} can take no argument except one `&mut Context<'_, _>`"),
             );
         }
     }
     if let types::Returned::Answer(returned) = types::Returned::of(&method.sig.output) {
         errors.at(
             returned,
-            format!("{OF_START} must return nothing, `Next` or `Result<Next, _>`"),
+            format!("{of} must return nothing, `Next` or `Result<Next, _>`"),
         );
     }
     errors
+}
+
+/// Returns the type of the events that `method` applies to the state, if it can do so.
+pub(crate) fn apply<'a>(method: &'a ImplItemFn, errors: &mut Errors) -> Option<&'a Type> {
+    let (of, mut found) = (Of::APPLY.what, Errors::default());
+    qualifiers(&method.sig, Of::APPLY, &mut found);
+    generics(&method.sig, Of::APPLY, &mut found);
+    let receiver = method.sig.receiver();
+    if !receiver.is_some_and(|r| r.reference.is_some() && r.mutability.is_some()) {
+        let message = format!("{of} must take `&mut self`, which is the state");
+        match receiver {
+            Some(receiver) => found.at(receiver, message),
+            None => found.at(&method.sig.ident, message),
+        }
+    }
+    let mut arguments = typed_arguments(&method.sig);
+    let event = arguments.next().map(|event| types::bare(&event.ty));
+    let event = match event {
+        Some(Type::Reference(event)) if event.mutability.is_none() => Some(&*event.elem),
+        Some(other) => {
+            let message =
+                format!("{of} must take the event as a shared reference, such as `&Event`");
+            found.at(other, message);
+            None
+        }
+        None => {
+            let message = format!(
+                "{of} must take an event, such as `event: &Event`; this argument tells the type of the events"
+            );
+            found.at(&method.sig.ident, message);
+            None
+        }
+    };
+    for more in arguments {
+        let message = format!(
+            "{of} can take no argument except the event, because its result must depend on nothing else"
+        );
+        found.at(more, message);
+    }
+    if let ReturnType::Type(_, returned) = &method.sig.output
+        && !matches!(
+            types::Returned::of(&method.sig.output),
+            types::Returned::Nothing
+        )
+    {
+        let message =
+            format!("{of} must return nothing: the event is a fact; decide before you record it");
+        found.at(returned, message);
+    }
+    if errors.append(found) { None } else { event }
 }
 
 /// A name that a generated item will have.
@@ -234,13 +334,14 @@ pub(crate) struct Taken {
 ///
 /// Two items that each depend on a `cfg` are not compared, because their conditions may exclude
 /// each other. If both are present, rustc reports the collision.
-pub(crate) fn name(new: &Taken, others: &[Taken], errors: &mut Errors) -> bool {
+pub(crate) fn name(new: &Taken, others: &[Taken], dialect: Dialect, errors: &mut Errors) -> bool {
+    let or_skip = dialect.or_skip();
     let rival = others.iter().find(|other| {
         other.kind == new.kind && other.name == new.name && !(other.conditional && new.conditional)
     });
     if let Some(rival) = rival {
         let message = format!(
-            "the methods `{}` and `{}` would both generate the {} `{}`; rename one of them, {OR_SKIP}",
+            "the methods `{}` and `{}` would both generate the {} `{}`; rename one of them, {or_skip}",
             rival.method, new.method, new.kind, new.name
         );
         errors.at(&new.method, message);
@@ -249,11 +350,12 @@ pub(crate) fn name(new: &Taken, others: &[Taken], errors: &mut Errors) -> bool {
 }
 
 /// Returns true if the handle can have a method of this name.
-pub(crate) fn free_on_handle(method: &Ident, errors: &mut Errors) -> bool {
+pub(crate) fn free_on_handle(method: &Ident, dialect: Dialect, errors: &mut Errors) -> bool {
+    let or_skip = dialect.or_skip();
     let taken = names::is_of_handles(method);
     if taken {
         let message =
-            format!("every handle already has a method `{method}`; rename this method, {OR_SKIP}");
+            format!("every handle already has a method `{method}`; rename this method, {or_skip}");
         errors.at(method, message);
     }
     !taken

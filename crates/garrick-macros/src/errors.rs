@@ -33,14 +33,6 @@ impl Errors {
         any
     }
 
-    /// Returns the value of `result`, or records its error and returns the default.
-    pub(crate) fn or_default<T: Default>(&mut self, result: syn::Result<T>) -> T {
-        result.unwrap_or_else(|error| {
-            self.push(error);
-            T::default()
-        })
-    }
-
     /// Returns one invocation of `compile_error!` for each error.
     pub(crate) fn into_compile_errors(self) -> TokenStream {
         self.0

@@ -1,7 +1,8 @@
-//! The attribute `#[garrick::actor]`, which turns an `impl` block into an actor.
+//! The attributes `#[garrick::actor]` and `#[garrick::durable]`, which turn an `impl` block into an
+//! actor, and the derive macro `Stored`, which encodes the events of durable actors.
 //!
-//! Depend on the crate `garrick`, which re-exports the attribute. The generated code uses the types
-//! of that crate.
+//! Depend on the crate `garrick`, which re-exports the macros. The generated code uses the types of
+//! that crate.
 //!
 //! ```text
 //!   tokens --parse--> Block, Message ..., each with the errors that `check` finds --expand--> tokens
@@ -11,6 +12,7 @@
 //! expanded. Otherwise rustc would also report an error for every use of the actor.
 #![forbid(unsafe_code)]
 
+mod dialect;
 mod errors;
 
 mod attributes;
@@ -25,10 +27,26 @@ mod parse;
 
 mod expand;
 
+mod stored;
+
 use proc_macro::TokenStream;
+
+use dialect::Dialect;
 
 #[cfg_attr(not(doctest), doc = include_str!("actor.md"))]
 #[proc_macro_attribute]
 pub fn actor(options: TokenStream, item: TokenStream) -> TokenStream {
-    expand::actor(options.into(), &item.into()).into()
+    expand::actor(options.into(), &item.into(), Dialect::Actor).into()
+}
+
+#[cfg_attr(not(doctest), doc = include_str!("durable.md"))]
+#[proc_macro_attribute]
+pub fn durable(options: TokenStream, item: TokenStream) -> TokenStream {
+    expand::actor(options.into(), &item.into(), Dialect::Durable).into()
+}
+
+#[cfg_attr(not(doctest), doc = include_str!("stored.md"))]
+#[proc_macro_derive(Stored, attributes(stored))]
+pub fn stored(item: TokenStream) -> TokenStream {
+    stored::stored(item.into()).into()
 }

@@ -3,22 +3,26 @@
 use syn::ext::IdentExt;
 use syn::{Error, Ident, Result};
 
+use crate::dialect::Dialect;
+
 /// Names of the methods that every handle has.
 const OF_HANDLES: &[&str] = &["new", "address"];
 
 /// Returns the name of a method's variant: the method's name in camel case, such as `GetAll` for
 /// `get_all`.
-pub(crate) fn variant_of(method: &Ident) -> Result<Ident> {
+pub(crate) fn variant_of(method: &Ident, dialect: Dialect) -> Result<Ident> {
     let name = camel_case(&method.unraw().to_string());
-    let mut variant: Ident = syn::parse_str(&name).map_err(|_| no_variant(method, &name))?;
+    let mut variant: Ident =
+        syn::parse_str(&name).map_err(|_| no_variant(method, &name, dialect))?;
     variant.set_span(method.span());
     Ok(variant)
 }
 
-fn no_variant(method: &Ident, name: &str) -> Error {
+fn no_variant(method: &Ident, name: &str, dialect: Dialect) -> Error {
+    let mark = dialect.name();
     let message = format!(
         "the method `{method}` would generate the variant `{name}`, which is not a valid name; rename the \
-         method, or mark it `#[actor(skip)]` to exclude it from the actor"
+         method, or mark it `#[{mark}(skip)]` to exclude it from the actor"
     );
     Error::new_spanned(method, message)
 }
@@ -49,7 +53,7 @@ mod tests {
     use quote::format_ident;
 
     fn variant(method: &str) -> String {
-        variant_of(&syn::parse_str(method).unwrap())
+        variant_of(&syn::parse_str(method).unwrap(), Dialect::Actor)
             .unwrap()
             .to_string()
     }
@@ -66,14 +70,14 @@ mod tests {
     #[test]
     fn a_raw_identifier_is_as_any_other() {
         let method: Ident = syn::parse_quote!(r#type);
-        assert_eq!(variant_of(&method).unwrap(), "Type");
+        assert_eq!(variant_of(&method, Dialect::Actor).unwrap(), "Type");
         assert_eq!(asking_of(&method), "type_to");
     }
 
     #[test]
     fn what_cannot_be_a_variant_is_said() {
         for method in ["self_", "__", "_2"] {
-            let error = variant_of(&format_ident!("{method}")).unwrap_err();
+            let error = variant_of(&format_ident!("{method}"), Dialect::Durable).unwrap_err();
             assert!(error.to_string().contains(method));
         }
     }

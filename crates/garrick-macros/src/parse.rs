@@ -11,9 +11,10 @@ use syn::{
 
 use crate::attributes;
 use crate::check::{self, Taken};
+use crate::dialect::Dialect;
 use crate::errors::Errors;
 use crate::names;
-use crate::options::{Mark, Options};
+use crate::options::{Mark, Options, Save};
 use crate::types::{self, Named, Returned};
 
 /// The parsed block of an actor.
@@ -42,6 +43,10 @@ pub(crate) struct Block {
     pub(crate) messages: Vec<Message>,
     /// Method that is called before the first message.
     pub(crate) started: Option<Started>,
+    /// Method that changes the state of a durable actor.
+    pub(crate) apply: Option<Apply>,
+    /// The option that saves the state of a durable actor, if given.
+    pub(crate) save: Option<Save>,
 }
 
 /// A message and the method that handles it.
@@ -92,22 +97,30 @@ pub(crate) struct Started {
     pub(crate) returned: Returned,
 }
 
+/// The method that changes the state of a durable actor.
+pub(crate) struct Apply {
+    /// Name of the method.
+    pub(crate) method: Ident,
+    /// Type of the events, with `Self` replaced by the actor's type.
+    pub(crate) event: Type,
+}
+
 /// Parses `item` and removes the attributes that only this macro uses. Omits methods that cannot
 /// handle a message. Returns `None` if the block cannot be an actor.
 pub(crate) fn block(options: Options, item: &mut ItemImpl, errors: &mut Errors) -> Option<Block> {
-    let marks = take_marks(item, errors);
-    let (actor, ident) = check::block(item, errors)?;
-    let mut reader = Reader {
-        actor: &actor,
-        taken: Vec::new(),
-        messages: Vec::new(),
-        started: None,
-        errors,
-    };
+    let dialect = options.dialect();
+    let marks = take_marks(item, dialect, errors);
+    let (actor, ident) = check::block(item, dialect, errors)?;
+    if dialect == Dialect::Durable && !marks.contains(&Some(Mark::Apply)) {
+        let message = "a durable actor has a method that changes its state by an event; mark it `#[durable(apply)]`, \
+                       such as `#[durable(apply)] fn apply(&mut self, event: &Event)`";
+        errors.at(&item.self_ty, message);
+    }
+    let mut reader = Reader::new(&actor, dialect, errors);
     for (method, mark) in methods(item).zip(marks) {
         reader.read(method, mark);
     }
-    let (messages, started) = (reader.messages, reader.started);
+    let (messages, started, apply) = (reader.messages, reader.started, reader.apply);
     let mut generics = item.generics.clone();
     Named(&actor).visit_generics_mut(&mut generics);
     let named = |name: Option<Ident>, end: &str| {
@@ -128,6 +141,8 @@ pub(crate) fn block(options: Options, item: &mut ItemImpl, errors: &mut Errors) 
         generics,
         messages,
         started,
+        apply,
+        save: options.save,
     })
 }
 
@@ -139,7 +154,8 @@ fn methods(item: &mut ItemImpl) -> impl Iterator<Item = &mut ImplItemFn> {
 }
 
 /// Removes and returns the marks of the methods, in order. Reports marks on other items.
-fn take_marks(item: &mut ItemImpl, errors: &mut Errors) -> Vec<Option<Mark>> {
+fn take_marks(item: &mut ItemImpl, dialect: Dialect, errors: &mut Errors) -> Vec<Option<Mark>> {
+    let name = dialect.name();
     for other in &mut item.items {
         let attributes = match other {
             ImplItem::Const(constant) => &mut constant.attrs,
@@ -147,12 +163,13 @@ fn take_marks(item: &mut ItemImpl, errors: &mut Errors) -> Vec<Option<Mark>> {
             ImplItem::Macro(call) => &mut call.attrs,
             _ => continue,
         };
-        for attribute in attributes.extract_if(.., |a| attributes::is_mark(a.path())) {
-            errors.at(attribute, "only a method can be marked `#[actor(..)]`");
+        for attribute in attributes.extract_if(.., |a| attributes::is_mark(a.path(), dialect)) {
+            let message = format!("only a method can be marked `#[{name}(..)]`");
+            errors.at(attribute, message);
         }
     }
     methods(item)
-        .map(|method| Mark::take(&mut method.attrs, errors))
+        .map(|method| Mark::take(&mut method.attrs, dialect, errors))
         .collect()
 }
 
@@ -190,14 +207,32 @@ struct Reader<'a> {
     taken: Vec<Taken>,
     messages: Vec<Message>,
     started: Option<Started>,
+    apply: Option<Apply>,
+    /// True if a method was marked `#[durable(apply)]`, even if it cannot be used.
+    has_apply: bool,
+    dialect: Dialect,
     errors: &'a mut Errors,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(actor: &'a TypePath, dialect: Dialect, errors: &'a mut Errors) -> Self {
+        Self {
+            actor,
+            taken: Vec::new(),
+            messages: Vec::new(),
+            started: None,
+            apply: None,
+            has_apply: false,
+            dialect,
+            errors,
+        }
+    }
+
     fn read(&mut self, method: &mut ImplItemFn, mark: Option<Mark>) {
         match mark {
             Some(Mark::Skip) => {}
             Some(Mark::Started) => self.read_started(method),
+            Some(Mark::Apply) => self.read_apply(method),
             None if method.sig.receiver().is_none() => {}
             None => self.read_message(method),
         }
@@ -222,8 +257,23 @@ impl Reader<'_> {
         });
     }
 
+    fn read_apply(&mut self, method: &ImplItemFn) {
+        let event = check::apply(method, self.errors).cloned();
+        if self.has_apply {
+            let message = "another method is already marked `#[durable(apply)]`; an actor has one type of events, so \
+                           make it an enum, and match on it in one method";
+            self.errors.at(&method.sig.ident, message);
+            return;
+        }
+        self.has_apply = true;
+        self.apply = event.map(|event| Apply {
+            method: method.sig.ident.clone(),
+            event: self.named(event),
+        });
+    }
+
     fn read_message(&mut self, method: &mut ImplItemFn) {
-        let bad = self.errors.append(check::message(method));
+        let bad = self.errors.append(check::message(method, self.dialect));
         let Some(message) = self.message(method) else {
             return;
         };
@@ -234,7 +284,7 @@ impl Reader<'_> {
     }
 
     fn message(&mut self, method: &ImplItemFn) -> Option<Message> {
-        let variant = names::variant_of(&method.sig.ident);
+        let variant = names::variant_of(&method.sig.ident, self.dialect);
         let variant = variant.map_err(|error| self.errors.push(error)).ok()?;
         let mut answer = None;
         let mut arguments = Vec::new();
@@ -297,10 +347,10 @@ impl Reader<'_> {
         if message.answer.is_some() {
             names.push(taken(names::asking_of(&message.method), "handle's method"));
         }
-        let mut free = check::free_on_handle(&message.method, self.errors);
+        let mut free = check::free_on_handle(&message.method, self.dialect, self.errors);
         for name in names {
             // One error suffices for two methods of the same name.
-            free = free && check::name(&name, &self.taken, self.errors);
+            free = free && check::name(&name, &self.taken, self.dialect, self.errors);
             self.taken.push(name);
         }
         free

@@ -1,5 +1,5 @@
 //! Recognition of the types in a signature from their tokens. Names are not resolved. `Context`,
-//! `Next` and `Reply` are recognized by the last segment of their path.
+//! `Decide`, `Next` and `Reply` are recognized by the last segment of their path.
 
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
@@ -52,11 +52,12 @@ fn is_result_of_next(ty: &Type) -> bool {
     matches!(arguments.args.first(), Some(GenericArgument::Type(ok)) if is_next(bare(ok)))
 }
 
-/// Returns true if `ty` is `&mut Context<'_, _>` or `&Context<'_, _>`.
+/// Returns true if `ty` is a reference to a `Context<'_, _>` or a `Decide<'_, '_, _>`.
 pub(crate) fn is_context(ty: &Type) -> bool {
     match bare(ty) {
         Type::Reference(reference) => {
-            last_segment(&reference.elem).is_some_and(|last| last.ident == "Context")
+            let last = last_segment(&reference.elem);
+            last.is_some_and(|last| last.ident == "Context" || last.ident == "Decide")
         }
         _ => false,
     }
@@ -204,6 +205,7 @@ mod tests {
     fn context_and_reply_are_known_by_their_names() {
         assert!(is_context(&parse_quote!(&mut Context<'_, Msg>)));
         assert!(is_context(&parse_quote!(&garrick::Context<'_, Msg>)));
+        assert!(is_context(&parse_quote!(&mut Decide<'_, '_, Self>)));
         assert!(!is_context(&parse_quote!(Context<'_, Msg>)));
         let reply: Type = parse_quote!(garrick::Reply<Vec<u8>>);
         let answer = answer_of_reply(&reply);

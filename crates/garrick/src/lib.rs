@@ -43,13 +43,13 @@
 //! | share work between plain threads | [`steal`]: a work-stealing channel |
 //! | configure and observe a system | [`system`]; the feature `telemetry`; the feature `tracing`, which adds a `tracing` span for each turn |
 //! | use sockets, files and signals | the feature `tokio` |
-//! | keep the state of actors over restarts | the feature `journal` |
+//! | keep the state of actors over restarts | the feature `journal`, with the attribute `#[garrick::durable]` |
 //! | communicate with another program over an encrypted connection | the feature `secure` |
 //! | find the order or fault in which a program fails | the feature `sim` |
 //!
 //! # Guides
 //!
-//! The guides are in the repository. `docs/tutorial.md` is a tutorial in ten steps, from a first
+//! The guides are in the repository. `docs/tutorial.md` is a tutorial in eleven steps, from a first
 //! actor to a supervised pipeline with telemetry. `README.md` lists all guides. `examples/starter`
 //! is a project template to copy.
 #![forbid(unsafe_code)]
@@ -67,6 +67,8 @@ pub use garrick_actor::{
 };
 
 pub use garrick_macros::actor;
+#[cfg(feature = "journal")]
+pub use garrick_macros::durable;
 
 /// Small standard actors, such as relays, races, serializers and retries.
 pub use garrick_actor::behaviors;
@@ -109,7 +111,7 @@ pub use garrick_tokio as tokio;
 pub struct Readme;
 
 /// The programs in the tutorial.
-#[cfg(all(doctest, feature = "telemetry"))]
+#[cfg(all(doctest, feature = "journal", feature = "telemetry"))]
 #[doc = include_str!("../../../docs/tutorial.md")]
 pub struct Tutorial;
 
@@ -128,6 +130,16 @@ pub struct Behaviors;
 #[cfg(doctest)]
 #[doc = include_str!("../../garrick-macros/src/actor.md")]
 pub struct ActorMacro;
+
+/// The examples in the documentation of the attribute [`durable`].
+#[cfg(all(doctest, feature = "journal"))]
+#[doc = include_str!("../../garrick-macros/src/durable.md")]
+pub struct DurableMacro;
+
+/// The examples in the documentation of the derive macro [`Stored`](journal::Stored).
+#[cfg(all(doctest, feature = "journal"))]
+#[doc = include_str!("../../garrick-macros/src/stored.md")]
+pub struct StoredMacro;
 
 /// Runs the examples of the guide to mailboxes as tests of the documentation.
 #[cfg(doctest)]

@@ -1,5 +1,6 @@
 //! The trait of durable actors, and the context of their decisions.
 
+use std::any::type_name;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::time::{Duration, SystemTime};
@@ -155,6 +156,11 @@ pub trait DurableActor: Sized + Send + 'static {
     #[doc(hidden)]
     fn apply_own(state: &mut Self::State, event: Self::Event) {
         Self::apply(state, &event);
+    }
+
+    /// Returns the name of the type in reports, as for an [`Actor`](garrick_actor::Actor::name).
+    fn name() -> &'static str {
+        type_name::<Self>()
     }
 
     /// Names of the kinds of messages, as for an [`Actor`](garrick_actor::Actor::MESSAGES).

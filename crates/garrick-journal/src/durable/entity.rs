@@ -1,6 +1,5 @@
 //! Entities: the actors that run durable actors.
 
-use std::any::type_name;
 use std::fmt;
 use std::mem;
 use std::sync::Arc;
@@ -282,7 +281,7 @@ impl<A: DurableActor> Actor for Entity<A> {
     }
 
     fn name() -> &'static str {
-        type_name::<A>()
+        A::name()
     }
 
     fn label(&self) -> Option<String> {

@@ -8,6 +8,9 @@ mod queue;
 
 mod shared;
 
+#[cfg(feature = "serde")]
+pub mod derived;
+
 mod journal;
 
 mod actor;
@@ -17,6 +20,7 @@ mod source;
 mod entity;
 
 mod keeper;
+mod own_state;
 
 pub use actor::{Decide, DurableActor};
 pub use duties::Due;

@@ -21,7 +21,7 @@ pub(super) fn implementation(block: &Block) -> TokenStream {
     } = block;
     let attributes = for_items(block);
     let (impl_generics, arguments, clause) = generics.split_for_impl();
-    let arms = block.messages.iter().map(|m| arm(block, m));
+    let arms = block.messages.iter().map(|m| arm(block, m, &quote!(self)));
     let started = block.started.as_ref().map(|s| started(block, s));
     let kinds = kinds(block);
     let name = block
@@ -56,7 +56,8 @@ pub(super) fn implementation(block: &Block) -> TokenStream {
     }
 }
 
-fn arm(block: &Block, message: &Message) -> TokenStream {
+/// Generates the match arm that calls the method of a message on the value `this`.
+pub(super) fn arm(block: &Block, message: &Message, this: &TokenStream) -> TokenStream {
     let attributes = carried(&message.attributes, Place::Bare);
     let (name, variant) = (&block.message, &message.variant);
     let mut bound = Vec::new();
@@ -77,7 +78,7 @@ fn arm(block: &Block, message: &Message) -> TokenStream {
     let method = &message.method;
     let body = called(
         block,
-        &quote!(Self::#method(self, #(#passed),*)),
+        &quote!(Self::#method(#this, #(#passed),*)),
         &message.returned,
     );
     quote!(#(#attributes)* #name::#variant #pattern => { #body })
@@ -88,7 +89,7 @@ fn arm(block: &Block, message: &Message) -> TokenStream {
 ///
 /// A `cfg` may remove a variant but not its name, because the macro cannot evaluate conditions. No
 /// message has the index of such a name.
-fn kinds(block: &Block) -> TokenStream {
+pub(super) fn kinds(block: &Block) -> TokenStream {
     let names = block.messages.iter().map(|m| m.variant.to_string());
     let arms = block.messages.iter().enumerate().map(|(index, message)| {
         let attributes = carried(&message.attributes, Place::Bare);

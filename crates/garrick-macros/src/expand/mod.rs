@@ -10,24 +10,35 @@ mod message;
 
 mod actor;
 
+mod durable;
+
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::spanned::Spanned;
 use syn::{Attribute, Ident, Item, ItemImpl};
 
 use crate::attributes::{Place, carried};
+use crate::dialect::Dialect;
 use crate::errors::Errors;
 use crate::options::Options;
 use crate::parse::{self, Block};
 
-/// Expands `#[actor(options)] item`. Returns the item, the generated code, and all errors.
-pub(crate) fn actor(options: TokenStream, item: &TokenStream) -> TokenStream {
+/// Expands `#[actor(options)] item` or `#[durable(options)] item`. Returns the item, the generated
+/// code, and all errors.
+pub(crate) fn actor(options: TokenStream, item: &TokenStream, dialect: Dialect) -> TokenStream {
     let mut errors = Errors::default();
-    let options: Options = errors.or_default(syn::parse2(options));
+    let options = Options::parse(options, dialect).unwrap_or_else(|error| {
+        errors.push(error);
+        Options::new(dialect)
+    });
     match syn::parse2(item.clone()) {
         Ok(Item::Impl(item)) => block(options, item, errors),
         Ok(_) => {
-            errors.at(item, "`#[actor]` can only be used on an `impl` block");
+            let name = dialect.name();
+            errors.at(
+                item,
+                format!("`#[{name}]` can only be used on an `impl` block"),
+            );
             with_errors(item, errors)
         }
         Err(error) => {
@@ -38,10 +49,14 @@ pub(crate) fn actor(options: TokenStream, item: &TokenStream) -> TokenStream {
 }
 
 fn block(options: Options, mut item: ItemImpl, mut errors: Errors) -> TokenStream {
+    let dialect = options.dialect();
     let block = parse::block(options, &mut item, &mut errors);
     let made = block.map(|block| {
         let (message, handle) = (message::definition(&block), handle::definition(&block));
-        let actor = actor::implementation(&block);
+        let actor = match dialect {
+            Dialect::Actor => actor::implementation(&block),
+            Dialect::Durable => durable::implementation(&block).unwrap_or_default(),
+        };
         quote!(#message #handle #actor)
     });
     with_errors(&quote!(#item #made), errors)
@@ -76,7 +91,7 @@ mod tests {
 
     /// Returns the first words of each item of the expansion.
     fn items(options: TokenStream, item: &TokenStream) -> Vec<String> {
-        let file: syn::File = syn::parse2(actor(options, item)).unwrap();
+        let file: syn::File = syn::parse2(actor(options, item, Dialect::Actor)).unwrap();
         let names = file.items.iter().map(|item| match item {
             Item::Enum(item) => format!("enum {}", item.ident),
             Item::Struct(item) => format!("struct {}", item.ident),
@@ -121,6 +136,28 @@ mod tests {
         assert!(items.contains(&"impl Actor".to_owned()));
         let wrong = items.iter().filter(|item| item.ends_with("compile_error"));
         assert_eq!(wrong.count(), 3);
+    }
+
+    #[test]
+    fn a_durable_block_becomes_a_durable_actor() {
+        let block = quote!(
+            impl Counter {
+                fn add(&self) {}
+                #[durable(apply)]
+                fn apply(&mut self, event: &Event) {}
+            }
+        );
+        let code = actor(quote!(save), &block, Dialect::Durable).to_string();
+        let code = code.replace(' ', "");
+        for part in [
+            "impl::garrick::journal::DurableActorforCounter",
+            "typeEvent=Event;",
+            "Self::apply(state,event)",
+            "fnsave(",
+        ] {
+            assert!(code.contains(part), "{part} is missing in {code}");
+        }
+        assert!(!code.contains("SAVE_EVERY"));
     }
 
     #[test]

@@ -1,0 +1,22 @@
+//! Entities of actors that are their own state.
+
+use super::actor::DurableActor;
+use super::entity::Entity;
+use super::journal::Journal;
+use crate::error::JournalError;
+
+impl Journal {
+    /// Returns the entity with a name, like [`Journal::entity`], of an actor that is its own state.
+    /// The attribute `#[garrick::durable]` makes such actors. The state begins with its default
+    /// value.
+    ///
+    /// # Errors
+    /// Returns [`JournalError::Name`] if the name is not accepted by
+    /// [`check_name`](crate::check_name).
+    pub fn entity_of<A: DurableActor<State = A> + Default>(
+        &self,
+        name: impl Into<String>,
+    ) -> Result<Entity<A>, JournalError> {
+        self.entity(name, A::default())
+    }
+}

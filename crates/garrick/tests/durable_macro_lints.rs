@@ -1,0 +1,75 @@
+//! Generated code of durable actors passes every lint that its user can deny, and needs nothing
+//! from the prelude.
+#![deny(
+    warnings,
+    missing_docs,
+    missing_debug_implementations,
+    unreachable_pub,
+    unused
+)]
+#![no_implicit_prelude]
+
+/// A count.
+#[derive(Debug, ::core::default::Default, ::garrick::journal::Stored)]
+#[stored(tag = 1)]
+pub struct Counter {
+    /// Current count.
+    n: u64,
+}
+
+/// An addition.
+#[derive(Debug, ::garrick::journal::Stored)]
+pub enum Added {
+    /// A number.
+    #[stored(tag = 1, version = 2, upcast(1 = added))]
+    Number {
+        /// The number.
+        by: u64,
+    },
+    /// The number one.
+    #[deprecated]
+    #[stored(tag = 2)]
+    One,
+}
+
+fn added(by: u32) -> Added {
+    Added::Number {
+        by: ::core::convert::From::from(by),
+    }
+}
+
+#[::garrick::durable(save = 10)]
+impl Counter {
+    /// Adds to the count.
+    #[must_use = "unused"]
+    pub fn add(&self, by: u64, cx: &mut ::garrick::journal::Decide<'_, '_, Self>) -> u64 {
+        cx.record(Added::Number { by });
+        self.n + by
+    }
+
+    /// Old name of `add`.
+    #[deprecated]
+    pub fn plus(&self, cx: &mut ::garrick::journal::Decide<'_, '_, Self>) {
+        #[expect(deprecated)]
+        cx.record(Added::One);
+    }
+
+    /// Adds to the count.
+    #[durable(apply)]
+    pub fn apply(&mut self, event: &Added) {
+        self.n += match event {
+            Added::Number { by } => *by,
+            #[expect(deprecated)]
+            Added::One => 1,
+        };
+    }
+}
+
+#[::core::prelude::v1::test]
+fn what_it_generates_passes_every_lint() {
+    let mut counter = Counter { n: 1 };
+    counter.apply(&Added::Number { by: 2 });
+    ::std::assert_eq!(counter.n, 3);
+    let name = <Counter as ::garrick::journal::DurableActor>::name();
+    ::std::assert!(name.ends_with("Counter"));
+}
