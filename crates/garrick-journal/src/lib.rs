@@ -28,5 +28,5 @@ pub use durable::{BoxError, Decide, DurableActor, Entity, Journal, JournalSample
 pub use error::JournalError;
 pub use frame::EventKind;
 pub use group::{Event, Group, JournalId};
-pub use log::{Compacted, Log, Opened, Options, Snapshot, Torn};
+pub use log::{Compacted, Log, LogSample, Opened, Options, Progress, Snapshot, Torn};
 pub use name::check_name;

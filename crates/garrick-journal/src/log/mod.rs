@@ -1,7 +1,10 @@
 //! A log: the events of many journals, in segments. The README of the crate has the format.
 
+mod counted;
 mod header;
 mod index;
+mod notices;
+mod progress;
 
 mod scan;
 mod segment;
@@ -10,6 +13,7 @@ mod append;
 
 mod compact;
 mod read;
+mod sample;
 mod snapshot;
 
 mod open;
@@ -23,11 +27,17 @@ use garrick_actor::files::{Files, Lock};
 use crate::error::JournalError;
 use crate::group::JournalId;
 use crate::name::check_name;
+use counted::DiskCounts;
 use index::Index;
+use notices::Notices;
+use sample::Ended;
 use segment::Segment;
 
 pub use compact::Compacted;
 pub use open::{Opened, Torn};
+pub use progress::Progress;
+pub(crate) use progress::Report;
+pub use sample::LogSample;
 pub use snapshot::Snapshot;
 
 /// Default size in bytes from which on a segment gets no more groups.
@@ -36,19 +46,19 @@ const SEGMENT_BYTES: u64 = 64 << 20;
 /// Maximum size of a segment in bytes. Positions in a segment have 32 bits.
 const SEGMENT_BYTES_MAX: u64 = 1 << 30;
 
-/// Number of damaged snapshots that are remembered.
-const NOTICES_MAX: usize = 64;
-
 /// Options of a log.
 #[derive(Debug, Clone)]
 pub struct Options {
     segment_bytes: u64,
+    /// Called while the log is opened.
+    pub(crate) report: Option<Report>,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
             segment_bytes: SEGMENT_BYTES,
+            report: None,
         }
     }
 }
@@ -72,6 +82,25 @@ impl Options {
             "a segment of {bytes} bytes: it must have from 1 to {SEGMENT_BYTES_MAX}"
         );
         self.segment_bytes = bytes;
+        self
+    }
+
+    /// Sets a function that is called while the log is opened: at the beginning, each time that at
+    /// least 1 MiB was read, and at the end. It runs on the thread that opens the log, which waits
+    /// for it. If it panics, the log is not opened, and nothing has changed.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_journal::Options;
+    ///
+    /// let options = Options::new().progress(|progress| {
+    ///     eprintln!("{} of {} bytes were read", progress.read, progress.all);
+    /// });
+    /// # let _ = options;
+    /// ```
+    #[must_use]
+    pub fn progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.report = Some(Report::new(report));
         self
     }
 
@@ -135,10 +164,14 @@ pub struct Log {
     is_closed: bool,
     /// True after an error that could not be handled.
     is_broken: bool,
-    /// Snapshots that could not be read, oldest first.
-    notices: Vec<JournalError>,
+    /// Errors of snapshots, which have lost nothing.
+    notices: Notices,
     /// Bytes of the next group.
     buffer: Vec<u8>,
+    /// Numbers of the disk since the log was opened.
+    counts: Arc<DiskCounts>,
+    /// Size of the segments before the last one.
+    ended: Ended,
     /// Lock of the folder. `None` if the log was opened for reading.
     lock: Option<Box<dyn Lock>>,
 }
@@ -199,13 +232,11 @@ impl Log {
     /// Takes the errors of snapshots that could not be read or removed, oldest first. Instead of a
     /// snapshot that cannot be read, an older one is used. Keeps at most 64 errors.
     pub fn take_notices(&mut self) -> Vec<JournalError> {
-        std::mem::take(&mut self.notices)
+        self.notices.take()
     }
 
     pub(crate) fn notice(&mut self, error: JournalError) {
-        if self.notices.len() < NOTICES_MAX {
-            self.notices.push(error);
-        }
+        self.notices.add(error);
     }
 
     /// Records that nothing is known of the end of the log.
