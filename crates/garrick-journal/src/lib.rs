@@ -24,7 +24,9 @@ mod log;
 
 mod durable;
 
-pub use durable::{BoxError, Decide, DurableActor, Entity, Journal, JournalSample, Stored};
+pub use durable::{
+    BoxError, Decide, DurableActor, Entity, Journal, JournalSample, JournalState, Monitor, Stored,
+};
 pub use error::JournalError;
 pub use frame::EventKind;
 pub use group::{Event, Group, JournalId};

@@ -108,11 +108,14 @@ impl<A: DurableActor> Entity<A> {
             self.loaded = None;
             self.enter()?;
             let source = &self.source;
+            let began = source.journal.core().figures().now();
             let read = match source.try_read::<A>() {
                 Some(read) => read,
                 None => cx.blocking(|| source.read::<A>(&mut source.journal.core().log())),
             };
-            self.loaded = Some(read?);
+            let loaded = read?;
+            (source.journal.core()).recovered(began, loaded.number - loaded.saved);
+            self.loaded = Some(loaded);
         }
         Ok(())
     }

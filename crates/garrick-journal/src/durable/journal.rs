@@ -8,7 +8,8 @@ use garrick_actor::files::{Files, Folder};
 use garrick_actor::{Actor, Address, Context, Handle, Internal};
 
 use super::queue::Waiting;
-use super::shared::{Core, JournalSample};
+use super::sample::JournalSample;
+use super::shared::Core;
 use crate::error::JournalError;
 use crate::log::{Log, Opened, Options};
 
@@ -95,7 +96,7 @@ impl Journal {
     /// # Errors
     /// Returns [`JournalError::Closed`] if the system is shutting down.
     pub fn new(system: &Handle, log: Log) -> Result<Self, JournalError> {
-        let core = Arc::new(Core::new(log));
+        let core = Arc::new(Core::new(log, system.clone()));
         core.compact();
         let writer = Writer { core: core.clone() };
         let writer = system.spawn(Internal(writer));
@@ -105,13 +106,21 @@ impl Journal {
         })
     }
 
-    /// Returns the numbers of this journal.
+    /// Returns the numbers of this journal. Does not wait for the disk.
     #[must_use]
     pub fn sample(&self) -> JournalSample {
         self.core.sample()
     }
 
-    pub(super) fn core(&self) -> &Core {
+    /// Takes the notices, oldest first: errors that have lost nothing. These are saved states that
+    /// could not be written, read or removed, and compactions that have failed. Keeps at most 64.
+    /// Waits for the group that is being written.
+    #[must_use]
+    pub fn take_notices(&self) -> Vec<JournalError> {
+        self.core.log().take_notices()
+    }
+
+    pub(super) fn core(&self) -> &Arc<Core> {
         &self.core
     }
 

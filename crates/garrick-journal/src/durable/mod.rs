@@ -2,12 +2,17 @@
 //! explains the steps of a turn.
 
 mod stored;
+mod waits;
 
 mod queue;
+
+mod sample;
 
 mod shared;
 
 mod journal;
+
+mod monitor;
 
 mod actor;
 
@@ -16,5 +21,6 @@ mod entity;
 pub use actor::{Decide, DurableActor};
 pub use entity::Entity;
 pub use journal::Journal;
-pub use shared::JournalSample;
+pub use monitor::{JournalState, Monitor};
+pub use sample::JournalSample;
 pub use stored::{BoxError, Stored};

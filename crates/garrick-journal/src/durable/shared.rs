@@ -1,29 +1,18 @@
 //! The shared part of a journal: the log, and the turns that wait for it.
 
-use std::collections::BTreeSet;
-use std::error::Error;
-use std::fmt::Write as _;
 use std::mem;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
-use super::queue::{Queue, State, Waiting};
-use crate::error::JournalError;
+use garrick_actor::Handle;
+
+use super::queue::{State, Waiting};
+use super::sample::{Figures, JournalSample, lock};
+use super::waits::Nanos;
+use crate::error::{JournalError, describe};
 use crate::group::{Group, JournalId};
 use crate::log::Log;
-
-/// Returns an error with its causes, as one line.
-pub(super) fn describe(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        // Writing to a string cannot fail.
-        let _ = write!(text, ": {error}");
-        cause = error.source();
-    }
-    text
-}
 
 /// Number of segments from which on the log is compacted. Each opening of a log creates a segment.
 const SEGMENTS_MANY: usize = 8;
@@ -40,50 +29,29 @@ const GROUPS_MAX: usize = 16;
 /// Reason why turns are undone after the end of the writer.
 const CLOSED: &str = "the journal is closed";
 
-/// Numbers of a journal since it was opened.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct JournalSample {
-    /// Number of groups that were written, each with one sync.
-    pub groups: u64,
-    /// Number of turns in these groups.
-    pub turns: u64,
-    /// Number of events in these groups.
-    pub events: u64,
-    /// Number of bytes of these events, without what the log adds.
-    pub bytes: u64,
-    /// Number of groups that could not be written. Their turns were undone.
-    pub failed: u64,
-    /// Number of turns that wait for their group now.
-    pub waiting: usize,
-}
-
 /// The shared part of a journal.
 pub(super) struct Core {
     log: Mutex<Log>,
-    queue: Mutex<Queue>,
     /// Number of segments from which on the log is compacted next.
     compact_at: AtomicUsize,
-    /// Numbers so far, without `waiting`.
-    counts: Mutex<JournalSample>,
-    /// Names of the entities that exist.
-    names: Mutex<BTreeSet<String>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // The log has its own record of errors, and the others are whole at each call of foreign code.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The waiting turns, the names of the entities, and the numbers.
+    figures: Arc<Figures>,
 }
 
 impl Core {
-    pub(super) fn new(log: Log) -> Self {
+    /// Creates the shared part. `clock` has the clock by which times are measured.
+    pub(super) fn new(mut log: Log, clock: Handle) -> Self {
+        let figures = Figures::new(clock);
+        figures.look(&mut log);
         Self {
             log: Mutex::new(log),
-            queue: Mutex::default(),
             compact_at: AtomicUsize::new(SEGMENTS_MANY),
-            counts: Mutex::default(),
-            names: Mutex::default(),
+            figures: Arc::new(figures),
         }
+    }
+
+    pub(super) fn figures(&self) -> &Arc<Figures> {
+        &self.figures
     }
 
     /// Returns the log. The caller must call no code of an actor meanwhile.
@@ -105,7 +73,7 @@ impl Core {
     #[must_use]
     pub(super) fn push(&self, turn: Waiting) -> bool {
         let mut turn = Some(turn);
-        let is_first = lock(&self.queue).push(&mut turn);
+        let is_first = lock(&self.figures.queue).push(&mut turn, || self.figures.now());
         undo(turn, CLOSED);
         is_first
     }
@@ -113,12 +81,12 @@ impl Core {
     /// Records that an entity exists. Returns false if there is another one with this name.
     #[must_use]
     pub(super) fn enter(&self, name: &str) -> bool {
-        lock(&self.names).insert(name.to_owned())
+        lock(&self.figures.names).insert(name.to_owned())
     }
 
     /// Records that an entity does not exist any more.
     pub(super) fn leave(&self, name: &str) {
-        lock(&self.names).remove(name);
+        lock(&self.figures.names).remove(name);
     }
 
     /// Writes some groups of waiting turns. The turns that end meanwhile are the next group.
@@ -129,19 +97,42 @@ impl Core {
     pub(super) fn write_some(&self) -> bool {
         let (mut group, mut turns) = (Group::new(), Vec::new());
         for _ in 0..GROUPS_MAX {
-            lock(&self.queue).take(&mut turns, &mut group);
+            lock(&self.figures.queue).take(&mut turns, &mut group);
             if turns.is_empty() {
                 break;
             }
+            self.figures.begin();
             let appended = self.guarded(|log| log.append(&group));
-            self.count(&group, turns.len(), appended.is_ok());
+            self.figures.end(&group, turns.len(), &appended);
+            self.look();
             group.clear();
             match appended {
                 Ok(()) => self.commit(mem::take(&mut turns)),
-                Err(error) => undo(mem::take(&mut turns), &describe(&error)),
+                Err(error) => {
+                    undo(mem::take(&mut turns), &describe(&error));
+                    lock(&self.figures.queue).waits.decide();
+                }
             }
         }
-        lock(&self.queue).goes_on()
+        lock(&self.figures.queue).goes_on()
+    }
+
+    /// Records that an entity has read its state from `events` events, since the time `began`.
+    pub(super) fn recovered(&self, began: Nanos, events: u64) {
+        self.figures.recover(began, events);
+        // A state that could not be read is a notice.
+        if let Some(mut log) = self.try_log() {
+            self.figures.look(&mut log);
+        }
+    }
+
+    /// Records the numbers of the log.
+    fn look(&self) {
+        self.figures.look(&mut self.log());
+    }
+
+    pub(super) fn sample(&self) -> JournalSample {
+        self.figures.sample()
     }
 
     /// Calls `f`, which writes the log. After a panic, nothing is known of the log: it is broken.
@@ -156,25 +147,6 @@ impl Core {
         })
     }
 
-    /// Counts a group of turns. It was written if `is_written` is true.
-    fn count(&self, group: &Group, turns: usize, is_written: bool) {
-        let mut counts = lock(&self.counts);
-        if is_written {
-            counts.groups += 1;
-            counts.turns += turns as u64;
-            counts.events += group.len() as u64;
-            counts.bytes += group.bytes() as u64;
-        } else {
-            counts.failed += 1;
-        }
-    }
-
-    pub(super) fn sample(&self) -> JournalSample {
-        let waiting = lock(&self.queue).len();
-        let counts = *lock(&self.counts);
-        JournalSample { waiting, ..counts }
-    }
-
     /// Commits turns whose events are durable, and then saves the states that came with them.
     fn commit(&self, turns: Vec<Waiting>) {
         let mut states = Vec::new();
@@ -186,6 +158,7 @@ impl Core {
             turn.durable.store(turn.last(), Relaxed);
             turn.pending.commit();
         }
+        lock(&self.figures.queue).waits.decide();
         for (journal, number, state) in states {
             self.save(journal, number, &state);
         }
@@ -195,9 +168,11 @@ impl Core {
     /// Saves a state. An error is a notice of the log: the events are still there.
     fn save(&self, journal: JournalId, number: u64, state: &State) {
         let saved = self.guarded(|log| log.save(journal, number, state.kind, &state.bytes));
-        if let Err(error) = saved {
-            self.log().notice(error);
+        match saved {
+            Ok(()) => self.figures.save(),
+            Err(error) => self.log().notice(error),
         }
+        self.look();
     }
 
     /// Removes the oldest segments if there are many. An error is a notice of the log: all events
@@ -207,18 +182,22 @@ impl Core {
         if self.log().segments() < self.compact_at.load(Relaxed) {
             return;
         }
-        let compacted = self.guarded(|log| log.compact(COPIED_MAX).map(|_| ()));
+        let compacted = self.guarded(|log| {
+            self.figures.compact(log.compact(COPIED_MAX)?);
+            Ok(())
+        });
         let mut log = self.log();
         if let Err(error) = compacted {
             log.notice(error);
         }
         let next = (log.segments() + SEGMENTS_MORE).max(SEGMENTS_MANY);
         self.compact_at.store(next, Relaxed);
+        self.figures.look(&mut log);
     }
 
     /// Undoes all waiting turns, and all that come later, because nobody writes them any more.
     pub(super) fn close(&self) {
-        let turns = lock(&self.queue).close();
+        let turns = lock(&self.figures.queue).close();
         undo(turns, CLOSED);
     }
 }
