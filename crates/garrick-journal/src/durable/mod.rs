@@ -14,6 +14,9 @@ mod journal;
 
 mod monitor;
 
+#[cfg(feature = "telemetry")]
+mod telemetry;
+
 mod actor;
 
 mod entity;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::mem;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, Weak};
 
 use garrick_actor::Handle;
@@ -34,6 +35,8 @@ pub enum JournalState {
 /// The view of a journal from outside, with a name for people. A monitor does not keep the journal
 /// open, and never waits for the disk. Clones are views of the same journal.
 ///
+/// With the feature `telemetry`, a monitor is a source of telemetry: pass it to `Telemetry::watch`.
+///
 /// # Examples
 /// ```
 /// use garrick_actor::System;
@@ -56,6 +59,8 @@ pub enum JournalState {
 pub struct Monitor {
     name: Arc<str>,
     seen: Arc<Mutex<Seen>>,
+    /// Number of journals that were shown.
+    openings: Arc<AtomicU64>,
 }
 
 /// What a monitor shows.
@@ -96,6 +101,7 @@ impl Monitor {
         Self {
             name: name.into().into(),
             seen: Arc::default(),
+            openings: Arc::default(),
         }
     }
 
@@ -133,7 +139,15 @@ impl Monitor {
 
     fn attach(&self, journal: &Journal) {
         let core = journal.core();
+        self.openings.fetch_add(1, Relaxed);
         self.show(Seen::Open(Arc::clone(core.figures()), Arc::downgrade(core)));
+    }
+
+    /// Returns the number of journals that were shown so far.
+    #[cfg(feature = "telemetry")]
+    pub(super) fn openings(&self) -> u64 {
+        // Relaxed: a number that is a little old belongs to the numbers before it.
+        self.openings.load(Relaxed)
     }
 
     fn show(&self, seen: Seen) {

@@ -154,6 +154,10 @@ impl Figures {
         if counts.sample.notices != seen.notices {
             counts.notice = log.newest_notice().cloned();
         }
+        if let Some(cause) = log.cause() {
+            // The error of each later group tells only that the log is broken.
+            counts.failure = Some(Arc::clone(cause));
+        }
         let sample = &mut counts.sample;
         sample.syncs = seen.syncs;
         sample.written = seen.written;

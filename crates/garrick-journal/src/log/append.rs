@@ -8,7 +8,7 @@ use super::Log;
 use super::header::{HEADER_BYTES, Header};
 use super::index::Place;
 use super::segment::Segment;
-use crate::error::JournalError;
+use crate::error::{JournalError, describe};
 use crate::frame::{Commit, EventKind, Frame, commit_bytes, event_bytes};
 use crate::group::{GROUP_MAX, Group, JournalId};
 
@@ -262,6 +262,7 @@ impl Log {
             return Err(error);
         }
         self.is_broken = true;
+        self.cause = Some(describe(&error).into());
         Err(JournalError::Broken)
     }
 }

@@ -164,6 +164,8 @@ pub struct Log {
     is_closed: bool,
     /// True after an error that could not be handled.
     is_broken: bool,
+    /// Text of that error.
+    cause: Option<Arc<str>>,
     /// Errors of snapshots, which have lost nothing.
     notices: Notices,
     /// Bytes of the next group.
@@ -242,6 +244,7 @@ impl Log {
     /// Records that nothing is known of the end of the log.
     pub(crate) fn set_broken(&mut self) {
         self.is_broken = true;
+        self.cause = Some("its writer has panicked".into());
     }
 
     /// Returns true if the log must be opened again.

@@ -242,6 +242,7 @@ fn find(files: Arc<dyn Files>, mut options: Options) -> Result<Found, JournalErr
         index,
         next_group: chain.next_group.unwrap_or(1),
         is_broken: false,
+        cause: None,
         notices: Notices::default(),
         buffer: Vec::new(),
         counts,

@@ -55,6 +55,11 @@ impl Log {
         }
     }
 
+    /// Returns the text of the error that has broken the log.
+    pub(crate) fn cause(&self) -> Option<&Arc<str>> {
+        self.cause.as_ref()
+    }
+
     /// Returns the text of the newest notice.
     pub(crate) fn newest_notice(&self) -> Option<&Arc<str>> {
         self.notices.newest()
