@@ -82,6 +82,11 @@ pub(crate) fn clean(snapshot: &mut Snapshot) {
             .iter_mut()
             .for_each(|held| clean(&mut held.name));
     }
+    for journal in &mut snapshot.journals {
+        clean(&mut journal.name);
+        journal.failure.iter_mut().for_each(clean);
+        journal.notice.iter_mut().for_each(clean);
+    }
     for pipeline in &mut snapshot.pipelines {
         clean(&mut pipeline.name);
         clean(&mut pipeline.text);
@@ -166,7 +171,9 @@ pub(crate) fn pad(text: &str, columns: usize, right: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use garrick_telemetry::{ActorStatus, Held, MetricSeries, Node, RecentFailure, SponsorStatus};
+    use garrick_telemetry::{
+        ActorStatus, Held, JournalStatus, MetricSeries, Node, RecentFailure, SponsorStatus,
+    };
 
     #[test]
     fn what_acts_is_shown_as_an_escape() {
@@ -240,6 +247,12 @@ mod tests {
                 }],
                 ..SponsorStatus::default()
             }],
+            journals: vec![JournalStatus {
+                name: evil.clone(),
+                failure: Some(evil.clone()),
+                notice: Some(evil.clone()),
+                ..JournalStatus::default()
+            }],
             actors: vec![ActorStatus {
                 name: evil.clone(),
                 ..ActorStatus::default()
@@ -271,6 +284,11 @@ mod tests {
         assert!(!snapshot.sponsors[0].held[0].name.chars().any(acts));
         let metric = &snapshot.metrics[0];
         let failure = &snapshot.recent_failures[0];
+        let journal = &snapshot.journals[0];
+        let said = [journal.failure.as_ref(), journal.notice.as_ref()];
+        for text in said.into_iter().flatten().chain([&journal.name]) {
+            assert!(!text.chars().any(acts), "{text}");
+        }
         let texts = format!(
             "{}{}{:?}{}{}{}{}{:?}",
             metric.name,
