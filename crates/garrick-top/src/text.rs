@@ -247,12 +247,6 @@ mod tests {
                 }],
                 ..SponsorStatus::default()
             }],
-            journals: vec![JournalStatus {
-                name: evil.clone(),
-                failure: Some(evil.clone()),
-                notice: Some(evil.clone()),
-                ..JournalStatus::default()
-            }],
             actors: vec![ActorStatus {
                 name: evil.clone(),
                 ..ActorStatus::default()
@@ -284,11 +278,6 @@ mod tests {
         assert!(!snapshot.sponsors[0].held[0].name.chars().any(acts));
         let metric = &snapshot.metrics[0];
         let failure = &snapshot.recent_failures[0];
-        let journal = &snapshot.journals[0];
-        let said = [journal.failure.as_ref(), journal.notice.as_ref()];
-        for text in said.into_iter().flatten().chain([&journal.name]) {
-            assert!(!text.chars().any(acts), "{text}");
-        }
         let texts = format!(
             "{}{}{:?}{}{}{}{}{:?}",
             metric.name,
@@ -311,5 +300,25 @@ mod tests {
                 .chain(node.note.clone().unwrap().chars())
                 .any(acts)
         );
+    }
+
+    #[test]
+    fn a_journal_is_cleaned() {
+        let evil = "\u{1b}]0;owned\u{7}".to_owned();
+        let mut snapshot = Snapshot {
+            journals: vec![JournalStatus {
+                name: evil.clone(),
+                failure: Some(evil.clone()),
+                notice: Some(evil),
+                ..JournalStatus::default()
+            }],
+            ..Snapshot::default()
+        };
+        clean(&mut snapshot);
+        let journal = snapshot.journals.remove(0);
+        for text in [Some(journal.name), journal.failure, journal.notice] {
+            let text = text.unwrap();
+            assert!(text.contains("owned") && !text.chars().any(acts), "{text}");
+        }
     }
 }

@@ -63,7 +63,7 @@ pub struct Monitor {
     openings: Arc<AtomicU64>,
 }
 
-/// What a monitor shows.
+/// The journal that a monitor shows.
 #[derive(Default)]
 enum Seen {
     #[default]
@@ -182,8 +182,8 @@ impl Monitor {
         }
     }
 
-    /// Returns the numbers of the journal. All are zero before it is open. After it was closed, they
-    /// are the last ones.
+    /// Returns the numbers of the journal. All are zero before it is open. After it was closed,
+    /// they are the last ones.
     #[must_use]
     pub fn sample(&self) -> JournalSample {
         self.figures()

@@ -34,8 +34,8 @@ pub struct JournalSample {
     /// Number of turns that wait now until their events are durable, including those of the group
     /// that is being written.
     pub waiting: usize,
-    /// How long the oldest of these turns has waited, at most. Zero if no turn waits. Too long by at
-    /// most the time between two groups.
+    /// Time for which the oldest of these turns has waited, at most. Zero if no turn waits. Too
+    /// long by at most the time between two groups.
     pub oldest: Duration,
     /// Number of syncs of files and of the folder: for groups, new segments, saved states and
     /// compactions.

@@ -1,4 +1,4 @@
-//! How long turns wait for their group.
+//! The time for which turns wait for their group.
 
 use std::collections::VecDeque;
 

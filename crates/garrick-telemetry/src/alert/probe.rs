@@ -287,7 +287,8 @@ fn why(journal: &JournalStatus, probe: Probe) -> String {
     }
 }
 
-/// Raises the level of the node, edge or journal `id` to `level`, unless its level is already worse.
+/// Raises the level of the node, edge or journal `id` to `level`, unless its level is already
+/// worse.
 pub(super) fn mark(snapshot: &mut Snapshot, id: &str, level: Level) {
     let nodes = snapshot.nodes.iter_mut().filter(|node| node.id == id);
     nodes.for_each(|node| node.level = node.level.max(level));
