@@ -1,5 +1,7 @@
 //! Subcommand `garrick journal`.
 
+mod bar;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,6 +12,8 @@ use garrick_actor::files::Folder;
 use garrick_journal::{Opened, Options, SegmentLog};
 use garrick_measure::Result;
 use garrick_measure::commands::{Ended, print};
+
+use bar::Bar;
 
 /// Maximum number of bytes of an event that `show` prints.
 const SHOWN_BYTES: usize = 32;
@@ -72,9 +76,15 @@ fn files(folder: &Path) -> Result<Arc<Folder>> {
     Ok(Arc::new(Folder::open(folder)?))
 }
 
+/// Returns options with which the reading of a large log shows a bar on a terminal.
+fn options() -> Options {
+    let bar = Bar::new();
+    Options::new().progress(move |progress| bar.show(progress))
+}
+
 /// Reads the log in a folder. Returns an end if there is none.
 fn inspect(place: &Place) -> Result<std::result::Result<(SegmentLog, Opened), Ended>> {
-    let (log, opened) = Options::new().inspect(files(&place.folder)?)?;
+    let (log, opened) = options().inspect(files(&place.folder)?)?;
     if log.segments() == 0 {
         let folder = place.folder.display();
         return Ok(Err(Ended::Refused(format!("there is no log in {folder}"))));
@@ -207,7 +217,7 @@ fn compact(arguments: &Compact) -> Result<Ended> {
     if let Err(ended) = inspect(&arguments.place)? {
         return Ok(ended);
     }
-    let (mut log, _) = Options::new().open(files)?;
+    let (mut log, _) = options().open(files)?;
     let before = log.bytes();
     log.compact(arguments.events)?;
     print(&format!(

@@ -1,7 +1,7 @@
 //! Errors of a log.
 
 use std::error::Error;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io;
 
 /// Error of a log. Nothing that was appended successfully is lost by an error.
@@ -116,6 +116,18 @@ impl JournalError {
             why: why.into(),
         }
     }
+}
+
+/// Returns an error with its causes, as one line.
+pub(crate) fn describe(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        // Writing to a string cannot fail.
+        let _ = write!(text, ": {error}");
+        cause = error.source();
+    }
+    text
 }
 
 impl fmt::Display for JournalError {

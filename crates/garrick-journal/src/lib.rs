@@ -31,7 +31,8 @@ mod durable;
 #[doc(hidden)]
 pub use durable::derived;
 pub use durable::{
-    BoxError, Decide, Due, Durable, DurableActor, Entity, Journal, JournalSample, Keeper, Stored,
+    BoxError, Decide, Due, Durable, DurableActor, Entity, Journal, JournalSample, JournalState,
+    Keeper, Monitor, Stored,
 };
 pub use error::JournalError;
 pub use event::{Event, EventKind};
@@ -40,4 +41,4 @@ pub use garrick_macros::Stored;
 pub use group::{Group, JournalId};
 pub use log::{Log, LogSample, READ_BYTES, Refused, Snapshot, Start};
 pub use name::check_name;
-pub use segments::{Compacted, Opened, Options, SegmentLog, Torn};
+pub use segments::{Compacted, Opened, Options, Progress, SegmentLog, Torn};

@@ -1,5 +1,7 @@
 //! The interface of logs, which store the events of many journals.
 
+use std::sync::Arc;
+
 use crate::error::JournalError;
 use crate::event::EventKind;
 use crate::group::{Group, JournalId};
@@ -40,21 +42,32 @@ pub struct Refused {
     pub error: JournalError,
 }
 
-/// Numbers of a log. Those that a log does not have are 0.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// Numbers of a log since it was opened. Those that a log does not have are 0.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LogSample {
-    /// Number of files in which the events are.
+    /// Number of bytes that were written to the disk, also for snapshots and for compactions. Bytes
+    /// of a write that has failed count as well.
+    pub written: u64,
+    /// Number of syncs of files and of the folder.
+    pub syncs: u64,
+    /// Number of files with events now.
     pub files: usize,
-    /// Size of these files in bytes.
+    /// Size of these files now, in bytes.
     pub bytes: u64,
-    /// Number of files that were removed because their events were not needed or were copied.
-    pub removed: u64,
-    /// Number of events that were copied for that.
+    /// Number of compactions that have removed files.
+    pub compactions: u64,
+    /// Number of bytes that compactions have copied, because they were still needed.
     pub copied: u64,
-    /// Number of snapshots that could not be read, written or removed.
+    /// Number of snapshots that were saved.
+    pub saved: u64,
+    /// Number of notices so far: see [`Log::take_notices`].
     pub notices: u64,
+    /// Text of the newest notice.
+    pub notice: Option<Arc<str>>,
     /// True if the log must be opened again.
     pub is_broken: bool,
+    /// Text of the error that has broken the log.
+    pub cause: Option<Arc<str>>,
 }
 
 /// Implemented by stores of events, for example by [`SegmentLog`](crate::SegmentLog) in a mutex. A
@@ -98,25 +111,22 @@ pub trait Log: Send + Sync + 'static {
     fn append(&self, group: &Group) -> Result<Vec<Refused>, JournalError>;
 
     /// Saves the state of a journal after the event with the number `number`, which is in the log.
-    /// Events that are older than the state before this one may be removed.
-    ///
-    /// # Errors
-    /// Returns any error of the disk. Earlier snapshots and all events remain.
-    fn save(
-        &self,
-        journal: JournalId,
-        number: u64,
-        kind: EventKind,
-        state: &[u8],
-    ) -> Result<(), JournalError>;
+    /// Events that are older than the state before this one may be removed. An error is a notice:
+    /// earlier snapshots and all events remain.
+    fn save(&self, journal: JournalId, number: u64, kind: EventKind, state: &[u8]);
 
     /// Removes events that are not needed any more, if it is time. Called after each group. Errors
-    /// are counted as notices.
+    /// are notices.
     fn tend(&self);
 
     /// Returns true if the log must be opened again.
     fn is_broken(&self) -> bool;
 
-    /// Returns the numbers of the log.
-    fn sample(&self) -> LogSample;
+    /// Returns the numbers of the log. If `waits` is false, returns `None` while another thread uses
+    /// the log.
+    fn sample(&self, waits: bool) -> Option<LogSample>;
+
+    /// Takes the errors that have lost nothing, oldest first: snapshots that could not be read,
+    /// written or removed, and compactions. Keeps at most 64 errors.
+    fn take_notices(&self) -> Vec<JournalError>;
 }

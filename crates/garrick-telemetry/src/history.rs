@@ -196,6 +196,12 @@ fn each_value(snapshot: &Snapshot, mut add: impl FnMut(&str, &'static str, Value
         add(&sponsor.id, "turn_rate", Value::Counts(sponsor.turns));
         add(&sponsor.id, "idle", Value::Is(sponsor.idle));
     }
+    for journal in &snapshot.journals {
+        let waiting = journal.waiting_turns as f64;
+        add(&journal.id, "turn_rate", Value::Counts(journal.turns));
+        add(&journal.id, "writing", Value::Is(journal.writing));
+        add(&journal.id, "waiting", Value::Is(Some(waiting)));
+    }
 }
 
 #[cfg(test)]

@@ -4,12 +4,16 @@
 //! totals since the start. A value that the source does not know is omitted.
 //!
 //! Labels are short names. `place` and `node` together identify a node, `message` identifies a kind
-//! of message of a node, `channel` identifies a channel, and `sponsor` identifies a sponsor.
+//! of message of a node, `channel` identifies a channel, `sponsor` identifies a sponsor, and
+//! `journal` identifies a journal.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::alert::LONG_TURN_SECONDS;
-use crate::snapshot::{Alert, Edge, Level, MessageStatus, Node, Snapshot, SponsorStatus, State};
+use crate::snapshot::{
+    Alert, Edge, JournalPhase, JournalStatus, Level, MessageStatus, Node, Snapshot, SponsorStatus,
+    State,
+};
 
 /// Kind of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +33,7 @@ enum Read {
     Message(fn(&MessageStatus) -> f64),
     Edge(fn(&Edge) -> Option<f64>),
     Sponsor(fn(&SponsorStatus) -> Option<f64>),
+    Journal(fn(&JournalStatus) -> Option<f64>),
     LongTurns,
     Alerts,
     Refused,
@@ -140,6 +145,32 @@ pub(crate) const FAMILIES: &[Family] = &[
     counter("garrick_sponsor_dead_letters", "Accepted messages that were not handled.", Read::Sponsor(|s| known(s.dead_letters))),
     gauge("garrick_sponsor_workers", "Number of worker threads.", Read::Sponsor(|s| known(s.workers))),
 
+    counter("garrick_journal_groups", "Groups of turns that the journal wrote, each with one sync.", Read::Journal(|j| known(j.groups))),
+    counter("garrick_journal_failed_groups", "Groups of turns that the journal could not write. Their turns were undone.", Read::Journal(|j| known(j.failed_groups))),
+    counter("garrick_journal_turns", "Turns of durable actors in the groups that the journal wrote.", Read::Journal(|j| known(j.turns))),
+    counter("garrick_journal_events", "Events in the groups that the journal wrote.", Read::Journal(|j| known(j.events))),
+    counter("garrick_journal_event_bytes", "Bytes of the events in the groups that the journal wrote, without what the log adds.", Read::Journal(|j| known(j.event_bytes))),
+    counter("garrick_journal_syncs", "Syncs of files and of the folder: for groups, new files, saved states and compactions.", Read::Journal(|j| known(j.syncs))),
+    counter("garrick_journal_written_bytes", "Bytes that the journal wrote to the disk: groups, new files, saved states and copies.", Read::Journal(|j| known(j.written_bytes))),
+    counter("garrick_journal_writing_seconds", "Time in which the journal wrote and synced groups, in seconds.", Read::Journal(|j| Some(j.writing_seconds))),
+    counter("garrick_journal_compactions", "Compactions that removed files of the journal.", Read::Journal(|j| known(j.compactions))),
+    counter("garrick_journal_copied_bytes", "Bytes that compactions copied, because they were still needed.", Read::Journal(|j| known(j.copied_bytes))),
+    counter("garrick_journal_saved_states", "States of entities that were saved.", Read::Journal(|j| known(j.saved_states))),
+    counter("garrick_journal_notices", "Errors that lost nothing: saved states that could not be written, read or removed, and compactions that failed.", Read::Journal(|j| known(j.notices))),
+    counter("garrick_journal_recoveries", "Times that an entity read its state.", Read::Journal(|j| known(j.recoveries))),
+    counter("garrick_journal_recovered_events", "Events that entities read for their states.", Read::Journal(|j| known(j.recovered_events))),
+    counter("garrick_journal_recovery_seconds", "Time in which entities read their states, in seconds, summed over all entities.", Read::Journal(|j| Some(j.recovery_seconds))),
+    gauge("garrick_journal_waiting_turns", "Number of turns that wait until their events are durable.", Read::Journal(|j| known(j.waiting_turns))),
+    gauge("garrick_journal_oldest_wait_seconds", "Time for which the oldest of these turns has waited, at most, in seconds. 0 if no turn waits.", Read::Journal(|j| Some(j.oldest_wait_seconds))),
+    gauge("garrick_journal_longest_group_seconds", "Time of the group that took longest since the journal was opened, in seconds.", Read::Journal(|j| Some(j.longest_group_seconds))),
+    gauge("garrick_journal_entities", "Number of entities that exist.", Read::Journal(|j| known(j.entities))),
+    gauge("garrick_journal_segments", "Number of files with events.", Read::Journal(|j| known(j.segments))),
+    gauge("garrick_journal_size_bytes", "Size of the files with events in bytes.", Read::Journal(|j| known(j.size_bytes))),
+    gauge("garrick_journal_open", "1 while the journal is open and not broken, otherwise 0.", Read::Journal(|j| flag(j.phase == JournalPhase::Open))),
+    gauge("garrick_journal_broken", "1 if the log must be opened again, or could not be opened, otherwise 0.", Read::Journal(|j| flag(matches!(j.phase, JournalPhase::Broken | JournalPhase::Failed)))),
+    gauge("garrick_journal_opening_bytes", "Size of the log that is being opened, in bytes. Omitted otherwise.", Read::Journal(|j| whole(j.opening_bytes))),
+    gauge("garrick_journal_opening_read_bytes", "Bytes that were read of the log that is being opened. Omitted otherwise.", Read::Journal(|j| whole(j.opening_read_bytes))),
+
     gauge("garrick_worker_turn_seconds", "Time for which the running turn has held its worker so far, in seconds. Only times above one second are exported.", Read::LongTurns),
 
     gauge("garrick_alert_level", "Level of the worst alert for the value: 1 for a warning, 2 for critical. Values within their limits are not exported.", Read::Alerts),
@@ -182,12 +213,15 @@ impl<'a> Exported<'a> {
     fn alert_labels(&self, alert: &'a Alert) -> Labels<'a> {
         let edges = || self.snapshot.edges.iter().find(|edge| edge.id == alert.on);
         let sponsors = || self.snapshot.sponsors.iter().find(|s| s.id == alert.on);
+        let journals = || self.snapshot.journals.iter().find(|j| j.id == alert.on);
         let (kind, place, on) = if let Some(node) = self.nodes.get(&*alert.on) {
             ("node", &*node.place, &node.label)
         } else if let Some(edge) = edges() {
             ("channel", "", &edge.label)
         } else if let Some(sponsor) = sponsors() {
             ("sponsor", "", &sponsor.label)
+        } else if let Some(journal) = journals() {
+            ("journal", "", &journal.label)
         } else {
             ("process", "", &self.snapshot.process.name)
         };
@@ -226,6 +260,7 @@ impl Family {
                 all(&snapshot.edges, read, labels, found);
             }
             Read::Sponsor(read) => all(&snapshot.sponsors, read, sponsor_labels, found),
+            Read::Journal(read) => all(&snapshot.journals, read, journal_labels, found),
             Read::LongTurns => {
                 for sponsor in &snapshot.sponsors {
                     long_turns(exported, sponsor, &mut found);
@@ -293,6 +328,10 @@ fn rank(level: Level) -> u8 {
 /// Returns the labels of a node.
 pub(crate) fn node_labels(node: &Node) -> Labels<'_> {
     vec![("place", &node.place), ("node", &node.label)]
+}
+
+fn journal_labels(journal: &JournalStatus) -> Labels<'_> {
+    vec![("journal", &journal.label)]
 }
 
 fn sponsor_labels(sponsor: &SponsorStatus) -> Labels<'_> {

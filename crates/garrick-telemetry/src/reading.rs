@@ -4,7 +4,7 @@
 //! since the start. The [`Sampler`](crate::Sampler) derives rates and windows from successive
 //! readings. So a source only loads counters, and the watched code only increments them.
 
-use crate::snapshot::{Histogram, State};
+use crate::snapshot::{Histogram, JournalPhase, State};
 use crate::trouble::{FailureReading, LetterReading, TreeReading};
 
 /// A provider of counts, for example the counts of a pipeline. Telemetry reads the counts once per
@@ -58,6 +58,8 @@ pub struct Reading {
     /// Values of the sponsors. A sponsor is the thread pool of a [`System`](garrick_actor::System),
     /// or the thread of a [`Local`](garrick_actor::Local).
     pub sponsors: Vec<SponsorReading>,
+    /// Values of the journals of durable actors.
+    pub journals: Vec<JournalReading>,
     /// Failures of actors since the previous reading of the source, the newest last.
     pub failures: Vec<FailureReading>,
     /// Total numbers of dead letters, by type and reason.
@@ -251,6 +253,73 @@ pub struct SponsorReading {
     pub held: Vec<HeldReading>,
 }
 
+/// The values of a journal of durable actors in a [`Reading`].
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct JournalReading {
+    /// Identifier of the journal. The same rules apply as for [`StageReading::id`].
+    pub id: String,
+    /// Display name of the journal.
+    pub name: String,
+    /// Number of times that the journal was opened. If it changes, all counts begin at zero.
+    pub openings: u64,
+    /// Phase of the journal.
+    pub phase: JournalPhase,
+    /// Number of bytes that were read of the log that is being opened.
+    pub opening_read_bytes: u64,
+    /// Number of bytes of the log that is being opened.
+    pub opening_bytes: u64,
+    /// Reason why the journal could not be opened, or why the last group of turns could not be
+    /// written. `None` if there is no such error.
+    pub failure: Option<String>,
+    /// Newest notice: an error that has lost nothing. `None` if there was none.
+    pub notice: Option<String>,
+    /// Total number of groups of turns that were written.
+    pub groups: u64,
+    /// Total number of turns in these groups.
+    pub turns: u64,
+    /// Total number of events in these groups.
+    pub events: u64,
+    /// Total number of bytes of these events.
+    pub event_bytes: u64,
+    /// Total number of groups that could not be written.
+    pub failed_groups: u64,
+    /// Number of groups that could not be written since the last one that was written.
+    pub failing_groups: u64,
+    /// Number of turns that wait until their events are durable.
+    pub waiting_turns: u64,
+    /// Time for which the oldest of these turns has waited, in nanoseconds.
+    pub oldest_wait_nanos: u64,
+    /// Total number of syncs.
+    pub syncs: u64,
+    /// Total number of bytes that were written to the disk.
+    pub written_bytes: u64,
+    /// Total time in which groups were written and synced, in nanoseconds.
+    pub writing_nanos: u64,
+    /// Time of the group that took longest, in nanoseconds.
+    pub longest_group_nanos: u64,
+    /// Number of entities that exist.
+    pub entities: u64,
+    /// Number of files with events.
+    pub segments: u64,
+    /// Size of these files in bytes.
+    pub size_bytes: u64,
+    /// Total number of compactions that have removed files.
+    pub compactions: u64,
+    /// Total number of bytes that compactions have copied.
+    pub copied_bytes: u64,
+    /// Total number of states of entities that were saved.
+    pub saved_states: u64,
+    /// Total number of notices.
+    pub notices: u64,
+    /// Total number of times that an entity has read its state.
+    pub recoveries: u64,
+    /// Total number of events that were read for this.
+    pub recovered_events: u64,
+    /// Total time in which entities have read their states, in nanoseconds, summed over all
+    /// entities.
+    pub recovery_nanos: u64,
+}
+
 impl Reading {
     /// Clears the reading, but keeps its memory.
     pub(crate) fn clear(&mut self) {
@@ -259,6 +328,7 @@ impl Reading {
         self.actors.clear();
         self.outstanding.clear();
         self.sponsors.clear();
+        self.journals.clear();
         self.failures.clear();
         self.letters.clear();
         self.trees = None;

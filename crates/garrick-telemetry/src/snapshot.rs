@@ -6,6 +6,7 @@
 //!     nodes       stages and groups of actors (all of one type on one sponsor)
 //!     edges       channels from node to node
 //!     sponsors    the threads that run the actors
+//!     journals    the logs of durable actors
 //!     pipelines   stages that are connected by channels, and the stage that limits them
 //!     alerts      values that are beyond a threshold now
 //!     metrics     numbers that the program itself records
@@ -46,6 +47,9 @@ pub struct Snapshot {
     /// Sponsors, ordered by source. A sponsor is the thread pool of a
     /// [`System`](garrick_actor::System), or the thread of a [`Local`](garrick_actor::Local).
     pub sponsors: Vec<SponsorStatus>,
+    /// Journals of durable actors, ordered by source.
+    #[serde(default)]
+    pub journals: Vec<JournalStatus>,
     /// Actors that stand out: up to 20 with the longest mailboxes, and up to 20 of the busiest. The
     /// actor with the longest mailbox comes first, and actors with equal mailboxes are ordered by
     /// their busy time.
@@ -404,6 +408,111 @@ pub struct SponsorStatus {
     /// [`Node::lost`] instead.
     #[serde(default)]
     pub lost: u64,
+}
+
+/// The phase of a journal of durable actors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JournalPhase {
+    /// Nobody has opened the journal yet.
+    New,
+    /// The log is being read.
+    Opening,
+    /// The journal is open.
+    #[default]
+    Open,
+    /// An error of the disk has ended the log. It must be opened again.
+    Broken,
+    /// The journal was closed.
+    Closed,
+    /// The journal could not be opened.
+    Failed,
+}
+
+/// A journal of durable actors, and its measured values. Totals count from its opening.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct JournalStatus {
+    /// Identifier of the journal. No other item of the process ever has the same identifier.
+    pub id: String,
+    /// Display name of the journal.
+    pub name: String,
+    /// Short name of the journal in the labels of metrics. It is unique among all journals: if
+    /// several journals have the same name, all but the first get a number, such as `bank#2`.
+    pub label: String,
+    /// Phase of the journal.
+    pub phase: JournalPhase,
+    /// Severity of the journal's most severe alert, or [`Level::Ok`] if it has no alert.
+    pub level: Level,
+    /// Number of bytes that were read of the log that is being opened. `None` in other phases.
+    pub opening_read_bytes: Option<u64>,
+    /// Number of bytes of the log that is being opened. `None` in other phases.
+    pub opening_bytes: Option<u64>,
+    /// Reason why the journal could not be opened, or why the last group of turns could not be
+    /// written. `None` if there is no such error.
+    pub failure: Option<String>,
+    /// Newest notice: an error that has lost nothing. `None` if there was none.
+    pub notice: Option<String>,
+    /// Total number of groups of turns that were written, each with one sync.
+    pub groups: u64,
+    /// Average number of groups per second over the window.
+    pub group_rate: f64,
+    /// Average time of a group over the window, in seconds. `None` if no group was written in it.
+    pub group_seconds: Option<f64>,
+    /// Total number of turns in these groups.
+    pub turns: u64,
+    /// Average number of turns per second over the window.
+    pub turn_rate: f64,
+    /// Average number of turns in a group over the window. `None` if no group was written in it.
+    pub group_turns: Option<f64>,
+    /// Total number of events in these groups.
+    pub events: u64,
+    /// Average number of events per second over the window.
+    pub event_rate: f64,
+    /// Total number of bytes of these events, without what the log adds.
+    pub event_bytes: u64,
+    /// Total number of groups that could not be written. Their turns were undone.
+    pub failed_groups: u64,
+    /// Number of groups that could not be written since the last one that was written.
+    pub failing_groups: u64,
+    /// Number of turns that wait until their events are durable.
+    pub waiting_turns: u64,
+    /// Time for which the oldest of these turns has waited, at most, in seconds.
+    pub oldest_wait_seconds: f64,
+    /// Total number of syncs of files and of the folder.
+    pub syncs: u64,
+    /// Total number of bytes that were written to the disk.
+    pub written_bytes: u64,
+    /// Average number of bytes per second that were written to the disk over the window.
+    pub written_rate: f64,
+    /// Total time in which groups were written and synced, in seconds.
+    pub writing_seconds: f64,
+    /// Share of the window, from 0 to 1, in which groups were written and synced. `None` before the
+    /// second snapshot.
+    pub writing: Option<f64>,
+    /// Time of the group that took longest, in seconds.
+    pub longest_group_seconds: f64,
+    /// Number of entities that exist.
+    pub entities: u64,
+    /// Number of files with events.
+    pub segments: u64,
+    /// Size of these files in bytes.
+    pub size_bytes: u64,
+    /// Total number of compactions that have removed files.
+    pub compactions: u64,
+    /// Total number of bytes that compactions have copied.
+    pub copied_bytes: u64,
+    /// Total number of states of entities that were saved.
+    pub saved_states: u64,
+    /// Total number of notices.
+    pub notices: u64,
+    /// Number of notices in the window.
+    pub new_notices: u64,
+    /// Total number of times that an entity has read its state.
+    pub recoveries: u64,
+    /// Total number of events that were read for this.
+    pub recovered_events: u64,
+    /// Total time in which entities have read their states, in seconds, summed over all entities.
+    pub recovery_seconds: f64,
 }
 
 /// An actor that stands out, because it is busy or has a long mailbox.

@@ -133,6 +133,14 @@ impl Meter {
         self.total
     }
 
+    /// Returns the growth over the window. Counts from zero if the oldest value is newer than the
+    /// window.
+    pub(crate) fn growth(&self, at: At) -> u64 {
+        let oldest = self.recent.points.front();
+        let oldest = oldest.filter(|point| at.now.saturating_sub(point.0) >= at.pace.window);
+        self.total - oldest.map_or(0, |point| point.1)
+    }
+
     /// Returns the growth per second, or `None` before the second sample.
     pub(crate) fn rate(&self) -> Option<f64> {
         self.rate

@@ -5,7 +5,7 @@ mod common;
 use common::busy::Busy;
 use common::tools::{as_text_format, lint, parse, tool};
 use common::{anywhere, get, get_with, pipeline, start};
-use garrick_telemetry::Telemetry;
+use garrick_telemetry::{JournalPhase, JournalReading, Reading, Telemetry};
 
 fn telemetry() -> Telemetry {
     let telemetry = start(anywhere());
@@ -136,6 +136,66 @@ fn the_linter_of_prometheus_has_no_complaint_about_a_process_in_which_all_happen
         let is_above_0 = |line: &str| line.starts_with(name) && !line.ends_with(" 0");
         assert!(lines.any(is_above_0), "{name}\n{}", text.text());
     }
+}
+
+/// Source of two journals with one name. The disk of one is full, and the other is being opened.
+fn journals(reading: &mut Reading) {
+    reading.journals.push(JournalReading {
+        id: "a".to_owned(),
+        name: "ba\"nk".to_owned(),
+        groups: 40,
+        turns: 500,
+        syncs: 42,
+        written_bytes: 4_096,
+        writing_nanos: 1_500_000_000,
+        failing_groups: 3,
+        waiting_turns: 17,
+        oldest_wait_nanos: 250_000_000,
+        failure: Some("no space is left".to_owned()),
+        ..JournalReading::default()
+    });
+    reading.journals.push(JournalReading {
+        id: "b".to_owned(),
+        name: "ba\"nk".to_owned(),
+        phase: JournalPhase::Opening,
+        opening_read_bytes: 3,
+        opening_bytes: 12,
+        ..JournalReading::default()
+    });
+}
+
+#[test]
+fn prometheus_reads_the_numbers_of_journals_and_its_linter_has_no_complaint() {
+    let telemetry = start(anywhere());
+    telemetry.watch(journals);
+    telemetry.look();
+    let address = telemetry.address();
+    let text = get(address, "/metrics");
+    lint(text.text());
+    let openmetrics = get_with(address, "/metrics", OPENMETRICS);
+    lint(&as_text_format(openmetrics.text()));
+    parse("openmetrics", openmetrics.text());
+    parse("text", text.text());
+    let (one, two) = (r#"{journal="ba\"nk"}"#, r#"{journal="ba\"nk#2"}"#);
+    for (name, labels, value) in [
+        ("groups_total", one, "40"),
+        ("turns_total", one, "500"),
+        ("syncs_total", one, "42"),
+        ("written_bytes_total", one, "4096"),
+        ("writing_seconds_total", one, "1.5"),
+        ("waiting_turns", one, "17"),
+        ("oldest_wait_seconds", one, "0.25"),
+        ("open", one, "1"),
+        ("open", two, "0"),
+        ("opening_read_bytes", two, "3"),
+        ("opening_bytes", two, "12"),
+    ] {
+        let line = format!("garrick_journal_{name}{labels} {value}\n");
+        assert!(text.text().contains(&line), "{line}\n{}", text.text());
+    }
+    assert!(!text.text().contains(&format!("opening_bytes{one}")));
+    let alert = r#"{kind="journal",place="",on="ba\"nk",probe="failing_groups"} 2"#;
+    assert!(text.text().contains(alert), "{}", text.text());
 }
 
 #[test]

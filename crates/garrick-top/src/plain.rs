@@ -123,6 +123,19 @@ mod tests {
     }
 
     #[test]
+    fn a_journal_has_a_row_with_its_phase_and_its_troubles() {
+        let page = page(&sample::with_all());
+        let table: Vec<_> = page.lines().rev().take(2).collect();
+        let titles: Vec<_> = table[1].split_whitespace().take(6).collect();
+        let expected = ["JOURNAL", "PHASE", "TURNS/S", "WAITING", "OLDEST", "FAILED"];
+        assert_eq!(titles, expected);
+        assert!(table[0].starts_with("bank     open"), "{page}");
+        for text in ["250 ms", "4.00 ms", "32%", "12.0 MiB", "50,000", "critical"] {
+            assert!(table[0].contains(text), "{text}: {page}");
+        }
+    }
+
+    #[test]
     fn nothing_is_a_page_as_well() {
         let page = page(&Snapshot::default());
         assert_eq!(

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use garrick_telemetry::{
-    Alert, Batches, Edge, Held, Histogram, Level, Metric, MetricKind, MetricSeries, Node, NodeKind,
-    Pipeline, Process, Snapshot, SponsorStatus, State,
+    Alert, Batches, Edge, Held, Histogram, JournalStatus, Level, Metric, MetricKind, MetricSeries,
+    Node, NodeKind, Pipeline, Process, Snapshot, SponsorStatus, State,
 };
 
 /// The FizzBuzz pipeline, and a group of actors.
@@ -111,6 +111,44 @@ pub(crate) fn with_metrics() -> Snapshot {
             ),
         ],
         ..snapshot()
+    }
+}
+
+/// Returns the same snapshot as `with_metrics`, with a journal.
+pub(crate) fn with_all() -> Snapshot {
+    Snapshot {
+        journals: vec![JournalStatus {
+            id: "j0".to_owned(),
+            name: "bank".to_owned(),
+            level: Level::Critical,
+            failure: Some("no space is left".to_owned()),
+            groups: 4_000,
+            group_rate: 80.0,
+            group_seconds: Some(0.004),
+            turns: 50_000,
+            turn_rate: 1_000.0,
+            group_turns: Some(12.5),
+            events: 60_000,
+            failed_groups: 2,
+            failing_groups: 2,
+            waiting_turns: 17,
+            oldest_wait_seconds: 0.25,
+            syncs: 4_020,
+            written_bytes: 16 << 20,
+            written_rate: 200_000.0,
+            writing: Some(0.32),
+            longest_group_seconds: 0.03,
+            entities: 900,
+            segments: 3,
+            size_bytes: 12 << 20,
+            compactions: 1,
+            saved_states: 7,
+            notices: 1,
+            recoveries: 20,
+            recovery_seconds: 0.015,
+            ..JournalStatus::default()
+        }],
+        ..with_metrics()
     }
 }
 

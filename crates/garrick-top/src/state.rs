@@ -151,7 +151,8 @@ impl State {
             Action::NextTab(step) => {
                 let tabs = Tab::offered(&self.scene().snapshot);
                 // After a restart of the process, the last table may be missing.
-                let now = (self.tab as usize).min(tabs.len() - 1);
+                let now = tabs.iter().position(|tab| *tab == self.tab);
+                let now = now.unwrap_or(tabs.len() - 1);
                 self.tab = tabs[(now + tabs.len()).wrapping_add_signed(step) % tabs.len()];
             }
             Action::Move(by) => self.move_to(self.view().cursor.saturating_add_signed(by)),

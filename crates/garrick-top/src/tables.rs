@@ -1,5 +1,6 @@
 //! Tables: their columns and their cells.
 
+pub(crate) mod journals;
 pub(crate) mod metrics;
 
 use std::collections::HashMap;
@@ -19,26 +20,27 @@ pub(crate) enum Tab {
     Alerts,
     /// Metrics that the process itself records.
     Metrics,
+    /// Journals of durable actors.
+    Journals,
 }
 
 impl Tab {
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Nodes,
         Self::Channels,
         Self::Sponsors,
         Self::Alerts,
         Self::Metrics,
+        Self::Journals,
     ];
 
-    /// Returns the tables for `snapshot`. The table of metrics is missing if the process records no
-    /// metrics, as most processes do.
-    pub(crate) fn offered(snapshot: &Snapshot) -> &'static [Self] {
-        let (last, others) = Self::ALL.split_last().expect("there are tables");
-        if last.len(snapshot) == 0 {
-            others
-        } else {
-            &Self::ALL
-        }
+    /// Returns the tables for `snapshot`. The tables of metrics and of journals are missing if the
+    /// process has none, as most processes.
+    pub(crate) fn offered(snapshot: &Snapshot) -> Vec<Self> {
+        let is_special = |tab| matches!(tab, Self::Metrics | Self::Journals);
+        let tabs = Self::ALL.into_iter();
+        tabs.filter(|tab| !is_special(*tab) || tab.len(snapshot) > 0)
+            .collect()
     }
 
     pub(crate) const fn title(self) -> &'static str {
@@ -48,6 +50,7 @@ impl Tab {
             Self::Sponsors => "Sponsors",
             Self::Alerts => "Alerts",
             Self::Metrics => "Metrics",
+            Self::Journals => "Journals",
         }
     }
 
@@ -59,17 +62,19 @@ impl Tab {
             Self::Sponsors => snapshot.sponsors.len(),
             Self::Alerts => snapshot.alerts.len(),
             Self::Metrics => metrics::all(snapshot).count(),
+            Self::Journals => snapshot.journals.len(),
         }
     }
 
     /// Returns the index of the column by which rows are sorted by default, the largest values
-    /// first. The column shows the load of stages, actors and sponsors, and the fill of channels.
+    /// first. The column shows the load of stages, actors, sponsors and journals, and the fill of
+    /// channels.
     /// `None` for alerts and metrics, whose rows stay in the order of the snapshot.
     pub(crate) fn load_column(self) -> Option<usize> {
         let title = match self {
             Self::Nodes => "BUSY",
             Self::Channels => "FILL",
-            Self::Sponsors => "TURNS/S",
+            Self::Sponsors | Self::Journals => "TURNS/S",
             Self::Alerts | Self::Metrics => return None,
         };
         let mut columns = self.columns().iter();
@@ -83,6 +88,7 @@ impl Tab {
             Self::Sponsors => SPONSORS,
             Self::Alerts => ALERTS,
             Self::Metrics => metrics::COLUMNS,
+            Self::Journals => journals::COLUMNS,
         }
     }
 
@@ -102,6 +108,7 @@ impl Tab {
                 snapshot.alerts.iter().map(row).collect()
             }
             Self::Metrics => metrics::all(snapshot).map(metrics::row).collect(),
+            Self::Journals => snapshot.journals.iter().map(journals::row).collect(),
         }
     }
 }
@@ -361,7 +368,9 @@ impl<'a> Names<'a> {
             let edges = edges.map(|edge| (&*edge.id, names.channel(edge)));
             let sponsors = snapshot.sponsors.iter();
             let sponsors = sponsors.map(|sponsor| (&*sponsor.id, sponsor.name.clone()));
-            names.others = edges.chain(sponsors).collect();
+            let journals = snapshot.journals.iter();
+            let journals = journals.map(|journal| (&*journal.id, journal.name.clone()));
+            names.others = edges.chain(sponsors).chain(journals).collect();
         }
         names
     }
@@ -389,7 +398,7 @@ mod tests {
 
     #[test]
     fn every_row_has_a_value_for_each_column() {
-        let snapshot = sample::with_metrics();
+        let snapshot = sample::with_all();
         for tab in Tab::ALL {
             let rows = tab.rows(&snapshot);
             assert_eq!(rows.len(), tab.len(&snapshot), "{tab:?}");

@@ -82,6 +82,11 @@ pub(crate) fn clean(snapshot: &mut Snapshot) {
             .iter_mut()
             .for_each(|held| clean(&mut held.name));
     }
+    for journal in &mut snapshot.journals {
+        clean(&mut journal.name);
+        journal.failure.iter_mut().for_each(clean);
+        journal.notice.iter_mut().for_each(clean);
+    }
     for pipeline in &mut snapshot.pipelines {
         clean(&mut pipeline.name);
         clean(&mut pipeline.text);
@@ -166,7 +171,9 @@ pub(crate) fn pad(text: &str, columns: usize, right: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use garrick_telemetry::{ActorStatus, Held, MetricSeries, Node, RecentFailure, SponsorStatus};
+    use garrick_telemetry::{
+        ActorStatus, Held, JournalStatus, MetricSeries, Node, RecentFailure, SponsorStatus,
+    };
 
     #[test]
     fn what_acts_is_shown_as_an_escape() {
@@ -293,5 +300,25 @@ mod tests {
                 .chain(node.note.clone().unwrap().chars())
                 .any(acts)
         );
+    }
+
+    #[test]
+    fn a_journal_is_cleaned() {
+        let evil = "\u{1b}]0;owned\u{7}".to_owned();
+        let mut snapshot = Snapshot {
+            journals: vec![JournalStatus {
+                name: evil.clone(),
+                failure: Some(evil.clone()),
+                notice: Some(evil),
+                ..JournalStatus::default()
+            }],
+            ..Snapshot::default()
+        };
+        clean(&mut snapshot);
+        let journal = snapshot.journals.remove(0);
+        for text in [Some(journal.name), journal.failure, journal.notice] {
+            let text = text.unwrap();
+            assert!(text.contains("owned") && !text.chars().any(acts), "{text}");
+        }
     }
 }

@@ -16,6 +16,8 @@ pub(crate) enum Value {
     Text(String),
     /// A count.
     Count(u64),
+    /// A number of bytes.
+    Bytes(u64),
     /// Events per second.
     Rate(f64),
     /// Share of a whole, from 0 to 1 or more.
@@ -67,6 +69,7 @@ impl Value {
             Self::None => "-".to_owned(),
             Self::Text(text) => text.clone(),
             Self::Count(count) => units::whole(*count),
+            Self::Bytes(bytes) => units::bytes(*bytes),
             Self::Rate(rate) => units::rate(*rate),
             Self::Share(share) | Self::Bar(share) => percent(*share).trim().to_owned(),
             Self::Number(number) => units::rate(*number),
@@ -87,7 +90,7 @@ impl Value {
     fn number(&self) -> f64 {
         match self {
             Self::None | Self::Text(_) => f64::NEG_INFINITY,
-            Self::Count(count) => *count as f64,
+            Self::Count(count) | Self::Bytes(count) => *count as f64,
             Self::Rate(number)
             | Self::Share(number)
             | Self::Bar(number)

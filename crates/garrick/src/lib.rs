@@ -204,7 +204,7 @@ pub struct TokioGuide;
 #[doc = include_str!("../../../docs/secure-socket.md")]
 pub struct SecureSocket;
 /// Runs the examples of the guide to durable actors as tests of the documentation.
-#[cfg(all(doctest, feature = "journal", feature = "sim"))]
+#[cfg(all(doctest, feature = "journal", feature = "sim", feature = "telemetry"))]
 #[doc = include_str!("../../../docs/durable.md")]
 pub struct DurableGuide;
 /// Runs the examples of the guide to simulation as tests of the documentation.

@@ -3,6 +3,7 @@
 
 mod actors;
 mod browser;
+mod journals;
 mod measured;
 mod operations;
 mod own;

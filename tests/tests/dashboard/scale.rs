@@ -281,6 +281,7 @@ fn a_process_that_watches_nothing_says_how_to_watch_something() {
         "telemetry.watch(running.monitor())",
         "system.handle()",
         "probes(true)",
+        "journal.monitor(",
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }

@@ -10,8 +10,8 @@ use postcard::ser_flavors::Flavor;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::shared::describe;
 use super::stored::BoxError;
+use crate::error::describe;
 use crate::event::EventKind;
 
 /// A variant, or a struct, that the generated code knows.

@@ -95,11 +95,15 @@ impl<A: DurableActor> Entity<A> {
         }
         self.enter()?;
         let source = &self.source;
+        let core = source.journal.core();
+        let began = core.figures().now();
         let read = match source.read::<A>(false)? {
             Some(loaded) => Some(loaded),
             None => cx.blocking(|| source.read::<A>(true))?,
         };
-        read.map(Box::new).ok_or(JournalError::Closed)
+        let loaded = read.ok_or(JournalError::Closed)?;
+        core.recovered(began, loaded.events);
+        Ok(Box::new(loaded))
     }
 
     /// Tells this entity of all its duties.

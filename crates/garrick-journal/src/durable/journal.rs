@@ -8,7 +8,8 @@ use garrick_actor::files::{Files, Folder};
 use garrick_actor::{Actor, Address, Context, Handle, Internal};
 
 use super::queue::Waiting;
-use super::shared::{Core, JournalSample, Work};
+use super::sample::JournalSample;
+use super::shared::{Core, Work};
 use crate::error::JournalError;
 use crate::log::Log;
 use crate::segments::{Opened, Options};
@@ -97,7 +98,7 @@ impl Journal {
     /// # Errors
     /// Returns [`JournalError::Closed`] if the system is shutting down.
     pub fn new(system: &Handle, log: impl Log) -> Result<Self, JournalError> {
-        let core = Arc::new(Core::new(Box::new(log)));
+        let core = Arc::new(Core::new(Box::new(log), system.clone()));
         core.tend();
         let writer = Writer {
             core: core.clone(),
@@ -110,13 +111,21 @@ impl Journal {
         })
     }
 
-    /// Returns the numbers of this journal.
+    /// Returns the numbers of this journal. Does not wait for the disk.
     #[must_use]
     pub fn sample(&self) -> JournalSample {
         self.core.sample()
     }
 
-    pub(super) fn core(&self) -> &Core {
+    /// Takes the notices, oldest first: errors that have lost nothing. These are saved states that
+    /// could not be written, read or removed, and compactions that have failed. Keeps at most 64.
+    /// Waits for the group that is being written.
+    #[must_use]
+    pub fn take_notices(&self) -> Vec<JournalError> {
+        self.core.log().take_notices()
+    }
+
+    pub(super) fn core(&self) -> &Arc<Core> {
         &self.core
     }
 

@@ -2,9 +2,12 @@
 //! explains the steps of a turn.
 
 mod stored;
+mod waits;
 
 mod duties;
 mod queue;
+
+mod sample;
 
 mod shared;
 
@@ -12,6 +15,11 @@ mod shared;
 pub mod derived;
 
 mod journal;
+
+mod monitor;
+
+#[cfg(feature = "telemetry")]
+mod telemetry;
 
 mod actor;
 
@@ -27,5 +35,6 @@ pub use duties::Due;
 pub use entity::Entity;
 pub use journal::Journal;
 pub use keeper::{Durable, Keeper};
-pub use shared::JournalSample;
+pub use monitor::{JournalState, Monitor};
+pub use sample::JournalSample;
 pub use stored::{BoxError, Stored};

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicU64;
 
 use garrick_actor::Pending;
 
+use super::waits::{Nanos, Waits};
 use crate::error::JournalError;
 use crate::event::{Event, EventKind};
 use crate::group::{Group, JournalId, PAYLOAD_MAX};
@@ -159,17 +160,19 @@ pub(super) struct Queue {
     is_requested: bool,
     /// True if nobody writes turns any more.
     is_closed: bool,
+    pub(super) waits: Waits,
 }
 
 impl Queue {
     /// Takes and appends a turn. Returns true if the caller must request that the turns be written.
     /// Does not take the turn if nobody writes turns any more.
     #[must_use]
-    pub(super) fn push(&mut self, turn: &mut Option<Waiting>) -> bool {
+    pub(super) fn push(&mut self, turn: &mut Option<Waiting>, now: impl FnOnce() -> Nanos) -> bool {
         if self.is_closed {
             return false;
         }
         self.turns.extend(turn.take());
+        self.waits.append(now);
         !mem::replace(&mut self.is_requested, true)
     }
 
@@ -184,6 +187,7 @@ impl Queue {
             turn.add_to(group);
             taken.push(turn);
         }
+        self.waits.take(taken.len());
     }
 
     /// Returns true if turns are waiting. Otherwise, ends the request.
@@ -192,13 +196,14 @@ impl Queue {
         self.is_requested
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.turns.len()
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed
     }
 
     /// Takes all turns, and accepts no more.
     pub(super) fn close(&mut self) -> VecDeque<Waiting> {
         self.is_closed = true;
+        self.waits = Waits::default();
         mem::take(&mut self.turns)
     }
 }

@@ -1,29 +1,17 @@
 //! The shared part of a journal: the log, and the turns that wait for it.
 
-use std::error::Error;
-use std::fmt::Write as _;
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hashbrown::HashSet;
+use garrick_actor::Handle;
 
-use super::queue::{Queue, Waiting};
-use crate::error::JournalError;
+use super::queue::Waiting;
+use super::sample::{Figures, JournalSample, lock};
+use super::waits::Nanos;
+use crate::error::{JournalError, describe};
 use crate::group::Group;
 use crate::log::{Log, Refused};
-
-/// Returns an error with its causes, as one line.
-pub(super) fn describe(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        // Writing to a string cannot fail.
-        let _ = write!(text, ": {error}");
-        cause = error.source();
-    }
-    text
-}
 
 /// Maximum number of groups that are written before the writer looks at its mailbox.
 const GROUPS_MAX: usize = 16;
@@ -31,32 +19,11 @@ const GROUPS_MAX: usize = 16;
 /// Reason why turns are undone after the end of the writer.
 const CLOSED: &str = "the journal is closed";
 
-/// Numbers of a journal since it was opened.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct JournalSample {
-    /// Number of groups that were written, each with one sync.
-    pub groups: u64,
-    /// Number of turns in these groups.
-    pub turns: u64,
-    /// Number of events in these groups.
-    pub events: u64,
-    /// Number of bytes of these events, without what the log adds.
-    pub bytes: u64,
-    /// Number of groups that could not be written. Their turns were undone.
-    pub failed: u64,
-    /// Number of turns that wait for their group now.
-    pub waiting: usize,
-}
-
 /// The shared part of a journal.
 pub(super) struct Core {
     log: Box<dyn Log>,
-    queue: Mutex<Queue>,
-    /// Numbers so far, without `waiting`.
-    counts: Mutex<JournalSample>,
-    /// Names of the entities that exist.
-    names: Mutex<HashSet<String>>,
+    /// The waiting turns, the names of the entities, and the numbers.
+    figures: Arc<Figures>,
 }
 
 /// Memory of the writer.
@@ -66,19 +33,19 @@ pub(super) struct Work {
     turns: Vec<Waiting>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No foreign code is called while one of them is locked.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Core {
-    pub(super) fn new(log: Box<dyn Log>) -> Self {
-        Self {
+    /// Creates the shared part. `clock` has the clock by which times are measured.
+    pub(super) fn new(log: Box<dyn Log>, clock: Handle) -> Self {
+        let core = Self {
             log,
-            queue: Mutex::default(),
-            counts: Mutex::default(),
-            names: Mutex::default(),
-        }
+            figures: Arc::new(Figures::new(clock)),
+        };
+        core.look(true);
+        core
+    }
+
+    pub(super) fn figures(&self) -> &Arc<Figures> {
+        &self.figures
     }
 
     pub(super) fn log(&self) -> &dyn Log {
@@ -90,7 +57,7 @@ impl Core {
     #[must_use]
     pub(super) fn push(&self, turn: Waiting) -> bool {
         let mut turn = Some(turn);
-        let is_first = lock(&self.queue).push(&mut turn);
+        let is_first = lock(&self.figures.queue).push(&mut turn, || self.figures.now());
         undo(turn, CLOSED);
         is_first
     }
@@ -98,12 +65,12 @@ impl Core {
     /// Records that an entity exists. Returns false if there is another one with this name.
     #[must_use]
     pub(super) fn enter(&self, name: &str) -> bool {
-        lock(&self.names).insert(name.to_owned())
+        lock(&self.figures.names).insert(name.to_owned())
     }
 
     /// Records that an entity does not exist any more.
     pub(super) fn leave(&self, name: &str) {
-        lock(&self.names).remove(name);
+        lock(&self.figures.names).remove(name);
     }
 
     /// Writes some groups of waiting turns. The turns that end meanwhile are the next group.
@@ -115,18 +82,40 @@ impl Core {
         let Work { group, turns } = work;
         for _ in 0..GROUPS_MAX {
             group.clear();
-            lock(&self.queue).take(turns, group);
+            lock(&self.figures.queue).take(turns, group);
             if turns.is_empty() {
                 break;
             }
+            self.figures.begin();
             let appended = self.guarded(|log| log.append(group));
-            self.count(group, turns.len(), appended.is_ok());
+            self.figures
+                .end(group, turns.len(), appended.as_ref().err());
             match appended {
                 Ok(refused) => self.commit(turns, &refused),
                 Err(error) => undo(turns.drain(..), &describe(&error)),
             }
+            lock(&self.figures.queue).waits.decide();
+            self.look(true);
         }
-        lock(&self.queue).goes_on()
+        lock(&self.figures.queue).goes_on()
+    }
+
+    /// Records that an entity has read its state from `events` events, since the time `began`.
+    pub(super) fn recovered(&self, began: Nanos, events: u64) {
+        self.figures.recover(began, events);
+        // A state that could not be read is a notice.
+        self.look(false);
+    }
+
+    /// Records the numbers of the log. If `waits` is false, does nothing while the log is in use.
+    fn look(&self, waits: bool) {
+        if let Some(sample) = self.log.sample(waits) {
+            self.figures.look(&sample);
+        }
+    }
+
+    pub(super) fn sample(&self) -> JournalSample {
+        self.figures.sample()
     }
 
     /// Calls `f`, which writes the log. After a panic, it is not known what was written.
@@ -136,25 +125,6 @@ impl Core {
     ) -> Result<R, JournalError> {
         let done = panic::catch_unwind(AssertUnwindSafe(|| f(&*self.log)));
         done.unwrap_or(Err(JournalError::Broken))
-    }
-
-    /// Counts a group of turns. It was written if `is_written` is true.
-    fn count(&self, group: &Group, turns: usize, is_written: bool) {
-        let mut counts = lock(&self.counts);
-        if is_written {
-            counts.groups += 1;
-            counts.turns += turns as u64;
-            counts.events += group.len() as u64;
-            counts.bytes += group.bytes() as u64;
-        } else {
-            counts.failed += 1;
-        }
-    }
-
-    pub(super) fn sample(&self) -> JournalSample {
-        let waiting = lock(&self.queue).len();
-        let counts = *lock(&self.counts);
-        JournalSample { waiting, ..counts }
     }
 
     /// Commits turns whose events are durable, and then saves the states that came with them.
@@ -175,8 +145,10 @@ impl Core {
             turn.pending.commit();
         }
         for (journal, number, state) in states {
-            // The log counts an error. The events are still there.
-            let _ = self.guarded(|log| log.save(journal, number, state.kind, &state.bytes));
+            let _ = self.guarded(|log| {
+                log.save(journal, number, state.kind, &state.bytes);
+                Ok(())
+            });
         }
         self.tend();
     }
@@ -191,7 +163,7 @@ impl Core {
 
     /// Undoes all waiting turns, and all that come later, because nobody writes them any more.
     pub(super) fn close(&self) {
-        let turns = lock(&self.queue).close();
+        let turns = lock(&self.figures.queue).close();
         undo(turns, CLOSED);
     }
 }

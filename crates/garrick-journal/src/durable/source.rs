@@ -36,6 +36,8 @@ pub(super) struct Loaded<S> {
     pub(super) number: u64,
     /// Number of the event after which the state was last saved.
     saved: u64,
+    /// Number of events that were read.
+    pub(super) events: u64,
 }
 
 /// A state that was read from a snapshot or from events, with the duties.
@@ -55,7 +57,7 @@ impl Source {
             return Ok(None);
         };
         let (mut image, saved) = self.begin::<A>(start.snapshot.as_ref(), &start)?;
-        let (mut number, mut events) = (saved, Group::new());
+        let (mut number, mut read, mut events) = (saved, 0, Group::new());
         while number < start.newest {
             events.clear();
             let next = number + 1;
@@ -63,6 +65,7 @@ impl Source {
             if events.is_empty() {
                 return Err(self.unknown(next, MISSING.to_owned()));
             }
+            read += events.len() as u64;
             // The log is not in use meanwhile.
             for (_, event) in events.events() {
                 if event.number != number + 1 && !event.is_whole {
@@ -82,6 +85,7 @@ impl Source {
             is_told: false,
             number: start.newest,
             saved,
+            events: read,
         }))
     }
 

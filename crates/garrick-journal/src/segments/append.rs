@@ -8,7 +8,7 @@ use super::SegmentLog;
 use super::header::{HEADER_BYTES, Header};
 use super::index::Place;
 use super::segment::Segment;
-use crate::error::JournalError;
+use crate::error::{JournalError, describe};
 use crate::event::Event;
 use crate::frame::{Commit, Frame, commit_bytes, event_bytes};
 use crate::group::{GROUP_MAX, Group, JournalId};
@@ -291,6 +291,7 @@ impl SegmentLog {
             return Err(error);
         }
         self.is_broken = true;
+        self.cause = Some(describe(&error).into());
         Err(JournalError::Broken)
     }
 }

@@ -1,5 +1,7 @@
 //! Old segments are removed, and journals are deleted.
 
+use std::mem;
+
 use super::SegmentLog;
 use super::index::Place;
 use super::scan::scan;
@@ -21,6 +23,8 @@ pub struct Compacted {
     pub bytes: u64,
     /// Number of events that were copied to the end of the log.
     pub copied: u64,
+    /// Number of bytes of these copies, at most.
+    pub copied_bytes: u64,
 }
 
 /// A part of a segment that is needed.
@@ -62,19 +66,17 @@ impl SegmentLog {
         {
             let bytes = segment.length;
             let copied = self.index.live_in(oldest);
-            self.copy_needed(oldest)?;
+            compacted.copied_bytes += self.copy_needed(oldest)?;
             self.remove_segment(oldest)?;
             compacted.copied += copied;
-            self.counts.copied += copied;
-            self.counts.removed += 1;
             compacted.segments += 1;
             compacted.bytes += bytes;
         }
         Ok(compacted)
     }
 
-    /// Copies what is needed of a segment to the end of the log.
-    fn copy_needed(&mut self, number: u32) -> Result<(), JournalError> {
+    /// Copies what is needed of a segment to the end of the log. Returns the number of bytes.
+    fn copy_needed(&mut self, number: u32) -> Result<u64, JournalError> {
         let segment = self.segments.get_mut(&number);
         let segment = segment.expect("the segment is in the log");
         let mut bytes = vec![0; usize::try_from(segment.length).unwrap_or(usize::MAX)];
@@ -84,7 +86,7 @@ impl SegmentLog {
         if read < bytes.len() {
             return Err(damaged(read, "the file is shorter than the log"));
         }
-        let (mut size, mut needed) = (0, Vec::new());
+        let (mut size, mut copied, mut needed) = (0, 0, Vec::new());
         let scanned = scan(&bytes, first_group, |at, frame| {
             if let Some(part) = self.needed(number, at, frame) {
                 size += part.size();
@@ -93,14 +95,15 @@ impl SegmentLog {
             if size > COPIED_BYTES {
                 self.copy(&needed, size)?;
                 needed.clear();
-                size = 0;
+                copied += mem::take(&mut size) as u64;
             }
             Ok(())
         })?;
         if let Some((at, flaw)) = scanned.flaw {
             return Err(damaged(at, flaw.text()));
         }
-        self.copy(&needed, size)
+        self.copy(&needed, size)?;
+        Ok(copied + size as u64)
     }
 
     /// Returns a part of a segment, if it is needed.

@@ -1,7 +1,10 @@
 //! A log: the events of many journals, in segments. The README of the crate has the format.
 
+mod counted;
 mod header;
 mod index;
+mod notices;
+mod progress;
 
 mod scan;
 mod segment;
@@ -12,6 +15,7 @@ mod append;
 
 mod compact;
 mod read;
+mod sample;
 mod snapshot;
 
 mod open;
@@ -28,33 +32,37 @@ use crate::error::JournalError;
 use crate::group::JournalId;
 #[cfg(doc)]
 use crate::log::Log;
-use crate::log::LogSample;
 use crate::name::check_name;
 use cache::Cache;
+use counted::DiskCounts;
 use index::Index;
+use notices::Notices;
+use sample::{Ended, Tended};
 use segment::Segment;
 
 pub use compact::Compacted;
 pub use open::{Opened, Torn};
+pub use progress::Progress;
+pub(crate) use progress::Report;
 /// Default size in bytes from which on a segment gets no more groups.
 const SEGMENT_BYTES: u64 = 64 << 20;
 
 /// Maximum size of a segment in bytes. Positions in a segment have 32 bits.
 const SEGMENT_BYTES_MAX: u64 = 1 << 30;
 
-/// Number of damaged snapshots that are remembered.
-const NOTICES_MAX: usize = 64;
-
 /// Options of a log.
 #[derive(Debug, Clone)]
 pub struct Options {
     segment_bytes: u64,
+    /// Called while the log is opened.
+    pub(crate) report: Option<Report>,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
             segment_bytes: SEGMENT_BYTES,
+            report: None,
         }
     }
 }
@@ -78,6 +86,25 @@ impl Options {
             "a segment of {bytes} bytes: it must have from 1 to {SEGMENT_BYTES_MAX}"
         );
         self.segment_bytes = bytes;
+        self
+    }
+
+    /// Sets a function that is called while the log is opened: at the beginning, each time that at
+    /// least 1 MiB was read, and at the end. It runs on the thread that opens the log, which waits
+    /// for it. If it panics, the log is not opened, and nothing has changed.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_journal::Options;
+    ///
+    /// let options = Options::new().progress(|progress| {
+    ///     eprintln!("{} of {} bytes were read", progress.read, progress.all);
+    /// });
+    /// # let _ = options;
+    /// ```
+    #[must_use]
+    pub fn progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.report = Some(Report::new(report));
         self
     }
 
@@ -142,16 +169,22 @@ pub struct SegmentLog {
     is_closed: bool,
     /// True after an error that could not be handled.
     is_broken: bool,
-    /// Snapshots that could not be read, oldest first.
-    notices: Vec<JournalError>,
-    /// Numbers so far, without those that the other fields have.
-    counts: LogSample,
+    /// Text of that error.
+    cause: Option<Arc<str>>,
+    /// Errors of snapshots, which have lost nothing.
+    notices: Notices,
     /// Number of segments from which on [`Log::tend`] compacts the log next.
     compact_at: usize,
+    /// Numbers of compactions and of snapshots since the log was opened.
+    tended: Tended,
     /// Parts of segments that were read last.
     cache: Cache,
     /// Bytes of the next group.
     buffer: Vec<u8>,
+    /// Numbers of the disk since the log was opened.
+    counts: Arc<DiskCounts>,
+    /// Size of the segments before the last one.
+    ended: Ended,
     /// Lock of the folder. `None` if the log was opened for reading.
     lock: Option<Box<dyn Lock>>,
 }
@@ -213,19 +246,17 @@ impl SegmentLog {
     /// Takes the errors of snapshots that could not be read or removed, oldest first. Instead of a
     /// snapshot that cannot be read, an older one is used. Keeps at most 64 errors.
     pub fn take_notices(&mut self) -> Vec<JournalError> {
-        std::mem::take(&mut self.notices)
+        self.notices.take()
     }
 
     fn notice(&mut self, error: JournalError) {
-        self.counts.notices += 1;
-        if self.notices.len() < NOTICES_MAX {
-            self.notices.push(error);
-        }
+        self.notices.add(error);
     }
 
     /// Records that nothing is known of the end of the log.
     fn set_broken(&mut self) {
         self.is_broken = true;
+        self.cause = Some("its writer has panicked".into());
     }
 
     /// Returns true if the log must be opened again.

@@ -7,8 +7,12 @@ use garrick_actor::files::Files;
 use hashbrown::HashMap;
 
 use super::cache::Cache;
+use super::counted::{Counted, DiskCounts};
 use super::header::Header;
 use super::index::{Index, Journal, Place};
+use super::notices::Notices;
+use super::progress::{Reader, Report};
+use super::sample::{Ended, Tended};
 use super::scan::{copy_at_start, has_later_group, scan};
 use super::segment::{Segment, name_of, number_of};
 use super::{Options, SegmentLog, snapshot};
@@ -16,7 +20,6 @@ use crate::error::JournalError;
 use crate::event::Event;
 use crate::frame::{Flaw, Frame};
 use crate::group::JournalId;
-use crate::log::LogSample;
 use crate::name::check_name;
 
 /// Result of the opening of a log.
@@ -229,11 +232,16 @@ struct Found {
 }
 
 /// Reads the log in a folder (steps O1 and O2).
-fn find(files: Arc<dyn Files>, options: Options) -> Result<Found, JournalError> {
+fn find(files: Arc<dyn Files>, mut options: Options) -> Result<Found, JournalError> {
+    let counts = Arc::<DiskCounts>::default();
+    let files: Arc<dyn Files> = Arc::new(Counted::new(files, Arc::clone(&counts)));
     let names = (files.list()).map_err(|error| JournalError::disk("list", FOLDER, error))?;
     let mut numbers: Vec<u32> = names.iter().filter_map(|name| number_of(name)).collect();
     numbers.sort_unstable();
-    let mut chain = Chain::default();
+    let mut chain = Chain {
+        reader: reader_of(&*files, &numbers, options.report.take())?,
+        ..Chain::default()
+    };
     for (place, &number) in numbers.iter().enumerate() {
         chain.read(&*files, number, place + 1 == numbers.len())?;
     }
@@ -248,11 +256,14 @@ fn find(files: Arc<dyn Files>, options: Options) -> Result<Found, JournalError> 
         index,
         next_group: chain.next_group.unwrap_or(1),
         is_broken: false,
-        notices: Vec::new(),
-        counts: LogSample::default(),
+        cause: None,
+        notices: Notices::default(),
         compact_at: 0,
+        tended: Tended::default(),
         cache: Cache::default(),
         buffer: Vec::new(),
+        counts,
+        ended: Ended::default(),
         lock: None,
     };
     Ok(Found {
@@ -263,9 +274,27 @@ fn find(files: Arc<dyn Files>, options: Options) -> Result<Found, JournalError> 
     })
 }
 
+/// Returns a reader of these segments, which reports its progress.
+fn reader_of(
+    files: &dyn Files,
+    numbers: &[u32],
+    report: Option<Report>,
+) -> Result<Reader, JournalError> {
+    let mut all = 0;
+    if report.is_some() {
+        for &number in numbers {
+            let name = name_of(number);
+            let length = files.open(&name).and_then(|file| file.length());
+            all += length.map_err(|error| JournalError::disk("read", &name, error))?;
+        }
+    }
+    Ok(Reader::new(report, all))
+}
+
 /// The segments that were read.
 #[derive(Default)]
 struct Chain {
+    reader: Reader,
     segments: BTreeMap<u32, Segment>,
     reading: Reading,
     next_group: Option<u64>,
@@ -300,7 +329,7 @@ impl Chain {
             move |error| JournalError::disk(doing, name, error)
         };
         let mut file = files.open(&name).map_err(failed("open"))?;
-        let bytes = file.read().map_err(failed("read"))?;
+        let bytes = self.reader.read(&mut *file).map_err(failed("read"))?;
         self.reading.opened.bytes += bytes.len() as u64;
         let header = Header::of_bytes(&bytes, number.into(), &name)?;
         self.check_neighbor(number, &name)?;

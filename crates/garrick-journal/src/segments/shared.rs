@@ -26,6 +26,15 @@ fn lock(log: &Mutex<SegmentLog>) -> MutexGuard<'_, SegmentLog> {
     log.lock().unwrap_or_else(|poisoned| mend(log, poisoned))
 }
 
+/// Returns the log like [`lock`]. If `waits` is false, returns `None` while another thread uses it.
+fn lock_if(log: &Mutex<SegmentLog>, waits: bool) -> Option<MutexGuard<'_, SegmentLog>> {
+    match log.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(mend(log, poisoned)),
+        Err(TryLockError::WouldBlock) => waits.then(|| lock(log)),
+    }
+}
+
 fn mend<'l>(
     log: &'l Mutex<SegmentLog>,
     poisoned: PoisonError<MutexGuard<'l, SegmentLog>>,
@@ -61,9 +70,13 @@ impl SegmentLog {
         if self.segments() < self.compact_at.max(SEGMENTS_MANY) {
             return;
         }
-        if let Err(error) = self.compact(COPIED_MAX) {
+        match self.compact(COPIED_MAX) {
+            Ok(compacted) => {
+                self.tended.compactions += u64::from(compacted.segments > 0);
+                self.tended.copied += compacted.copied_bytes;
+            }
             // All events are still there.
-            self.notice(error);
+            Err(error) => self.notice(error),
         }
         self.compact_at = self.segments() + SEGMENTS_MORE;
     }
@@ -71,11 +84,8 @@ impl SegmentLog {
 
 impl Log for Mutex<SegmentLog> {
     fn start(&self, name: &str, waits: bool) -> Result<Option<Start>, JournalError> {
-        let mut log = match self.try_lock() {
-            Ok(log) => log,
-            Err(TryLockError::Poisoned(poisoned)) => mend(self, poisoned),
-            Err(TryLockError::WouldBlock) if waits => lock(self),
-            Err(TryLockError::WouldBlock) => return Ok(None),
+        let Some(mut log) = lock_if(self, waits) else {
+            return Ok(None);
         };
         log.begin_to_read(name, waits)
     }
@@ -93,19 +103,13 @@ impl Log for Mutex<SegmentLog> {
         lock(self).append(group).map(|()| Vec::new())
     }
 
-    fn save(
-        &self,
-        journal: JournalId,
-        number: u64,
-        kind: EventKind,
-        state: &[u8],
-    ) -> Result<(), JournalError> {
+    fn save(&self, journal: JournalId, number: u64, kind: EventKind, state: &[u8]) {
         let mut log = lock(self);
-        let saved = log.save(journal, number, kind, state);
-        if saved.is_err() {
-            log.counts.notices += 1;
+        match log.save(journal, number, kind, state) {
+            Ok(()) => log.tended.saved += 1,
+            // The events are still there.
+            Err(error) => log.notice(error),
         }
-        saved
     }
 
     fn tend(&self) {
@@ -116,13 +120,11 @@ impl Log for Mutex<SegmentLog> {
         lock(self).is_broken()
     }
 
-    fn sample(&self) -> LogSample {
-        let log = lock(self);
-        LogSample {
-            files: log.segments(),
-            bytes: log.bytes(),
-            is_broken: log.is_broken(),
-            ..log.counts
-        }
+    fn sample(&self, waits: bool) -> Option<LogSample> {
+        Some(lock_if(self, waits)?.sample())
+    }
+
+    fn take_notices(&self) -> Vec<JournalError> {
+        lock(self).take_notices()
     }
 }

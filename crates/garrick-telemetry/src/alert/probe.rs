@@ -1,6 +1,7 @@
 //! Values that a threshold can apply to.
 
-use crate::snapshot::{Edge, Level, Node, Snapshot, SponsorStatus, State};
+use crate::snapshot::{Edge, JournalPhase, JournalStatus, Level, Node, Snapshot};
+use crate::snapshot::{SponsorStatus, State};
 
 use super::Of;
 
@@ -65,19 +66,35 @@ pub enum Probe {
     /// Largest number of restarts of a single actor of a group in the
     /// [window](crate::Settings::window).
     RestartsOfOne,
+    /// Number of groups that a journal could not write since the last one that it has written: the
+    /// [`JournalStatus::failing_groups`](crate::JournalStatus::failing_groups) of a journal that is
+    /// open.
+    FailingGroups,
+    /// 1 if a journal could not be opened, or if an error of the disk has ended its log. Otherwise
+    /// 0.
+    Broken,
+    /// Number of notices of a journal in the [window](crate::Settings::window): errors that have
+    /// lost nothing.
+    NewNotices,
+    /// Number of turns of a journal that wait until their events are durable.
+    WaitingTurns,
+    /// Time in seconds for which the oldest of these turns has waited.
+    OldestWaitSeconds,
     /// Resident memory of the process in bytes.
     ResidentBytes,
     /// Average number of cores that the process used over the [window](crate::Settings::window).
     Cpu,
 }
 
-/// A value, and the item that it belongs to: a node, an edge, a sponsor or the process.
+/// A value, and the item that it belongs to: a node, an edge, a sponsor, a journal or the process.
 pub(super) struct Found<'a> {
     pub(super) of: Of,
     /// Identifier of the item, or `process` for the process.
     pub(super) id: &'a str,
     pub(super) name: Name<'a>,
     pub(super) value: f64,
+    /// Clause about the reason, for a value of a journal.
+    pub(super) why: Option<String>,
 }
 
 /// Name of an item. The name of an edge is composed only on demand, since most names are never
@@ -131,6 +148,11 @@ impl Probe {
             Self::Failed => "failed",
             Self::Lost => "lost",
             Self::RestartsOfOne => "restarts_of_one",
+            Self::FailingGroups => "failing_groups",
+            Self::Broken => "broken",
+            Self::NewNotices => "new_notices",
+            Self::WaitingTurns => "waiting_turns",
+            Self::OldestWaitSeconds => "oldest_wait_seconds",
             Self::ResidentBytes => "resident_bytes",
             Self::Cpu => "cpu",
         }
@@ -138,6 +160,17 @@ impl Probe {
 
     /// Calls `found` with each value of this probe in `snapshot`.
     pub(super) fn each(self, snapshot: &Snapshot, mut found: impl FnMut(&Found<'_>)) {
+        for journal in &snapshot.journals {
+            if let Some(value) = self.of_journal(journal) {
+                found(&Found {
+                    of: Of::Journals,
+                    id: &journal.id,
+                    name: Name::Is(&journal.name),
+                    value,
+                    why: Some(why(journal, self)),
+                });
+            }
+        }
         let mut tell = |of, id, name, value: Option<f64>| {
             if let Some(value) = value {
                 found(&Found {
@@ -145,6 +178,7 @@ impl Probe {
                     id,
                     name,
                     value,
+                    why: None,
                 });
             }
         };
@@ -210,6 +244,23 @@ impl Probe {
         }
     }
 
+    fn of_journal(self, journal: &JournalStatus) -> Option<f64> {
+        match self {
+            Self::TurnRate => Some(journal.turn_rate),
+            Self::WaitingTurns => Some(journal.waiting_turns as f64),
+            Self::OldestWaitSeconds => Some(journal.oldest_wait_seconds),
+            Self::NewNotices => Some(journal.new_notices as f64),
+            // A broken journal has an alert of its own.
+            Self::FailingGroups if journal.phase == JournalPhase::Broken => Some(0.0),
+            Self::FailingGroups => Some(journal.failing_groups as f64),
+            Self::Broken => {
+                let is = matches!(journal.phase, JournalPhase::Broken | JournalPhase::Failed);
+                Some(f64::from(u8::from(is)))
+            }
+            _ => None,
+        }
+    }
+
     fn of_process(self, snapshot: &Snapshot) -> Option<f64> {
         match self {
             Self::ResidentBytes => snapshot.process.resident_bytes.map(|bytes| bytes as f64),
@@ -219,10 +270,32 @@ impl Probe {
     }
 }
 
-/// Raises the level of the node or edge `id` to `level`, unless its level is already worse.
+/// Returns the part of a sentence about a journal that tells what is wrong.
+fn why(journal: &JournalStatus, probe: Probe) -> String {
+    let text = |text: &Option<String>| {
+        let text = text.as_deref();
+        text.unwrap_or("no reason is known").to_owned()
+    };
+    match (probe, journal.phase) {
+        (Probe::NewNotices, _) => text(&journal.notice),
+        (_, JournalPhase::Broken) => format!(
+            "is broken, and must be opened again: {}",
+            text(&journal.failure)
+        ),
+        (_, JournalPhase::Failed) => format!("cannot be opened: {}", text(&journal.failure)),
+        _ => format!("cannot write: {}", text(&journal.failure)),
+    }
+}
+
+/// Raises the level of the node, edge or journal `id` to `level`, unless its level is already
+/// worse.
 pub(super) fn mark(snapshot: &mut Snapshot, id: &str, level: Level) {
     let nodes = snapshot.nodes.iter_mut().filter(|node| node.id == id);
     nodes.for_each(|node| node.level = node.level.max(level));
     let edges = snapshot.edges.iter_mut().filter(|edge| edge.id == id);
     edges.for_each(|edge| edge.level = edge.level.max(level));
+    let journals = snapshot.journals.iter_mut();
+    for journal in journals.filter(|journal| journal.id == id) {
+        journal.level = journal.level.max(level);
+    }
 }

@@ -173,7 +173,8 @@ fn alert_of(threshold: &Threshold, found: &Found<'_>, level: Level, since_unix_m
     );
     let beyond = (threshold.beyond(), limit);
     let of = found.name.text();
-    let text = text::sentence(threshold.probe(), &of, value, level, beyond);
+    let why = found.why.as_deref().unwrap_or_default();
+    let text = text::sentence(threshold.probe(), (&of, why), value, level, beyond);
     Alert {
         on: found.id.to_owned(),
         probe: name.to_owned(),

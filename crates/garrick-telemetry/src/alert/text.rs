@@ -3,11 +3,12 @@
 use super::probe::Probe;
 use crate::snapshot::Level;
 
-/// Returns a sentence about `value`, a value of the item `name`. `beyond` is `above` or `below`:
+/// Returns a sentence about `value`, a value of the item `name`. For a journal, `why` is a clause
+/// about what is wrong. `beyond` is `above` or `below`:
 /// the side of `limit` on which values are bad.
 pub(super) fn sentence(
     probe: Probe,
-    name: &str,
+    (name, why): (&str, &str),
     value: f64,
     level: Level,
     (beyond, limit): (&str, f64),
@@ -21,12 +22,20 @@ pub(super) fn sentence(
             Probe::AwaySeconds => format!("No turn of {name} has been in cx.blocking for {limit}."),
             Probe::Lost => format!("No actor of {name} failed in the window without a restart."),
             Probe::RestartsOfOne => format!("No actor of {name} keeps failing."),
+            Probe::FailingGroups => format!("The journal `{name}` writes again."),
+            Probe::Broken => format!("The journal `{name}` is open again."),
+            Probe::NewNotices => format!("The journal `{name}` has no new notice."),
+            Probe::OldestWaitSeconds => {
+                format!("No turn of the journal `{name}` has waited for {limit}.")
+            }
             _ => format!("{fact}, which is no longer {beyond} the limit of {limit}."),
         };
     }
     // The facts about these values need no limit.
     match probe {
         Probe::Failed | Probe::Lost | Probe::RestartsOfOne => format!("{fact}."),
+        Probe::FailingGroups | Probe::Broken => format!("The journal `{name}` {why}."),
+        Probe::NewNotices => format!("{fact}. Nothing is lost. The newest: {why}."),
         _ => format!("{fact}, {beyond} the limit of {limit}."),
     }
 }
@@ -64,6 +73,13 @@ fn fact(probe: Probe, of: &str, value: f64) -> String {
         Probe::Away => format!("{of} has {it} in cx.blocking"),
         Probe::AwaySeconds => format!("A turn of {of} has been in cx.blocking for {it}"),
         Probe::Failed => format!("{of} has failed"),
+        Probe::FailingGroups => format!("The journal `{of}` could not write {it}"),
+        Probe::Broken => format!("The journal `{of}` counts as {it} for broken"),
+        Probe::NewNotices => format!("The journal `{of}` has {it}"),
+        Probe::WaitingTurns => format!("{it} of the journal `{of}` wait for the disk"),
+        Probe::OldestWaitSeconds => {
+            format!("A turn of the journal `{of}` has waited for the disk for {it}")
+        }
         Probe::ResidentBytes => format!("{of} uses {it} of memory"),
         Probe::Cpu => format!("{of} uses {it}"),
     }
@@ -75,7 +91,10 @@ fn amount(probe: Probe, value: f64) -> String {
         Probe::Fill | Probe::FillP80 | Probe::FillP95 | Probe::Busy | Probe::Idle => {
             format!("{} %", number(value * 100.0))
         }
-        Probe::StalledSeconds | Probe::HeldSeconds | Probe::AwaySeconds => {
+        Probe::StalledSeconds
+        | Probe::HeldSeconds
+        | Probe::AwaySeconds
+        | Probe::OldestWaitSeconds => {
             format!("{} s", number(value))
         }
         Probe::Rate | Probe::Growth => format!("{} messages/s", number(value)),
@@ -85,8 +104,10 @@ fn amount(probe: Probe, value: f64) -> String {
         Probe::Failures => counted(value, "failure"),
         Probe::Restarts | Probe::RestartsOfOne => counted(value, "restart"),
         Probe::Slow => counted(value, "slow turn"),
-        Probe::Away => counted(value, "turn"),
-        Probe::Failed => number(value),
+        Probe::Away | Probe::WaitingTurns => counted(value, "turn"),
+        Probe::FailingGroups => counted(value, "group"),
+        Probe::NewNotices => counted(value, "new notice"),
+        Probe::Failed | Probe::Broken => number(value),
         Probe::ResidentBytes => format!("{} MiB", number(value / f64::from(1 << 20))),
         Probe::Cpu => counted(value, "core"),
     }
@@ -146,6 +167,18 @@ mod tests {
             ),
             (Probe::Failed, 1.0, (above, 0.5), "x has failed."),
             (
+                Probe::FailingGroups,
+                3.0,
+                (above, 0.5),
+                "The journal `x` cannot write: no space is left.",
+            ),
+            (
+                Probe::OldestWaitSeconds,
+                6.0,
+                (above, 5.0),
+                "A turn of the journal `x` has waited for the disk for 6 s, above the limit of 5 s.",
+            ),
+            (
                 Probe::HeldSeconds,
                 2.3,
                 (above, 1.0),
@@ -158,9 +191,11 @@ mod tests {
                 "x uses 3338 MiB of memory, above the limit of 1024 MiB.",
             ),
         ] {
-            assert_eq!(sentence(probe, "x", value, Level::Warning, limit), text);
+            let why = "cannot write: no space is left";
+            let found = sentence(probe, ("x", why), value, Level::Warning, limit);
+            assert_eq!(found, text);
         }
-        let ended = |probe, value| sentence(probe, "x", value, Level::Ok, (above, 0.9));
+        let ended = |probe, value| sentence(probe, ("x", ""), value, Level::Ok, (above, 0.9));
         assert_eq!(
             ended(Probe::Fill, 0.5),
             "x is 50 % full, which is no longer above the limit of 90 %."

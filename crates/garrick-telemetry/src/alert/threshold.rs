@@ -30,7 +30,12 @@ const CRASH_LOOP: f64 = 4.5;
 /// collect messages pause for a shorter time.
 const STALLED_SECONDS: f64 = 5.0;
 
-/// The kind of item that a [`Threshold`] applies to: nodes, edges, sponsors or the process.
+/// Time in seconds for which a turn must wait for the disk to cause a warning. A disk that works
+/// writes many groups in this time.
+const OLDEST_WAIT_SECONDS: f64 = 5.0;
+
+/// The kind of item that a [`Threshold`] applies to: nodes, edges, sponsors, journals or the
+/// process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Of {
     /// Items of all kinds. Items without the kind of value that the threshold checks are ignored.
@@ -42,6 +47,8 @@ pub enum Of {
     /// Only sponsors. A sponsor is the thread pool of a [`System`](garrick_actor::System), or the
     /// thread of a [`Local`](garrick_actor::Local).
     Sponsors,
+    /// Only journals of durable actors.
+    Journals,
     /// Only the process itself.
     Process,
 }
@@ -159,6 +166,10 @@ impl Threshold {
     /// - A turn that has held its worker for more than a second causes a warning.
     /// - An actor that failed in the window and was not restarted causes a warning.
     /// - An actor that was restarted at least 5 times in the window causes a critical alert.
+    /// - A journal that could not write its last group, that is broken, or that could not be opened
+    ///   causes a critical alert.
+    /// - A journal with a notice in the window causes a warning.
+    /// - A turn that has waited for the disk for more than 5 s causes a warning.
     pub fn defaults() -> Vec<Self> {
         vec![
             // The value is itself a duration.
@@ -174,6 +185,14 @@ impl Threshold {
             Self::above(Probe::RestartsOfOne, CRASH_LOOP)
                 .critical(CRASH_LOOP)
                 .for_at_least(Duration::ZERO),
+            Self::above(Probe::FailingGroups, 0.5)
+                .critical(0.5)
+                .for_at_least(Duration::ZERO),
+            Self::above(Probe::Broken, 0.5)
+                .critical(0.5)
+                .for_at_least(Duration::ZERO),
+            Self::above(Probe::NewNotices, 0.5).for_at_least(Duration::ZERO),
+            Self::above(Probe::OldestWaitSeconds, OLDEST_WAIT_SECONDS).for_at_least(Duration::ZERO),
         ]
     }
 

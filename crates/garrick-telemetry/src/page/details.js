@@ -39,15 +39,30 @@ const PROBES = {
     ["Actors given away", (sponsor) => si(sponsor.published)], ["Actors taken over", (sponsor) => si(sponsor.claimed)],
     ["Thread sleeps", (sponsor) => si(sponsor.parks)], ["Dead letters", (sponsor) => si(sponsor.dead_letters)],
   ],
+  journals: [
+    ["Phase", (journal) => (journal.opening_bytes === null ? journal.phase : `${journal.phase}: ${bytes(journal.opening_read_bytes)} of ${bytes(journal.opening_bytes)}`)], ["Level", level],
+    ["Turns per second", (journal) => rate(journal.turn_rate)], ["Turns", (journal) => si(journal.turns)],
+    ["Turns that wait for the disk", (journal) => si(journal.waiting_turns)], ["Oldest of them", (journal) => span(journal.oldest_wait_seconds)],
+    ["Groups per second", (journal) => rate(journal.group_rate)], ["Groups", (journal) => si(journal.groups)], ["Groups that failed", (journal) => si(journal.failed_groups)],
+    ["Turns in a group", (journal) => si(journal.group_turns)], ["Mean time of a group", (journal) => span(journal.group_seconds)], ["Longest group", (journal) => span(journal.longest_group_seconds)],
+    ["Time that the disk takes", (journal) => percent(journal.writing)],
+    ["Written per second", (journal) => si(journal.written_rate, "B/s")], ["Written", (journal) => bytes(journal.written_bytes)], ["Syncs", (journal) => si(journal.syncs)],
+    ["Events", (journal) => si(journal.events)], ["Bytes of events", (journal) => bytes(journal.event_bytes)],
+    ["Entities", (journal) => si(journal.entities)], ["States that were read", (journal) => si(journal.recoveries)], ["Events read for them", (journal) => si(journal.recovered_events)], ["Time of these reads", (journal) => span(journal.recovery_seconds)],
+    ["Files", (journal) => si(journal.segments)], ["Size", (journal) => bytes(journal.size_bytes)],
+    ["Saved states", (journal) => si(journal.saved_states)], ["Compactions", (journal) => si(journal.compactions)], ["Copied by them", (journal) => bytes(journal.copied_bytes)],
+    ["Notices", (journal) => si(journal.notices)],
+  ],
 };
 
 const CHARTS = {
   nodes: [["rate", "Rate", rate], ["busy", "Busy", percent, 1], ["waiting", "Messages waiting", si]],
   edges: [["rate", "Rate", rate], ["fill", "Filled", percent, 1]],
   sponsors: [["rate", "Turns per second", rate], ["busy", "Busy", percent, 1]],
+  journals: [["rate", "Turns per second", rate], ["busy", "Disk", percent, 1], ["waiting", "Turns waiting", si]],
 };
 
-const KIND = { edges: "channel", sponsors: "sponsor" };
+const KIND = { edges: "channel", sponsors: "sponsor", journals: "journal" };
 const kindName = (kind, thing) => KIND[kind] ?? (thing.kind === "actors" ? "group of actors" : "stage");
 
 /** Returns the title of a thing. A channel without a name gets its title from its ends. */
@@ -81,7 +96,7 @@ export class Details {
   /** Shows an overview of the process and its alerts, for an empty selection. */
   overview() {
     const list = html("div");
-    this.body.replaceChildren(html("p", { class: "muted" }, "Select a stage, a group of actors, a channel or a sponsor to see all its data."), list);
+    this.body.replaceChildren(html("p", { class: "muted" }, "Select a stage, a group of actors, a channel, a sponsor or a journal to see all its data."), list);
     write(byId("details-title"), "Details");
     return (store) => {
       const worst = store.snapshot.alerts.slice(0, 8);
@@ -110,8 +125,9 @@ export class Details {
     return (store, thing) => {
       write(byId("details-title"), title(store, thing));
       write(kicker, kindName(kind, thing));
-      write(note, thing.note ? plain(thing.note) : "");
-      note.hidden = !thing.note;
+      const reason = thing.note ?? thing.failure ?? thing.notice;
+      write(note, reason ? plain(reason) : "");
+      note.hidden = !reason;
       for (const one of charts) one.update(store, thing);
       for (const { read, value } of probes) {
         write(value, read(thing));
@@ -129,6 +145,7 @@ export class Details {
     const link = (id, text, mark) => this.link(store, id, text, mark, "ok");
     const own = section("Alerts", alerts.filter((alert) => alert.on === thing.id).map((alert) =>
       this.link(store, thing.id, `${alert.text} Since ${clock(alert.since_unix_ms)}.`, SIGNS[alert.level], alert.level)));
+    if (kind === "journals") return own;
     if (kind === "edges") {
       const ends = [["from", thing.from], ["to", thing.to]].filter(([, id]) => id !== null);
       return [...own, ...section("Ends", ends.map(([way, id]) => link(id, end(store, id), way)))];

@@ -64,6 +64,7 @@ export class Graph {
       this.chosen = this.level ?? this.levelThatFits(snapshot, down);
     }
     this.full = snapshot;
+    byId("graph-none").hidden = snapshot.nodes.length > 0 || (snapshot.journals ?? []).length > 0;
     if (isNewSearch) this.search(snapshot, matches);
     this.snapshot = collapse(snapshot, this.chosen, this.open);
     const now = signature(this.snapshot, down);
@@ -174,7 +175,6 @@ export class Graph {
     arrange(this.parts.edges, [...this.edges.values()].map((parts) => parts.group));
     arrange(this.parts.labels, [...this.edges.values()].map((parts) => parts.label));
     byId("graph-empty").hidden = true;
-    byId("graph-none").hidden = snapshot.nodes.length > 0;
     this.size = undefined;
     this.rove(this.nodes.has(this.roving) ? this.roving : snapshot.nodes[0]?.id);
     this.select(this.selected);

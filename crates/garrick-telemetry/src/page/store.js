@@ -6,13 +6,14 @@
 const POINTS_MAX = 600;
 
 /** Names of the values with a history: in the process, and in this page. */
-const REMEMBERED = { rate: "rate", busy: "busy", waiting: "waiting", fill: "fill", turn_rate: "rate", idle: "busy", cpu: "cpu", resident_bytes: "memory" };
+const REMEMBERED = { rate: "rate", busy: "busy", waiting: "waiting", fill: "fill", turn_rate: "rate", idle: "busy", writing: "busy", cpu: "cpu", resident_bytes: "memory" };
 
 /** Values with a history, by kind of thing. */
 const SERIES = {
   nodes: { rate: (node) => node.rate, busy: (node) => node.busy, waiting: (node) => node.waiting },
   edges: { rate: (edge) => edge.rate, fill: (edge) => share(edge) },
   sponsors: { rate: (sponsor) => sponsor.turn_rate, busy: (sponsor) => (sponsor.idle === null ? null : 1 - sponsor.idle) },
+  journals: { rate: (journal) => journal.turn_rate, busy: (journal) => journal.writing, waiting: (journal) => journal.waiting_turns },
 };
 
 /** Returns the current fill of a channel, 0 to 1. */
@@ -21,7 +22,7 @@ export const share = (edge) => (edge.capacity > 0 ? edge.fill / edge.capacity : 
 /** Returns the turns that hold a sponsor's workers, the longest first. */
 export const longest = (sponsor) => sponsor.held.slice().sort((a, b) => b.seconds - a.seconds);
 
-const KINDS = ["nodes", "edges", "sponsors"];
+const KINDS = ["nodes", "edges", "sponsors", "journals"];
 
 export class Store {
   constructor() {
@@ -53,7 +54,7 @@ export class Store {
     keep(this.process.rate, snapshot.nodes.reduce((sum, node) => sum + node.rate, 0));
     const past = new Map();
     for (const kind of KINDS) {
-      for (const thing of snapshot[kind]) past.set(thing.id, this.extended(kind, thing));
+      for (const thing of snapshot[kind] ?? []) past.set(thing.id, this.extended(kind, thing));
     }
     this.past = past;
     return restarted;
@@ -74,7 +75,7 @@ export class Store {
     this.snapshot = this.last;
     this.things.clear();
     for (const kind of KINDS) {
-      for (const thing of this.snapshot[kind]) this.things.set(thing.id, { kind, thing });
+      for (const thing of this.snapshot[kind] ?? []) this.things.set(thing.id, { kind, thing });
     }
   }
 

@@ -1,7 +1,7 @@
-// The tables: one sheet of rows with four sets of columns. Sorts by any column and filters by text.
+// The tables: one sheet of rows with five sets of columns. Sorts by any column and filters by text.
 
 import { arrange, attribute, byId, html, write } from "./dom.js";
-import { clock, load, percent, plain, rate, si, span, SIGNS } from "./format.js";
+import { bytes, clock, load, percent, plain, rate, si, span, SIGNS } from "./format.js";
 import { end, title } from "./details.js";
 import { spark } from "./spark.js";
 import { longest, share } from "./store.js";
@@ -17,7 +17,7 @@ const level = { label: "Level", read: (row) => RANK[row.level], show: (row) => (
 const name = { label: "Name", read: (row, store) => title(store, row), show: (row, store) => title(store, row), link: true };
 
 /** Returns a number that is larger the more trouble a row has. */
-const trouble = (row) => (row.state === "failed" ? 4 : 0) + (RANK[row.level] ?? 0) * 2 + (row.failures > 0 || row.restarts > 0 || row.dead_letters > 0 ? 1 : 0);
+const trouble = (row) => (row.state === "failed" ? 4 : 0) + (RANK[row.level] ?? 0) * 2 + (row.failures > 0 || row.restarts > 0 || row.dead_letters > 0 || row.failed_groups > 0 ? 1 : 0);
 
 // The columns that show trouble come first, so that a phone shows them without scrolling.
 const SHEETS = [
@@ -46,6 +46,13 @@ const SHEETS = [
     text("Description", (row) => plain(row.text), { wide: true }),
     text("Probe", (row) => plain(row.probe)), number("Value", (row) => row.value), number("Threshold", (row) => row.threshold),
     number("Since", (row) => row.since_unix_ms, clock)] },
+  { key: "journals", label: "Journals", rare: true, rows: (snapshot) => snapshot.journals ?? [], columns: [
+    name, level, text("Phase", (row) => row.phase), number("Waiting", (row) => row.waiting_turns), number("Oldest wait", (row) => (row.waiting_turns > 0 ? row.oldest_wait_seconds : null), span),
+    number("Failed groups", (row) => row.failed_groups, si, { bad: true }), number("Notices", (row) => row.notices, si, { bad: true }),
+    number("Turns/s", (row) => row.turn_rate, rate, { spark: "rate" }), number("Disk", (row) => row.writing, percent, { spark: "busy", top: 1 }),
+    number("Groups/s", (row) => row.group_rate, rate), number("Turns a group", (row) => row.group_turns), number("Mean group", (row) => row.group_seconds, span), number("Longest group", (row) => row.longest_group_seconds, span),
+    number("Written", (row) => row.written_rate, (value) => si(value, "B/s")), number("Entities", (row) => row.entities), number("Size", (row) => row.size_bytes, bytes),
+    number("Events", (row) => row.events), number("States read", (row) => row.recoveries)] },
 ];
 
 function on(store, alert) {
@@ -76,6 +83,7 @@ export class Table {
   tab(sheet, index) {
     const count = html("span", { class: "tally" });
     const button = html("button", { type: "button", role: "tab", id: `tab-${sheet.key}`, "aria-controls": "sheet", "aria-keyshortcuts": index + 1, onclick: () => this.choose(index, true) }, sheet.label, " ", count);
+    button.hidden = sheet.rare === true;
     return { button, count };
   }
 
@@ -83,13 +91,16 @@ export class Table {
   walk(event) {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (step === undefined) return;
-    const next = (SHEETS.indexOf(this.sheet) + step + SHEETS.length) % SHEETS.length;
+    const offered = SHEETS.map((_, index) => index).filter((index) => !this.tabs[index].button.hidden);
+    const now = offered.indexOf(SHEETS.indexOf(this.sheet));
+    const next = offered[(now + step + offered.length) % offered.length];
     this.choose(next, true);
     this.tabs[next].button.focus();
     event.preventDefault();
   }
 
   choose(index, redraw = false) {
+    if (this.tabs[index].button.hidden) return;
     this.sheet = SHEETS[index];
     this.limit = ROWS;
     this.rows = new Map();
@@ -184,7 +195,12 @@ export class Table {
 
   count(store, all, passing, shown) {
     write(byId("count"), passing === all ? `${all}` : `${passing} of ${all}`);
-    this.tabs.forEach(({ count }, index) => write(count, String(SHEETS[index].rows(store.snapshot).length)));
+    this.tabs.forEach(({ count, button }, index) => {
+      const number = SHEETS[index].rows(store.snapshot).length;
+      write(count, String(number));
+      // Most processes have none of them. A table that was chosen stays.
+      button.hidden = number === 0 && SHEETS[index].rare === true && SHEETS[index] !== this.sheet;
+    });
     const rest = passing - shown;
     byId("more").hidden = rest === 0;
     write(byId("more"), `Show ${Math.min(rest, ROWS)} more of ${rest}`);

@@ -109,7 +109,7 @@ pub(super) fn rank(actors: &mut Vec<ActorStatus>) {
     });
 }
 
-fn id_of(source: u64, id: &str) -> String {
+pub(super) fn id_of(source: u64, id: &str) -> String {
     format!("{source}.{id}")
 }
 
@@ -204,7 +204,7 @@ fn rates(track: &Track) -> Node {
     }
 }
 
-fn seconds(nanos: u64) -> f64 {
+pub(super) fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
 

@@ -16,6 +16,8 @@ mod settings;
 mod track;
 
 mod build;
+
+mod journals;
 mod trouble;
 
 use std::fmt;
@@ -38,6 +40,7 @@ use crate::snapshot::Snapshot;
 use crate::sources::IntoSource;
 use crate::trouble::{FailureReport, SharedBook, TreeReport};
 use crate::window::{At, Nanos, Pace};
+use journals::Journals;
 use labels::Labels;
 #[cfg(feature = "metrics")]
 use own::Own;
@@ -110,6 +113,8 @@ struct Watched {
     id: SourceId,
     source: Foreign<Box<dyn Source>>,
     tracks: Tracks,
+    /// Past counts of its journals.
+    journals: Journals,
 }
 
 impl Sampler {
@@ -151,6 +156,7 @@ impl Sampler {
             id,
             source,
             tracks: Tracks::default(),
+            journals: Journals::default(),
         });
     }
 
@@ -224,6 +230,8 @@ impl Sampler {
                 trouble::take(&self.book, snapshot, prefix, &mut reading, now);
                 let tracks = &mut watched.tracks;
                 build::add(snapshot, prefix, &mut reading, tracks, labels, at);
+                let (seen, past) = (&mut reading.journals, &mut watched.journals);
+                journals::add(snapshot, prefix, seen, past, labels, at);
             }
             if !whole {
                 self.book.lock().forget(watched.id.0);

@@ -32,6 +32,21 @@ pub(super) struct Track {
     seen: u64,
 }
 
+/// Past counts of one journal.
+#[derive(Debug, Default)]
+pub(super) struct JournalTrack {
+    /// Number of the opening to which the counts belong.
+    pub(super) openings: u64,
+    pub(super) groups: Meter,
+    pub(super) turns: Meter,
+    pub(super) events: Meter,
+    /// Bytes that were written to the disk.
+    pub(super) written: Meter,
+    /// Nanoseconds in which groups were written and synced.
+    pub(super) writing: Meter,
+    pub(super) notices: Meter,
+}
+
 /// Past counts of all items of one source, by identifier.
 #[derive(Debug, Default)]
 pub(super) struct Tracks {

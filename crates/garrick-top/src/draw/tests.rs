@@ -278,7 +278,7 @@ fn every_size_and_table_and_mode_can_be_drawn() {
     wide.edges[1].rate = -1.0;
     wide.edges[0].fill = u64::MAX;
     wide.edges[0].capacity = 0;
-    for snapshot in [sample::snapshot(), Snapshot::default(), wide] {
+    for snapshot in [sample::with_all(), Snapshot::default(), wide] {
         let mut state = state_of(snapshot);
         for columns in (1..70).chain([120, 500]) {
             for height in (1..30).chain([200]) {

@@ -200,6 +200,24 @@ fn the_table_of_metrics_is_offered_if_there_are_any() {
 }
 
 #[test]
+fn the_table_of_journals_is_offered_if_there_are_any() {
+    let mut state = state();
+    act(&mut state, &[Action::Tab(Tab::Journals)]);
+    assert_eq!(state.tab, Tab::Nodes);
+    // There are journals, and no metrics.
+    state.hear(Word::Snapshot(Box::new(Snapshot {
+        metrics: Vec::new(),
+        ..sample::with_all()
+    })));
+    act(&mut state, &[Action::Tab(Tab::Alerts), Action::NextTab(1)]);
+    assert_eq!((state.tab, chosen(&state)), (Tab::Journals, "j0"));
+    act(&mut state, &[Action::NextTab(1)]);
+    assert_eq!(state.tab, Tab::Nodes);
+    act(&mut state, &[Action::NextTab(-1), Action::NextTab(-1)]);
+    assert_eq!(state.tab, Tab::Alerts);
+}
+
+#[test]
 fn the_cursor_is_on_the_page() {
     let mut state = state();
     assert_eq!(state.scroll(2), 0);

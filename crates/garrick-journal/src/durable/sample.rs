@@ -1,0 +1,214 @@
+//! The numbers of a journal.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use garrick_actor::Handle;
+use hashbrown::HashSet;
+
+use super::queue::Queue;
+use super::waits::Nanos;
+use crate::error::{JournalError, describe};
+use crate::group::Group;
+use crate::log::LogSample;
+
+/// Numbers of a journal since it was opened.
+///
+/// The clock is that of the system on which the journal was opened. It is read a few times for each
+/// group, and not for each turn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JournalSample {
+    /// Number of groups that were written, each with one sync.
+    pub groups: u64,
+    /// Number of turns in these groups.
+    pub turns: u64,
+    /// Number of events in these groups.
+    pub events: u64,
+    /// Number of bytes of these events, without what the log adds.
+    pub bytes: u64,
+    /// Number of groups that could not be written. Their turns were undone.
+    pub failed: u64,
+    /// Number of groups that could not be written since the last one that was written.
+    pub failing: u64,
+    /// Number of turns that wait now until their events are durable, including those of the group
+    /// that is being written.
+    pub waiting: usize,
+    /// Time for which the oldest of these turns has waited, at most. Zero if no turn waits. Too
+    /// long by at most the time between two groups.
+    pub oldest: Duration,
+    /// Number of syncs of files and of the folder: for groups, new segments, saved states and
+    /// compactions.
+    pub syncs: u64,
+    /// Number of bytes that were written to the disk, for the same purposes.
+    pub written: u64,
+    /// Time in which groups were written and synced, including the time so far of the group that is
+    /// being written.
+    pub writing: Duration,
+    /// Time of the group that took longest, perhaps that of the group that is being written.
+    pub longest: Duration,
+    /// Number of entities that exist now.
+    pub entities: usize,
+    /// Number of files with events now.
+    pub segments: usize,
+    /// Size of these files now, in bytes.
+    pub size: u64,
+    /// Number of compactions that have removed files.
+    pub compactions: u64,
+    /// Number of bytes that compactions have copied, because they were still needed.
+    pub copied: u64,
+    /// Number of states of entities that were saved.
+    pub saved: u64,
+    /// Number of notices so far: see [`Journal::take_notices`](crate::Journal::take_notices).
+    pub notices: u64,
+    /// True if the log is broken: nothing can be written until it is opened again.
+    pub is_broken: bool,
+    /// Number of times that an entity has read its state: after its start, and after a turn that
+    /// was undone.
+    pub recoveries: u64,
+    /// Number of events that were read for this.
+    pub recovered: u64,
+    /// Time in which entities have read their states, summed over all entities.
+    pub recovering: Duration,
+}
+
+/// Numbers that are not read from the queue or the names.
+#[derive(Default)]
+struct Counts {
+    /// Without `waiting`, `oldest` and `entities`.
+    sample: JournalSample,
+    /// Time since which a group is being written.
+    since: Option<Nanos>,
+    /// Error of the last group that could not be written, if no group was written since.
+    failure: Option<Arc<str>>,
+    /// Text of the newest notice.
+    notice: Option<Arc<str>>,
+}
+
+/// The numbers of a journal. Reading them never waits for the disk, and does not keep the log open.
+pub(super) struct Figures {
+    counts: Mutex<Counts>,
+    pub(super) queue: Mutex<Queue>,
+    /// Names of the entities that exist.
+    pub(super) names: Mutex<HashSet<String>>,
+    clock: Handle,
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // The log has its own record of errors, and the others are whole at each call of foreign code.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn between(start: Nanos, end: Nanos) -> Duration {
+    Duration::from_nanos(end.saturating_sub(start))
+}
+
+impl Figures {
+    pub(super) fn new(clock: Handle) -> Self {
+        Self {
+            counts: Mutex::default(),
+            queue: Mutex::default(),
+            names: Mutex::default(),
+            clock,
+        }
+    }
+
+    pub(super) fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+
+    /// Records that a group begins to be written.
+    pub(super) fn begin(&self) {
+        let now = self.now();
+        lock(&self.counts).since = Some(now);
+    }
+
+    /// Records that a group of turns was written, or could not be written.
+    /// The latter because of `error`.
+    pub(super) fn end(&self, group: &Group, turns: usize, error: Option<&JournalError>) {
+        let now = self.now();
+        let mut counts = lock(&self.counts);
+        let taken = counts
+            .since
+            .take()
+            .map_or(Duration::ZERO, |since| between(since, now));
+        counts.failure = error.map(|error| describe(error).into());
+        let sample = &mut counts.sample;
+        sample.writing += taken;
+        sample.longest = sample.longest.max(taken);
+        if error.is_some() {
+            sample.failed += 1;
+            sample.failing += 1;
+            return;
+        }
+        sample.failing = 0;
+        sample.groups += 1;
+        sample.turns += turns as u64;
+        sample.events += group.len() as u64;
+        sample.bytes += group.bytes() as u64;
+    }
+
+    /// Records the numbers of the log.
+    pub(super) fn look(&self, seen: &LogSample) {
+        let mut counts = lock(&self.counts);
+        if counts.sample.notices != seen.notices {
+            counts.notice.clone_from(&seen.notice);
+        }
+        if let Some(cause) = &seen.cause {
+            // The error of each later group tells only that the log is broken.
+            counts.failure = Some(Arc::clone(cause));
+        }
+        let sample = &mut counts.sample;
+        sample.syncs = seen.syncs;
+        sample.written = seen.written;
+        sample.segments = seen.files;
+        sample.size = seen.bytes;
+        sample.compactions = seen.compactions;
+        sample.copied = seen.copied;
+        sample.saved = seen.saved;
+        sample.notices = seen.notices;
+        sample.is_broken = seen.is_broken;
+    }
+
+    /// Records that an entity has read its state from `events` events, since the time `began`.
+    pub(super) fn recover(&self, began: Nanos, events: u64) {
+        let taken = between(began, self.now());
+        let mut counts = lock(&self.counts);
+        counts.sample.recoveries += 1;
+        counts.sample.recovered += events;
+        counts.sample.recovering += taken;
+    }
+
+    pub(super) fn sample(&self) -> JournalSample {
+        let (waiting, oldest) = lock(&self.queue).waits.oldest();
+        let entities = lock(&self.names).len();
+        let (mut sample, since) = {
+            let counts = lock(&self.counts);
+            (counts.sample, counts.since)
+        };
+        let now = self.now();
+        if let Some(since) = since {
+            sample.writing += between(since, now);
+            sample.longest = sample.longest.max(between(since, now));
+        }
+        sample.waiting = waiting;
+        sample.oldest = oldest.map_or(Duration::ZERO, |oldest| between(oldest, now));
+        sample.entities = entities;
+        sample
+    }
+
+    /// Returns the error of the last group, if it could not be written.
+    pub(super) fn failure(&self) -> Option<Arc<str>> {
+        lock(&self.counts).failure.clone()
+    }
+
+    /// Returns the newest notice.
+    pub(super) fn notice(&self) -> Option<Arc<str>> {
+        lock(&self.counts).notice.clone()
+    }
+
+    /// Returns true if nobody writes turns any more.
+    pub(super) fn is_closed(&self) -> bool {
+        lock(&self.queue).is_closed()
+    }
+}

@@ -1,0 +1,99 @@
+//! The progress of the opening of a log.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use garrick_actor::files::File;
+
+/// Number of bytes that are read between two reports, at least.
+const STEP_BYTES: usize = 1 << 20;
+
+/// The part of a log that was read while it is opened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Number of bytes that were read.
+    pub read: u64,
+    /// Number of bytes of all segments.
+    pub all: u64,
+}
+
+/// A function that is called with the progress.
+#[derive(Clone)]
+pub(crate) struct Report(Arc<dyn Fn(Progress) + Send + Sync>);
+
+impl Report {
+    pub(crate) fn new(report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(report))
+    }
+
+    pub(crate) fn call(&self, progress: Progress) {
+        (self.0)(progress);
+    }
+}
+
+impl fmt::Debug for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Report")
+    }
+}
+
+/// Reads files, and reports the progress.
+#[derive(Default)]
+pub(super) struct Reader {
+    /// `None` if nobody is interested.
+    report: Option<Report>,
+    progress: Progress,
+    /// Number of bytes that were reported.
+    reported: u64,
+}
+
+impl Reader {
+    /// Creates a reader of files with `all` bytes.
+    pub(super) fn new(report: Option<Report>, all: u64) -> Self {
+        let progress = Progress { read: 0, all };
+        if let Some(report) = &report {
+            report.call(progress);
+        }
+        Self {
+            report,
+            progress,
+            reported: 0,
+        }
+    }
+
+    /// Returns the whole content of a file.
+    pub(super) fn read(&mut self, file: &mut dyn File) -> io::Result<Vec<u8>> {
+        let Some(report) = self.report.clone() else {
+            return file.read();
+        };
+        let length = usize::try_from(file.length()?).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; length];
+        let mut start = 0;
+        while start < length {
+            let end = length.min(start.saturating_add(STEP_BYTES));
+            let read = file.read_at(start as u64, &mut bytes[start..end])?;
+            start += read;
+            self.note(&report, read);
+            if start < end {
+                // The file has become shorter meanwhile.
+                break;
+            }
+        }
+        bytes.truncate(start);
+        Ok(bytes)
+    }
+
+    fn note(&mut self, report: &Report, read: usize) {
+        let progress = &mut self.progress;
+        progress.read += read as u64;
+        // A process that writes the log may have extended a file.
+        progress.all = progress.all.max(progress.read);
+        let is_due = progress.read - self.reported >= STEP_BYTES as u64;
+        if is_due || progress.read == progress.all && progress.read > self.reported {
+            self.reported = progress.read;
+            report.call(*progress);
+        }
+    }
+}

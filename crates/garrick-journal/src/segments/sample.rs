@@ -1,0 +1,54 @@
+//! The numbers of a log.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::SegmentLog;
+use crate::log::LogSample;
+
+/// Numbers of compactions and of snapshots.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Tended {
+    /// Compactions that have removed segments.
+    pub(super) compactions: u64,
+    /// Bytes that compactions have copied.
+    pub(super) copied: u64,
+    /// Snapshots.
+    pub(super) saved: u64,
+}
+
+/// Size of the segments before the last one, which do not change.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Ended {
+    /// Numbers of the first and of the last segment.
+    ends: (u32, u32),
+    bytes: u64,
+}
+
+impl SegmentLog {
+    /// Returns the numbers of this log. Takes a time that does not depend on the size of the log,
+    /// except after a change of the segments.
+    pub fn sample(&mut self) -> LogSample {
+        let last = self.segments.last_key_value();
+        let (last, length) = last.map_or((0, 0), |(last, segment)| (*last, segment.length));
+        let first = self.segments.first_key_value();
+        let ends = (first.map_or(0, |(first, _)| *first), last);
+        if self.ended.ends != ends {
+            let bytes = self.bytes() - length;
+            self.ended = Ended { ends, bytes };
+        }
+        LogSample {
+            // Relaxed: the numbers order nothing.
+            written: self.counts.written.load(Relaxed),
+            syncs: self.counts.syncs.load(Relaxed),
+            files: self.segments.len(),
+            bytes: self.ended.bytes + length,
+            compactions: self.tended.compactions,
+            copied: self.tended.copied,
+            saved: self.tended.saved,
+            notices: self.notices.count(),
+            notice: self.notices.newest().cloned(),
+            is_broken: self.is_broken,
+            cause: self.cause.clone(),
+        }
+    }
+}
