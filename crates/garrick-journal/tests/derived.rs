@@ -1,4 +1,4 @@
-//! Types with `#[derive(Stored)]`: their encoding, their older versions, and what cannot be decoded.
+//! Types with `#[derive(Stored)]`: their encoding, older versions, and what cannot be decoded.
 
 #![forbid(unsafe_code)]
 

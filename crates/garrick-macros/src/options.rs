@@ -1,5 +1,5 @@
-//! Options of a block and marks of its methods. Both are arguments of the attribute `#[actor(..)]` or
-//! `#[durable(..)]`.
+//! Options of a block and marks of its methods. Both are arguments of the attribute `#[actor(..)]`
+//! or `#[durable(..)]`.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
