@@ -95,7 +95,11 @@ fn who_built_without_the_journal_is_told_how_to_have_it() {
 fn the_journal_refuses_what_it_cannot_measure() {
     assert_refused(
         &["journal", "--only", "sqlite-grop"],
-        &["'sqlite-grop'", "fjall-each", "did you mean 'sqlite-group'?"],
+        &[
+            "'sqlite-grop'",
+            "fjall-each",
+            "did you mean 'sqlite-group'?",
+        ],
     );
     assert_refused(
         &["journal", "--folder", "/no/such/folder"],
