@@ -115,9 +115,13 @@ fn run(matches: &ArgMatches) -> Result<Ended> {
         table::text(&results),
         provenance()
     ));
-    Ok(match stop.is_wanted() {
-        true => Ended::Interrupted("the table contains what was measured so far".to_owned()),
-        false => Ended::Well,
+    if stop.is_wanted() {
+        let kept = "the table contains what was measured so far";
+        return Ok(Ended::Interrupted(kept.to_owned()));
+    }
+    Ok(match results.failed.len() {
+        0 => Ended::Well,
+        failed => Ended::Wrong(format!("{failed} runs failed, which are named above")),
     })
 }
 

@@ -65,6 +65,8 @@ pub(super) struct Results {
     pub(super) rows: Vec<Row>,
     /// Contenders that could not be measured, and why.
     pub(super) missing: Vec<(&'static str, String)>,
+    /// Errors of single runs. The other runs do not depend on them.
+    pub(super) failed: Vec<String>,
 }
 
 /// What to measure, and where.
@@ -96,6 +98,7 @@ impl Study<'_> {
         let mut results = Results {
             rows: Vec::new(),
             missing: Vec::new(),
+            failed: Vec::new(),
         };
         let mut ready = Vec::new();
         for contender in self.contenders {
@@ -127,23 +130,32 @@ impl Study<'_> {
                 if measured.is_err() && stop.is_wanted() {
                     return Ok(results);
                 }
-                row.rounds.push(measured?);
-                show(&told(row, round, self.sizes.rounds));
+                match measured {
+                    Ok(measured) => {
+                        show(&told(row, &measured, round, self.sizes.rounds));
+                        row.rounds.push(measured);
+                    }
+                    Err(why) => {
+                        let why = named(row, why.as_ref());
+                        show(&why);
+                        results.failed.push(why);
+                    }
+                }
             }
         }
         if self.traces {
-            self.trace(&mut results.rows, &ready, stop)?;
+            self.trace(&mut results, &ready, stop)?;
         }
         Ok(results)
     }
 
     fn trace(
         &self,
-        rows: &mut [Row],
+        results: &mut Results,
         ready: &[(&'static Contender, Ready)],
         stop: &Stop,
     ) -> Result<()> {
-        for row in rows {
+        for row in &mut results.rows {
             let is_it =
                 |(contender, _): &&(&Contender, Ready)| contender.name == row.contender.name;
             let Some((_, program)) = ready.iter().find(is_it) else {
@@ -155,7 +167,10 @@ impl Study<'_> {
             if stop.is_wanted() {
                 return Ok(());
             }
-            row.syncs = Some(traced.map_err(|why| named(row, why.as_ref()))?);
+            match traced {
+                Ok(syncs) => row.syncs = Some(syncs),
+                Err(why) => results.failed.push(named(row, why.as_ref())),
+            }
         }
         Ok(())
     }
@@ -164,7 +179,7 @@ impl Study<'_> {
         let place = Place::new(self.folder)?;
         let plan = self.plan(row, &place)?;
         let before = raw(place.path(), self.sizes.raw)?;
-        let outcome = program.run(&plan).map_err(|why| named(row, why.as_ref()))?;
+        let outcome = program.run(&plan)?;
         let after = raw(place.path(), self.sizes.raw)?;
         Ok(Round {
             raw: [before, after],
@@ -198,11 +213,8 @@ fn named(row: &Row, why: &dyn std::error::Error) -> String {
     )
 }
 
-fn told(row: &Row, round: usize, rounds: usize) -> String {
-    let rate = row
-        .rounds
-        .last()
-        .map_or(0.0, |round| round.outcome.commands_per_second());
+fn told(row: &Row, measured: &Round, round: usize, rounds: usize) -> String {
+    let rate = measured.outcome.commands_per_second();
     format!(
         "round {round} of {rounds}: {}, {} entities: {rate:.0} commands/s",
         row.contender.name, row.entities

@@ -31,6 +31,9 @@ pub(super) fn text(results: &Results) -> String {
     for (name, why) in &results.missing {
         text += &format!("\n{name} was not measured: {why}");
     }
+    for failed in &results.failed {
+        text += &format!("\na run failed: {failed}");
+    }
     let mut told = Vec::new();
     for row in &results.rows {
         if !told.contains(&row.contender.name) {
@@ -108,6 +111,7 @@ pub(super) fn json(results: &Results, folder: &str, file_system: &str) -> String
         "folder": folder,
         "file_system": file_system,
         "rows": results.rows.iter().map(row).collect::<Vec<_>>(),
+        "failed": results.failed,
         "missing": results.missing.iter().map(missing).collect::<Vec<_>>(),
     });
     format!("{all:#}\n")
@@ -148,6 +152,7 @@ mod tests {
         Results {
             rows: vec![row],
             missing: vec![("cajun", "Java 21 was not found".to_owned())],
+            failed: vec!["redb-each with 1 entities: the disk is full".to_owned()],
         }
     }
 
@@ -173,6 +178,7 @@ mod tests {
         let mut results = results();
         let text = text(&results);
         assert!(text.contains("cajun was not measured: Java 21"), "{text}");
+        assert!(text.contains("a run failed: redb-each"), "{text}");
         assert!(
             text.contains("durable actors of garrick::journal"),
             "{text}"
