@@ -26,12 +26,12 @@ const LINES: usize = 3;
 /// A contender of the study.
 pub(super) struct Contender {
     pub(super) name: &'static str,
-    /// How it makes a command durable.
+    /// Way in which it makes a command durable.
     pub(super) about: &'static str,
     by: By,
 }
 
-/// Where a contender runs.
+/// Place in which a contender runs.
 enum By {
     /// A process of this program.
     Us(fn(&Plan) -> std::result::Result<Outcome, Fault>),

@@ -17,7 +17,7 @@ pub(super) struct Project {
     main: &'static str,
     /// Versions of Java that run it.
     java: RangeInclusive<u32>,
-    /// Why other versions of Java do not run it.
+    /// Reason for which other versions of Java do not run it.
     why: &'static str,
     /// Arguments for `java`.
     flags: &'static [&'static str],

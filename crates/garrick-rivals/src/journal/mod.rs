@@ -2,7 +2,7 @@
 //! written by hand on storage engines, and persistent actors on the Java virtual machine.
 //!
 //! Each entity counts its commands, and has one command under way. A command is answered when its
-//! event of 128 bytes is durable. Each contender runs in a process of its own. Before and after, one
+//! event of 128 bytes is durable. Each contender runs in its own process. Before and after, one
 //! thread writes 4 KiB and syncs, again and again. After a run, the files are opened again, and the
 //! events are counted.
 //!

@@ -69,7 +69,7 @@ pub(super) struct Results {
     pub(super) failed: Vec<String>,
 }
 
-/// What to measure, and where.
+/// The contenders to measure, and the folder.
 pub(super) struct Study<'a> {
     pub(super) contenders: &'a [&'static Contender],
     pub(super) sizes: Sizes,

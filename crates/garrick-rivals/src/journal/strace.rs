@@ -11,7 +11,7 @@ const STRACE: &str = "strace";
 /// System calls that make data durable, and the call that opens files.
 const TRACED: &str = "trace=fsync,fdatasync,msync,sync,syncfs,openat";
 
-/// What the process has asked of the disk.
+/// Syncs that the process has asked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Syncs {
     /// Syncs within the measurement, divided by the acknowledged commands.
