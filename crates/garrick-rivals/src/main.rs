@@ -7,8 +7,12 @@
 
 mod crowd;
 
+#[cfg(not(feature = "journal"))]
+mod absent;
 mod actors;
 mod futures;
+#[cfg(feature = "journal")]
+mod journal;
 mod latency;
 mod lisp;
 mod mailbox;
@@ -23,7 +27,13 @@ mod suites;
 
 use std::process::ExitCode;
 
+use garrick_measure::commands::{Subcommand, measure_or};
 use garrick_measure::{Scenario, Study};
+
+#[cfg(not(feature = "journal"))]
+use absent::JOURNAL;
+#[cfg(feature = "journal")]
+use journal::JOURNAL;
 
 /// All scenarios, in the order of the output.
 static SCENARIOS: &[Scenario] = &[
@@ -65,13 +75,21 @@ static STUDIES: &[Study] = &[
     lisp::FORK_BOMB_LISP,
 ];
 
+/// Studies with flags of their own.
+static MORE: &[Subcommand] = &[JOURNAL];
+
 fn main() -> ExitCode {
     if let Some(code) = actors::child() {
         return code;
     }
+    #[cfg(feature = "journal")]
+    if let Some(code) = journal::child() {
+        return code;
+    }
     let about = "Measure Garrick and other libraries, alternately and compared with an atomic \
                  addition.";
-    garrick_measure::measure("garrick-rivals", about, SCENARIOS, STUDIES, suites::SUITES)
+    let name = "garrick-rivals";
+    measure_or(name, about, SCENARIOS, STUDIES, suites::SUITES, MORE)
 }
 
 #[cfg(test)]

@@ -81,6 +81,77 @@ fn the_list_and_the_help_name_scenarios() {
     );
 }
 
+#[cfg(not(feature = "journal"))]
+#[test]
+fn who_built_without_the_journal_is_told_how_to_have_it() {
+    assert_refused(
+        &["journal", "--quick", "--only", "garrick"],
+        &["feature `journal`", "cargo rivals journal"],
+    );
+}
+
+#[cfg(feature = "journal")]
+#[test]
+fn the_journal_refuses_what_it_cannot_measure() {
+    assert_refused(
+        &["journal", "--only", "sqlite-grop"],
+        &[
+            "'sqlite-grop'",
+            "fjall-each",
+            "did you mean 'sqlite-group'?",
+        ],
+    );
+    assert_refused(
+        &["journal", "--folder", "/no/such/folder"],
+        &["--folder", "'/no/such/folder'", "exists"],
+    );
+    // A file is not a folder.
+    assert_refused(
+        &["journal", "--folder", env!("CARGO_BIN_EXE_garrick-rivals")],
+        &["--folder", "exists"],
+    );
+    assert_refused(
+        &["journal", "--json", "/no/such/folder/out.json"],
+        &["/no/such/folder/out.json"],
+    );
+    assert_refused(&["journal", "--quik"], &["--quik"]);
+}
+
+#[cfg(feature = "journal")]
+#[test]
+fn who_has_no_strace_is_told_how_to_have_it() {
+    let output = Command::new(env!("CARGO_BIN_EXE_garrick-rivals"))
+        .args(["journal", "--quick", "--strace"])
+        .env("PATH", "")
+        .output()
+        .expect("the command runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("apt-get install strace"), "{said}");
+}
+
+#[cfg(feature = "journal")]
+#[test]
+fn the_journal_measures_beside_the_raw_disk_and_counts_what_is_stored() {
+    let path = env::temp_dir().join(format!("garrick-journal-{}.json", std::process::id()));
+    let file = path.to_str().expect("the path is UTF-8");
+    let only = "garrick,file-group";
+    let output = rivals(&["journal", "--quick", "--only", only, "--json", file]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(stdout(&output).contains("commands / raw sync"));
+    let json = fs::read(&path).expect("the file was written");
+    let json: Value = serde_json::from_slice(&json).expect("it is JSON");
+    fs::remove_file(&path).expect("the file was there just now");
+    let rows = json["rows"].as_array().expect("there are rows");
+    assert_eq!(rows.len(), 2 * 3, "each with three numbers of entities");
+    for row in rows {
+        let round = &row["rounds"][0];
+        assert_eq!(round["stored"], round["acknowledged"], "{row}");
+        assert!(round["commands_per_raw_sync"].as_f64() > Some(0.0), "{row}");
+    }
+}
+
 #[test]
 fn suites_are_listed_with_their_scenarios() {
     let listed = rivals(&["suite", "--list", "work-stealing"]);

@@ -15,10 +15,11 @@ pub mod bench;
 mod own;
 pub mod suite;
 
+use std::fmt;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, FromArgMatches};
+use clap::{ArgMatches, Args, FromArgMatches};
 
 use crate::experiment::Experiment;
 use crate::scenario::{self, Measured, Scenario, Study};
@@ -43,6 +44,22 @@ pub enum Ended {
     Interrupted(String),
 }
 
+/// A subcommand with flags of its own.
+pub struct Subcommand {
+    /// Returns the name, the description and the flags.
+    pub command: fn() -> clap::Command,
+    /// Runs the subcommand with the arguments from the command line.
+    pub run: fn(&ArgMatches) -> scenario::Result<Ended>,
+}
+
+impl fmt::Debug for Subcommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Subcommand")
+            .field("name", &(self.command)().get_name())
+            .finish_non_exhaustive()
+    }
+}
+
 /// Runs a command that measures `scenarios`, and returns the exit code for `main`.
 ///
 /// The command is called `name`. It works like `garrick bench`, but with these scenarios. `about`
@@ -55,6 +72,18 @@ pub fn measure(
     studies: &'static [Study],
     suites: &'static [Suite],
 ) -> ExitCode {
+    measure_or(name, about, scenarios, studies, suites, &[])
+}
+
+/// Runs a command like [`measure`], which also has the subcommands `more`.
+pub fn measure_or(
+    name: &'static str,
+    about: &'static str,
+    scenarios: &'static [Scenario],
+    studies: &'static [Study],
+    suites: &'static [Suite],
+    more: &'static [Subcommand],
+) -> ExitCode {
     let offer = bench::Offer {
         scenarios,
         more: &[],
@@ -66,6 +95,7 @@ pub fn measure(
         .args_conflicts_with_subcommands(true)
         .disable_help_subcommand(true)
         .subcommands(studies.iter().map(study::command))
+        .subcommands(more.iter().map(|one| (one.command)()))
         .subcommands((!suites.is_empty()).then(|| suite::command(name, suites)))
         .after_help(bench::scenarios_help(name, offer));
     let matches = match command.try_get_matches() {
@@ -74,6 +104,12 @@ pub fn measure(
     };
     if let Some(ended) = study::run_asked(studies, &matches) {
         return exit(ended);
+    }
+    if let Some((name, matches)) = matches.subcommand() {
+        let is_meant = |one: &&Subcommand| (one.command)().get_name() == name;
+        if let Some(one) = more.iter().find(is_meant) {
+            return exit((one.run)(matches));
+        }
     }
     if let Some(matches) = matches.subcommand_matches(suite::NAME) {
         let arguments = suite::Arguments::from_arg_matches(matches);

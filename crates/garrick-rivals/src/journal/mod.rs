@@ -1,0 +1,161 @@
+//! Durable commands per second, beside the raw disk: Garrick's durable actors, entities that are
+//! written by hand on storage engines, and persistent actors on the Java virtual machine.
+//!
+//! Each entity counts its commands, and has one command under way. A command is answered when its
+//! event of 128 bytes is durable. Each contender runs in its own process. Before and after, one
+//! thread writes 4 KiB and syncs, again and again. After a run, the files are opened again, and the
+//! events are counted.
+//!
+//! The flag `--strace` runs each contender once more under `strace`, and counts the syncs that the
+//! process has really asked for.
+
+mod run;
+
+mod disk;
+mod strace;
+
+mod engines;
+
+mod garrick;
+mod hand;
+mod jvm;
+
+mod contender;
+
+mod rounds;
+
+mod table;
+
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::{env, io};
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use garrick_measure::commands::{Ended, Subcommand, print};
+use garrick_measure::{Result, Stop, provenance};
+
+use contender::{CONTENDERS, Contender};
+
+pub(crate) use contender::child;
+
+/// Subcommand of this study.
+pub(super) const JOURNAL: Subcommand = Subcommand { command, run };
+
+const QUICK: &str = "quick";
+const ONLY: &str = "only";
+const FOLDER: &str = "folder";
+const STRACE: &str = "strace";
+const JSON: &str = "json";
+
+fn command() -> Command {
+    let names = CONTENDERS.iter().map(|contender| contender.name);
+    let flag = |name| Arg::new(name).long(name).action(ArgAction::SetTrue);
+    let path = |name| {
+        let arg = Arg::new(name).long(name);
+        arg.value_parser(value_parser!(PathBuf))
+    };
+    Command::new("journal")
+        .about(
+            "Durable commands per second beside the raw disk, compared with storage engines, \
+             Pekko and Cajun",
+        )
+        .arg(flag(QUICK).help("Run one short round"))
+        .arg(
+            Arg::new(ONLY)
+                .long(ONLY)
+                .value_name("CONTENDERS")
+                .action(ArgAction::Append)
+                .value_delimiter(',')
+                .value_parser(PossibleValuesParser::new(names))
+                .help("Run only these contenders, separated by commas"),
+        )
+        .arg(path(FOLDER).value_name("DIR").help(
+            "Existing folder on the disk to measure. Default: the folder for temporary files",
+        ))
+        .arg(flag(STRACE).help("Run each contender once more under strace, and count its syncs"))
+        .arg(
+            path(JSON)
+                .value_name("FILE")
+                .help("Write the results to this file as JSON, in addition to the table"),
+        )
+}
+
+fn run(matches: &ArgMatches) -> Result<Ended> {
+    let folder = matches.get_one::<PathBuf>(FOLDER).cloned();
+    let folder = folder.unwrap_or_else(env::temp_dir);
+    let json = matches.get_one::<PathBuf>(JSON);
+    let traces = matches.get_flag(STRACE);
+    if let Err(why) = check(&folder, json.map(PathBuf::as_path), traces) {
+        return Ok(Ended::Refused(why));
+    }
+    let quick = matches.get_flag(QUICK);
+    let study = rounds::Study {
+        contenders: &chosen(matches),
+        sizes: if quick { rounds::QUICK } else { rounds::FULL },
+        folder: &folder,
+        traces,
+    };
+    let stop = Stop::on_ctrl_c()?;
+    let results = study.measure(&stop, |told| eprintln!("{told}"))?;
+    let (shown, file_system) = (folder.display().to_string(), disk::file_system(&folder));
+    if let Some(file) = json {
+        fs::write(file, table::json(&results, &shown, &file_system))?;
+    }
+    print(&format!(
+        "Durable commands, events of {} bytes, {} rounds; medians. Files in {shown}, {file_system}\
+         {}\n\n{}\n\n{}",
+        run::PAYLOAD,
+        study.sizes.rounds,
+        if file_system == "tmpfs" {
+            ", on which a sync does nothing"
+        } else {
+            ""
+        },
+        table::text(&results),
+        provenance()
+    ));
+    if stop.is_wanted() {
+        let kept = "the table contains what was measured so far";
+        return Ok(Ended::Interrupted(kept.to_owned()));
+    }
+    Ok(match results.failed.len() {
+        0 => Ended::Well,
+        failed => Ended::Wrong(format!("{failed} runs failed, which are named above")),
+    })
+}
+
+/// Returns the requested contenders in the order of the list, or all if none are requested.
+fn chosen(matches: &ArgMatches) -> Vec<&'static Contender> {
+    let only = matches.get_many::<String>(ONLY);
+    let only: Option<Vec<&String>> = only.map(Iterator::collect);
+    let is_chosen = |contender: &&Contender| {
+        let is_named = |only: &Vec<&String>| only.iter().any(|name| *name == contender.name);
+        only.as_ref().is_none_or(is_named)
+    };
+    CONTENDERS.iter().filter(is_chosen).collect()
+}
+
+/// Checks what the study needs, so that mistakes are found before a run of minutes.
+fn check(folder: &Path, json: Option<&Path>, traces: bool) -> std::result::Result<(), String> {
+    if !folder.is_dir() {
+        return Err(format!(
+            "--folder needs a folder that exists, and '{}' is none",
+            folder.display()
+        ));
+    }
+    let place = disk::Place::new(folder);
+    place.map_err(|error| unwritable(folder, &error))?;
+    if let Some(file) = json {
+        let opened = OpenOptions::new().append(true).create(true).open(file);
+        opened.map_err(|error| unwritable(file, &error))?;
+    }
+    if traces {
+        strace::check()?;
+    }
+    Ok(())
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> String {
+    format!("cannot write to '{}': {error}", path.display())
+}
