@@ -142,7 +142,10 @@ impl Log for Mutex<SegmentLog> {
         state: &[u8],
     ) -> Result<(), JournalError> {
         let mut log = lock(self);
-        let saved = log.save(journal, number, kind, state);
+        let saved = match log.is_broken() {
+            true => Err(JournalError::Broken),
+            false => log.save(journal, number, kind, state),
+        };
         if saved.is_err() {
             log.counts.notices += 1;
         }

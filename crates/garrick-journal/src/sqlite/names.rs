@@ -24,6 +24,10 @@ pub(super) fn find(connection: &Connection, name: &str) -> Result<Option<u64>> {
 
 /// Returns the name of the journal with a number, if it has a row.
 pub(super) fn name_of(connection: &Connection, id: u64) -> Result<Option<String>> {
+    // SQLite has no greater numbers.
+    if i64::try_from(id).is_err() {
+        return Ok(None);
+    }
     connection
         .prepare_cached("SELECT name FROM journals WHERE id = ?1")?
         .query_row([id], |row| row.get(0))
