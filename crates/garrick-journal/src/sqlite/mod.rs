@@ -12,6 +12,9 @@ mod write;
 
 mod inspect;
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::fs;
 use std::path::Path;

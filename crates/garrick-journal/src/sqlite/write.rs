@@ -165,7 +165,7 @@ impl SqliteLog {
 
     /// Calls `f` in a transaction, and commits it. After an error, nothing of it is in the database,
     /// except after [`JournalError::Broken`]. `pages` is about the number of pages that it writes.
-    fn transact<R>(
+    pub(super) fn transact<R>(
         &self,
         doing: &'static str,
         pages: u64,
