@@ -207,27 +207,26 @@ fn check(place: &Place, connection: &Connection) -> Result<bool, JournalError> {
 
 /// Has each commit wait for a sync. Checks that SQLite does so.
 fn configure(place: &Place, writer: &Connection) -> Result<(), JournalError> {
+    let all = [
+        "journal_mode = wal",
+        "synchronous = full",
+        // Of all systems, only macOS has a sync that does not reach the disk.
+        "fullfsync = 1",
+        "checkpoint_fullfsync = 1",
+        // A checkpoint in a commit would return its error as that of a commit that has succeeded.
+        "wal_autocheckpoint = 0",
+    ];
     let failed = place.engine("configure");
+    for pragma in all {
+        set(writer, pragma).map_err(&failed)?;
+    }
+    set(writer, &format!("journal_size_limit = {WAL_BYTES}")).map_err(&failed)?;
     let mode: String = writer
-        .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
+        .pragma_query_value(None, "journal_mode", |row| row.get(0))
         .map_err(&failed)?;
     if mode != "wal" {
         let why = format!("it has no write-ahead log here: its journal_mode stays {mode:?}");
         return Err(place.foreign(why));
-    }
-    for (pragma, value) in [
-        ("synchronous", SYNCHRONOUS_FULL),
-        // Of all systems, only macOS has a sync that does not reach the disk.
-        ("fullfsync", 1),
-        ("checkpoint_fullfsync", 1),
-    ] {
-        writer.pragma_update(None, pragma, value).map_err(&failed)?;
-    }
-    // A checkpoint in a commit would return its error as that of a commit that has succeeded.
-    for (pragma, value) in [("wal_autocheckpoint", 0), ("journal_size_limit", WAL_BYTES)] {
-        writer
-            .pragma_update_and_check(None, pragma, value, |_| Ok(()))
-            .map_err(&failed)?;
     }
     let synchronous: i64 = writer
         .pragma_query_value(None, "synchronous", |row| row.get(0))
@@ -236,6 +235,14 @@ fn configure(place: &Place, writer: &Connection) -> Result<(), JournalError> {
         let why = format!("its commits are not durable: synchronous stays {synchronous}");
         return Err(place.foreign(why));
     }
+    Ok(())
+}
+
+/// Sets a pragma. Reads the whole result: an error may come after the first row.
+fn set(writer: &Connection, pragma: &str) -> rusqlite::Result<()> {
+    let mut statement = writer.prepare(&format!("PRAGMA {pragma}"))?;
+    let mut rows = statement.query([])?;
+    while rows.next()?.is_some() {}
     Ok(())
 }
 
