@@ -156,7 +156,9 @@ fn people_query_the_log_while_it_is_open() {
     let listed = inspected.journals().unwrap();
     assert_eq!(listed.len(), 1);
     assert_eq!((listed[0].oldest, listed[0].newest), (3, 6));
-    assert_eq!(inspected.find("account/42").unwrap(), Some(account));
+    assert_eq!(listed[0].journal, account);
+    let found = inspected.find("account/42").unwrap();
+    assert_eq!(found.as_ref(), listed.first());
     assert_eq!(inspected.find("account/43").unwrap(), None);
     let refused = [
         inspected.append(&Group::new()).map(|_| ()),

@@ -1,6 +1,6 @@
 //! A log is listed and checked.
 
-use rusqlite::OptionalExtension as _;
+use rusqlite::{Connection, OptionalExtension as _};
 
 use super::SqliteLog;
 use super::fault::engine;
@@ -24,6 +24,16 @@ pub struct Listed {
     pub newest: u64,
 }
 
+fn listed(reader: &Connection, id: u64, name: String) -> rusqlite::Result<Listed> {
+    let newest = newest(reader, id)?;
+    Ok(Listed {
+        journal: JournalId::new(id),
+        name,
+        oldest: oldest(reader, id)?.unwrap_or(newest + 1),
+        newest,
+    })
+}
+
 impl SqliteLog {
     /// Returns the journals with events, in ascending order of their creation.
     ///
@@ -38,13 +48,7 @@ impl SqliteLog {
             let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
             rows.map(|row| {
                 let (id, name) = row?;
-                let newest = newest(&reader, id)?;
-                Ok(Listed {
-                    journal: JournalId::new(id),
-                    name,
-                    oldest: oldest(&reader, id)?.unwrap_or(newest + 1),
-                    newest,
-                })
+                listed(&reader, id, name)
             })
             .collect()
         };
@@ -55,12 +59,15 @@ impl SqliteLog {
     ///
     /// # Errors
     /// Returns [`JournalError::Engine`] for any error of SQLite.
-    pub fn find(&self, name: &str) -> Result<Option<JournalId>, JournalError> {
+    pub fn find(&self, name: &str) -> Result<Option<Listed>, JournalError> {
         let Some(reader) = self.reader(true) else {
             return Ok(None);
         };
-        let found = find(&reader, name).map_err(|error| engine("read", &self.place.name, error))?;
-        Ok(found.map(JournalId::new))
+        let listed = || match find(&reader, name)? {
+            Some(id) => listed(&reader, id, name.to_owned()).map(Some),
+            None => Ok(None),
+        };
+        listed().map_err(|error| engine("read", &self.place.name, error))
     }
 
     /// Passes the events of a journal to `each`, from the event with the number `from` on, oldest
