@@ -1,5 +1,6 @@
 //! Subcommand `garrick journal`.
 
+#[cfg(feature = "sqlite")]
 mod database;
 
 use std::fmt::Write as _;
@@ -64,7 +65,10 @@ pub(crate) struct Compact {
 pub(crate) fn run(command: &Command) -> Result<Ended> {
     // A log in segments is a folder.
     if command.place().is_file() {
+        #[cfg(feature = "sqlite")]
         return database::run(command);
+        #[cfg(not(feature = "sqlite"))]
+        return Ok(refuse(command.place()));
     }
     match command {
         Command::Ls(place) => ls(place),
@@ -87,6 +91,17 @@ impl Command {
 
 fn files(folder: &Path) -> Result<Arc<Folder>> {
     Ok(Arc::new(Folder::open(folder)?))
+}
+
+/// Returns the end of a command that names a file. This build does not have SQLite.
+#[cfg(not(feature = "sqlite"))]
+fn refuse(file: &Path) -> Ended {
+    let file = file.display();
+    Ended::Refused(format!(
+        "{file} is a file, and this build only reads folders. If it is an SQLite database, build \
+         `garrick` with the feature `sqlite`, or query it: sqlite3 {file} \"SELECT name, number, \
+         tag, payload FROM events JOIN journals ON id = journal\""
+    ))
 }
 
 /// Reads the log in a folder. Returns an end if there is none.

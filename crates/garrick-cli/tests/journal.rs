@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::{env, fs};
 
 use garrick_actor::files::Folder;
-use garrick_journal::{Event, EventKind, Group, Log, Options, SqliteLog};
+use garrick_journal::{Event, EventKind, Group, Options};
+#[cfg(feature = "sqlite")]
+use garrick_journal::{Log as _, SqliteLog};
 
 /// A folder that is removed when it is dropped.
 struct Place(PathBuf);
@@ -126,6 +128,20 @@ fn what_is_wrong_is_named() {
     );
 }
 
+#[cfg(not(feature = "sqlite"))]
+#[test]
+fn a_database_is_refused_with_a_query() {
+    let place = Place::new("file");
+    let path = place.0.join("journal.sqlite");
+    fs::write(&path, "").unwrap();
+    let refused = garrick("ls", &path, &[]);
+    assert_eq!(refused.status.code(), Some(2));
+    let text = said(&refused);
+    assert!(text.contains("feature `sqlite`"), "{text}");
+    assert!(text.contains("SELECT name, number, tag, payload"), "{text}");
+}
+
+#[cfg(feature = "sqlite")]
 #[test]
 fn a_log_in_a_database_is_listed_shown_and_verified() {
     let place = Place::new("database");
