@@ -1,6 +1,8 @@
 //! Subcommand `garrick journal`.
 
 mod bar;
+#[cfg(feature = "sqlite")]
+mod database;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +11,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use comfy_table::{CellAlignment, Table, presets};
 use garrick_actor::files::Folder;
-use garrick_journal::{Opened, Options, SegmentLog};
+use garrick_journal::{Event, Opened, Options, SegmentLog};
 use garrick_measure::Result;
 use garrick_measure::commands::{Ended, print};
 
@@ -27,14 +29,14 @@ pub(crate) enum Command {
     /// Read everything, and check that it is as it was written.
     Verify(Place),
     /// Remove the oldest files of the log, and copy those of their events that are still needed. No
-    /// other process may have opened the log.
+    /// other process may have opened the log. A database needs no compaction.
     Compact(Compact),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Place {
-    /// Folder of the log.
-    #[arg(value_name = "DIR")]
+    /// Folder of the log, or the file of a log in an SQLite database.
+    #[arg(value_name = "PLACE")]
     folder: PathBuf,
 }
 
@@ -64,11 +66,29 @@ pub(crate) struct Compact {
 
 /// Runs a command, and prints its result.
 pub(crate) fn run(command: &Command) -> Result<Ended> {
+    // A log in segments is a folder.
+    if command.place().is_file() {
+        #[cfg(feature = "sqlite")]
+        return database::run(command);
+        #[cfg(not(feature = "sqlite"))]
+        return Ok(refuse(command.place()));
+    }
     match command {
         Command::Ls(place) => ls(place),
         Command::Show(show) => self::show(show),
         Command::Verify(place) => verify(place),
         Command::Compact(arguments) => compact(arguments),
+    }
+}
+
+impl Command {
+    /// Returns the place of the log.
+    fn place(&self) -> &Path {
+        match self {
+            Self::Ls(place) | Self::Verify(place) => &place.folder,
+            Self::Show(show) => &show.place.folder,
+            Self::Compact(compact) => &compact.place.folder,
+        }
     }
 }
 
@@ -80,6 +100,17 @@ fn files(folder: &Path) -> Result<Arc<Folder>> {
 fn options() -> Options {
     let bar = Bar::new();
     Options::new().progress(move |progress| bar.show(progress))
+}
+
+/// Returns the end of a command that names a file. This build does not have SQLite.
+#[cfg(not(feature = "sqlite"))]
+fn refuse(file: &Path) -> Ended {
+    let file = file.display();
+    Ended::Refused(format!(
+        "{file} is a file, and this build only reads folders. If it is an SQLite database, build \
+         `garrick` with the feature `sqlite`, or query it: sqlite3 {file} \"SELECT name, number, \
+         tag, payload FROM events JOIN journals ON id = journal\""
+    ))
 }
 
 /// Reads the log in a folder. Returns an end if there is none.
@@ -107,6 +138,22 @@ fn ls(place: &Place) -> Result<Ended> {
         Ok(read) => read,
         Err(ended) => return Ok(ended),
     };
+    let rows = log.journals().map(|(journal, name)| {
+        let (oldest, newest) = (log.oldest(journal), log.newest(journal));
+        (name, oldest, newest)
+    });
+    print(&format!(
+        "{}, {} bytes in {} files{}",
+        list(rows),
+        log.bytes(),
+        log.segments(),
+        torn(&opened)
+    ));
+    Ok(Ended::Well)
+}
+
+/// Returns a table of journals, with their oldest and their newest events, and their number.
+fn list<'n>(journals: impl Iterator<Item = (&'n str, u64, u64)>) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(["JOURNAL", "OLDEST EVENT", "NEWEST EVENT"]);
@@ -116,8 +163,7 @@ fn ls(place: &Place) -> Result<Ended> {
         }
     }
     let mut count = 0;
-    for (journal, name) in log.journals() {
-        let (oldest, newest) = (log.oldest(journal), log.newest(journal));
+    for (name, oldest, newest) in journals {
         let oldest = if oldest > newest {
             "saved".to_owned()
         } else {
@@ -126,13 +172,7 @@ fn ls(place: &Place) -> Result<Ended> {
         table.add_row([name.to_owned(), oldest, newest.to_string()]);
         count += 1;
     }
-    print(&format!(
-        "{table}\n{count} journals, {} bytes in {} files{}",
-        log.bytes(),
-        log.segments(),
-        torn(&opened)
-    ));
-    Ok(Ended::Well)
+    format!("{table}\n{count} journals")
 }
 
 fn show(show: &Show) -> Result<Ended> {
@@ -141,26 +181,39 @@ fn show(show: &Show) -> Result<Ended> {
         Err(ended) => return Ok(ended),
     };
     let Some(journal) = log.find(&show.name) else {
-        let (name, folder) = (&show.name, show.place.folder.display());
-        let text =
-            format!("there is no journal {name:?} in {folder}: `garrick journal ls` lists them");
-        return Ok(Ended::Refused(text));
+        return Ok(unknown(show));
     };
-    let from = show.from.max(log.oldest(journal));
+    let from = first(show, log.oldest(journal));
+    log.read(journal, from, print_event)?;
+    Ok(Ended::Well)
+}
+
+/// Returns the end of a command that names a journal that does not exist.
+fn unknown(show: &Show) -> Ended {
+    let (name, place) = (&show.name, show.place.folder.display());
+    Ended::Refused(format!(
+        "there is no journal {name:?} in {place}: `garrick journal ls` lists them"
+    ))
+}
+
+/// Returns the number of the first event to print. Prints why earlier ones are not printed.
+fn first(show: &Show, oldest: u64) -> u64 {
+    let from = show.from.max(oldest);
     if from > show.from {
         print(&format!(
             "The events before {from} are covered by a saved state."
         ));
     }
-    log.read(journal, from, |event| {
-        let (tag, version) = (event.kind.tag, event.kind.version);
-        let (number, length) = (event.number, event.payload.len());
-        let content = content(event.payload);
-        print(&format!(
-            "{number}  {tag}.{version}  {length} bytes  {content}"
-        ));
-    })?;
-    Ok(Ended::Well)
+    from
+}
+
+fn print_event(event: Event<'_>) {
+    let (tag, version) = (event.kind.tag, event.kind.version);
+    let (number, length) = (event.number, event.payload.len());
+    let content = content(event.payload);
+    print(&format!(
+        "{number}  {tag}.{version}  {length} bytes  {content}"
+    ));
 }
 
 /// Returns the beginning of an event as text, or as hexadecimal digits if it is no text.
@@ -196,11 +249,8 @@ fn verify(place: &Place) -> Result<Ended> {
         log.read(journal, 1, |_| events += 1)?;
     }
     let notices = log.take_notices();
-    print(&format!(
-        "{} journals with {events} events and {saved} saved states are as they were written.{}",
-        journals.len(),
-        torn(&opened)
-    ));
+    let whole = whole(journals.len(), events, saved);
+    print(&format!("{whole}{}", torn(&opened)));
     if let Some(notice) = notices.first() {
         let text = format!(
             "{} saved states cannot be read. The first: {notice}",
@@ -209,6 +259,13 @@ fn verify(place: &Place) -> Result<Ended> {
         return Ok(Ended::Wrong(text));
     }
     Ok(Ended::Well)
+}
+
+/// Returns the line about a log without damage.
+fn whole(journals: usize, events: u64, saved: u64) -> String {
+    format!(
+        "{journals} journals with {events} events and {saved} saved states are as they were written."
+    )
 }
 
 fn compact(arguments: &Compact) -> Result<Ended> {

@@ -8,6 +8,8 @@ use std::{env, fs};
 
 use garrick_actor::files::Folder;
 use garrick_journal::{Event, EventKind, Group, Options};
+#[cfg(feature = "sqlite")]
+use garrick_journal::{Log as _, SqliteLog};
 
 /// A folder that is removed when it is dropped.
 struct Place(PathBuf);
@@ -124,4 +126,69 @@ fn what_is_wrong_is_named() {
         "{}",
         said(&damaged)
     );
+}
+
+#[cfg(not(feature = "sqlite"))]
+#[test]
+fn a_database_is_refused_with_a_query() {
+    let place = Place::new("file");
+    let path = place.0.join("journal.sqlite");
+    fs::write(&path, "").unwrap();
+    let refused = garrick("ls", &path, &[]);
+    assert_eq!(refused.status.code(), Some(2));
+    let text = said(&refused);
+    assert!(text.contains("feature `sqlite`"), "{text}");
+    assert!(text.contains("SELECT name, number, tag, payload"), "{text}");
+}
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn a_log_in_a_database_is_listed_shown_and_verified() {
+    let place = Place::new("database");
+    let path = place.0.join("journal.sqlite");
+    // The log stays open meanwhile.
+    let log = SqliteLog::open(&path).unwrap();
+    let journal = log.start("account/1", true).unwrap().unwrap().journal;
+    let mut group = Group::new();
+    for number in 1..=5 {
+        let event = Event {
+            number,
+            kind: EventKind { tag: 1, version: 2 },
+            is_whole: false,
+            payload: b"paid in",
+        };
+        group.add(journal, event).unwrap();
+    }
+    log.append(&group).unwrap();
+    for number in [3, 5] {
+        log.save(journal, number, EventKind::default(), b"state")
+            .unwrap();
+    }
+    let listed = said(&garrick("ls", &path, &[]));
+    assert!(
+        listed.contains("account/1") && listed.contains("1 journals"),
+        "{listed}"
+    );
+    let shown = said(&garrick("show", &path, &["account/1"]));
+    assert_eq!(
+        shown,
+        "The events before 4 are covered by a saved state.\n\
+         4  1.2  7 bytes  \"paid in\"\n5  1.2  7 bytes  \"paid in\"\n"
+    );
+    let unknown = garrick("show", &path, &["account/4"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    let verified = garrick("verify", &path, &[]);
+    assert!(verified.status.success());
+    let text = said(&verified);
+    assert!(
+        text.contains("1 journals with 2 events and 1 saved states"),
+        "{text}"
+    );
+    let compacted = garrick("compact", &path, &[]);
+    assert_eq!(compacted.status.code(), Some(2));
+    assert!(said(&compacted).contains("VACUUM"));
+    fs::write(place.0.join("text"), "This is a text. ".repeat(100)).unwrap();
+    let other = garrick("verify", &place.0.join("text"), &[]);
+    assert!(!other.status.success());
+    assert!(said(&other).contains("it is no SQLite database"));
 }

@@ -5,6 +5,9 @@
 //! raw disk: a write of 4 KiB and a sync, one after another, by one thread. The second one has the
 //! times in which entities read their states. The environment variable `GARRICK_JOURNAL_FOLDER`
 //! sets the folder.
+//!
+//! With the feature `sqlite`, each row of the first table is measured with both engines, one after
+//! the other. The environment variable `GARRICK_JOURNAL_ENGINE` selects one: `segments` or `sqlite`.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -160,10 +163,9 @@ fn raw(place: &Path) -> io::Result<f64> {
 }
 
 /// Measures durable turns. Returns turns per second, processor time per turn, and bytes per turn.
-fn turns(folder: &Path, entities: usize) -> (f64, Duration, f64) {
+fn turns(engine: Engine, folder: &Path, entities: usize) -> (f64, Duration, f64) {
     let system = System::new().expect("there are threads");
-    let opened = Journal::open(&system.handle(), folder);
-    let (journal, _) = opened.expect("the folder is ours");
+    let journal = engine.open(&system, folder);
     let (run, (ended, end)) = (Arc::new(Run::default()), channel());
     let counters: Vec<_> = (0..entities)
         .map(|number| {
@@ -173,7 +175,7 @@ fn turns(folder: &Path, entities: usize) -> (f64, Duration, f64) {
             counter
         })
         .collect();
-    let before = bytes_in(folder);
+    let before = written();
     let (began, used) = (Instant::now(), cpu());
     for counter in counters {
         let client = Client {
@@ -191,7 +193,7 @@ fn turns(folder: &Path, entities: usize) -> (f64, Duration, f64) {
         end.recv().expect("each client ends");
     }
     let all = run.turns.load(Relaxed);
-    let bytes = (bytes_in(folder) - before) as f64 / all as f64;
+    let bytes = (written() - before) as f64 / all as f64;
     drop(journal);
     system.shutdown();
     (
@@ -201,10 +203,75 @@ fn turns(folder: &Path, entities: usize) -> (f64, Duration, f64) {
     )
 }
 
-fn bytes_in(folder: &Path) -> u64 {
-    let files = fs::read_dir(folder).expect("the folder is there");
-    let sizes = files.filter_map(|file| file.ok()?.metadata().ok());
-    sizes.map(|file| file.len()).sum()
+/// A store of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Engine {
+    Segments,
+    #[cfg(feature = "sqlite")]
+    Sqlite,
+}
+
+/// The engines of this build.
+const ENGINES: &[Engine] = &[
+    Engine::Segments,
+    #[cfg(feature = "sqlite")]
+    Engine::Sqlite,
+];
+
+impl Engine {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Segments => "segments",
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite => "sqlite",
+        }
+    }
+
+    fn open(self, system: &System, folder: &Path) -> Journal {
+        let opened = match self {
+            Self::Segments => Journal::open(&system.handle(), folder).map(|(journal, _)| journal),
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite => Journal::open_sqlite(&system.handle(), folder.join("journal.sqlite")),
+        };
+        opened.expect("the folder is ours")
+    }
+
+    /// Returns the engines to measure.
+    fn selected() -> Vec<Self> {
+        let Ok(only) = env::var("GARRICK_JOURNAL_ENGINE") else {
+            return ENGINES.to_vec();
+        };
+        let is_selected = |engine: &&Self| engine.name() == only;
+        let selected: Vec<_> = ENGINES.iter().filter(is_selected).copied().collect();
+        let names: Vec<_> = ENGINES.iter().map(|engine| engine.name()).collect();
+        assert!(
+            !selected.is_empty(),
+            "there is no engine {only:?} in this build: it has {names:?}"
+        );
+        selected
+    }
+}
+
+/// Measures a row of the first table.
+fn row(engine: Engine, entities: usize) -> io::Result<()> {
+    let place = Place::new()?;
+    let before = raw(&place.0)?;
+    let (turns, used, bytes) = turns(engine, &place.0.join("log"), entities);
+    let raw = (before + raw(&place.0)?) / 2.0;
+    println!(
+        "{:>9} {entities:>9} {raw:>10.0} {turns:>10.0} {:>12.2} {:>7.2} us {bytes:>11.0}",
+        engine.name(),
+        turns / raw,
+        used.as_secs_f64() * 1e6,
+    );
+    io::stdout().flush()
+}
+
+/// Returns the number of bytes that this process has passed to the system to write.
+fn written() -> u64 {
+    let io = fs::read_to_string("/proc/self/io").expect("a Linux system");
+    let bytes = io.lines().find_map(|line| line.strip_prefix("wchar: "));
+    bytes.and_then(|bytes| bytes.parse().ok()).unwrap_or(0)
 }
 
 fn open(folder: &Path) -> SegmentLog {
@@ -272,27 +339,21 @@ fn main() -> io::Result<()> {
         return Ok(());
     }
     println!(
-        "{:>9} {:>10} {:>10} {:>12} {:>10} {:>11}",
-        "entities", "raw /s", "turns /s", "turns / raw", "CPU /turn", "bytes /turn"
+        "{:>9} {:>9} {:>10} {:>10} {:>12} {:>10} {:>11}",
+        "engine", "entities", "raw /s", "turns /s", "turns / raw", "CPU /turn", "bytes /turn"
     );
+    let engines = Engine::selected();
     let only = env::var("GARRICK_JOURNAL_ENTITIES").ok();
     let only = only.map(|only| only.parse().expect("it is a number"));
     for entities in [1, 32, 1_000, 10_000] {
         if only.is_some_and(|only: usize| only != entities) {
             continue;
         }
-        let place = Place::new()?;
-        let before = raw(&place.0)?;
-        let (turns, used, bytes) = turns(&place.0.join("log"), entities);
-        let raw = (before + raw(&place.0)?) / 2.0;
-        println!(
-            "{entities:>9} {raw:>10.0} {turns:>10.0} {:>12.2} {:>7.2} us {bytes:>11.0}",
-            turns / raw,
-            used.as_secs_f64() * 1e6,
-        );
-        io::stdout().flush()?;
+        for engine in &engines {
+            row(*engine, entities)?;
+        }
     }
-    if only.is_some() {
+    if only.is_some() || !engines.contains(&Engine::Segments) {
         return Ok(());
     }
     println!();

@@ -42,6 +42,31 @@ pub enum JournalError {
         /// Description of the damage.
         why: String,
     },
+    /// The database of a log has returned an error.
+    Engine {
+        /// Operation that has failed, for example `begin a group in`.
+        doing: &'static str,
+        /// Name of the database.
+        file: String,
+        /// Error of the database.
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// A file is no log, or a log of another version. Nothing was changed.
+    Foreign {
+        /// Name of the file.
+        file: String,
+        /// Description of what was found and what is expected.
+        why: String,
+    },
+    /// A row of a database is not as it was written. It may have been acknowledged.
+    DamagedRow {
+        /// Name of the database.
+        file: String,
+        /// Description of the row, for example `event 7 of the journal number 3`.
+        row: String,
+        /// Description of the damage.
+        why: String,
+    },
     /// An event, the events of a turn, or a group is too large.
     TooLarge {
         /// One of `an event`, `the events of a turn` and `a group`.
@@ -146,6 +171,11 @@ impl fmt::Display for JournalError {
             Self::Damaged { file, at, why } => {
                 write!(f, "{file:?} is damaged at byte {at}: {why}")
             }
+            Self::Engine { doing, file, .. } => write!(f, "cannot {doing} {file:?}"),
+            Self::Foreign { file, why } => write!(f, "cannot use {file:?} as a log: {why}"),
+            Self::DamagedRow { file, row, why } => {
+                write!(f, "{row} in {file:?} is damaged: {why}")
+            }
             Self::TooLarge { what, bytes, limit } => {
                 write!(f, "{what} of {bytes} bytes: it can have at most {limit}")
             }
@@ -184,6 +214,7 @@ impl Error for JournalError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Disk { source, .. } => Some(source),
+            Self::Engine { source, .. } => Some(&**source),
             _ => None,
         }
     }

@@ -8,6 +8,9 @@
 //! one sync. After a crash at any moment, the log has all groups that were acknowledged, and
 //! perhaps the one after them. Damage before the last group is an error that names the place.
 //!
+//! With the feature `sqlite`, `Journal::open_sqlite` keeps the events in a database that people
+//! can query. Any other store is a [`Log`].
+//!
 //! The README of the crate has the steps of a turn, the format of the files, and the reasons. The
 //! log uses [`Files`](garrick_actor::files::Files), so the same code runs on a folder and on the
 //! disk of a simulation.
@@ -18,6 +21,7 @@ mod error;
 mod event;
 mod frame;
 mod name;
+mod notices;
 
 mod group;
 
@@ -26,6 +30,9 @@ mod log;
 mod segments;
 
 mod durable;
+
+#[cfg(feature = "sqlite")]
+mod sqlite;
 
 #[cfg(feature = "serde")]
 #[doc(hidden)]
@@ -42,3 +49,5 @@ pub use group::{Group, JournalId};
 pub use log::{Log, LogSample, READ_BYTES, Refused, Snapshot, Start};
 pub use name::check_name;
 pub use segments::{Compacted, Opened, Options, Progress, SegmentLog, Torn};
+#[cfg(feature = "sqlite")]
+pub use sqlite::{Listed, SqliteLog};

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use crate::error::JournalError;
+#[cfg(doc)]
+use crate::event::Event;
 use crate::event::EventKind;
 use crate::group::{Group, JournalId};
 
-/// Number of bytes of payloads from which on [`Log::read`] returns no more events.
+/// Number of bytes of payloads from which on [`Log::read`] adds no more events.
 pub const READ_BYTES: usize = 256 << 10;
 
 /// The state of a journal after an event.
@@ -29,7 +31,8 @@ pub struct Start {
     pub newest: u64,
     /// Number of the oldest event that can be read. The number of the next event if there is none.
     pub oldest: u64,
-    /// Newest snapshot that can be read.
+    /// Newest snapshot that can be read and after which no event is missing: its number is at least
+    /// `oldest - 1`. `None` if there is none. Then `oldest` is 1, or that event is whole.
     pub snapshot: Option<Snapshot>,
 }
 
@@ -73,50 +76,88 @@ pub struct LogSample {
 /// Implemented by stores of events, for example by [`SegmentLog`](crate::SegmentLog) in a mutex. A
 /// [`Journal`](crate::Journal) uses any of them.
 ///
-/// All methods may wait for the disk or for a server. A log must be as it was before a call that
-/// returns an error, except after [`JournalError::Broken`]. If a call panics, the journal does not
-/// know what was appended, and uses the log no more if [`Log::is_broken`] returns true.
+/// # Rules
+/// - The events of a journal have the numbers 1, 2, 3 and so on, also after a restart and after
+///   older events were removed. A number is never given twice.
+/// - A journal exists from its first event on. [`Log::start`] gives a name the same [`JournalId`]
+///   as long as the log is open. After the log was opened again, the number may be another one.
+/// - What a method has stored is durable when it returns, and all later calls see it.
+/// - The oldest event that can be read is the newest one that is whole ([`Event::is_whole`]), or
+///   the one after the older of the two newest snapshots, whichever is newer, and otherwise event 1.
+///   Older events are as if they were not there, also after the log was opened again.
+/// - A log must be as it was before a call that returns an error, except after
+///   [`JournalError::Broken`]. If it is not known what is durable, for example after a sync that has
+///   failed or a server that has not answered, the error is `Broken`. All later calls of
+///   [`Log::append`], [`Log::save`] and [`Log::start`] then return it, and [`Log::is_broken`]
+///   returns true. When the log is opened again, each journal has all events of that group or none.
+/// - If a call panics, the journal does not know what was appended, and undoes the turns. So the
+///   log must be broken then.
 ///
-/// One thread at a time calls [`Log::append`], [`Log::save`] and [`Log::tend`]. Other threads may
-/// read meanwhile.
+/// All methods may wait for the disk or for a server.
+///
+/// One thread at a time calls [`Log::append`], [`Log::save`] and [`Log::tend`]. Other threads call
+/// the other methods meanwhile. Nobody reads a journal while its events are being appended.
+///
+/// The tests in `tests/conformance` of this crate check these rules for any log.
 pub trait Log: Send + Sync + 'static {
-    /// Begins to read the journal with a name. A journal that does not exist has no events.
+    /// Begins to read the journal with a name. A journal that does not exist has no events, and gets
+    /// a number to which events can be appended. Stores nothing.
     ///
     /// If `waits` is false, the caller must not be held up: returns `None` if another thread uses
-    /// the log, if there is much to read, or if a server must be asked.
+    /// the log, if there is much to read, or if a server must be asked. The caller then calls this
+    /// method again on another thread. If `waits` is true, never returns `None`.
     ///
     /// # Errors
     /// Returns [`JournalError::Name`] if the name is not accepted by
     /// [`check_name`](crate::check_name), [`JournalError::Broken`] if the newest events may be
-    /// unknown, [`JournalError::Damaged`] if no snapshot can be read and the events that they cover
-    /// were removed, and any error of the disk.
+    /// unknown, [`JournalError::Damaged`] or [`JournalError::DamagedRow`] if no snapshot can be read
+    /// and the events that they cover were removed, and any error of the disk.
     fn start(&self, name: &str, waits: bool) -> Result<Option<Start>, JournalError>;
 
-    /// Adds the next events of a journal to `events`, from the event with the number `from` on.
-    /// Adds at least one event if there is one, and none after [`READ_BYTES`].
+    /// Adds the next events of a journal to `events`, oldest first, from the event with the number
+    /// `from` on, or from the oldest one if that is newer. Adds at least one event if there is one,
+    /// and none after `events` has [`READ_BYTES`] of payloads. Adds nothing if there is no such
+    /// event or no such journal.
     ///
     /// # Errors
-    /// Returns [`JournalError::Damaged`] if an event is not as it was written, and any error of the
-    /// disk.
+    /// Returns [`JournalError::Damaged`] or [`JournalError::DamagedRow`] if an event is not as it
+    /// was written, and any error of the disk. `events` may have the events before it.
     fn read(&self, journal: JournalId, from: u64, events: &mut Group) -> Result<(), JournalError>;
 
     /// Appends the events of a group, and makes them durable. After a crash, all events of a journal
-    /// in the group are in the log or none.
+    /// in the group are in the log or none. A group may have many events of one journal, in the
+    /// order of their numbers. An event that is whole replaces all events before it, also those in
+    /// the group. A group without events changes nothing.
     ///
-    /// Returns the journals to which another writer has appended. Their events were not appended,
-    /// and those of the other journals were.
+    /// Returns the journals with an event that does not have the number after the newest one, each
+    /// once, in any order, with a [`JournalError::Conflict`]. Another writer has appended to them,
+    /// or [`Log::start`] has not returned the number. None of their events in the group were
+    /// appended, and those of the other journals were.
     ///
     /// # Errors
-    /// After an error, no event of the group is in the log, except after [`JournalError::Broken`].
+    /// Returns [`JournalError::TooLarge`] if the payloads have more than 256 MiB,
+    /// [`JournalError::Full`] if there is no space, and any error of the disk. Then no event of the
+    /// group is in the log, except after [`JournalError::Broken`]. The next group can be appended.
     fn append(&self, group: &Group) -> Result<Vec<Refused>, JournalError>;
 
     /// Saves the state of a journal after the event with the number `number`, which is in the log.
-    /// Events that are older than the state before this one may be removed. An error is a notice:
-    /// earlier snapshots and all events remain.
-    fn save(&self, journal: JournalId, number: u64, kind: EventKind, state: &[u8]);
+    /// Keeps the two newest snapshots, and removes the events up to the number of the older one.
+    /// If there is only one snapshot, all events stay. Does nothing if the journal does not exist.
+    ///
+    /// # Errors
+    /// Returns [`JournalError::Conflict`] if there is no event with this number yet, or a snapshot
+    /// with this number or a greater one, and any error of the disk. Earlier snapshots and all
+    /// events remain.
+    fn save(
+        &self,
+        journal: JournalId,
+        number: u64,
+        kind: EventKind,
+        state: &[u8],
+    ) -> Result<(), JournalError>;
 
-    /// Removes events that are not needed any more, if it is time. Called after each group. Errors
-    /// are notices.
+    /// Removes events that are not needed any more, if it is time. Changes nothing that can be read.
+    /// Called after each group. Errors are notices.
     fn tend(&self);
 
     /// Returns true if the log must be opened again.
@@ -125,6 +166,9 @@ pub trait Log: Send + Sync + 'static {
     /// Returns the numbers of the log. If `waits` is false, returns `None` while another thread uses
     /// the log.
     fn sample(&self, waits: bool) -> Option<LogSample>;
+
+    /// Adds an error that has lost nothing.
+    fn notice(&self, error: JournalError);
 
     /// Takes the errors that have lost nothing, oldest first: snapshots that could not be read,
     /// written or removed, and compactions. Keeps at most 64 errors.

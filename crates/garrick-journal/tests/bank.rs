@@ -1,5 +1,6 @@
 //! A bank of durable actors on a real disk is killed at random moments. Each transfer whose answer
-//! has come is there when the bank starts again, without holes, and no money is lost.
+//! has come is there when the bank starts again, without holes, and no money is lost. Each engine
+//! has a test.
 
 #![cfg(unix)]
 #![forbid(unsafe_code)]
@@ -172,8 +173,55 @@ impl Actor for Teller {
     }
 }
 
-fn branches(system: &System, folder: &Path) -> (Journal, Vec<Address<Order>>) {
-    let (journal, _) = Journal::open(&system.handle(), folder).unwrap();
+/// The store of the events.
+#[derive(Debug, Clone, Copy)]
+enum Engine {
+    Segments,
+    #[cfg(feature = "sqlite")]
+    Sqlite,
+}
+
+impl Engine {
+    /// Returns the name of the test of this engine.
+    fn test(self) -> &'static str {
+        match self {
+            Self::Segments => "a_bank_survives_kills",
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite => "a_bank_in_sqlite_survives_kills",
+        }
+    }
+
+    fn open(self, system: &System, folder: &Path) -> Journal {
+        match self {
+            Self::Segments => Journal::open(&system.handle(), folder).unwrap().0,
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite => {
+                let path = folder.join("journal.sqlite");
+                Journal::open_sqlite(&system.handle(), path).unwrap()
+            }
+        }
+    }
+
+    /// Checks the log from end to end.
+    fn verify(self, folder: &Path) {
+        match self {
+            // It is read from end to end when it is opened.
+            Self::Segments => assert!(folder.is_dir()),
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite => {
+                let log = garrick_journal::SqliteLog::inspect(folder.join("journal.sqlite"));
+                let log = log.unwrap();
+                log.check().unwrap();
+                for listed in log.journals().unwrap() {
+                    log.read_each(listed.journal, 1, |_| ()).unwrap();
+                }
+            }
+        }
+    }
+}
+
+fn branches(engine: Engine, system: &System, folder: &Path) -> (Journal, Vec<Address<Order>>) {
+    let journal = engine.open(system, folder);
     let branch = |number| {
         let entity = journal.entity(format!("branch/{number}"), Branch);
         system.spawn(entity.unwrap()).unwrap()
@@ -183,9 +231,9 @@ fn branches(system: &System, folder: &Path) -> (Journal, Vec<Address<Order>>) {
 }
 
 /// Runs the bank until it is killed.
-fn run(folder: &Path) {
+fn run(engine: Engine, folder: &Path) {
     let system = System::new().unwrap();
-    let (_journal, branches) = branches(&system, folder);
+    let (_journal, branches) = branches(engine, &system, folder);
     let tellers: Vec<_> = (branches.into_iter().enumerate())
         .flat_map(|(number, branch)| [(number, branch.clone(), 1), (number, branch, 2)])
         .map(|(number, branch, chance)| {
@@ -204,9 +252,9 @@ fn run(folder: &Path) {
 }
 
 /// Checks that the bank has the transfers that were acknowledged, and all its money.
-fn check(folder: &Path, acknowledged: &[u64]) {
+fn check(engine: Engine, folder: &Path, acknowledged: &[u64]) {
     let system = System::new().unwrap();
-    let (journal, branches) = branches(&system, folder);
+    let (journal, branches) = branches(engine, &system, folder);
     for (branch, &acknowledged) in branches.iter().zip(acknowledged) {
         let books = branch.ask(Order::Look).wait().unwrap();
         let transfers = books.transfers;
@@ -219,13 +267,14 @@ fn check(folder: &Path, acknowledged: &[u64]) {
     }
     drop(journal);
     system.shutdown();
+    engine.verify(folder);
 }
 
 /// Starts the bank, and kills it after some transfers. Updates the numbers of the transfers that it
 /// has acknowledged.
-fn kill_after(folder: &Path, transfers: u64, acknowledged: &mut [u64]) {
+fn kill_after(engine: Engine, folder: &Path, transfers: u64, acknowledged: &mut [u64]) {
     let mut bank = Command::new(env::current_exe().unwrap())
-        .args(["a_bank_survives_kills", "--exact", "--nocapture"])
+        .args([engine.test(), "--exact", "--nocapture"])
         .env(FOLDER, folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -255,8 +304,9 @@ fn kill_after(folder: &Path, transfers: u64, acknowledged: &mut [u64]) {
 struct Place(PathBuf);
 
 impl Place {
-    fn new() -> Self {
-        Self(env::temp_dir().join(format!("garrick-bank-{}", process::id())))
+    fn new(engine: Engine) -> Self {
+        let name = format!("garrick-bank-{engine:?}-{}", process::id());
+        Self(env::temp_dir().join(name))
     }
 }
 
@@ -266,18 +316,28 @@ impl Drop for Place {
     }
 }
 
-#[test]
-fn a_bank_survives_kills() {
+fn survives_kills(engine: Engine) {
     if let Some(folder) = env::var_os(FOLDER) {
-        return run(Path::new(&folder));
+        return run(engine, Path::new(&folder));
     }
     let kills = env::var("GARRICK_JOURNAL_KILLS").ok();
     let kills = kills.map_or(KILLS, |kills| kills.parse().expect("it is a number"));
-    let (place, mut acknowledged) = (Place::new(), [0; BRANCHES]);
+    let (place, mut acknowledged) = (Place::new(engine), [0; BRANCHES]);
     for kill in 0..kills {
-        kill_after(&place.0, 1 + mix(kill) % 60, &mut acknowledged);
-        check(&place.0, &acknowledged);
+        kill_after(engine, &place.0, 1 + mix(kill) % 60, &mut acknowledged);
+        check(engine, &place.0, &acknowledged);
     }
     let all: u64 = acknowledged.iter().sum();
-    println!("{kills} kills, {all} transfers acknowledged");
+    println!("{engine:?}: {kills} kills, {all} transfers acknowledged");
+}
+
+#[test]
+fn a_bank_survives_kills() {
+    survives_kills(Engine::Segments);
+}
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn a_bank_in_sqlite_survives_kills() {
+    survives_kills(Engine::Sqlite);
 }

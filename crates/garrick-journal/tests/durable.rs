@@ -1,16 +1,19 @@
-//! Durable actors on the disk of the machine.
+//! Durable actors on the disk of the machine, with each engine.
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 use std::{env, fs, process};
 
 use garrick_actor::files::{Files, Folder};
 use garrick_actor::supervise::{Decision, Strategy, Supervisor};
-use garrick_actor::{Address, Next, NoReply, Reply, System};
+use garrick_actor::{Address, Handle, Next, NoReply, Reply, System};
+#[cfg(feature = "sqlite")]
+use garrick_journal::SqliteLog;
 use garrick_journal::{
-    BoxError, Decide, DurableActor, EventKind, Group, Journal, JournalError, Options, Stored,
+    BoxError, Decide, Durable, DurableActor, EventKind, Group, Journal, JournalError, Keeper, Log,
+    Options, Stored,
 };
 
 /// A folder that is removed when it is dropped.
@@ -120,6 +123,64 @@ impl DurableActor for Account {
     }
 }
 
+/// The store of the events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Engine {
+    Segments,
+    #[cfg(feature = "sqlite")]
+    Sqlite,
+}
+
+impl Engine {
+    fn open(self, system: &Handle, place: &Place) -> Result<Journal, JournalError> {
+        match self {
+            Self::Segments => {
+                let (journal, opened) = Journal::open(system, &place.0)?;
+                assert!(opened.torn.is_none());
+                Ok(journal)
+            }
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite => Journal::open_sqlite(system, place.0.join("journal.sqlite")),
+        }
+    }
+
+    /// Opens the log without a system.
+    fn log(self, place: &Place) -> Box<dyn Log> {
+        match self {
+            Self::Segments => {
+                let files = Arc::new(Folder::open(&place.0).unwrap());
+                Box::new(Mutex::new(Options::new().open(files).unwrap().0))
+            }
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite => Box::new(SqliteLog::open(place.0.join("journal.sqlite")).unwrap()),
+        }
+    }
+}
+
+/// Has each test run with each engine.
+macro_rules! with_engines {
+    ($($name:ident),* $(,)?) => {
+        mod segments {
+            $(#[test] fn $name() { crate::$name(crate::Engine::Segments); })*
+        }
+        #[cfg(feature = "sqlite")]
+        mod sqlite {
+            $(#[test] fn $name() { crate::$name(crate::Engine::Sqlite); })*
+        }
+    };
+}
+
+with_engines! {
+    the_state_survives_a_restart,
+    turns_without_events_commit_at_once_and_an_undone_turn_records_nothing,
+    an_event_that_cannot_be_applied_is_not_recorded,
+    a_supervised_entity_reads_its_state_again,
+    there_is_one_entity_with_a_name,
+    thousands_of_entities_share_groups,
+    a_journal_is_closed_with_its_system,
+    a_state_without_events_survives_a_restart,
+}
+
 fn get(account: &Address<Command>) -> Result<u64, NoReply> {
     account.ask(Command::Get).wait()
 }
@@ -129,20 +190,18 @@ fn add(account: &Address<Command>, number: u64) -> Result<u64, NoReply> {
 }
 
 /// Calls `f` with a system and a journal in `place`, and then ends both.
-fn with(place: &Place, f: impl FnOnce(&System, &Journal)) {
+fn with(engine: Engine, place: &Place, f: impl FnOnce(&System, &Journal)) {
     let system = System::new().unwrap();
-    let (journal, opened) = Journal::open(&system.handle(), &place.0).unwrap();
-    assert!(opened.torn.is_none());
+    let journal = engine.open(&system.handle(), place).unwrap();
     f(&system, &journal);
     drop(journal);
     system.shutdown();
 }
 
-#[test]
-fn the_state_survives_a_restart() {
+fn the_state_survives_a_restart(engine: Engine) {
     let place = Place::new();
     for round in 0..5 {
-        with(&place, |system, journal| {
+        with(engine, &place, |system, journal| {
             for name in ["account/1", "account/2"] {
                 let account = system
                     .spawn(journal.entity(name, Account).unwrap())
@@ -155,23 +214,20 @@ fn the_state_survives_a_restart() {
             }
         });
     }
-    let files = Folder::open(&place.0).unwrap();
-    let (log, _) = Options::new().open(Arc::new(files)).unwrap();
-    let names: Vec<_> = log.journals().map(|(_, name)| name.to_owned()).collect();
-    assert_eq!(names, ["account/1", "account/2"]);
-    let account = log.find("account/1").unwrap();
-    assert_eq!(log.newest(account), 50);
-    assert_eq!(
-        log.oldest(account),
-        41,
-        "the events before the older snapshot are gone"
-    );
+    let log = engine.log(&place);
+    for name in ["account/1", "account/2"] {
+        let start = log.start(name, true).unwrap().unwrap();
+        assert_eq!(start.newest, 50);
+        assert_eq!(
+            start.oldest, 41,
+            "the events before the older snapshot are gone"
+        );
+    }
 }
 
-#[test]
-fn turns_without_events_commit_at_once_and_an_undone_turn_records_nothing() {
+fn turns_without_events_commit_at_once_and_an_undone_turn_records_nothing(engine: Engine) {
     let place = Place::new();
-    with(&place, |system, journal| {
+    with(engine, &place, |system, journal| {
         let account = system.spawn(journal.entity("a", Account).unwrap()).unwrap();
         assert_eq!(account.ask(Command::Undo).wait(), Err(NoReply::Dropped));
         assert_eq!(get(&account), Ok(0));
@@ -183,10 +239,9 @@ fn turns_without_events_commit_at_once_and_an_undone_turn_records_nothing() {
     });
 }
 
-#[test]
-fn an_event_that_cannot_be_applied_is_not_recorded() {
+fn an_event_that_cannot_be_applied_is_not_recorded(engine: Engine) {
     let place = Place::new();
-    with(&place, |system, journal| {
+    with(engine, &place, |system, journal| {
         let account = system.spawn(journal.entity("a", Account).unwrap()).unwrap();
         assert_eq!(add(&account, 5), Ok(5));
         assert_eq!(account.ask(Command::Break).wait(), Err(NoReply::Dropped));
@@ -196,11 +251,10 @@ fn an_event_that_cannot_be_applied_is_not_recorded() {
     });
 }
 
-#[test]
-fn a_supervised_entity_reads_its_state_again() {
+fn a_supervised_entity_reads_its_state_again(engine: Engine) {
     for decision in [Decision::Restart, Decision::Resume] {
         let place = Place::new();
-        with(&place, |system, journal| {
+        with(engine, &place, |system, journal| {
             let tree = Supervisor::new("accounts", Strategy::OneForOne);
             let tree = tree.spawn(&system.handle()).unwrap();
             let journal = journal.clone();
@@ -220,10 +274,9 @@ fn a_supervised_entity_reads_its_state_again() {
     }
 }
 
-#[test]
-fn there_is_one_entity_with_a_name() {
+fn there_is_one_entity_with_a_name(engine: Engine) {
     let place = Place::new();
-    with(&place, |system, journal| {
+    with(engine, &place, |system, journal| {
         let first = system.spawn(journal.entity("a", Account).unwrap()).unwrap();
         assert_eq!(add(&first, 5), Ok(5));
         let second = system.spawn(journal.entity("a", Account).unwrap()).unwrap();
@@ -241,7 +294,7 @@ fn there_is_one_entity_with_a_name() {
 fn a_log_that_is_opened_often_has_few_files() {
     let place = Place::new();
     for round in 0..60 {
-        with(&place, |system, journal| {
+        with(Engine::Segments, &place, |system, journal| {
             let account = system.spawn(journal.entity("a", Account).unwrap()).unwrap();
             assert_eq!(get(&account), Ok(round));
             assert_eq!(add(&account, 1), Ok(round + 1));
@@ -251,7 +304,7 @@ fn a_log_that_is_opened_often_has_few_files() {
         let files = Folder::open(&place.0).unwrap().list().unwrap();
         assert!(files.len() < 20, "{files:?}");
     }
-    with(&place, |system, journal| {
+    with(Engine::Segments, &place, |system, journal| {
         let other = journal.entity("other/3", Account).unwrap();
         assert_eq!(get(&system.spawn(other).unwrap()), Ok(7));
     });
@@ -260,7 +313,7 @@ fn a_log_that_is_opened_often_has_few_files() {
 #[test]
 fn a_log_is_inspected_while_it_is_open() {
     let place = Place::new();
-    with(&place, |system, journal| {
+    with(Engine::Segments, &place, |system, journal| {
         let account = system.spawn(journal.entity("a", Account).unwrap()).unwrap();
         for number in 1..=25 {
             add(&account, number).unwrap();
@@ -292,11 +345,10 @@ fn a_log_is_inspected_while_it_is_open() {
     });
 }
 
-#[test]
-fn thousands_of_entities_share_groups() {
+fn thousands_of_entities_share_groups(engine: Engine) {
     const ENTITIES: u64 = 2_000;
     let place = Place::new();
-    with(&place, |system, journal| {
+    with(engine, &place, |system, journal| {
         let spawn = |number| {
             let entity = journal.entity(format!("account/{number}"), Account);
             system.spawn(entity.unwrap()).unwrap()
@@ -317,7 +369,7 @@ fn thousands_of_entities_share_groups() {
         assert!((1..=3 * ENTITIES).contains(&groups), "{groups} groups");
         assert_eq!(sample.failed, 0);
     });
-    with(&place, |system, journal| {
+    with(engine, &place, |system, journal| {
         for number in 0..ENTITIES {
             let entity = journal.entity(format!("account/{number}"), Account);
             let account = system.spawn(entity.unwrap()).unwrap();
@@ -326,26 +378,81 @@ fn thousands_of_entities_share_groups() {
     });
 }
 
-#[test]
-fn a_journal_is_closed_with_its_system() {
+fn a_journal_is_closed_with_its_system(engine: Engine) {
     let place = Place::new();
     let system = System::new().unwrap();
-    let (journal, _) = Journal::open(&system.handle(), &place.0).unwrap();
+    let journal = engine.open(&system.handle(), &place).unwrap();
     let other = System::new().unwrap();
     let account = other.spawn(journal.entity("a", Account).unwrap()).unwrap();
     assert_eq!(add(&account, 5), Ok(5));
     // Another process, or the same one, cannot open the log.
-    let second = Journal::open(&system.handle(), &place.0).unwrap_err();
+    let second = engine.open(&system.handle(), &place).unwrap_err();
     assert!(second.to_string().contains("lock"), "{second}");
     system.shutdown();
     assert_eq!(add(&account, 5), Err(NoReply::Dropped));
     other.shutdown();
-    assert!(Journal::open(&system_that_has_ended(), Place::new().0.clone()).is_err());
+    let closed = engine.open(&system_that_has_ended(), &Place::new());
+    assert!(matches!(closed, Err(JournalError::Closed)));
 }
 
-fn system_that_has_ended() -> garrick_actor::Handle {
+fn system_that_has_ended() -> Handle {
     let system = System::new().unwrap();
     let handle = system.handle();
     system.shutdown();
     handle
+}
+
+/// A state without events.
+#[derive(Clone, Default)]
+struct Limit(u64);
+
+impl Stored for Limit {
+    fn encode(&self, bytes: &mut Vec<u8>) -> EventKind {
+        bytes.extend(self.0.to_le_bytes());
+        EventKind { tag: 1, version: 1 }
+    }
+
+    fn decode(_: EventKind, bytes: &[u8]) -> Result<Self, BoxError> {
+        Ok(Self(u64::from_le_bytes(bytes.try_into()?)))
+    }
+}
+
+/// A keeper of a limit, which answers with the limit before.
+struct Settings;
+
+struct Change(Option<u64>, Reply<u64>);
+
+impl Keeper for Settings {
+    type Msg = Change;
+    type State = Limit;
+    type Outcome = ();
+
+    fn receive(
+        &self,
+        limit: &mut Durable<'_, Limit>,
+        Change(new, reply): Change,
+        _: &mut Decide<'_, '_, Self>,
+    ) {
+        reply.send(limit.0);
+        if let Some(new) = new {
+            limit.0 = new;
+        }
+    }
+}
+
+fn a_state_without_events_survives_a_restart(engine: Engine) {
+    let place = Place::new();
+    for round in 0..3 {
+        with(engine, &place, |system, journal| {
+            let settings = journal.entity("settings", Settings).unwrap();
+            let settings = system.spawn(settings).unwrap();
+            let change = |new| settings.ask(|reply| Change(new, reply)).wait();
+            assert_eq!(change(None), Ok(10 * round));
+            for step in 1..=10 {
+                assert_eq!(change(Some(10 * round + step)), Ok(10 * round + step - 1));
+            }
+        });
+    }
+    let start = engine.log(&place).start("settings", true).unwrap().unwrap();
+    assert_eq!((start.oldest, start.newest), (30, 30));
 }

@@ -14,8 +14,12 @@ use anyhow::Result;
 use crate::why;
 use crate::workspace::Workspace;
 
-/// The features that enable all commands of `garrick`, for a build of the whole workspace.
-const FEATURES: &[&str] = &["--features", "garrick-cli/bench,garrick-cli/top"];
+/// The features that enable all commands of `garrick`, for a build of the whole workspace. Logs in
+/// databases are then tested in all crates.
+const FEATURES: &[&str] = &[
+    "--features",
+    "garrick/journal-sqlite,garrick-cli/bench,garrick-cli/sqlite,garrick-cli/top",
+];
 
 /// A step.
 #[derive(Debug, Clone, Copy)]

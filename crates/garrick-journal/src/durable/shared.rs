@@ -90,11 +90,12 @@ impl Core {
             let appended = self.guarded(|log| log.append(group));
             self.figures
                 .end(group, turns.len(), appended.as_ref().err());
+            // Before an asker may look.
+            lock(&self.figures.queue).waits.decide();
             match appended {
                 Ok(refused) => self.commit(turns, &refused),
                 Err(error) => undo(turns.drain(..), &describe(&error)),
             }
-            lock(&self.figures.queue).waits.decide();
             self.look(true);
         }
         lock(&self.figures.queue).goes_on()
@@ -145,10 +146,11 @@ impl Core {
             turn.pending.commit();
         }
         for (journal, number, state) in states {
-            let _ = self.guarded(|log| {
-                log.save(journal, number, state.kind, &state.bytes);
-                Ok(())
-            });
+            let saved = self.guarded(|log| log.save(journal, number, state.kind, &state.bytes));
+            if let Err(error) = saved {
+                // The events are still there.
+                self.log.notice(error);
+            }
         }
         self.tend();
     }

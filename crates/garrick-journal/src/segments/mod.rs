@@ -3,7 +3,6 @@
 mod counted;
 mod header;
 mod index;
-mod notices;
 mod progress;
 
 mod scan;
@@ -33,10 +32,10 @@ use crate::group::JournalId;
 #[cfg(doc)]
 use crate::log::Log;
 use crate::name::check_name;
+use crate::notices::Notices;
 use cache::Cache;
 use counted::DiskCounts;
 use index::Index;
-use notices::Notices;
 use sample::{Ended, Tended};
 use segment::Segment;
 

@@ -10,7 +10,6 @@ use super::cache::Cache;
 use super::counted::{Counted, DiskCounts};
 use super::header::Header;
 use super::index::{Index, Journal, Place};
-use super::notices::Notices;
 use super::progress::{Reader, Report};
 use super::sample::{Ended, Tended};
 use super::scan::{copy_at_start, has_later_group, scan};
@@ -21,6 +20,7 @@ use crate::event::Event;
 use crate::frame::{Flaw, Frame};
 use crate::group::JournalId;
 use crate::name::check_name;
+use crate::notices::Notices;
 
 /// Result of the opening of a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -2,6 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
+use hashbrown::HashMap;
+
 use super::SegmentLog;
 use crate::error::JournalError;
 use crate::event::EventKind;
@@ -65,6 +67,40 @@ impl SegmentLog {
         }))
     }
 
+    /// Appends the events of a group, except those of journals with conflicts.
+    fn append_others(&mut self, group: &Group) -> Result<Vec<Refused>, JournalError> {
+        let (mut newest, mut refused) = (HashMap::new(), HashMap::new());
+        for (journal, event) in group.events() {
+            let newest = newest.entry(journal).or_insert(self.newest(journal));
+            let found = self.index.get(journal);
+            if found.is_some() && event.number == *newest + 1 {
+                *newest += 1;
+                continue;
+            }
+            refused
+                .entry(journal)
+                .or_insert_with(|| JournalError::Conflict {
+                    journal: match found {
+                        Some(found) => found.name.to_string(),
+                        None => format!("number {}", journal.get()),
+                    },
+                    expected: found.map_or(0, |_| *newest + 1),
+                    found: event.number,
+                });
+        }
+        let mut others = Group::new();
+        for (journal, event) in group.events() {
+            if !refused.contains_key(&journal) {
+                others.add(journal, event)?;
+            }
+        }
+        self.append(&others)?;
+        let refused = refused.into_iter();
+        Ok(refused
+            .map(|(journal, error)| Refused { journal, error })
+            .collect())
+    }
+
     /// Compacts the log if it has many segments.
     fn compact_if_due(&mut self) {
         if self.segments() < self.compact_at.max(SEGMENTS_MANY) {
@@ -100,16 +136,28 @@ impl Log for Mutex<SegmentLog> {
     }
 
     fn append(&self, group: &Group) -> Result<Vec<Refused>, JournalError> {
-        lock(self).append(group).map(|()| Vec::new())
+        let mut log = lock(self);
+        match log.append(group) {
+            Ok(()) => Ok(Vec::new()),
+            Err(JournalError::Conflict { .. }) => log.append_others(group),
+            Err(error) => Err(error),
+        }
     }
 
-    fn save(&self, journal: JournalId, number: u64, kind: EventKind, state: &[u8]) {
+    fn save(
+        &self,
+        journal: JournalId,
+        number: u64,
+        kind: EventKind,
+        state: &[u8],
+    ) -> Result<(), JournalError> {
         let mut log = lock(self);
-        match log.save(journal, number, kind, state) {
-            Ok(()) => log.tended.saved += 1,
-            // The events are still there.
-            Err(error) => log.notice(error),
+        if log.is_broken() {
+            return Err(JournalError::Broken);
         }
+        log.save(journal, number, kind, state)?;
+        log.tended.saved += 1;
+        Ok(())
     }
 
     fn tend(&self) {
@@ -122,6 +170,10 @@ impl Log for Mutex<SegmentLog> {
 
     fn sample(&self, waits: bool) -> Option<LogSample> {
         Some(lock_if(self, waits)?.sample())
+    }
+
+    fn notice(&self, error: JournalError) {
+        lock(self).notice(error);
     }
 
     fn take_notices(&self) -> Vec<JournalError> {

@@ -10,7 +10,7 @@ const KEPT_MAX: usize = 64;
 
 /// Errors of snapshots and of compactions, which have lost nothing.
 #[derive(Debug, Default)]
-pub(super) struct Notices {
+pub(crate) struct Notices {
     /// Oldest first.
     kept: Vec<JournalError>,
     /// Number so far, including those that were not kept or were taken.
@@ -20,7 +20,7 @@ pub(super) struct Notices {
 }
 
 impl Notices {
-    pub(super) fn add(&mut self, error: JournalError) {
+    pub(crate) fn add(&mut self, error: JournalError) {
         self.count += 1;
         self.newest = Some(describe(&error).into());
         if self.kept.len() < KEPT_MAX {
@@ -28,15 +28,15 @@ impl Notices {
         }
     }
 
-    pub(super) fn take(&mut self) -> Vec<JournalError> {
+    pub(crate) fn take(&mut self) -> Vec<JournalError> {
         mem::take(&mut self.kept)
     }
 
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    pub(super) fn newest(&self) -> Option<&Arc<str>> {
+    pub(crate) fn newest(&self) -> Option<&Arc<str>> {
         self.newest.as_ref()
     }
 }

@@ -1,0 +1,139 @@
+//! Journals are read, by a connection of their own, so that nobody waits for the disk.
+
+use rusqlite::{Connection, Result as Sqlite, params};
+
+use super::SqliteLog;
+use super::fault::engine;
+use super::row::event_of;
+use crate::error::JournalError;
+use crate::event::Event;
+use crate::group::JournalId;
+use crate::log::{Snapshot, Start};
+use crate::name::check_name;
+
+/// Number of events up to which reading a journal does not hold up the caller.
+const FEW_EVENTS: u64 = 64;
+
+/// Returns the number of the newest event of a journal, or 0.
+pub(super) fn newest(connection: &Connection, journal: u64) -> Sqlite<u64> {
+    if i64::try_from(journal).is_err() {
+        return Ok(0);
+    }
+    connection
+        .prepare_cached(
+            "SELECT max(coalesce((SELECT max(number) FROM events WHERE journal = ?1), 0),
+             coalesce((SELECT max(number) FROM snapshots WHERE journal = ?1), 0))",
+        )?
+        .query_row([journal], |row| row.get(0))
+}
+
+/// Returns the number of the oldest event of a journal.
+pub(super) fn oldest(connection: &Connection, journal: u64) -> Sqlite<Option<u64>> {
+    connection
+        .prepare_cached("SELECT min(number) FROM events WHERE journal = ?1")?
+        .query_row([journal], |row| row.get(0))
+}
+
+impl SqliteLog {
+    /// Begins to read a journal.
+    pub(super) fn begin(&self, name: &str, waits: bool) -> Result<Option<Start>, JournalError> {
+        check_name(name)?;
+        if self.is_log_broken() {
+            return Err(JournalError::Broken);
+        }
+        let Some(mut reader) = self.reader(waits) else {
+            return Ok(None);
+        };
+        let failed = |error| engine("read", &self.place.name, error);
+        // One transaction: what is read belongs together.
+        let transaction = reader.transaction().map_err(failed)?;
+        let id = self.names().id_of(&transaction, name).map_err(failed)?;
+        let newest = newest(&transaction, id).map_err(failed)?;
+        let oldest = oldest(&transaction, id).map_err(failed)?;
+        let oldest = oldest.unwrap_or(newest + 1);
+        if !waits && newest + 1 - oldest > FEW_EVENTS {
+            return Ok(None);
+        }
+        let snapshot = self.snapshot(&transaction, id, oldest)?;
+        Ok(Some(Start {
+            journal: JournalId::new(id),
+            newest,
+            oldest,
+            snapshot,
+        }))
+    }
+
+    /// Returns the newest snapshot of a journal that can be read, and that is followed by the oldest
+    /// event.
+    fn snapshot(
+        &self,
+        connection: &Connection,
+        journal: u64,
+        oldest: u64,
+    ) -> Result<Option<Snapshot>, JournalError> {
+        let failed = |error| engine("read", &self.place.name, error);
+        let mut statement = connection
+            .prepare_cached(
+                "SELECT number, tag, version, 1, payload, checksum FROM snapshots
+                 WHERE journal = ?1 AND number + 1 >= ?2 ORDER BY number DESC",
+            )
+            .map_err(failed)?;
+        let mut rows = statement.query([journal, oldest]).map_err(failed)?;
+        let mut damaged = None;
+        while let Some(row) = rows.next().map_err(failed)? {
+            match event_of(&self.place.name, "the saved state", journal, row) {
+                Ok(state) => {
+                    if let Some(error) = damaged {
+                        self.notices().add(error);
+                    }
+                    return Ok(Some(Snapshot {
+                        number: state.number,
+                        kind: state.kind,
+                        payload: state.payload.to_vec(),
+                    }));
+                }
+                Err(error) => damaged = Some(damaged.unwrap_or(error)),
+            }
+        }
+        match damaged {
+            Some(error) if oldest > 1 => Err(error),
+            Some(error) => {
+                self.notices().add(error);
+                Ok(None)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Passes the events of a journal to `each`, from the event with the number `from` on, oldest
+    /// first, until `each` returns false.
+    pub(super) fn read_while(
+        &self,
+        journal: JournalId,
+        from: u64,
+        mut each: impl FnMut(Event<'_>) -> bool,
+    ) -> Result<(), JournalError> {
+        let (Ok(_), Ok(_)) = (i64::try_from(journal.get()), i64::try_from(from)) else {
+            return Ok(());
+        };
+        let failed = |error| engine("read", &self.place.name, error);
+        let Some(reader) = self.reader(true) else {
+            return Ok(());
+        };
+        let mut statement = reader
+            .prepare_cached(
+                "SELECT number, tag, version, whole, payload, checksum FROM events
+                 WHERE journal = ?1 AND number >= ?2 ORDER BY number",
+            )
+            .map_err(failed)?;
+        let mut rows = statement
+            .query(params![journal.get(), from])
+            .map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            if !each(event_of(&self.place.name, "event", journal.get(), row)?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,115 @@
+//! The stores whose logs are checked.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::{env, fs, process};
+
+use garrick_actor::files::{Files, Folder};
+#[cfg(feature = "sqlite")]
+use garrick_journal::SqliteLog;
+use garrick_journal::{Log, Options};
+use garrick_sim::testing::Kit;
+
+/// Size of segments, so small that the log has many.
+const SEGMENT_BYTES: u64 = 4_000;
+
+/// A place for a log, which is empty at first.
+pub(crate) trait Store {
+    /// Opens the log. The log that was opened before has been dropped.
+    fn open(&mut self) -> Box<dyn Log>;
+
+    /// Removes the log, which has been dropped.
+    fn clear(&mut self);
+}
+
+/// A folder that is removed when it is dropped.
+struct Place(PathBuf);
+
+impl Place {
+    fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, SeqCst);
+        let name = format!("garrick-conformance-{}-{number}", process::id());
+        let path = env::temp_dir().join(name);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn open(files: Arc<dyn Files>) -> Box<dyn Log> {
+    let options = Options::new().segment_bytes(SEGMENT_BYTES);
+    let (log, opened) = options.open(files).unwrap();
+    assert!(opened.torn.is_none());
+    Box::new(Mutex::new(log))
+}
+
+/// Segments in a folder.
+pub(crate) struct Folders(Place);
+
+impl Folders {
+    pub(crate) fn new() -> Self {
+        Self(Place::new())
+    }
+}
+
+impl Store for Folders {
+    fn open(&mut self) -> Box<dyn Log> {
+        open(Arc::new(Folder::open(&self.0.0).unwrap()))
+    }
+
+    fn clear(&mut self) {
+        self.0 = Place::new();
+    }
+}
+
+/// Segments on a simulated disk, which crashes and loses what is not durable.
+pub(crate) struct Simulated(Option<Kit>);
+
+impl Simulated {
+    pub(crate) fn new() -> Self {
+        Self(Some(Kit::new()))
+    }
+}
+
+impl Store for Simulated {
+    fn open(&mut self) -> Box<dyn Log> {
+        let kit = self.0.as_mut().expect("there always is one");
+        kit.crash();
+        open(Arc::new(kit.disk()))
+    }
+
+    fn clear(&mut self) {
+        // First: a thread has one kit.
+        self.0 = None;
+        self.0 = Some(Kit::new());
+    }
+}
+
+/// An SQLite database.
+#[cfg(feature = "sqlite")]
+pub(crate) struct Databases(Place);
+
+#[cfg(feature = "sqlite")]
+impl Databases {
+    pub(crate) fn new() -> Self {
+        Self(Place::new())
+    }
+}
+
+#[cfg(feature = "sqlite")]
+impl Store for Databases {
+    fn open(&mut self) -> Box<dyn Log> {
+        Box::new(SqliteLog::open(self.0.0.join("journal.sqlite")).unwrap())
+    }
+
+    fn clear(&mut self) {
+        self.0 = Place::new();
+    }
+}
