@@ -1,5 +1,5 @@
-//! What only a log in an SQLite database does: other files are refused, people look in, and rows
-//! are damaged.
+//! Properties that only a log in an SQLite database has: other files are refused, people look in,
+//! and rows are damaged.
 #![cfg(feature = "sqlite")]
 #![forbid(unsafe_code)]
 

@@ -255,9 +255,9 @@ fn create(writer: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// Writes the write-ahead log again as it is, and syncs it. What can be read may not be durable: the
-/// process that has written it may have been killed before its sync, or the sync may have failed,
-/// and then another sync would do nothing.
+/// Writes the write-ahead log again as it is, and syncs it. What can be read may not be durable:
+/// the process that has written it may have been killed before its sync, or the sync may have
+/// failed, and then another sync would do nothing.
 fn write_again(place: &Place, writer: &mut Connection) -> Result<(), JournalError> {
     let failed = place.engine("lock");
     // Nobody else writes meanwhile.
