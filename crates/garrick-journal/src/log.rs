@@ -112,9 +112,9 @@ pub trait Log: Send + Sync + 'static {
     fn read(&self, journal: JournalId, from: u64, events: &mut Group) -> Result<(), JournalError>;
 
     /// Appends the events of a group, and makes them durable. After a crash, all events of a
-    /// journal in the group are in the log or none. A group may have many events of one journal, in the
-    /// order of their numbers. An event that is whole replaces all events before it, also those in
-    /// the group. A group without events changes nothing.
+    /// journal in the group are in the log or none. A group may have many events of one journal, in
+    /// the order of their numbers. An event that is whole replaces all events before it, also those
+    /// in the group. A group without events changes nothing.
     ///
     /// Returns the journals with an event that does not have the number after the newest one, each
     /// once, in any order, with a [`JournalError::Conflict`]. Another writer has appended to them,
