@@ -86,6 +86,21 @@ fn a_second_opening_is_refused() {
     place.open();
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_leads_to_the_same_log() {
+    let place = Place::new();
+    let log = place.open();
+    append(&log, start(&log, "a").journal, 1..=2);
+    let link = place.0.join("link");
+    std::os::unix::fs::symlink(place.path(), &link).unwrap();
+    let second = SqliteLog::open(&link).unwrap_err();
+    assert!(second.to_string().starts_with("cannot lock"), "{second}");
+    drop(log);
+    let log = SqliteLog::open(&link).unwrap();
+    assert_eq!(start(&log, "a").newest, 2);
+}
+
 #[test]
 fn other_files_are_refused_and_stay_as_they_are() {
     let place = Place::new();

@@ -44,8 +44,10 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) fn new(path: &Path) -> Self {
+        // SQLite follows links, too: its other files are beside the database itself.
+        let resolved = fs::canonicalize(path);
         Self {
-            path: path.to_owned(),
+            path: resolved.unwrap_or_else(|_| path.to_owned()),
             name: path.display().to_string(),
         }
     }
