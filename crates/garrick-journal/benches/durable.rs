@@ -7,7 +7,8 @@
 //! sets the folder.
 //!
 //! With the feature `sqlite`, each row of the first table is measured with both engines, one after
-//! the other. The environment variable `GARRICK_JOURNAL_ENGINE` selects one: `segments` or `sqlite`.
+//! the other. The environment variable `GARRICK_JOURNAL_ENGINE` selects one: `segments` or
+//! `sqlite`.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};

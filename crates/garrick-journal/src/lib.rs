@@ -4,8 +4,8 @@
 //! turn that can be lost. The turns that end while the disk is busy share the next sync. The
 //! [`Journal`] has the events of all durable actors of a program.
 //!
-//! The [`SegmentLog`] below it is usable on its own. A [`Group`] of events is appended by one write and
-//! one sync. After a crash at any moment, the log has all groups that were acknowledged, and
+//! The [`SegmentLog`] below it is usable on its own. A [`Group`] of events is appended by one write
+//! and one sync. After a crash at any moment, the log has all groups that were acknowledged, and
 //! perhaps the one after them. Damage before the last group is an error that names the place.
 //!
 //! With the feature `sqlite`, `Journal::open_sqlite` keeps the events in a database that people

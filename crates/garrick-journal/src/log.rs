@@ -83,11 +83,11 @@ pub struct LogSample {
 ///   as long as the log is open. After the log was opened again, the number may be another one.
 /// - What a method has stored is durable when it returns, and all later calls see it.
 /// - The oldest event that can be read is the newest one that is whole ([`Event::is_whole`]), or
-///   the one after the older of the two newest snapshots, whichever is newer, and otherwise event 1.
-///   Older events are as if they were not there, also after the log was opened again.
+///   the one after the older of the two newest snapshots, whichever is newer. Without both, it is
+///   event 1. Older events are as if they were not there, also after the log was opened again.
 /// - A log must be as it was before a call that returns an error, except after
-///   [`JournalError::Broken`]. If it is not known what is durable, for example after a sync that has
-///   failed or a server that has not answered, the error is `Broken`. All later calls of
+///   [`JournalError::Broken`]. If it is not known what is durable, for example after a sync that
+///   has failed or a server that has not answered, the error is `Broken`. All later calls of
 ///   [`Log::append`], [`Log::save`] and [`Log::start`] then return it, and [`Log::is_broken`]
 ///   returns true. When the log is opened again, each journal has all events of that group or none.
 /// - If a call panics, the journal does not know what was appended, and undoes the turns. So the
@@ -100,8 +100,8 @@ pub struct LogSample {
 ///
 /// The tests in `tests/conformance` of this crate check these rules for any log.
 pub trait Log: Send + Sync + 'static {
-    /// Begins to read the journal with a name. A journal that does not exist has no events, and gets
-    /// a number to which events can be appended. Stores nothing.
+    /// Begins to read the journal with a name. A journal that does not exist has no events, and
+    /// gets a number to which events can be appended. Stores nothing.
     ///
     /// If `waits` is false, the caller must not be held up: returns `None` if another thread uses
     /// the log, if there is much to read, or if a server must be asked. The caller then calls this
@@ -110,8 +110,8 @@ pub trait Log: Send + Sync + 'static {
     /// # Errors
     /// Returns [`JournalError::Name`] if the name is not accepted by
     /// [`check_name`](crate::check_name), [`JournalError::Broken`] if the newest events may be
-    /// unknown, [`JournalError::Damaged`] or [`JournalError::DamagedRow`] if no snapshot can be read
-    /// and the events that they cover were removed, and any error of the disk.
+    /// unknown, [`JournalError::Damaged`] or [`JournalError::DamagedRow`] if no snapshot can be
+    /// read and the events that they cover were removed, and any error of the disk.
     fn start(&self, name: &str, waits: bool) -> Result<Option<Start>, JournalError>;
 
     /// Adds the next events of a journal to `events`, oldest first, from the event with the number
@@ -124,10 +124,10 @@ pub trait Log: Send + Sync + 'static {
     /// was written, and any error of the disk. `events` may have the events before it.
     fn read(&self, journal: JournalId, from: u64, events: &mut Group) -> Result<(), JournalError>;
 
-    /// Appends the events of a group, and makes them durable. After a crash, all events of a journal
-    /// in the group are in the log or none. A group may have many events of one journal, in the
-    /// order of their numbers. An event that is whole replaces all events before it, also those in
-    /// the group. A group without events changes nothing.
+    /// Appends the events of a group, and makes them durable. After a crash, all events of a
+    /// journal in the group are in the log or none. A group may have many events of one journal, in
+    /// the order of their numbers. An event that is whole replaces all events before it, also those
+    /// in the group. A group without events changes nothing.
     ///
     /// Returns the journals with an event that does not have the number after the newest one, each
     /// once, in any order, with a [`JournalError::Conflict`]. Another writer has appended to them,
@@ -156,15 +156,15 @@ pub trait Log: Send + Sync + 'static {
         state: &[u8],
     ) -> Result<(), JournalError>;
 
-    /// Removes events that are not needed any more, if it is time. Changes nothing that can be read.
-    /// Called after each group. Errors are notices.
+    /// Removes events that are not needed any more, if it is time. Changes nothing that can be
+    /// read. Called after each group. Errors are notices.
     fn tend(&self);
 
     /// Returns true if the log must be opened again.
     fn is_broken(&self) -> bool;
 
-    /// Returns the numbers of the log. If `waits` is false, returns `None` while another thread uses
-    /// the log.
+    /// Returns the numbers of the log. If `waits` is false, returns `None` while another thread
+    /// uses the log.
     fn sample(&self, waits: bool) -> Option<LogSample>;
 
     /// Adds an error that has lost nothing.

@@ -1,5 +1,5 @@
-//! What only a log in an SQLite database does: other files are refused, people look in, and rows
-//! are damaged.
+//! Properties that only a log in an SQLite database has: other files are refused, people look in,
+//! and rows are damaged.
 #![cfg(feature = "sqlite")]
 #![forbid(unsafe_code)]
 
@@ -84,6 +84,21 @@ fn a_second_opening_is_refused() {
     assert!(second.to_string().starts_with("cannot lock"), "{second}");
     drop(log);
     place.open();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_leads_to_the_same_log() {
+    let place = Place::new();
+    let log = place.open();
+    append(&log, start(&log, "a").journal, 1..=2);
+    let link = place.0.join("link");
+    std::os::unix::fs::symlink(place.path(), &link).unwrap();
+    let second = SqliteLog::open(&link).unwrap_err();
+    assert!(second.to_string().starts_with("cannot lock"), "{second}");
+    drop(log);
+    let log = SqliteLog::open(&link).unwrap();
+    assert_eq!(start(&log, "a").newest, 2);
 }
 
 #[test]

@@ -210,7 +210,8 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
     }
 
     /// Requests an effect outside of the process, such as a mail or a call of a service. Does
-    /// nothing and returns false if there is an effect or a reminder with this key that is not done.
+    /// nothing and returns false if there is an effect or a reminder with this key that is not
+    /// done.
     ///
     /// When the turn is durable, the actor gets the message that [`DurableActor::due`] returns for
     /// the key. It gets the message again after each start, until a turn with

@@ -57,8 +57,8 @@ impl Window {
 
 impl SegmentLog {
     /// Passes the events of a journal to `each`, from the event with the number `from` on, oldest
-    /// first. Does nothing if there are none. The events before [`SegmentLog::oldest`] cannot be read,
-    /// because snapshots cover them.
+    /// first. Does nothing if there are none. The events before [`SegmentLog::oldest`] cannot be
+    /// read, because snapshots cover them.
     ///
     /// Holds at most 256 KiB in memory, or one event if that is larger. The log keeps up to 4 MiB
     /// that were read last.

@@ -4,12 +4,12 @@ use rusqlite::{Error, ErrorCode, ffi};
 
 use crate::error::JournalError;
 
-/// What is known of a transaction whose commit has returned an error.
+/// Knowledge of a transaction whose commit has returned an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     /// Nothing of it is in the database.
     Absent,
-    /// It may be in the database now, or after the next opening.
+    /// Perhaps it is in the database now, or after the next opening.
     Unknown,
 }
 

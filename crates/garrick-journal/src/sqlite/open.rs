@@ -44,8 +44,10 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) fn new(path: &Path) -> Self {
+        // SQLite follows links, too: its other files are beside the database itself.
+        let resolved = fs::canonicalize(path);
         Self {
-            path: path.to_owned(),
+            path: resolved.unwrap_or_else(|_| path.to_owned()),
             name: path.display().to_string(),
         }
     }
@@ -255,9 +257,9 @@ fn create(writer: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// Writes the write-ahead log again as it is, and syncs it. What can be read may not be durable: the
-/// process that has written it may have been killed before its sync, or the sync may have failed,
-/// and then another sync would do nothing.
+/// Writes the write-ahead log again as it is, and syncs it. What can be read may not be durable:
+/// the process that has written it may have been killed before its sync, or the sync may have
+/// failed, and then another sync would do nothing.
 fn write_again(place: &Place, writer: &mut Connection) -> Result<(), JournalError> {
     let failed = place.engine("lock");
     // Nobody else writes meanwhile.

@@ -63,8 +63,8 @@ impl SqliteLog {
         }))
     }
 
-    /// Returns the newest snapshot of a journal that can be read, and that is followed by the oldest
-    /// event.
+    /// Returns the newest snapshot of a journal that can be read, and that is followed by the
+    /// oldest event.
     fn snapshot(
         &self,
         connection: &Connection,

@@ -77,6 +77,36 @@ fn a_group_for_which_there_is_no_space_is_not_in_the_log() {
 }
 
 #[test]
+fn a_reader_does_not_wait_for_the_writer() {
+    let place = Place::new();
+    let log = place.open();
+    for number in 1..=64 {
+        append(&log, number, 10).unwrap();
+    }
+    let found = log.start("a", true).unwrap().unwrap();
+    {
+        let writer = log.writer().unwrap();
+        writer
+            .connection
+            .execute_batch("BEGIN IMMEDIATE; DELETE FROM events")
+            .unwrap();
+        let again = log.start("a", false).unwrap().unwrap();
+        assert_eq!((again.oldest, again.newest), (1, 64));
+        let mut events = Group::new();
+        log.read(found.journal, 1, &mut events).unwrap();
+        assert_eq!(events.len(), 64);
+        writer.connection.execute_batch("ROLLBACK").unwrap();
+    }
+    {
+        // Another thread reads.
+        let _reader = log.reader(true).unwrap();
+        assert!(log.start("a", false).unwrap().is_none());
+    }
+    append(&log, 65, 10).unwrap();
+    assert!(log.start("a", false).unwrap().is_none(), "there are many");
+}
+
+#[test]
 fn a_broken_log_is_not_written_any_more() {
     let place = Place::new();
     let log = place.open();

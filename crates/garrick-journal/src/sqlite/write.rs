@@ -163,8 +163,9 @@ impl SqliteLog {
         saved?
     }
 
-    /// Calls `f` in a transaction, and commits it. After an error, nothing of it is in the database,
-    /// except after [`JournalError::Broken`]. `pages` is about the number of pages that it writes.
+    /// Calls `f` in a transaction, and commits it. After an error, nothing of it is in the
+    /// database, except after [`JournalError::Broken`]. `pages` is about the number of pages that
+    /// it writes.
     pub(super) fn transact<R>(
         &self,
         doing: &'static str,

@@ -12,7 +12,7 @@ pub(crate) struct Written {
     pub(crate) payload: Vec<u8>,
 }
 
-/// What a journal must have.
+/// Content that a journal must have.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Expected {
     pub(crate) newest: u64,

@@ -33,7 +33,7 @@ pub(crate) struct Shop {
     chance: Cell<u64>,
 }
 
-/// What was done about an order.
+/// The effects of an order that have taken place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Order {
     mails: u8,

@@ -15,6 +15,7 @@ mod partners;
 pub(crate) mod rescue;
 
 mod builder;
+mod date;
 pub(crate) mod guest;
 mod here;
 pub(crate) mod keep;
@@ -35,7 +36,6 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
-use std::time::SystemTime;
 
 use garrick_core::fence::Asymmetric;
 use garrick_core::wheel::Precision;
@@ -483,13 +483,6 @@ impl Shared {
             Some(clock) => clock.now(),
             None => self.foreign_now(),
         }
-    }
-
-    /// Returns the date of the sponsor's world, for a turn. If the world panics, so does the turn.
-    pub(crate) fn date(&self) -> SystemTime {
-        // The clock's code belongs to no turn.
-        let _nobody = Entered::nobody();
-        self.world.date()
     }
 
     #[inline(never)]

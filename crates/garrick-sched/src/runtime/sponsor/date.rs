@@ -1,0 +1,15 @@
+//! The date, which turns read from the sponsor's world.
+
+use std::time::SystemTime;
+
+use super::Shared;
+use crate::runtime::current::Entered;
+
+impl Shared {
+    /// Returns the date of the sponsor's world, for a turn. If the world panics, so does the turn.
+    pub(crate) fn date(&self) -> SystemTime {
+        // The clock's code belongs to no turn.
+        let _nobody = Entered::nobody();
+        self.world.date()
+    }
+}
