@@ -39,8 +39,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run all steps, and print a summary. Omits `rivals`, `sanitize`, `lines`, `sim`, `sizes`,
-    /// `why` and `mutants`, and runs only the benches of `bench`.
+    /// Run all steps, and print a summary. Omits `rivals`, `sanitize`, `lines`, `sim`, `journal`,
+    /// `sizes`, `why` and `mutants`, and runs only the benches of `bench`.
     Ci {
         /// Stop at the first failure instead of running all steps.
         #[arg(long)]
@@ -80,6 +80,9 @@ enum Task {
     Lines,
     /// Search the simulated programs for much longer than the tests do.
     Sim,
+    /// Kill and crash journals much more often than the tests do, trace their system calls, and
+    /// measure them beside the raw disk.
+    Journal,
     /// Count the crates of a first build and of a hello-world program, time both builds, and count
     /// public names.
     Sizes,
@@ -120,6 +123,7 @@ fn main() -> Result<ExitCode> {
         Task::Sanitize => steps::SANITIZE,
         Task::Lines => steps::LINES,
         Task::Sim => steps::SIM,
+        Task::Journal => steps::JOURNAL,
         Task::Sizes => steps::SIZES,
         Task::Why { redraw: false } => steps::WHY,
         Task::Why { redraw: true } => steps::REDRAW,

@@ -97,6 +97,13 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     },
 ];
 
+/// Tools that the step `journal` calls.
+pub(crate) const FOR_JOURNALS: &[Tool] = &[Tool {
+    name: "strace",
+    package: "strace",
+    probe: &["strace", "--version"],
+}];
+
 /// Version of axe-core, which looks for pages that some people cannot use.
 const AXE: &str = "axe-core@4.14.1";
 

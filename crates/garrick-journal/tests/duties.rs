@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use garrick_actor::files::Files;
+use garrick_actor::supervise::{Decision, Strategy, Supervisor};
 use garrick_actor::{Address, Next, Reply};
 use garrick_journal::{
     BoxError, Decide, Due, Durable, DurableActor, EventKind, Journal, Keeper, Options, Stored,
@@ -125,7 +126,8 @@ struct Page(String);
 
 impl Stored for Page {
     fn encode(&self, bytes: &mut Vec<u8>) -> EventKind {
-        bytes.extend(self.0.as_bytes());
+        // Not `extend`: this must not change the duties.
+        *bytes = self.0.as_bytes().to_vec();
         KIND
     }
 
@@ -322,6 +324,49 @@ fn overdue_reminders_come_in_their_order_after_a_pause() {
     clerk(&mut kit, true);
     kit.advance(Duration::from_secs(100));
     assert_eq!(told(&kit, 4), []);
+}
+
+#[test]
+fn reminders_are_kept_when_turns_fail_and_the_actor_goes_on() {
+    let mut kit = Kit::new();
+    let journal = open(&mut kit);
+    let tree = Supervisor::new("clerks", Strategy::OneForOne)
+        .intensity(100, Duration::from_secs(1))
+        .spawn(kit.node().handle())
+        .unwrap();
+    let make = move || {
+        journal
+            .entity("clerk", Clerk { is_diligent: true })
+            .unwrap()
+    };
+    let clerk = (kit.node().handle().actor(make))
+        .named("clerk")
+        .supervised_by(&tree)
+        .decide(|_| Decision::Resume)
+        .spawn()
+        .unwrap();
+    let remind = |key, seconds| clerk.ask(move |reply| Command::Remind(key, seconds, reply));
+    assert_eq!(kit.answer(remind("kept", 10)), Ok(()));
+    for _ in 0..3 {
+        // The turn panics, so its reminder is not set, and the others stay.
+        assert!(kit.answer(remind("lost", 5)).is_ok());
+        assert!(
+            kit.answer(clerk.ask(|reply| Command::Cancel("lost", reply)))
+                .is_ok()
+        );
+        let long: &'static str = String::leak("x".repeat(256));
+        assert!(kit.answer(remind(long, 1)).is_err());
+        // The turn is undone late, because the disk is full.
+        kit.disks().all().full(0);
+        assert!(kit.answer(remind("late", 5)).is_err());
+        kit.disks().all().full(u64::MAX);
+    }
+    kit.advance(Duration::from_secs(9));
+    assert_eq!(told(&kit, 0), []);
+    kit.advance(Duration::from_secs(1));
+    assert_eq!(kit.answer(clerk.ask(Command::Handled)).unwrap(), ["kept"]);
+    kit.advance(Duration::from_secs(100));
+    assert_eq!(kit.answer(clerk.ask(Command::Handled)).unwrap(), ["kept"]);
 }
 
 #[test]

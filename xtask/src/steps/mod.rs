@@ -102,6 +102,10 @@ pub(crate) const SIM: Step = Step {
     name: "sim",
     run: verify::sim,
 };
+pub(crate) const JOURNAL: Step = Step {
+    name: "journal",
+    run: verify::journal,
+};
 pub(crate) const SANITIZE: Step = Step {
     name: "sanitize",
     run: verify::sanitize,

@@ -28,6 +28,12 @@ const SIM_RIGHT: &str = "100000";
 /// Number of seeds of the program of all features in the step `sim`.
 const SIM_MIXED: &str = "10000";
 
+/// Number of seeds of each simulated program in the step `journal`. Each run has several crashes.
+const JOURNAL_SEEDS: &str = "50000";
+
+/// Number of times that each bank is killed in the step `journal`.
+const JOURNAL_KILLS: &str = "10000";
+
 /// The only target whose sanitizer runtime is part of the toolchain.
 const SANITIZED_TARGET: &str = "x86_64-unknown-linux-gnu";
 
@@ -157,6 +163,22 @@ pub(super) fn sim(workspace: &Workspace) -> Result<String> {
             "mixed",
         ])),
     ])
+}
+
+/// Runs the tests of journals with many more crashes and kills, and the test that traces system
+/// calls. Then measures journals beside the raw disk.
+pub(super) fn journal(_: &Workspace) -> Result<String> {
+    tools::install_missing(tools::FOR_JOURNALS)?;
+    let journal = |command, flags: &[&str]| {
+        Job::cargo(&[command, "-p", "garrick-journal", "--all-features"]).arguments(flags)
+    };
+    let tests = counted(&[journal("test", &["--tests"])
+        .optimized()
+        .environment("GARRICK_JOURNAL_SEEDS", JOURNAL_SEEDS)
+        .environment("GARRICK_JOURNAL_KILLS", JOURNAL_KILLS)
+        .arguments(&["--", "--nocapture"])])?;
+    journal("bench", &[]).run()?;
+    Ok(tests)
 }
 
 /// Runs the stress tests under AddressSanitizer and LeakSanitizer.

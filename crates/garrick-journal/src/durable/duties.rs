@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use garrick_actor::Timer;
-
 use super::stored::BoxError;
 use crate::event::EventKind;
 
@@ -89,13 +87,11 @@ impl Change {
 
 /// A duty.
 #[derive(Debug)]
-pub(super) struct Duty {
+struct Duty {
     /// Number of the event that has requested it.
     number: u64,
     /// Time of a reminder in nanoseconds since the epoch.
     at: Option<u64>,
-    /// Timer of a reminder.
-    pub(super) timer: Option<Timer>,
 }
 
 /// Duties by their keys.
@@ -107,23 +103,20 @@ impl Duties {
         self.0.contains_key(key)
     }
 
-    pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Duty> {
-        self.0.get_mut(key)
-    }
-
-    /// Applies the change of the event with the number `number`. Returns the duty that it ends.
-    pub(super) fn apply(&mut self, number: u64, change: Change) -> Option<Duty> {
-        let (key, at) = match change {
-            Change::Done(key) => return self.0.remove(&key),
-            Change::Once(key) => (key, None),
-            Change::Remind(key, at) => (key, Some(at)),
-        };
-        let duty = Duty {
-            number,
-            at,
-            timer: None,
-        };
-        self.0.insert(key, duty)
+    /// Applies the change of the event with the number `number`.
+    pub(super) fn apply(&mut self, number: u64, change: Change) {
+        match change {
+            Change::Done(key) => {
+                self.0.remove(&key);
+            }
+            Change::Once(key) => {
+                self.0.insert(key, Duty { number, at: None });
+            }
+            Change::Remind(key, at) => {
+                let at = Some(at);
+                self.0.insert(key, Duty { number, at });
+            }
+        }
     }
 
     /// Returns the duty with a key as it is passed to the actor.
@@ -142,13 +135,6 @@ impl Duties {
         let mut keys: Vec<_> = self.0.iter().collect();
         keys.sort_by_key(|(_, duty)| (duty.at, duty.number));
         keys.into_iter().map(|(key, _)| key.clone()).collect()
-    }
-
-    /// Cancels the timers of all reminders.
-    pub(super) fn cancel(&self) {
-        for timer in self.0.values().filter_map(|duty| duty.timer.as_ref()) {
-            timer.cancel();
-        }
     }
 
     /// Appends the encoding of all duties. It has the number of duties in 4 bytes, and then for
@@ -173,12 +159,8 @@ impl Duties {
             let length = u16::from_le_bytes(take(&mut bytes)?).into();
             let (key, rest) = bytes.split_at_checked(length).ok_or(SHORT)?;
             bytes = rest;
-            let duty = Duty {
-                number,
-                at,
-                timer: None,
-            };
-            duties.insert(String::from_utf8(key.to_vec())?, duty);
+            let key = String::from_utf8(key.to_vec())?;
+            duties.insert(key, Duty { number, at });
         }
         Ok((Self(duties), bytes))
     }

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use garrick_actor::{Actor, Context, Next, Outcome, Timer};
+use hashbrown::HashMap;
 
 use super::actor::{Decide, DurableActor, Recorded};
 use super::duties::{CHANGE, Change, Duties, RESERVED};
@@ -17,6 +18,9 @@ use super::stored::Stored;
 use crate::error::JournalError;
 use crate::event::EventKind;
 use crate::name::check_name;
+
+/// Maximum number of bytes for which a turn has memory before its events are encoded.
+const BYTES_MAX: usize = 4 << 10;
 
 /// The actor that runs a [`DurableActor`]. [`Journal::entity`] returns it.
 pub struct Entity<A: DurableActor> {
@@ -30,6 +34,8 @@ pub struct Entity<A: DurableActor> {
     recorded: Vec<Recorded<A::Event>>,
     /// Number of bytes that the events of the last turn needed.
     bytes: usize,
+    /// Timers of reminders by their keys, perhaps with some that have fired or were undone.
+    timers: HashMap<String, Timer>,
 }
 
 impl Journal {
@@ -66,6 +72,7 @@ impl<A: DurableActor> Entity<A> {
             is_entered: false,
             recorded: Vec::new(),
             bytes: 0,
+            timers: HashMap::new(),
         }
     }
 
@@ -86,12 +93,10 @@ impl<A: DurableActor> Entity<A> {
     fn load(&mut self, cx: &Context<'_, A::Msg>) -> Result<Box<Loaded<A::State>>, JournalError> {
         // Relaxed: the decision about the last turn orders the two.
         let durable = self.source.durable.load(Relaxed);
-        if let Some(loaded) = self.loaded.take() {
-            if loaded.number == durable {
-                return Ok(loaded);
-            }
-            // Its reminders are set again.
-            loaded.duties.cancel();
+        if let Some(loaded) = self.loaded.take()
+            && loaded.number == durable
+        {
+            return Ok(loaded);
         }
         self.enter()?;
         let source = &self.source;
@@ -107,24 +112,30 @@ impl<A: DurableActor> Entity<A> {
     }
 
     /// Tells this entity of all its duties.
-    fn tell_all(
-        &self,
-        loaded: &mut Loaded<A::State>,
-        cx: &Context<'_, A::Msg>,
-    ) -> Result<(), JournalError> {
-        for key in loaded.duties.keys() {
-            self.tell(&mut loaded.duties, &key, cx)?;
+    fn tell_all(&mut self, duties: &Duties, cx: &Context<'_, A::Msg>) -> Result<(), JournalError> {
+        // Those of an earlier reading.
+        for (_, timer) in self.timers.drain() {
+            timer.cancel();
+        }
+        for key in duties.keys() {
+            self.tell(duties, &key, cx)?;
         }
         Ok(())
     }
 
-    /// Sends the message about a duty to this entity, or sets the timer of a reminder.
+    /// Sends the message about a duty to this entity, or sets the timer of a reminder. If the duty
+    /// is done, cancels its timer.
     fn tell(
-        &self,
-        duties: &mut Duties,
+        &mut self,
+        duties: &Duties,
         key: &str,
         cx: &Context<'_, A::Msg>,
     ) -> Result<(), JournalError> {
+        // If this turn is undone, so is the cancellation. The message then comes without a need,
+        // and `Decide::done` returns false for it.
+        if let Some(timer) = self.timers.remove(key) {
+            timer.cancel();
+        }
         let Some(due) = duties.due(key) else {
             return Ok(());
         };
@@ -139,8 +150,8 @@ impl<A: DurableActor> Entity<A> {
         // This actor is alive.
         if left.is_zero() {
             let _ = cx.send(&me, msg);
-        } else if let Some(duty) = duties.get_mut(key) {
-            duty.timer = cx.start_timer(left, &me, msg).ok();
+        } else if let Ok(timer) = cx.start_timer(left, &me, msg) {
+            self.timers.insert(key.to_owned(), timer);
         }
         Ok(())
     }
@@ -157,10 +168,16 @@ impl<A: DurableActor> Entity<A> {
                 Recorded::Event(event) => {
                     let mut kind = EventKind::default();
                     encoded.add(A::IS_WHOLE, |bytes| {
-                        if A::IS_WHOLE {
+                        kind = if A::IS_WHOLE {
+                            // Encoded alone, so that it cannot change the duties.
+                            let mut state = Vec::new();
+                            let kind = event.encode(&mut state);
                             duties.encode(bytes);
-                        }
-                        kind = event.encode(bytes);
+                            bytes.append(&mut state);
+                            kind
+                        } else {
+                            event.encode(bytes)
+                        };
                         kind
                     })?;
                     if kind.tag >= RESERVED {
@@ -191,7 +208,7 @@ impl<A: DurableActor> Entity<A> {
             recorded.sort_by_key(|part| matches!(part, Recorded::Change(_)));
         }
         let encoded = self.encode(recorded, &loaded.duties)?;
-        self.bytes = encoded.bytes();
+        self.bytes = encoded.bytes().min(BYTES_MAX);
         let first = loaded.number + 1;
         for part in recorded.drain(..) {
             loaded.number += 1;
@@ -218,24 +235,21 @@ impl<A: DurableActor> Entity<A> {
 
     /// Applies a change of the duties.
     fn change(
-        &self,
+        &mut self,
         loaded: &mut Loaded<A::State>,
         change: Change,
         cx: &Context<'_, A::Msg>,
     ) -> Result<(), JournalError> {
         let key = change.key().to_owned();
-        let ended = loaded.duties.apply(loaded.number, change);
-        // If this turn is undone, so is the cancellation.
-        let timer: Option<Timer> = ended.and_then(|duty| duty.timer);
-        timer.inspect(Timer::cancel);
-        self.tell(&mut loaded.duties, &key, cx)
+        loaded.duties.apply(loaded.number, change);
+        self.tell(&loaded.duties, &key, cx)
     }
 
     /// Handles a message. Puts the state back if the turn goes on.
     fn handle(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> Result<Next, JournalError> {
         let mut loaded = self.load(cx)?;
         if !loaded.is_told {
-            self.tell_all(&mut loaded, cx)?;
+            self.tell_all(&loaded.duties, cx)?;
         }
         let mut recorded = mem::take(&mut self.recorded);
         let mut decide = Decide::new(cx, &mut recorded, &loaded.duties);
@@ -260,7 +274,7 @@ impl<A: DurableActor> Actor for Entity<A> {
 
     fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
         let told = self.load(cx).and_then(|mut loaded| {
-            self.tell_all(&mut loaded, cx)?;
+            self.tell_all(&loaded.duties, cx)?;
             loaded.is_told = true;
             self.loaded = Some(loaded);
             Ok(())
