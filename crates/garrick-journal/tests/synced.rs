@@ -1,4 +1,4 @@
-//! What is acknowledged was synced before, as the system calls of the process show.
+//! An event is synced before it is acknowledged, as the system calls of the process show.
 //!
 //! `cargo xtask journal` runs this test. It needs `strace`, and the right to trace a process.
 #![forbid(unsafe_code)]
