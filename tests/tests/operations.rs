@@ -11,8 +11,9 @@ use serde_json::Value;
 /// The guide.
 const GUIDE: &str = include_str!("../../docs/operations.md");
 
-/// Number of snapshots of a run. Afterwards, the trouble of a slow actor is over.
-const LOOKS: usize = 10;
+/// Number of snapshots after which the mailbox of the long handler is too short for its alert. The
+/// other troubles stay.
+const LONG_HANDLER_LOOKS: usize = 60;
 
 /// Runs a program again and again until `is_shown` is true for a snapshot in which telemetry has
 /// found the trouble. Asserts that this snapshot has the metrics of the guide, and returns it.
@@ -25,7 +26,8 @@ fn seen(trouble: Trouble, is_shown: impl Fn(&Snapshot) -> bool) -> Snapshot {
     }
 }
 
-/// Runs a program for [`LOOKS`] snapshots. Returns the one in which the trouble is shown.
+/// Runs a program for as many snapshots as its trouble lasts. Returns the one in which the trouble
+/// is shown.
 fn try_seen(trouble: Trouble, is_shown: &impl Fn(&Snapshot) -> bool) -> Option<Snapshot> {
     let (send, snapshots) = mpsc::channel();
     let telemetry = Telemetry::builder().without_server();
@@ -35,8 +37,12 @@ fn try_seen(trouble: Trouble, is_shown: &impl Fn(&Snapshot) -> bool) -> Option<S
     });
     let telemetry = telemetry.start().expect("it needs no port");
     let _program = trouble.start(&telemetry).expect("it starts");
-    let mut looks = (0..LOOKS).map(|_| wait(&snapshots));
-    looks.find(|seen| trouble.found(seen).is_some() && is_shown(seen))
+    let looks = match trouble {
+        Trouble::LongHandler => LONG_HANDLER_LOOKS,
+        _ => usize::MAX,
+    };
+    let mut seen = (0..looks).map(|_| wait(&snapshots));
+    seen.find(|seen| trouble.found(seen).is_some() && is_shown(seen))
 }
 
 /// Returns a line without the numbers of actors, such as `#12`.
