@@ -96,6 +96,10 @@ impl<A: Actor, const TIMED: bool> With<A, TIMED> {
             // supervised actor can continue after such a turn.
             wish.set(None);
         }
+        if TIMED && A::COMMITS_LATER {
+            // The timeout is stopped and started once for each turn.
+            cx.take_no_more();
+        }
         if TIMED && let Some(silence) = &mut self.silence {
             silence.begins(cx);
         }

@@ -130,6 +130,20 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.commit_later(decide);
     }
 
+    /// Takes the next message out of the mailbox, as documented for
+    /// `garrick_sched::Turn::next_message`. Also returns `None` if messages are held, or if the
+    /// actor has a receive timeout.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn next_message(&self) -> Option<M> {
+        self.turn.next_message()
+    }
+
+    /// Forbids this turn to take more messages with [`Context::next_message`].
+    pub(crate) fn take_no_more(&self) {
+        self.turn.take_no_more();
+    }
+
     /// Returns the address of this actor.
     #[inline]
     #[must_use]

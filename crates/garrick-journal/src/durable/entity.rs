@@ -1,26 +1,32 @@
 //! Entities: the actors that run durable actors.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::mem;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use garrick_actor::{Actor, Context, Next, Outcome, Timer};
+use garrick_actor::{Actor, Context, Next, Outcome, Pending, Timer};
 use hashbrown::HashMap;
 
 use super::actor::{Decide, DurableActor, Recorded};
 use super::duties::{CHANGE, Change, Duties, RESERVED};
 use super::journal::Journal;
-use super::queue::{Encoded, Waiting};
+use super::queue::{Batch, Encoded, Waiting};
 use super::source::{Loaded, Source};
 use super::stored::Stored;
 use crate::error::JournalError;
 use crate::event::EventKind;
+use crate::group::JournalId;
 use crate::name::check_name;
 
 /// Maximum number of bytes for which a turn has memory before its events are encoded.
 const BYTES_MAX: usize = 4 << 10;
+
+/// Number of bytes of events from which on a turn takes no more messages.
+const TURN_BYTES: usize = 1 << 20;
 
 /// The actor that runs a [`DurableActor`]. [`Journal::entity`] returns it.
 pub struct Entity<A: DurableActor> {
@@ -36,6 +42,8 @@ pub struct Entity<A: DurableActor> {
     bytes: usize,
     /// Timers of reminders by their keys, perhaps with some that have fired or were undone.
     timers: HashMap<String, Timer>,
+    /// True if a turn handles all messages that wait.
+    is_pipelined: bool,
 }
 
 impl Journal {
@@ -73,7 +81,37 @@ impl<A: DurableActor> Entity<A> {
             recorded: Vec::new(),
             bytes: 0,
             timers: HashMap::new(),
+            is_pipelined: false,
         }
+    }
+
+    /// Lets the actor decide ahead: it decides about all messages that wait in its mailbox, one
+    /// after another, before the first of them is durable. Each decision sees the events of the
+    /// decisions before it. Their events are written together, and then all effects take place, in
+    /// the order of the messages. So the number of decisions is not limited by the number of syncs
+    /// of the disk.
+    ///
+    /// If the events cannot be written, all of these decisions are undone. If a decision fails,
+    /// only that decision is undone, and the actor fails when the others are durable.
+    ///
+    /// An actor with a receive timeout handles only one message at a time. So does an actor while
+    /// it handles messages that were held during a restart.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # use garrick_actor::System;
+    /// # use garrick_journal::{DurableActor, Journal};
+    /// # fn spawn<A: DurableActor>(
+    /// #     system: &System, journal: &Journal, counter: A,
+    /// # ) -> Result<(), Box<dyn std::error::Error>> {
+    /// let counter = system.spawn(journal.entity("visits", counter)?.pipelined())?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn pipelined(mut self) -> Self {
+        self.is_pipelined = true;
+        self
     }
 
     /// Records the name of the entity, once.
@@ -196,19 +234,19 @@ impl<A: DurableActor> Entity<A> {
         Ok(encoded)
     }
 
-    /// Has the events of a turn written, after which the turn commits.
+    /// Encodes what the actor has recorded, and applies it.
     fn record(
         &mut self,
         recorded: &mut Vec<Recorded<A::Event>>,
         loaded: &mut Loaded<A::State>,
         cx: &Context<'_, A::Msg>,
-    ) -> Result<(), JournalError> {
+    ) -> Result<Batch, JournalError> {
         if A::IS_WHOLE {
             // An event with the whole state has the duties before the turn.
             recorded.sort_by_key(|part| matches!(part, Recorded::Change(_)));
         }
-        let encoded = self.encode(recorded, &loaded.duties)?;
-        self.bytes = encoded.bytes().min(BYTES_MAX);
+        let events = self.encode(recorded, &loaded.duties)?;
+        self.bytes = events.bytes().min(BYTES_MAX);
         let first = loaded.number + 1;
         for part in recorded.drain(..) {
             loaded.number += 1;
@@ -217,20 +255,25 @@ impl<A: DurableActor> Entity<A> {
                 Recorded::Change(change) => self.change(loaded, change, cx)?,
             }
         }
-        let (source, journal) = (&self.source, loaded.journal);
-        let (shared, durable) = (source.journal.clone(), source.durable.clone());
         let state = loaded.save_if_due::<A>();
-        cx.commit_later(move |pending| {
+        Ok(Batch {
+            first,
+            events,
+            state,
+        })
+    }
+
+    /// Returns a function that has a turn of this entity written. After that, the turn commits.
+    fn submission(&self, journal: JournalId) -> impl FnOnce(Batch, Pending) + use<A> {
+        let (shared, durable) = (self.source.journal.clone(), self.source.durable.clone());
+        move |batch, pending| {
             shared.submit(Waiting {
                 journal,
-                first,
-                events: encoded,
-                state,
+                batch,
                 durable,
                 pending,
             });
-        });
-        Ok(())
+        }
     }
 
     /// Applies a change of the duties.
@@ -245,25 +288,85 @@ impl<A: DurableActor> Entity<A> {
         self.tell(&loaded.duties, &key, cx)
     }
 
+    /// Decides about a message. Returns the events that the actor has recorded, if it has recorded
+    /// some and goes on or stops.
+    fn decide(
+        &mut self,
+        msg: A::Msg,
+        loaded: &mut Loaded<A::State>,
+        cx: &mut Context<'_, A::Msg>,
+    ) -> Result<(Next, Option<Batch>), JournalError> {
+        let mut recorded = mem::take(&mut self.recorded);
+        let mut decide = Decide::new(cx, &mut recorded, &loaded.duties);
+        let next = (self.actor.decide(&loaded.state, msg, &mut decide)).into_next();
+        let mut batch = None;
+        if matches!(next, Next::Continue | Next::Stop) {
+            loaded.is_told = true;
+            if !recorded.is_empty() {
+                batch = Some(self.record(&mut recorded, loaded, cx)?);
+            }
+        }
+        recorded.clear();
+        self.recorded = recorded;
+        Ok((next, batch))
+    }
+
     /// Handles a message. Puts the state back if the turn goes on.
     fn handle(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> Result<Next, JournalError> {
         let mut loaded = self.load(cx)?;
         if !loaded.is_told {
             self.tell_all(&loaded.duties, cx)?;
         }
-        let mut recorded = mem::take(&mut self.recorded);
-        let mut decide = Decide::new(cx, &mut recorded, &loaded.duties);
-        let next = (self.actor.decide(&loaded.state, msg, &mut decide)).into_next();
-        if matches!(next, Next::Continue | Next::Stop) {
-            loaded.is_told = true;
-            if !recorded.is_empty() {
-                self.record(&mut recorded, &mut loaded, cx)?;
+        let next = if self.is_pipelined {
+            self.decide_all(msg, &mut loaded, cx)?
+        } else {
+            let (next, batch) = self.decide(msg, &mut loaded, cx)?;
+            if let Some(batch) = batch {
+                let submit = self.submission(loaded.journal);
+                cx.commit_later(move |pending| submit(batch, pending));
             }
-        }
-        recorded.clear();
-        self.recorded = recorded;
+            next
+        };
         self.loaded = Some(loaded);
         Ok(next)
+    }
+
+    /// Decides about a message and those that wait in the mailbox, each in a part of the turn.
+    ///
+    /// If a part fails, it is undone. The entity fails when the earlier parts are durable.
+    fn decide_all(
+        &mut self,
+        mut msg: A::Msg,
+        loaded: &mut Loaded<A::State>,
+        cx: &mut Context<'_, A::Msg>,
+    ) -> Result<Next, JournalError> {
+        let all = Rc::new(RefCell::new(None::<Batch>));
+        loop {
+            let (next, batch) = self.decide(msg, loaded, cx)?;
+            if let Some(batch) = batch {
+                let mut all_now = all.borrow_mut();
+                if let Some(all) = &mut *all_now {
+                    all.append(batch);
+                } else {
+                    *all_now = Some(batch);
+                    let (all, submit) = (Rc::clone(&all), self.submission(loaded.journal));
+                    cx.commit_later(move |pending| {
+                        // There are events as long as the request exists.
+                        if let Some(batch) = all.take() {
+                            submit(batch, pending);
+                        }
+                    });
+                }
+            }
+            let size = all.borrow().as_ref().map_or(0, |all| all.events.size());
+            if next != Next::Continue || size >= TURN_BYTES {
+                return Ok(next);
+            }
+            let Some(next) = cx.next_message() else {
+                return Ok(Next::Continue);
+            };
+            msg = next;
+        }
     }
 }
 

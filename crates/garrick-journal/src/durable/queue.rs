@@ -90,8 +90,22 @@ impl Encoded {
         Ok(())
     }
 
+    /// Appends later events.
+    pub(super) fn append(&mut self, later: Self) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&later.bytes);
+        for mut value in later.first.into_iter().chain(later.others) {
+            value.end += start;
+            if self.first.is_none() {
+                self.first = Some(value);
+            } else {
+                self.others.push(value);
+            }
+        }
+    }
+
     /// Returns the number of bytes that the events need in the log, at most.
-    fn size(&self) -> usize {
+    pub(super) fn size(&self) -> usize {
         self.bytes.len() + EVENT_BYTES * self.len()
     }
 
@@ -120,19 +134,40 @@ impl Encoded {
     }
 }
 
-/// The state of a journal after a turn, to be saved when the turn is durable.
+/// The state of a journal after an event, to be saved when the event is durable.
 pub(super) struct State {
+    /// Number of the event.
+    pub(super) number: u64,
     pub(super) kind: EventKind,
     pub(super) bytes: Vec<u8>,
+}
+
+/// What a turn has recorded.
+pub(super) struct Batch {
+    /// Number of the first event.
+    pub(super) first: u64,
+    pub(super) events: Encoded,
+    pub(super) state: Option<Box<State>>,
+}
+
+impl Batch {
+    /// Appends what a later part of the turn has recorded.
+    pub(super) fn append(&mut self, later: Self) {
+        debug_assert_eq!(self.last() + 1, later.first, "events have no holes");
+        self.events.append(later.events);
+        self.state = later.state.or(self.state.take());
+    }
+
+    /// Returns the number of the last event.
+    fn last(&self) -> u64 {
+        self.first + self.events.len() as u64 - 1
+    }
 }
 
 /// A turn that has ended and waits until its events are durable.
 pub(super) struct Waiting {
     pub(super) journal: JournalId,
-    /// Number of the first event.
-    pub(super) first: u64,
-    pub(super) events: Encoded,
-    pub(super) state: Option<Box<State>>,
+    pub(super) batch: Batch,
     /// Set to the number of the last event once that event is durable.
     pub(super) durable: Arc<AtomicU64>,
     pub(super) pending: Pending,
@@ -141,11 +176,11 @@ pub(super) struct Waiting {
 impl Waiting {
     /// Returns the number of the last event.
     pub(super) fn last(&self) -> u64 {
-        self.first + self.events.len() as u64 - 1
+        self.batch.last()
     }
 
     fn add_to(&self, group: &mut Group) {
-        for event in self.events.events(self.first) {
+        for event in self.batch.events.events(self.batch.first) {
             let added = group.add(self.journal, event);
             added.expect("the size was checked when it was encoded");
         }
@@ -183,7 +218,7 @@ impl Queue {
             && size < BYTES_MAX
             && let Some(turn) = self.turns.pop_front()
         {
-            size += turn.events.size();
+            size += turn.batch.events.size();
             turn.add_to(group);
             taken.push(turn);
         }

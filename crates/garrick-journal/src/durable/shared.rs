@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use garrick_actor::Handle;
 
-use super::queue::Waiting;
+use super::queue::{State, Waiting};
 use super::sample::{Figures, JournalSample, lock};
 use super::waits::Nanos;
 use crate::error::{JournalError, describe};
@@ -138,15 +138,20 @@ impl Core {
                 turn.pending.undo(describe(&refused.error));
                 continue;
             }
-            if let Some(state) = turn.state.take() {
-                states.push((turn.journal, turn.last(), state));
+            if let Some(state) = turn.batch.state.take() {
+                states.push((turn.journal, state));
             }
             // Relaxed: the commit orders this before the next turn of the entity.
             turn.durable.store(turn.last(), Relaxed);
             turn.pending.commit();
         }
-        for (journal, number, state) in states {
-            let saved = self.guarded(|log| log.save(journal, number, state.kind, &state.bytes));
+        for (journal, state) in states {
+            let State {
+                number,
+                kind,
+                bytes,
+            } = *state;
+            let saved = self.guarded(|log| log.save(journal, number, kind, &bytes));
             if let Err(error) = saved {
                 // The events are still there.
                 self.log.notice(error);

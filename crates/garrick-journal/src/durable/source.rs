@@ -154,7 +154,11 @@ impl<S> Loaded<S> {
         // A state that cannot be saved is no reason to lose a turn: the events are there.
         let kind = guard(|| Ok(A::save(&self.state, &mut state))).ok()??;
         bytes.append(&mut state);
-        Some(Box::new(State { kind, bytes }))
+        Some(Box::new(State {
+            number: self.number,
+            kind,
+            bytes,
+        }))
     }
 }
 

@@ -1,4 +1,6 @@
-//! A client of the registers, which notes its calls.
+//! Clients of the registers, which note their calls.
+
+use std::ops::Range;
 
 use garrick_actor::{Actor, Address, Context, NoReply};
 use garrick_core::random::mix;
@@ -16,40 +18,55 @@ pub(crate) type Keys = [Address<Command>; 2];
 /// Names of the registers.
 const NAMES: [&str; 2] = ["a", "b"];
 
-/// A message to a client.
+/// A message to a crowd.
 pub(crate) enum Heard {
     /// The node of the registers has started.
     Started(Keys),
-    /// The call with this number has returned.
-    Got(u32, Option<Ret<u64>>),
+    /// A call of a client has returned. The numbers are those of the client and of its call.
+    Got(usize, u32, Option<Ret<u64>>),
+}
+
+/// An actor that plays some clients. Their calls to a register may be handled in one turn.
+pub(crate) struct Crowd {
+    clients: Vec<Client>,
+    keys: Option<Keys>,
 }
 
 /// A client that makes one call at a time. A call without an answer is given up when the node has
 /// started again, or when the answer is refused.
-pub(crate) struct Client {
+struct Client {
     number: u64,
     chance: u64,
-    keys: Option<Keys>,
     /// Number of the last call.
     calls: u32,
     /// Number that the client has last seen, by register.
     seen: [Option<u64>; 2],
 }
 
-impl Client {
-    pub(crate) fn new(number: u64, seed: u64) -> Self {
-        Self {
+impl Crowd {
+    pub(crate) fn new(numbers: Range<u64>, seed: u64) -> Self {
+        let client = |number| Client {
             number,
             chance: mix(seed ^ number),
-            keys: None,
             calls: 0,
             seen: [None; 2],
+        };
+        Self {
+            clients: numbers.map(client).collect(),
+            keys: None,
         }
     }
 
-    /// Makes the next call.
-    fn call(&mut self, cx: &mut Context<'_, Heard>) {
-        let Some(keys) = &self.keys else { return };
+    /// Makes the next call of a client.
+    fn call(&mut self, index: usize, cx: &mut Context<'_, Heard>) {
+        if let Some(keys) = &self.keys {
+            self.clients[index].call(index, keys, cx);
+        }
+    }
+}
+
+impl Client {
+    fn call(&mut self, index: usize, keys: &Keys, cx: &mut Context<'_, Heard>) {
         if self.calls == CALLS {
             return;
         }
@@ -68,14 +85,14 @@ impl Client {
             0 => {
                 called(Op::Get(key));
                 cx.ask(&keys[at], Command::Get, move |got| {
-                    Heard::Got(call, got.ok().map(Ret::Value))
+                    Heard::Got(index, call, got.ok().map(Ret::Value))
                 });
             }
             1 => {
                 called(Op::Put(key, new));
                 let put = move |reply| Command::Put(new, reply);
                 cx.ask(&keys[at], put, move |put: Result<(), NoReply>| {
-                    Heard::Got(call, put.ok().map(|()| Ret::Done))
+                    Heard::Got(index, call, put.ok().map(|()| Ret::Done))
                 });
             }
             _ => {
@@ -83,7 +100,7 @@ impl Client {
                 called(Op::CompareAndSwap { key, expected, new });
                 let swap = move |reply| Command::Swap(expected, new, reply);
                 cx.ask(&keys[at], swap, move |swapped| {
-                    Heard::Got(call, swapped.ok().map(Ret::Swapped))
+                    Heard::Got(index, call, swapped.ok().map(Ret::Swapped))
                 });
             }
         }
@@ -91,7 +108,7 @@ impl Client {
     }
 }
 
-impl Actor for Client {
+impl Actor for Crowd {
     type Msg = Heard;
     type Outcome = ();
 
@@ -99,14 +116,16 @@ impl Actor for Client {
         match heard {
             Heard::Started(keys) => {
                 self.keys = Some(keys);
-                self.call(cx);
+                for index in 0..self.clients.len() {
+                    self.call(index, cx);
+                }
             }
-            Heard::Got(call, ret) if call == self.calls => {
+            Heard::Got(index, call, ret) if call == self.clients[index].calls => {
                 if let Some(ret) = ret {
-                    let client = self.number;
+                    let client = self.clients[index].number;
                     cx.note(Returned { client, ret });
                 }
-                self.call(cx);
+                self.call(index, cx);
             }
             // The answer to a call that was given up.
             Heard::Got(..) => {}

@@ -17,7 +17,7 @@ use garrick_journal::{DurableActor, Journal, JournalError};
 use garrick_sim::history::models::key_value::KeyValue;
 use garrick_sim::{Check, DiskRule, Sim};
 
-use client::{Client, Heard};
+use client::{Crowd, Heard};
 use register::Register;
 
 /// Number of seeds of each check. More are checked if the environment variable
@@ -58,6 +58,7 @@ fn start<const N: usize, A: DurableActor>(
     node: &Handle,
     files: Arc<dyn Files>,
     names: [&'static str; N],
+    is_pipelined: bool,
     make: impl Fn(&str) -> A + Clone + Send + 'static,
 ) -> Result<Running<N, A::Msg>, JournalError> {
     let (journal, _) = Journal::open_files(node, files)?;
@@ -67,7 +68,15 @@ fn start<const N: usize, A: DurableActor>(
         .unwrap();
     let spawn = |name: &'static str| -> Address<A::Msg> {
         let (journal, make) = (journal.clone(), make.clone());
-        node.actor(move || journal.entity(name, make(name)).unwrap())
+        let entity = move || {
+            let entity = journal.entity(name, make(name)).unwrap();
+            if is_pipelined {
+                entity.pipelined()
+            } else {
+                entity
+            }
+        };
+        node.actor(entity)
             .named(name)
             .supervised_by(&tree)
             .spawn()
@@ -79,18 +88,33 @@ fn start<const N: usize, A: DurableActor>(
 
 /// Registers, and clients that call them.
 fn registers(sim: &mut Sim, rule: Rule) {
+    run_registers(sim, rule, false);
+}
+
+/// Registers that decide ahead, and one actor that calls them for all clients.
+fn pipelined_registers(sim: &mut Sim, rule: Rule) {
+    run_registers(sim, rule, true);
+}
+
+fn run_registers(sim: &mut Sim, rule: Rule, is_pipelined: bool) {
     let files: Arc<dyn Files> = Arc::new(sim.disk("n"));
     rule(sim.disks().all());
     sim.allow_failures();
     let seed = sim.seed();
     let clients = sim.node("clients");
-    let client = |number| clients.spawn(Client::new(number, seed)).unwrap();
-    let clients: Vec<Address<Heard>> = (0..CLIENTS).map(client).collect();
+    let crowds = if is_pipelined {
+        vec![0..2 * CLIENTS]
+    } else {
+        (0..CLIENTS).map(|number| number..number + 1).collect()
+    };
+    let crowd = |numbers| clients.spawn(Crowd::new(numbers, seed)).unwrap();
+    let clients: Vec<Address<Heard>> = crowds.into_iter().map(crowd).collect();
     let mut running = None;
     sim.restarting("n", move |node| {
         // The tasks of the node that has crashed are gone.
         drop(running.take());
-        running = start(node.handle(), Arc::clone(&files), ["a", "b"], |_| Register).ok();
+        let (files, names) = (Arc::clone(&files), ["a", "b"]);
+        running = start(node.handle(), files, names, is_pipelined, |_| Register).ok();
         if let Some(running) = &running {
             for client in &clients {
                 client.send(Heard::Started(running.keys.clone())).unwrap();
@@ -137,6 +161,18 @@ fn a_full_disk_loses_nothing_that_was_seen() {
 }
 
 #[test]
+fn registers_that_decide_ahead_lose_nothing_that_was_seen() {
+    check("pipelined", pipelined_registers, |rule| rule);
+}
+
+#[test]
+fn registers_that_decide_ahead_lose_nothing_on_a_failing_disk() {
+    check("pipelined failing", pipelined_registers, |rule| {
+        rule.crashes(10).tears().reorders().fails(20).sync_fails(50)
+    });
+}
+
+#[test]
 fn effects_and_reminders_take_place_once_in_spite_of_crashes() {
     check("effects", shop::program, |rule| rule.crashes(10));
 }
@@ -145,5 +181,12 @@ fn effects_and_reminders_take_place_once_in_spite_of_crashes() {
 fn effects_and_reminders_take_place_once_in_spite_of_failing_disks() {
     check("effects failing", shop::program, |rule| {
         rule.crashes(10).tears().reorders().fails(20).sync_fails(50)
+    });
+}
+
+#[test]
+fn effects_of_an_actor_that_decides_ahead_take_place_once() {
+    check("pipelined effects", shop::pipelined_program, |rule| {
+        rule.crashes(10).fails(20)
     });
 }

@@ -12,9 +12,9 @@ use garrick_core::random::mix;
 use garrick_journal::{
     BoxError, Decide, Due, DurableActor, EventKind, JournalError, Options, Stored,
 };
-use garrick_sim::{DiskRule, Facts, Sim};
+use garrick_sim::{Facts, Sim};
 
-use crate::start;
+use crate::{Rule, start};
 
 /// Number of orders.
 const ORDERS: u8 = 3;
@@ -208,7 +208,16 @@ impl Actor for Customer {
     }
 }
 
-pub(crate) fn program(sim: &mut Sim, rule: fn(DiskRule<'_>) -> DiskRule<'_>) {
+pub(crate) fn program(sim: &mut Sim, rule: Rule) {
+    run(sim, rule, false);
+}
+
+/// The shop decides ahead.
+pub(crate) fn pipelined_program(sim: &mut Sim, rule: Rule) {
+    run(sim, rule, true);
+}
+
+fn run(sim: &mut Sim, rule: Rule, is_pipelined: bool) {
     let files: Arc<dyn Files> = Arc::new(sim.disk("n"));
     let disk = Arc::clone(&files);
     rule(sim.disks().all());
@@ -225,10 +234,11 @@ pub(crate) fn program(sim: &mut Sim, rule: fn(DiskRule<'_>) -> DiskRule<'_>) {
         // The tasks of the node that has crashed are gone.
         drop(running.take());
         let chances = Arc::clone(&chances);
-        running = start(node.handle(), Arc::clone(&files), ["shop"], move |_| Shop {
+        let make = move |_: &str| Shop {
             chance: Cell::new(chances.fetch_add(1, Relaxed)),
-        })
-        .ok();
+        };
+        let files = Arc::clone(&files);
+        running = start(node.handle(), files, ["shop"], is_pipelined, make).ok();
         let shop = running.as_ref().map(|running| running.keys[0].clone());
         customer.send(Heard::Started(shop)).unwrap();
     });
@@ -244,7 +254,9 @@ pub(crate) fn program(sim: &mut Sim, rule: fn(DiskRule<'_>) -> DiskRule<'_>) {
     });
     sim.at_end("each effect takes place", move |facts| {
         // Otherwise the shop is closed.
-        seen(facts).is_none() || stored(&disk).values().all(is_done)
+        let Some(seen) = seen(facts) else { return true };
+        let stored = stored(&disk);
+        stored.values().all(is_done) && seen.keys().all(|order| stored.contains_key(order))
     });
 }
 
@@ -266,8 +278,11 @@ fn stored(files: &Arc<dyn Files>) -> Orders {
 
 fn try_stored(files: Arc<dyn Files>) -> Result<Orders, JournalError> {
     let (mut log, _) = Options::new().inspect(files)?;
-    let journal = log.find("shop").expect("the shop has events");
     let (mut orders, mut number) = (Orders::new(), 0);
+    let Some(journal) = log.find("shop") else {
+        // Each decision about an order has panicked.
+        return Ok(orders);
+    };
     if let Some(saved) = log.snapshot(journal)? {
         // Before the state are the effects and reminders. The last byte is the number of orders.
         let bytes = 1 + 3 * usize::from(*saved.payload.last().expect("a number"));

@@ -21,6 +21,8 @@ impl<M: 'static> Turn<'_, M> {
     /// Registers an action that runs at the end of this turn.
     #[doc(hidden)]
     pub fn at_end<T: AtEnd>(&self, action: T) {
+        // The actions of a task depend on each other, so they are in one part of the turn.
+        self.take_no_more();
         let slot = NonNull::from(Box::leak(Box::new(action)));
         self.give(Given {
             slot: slot.cast(),

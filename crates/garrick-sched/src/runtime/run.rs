@@ -13,10 +13,6 @@ use crate::runtime::turn::Turn;
 use crate::runtime::watch::Ended;
 use crate::runtime::worker::{Input, Limits, Worker};
 
-/// Number of messages of a mailbox that are handled between two reads of the clock, while there are
-/// timers.
-const STRETCH: u32 = 32;
-
 /// Result of a turn.
 #[derive(PartialEq, Eq)]
 enum Next {
@@ -90,7 +86,7 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *
         // SAFETY: it is a message of this cell's type, moved out once. Where it lay may be written
         // over from here on.
         let message = unsafe { parcel::read_at::<T::Message>(batch.at) };
-        let next = turn::<T>(cell, worker, message);
+        let next = turn::<T>(cell, worker, message, batch.busy);
         if T::COMMITS_LATER && next == Next::Later {
             return;
         }
@@ -193,30 +189,41 @@ fn moves_first(cell: CellPtr, worker: &Worker) -> bool {
     }
 }
 
-/// Runs one turn with one message.
+/// Runs one turn with one message. If `busy` is true, the activation handles the mailbox.
 #[inline(always)]
-fn turn<T: Task>(cell: CellPtr, worker: &Worker, message: T::Message) -> Next {
+fn turn<T: Task>(cell: CellPtr, worker: &Worker, message: T::Message, busy: bool) -> Next {
     worker.begin_turn();
     // SAFETY: the cell is ours and runs nothing else, and its task is alive.
     let task = unsafe { task_of::<T>(cell).as_mut() };
     if T::COMMITS_LATER {
-        worker.later.open();
+        worker.later.open(busy);
     }
     let flow = task.receive(message, &Turn::new(worker, cell));
-    if T::COMMITS_LATER && ends_later(cell, worker, flow) {
-        return Next::Later;
+    if T::COMMITS_LATER
+        && let Some(next) = ends_later(cell, worker, flow)
+    {
+        return next;
     }
     finish_turn(cell, worker, flow)
 }
 
-/// Ends a turn whose commit is decided later. Returns false if the turn has not asked for that, or
-/// is undone.
-fn ends_later(cell: CellPtr, worker: &Worker, flow: Flow) -> bool {
-    if flow == Flow::Undo {
+/// Ends a turn that may leave its commit to a later decision. Returns `None` if the whole turn is
+/// committed or undone now, which is left to the caller.
+fn ends_later(cell: CellPtr, worker: &Worker, flow: Flow) -> Option<Next> {
+    let is_undone = flow == Flow::Undo;
+    let is_later = if !is_undone {
+        worker.ends_later(cell, flow == Flow::Stop)
+    } else if worker.later.has_parts() {
+        worker.undo_last_part(cell)
+    } else {
         worker.later.forget();
-        return false;
+        return None;
+    };
+    match (is_later, is_undone) {
+        (true, _) => Some(Next::Later),
+        (false, true) => Some(Next::Go),
+        (false, false) => None,
     }
-    worker.ends_later(cell, flow == Flow::Stop)
 }
 
 #[inline(always)]
@@ -303,7 +310,12 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
             worker.limits.set(Limits::of(cell, worker));
             continue;
         }
-        let count = take_share(worker, envelope, end_measured::<T>(worker));
+        let mut max = end_measured::<T>(worker);
+        if T::COMMITS_LATER {
+            // A turn may take messages out of the mailbox, so no batch reaches beyond it.
+            max = 1;
+        }
+        let count = worker.take_share(envelope, max);
         if count == 0 {
             worker.requeue_rest(cell);
             worker.keep_pace();
@@ -368,56 +380,15 @@ fn nudge<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
     // SAFETY: as in `turn`.
     let task = unsafe { task_of::<T>(cell).as_mut() };
     if T::COMMITS_LATER {
-        worker.later.open();
+        worker.later.open(false);
     }
     let flow = task.nudged(&Turn::new(worker, cell));
-    if T::COMMITS_LATER && ends_later(cell, worker, flow) {
-        return Next::Later;
+    if T::COMMITS_LATER
+        && let Some(next) = ends_later(cell, worker, flow)
+    {
+        return next;
     }
     finish_turn(cell, worker, flow)
-}
-
-/// Returns the number of messages of the oldest envelope that the activation handles next, at most
-/// `max`.
-fn take_share(worker: &Worker, envelope: &Envelope, max: u32) -> u32 {
-    let mut limits = worker.limits.get();
-    // Every activation handles at least one message: other workers may stay idle for longer than
-    // there are cells to give.
-    let may_end = limits.left < limits.max;
-    if limits.last.is_null()
-        || may_end && (worker.is_wanted_elsewhere() || keeps_timers_waiting(worker, limits))
-    {
-        return 0;
-    }
-    let is_last = ptr::eq(limits.last, envelope);
-    let end = if is_last {
-        limits.last_free
-    } else {
-        envelope.free()
-    };
-    let unread = match envelope.kind() {
-        // A nudge counts as one message, or a task that nudges itself would keep all others
-        // waiting.
-        Kind::Nudge => 1,
-        _ => u32::from(envelope.read()) - end,
-    };
-    let mut count = unread.min(limits.left).min(max);
-    if !worker.timers.are_calm() {
-        count = count.min(STRETCH);
-    }
-    limits.left -= count;
-    if limits.left == 0 || is_last && count == unread {
-        limits.last = ptr::null_mut();
-    }
-    worker.limits.set(limits);
-    count
-}
-
-/// Returns true if the current activation has handled a multiple of [`STRETCH`] messages and has
-/// lasted so long that timers might be late.
-fn keeps_timers_waiting(worker: &Worker, limits: Limits) -> bool {
-    let handled = limits.max - limits.left;
-    handled >= STRETCH && !worker.timers.are_calm() && worker.timers.are_neglected_at(worker.now())
 }
 
 /// Prepares the handling of the last message of a batch. If it is the last message of its envelope,

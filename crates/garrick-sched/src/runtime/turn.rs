@@ -289,12 +289,34 @@ impl<M: 'static> Turn<'_, M> {
     ///
     /// # Panics
     /// Panics if the task is not declared with [`Task::COMMITS_LATER`](crate::Task::COMMITS_LATER),
-    /// or if the turn is one of [`Task::start`](crate::Task::start) or
+    /// if an earlier [part](Turn::next_message) of the turn has called this method, or if the turn is one of [`Task::start`](crate::Task::start) or
     /// [`Task::recover`](crate::Task::recover).
     #[doc(hidden)]
     #[track_caller]
     pub fn commit_later(&self, decide: impl FnOnce(Pending) + 'static) {
         self.worker.later.request(Box::new(decide));
+    }
+
+    /// Takes the next message out of the mailbox of the task. Returns `None` if there is none that
+    /// this activation may handle, if this is not a turn for a message of a task that is declared
+    /// with [`Task::COMMITS_LATER`](crate::Task::COMMITS_LATER), if the task does not receive
+    /// messages of type `M`, or if the turn has [blocked](Turn::blocking).
+    ///
+    /// This begins a new part of the turn. If the turn panics or is discarded from here on, only
+    /// its last part is undone. The earlier parts are committed together, at once or by the
+    /// decision that one of them has requested, before the task fails or handles another message.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn next_message(&self) -> Option<M> {
+        let message = self.worker.next_message(self.cell)?;
+        self.use_up_place();
+        Some(message)
+    }
+
+    /// Forbids this turn to take more messages with [`Turn::next_message`].
+    #[doc(hidden)]
+    pub fn take_no_more(&self) {
+        self.worker.later.take_no_more();
     }
 
     /// Returns the address of the task that runs this turn.

@@ -179,6 +179,10 @@ impl<A: Actor> Front<A> {
             return Flow::Continue;
         };
         turn.use_up_place();
+        if A::COMMITS_LATER {
+            // The messages in the mailbox come after those that are held.
+            turn.take_no_more();
+        }
         #[cfg(feature = "tracing")]
         let _span = crate::span::turn(A::name());
         let outcome = actor.receive(message, &mut Context::new(turn));

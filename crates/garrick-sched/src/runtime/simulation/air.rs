@@ -1,5 +1,7 @@
 //! The air: tasks, flights, and the choices that they offer.
 
+mod batch;
+
 use std::mem;
 use std::ptr;
 
@@ -62,6 +64,8 @@ pub(super) struct Entry {
     start: u32,
     /// True while its pairs are held, because its last turn waits for a decision.
     is_held: bool,
+    /// True if a turn of it has tried to take more messages.
+    takes_more: bool,
 }
 
 /// The flights of a sender to a receiver. A pair without flights is kept for a while, because there
@@ -148,6 +152,8 @@ impl Sender {
 /// A choice that was taken: the cell to run, and its flight.
 pub(super) struct Taken {
     pub(super) task: u32,
+    /// Pair of the flight, or `NONE` if it has no other flights or the task starts.
+    pub(super) pair: u32,
     /// Envelope to deliver, or null if the task starts.
     pub(super) envelope: *mut Envelope,
     /// True if there are no more flights to the task, so that it must be let go.
@@ -183,6 +189,8 @@ pub(super) struct Air {
     others: Vec<u32>,
     /// Choices that the last step has caused, in their order.
     pub(super) caused: Vec<Choice>,
+    /// Number of flights that were to be delivered with the last one that was chosen.
+    more: u32,
 }
 
 impl Air {
@@ -259,6 +267,7 @@ impl Air {
             recent: NONE,
             start: NONE,
             is_held: false,
+            takes_more: false,
         };
         let index = self.tasks.insert(entry) as u32;
         self.cells.insert(cell.0.addr().get(), index);
@@ -491,6 +500,7 @@ impl Air {
         self.offer_pairs(task);
         Taken {
             task,
+            pair: NONE,
             envelope: ptr::null_mut(),
             is_last: false,
         }
@@ -519,6 +529,7 @@ impl Air {
         entry.in_air -= 1;
         Taken {
             task,
+            pair: if next.is_null() { NONE } else { index },
             envelope,
             is_last: entry.in_air == 0,
         }

@@ -80,10 +80,10 @@ impl Prompts {
 
     pub(super) fn run(self, worker: &Worker) {
         for (cell, envelope) in self.prompt {
-            worker.run_alone(cell, envelope, true);
+            worker.run_alone(cell, envelope, &[], true);
         }
         for cell in self.idle {
-            worker.run_alone(cell, ptr::null_mut(), false);
+            worker.run_alone(cell, ptr::null_mut(), &[], false);
         }
     }
 }

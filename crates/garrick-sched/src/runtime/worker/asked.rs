@@ -1,18 +1,65 @@
-//! Requests of turns to decide about their commit later.
+//! What turns have requested that may leave their commit to a later decision.
 
+use crate::cell::CellPtr;
 use crate::runtime::pending::Pending;
+use crate::runtime::stage::Carried;
 
 /// Function that gets the right to decide about its turn.
 pub(super) type Request = Box<dyn FnOnce(Pending)>;
 
 /// Request of a turn for a later decision about its commit.
 #[derive(Default)]
-pub(super) enum Asked {
+pub(super) enum Wish {
     /// The turn must not ask for a later decision.
     #[default]
     Never,
     /// The turn may ask.
     NotYet,
-    /// The turn has asked.
-    By(Request),
+    /// A part of the turn has asked. It has this number.
+    By(Request, usize),
+}
+
+/// Effects of a message, set aside until the commit of its turn.
+pub(super) struct Part {
+    pub(super) carried: Carried,
+    /// Newborns without messages, which start when the turn commits. There is a reference to each
+    /// of them.
+    pub(super) newborns: Vec<CellPtr>,
+}
+
+/// What a turn has requested, and the parts of the turn that have ended.
+#[derive(Default)]
+pub(super) struct Asked {
+    pub(super) wish: Wish,
+    /// Effects of the messages before the current one, oldest first.
+    pub(super) parts: Vec<Part>,
+    /// True if the turn may take another message out of the mailbox of its task.
+    pub(super) takes_more: bool,
+}
+
+impl Asked {
+    /// Returns the state at the beginning of a turn.
+    pub(super) fn new(takes_more: bool) -> Self {
+        Self {
+            wish: Wish::NotYet,
+            parts: Vec::new(),
+            takes_more,
+        }
+    }
+
+    /// Takes the request. Returns `None` if there is none.
+    pub(super) fn take_request(&mut self) -> Option<Request> {
+        match std::mem::take(&mut self.wish) {
+            Wish::By(request, _) => Some(request),
+            Wish::Never | Wish::NotYet => None,
+        }
+    }
+
+    /// Takes the request of the current part, because the part is undone.
+    pub(super) fn take_own_request(&mut self) -> Option<Request> {
+        match &self.wish {
+            Wish::By(_, part) if *part == self.parts.len() => self.take_request(),
+            _ => None,
+        }
+    }
 }

@@ -10,21 +10,19 @@
 use std::collections::HashSet;
 use std::ptr::{self, NonNull};
 
-use super::asked::Asked;
+use super::asked::{Asked, Part};
 use super::{Limits, Worker};
 use crate::cell::{CellPtr, Envelope, Home, Slot};
 use crate::runtime::sponsor::away::Permission;
-use crate::runtime::stage::Carried;
+use crate::runtime::stage::Cut;
 
 /// State of a turn that is away, or that waits for a decision about its commit.
 pub(crate) struct Journey {
     cell: CellPtr,
     /// True if the cell was scheduled, because its activation was handling its mailbox.
     was_scheduled: bool,
-    pub(super) carried: Carried,
-    /// Newborns without messages, which start when the turn commits. There is a reference to each
-    /// of them.
-    pub(super) newborns: Vec<CellPtr>,
+    /// Effects of the turn.
+    pub(super) part: Part,
     /// Permission of the current activation. This field and the following ones restore the
     /// activation.
     permit: Permission,
@@ -58,6 +56,33 @@ impl Worker {
 
     /// Takes the current turn, which belongs to `cell`, off the seat.
     pub(crate) fn carry(&self, cell: CellPtr) -> Journey {
+        // Steps 1 to 3.
+        let (part, cut, was_scheduled) = self.set_aside(cell);
+        let journey = Journey {
+            cell,
+            was_scheduled,
+            part,
+            permit: self.permit.replace(Permission::Unasked),
+            limits: self.limits.get(),
+            held: self.held.replace(ptr::null_mut()),
+            waiting: self.waiting.take(),
+            asked: self.later.take_asked(),
+        };
+        // Step 4: nobody looks after the cell until its turn is back.
+        cell.keep_scheduled();
+        self.stop_running();
+        self.sends_at.set(self.shared.hooks.sends_from(self.home));
+        self.begin_pause();
+        cut.end();
+        self.away.set(self.away.get() + 1);
+        // Step 5: wakes senders that wait for places taken ahead. Their wakers are foreign code.
+        self.stage.purse.wake_waiting();
+        journey
+    }
+
+    /// Takes back the staged effects of the current turn, which belongs to `cell`. The caller must
+    /// end the turn, and then the cut. Also returns true if the cell was scheduled.
+    pub(super) fn set_aside(&self, cell: CellPtr) -> (Part, Cut, bool) {
         let turn = self.turn();
         let pool = NonNull::from(&self.pool).cast();
         // Step 1: the cells that the turn has scheduled are unscheduled.
@@ -101,27 +126,8 @@ impl Worker {
                 }
             }
         }
-        let journey = Journey {
-            cell,
-            was_scheduled,
-            carried,
-            newborns,
-            permit: self.permit.replace(Permission::Unasked),
-            limits: self.limits.get(),
-            held: self.held.replace(ptr::null_mut()),
-            waiting: self.waiting.take(),
-            asked: self.later.take_asked(),
-        };
-        // Step 4: nobody looks after the cell until its turn is back.
-        cell.keep_scheduled();
-        self.stop_running();
-        self.sends_at.set(self.shared.hooks.sends_from(self.home));
-        self.begin_pause();
-        cut.end();
-        self.away.set(self.away.get() + 1);
-        // Step 5: wakes senders that wait for places taken ahead. Their wakers are foreign code.
-        self.stage.purse.wake_waiting();
-        journey
+        let part = Part { carried, newborns };
+        (part, cut, was_scheduled)
     }
 
     /// Prepares a turn that was away to continue. The caller has just sat down again.
@@ -148,13 +154,18 @@ impl Worker {
         self.hold(journey.held);
         self.limits.set(journey.limits);
         self.waiting.set(journey.waiting);
-        self.later.set_asked(journey.asked);
-        self.stage_again(journey.carried, journey.newborns);
+        // It sends like a stranger from here on, so it takes no more messages.
+        self.later.set_asked(Asked {
+            takes_more: false,
+            ..journey.asked
+        });
+        self.stage_again(journey.part);
     }
 
     /// Stages the carried effects of a turn again (step 2 of its return). The rest of the turn has
     /// a separate number, and entries that are in the run queues stay there.
-    pub(super) fn stage_again(&self, carried: Carried, newborns: Vec<CellPtr>) {
+    pub(super) fn stage_again(&self, part: Part) {
+        let Part { carried, newborns } = part;
         self.begin_pause();
         self.sends_at.set(Home::STRANGER);
         self.stage.restore(self.turn(), carried);

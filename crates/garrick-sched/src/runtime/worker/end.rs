@@ -254,7 +254,10 @@ impl Worker {
         };
         let is_at_mailbox = self.undo();
         self.let_others();
-        self.later.forget();
+        let has_parts = self.later.has_parts();
+        if !has_parts {
+            self.later.forget();
+        }
         self.drop_waiting(cell);
         self.lane.end(self.turns(), || self.now());
         // The cell counts as running meanwhile: the reporter may drop its last address.
@@ -262,7 +265,10 @@ impl Worker {
         // Messages that the reporter sent must not be undone by the task while it recovers.
         self.commit();
         self.let_others();
-        self.fail(cell, &panic.message(), is_at_mailbox);
+        let why = panic.message();
+        if !has_parts || !self.keep_before_panic(cell, &why) {
+            self.fail(cell, &why, is_at_mailbox);
+        }
     }
 
     /// Counts a turn that has failed and was undone. Reports it with `message`, unless the task

@@ -2,26 +2,38 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::mem;
 
 use garrick_core::prim::atomic::Ordering::{Acquire, Relaxed, Release};
 use hashbrown::HashMap;
 
 use super::Worker;
-use super::asked::{Asked, Request};
-use crate::cell::CellPtr;
+use super::asked::{Asked, Part, Request, Wish};
+use crate::cell::{CellPtr, Kind};
+use crate::parcel;
 use crate::quiet;
 use crate::runtime::pending::{Decided, Decision, Pending};
 use crate::runtime::sponsor::Shared;
-use crate::runtime::stage::Carried;
 use crate::runtime::watch::Ended;
 
 /// A turn that has ended and is not decided.
 struct Waiting {
-    carried: Carried,
-    newborns: Vec<CellPtr>,
-    /// True if the task stops after the commit.
-    stops: bool,
+    /// Parts of the turn before the last one, oldest first.
+    parts: Vec<Part>,
+    /// Last part. `None` if it was undone.
+    last: Option<Part>,
+    after: After,
     decided: Decided,
+}
+
+/// What happens after a turn has committed.
+enum After {
+    /// The task continues.
+    GoOn,
+    /// The task stops.
+    Stop,
+    /// The task fails with this message, because the last part of the turn has panicked.
+    Fail(String),
 }
 
 /// Turns of a worker whose commit is decided later.
@@ -31,27 +43,70 @@ pub(crate) struct Later {
     asked: Cell<Asked>,
     /// Undecided turns, by the addresses of their cells.
     waiting: RefCell<HashMap<usize, Waiting>>,
+    /// True if a turn has tried to take more messages.
+    #[cfg(feature = "sim")]
+    wanted_more: Cell<bool>,
     /// Cells with undecided turns that have got WAKE notes, oldest first.
     woken: RefCell<VecDeque<CellPtr>>,
 }
 
 impl Later {
-    /// Allows the turn that begins now to ask for a later decision.
-    pub(crate) fn open(&self) {
-        self.asked.set(Asked::NotYet);
+    /// Allows the turn that begins now to ask for a later decision. If `takes_more` is true, the
+    /// mailbox of its task has more messages, and the turn may take them.
+    pub(crate) fn open(&self, takes_more: bool) {
+        self.asked.set(Asked::new(takes_more));
     }
 
     /// Stores the request of the current turn.
     #[track_caller]
     pub(crate) fn request(&self, request: Request) {
-        let before = self.asked.take();
-        assert!(
-            !matches!(before, Asked::Never),
-            "this turn cannot leave its commit to a later decision"
-        );
-        self.asked.set(Asked::By(request));
+        let mut asked = self.asked.take();
+        let part = asked.parts.len();
+        let problem = match asked.wish {
+            Wish::Never => Some("this turn cannot leave its commit to a later decision"),
+            Wish::By(_, earlier) if earlier < part => {
+                Some("an earlier part of this turn has left the commit to a later decision")
+            }
+            Wish::NotYet | Wish::By(..) => None,
+        };
+        let before = match problem {
+            None => mem::replace(&mut asked.wish, Wish::By(request, part)),
+            Some(_) => Wish::Never,
+        };
+        self.asked.set(asked);
+        assert!(problem.is_none(), "{}", problem.unwrap_or_default());
         // A request that was made before may have a destructor, which belongs to the turn.
         drop(before);
+    }
+
+    /// Forbids the current turn to take more messages.
+    pub(crate) fn take_no_more(&self) {
+        let mut asked = self.asked.take();
+        asked.takes_more = false;
+        self.asked.set(asked);
+    }
+
+    /// Returns true if a turn has tried to take more messages since the last call.
+    #[cfg(feature = "sim")]
+    pub(crate) fn has_wanted_more(&self) -> bool {
+        self.wanted_more.take()
+    }
+
+    /// Returns true if the current turn may take more messages.
+    pub(super) fn takes_more(&self) -> bool {
+        #[cfg(feature = "sim")]
+        self.wanted_more.set(true);
+        let asked = self.asked.take();
+        let takes_more = asked.takes_more;
+        self.asked.set(asked);
+        takes_more
+    }
+
+    /// Adds a part of the current turn that has ended.
+    pub(super) fn add_part(&self, part: Part) {
+        let mut asked = self.asked.take();
+        asked.parts.push(part);
+        self.asked.set(asked);
     }
 
     /// Takes the part of a turn that ends or leaves its seat.
@@ -64,11 +119,17 @@ impl Later {
         self.asked.set(asked);
     }
 
-    /// Discards the request of a turn that is undone. Its destructor may do anything.
+    /// Returns true if earlier parts of the current turn have ended.
+    pub(crate) fn has_parts(&self) -> bool {
+        let asked = self.asked.take();
+        let has_parts = !asked.parts.is_empty();
+        self.asked.set(asked);
+        has_parts
+    }
+
+    /// Discards the request of a turn that is undone as a whole. Its destructor may do anything.
     pub(crate) fn forget(&self) {
-        if let Asked::By(request) = self.asked.take() {
-            quiet::drop(request);
-        }
+        quiet::drop(self.asked.take().take_request());
     }
 
     /// Returns true if there are undecided turns.
@@ -106,12 +167,18 @@ impl Later {
 }
 
 impl Worker {
-    /// Ends a turn of `cell` that has requested a later decision (steps 1 and 2). Returns false if
-    /// the turn has requested none. If `stops` is true, the task stops after the commit.
+    /// Ends a turn of `cell` that may have requested a later decision. Returns false if the turn
+    /// commits now. If `stops` is true, the task stops after the commit.
     pub(crate) fn ends_later(&self, cell: CellPtr, stops: bool) -> bool {
         // While the effects of the turn are still staged. A panic discards the request.
         self.shared.hooks.fail_if_chosen();
-        let Asked::By(request) = self.later.take_asked() else {
+        let mut asked = self.later.take_asked();
+        let Some(request) = asked.take_request() else {
+            if !asked.parts.is_empty() {
+                // In the order in which the task has requested them.
+                asked.parts.push(self.end_part(cell));
+                self.commit_parts(cell, asked.parts);
+            }
             return false;
         };
         // Step 1. The permission and the envelope of the message belong to the activation, which
@@ -120,12 +187,100 @@ impl Worker {
         let journey = self.carry(cell);
         self.permit.set(permit);
         self.hold(journey.held);
+        let after = if stops { After::Stop } else { After::GoOn };
+        self.await_decision(cell, asked.parts, Some(journey.part), after, request);
+        true
+    }
+
+    /// Undoes the last part of a turn of `cell`, which wants to be undone. Returns true if the commit
+    /// of the earlier parts is decided later. Otherwise, they are committed.
+    pub(crate) fn undo_last_part(&self, cell: CellPtr) -> bool {
+        let asked = self.later.take_asked();
+        self.undo();
+        self.keep_parts(cell, asked, After::GoOn)
+    }
+
+    /// Handles the earlier parts of a turn of `cell` that has panicked with the message `why`. The
+    /// last part is undone. Returns true if their commit is decided later, after which the task
+    /// fails. Otherwise, they are committed.
+    pub(super) fn keep_before_panic(&self, cell: CellPtr, why: &str) -> bool {
+        let asked = self.later.take_asked();
+        self.keep_parts(cell, asked, After::Fail(why.to_owned()))
+    }
+
+    /// Handles the earlier parts of a turn whose last part is undone, with its request.
+    fn keep_parts(&self, cell: CellPtr, mut asked: Asked, after: After) -> bool {
+        quiet::drop(asked.take_own_request());
+        let Some(request) = asked.take_request() else {
+            self.commit_parts(cell, asked.parts);
+            return false;
+        };
+        self.stop_running();
+        self.away.set(self.away.get() + 1);
+        self.await_decision(cell, asked.parts, None, after, request);
+        true
+    }
+
+    /// Ends the current part of a turn of `cell`, which handles its mailbox, and takes the next
+    /// message. Returns `None` if there is none that the activation may handle, or if the turn may
+    /// not take more. The place of the message in a bounded mailbox is still in use.
+    pub(crate) fn next_message<M: 'static>(&self, cell: CellPtr) -> Option<M> {
+        if !self.is_running(cell) || !self.later.takes_more() {
+            return None;
+        }
+        cell.check_messages::<M>();
+        let tail = cell.mailbox_tail();
+        // SAFETY: the local mailbox is ours, and circular.
+        let oldest = unsafe { tail.as_ref()?.next() };
+        // SAFETY: in the mailbox, which only this worker makes shorter.
+        let envelope = unsafe { &*oldest };
+        if envelope.kind() != Kind::Messages || self.take_share(envelope, 1) == 0 {
+            return None;
+        }
+        let part = self.end_part(cell);
+        self.later.add_part(part);
+        // The times of kinds of messages are those of whole turns.
+        self.end_measured();
+        self.begin_turn();
+        // SAFETY: the oldest message, in an envelope for messages of this type. It is moved out
+        // once, because its slot is marked as read.
+        let message = unsafe { parcel::read_at::<M>(parcel::oldest::<M>(oldest)) };
+        envelope.set_read(envelope.read() - 1);
+        if envelope.unread() == 0 {
+            self.hold(cell.take_oldest());
+        }
+        Some(message)
+    }
+
+    /// Ends the current part of a turn of `cell`, which handles its mailbox. Returns the effects of
+    /// the part.
+    fn end_part(&self, cell: CellPtr) -> Part {
+        let (part, cut, was_scheduled) = self.set_aside(cell);
+        debug_assert!(was_scheduled, "it handles its mailbox");
+        self.begin_pause();
+        cut.end();
+        // Wakers are foreign code. What they send belongs to no turn.
+        self.stage.purse.wake_waiting();
+        self.commit();
+        part
+    }
+
+    /// Keeps the parts of a turn until there is a decision about them (steps 1 and 2). Their
+    /// effects are set aside.
+    fn await_decision(
+        &self,
+        cell: CellPtr,
+        parts: Vec<Part>,
+        last: Option<Part>,
+        after: After,
+        request: Request,
+    ) {
         self.count_for_others(cell);
         let decided = Decided::default();
         let waiting = Waiting {
-            carried: journey.carried,
-            newborns: journey.newborns,
-            stops,
+            parts,
+            last,
+            after,
             decided: decided.clone(),
         };
         let at = cell.0.addr().get();
@@ -137,7 +292,6 @@ impl Worker {
             self.report_as(cell.table().name_of(), &panic, false);
         }
         self.commit();
-        true
     }
 
     /// Finishes the turns about which there are decisions (step 4). Calls foreign code.
@@ -159,8 +313,8 @@ impl Worker {
     pub(super) fn give_up(&self, cell: CellPtr) {
         let waiting = self.later.waiting.borrow_mut().remove(&cell.0.addr().get());
         if let Some(waiting) = waiting {
-            self.begin_to_finish(waiting.carried, waiting.newborns);
-            self.undo();
+            self.begin_to_finish();
+            self.undo_parts(waiting.parts, waiting.last);
         }
     }
 
@@ -168,18 +322,22 @@ impl Worker {
     fn finish_later(&self, cell: CellPtr, waiting: Waiting, decision: Decision) {
         // The cell keeps the mark SCHEDULED until its turn is finished. So nothing that happens
         // meanwhile runs or frees it.
-        self.begin_to_finish(waiting.carried, waiting.newborns);
+        self.begin_to_finish();
+        let Waiting { parts, last, .. } = waiting;
         match decision {
             Decision::Commit => {
-                self.commit_turn(cell);
-                if waiting.stops {
-                    self.stop(cell, &Ended::Stopped);
-                } else {
-                    self.end_later(cell);
+                self.commit_parts(cell, parts.into_iter().chain(last));
+                match waiting.after {
+                    After::GoOn => self.end_later(cell),
+                    After::Stop => self.stop(cell, &Ended::Stopped),
+                    After::Fail(why) => {
+                        self.let_others();
+                        self.fail(cell, &why, true);
+                    }
                 }
             }
             Decision::Undo(why) => {
-                self.undo();
+                self.undo_parts(parts, last);
                 self.let_others();
                 self.turn_failed(cell.table(), || why.clone());
                 self.commit();
@@ -190,13 +348,28 @@ impl Worker {
         self.commit();
     }
 
-    /// Stages the effects of a turn again that is about to be finished.
-    fn begin_to_finish(&self, carried: Carried, newborns: Vec<CellPtr>) {
+    /// Prepares to finish a turn.
+    fn begin_to_finish(&self) {
         self.away.set(self.away.get() - 1);
         self.shared.note_decided();
         // Destructors may have sent just now.
         self.commit();
-        self.stage_again(carried, newborns);
+    }
+
+    /// Commits parts of a turn of `cell`, oldest first. Nothing is staged.
+    fn commit_parts(&self, cell: CellPtr, parts: impl IntoIterator<Item = Part>) {
+        for part in parts {
+            self.stage_again(part);
+            self.commit_turn(cell);
+        }
+    }
+
+    /// Undoes parts of a turn, newest first. Nothing is staged.
+    fn undo_parts(&self, parts: Vec<Part>, last: Option<Part>) {
+        for part in last.into_iter().chain(parts.into_iter().rev()) {
+            self.stage_again(part);
+            self.undo();
+        }
     }
 
     /// Ends the activation of a cell whose turn has committed.

@@ -167,12 +167,21 @@ impl Worker {
         cell.unschedule();
     }
 
-    /// Runs a cell that has nothing but `envelope` in its mailbox, or nothing at all if `envelope`
-    /// is null. Handles a panic as the worker's loop does. If `lets_go` is true, drops a reference
-    /// to the cell before it runs.
-    pub(crate) fn run_alone(&self, cell: CellPtr, envelope: *mut Envelope, lets_go: bool) {
+    /// Runs a cell that has nothing but `envelope` and then `more` in its mailbox, or nothing at all
+    /// if `envelope` is null. Handles a panic as the worker's loop does. If `lets_go` is true, drops
+    /// a reference to the cell before it runs.
+    pub(crate) fn run_alone(
+        &self,
+        cell: CellPtr,
+        envelope: *mut Envelope,
+        more: &[*mut Envelope],
+        lets_go: bool,
+    ) {
         let _entered = Entered::new(self);
-        if !envelope.is_null() {
+        for &envelope in [envelope].iter().chain(more) {
+            if envelope.is_null() {
+                continue;
+            }
             // SAFETY: the envelope is ours, and in no list.
             unsafe { cell.append(envelope) };
         }

@@ -1,0 +1,65 @@
+//! Flights of one pair that are delivered in one step.
+//!
+//! A turn can take several messages out of the mailbox of its task (`Turn::next_message`). So
+//! several flights are delivered to tasks that do this. What the turn leaves is in the air again.
+
+use super::{Air, NONE, Taken};
+use crate::cell::{CellPtr, Envelope, Kind};
+use crate::runtime::worker::Worker;
+
+/// Maximum number of flights that are delivered with the one that was chosen.
+const MORE_MAX: u32 = 3;
+
+impl Air {
+    /// Takes flights behind one that was taken, oldest first, if the task takes several messages in
+    /// a turn. Their number is another one each time. At least one more stays in the air.
+    pub(in super::super) fn take_more(&mut self, taken: &Taken) -> Vec<*mut Envelope> {
+        let mut more = Vec::new();
+        let entry = &mut self.tasks[taken.task as usize];
+        if taken.pair == NONE || !entry.takes_more {
+            return more;
+        }
+        self.more = (self.more + 1) % (MORE_MAX + 1);
+        let flights = &mut self.pairs[taken.pair as usize].flights;
+        for _ in 0..self.more {
+            let oldest = flights.0;
+            // SAFETY: the envelopes of a pair are ours. The pair has one at least.
+            unsafe {
+                let next = (*oldest).next();
+                if next.is_null() || (*oldest).kind() != Kind::Messages {
+                    break;
+                }
+                (*oldest).set_next(std::ptr::null_mut());
+                flights.0 = next;
+            }
+            more.push(oldest);
+            entry.in_air -= 1;
+        }
+        more
+    }
+
+    /// Puts messages back that the step after `taken` has left in the mailbox, oldest first.
+    pub(in super::super) fn put_back(&mut self, taken: &Taken, left: &[*mut Envelope]) {
+        for &envelope in left.iter().rev() {
+            let flights = &mut self.pairs[taken.pair as usize].flights;
+            // SAFETY: the envelope was just taken out of the mailbox.
+            unsafe { (*envelope).set_next(flights.0) };
+            flights.0 = envelope;
+            self.tasks[taken.task as usize].in_air += 1;
+        }
+    }
+
+    /// Records that turns of a task take several messages.
+    pub(in super::super) fn note_taking(&mut self, taken: &Taken) {
+        self.tasks[taken.task as usize].takes_more = true;
+    }
+}
+
+impl Worker {
+    /// Takes what is left in the mailbox of a cell, oldest first.
+    pub(in super::super) fn take_mailbox(&self, cell: CellPtr) -> Vec<*mut Envelope> {
+        cell.check_home(self.home);
+        let take = || (!cell.mailbox_tail().is_null()).then(|| cell.take_oldest());
+        std::iter::from_fn(take).collect()
+    }
+}

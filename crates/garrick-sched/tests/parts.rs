@@ -1,0 +1,305 @@
+//! Turns that take several messages out of the mailbox, and whose parts are committed together.
+#![forbid(unsafe_code)]
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use garrick_sched::{Address, Ended, Flow, Pending, Spawns, Sponsor, Task, Turn, WhenFull};
+use garrick_testkit::HANGS_AFTER;
+
+struct Forwards(Address<u32>);
+
+impl Task for Forwards {
+    type Message = u32;
+
+    fn receive(&mut self, number: u32, turn: &Turn<'_, u32>) -> Flow {
+        turn.send(&self.0, number).unwrap();
+        Flow::Continue
+    }
+}
+
+struct Listener(Sender<u32>);
+
+impl Task for Listener {
+    type Message = u32;
+
+    fn receive(&mut self, number: u32, _: &Turn<'_, u32>) -> Flow {
+        let _ = self.0.send(number);
+        Flow::Continue
+    }
+}
+
+/// A message for [`Batcher`].
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    /// Sends the number to the listener. The turn is decided later.
+    Later(u32),
+    /// Sends the number to the listener.
+    Now(u32),
+    /// Sends the number to the listener from a new task, and by a message to itself.
+    Much(u32),
+    /// Sends the number, and discards it.
+    Undo(u32),
+    /// Sends the number, and panics.
+    Panic(u32),
+    /// Sends the number, and stops.
+    Stop(u32),
+    /// Sends the number after a pause on another thread.
+    Block(u32),
+}
+
+/// Handles all messages that wait in its mailbox in one turn.
+struct Batcher {
+    listener: Address<u32>,
+    turns: Sender<Pending>,
+    recovered: Sender<String>,
+}
+
+impl Batcher {
+    fn handle(&self, part: Part, turn: &Turn<'_, Part>) -> Flow {
+        let (Part::Later(number)
+        | Part::Now(number)
+        | Part::Much(number)
+        | Part::Undo(number)
+        | Part::Panic(number)
+        | Part::Stop(number)
+        | Part::Block(number)) = part;
+        if matches!(part, Part::Block(_)) {
+            turn.blocking(|| ());
+        }
+        turn.send(&self.listener, number).unwrap();
+        match part {
+            Part::Much(_) => {
+                let child = turn.spawn(Forwards(self.listener.clone()));
+                turn.send(&child, number + 1).unwrap();
+                turn.send(&turn.address(), Part::Now(number + 2)).unwrap();
+            }
+            Part::Undo(_) => return Flow::Undo,
+            Part::Panic(_) => panic!("panics in a part"),
+            Part::Stop(_) => return Flow::Stop,
+            Part::Later(_) | Part::Now(_) | Part::Block(_) => {}
+        }
+        Flow::Continue
+    }
+}
+
+impl Task for Batcher {
+    type Message = Part;
+    const COMMITS_LATER: bool = true;
+    const RECOVERS: bool = true;
+
+    fn receive(&mut self, mut part: Part, turn: &Turn<'_, Part>) -> Flow {
+        let mut has_asked = false;
+        loop {
+            let flow = self.handle(part, turn);
+            if matches!(part, Part::Later(_)) && !has_asked {
+                has_asked = true;
+                let turns = self.turns.clone();
+                turn.commit_later(move |pending| turns.send(pending).unwrap());
+            }
+            if flow != Flow::Continue {
+                return flow;
+            }
+            match turn.next_message() {
+                Some(next) => part = next,
+                None => return Flow::Continue,
+            }
+        }
+    }
+
+    fn recover(&mut self, said: &str, _: &Turn<'_, Part>) -> Flow {
+        self.recovered.send(said.to_owned()).unwrap();
+        Flow::Continue
+    }
+}
+
+/// Sends parts to a task in one turn, so that they wait in its mailbox together.
+struct Bursts(Address<Part>);
+
+impl Task for Bursts {
+    type Message = Vec<Part>;
+
+    fn receive(&mut self, parts: Vec<Part>, turn: &Turn<'_, Vec<Part>>) -> Flow {
+        for part in parts {
+            let _ = turn.send(&self.0, part);
+        }
+        Flow::Continue
+    }
+}
+
+/// A batcher on one worker, and what the test hears of it.
+struct Batch {
+    sponsor: Sponsor,
+    batcher: Address<Part>,
+    bursts: Address<Vec<Part>>,
+    heard: Receiver<u32>,
+    turns: Receiver<Pending>,
+    recovered: Receiver<String>,
+}
+
+impl Batch {
+    fn new() -> Self {
+        Self::with(|sponsor, batcher| sponsor.handle().spawn(batcher).unwrap())
+    }
+
+    fn with(spawn: impl FnOnce(&Sponsor, Batcher) -> Address<Part>) -> Self {
+        let sponsor = Sponsor::pool(1).unwrap();
+        let ((hears, heard), (turn, turns), (recovers, recovered)) =
+            (channel(), channel(), channel());
+        let listener = sponsor.handle().spawn(Listener(hears)).unwrap();
+        let batcher = Batcher {
+            listener,
+            turns: turn,
+            recovered: recovers,
+        };
+        let batcher = spawn(&sponsor, batcher);
+        let bursts = sponsor.handle().spawn(Bursts(batcher.clone())).unwrap();
+        Self {
+            sponsor,
+            batcher,
+            bursts,
+            heard,
+            turns,
+            recovered,
+        }
+    }
+
+    fn send(&self, parts: impl Into<Vec<Part>>) {
+        self.bursts.send(parts.into()).unwrap();
+    }
+
+    fn turn(&self) -> Pending {
+        self.turns.recv_timeout(HANGS_AFTER).unwrap()
+    }
+
+    #[track_caller]
+    fn hears(&self, numbers: impl IntoIterator<Item = u32>) {
+        for number in numbers {
+            assert_eq!(self.heard.recv_timeout(HANGS_AFTER), Ok(number));
+        }
+    }
+
+    #[track_caller]
+    fn hears_nothing(&self) {
+        assert!(self.heard.try_recv().is_err(), "nothing is released");
+    }
+
+    fn recovery(&self) -> String {
+        self.recovered.recv_timeout(HANGS_AFTER).unwrap()
+    }
+}
+
+#[test]
+fn a_turn_takes_the_messages_that_wait_and_is_decided_once() {
+    let batch = Batch::new();
+    for round in 0..50 {
+        let (from, to) = (100 * round, 100 * round + 60);
+        // Those before the request wait for the decision, too.
+        let part = |number| match number % 3 {
+            1 => Part::Later(number),
+            _ => Part::Now(number),
+        };
+        batch.send((from..to).map(part).collect::<Vec<_>>());
+        let pending = batch.turn();
+        batch.hears_nothing();
+        if round % 2 == 0 {
+            pending.commit();
+            batch.hears(from..to);
+        } else {
+            pending.undo("for this test");
+            assert_eq!(batch.recovery(), "for this test");
+        }
+        assert!(batch.turns.try_recv().is_err(), "one decision for all");
+    }
+    batch.sponsor.shutdown();
+}
+
+#[test]
+fn parts_without_a_request_commit_at_the_end_of_the_turn() {
+    let batch = Batch::new();
+    batch.send([Part::Now(1), Part::Much(2), Part::Now(5), Part::Undo(6)]);
+    // The message to itself is not part of the turn that has sent it.
+    let mut heard: Vec<_> = (0..5)
+        .map(|_| batch.heard.recv_timeout(HANGS_AFTER).unwrap())
+        .collect();
+    assert_eq!(heard[..2], [1, 2]);
+    heard.sort_unstable();
+    assert_eq!(heard, [1, 2, 3, 4, 5]);
+    batch.send([Part::Now(7), Part::Panic(8), Part::Now(9)]);
+    assert_eq!(batch.recovery(), "panics in a part");
+    batch.hears([7, 9]);
+    assert_eq!(batch.sponsor.handle().failures(), 1);
+    batch.sponsor.shutdown();
+}
+
+#[test]
+fn a_part_that_is_undone_or_panics_leaves_the_earlier_parts() {
+    let batch = Batch::new();
+    batch.send([Part::Later(1), Part::Now(2), Part::Undo(3), Part::Now(4)]);
+    let pending = batch.turn();
+    batch.hears_nothing();
+    pending.commit();
+    batch.hears([1, 2, 4]);
+    batch.send([Part::Later(5), Part::Now(6), Part::Panic(7), Part::Now(8)]);
+    let pending = batch.turn();
+    batch.hears_nothing();
+    assert!(batch.recovered.try_recv().is_err(), "it fails after that");
+    pending.commit();
+    assert_eq!(batch.recovery(), "panics in a part");
+    batch.hears([5, 6, 8]);
+    // If the earlier parts are undone, the task fails once.
+    batch.send([Part::Later(9), Part::Panic(10), Part::Now(11)]);
+    batch.turn().undo("for this test");
+    assert_eq!(batch.recovery(), "for this test");
+    batch.hears([11]);
+    assert!(batch.recovered.try_recv().is_err(), "it has failed once");
+    batch.sponsor.shutdown();
+}
+
+#[test]
+fn a_part_can_stop_its_task_and_spawn_and_block() {
+    let batch = Batch::new();
+    batch.send([Part::Later(1), Part::Much(2), Part::Now(5)]);
+    let pending = batch.turn();
+    batch.hears_nothing();
+    pending.commit();
+    let mut heard: Vec<_> = (0..5)
+        .map(|_| batch.heard.recv_timeout(HANGS_AFTER).unwrap())
+        .collect();
+    heard.sort_unstable();
+    assert_eq!(heard, [1, 2, 3, 4, 5]);
+    batch.send([Part::Later(6), Part::Much(7)]);
+    batch.turn().undo("for this test");
+    assert_eq!(batch.recovery(), "for this test");
+    // A turn that has blocked takes no more messages.
+    batch.send([Part::Later(10), Part::Block(11), Part::Now(12)]);
+    let pending = batch.turn();
+    batch.hears_nothing();
+    pending.commit();
+    batch.hears(10..13);
+    batch.send([Part::Later(13), Part::Stop(14), Part::Now(15)]);
+    let (ends, end) = channel();
+    batch.batcher.watch(move |ended| ends.send(ended).unwrap());
+    let pending = batch.turn();
+    assert!(end.try_recv().is_err());
+    pending.commit();
+    assert_eq!(end.recv_timeout(HANGS_AFTER), Ok(Ended::Stopped));
+    batch.hears([13, 14]);
+    let heard = batch.heard;
+    batch.sponsor.shutdown();
+    assert!(heard.try_recv().is_err(), "the rest is dropped");
+}
+
+#[test]
+fn a_bounded_mailbox_has_room_for_the_messages_that_a_turn_has_taken() {
+    let batch = Batch::with(|sponsor, batcher| {
+        let handle = sponsor.handle();
+        handle.spawn_bounded(8, WhenFull::Wait, batcher).unwrap()
+    });
+    for round in 0..20 {
+        let numbers = 10 * round..10 * round + 8;
+        batch.send(numbers.clone().map(Part::Later).collect::<Vec<_>>());
+        batch.turn().commit();
+        batch.hears(numbers);
+    }
+    batch.sponsor.shutdown();
+}
