@@ -37,6 +37,8 @@ enum Part {
     Now(u32),
     /// Sends the number to the listener from a new task, and by a message to itself.
     Much(u32),
+    /// Sends the number, and requests another decision.
+    Again(u32),
     /// Sends the number, and discards it.
     Undo(u32),
     /// Sends the number, and panics.
@@ -59,6 +61,7 @@ impl Batcher {
         let (Part::Later(number)
         | Part::Now(number)
         | Part::Much(number)
+        | Part::Again(number)
         | Part::Undo(number)
         | Part::Panic(number)
         | Part::Stop(number)
@@ -73,6 +76,7 @@ impl Batcher {
                 turn.send(&child, number + 1).unwrap();
                 turn.send(&turn.address(), Part::Now(number + 2)).unwrap();
             }
+            Part::Again(_) => turn.commit_later(drop),
             Part::Undo(_) => return Flow::Undo,
             Part::Panic(_) => panic!("panics in a part"),
             Part::Stop(_) => return Flow::Stop,
@@ -246,6 +250,12 @@ fn a_part_that_is_undone_or_panics_leaves_the_earlier_parts() {
     pending.commit();
     assert_eq!(batch.recovery(), "panics in a part");
     batch.hears([5, 6, 8]);
+    batch.send([Part::Later(20), Part::Again(21), Part::Now(22)]);
+    let pending = batch.turn();
+    batch.hears_nothing();
+    pending.commit();
+    assert!(batch.recovery().contains("an earlier part of this turn"));
+    batch.hears([20, 22]);
     // If the earlier parts are undone, the task fails once.
     batch.send([Part::Later(9), Part::Panic(10), Part::Now(11)]);
     batch.turn().undo("for this test");

@@ -114,7 +114,10 @@ fn run_registers(sim: &mut Sim, rule: Rule, is_pipelined: bool) {
         // The tasks of the node that has crashed are gone.
         drop(running.take());
         let (files, names) = (Arc::clone(&files), ["a", "b"]);
-        running = start(node.handle(), files, names, is_pipelined, |_| Register).ok();
+        let make = move |_: &str| Register {
+            panics: is_pipelined,
+        };
+        running = start(node.handle(), files, names, is_pipelined, make).ok();
         if let Some(running) = &running {
             for client in &clients {
                 client.send(Heard::Started(running.keys.clone())).unwrap();

@@ -4,7 +4,10 @@ use garrick_actor::Reply;
 use garrick_journal::{BoxError, Decide, DurableActor, EventKind, Stored};
 
 /// A register with a number, which is empty at first.
-pub(crate) struct Register;
+pub(crate) struct Register {
+    /// True if it panics when it is set to some numbers.
+    pub(crate) panics: bool,
+}
 
 /// A request to a register.
 pub(crate) enum Command {
@@ -35,16 +38,21 @@ impl DurableActor for Register {
     type Outcome = ();
 
     fn decide(&self, number: &Option<u64>, command: Command, cx: &mut Decide<'_, '_, Self>) {
+        let check = |new: u64| {
+            assert!(!self.panics || !new.is_multiple_of(4), "for this test");
+        };
         match command {
             Command::Get(reply) => reply.send(*number),
             Command::Put(new, reply) => {
                 cx.record(Set(new));
+                check(new);
                 reply.send(());
             }
             Command::Swap(expected, new, reply) => {
                 let swaps = *number == expected;
                 if swaps {
                     cx.record(Set(new));
+                    check(new);
                 }
                 reply.send(swaps);
             }

@@ -157,6 +157,8 @@ struct Customer {
     /// Number of starts of the node of the shop.
     starts: u32,
     looks: u32,
+    /// Number of orders that it places at a time.
+    at_once: u32,
 }
 
 enum Heard {
@@ -194,9 +196,11 @@ impl Actor for Customer {
             Heard::Next if self.looks < LOOKS => {
                 self.looks += 1;
                 if let Some(shop) = &self.shop {
-                    let order = (self.looks % u32::from(ORDERS)) as u8;
-                    let place = move |reply| Request::Place(order, reply);
-                    cx.ask(shop, place, |_| Heard::Placed);
+                    for order in self.looks..self.looks + self.at_once {
+                        let order = (order % u32::from(ORDERS)) as u8;
+                        let place = move |reply| Request::Place(order, reply);
+                        cx.ask(shop, place, |_| Heard::Placed);
+                    }
                     let starts = self.starts;
                     cx.ask(shop, Request::Look, move |seen| Heard::Seen(starts, seen));
                 }
@@ -226,6 +230,7 @@ fn run(sim: &mut Sim, rule: Rule, is_pipelined: bool) {
         shop: None,
         starts: 0,
         looks: 0,
+        at_once: if is_pipelined { 3 } else { 1 },
     };
     let customer = sim.node("customer").spawn(customer).unwrap();
     let mut running = None;

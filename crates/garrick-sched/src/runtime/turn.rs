@@ -1,5 +1,6 @@
 //! A turn: the handling of one message, and the operations that the handler can use.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
 use std::time::{Duration, SystemTime};
@@ -311,6 +312,20 @@ impl<M: 'static> Turn<'_, M> {
         let message = self.worker.next_message(self.cell)?;
         self.use_up_place();
         Some(message)
+    }
+
+    /// Has [`Turn::next_message`] take messages out of `held`, oldest first, and not out of the
+    /// mailbox. The task must take the rest [back](Turn::take_back) before the turn ends.
+    #[doc(hidden)]
+    pub fn lend(&self, held: VecDeque<M>) {
+        self.worker.later.lend(held);
+    }
+
+    /// Takes the messages back that were [lent](Turn::lend).
+    #[doc(hidden)]
+    #[must_use]
+    pub fn take_back(&self) -> VecDeque<M> {
+        self.worker.later.take_back()
     }
 
     /// Forbids this turn to take more messages with [`Turn::next_message`].

@@ -19,6 +19,7 @@
 mod state;
 
 use std::collections::VecDeque;
+use std::mem;
 use std::sync::Arc;
 
 use garrick_sched::{Flow, LetterReason, Orders, Task, Turn, cancel_timers_of, count_dead_letters};
@@ -163,34 +164,43 @@ impl<A: Actor> Front<A> {
         self.leave(next, turn)
     }
 
-    /// Runs the actor on the oldest held message, or opens the seat if no message is held.
+    /// Runs the actor on the oldest held message. Opens the seat if no other message is held.
     ///
-    /// Only one message is handled in each turn. If `nudges` is true, the front nudges itself to
+    /// Only one message is handled in each turn, or several by an actor that takes them. If `nudges` is true, the front nudges itself to
     /// get another turn.
     fn drain(&mut self, turn: &Turn<'_, A::Msg>, nudges: bool) -> Flow {
-        let Seat::Draining(actor) = &mut self.seat else {
+        if !self.seat.is_draining() {
             return Flow::Continue;
-        };
-        let Some(message) = self.care.held.pop_front() else {
+        }
+        let message = self.care.held.pop_front();
+        // A child that is ending opens in a separate turn, because the turn of the actor might be
+        // undone, and with it the request to stop.
+        let opens = self.care.held.is_empty() && (message.is_none() || !self.care.is_ending);
+        if opens {
             self.seat.open();
+        }
+        let Some(message) = message else {
             if self.care.is_ending {
                 turn.address().stop();
             }
             return Flow::Continue;
         };
+        let (Seat::Draining(actor) | Seat::Open(actor)) = &mut self.seat else {
+            return Flow::Continue;
+        };
         turn.use_up_place();
-        if A::COMMITS_LATER {
-            // The messages in the mailbox come after those that are held.
-            turn.take_no_more();
-        }
         #[cfg(feature = "tracing")]
         let _span = crate::span::turn(A::name());
+        // Those in the mailbox come after those that are held.
+        let lends = A::COMMITS_LATER && !opens;
+        let lent = lends.then(|| Lent::new(turn, &mut self.care.held));
         let outcome = actor.receive(message, &mut Context::new(turn));
+        drop(lent);
         let next = outcome.into_next();
         match next {
-            Next::Continue if nudges => turn.nudge(&turn.address()),
+            Next::Continue if nudges && !opens => turn.nudge(&turn.address()),
             // The undone turn would discard a nudge. Instead, the supervisor orders the next drain.
-            Next::Undo if nudges => self.care.line.report_all_the_same(Report::Undone),
+            Next::Undo if nudges && !opens => self.care.line.report_all_the_same(Report::Undone),
             _ => {}
         }
         self.leave(next, turn)
@@ -255,12 +265,32 @@ impl<A: Actor> Front<A> {
     }
 }
 
+/// Held messages that are lent to a turn, which may handle several of them. The guard takes the
+/// rest back, also after a panic.
+struct Lent<'a, M: 'static> {
+    turn: &'a Turn<'a, M>,
+    held: &'a mut VecDeque<M>,
+}
+
+impl<'a, M: 'static> Lent<'a, M> {
+    fn new(turn: &'a Turn<'a, M>, held: &'a mut VecDeque<M>) -> Self {
+        turn.lend(mem::take(held));
+        Self { turn, held }
+    }
+}
+
+impl<M: 'static> Drop for Lent<'_, M> {
+    fn drop(&mut self) {
+        *self.held = self.turn.take_back();
+    }
+}
+
 impl<A: Actor> Care<A> {
     /// Drops the held messages and counts them as dead letters.
     fn drop_held(&mut self) {
         let letters = self.held.iter().filter(|message| A::is_letter(message));
         count_dead_letters(A::name, LetterReason::Stopped, letters.count() as u64);
-        drop(std::mem::take(&mut self.held));
+        drop(mem::take(&mut self.held));
     }
 
     /// Reports a failure of the child if the supervisor has ended and so cannot report it.

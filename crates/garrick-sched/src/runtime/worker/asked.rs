@@ -1,5 +1,7 @@
 //! What turns have requested that may leave their commit to a later decision.
 
+use std::any::Any;
+
 use crate::cell::CellPtr;
 use crate::runtime::pending::Pending;
 use crate::runtime::stage::Carried;
@@ -33,17 +35,37 @@ pub(super) struct Asked {
     pub(super) wish: Wish,
     /// Effects of the messages before the current one, oldest first.
     pub(super) parts: Vec<Part>,
-    /// True if the turn may take another message out of the mailbox of its task.
-    pub(super) takes_more: bool,
+    /// Place from which the turn takes messages.
+    pub(super) source: Source,
+    /// True if the turn must not take more messages.
+    pub(super) is_barred: bool,
+}
+
+/// Place from which a turn takes messages.
+#[derive(Default)]
+pub(super) enum Source {
+    #[default]
+    Nothing,
+    /// The mailbox of the task.
+    Mailbox,
+    /// Messages that the task has held, a `VecDeque` of its type of messages.
+    Held(Box<dyn Any>),
 }
 
 impl Asked {
-    /// Returns the state at the beginning of a turn.
-    pub(super) fn new(takes_more: bool) -> Self {
+    /// Returns the state at the beginning of a turn. If `has_more` is true, the mailbox of the task
+    /// has more messages.
+    pub(super) fn new(has_more: bool) -> Self {
+        let source = if has_more {
+            Source::Mailbox
+        } else {
+            Source::Nothing
+        };
         Self {
             wish: Wish::NotYet,
             parts: Vec::new(),
-            takes_more,
+            source,
+            is_barred: false,
         }
     }
 

@@ -156,7 +156,7 @@ impl Worker {
         self.waiting.set(journey.waiting);
         // It sends like a stranger from here on, so it takes no more messages.
         self.later.set_asked(Asked {
-            takes_more: false,
+            is_barred: true,
             ..journey.asked
         });
         self.stage_again(journey.part);

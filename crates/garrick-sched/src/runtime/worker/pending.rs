@@ -8,7 +8,7 @@ use garrick_core::prim::atomic::Ordering::{Acquire, Relaxed, Release};
 use hashbrown::HashMap;
 
 use super::Worker;
-use super::asked::{Asked, Part, Request, Wish};
+use super::asked::{Asked, Part, Request, Source, Wish};
 use crate::cell::{CellPtr, Kind};
 use crate::parcel;
 use crate::quiet;
@@ -51,10 +51,18 @@ pub(crate) struct Later {
 }
 
 impl Later {
-    /// Allows the turn that begins now to ask for a later decision. If `takes_more` is true, the
+    /// Allows the turn that begins now to ask for a later decision. If `has_more` is true, the
     /// mailbox of its task has more messages, and the turn may take them.
-    pub(crate) fn open(&self, takes_more: bool) {
-        self.asked.set(Asked::new(takes_more));
+    pub(crate) fn open(&self, has_more: bool) {
+        self.asked.set(Asked::new(has_more));
+    }
+
+    /// Calls `f` with what the current turn has requested. `f` must not call foreign code.
+    fn with_asked<R>(&self, f: impl FnOnce(&mut Asked) -> R) -> R {
+        let mut asked = self.asked.take();
+        let result = f(&mut asked);
+        self.asked.set(asked);
+        result
     }
 
     /// Stores the request of the current turn.
@@ -81,9 +89,20 @@ impl Later {
 
     /// Forbids the current turn to take more messages.
     pub(crate) fn take_no_more(&self) {
-        let mut asked = self.asked.take();
-        asked.takes_more = false;
-        self.asked.set(asked);
+        self.with_asked(|asked| asked.is_barred = true);
+    }
+
+    /// Lends messages that the task has held to the current turn.
+    pub(crate) fn lend<M: 'static>(&self, held: VecDeque<M>) {
+        self.with_asked(|asked| asked.source = Source::Held(Box::new(held)));
+    }
+
+    /// Takes the messages back that were lent to the current turn.
+    pub(crate) fn take_back<M: 'static>(&self) -> VecDeque<M> {
+        match self.with_asked(|asked| mem::take(&mut asked.source)) {
+            Source::Held(held) => held.downcast().map(|held| *held).unwrap_or_default(),
+            Source::Nothing | Source::Mailbox => VecDeque::new(),
+        }
     }
 
     /// Returns true if a turn has tried to take more messages since the last call.
@@ -92,21 +111,26 @@ impl Later {
         self.wanted_more.take()
     }
 
-    /// Returns true if the current turn may take more messages.
-    pub(super) fn takes_more(&self) -> bool {
+    /// Takes the oldest message that is lent to the current turn.
+    fn next_held<M: 'static>(&self) -> Option<M> {
+        self.with_asked(|asked| match &mut asked.source {
+            Source::Held(held) if !asked.is_barred => {
+                held.downcast_mut::<VecDeque<M>>()?.pop_front()
+            }
+            _ => None,
+        })
+    }
+
+    /// Returns true if the current turn may take messages out of the mailbox.
+    fn may_read(&self) -> bool {
         #[cfg(feature = "sim")]
         self.wanted_more.set(true);
-        let asked = self.asked.take();
-        let takes_more = asked.takes_more;
-        self.asked.set(asked);
-        takes_more
+        self.with_asked(|asked| matches!(asked.source, Source::Mailbox) && !asked.is_barred)
     }
 
     /// Adds a part of the current turn that has ended.
-    pub(super) fn add_part(&self, part: Part) {
-        let mut asked = self.asked.take();
-        asked.parts.push(part);
-        self.asked.set(asked);
+    fn add_part(&self, part: Part) {
+        self.with_asked(|asked| asked.parts.push(part));
     }
 
     /// Takes the part of a turn that ends or leaves its seat.
@@ -121,10 +145,7 @@ impl Later {
 
     /// Returns true if earlier parts of the current turn have ended.
     pub(crate) fn has_parts(&self) -> bool {
-        let asked = self.asked.take();
-        let has_parts = !asked.parts.is_empty();
-        self.asked.set(asked);
-        has_parts
+        self.with_asked(|asked| !asked.parts.is_empty())
     }
 
     /// Discards the request of a turn that is undone as a whole. Its destructor may do anything.
@@ -215,20 +236,29 @@ impl Worker {
             self.commit_parts(cell, asked.parts);
             return false;
         };
+        // Nobody looks after the cell until its turn is decided.
+        cell.keep_scheduled();
         self.stop_running();
         self.away.set(self.away.get() + 1);
         self.await_decision(cell, asked.parts, None, after, request);
         true
     }
 
-    /// Ends the current part of a turn of `cell`, which handles its mailbox, and takes the next
-    /// message. Returns `None` if there is none that the activation may handle, or if the turn may
-    /// not take more. The place of the message in a bounded mailbox is still in use.
+    /// Ends the current part of a turn of `cell`, and takes the next message that is lent, or the
+    /// next one of the mailbox. Returns `None` if there is none that the activation may handle, or
+    /// if the turn may not take more. The place of the message in a bounded mailbox is still in use.
     pub(crate) fn next_message<M: 'static>(&self, cell: CellPtr) -> Option<M> {
-        if !self.is_running(cell) || !self.later.takes_more() {
+        if !self.is_running(cell) {
             return None;
         }
         cell.check_messages::<M>();
+        if let Some(message) = self.later.next_held() {
+            self.begin_part(cell);
+            return Some(message);
+        }
+        if !self.later.may_read() {
+            return None;
+        }
         let tail = cell.mailbox_tail();
         // SAFETY: the local mailbox is ours, and circular.
         let oldest = unsafe { tail.as_ref()?.next() };
@@ -237,11 +267,7 @@ impl Worker {
         if envelope.kind() != Kind::Messages || self.take_share(envelope, 1) == 0 {
             return None;
         }
-        let part = self.end_part(cell);
-        self.later.add_part(part);
-        // The times of kinds of messages are those of whole turns.
-        self.end_measured();
-        self.begin_turn();
+        self.begin_part(cell);
         // SAFETY: the oldest message, in an envelope for messages of this type. It is moved out
         // once, because its slot is marked as read.
         let message = unsafe { parcel::read_at::<M>(parcel::oldest::<M>(oldest)) };
@@ -252,11 +278,18 @@ impl Worker {
         Some(message)
     }
 
-    /// Ends the current part of a turn of `cell`, which handles its mailbox. Returns the effects of
-    /// the part.
+    /// Ends the current part of a turn of `cell`, and begins the next one.
+    fn begin_part(&self, cell: CellPtr) {
+        let part = self.end_part(cell);
+        self.later.add_part(part);
+        // The times of kinds of messages are those of whole turns.
+        self.end_measured();
+        self.begin_turn();
+    }
+
+    /// Ends the current part of a turn of `cell`. Returns the effects of the part.
     fn end_part(&self, cell: CellPtr) -> Part {
-        let (part, cut, was_scheduled) = self.set_aside(cell);
-        debug_assert!(was_scheduled, "it handles its mailbox");
+        let (part, cut, _) = self.set_aside(cell);
         self.begin_pause();
         cut.end();
         // Wakers are foreign code. What they send belongs to no turn.
