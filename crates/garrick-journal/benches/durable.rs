@@ -1,10 +1,11 @@
 //! Durable turns beside the raw disk, and the recovery of entities.
 //!
 //! `cargo bench -p garrick-journal` prints two tables. The first one has the durable turns per
-//! second of a number of entities, each with one command under way, between two measurements of the
-//! raw disk: a write of 4 KiB and a sync, one after another, by one thread. The second one has the
-//! times in which entities read their states. The environment variable `GARRICK_JOURNAL_FOLDER`
-//! sets the folder.
+//! second of a number of entities, each with one command under way, and of one that decides ahead,
+//! with 1,000 commands under way. Each row is measured between two measurements of the raw disk: a
+//! write of 4 KiB and a sync, one after another, by one thread. The second one has the times in
+//! which entities read their states. The environment variable `GARRICK_JOURNAL_FOLDER` sets the
+//! folder.
 //!
 //! With the feature `sqlite`, each row of the first table is measured with both engines, one after
 //! the other. The environment variable `GARRICK_JOURNAL_ENGINE` selects one: `segments` or
@@ -163,24 +164,36 @@ fn raw(place: &Path) -> io::Result<f64> {
     Ok(rate)
 }
 
+/// Entities, and the clients of each. An entity with several clients decides ahead.
+#[derive(Clone, Copy)]
+struct Load {
+    entities: usize,
+    clients: usize,
+}
+
 /// Measures durable turns. Returns turns per second, processor time per turn, and bytes per turn.
-fn turns(engine: Engine, folder: &Path, entities: usize) -> (f64, Duration, f64) {
+fn turns(engine: Engine, folder: &Path, load: Load) -> (f64, Duration, f64) {
+    let Load { entities, clients } = load;
     let system = System::new().expect("there are threads");
     let journal = engine.open(&system, folder);
     let (run, (ended, end)) = (Arc::new(Run::default()), channel());
     let counters: Vec<_> = (0..entities)
         .map(|number| {
             let entity = journal.entity(format!("counter/{number}"), Counter);
-            let counter = system.spawn(entity.expect("a name")).expect("it runs");
+            let mut entity = entity.expect("a name");
+            if clients > 1 {
+                entity = entity.pipelined();
+            }
+            let counter = system.spawn(entity).expect("it runs");
             counter.ask(Command::Get).wait().expect("it has started");
             counter
         })
         .collect();
     let before = written();
     let (began, used) = (Instant::now(), cpu());
-    for counter in counters {
+    for counter in counters.iter().flat_map(|counter| vec![counter; clients]) {
         let client = Client {
-            counter,
+            counter: counter.clone(),
             run: run.clone(),
             ended: ended.clone(),
         };
@@ -190,7 +203,7 @@ fn turns(engine: Engine, folder: &Path, entities: usize) -> (f64, Duration, f64)
     let (took, used) = (began.elapsed(), cpu() - used);
     let turns = run.turns.load(Relaxed);
     run.is_over.store(true, Relaxed);
-    for _ in 0..entities {
+    for _ in 0..entities * clients {
         end.recv().expect("each client ends");
     }
     let all = run.turns.load(Relaxed);
@@ -254,14 +267,16 @@ impl Engine {
 }
 
 /// Measures a row of the first table.
-fn row(engine: Engine, entities: usize) -> io::Result<()> {
+fn row(engine: Engine, load: Load) -> io::Result<()> {
     let place = Place::new()?;
     let before = raw(&place.0)?;
-    let (turns, used, bytes) = turns(engine, &place.0.join("log"), entities);
+    let (turns, used, bytes) = turns(engine, &place.0.join("log"), load);
     let raw = (before + raw(&place.0)?) / 2.0;
     println!(
-        "{:>9} {entities:>9} {raw:>10.0} {turns:>10.0} {:>12.2} {:>7.2} us {bytes:>11.0}",
+        "{:>9} {:>9} {:>9} {raw:>10.0} {turns:>10.0} {:>12.2} {:>7.2} us {bytes:>11.0}",
         engine.name(),
+        load.entities,
+        load.clients,
         turns / raw,
         used.as_secs_f64() * 1e6,
     );
@@ -340,18 +355,25 @@ fn main() -> io::Result<()> {
         return Ok(());
     }
     println!(
-        "{:>9} {:>9} {:>10} {:>10} {:>12} {:>10} {:>11}",
-        "engine", "entities", "raw /s", "turns /s", "turns / raw", "CPU /turn", "bytes /turn"
+        "{:>9} {:>9} {:>9} {:>10} {:>10} {:>12} {:>10} {:>11}",
+        "engine",
+        "entities",
+        "clients",
+        "raw /s",
+        "turns /s",
+        "turns / raw",
+        "CPU /turn",
+        "bytes /turn"
     );
     let engines = Engine::selected();
     let only = env::var("GARRICK_JOURNAL_ENTITIES").ok();
     let only = only.map(|only| only.parse().expect("it is a number"));
-    for entities in [1, 32, 1_000, 10_000] {
+    for (entities, clients) in [(1, 1), (32, 1), (1_000, 1), (10_000, 1), (1, 1_000)] {
         if only.is_some_and(|only: usize| only != entities) {
             continue;
         }
         for engine in &engines {
-            row(*engine, entities)?;
+            row(*engine, Load { entities, clients })?;
         }
     }
     if only.is_some() || !engines.contains(&Engine::Segments) {

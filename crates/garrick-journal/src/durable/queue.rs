@@ -142,7 +142,7 @@ pub(super) struct State {
     pub(super) bytes: Vec<u8>,
 }
 
-/// What a turn has recorded.
+/// The events of a turn.
 pub(super) struct Batch {
     /// Number of the first event.
     pub(super) first: u64,
@@ -151,7 +151,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Appends what a later part of the turn has recorded.
+    /// Appends the events of a later part of the turn.
     pub(super) fn append(&mut self, later: Self) {
         debug_assert_eq!(self.last() + 1, later.first, "events have no holes");
         self.events.append(later.events);

@@ -102,13 +102,17 @@ fn run_registers(sim: &mut Sim, rule: Rule, is_pipelined: bool) {
     sim.allow_failures();
     let seed = sim.seed();
     let clients = sim.node("clients");
-    let crowds = if is_pipelined {
-        vec![0..2 * CLIENTS]
+    let (crowds, clients_of_each) = if is_pipelined {
+        (1, 2 * CLIENTS)
     } else {
-        (0..CLIENTS).map(|number| number..number + 1).collect()
+        (CLIENTS, 1)
     };
-    let crowd = |numbers| clients.spawn(Crowd::new(numbers, seed)).unwrap();
-    let clients: Vec<Address<Heard>> = crowds.into_iter().map(crowd).collect();
+    let crowd = |number| {
+        let first = number * clients_of_each;
+        let crowd = Crowd::new(first..first + clients_of_each, seed);
+        clients.spawn(crowd).unwrap()
+    };
+    let clients: Vec<Address<Heard>> = (0..crowds).map(crowd).collect();
     let mut running = None;
     sim.restarting("n", move |node| {
         // The tasks of the node that has crashed are gone.

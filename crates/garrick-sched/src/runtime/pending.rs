@@ -13,6 +13,13 @@
 //!    of the note (release) and the removal from the inbox (acquire) order the two.
 //! 4. The owner takes the note, and finishes the turn after it has handled all other notes
 //!    (`worker/pending.rs`). It stages the effects again, and commits or undoes them.
+//!
+//! A turn can have parts. [`Turn::next_message`] sets aside the effects of the message that the
+//! turn has just handled, and takes the next message. There is one decision about all parts. If the
+//! last part panics or is discarded, it is undone before step 1. After a panic, the task fails in
+//! step 4.
+//!
+//! [`Turn::next_message`]: crate::Turn::next_message
 
 use std::fmt;
 use std::sync::{Arc, PoisonError};

@@ -290,8 +290,8 @@ impl<M: 'static> Turn<'_, M> {
     ///
     /// # Panics
     /// Panics if the task is not declared with [`Task::COMMITS_LATER`](crate::Task::COMMITS_LATER),
-    /// if an earlier [part](Turn::next_message) of the turn has called this method, or if the turn is one of [`Task::start`](crate::Task::start) or
-    /// [`Task::recover`](crate::Task::recover).
+    /// if an earlier [part](Turn::next_message) of the turn has called this method, or if the turn
+    /// is one of [`Task::start`](crate::Task::start) or [`Task::recover`](crate::Task::recover).
     #[doc(hidden)]
     #[track_caller]
     pub fn commit_later(&self, decide: impl FnOnce(Pending) + 'static) {

@@ -166,8 +166,8 @@ impl<A: Actor> Front<A> {
 
     /// Runs the actor on the oldest held message. Opens the seat if no other message is held.
     ///
-    /// Only one message is handled in each turn, or several by an actor that takes them. If `nudges` is true, the front nudges itself to
-    /// get another turn.
+    /// Only one message is handled in each turn, or several by an actor that takes more. If
+    /// `nudges` is true, the front nudges itself to get another turn.
     fn drain(&mut self, turn: &Turn<'_, A::Msg>, nudges: bool) -> Flow {
         if !self.seat.is_draining() {
             return Flow::Continue;

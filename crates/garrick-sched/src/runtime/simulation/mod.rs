@@ -9,6 +9,8 @@ mod copies;
 
 mod arrivals;
 
+mod delivery;
+
 use std::any::TypeId;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -391,21 +393,7 @@ impl Simulation {
         };
         self.running.begin_step(fails);
         self.running.set_parent(task.name, task.children);
-        let more = self.air.take_more(&taken);
-        let worker = self.worker(node as usize);
-        if fails {
-            worker.expect_choice();
-        }
-        worker.run_alone(cell, taken.envelope, &more, taken.is_last);
-        let is_undecided = worker.later.is_undecided(cell);
-        let takes_more = worker.later.has_wanted_more();
-        if !more.is_empty() {
-            let left = worker.take_mailbox(cell);
-            self.air.put_back(&taken, &left);
-        }
-        if takes_more {
-            self.air.note_taking(&taken);
-        }
+        let is_undecided = self.run_taken(&taken, cell, node, fails);
         let undone = self.running.end_step();
         if is_undecided {
             self.air.hold(taken.task);

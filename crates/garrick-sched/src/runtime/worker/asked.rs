@@ -1,4 +1,4 @@
-//! What turns have requested that may leave their commit to a later decision.
+//! Requests of turns that may leave their commit to a later decision.
 
 use std::any::Any;
 
@@ -29,7 +29,7 @@ pub(super) struct Part {
     pub(super) newborns: Vec<CellPtr>,
 }
 
-/// What a turn has requested, and the parts of the turn that have ended.
+/// Requests of a turn, and the parts of the turn that have ended.
 #[derive(Default)]
 pub(super) struct Asked {
     pub(super) wish: Wish,

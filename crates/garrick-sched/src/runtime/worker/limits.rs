@@ -47,12 +47,12 @@ impl Limits {
 }
 
 impl Worker {
-    /// Returns the number of messages of the oldest envelope that the activation handles next, at most
-    /// `max`.
+    /// Returns the number of messages of the oldest envelope that the activation handles next, at
+    /// most `max`.
     pub(crate) fn take_share(&self, envelope: &Envelope, max: u32) -> u32 {
         let mut limits = self.limits.get();
-        // Every activation handles at least one message: other workers may stay idle for longer than
-        // there are cells to give.
+        // Every activation handles at least one message: other workers may stay idle for longer
+        // than there are cells to give.
         let may_end = limits.left < limits.max;
         if limits.last.is_null()
             || may_end && (self.is_wanted_elsewhere() || self.keeps_timers_waiting(limits))
@@ -83,8 +83,8 @@ impl Worker {
         count
     }
 
-    /// Returns true if the current activation has handled a multiple of [`STRETCH`] messages and has
-    /// lasted so long that timers might be late.
+    /// Returns true if the current activation has handled a multiple of [`STRETCH`] messages and
+    /// has lasted so long that timers might be late.
     fn keeps_timers_waiting(&self, limits: Limits) -> bool {
         let handled = limits.max - limits.left;
         handled >= STRETCH && !self.timers.are_calm() && self.timers.are_neglected_at(self.now())

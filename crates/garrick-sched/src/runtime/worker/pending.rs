@@ -26,7 +26,7 @@ struct Waiting {
     decided: Decided,
 }
 
-/// What happens after a turn has committed.
+/// The next step after a turn has committed.
 enum After {
     /// The task continues.
     GoOn,
@@ -213,8 +213,8 @@ impl Worker {
         true
     }
 
-    /// Undoes the last part of a turn of `cell`, which wants to be undone. Returns true if the commit
-    /// of the earlier parts is decided later. Otherwise, they are committed.
+    /// Undoes the last part of a turn of `cell`, which wants to be undone. Returns true if the
+    /// commit of the earlier parts is decided later. Otherwise, they are committed.
     pub(crate) fn undo_last_part(&self, cell: CellPtr) -> bool {
         let asked = self.later.take_asked();
         self.undo();
@@ -246,7 +246,8 @@ impl Worker {
 
     /// Ends the current part of a turn of `cell`, and takes the next message that is lent, or the
     /// next one of the mailbox. Returns `None` if there is none that the activation may handle, or
-    /// if the turn may not take more. The place of the message in a bounded mailbox is still in use.
+    /// if the turn may not take more. The place of the message in a bounded mailbox is still in
+    /// use.
     pub(crate) fn next_message<M: 'static>(&self, cell: CellPtr) -> Option<M> {
         if !self.is_running(cell) {
             return None;

@@ -167,9 +167,9 @@ impl Worker {
         cell.unschedule();
     }
 
-    /// Runs a cell that has nothing but `envelope` and then `more` in its mailbox, or nothing at all
-    /// if `envelope` is null. Handles a panic as the worker's loop does. If `lets_go` is true, drops
-    /// a reference to the cell before it runs.
+    /// Runs a cell that has nothing but `envelope` and then `more` in its mailbox, or nothing at
+    /// all if `envelope` is null. Handles a panic as the worker's loop does. If `lets_go` is true,
+    /// drops a reference to the cell before it runs.
     pub(crate) fn run_alone(
         &self,
         cell: CellPtr,

@@ -4,8 +4,7 @@
 //! several flights are delivered to tasks that do this. What the turn leaves is in the air again.
 
 use super::{Air, NONE, Taken};
-use crate::cell::{CellPtr, Envelope, Kind};
-use crate::runtime::worker::Worker;
+use crate::cell::{Envelope, Kind};
 
 /// Maximum number of flights that are delivered with the one that was chosen.
 const MORE_MAX: u32 = 3;
@@ -52,14 +51,5 @@ impl Air {
     /// Records that turns of a task take several messages.
     pub(in super::super) fn note_taking(&mut self, taken: &Taken) {
         self.tasks[taken.task as usize].takes_more = true;
-    }
-}
-
-impl Worker {
-    /// Takes what is left in the mailbox of a cell, oldest first.
-    pub(in super::super) fn take_mailbox(&self, cell: CellPtr) -> Vec<*mut Envelope> {
-        cell.check_home(self.home);
-        let take = || (!cell.mailbox_tail().is_null()).then(|| cell.take_oldest());
-        std::iter::from_fn(take).collect()
     }
 }
