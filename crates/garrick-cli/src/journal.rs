@@ -127,7 +127,9 @@ fn inspect(place: &Place) -> Result<std::result::Result<(SegmentLog, Opened), En
 fn torn(opened: &Opened) -> String {
     opened.torn.as_ref().map_or_else(String::new, |torn| {
         format!(
-            "\nThe last {} bytes of {} are an incomplete group, which was never acknowledged.",
+            "\nThe last {} bytes of {} are an incomplete group. If it was being written when the \
+             process or the machine ended, it was never acknowledged. If the disk has damaged it, \
+             it may have been.",
             torn.bytes, torn.file
         )
     })
@@ -274,13 +276,14 @@ fn compact(arguments: &Compact) -> Result<Ended> {
     if let Err(ended) = inspect(&arguments.place)? {
         return Ok(ended);
     }
-    let (mut log, _) = options().open(files)?;
+    let (mut log, opened) = options().open(files)?;
     let before = log.bytes();
     log.compact(arguments.events)?;
     print(&format!(
-        "{before} bytes before, {} bytes in {} files now",
+        "{before} bytes before, {} bytes in {} files now{}",
         log.bytes(),
-        log.segments()
+        log.segments(),
+        torn(&opened)
     ));
     Ok(Ended::Well)
 }

@@ -11,6 +11,24 @@ pub(crate) const PAYLOAD_MAX: usize = 16 << 20;
 /// Maximum size of a group, in bytes.
 pub(crate) const GROUP_MAX: usize = 256 << 20;
 
+/// Maximum size of a saved state, in bytes.
+const STATE_MAX: usize = 256 << 20;
+
+/// Checks the size of a state.
+///
+/// # Errors
+/// Returns [`JournalError::TooLarge`] if it has more than 256 MiB.
+pub(crate) fn check_state(state: &[u8]) -> Result<(), JournalError> {
+    if state.len() > STATE_MAX {
+        return Err(JournalError::TooLarge {
+            what: "a state",
+            bytes: state.len(),
+            limit: STATE_MAX,
+        });
+    }
+    Ok(())
+}
+
 /// The number of a journal in an open log. [`Log::start`](crate::Log::start) returns it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JournalId(pub(crate) u64);
@@ -94,6 +112,12 @@ impl Group {
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.payloads.len()
+    }
+
+    /// Returns the number of bytes that the events need in memory, including their payloads.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.payloads.len() + self.entries.len() * size_of::<Entry>()
     }
 
     /// Removes all events, and keeps the memory.

@@ -8,7 +8,7 @@ use crate::event::Event;
 use crate::event::EventKind;
 use crate::group::{Group, JournalId};
 
-/// Number of bytes of payloads from which on [`Log::read`] adds no more events.
+/// Size of a group in bytes from which on [`Log::read`] adds no more events.
 pub const READ_BYTES: usize = 256 << 10;
 
 /// The state of a journal after an event.
@@ -116,7 +116,7 @@ pub trait Log: Send + Sync + 'static {
 
     /// Adds the next events of a journal to `events`, oldest first, from the event with the number
     /// `from` on, or from the oldest one if that is newer. Adds at least one event if there is one,
-    /// and none after `events` has [`READ_BYTES`] of payloads. Adds nothing if there is no such
+    /// and none after [`Group::size`] of `events` is at least [`READ_BYTES`]. Adds nothing if there is no such
     /// event or no such journal.
     ///
     /// # Errors

@@ -12,8 +12,8 @@ use garrick_actor::{Address, Handle, Next, NoReply, Reply, System};
 #[cfg(feature = "sqlite")]
 use garrick_journal::SqliteLog;
 use garrick_journal::{
-    BoxError, Decide, Durable, DurableActor, EventKind, Group, Journal, JournalError, Keeper, Log,
-    Options, Stored,
+    BoxError, Decide, Durable, DurableActor, Event, EventKind, Group, Journal, JournalError,
+    Keeper, Log, Options, Stored,
 };
 
 /// A folder that is removed when it is dropped.
@@ -308,6 +308,50 @@ fn a_log_that_is_opened_often_has_few_files() {
         let other = journal.entity("other/3", Account).unwrap();
         assert_eq!(get(&system.spawn(other).unwrap()), Ok(7));
     });
+}
+
+/// Returns the number of files in a folder that this process has opened.
+#[cfg(target_os = "linux")]
+fn opened_files(place: &Place) -> usize {
+    let folder = fs::canonicalize(&place.0).unwrap();
+    let handles = fs::read_dir("/proc/self/fd").unwrap();
+    let targets = handles.filter_map(|handle| fs::read_link(handle.ok()?.path()).ok());
+    targets.filter(|target| target.starts_with(&folder)).count()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_log_of_many_files_has_few_of_them_open() {
+    const FILES: u64 = 300;
+    let place = Place::new();
+    let files = Arc::new(Folder::create(&place.0).unwrap());
+    let options = Options::new().segment_bytes(1);
+    let (mut log, _) = options.open(files.clone()).unwrap();
+    let journal = log.journal("a").unwrap();
+    for number in 1..=FILES {
+        let mut group = Group::new();
+        let event = Event {
+            number,
+            payload: &number.to_le_bytes(),
+            ..Event::default()
+        };
+        group.add(journal, event).unwrap();
+        log.append(&group).unwrap();
+    }
+    for _ in 0..2 {
+        assert!(files.list().unwrap().len() as u64 > FILES);
+        assert!(opened_files(&place) < 80, "{}", opened_files(&place));
+        let mut read = Vec::new();
+        log.read(journal, 1, |event| read.push(event.payload.to_vec()))
+            .unwrap();
+        let all = (1..=FILES).map(|number: u64| number.to_le_bytes().to_vec());
+        assert_eq!(read, all.collect::<Vec<_>>());
+        assert!(opened_files(&place) < 80, "{}", opened_files(&place));
+        drop(log);
+        log = options.open(files.clone()).unwrap().0;
+    }
+    let removed = log.compact(u64::MAX).unwrap();
+    assert!(removed.segments as u64 >= FILES, "{removed:?}");
 }
 
 #[test]

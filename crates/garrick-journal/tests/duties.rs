@@ -88,7 +88,12 @@ impl DurableActor for Clerk {
             }
             Command::Due(due) => {
                 cx.note(Told(due.key.clone(), due.number));
-                if self.is_diligent && cx.done(&due.key) {
+                if due.key == "again" && cx.complete(&due) {
+                    // The message comes once more, after the reminder was set again.
+                    cx.remind_after("again", Duration::from_secs(10));
+                    assert!(!cx.complete(&due), "it is about the earlier reminder");
+                    let _ = cx.send(&cx.address(), Command::Due(due));
+                } else if self.is_diligent && cx.complete(&due) {
                     cx.record(Handled(due.key));
                 }
             }
@@ -207,6 +212,24 @@ fn told(kit: &Kit, from: usize) -> Vec<(String, u64)> {
 
 fn keys(told: &[(String, u64)]) -> Vec<&str> {
     told.iter().map(|(key, _)| &**key).collect()
+}
+
+#[test]
+fn a_message_about_an_earlier_reminder_does_not_end_a_later_one() {
+    let mut kit = Kit::new();
+    let clerk = clerk(&mut kit, false);
+    let asked = clerk.ask(|reply| Command::Remind("again", 1, reply));
+    assert_eq!(kit.answer(asked), Ok(()));
+    kit.advance(Duration::from_secs(1));
+    let first = told(&kit, 0);
+    assert_eq!(keys(&first), ["again", "again"]);
+    assert_eq!(first[0], first[1]);
+    kit.advance(Duration::from_secs(9));
+    assert_eq!(told(&kit, 2), []);
+    kit.advance(Duration::from_secs(1));
+    let second = told(&kit, 2);
+    assert_eq!(keys(&second), ["again", "again"]);
+    assert!(second[0].1 > first[0].1);
 }
 
 #[test]

@@ -68,7 +68,7 @@ impl DurableActor for List {
                 cx.done("due");
             }
             Command::Due(due) => {
-                cx.done(&due.key);
+                cx.complete(due);
             }
             Command::Get(_) => {}
         }

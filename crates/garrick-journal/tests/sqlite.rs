@@ -125,10 +125,10 @@ fn other_files_are_refused_and_stay_as_they_are() {
     drop(place.open());
     let other = place.other();
     other
-        .execute_batch("PRAGMA user_version = 2; PRAGMA wal_checkpoint(TRUNCATE)")
+        .execute_batch("PRAGMA user_version = 3; PRAGMA wal_checkpoint(TRUNCATE)")
         .unwrap();
     drop(other);
-    refused("its tables have the version 2, and this program knows the version 1");
+    refused("its tables have the version 3, and this program knows the version 2");
     // A folder, and nothing.
     fs::create_dir(place.path()).unwrap();
     let error = SqliteLog::open(place.path()).unwrap_err();
@@ -224,6 +224,27 @@ fn a_damaged_event_is_named() {
             )
             .unwrap();
         assert_eq!(read(&log, account).unwrap(), 3);
+    }
+}
+
+#[test]
+fn a_damaged_name_is_not_a_new_journal() {
+    for damage in ["name = 'account/43'", "id = 2", "checksum = checksum + 1"] {
+        let place = Place::new();
+        let log = place.open();
+        append(&log, start(&log, "account/42").journal, 1..=3);
+        drop(log);
+        let person = place.other();
+        person
+            .execute_batch(&format!("UPDATE journals SET {damage}"))
+            .unwrap();
+        drop(person);
+        for opened in [SqliteLog::open, SqliteLog::inspect] {
+            let error = opened(place.path()).unwrap_err();
+            assert!(matches!(error, JournalError::DamagedRow { .. }), "{error}");
+            let text = error.to_string();
+            assert!(text.starts_with("the journal number "), "{text}");
+        }
     }
 }
 

@@ -15,6 +15,7 @@ pub(crate) mod ask_tokio;
 mod blocked;
 mod blocking;
 mod deque;
+mod durable;
 pub(crate) mod fork_bomb;
 pub(crate) mod idle_memory;
 
@@ -65,6 +66,7 @@ pub static SCENARIOS: &[Scenario] = &[
     ask::ASK_ALL,
     ask_tokio::ASK_TOKIO,
     timer::TIMER_CANCEL,
+    durable::DURABLE,
     spawn::SPAWN,
     idle_memory::IDLE_MEMORY,
     flood_memory::FLOOD_MEMORY,

@@ -215,7 +215,7 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
     ///
     /// When the turn is durable, the actor gets the message that [`DurableActor::due`] returns for
     /// the key. It gets the message again after each start, until a turn with
-    /// [`Decide::done`] is durable. So the effect takes place at least once. The receiver can
+    /// [`Decide::complete`] or [`Decide::done`] is durable. So the effect takes place at least once. The receiver can
     /// recognize repetitions by [`Due::number`].
     ///
     /// # Panics
@@ -289,7 +289,7 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
     /// [`DurableActor::due`] returns for the key. If the actor does not run at that time, it gets
     /// the message after its next start. Overdue reminders come in the order of their times.
     ///
-    /// The actor gets the message again after each start, until a turn with [`Decide::done`] is
+    /// The actor gets the message again after each start, until a turn with [`Decide::complete`] is
     /// durable. Call it in the turn that handles the message: then the effects of that turn take
     /// place exactly once. An effect or a reminder with the same key is replaced.
     ///
@@ -314,8 +314,18 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
         self.remind(key, self.cx.date() + delay);
     }
 
-    /// Records that an effect or a reminder is done, or cancels it. Does nothing and returns false
-    /// if there is none with this key. A message about it may still come if it was sent before.
+    /// Records that the effect or the reminder of a message is done. Does nothing and returns false
+    /// if it is done already, or if its key was requested again since the message was sent. Then
+    /// ignore the message.
+    pub fn complete(&mut self, due: &Due) -> bool {
+        let is_changed = |recorded: &Recorded<A::Event>| matches!(recorded, Recorded::Change(change) if change.key() == due.key);
+        let is_current = self.duties.has(due) && !self.recorded.iter().any(is_changed);
+        is_current && self.done(&due.key)
+    }
+
+    /// Cancels an effect or a reminder, or records that it is done. Does nothing and returns false
+    /// if there is none with this key. A message about it may still come if it was sent before:
+    /// [`Decide::complete`] recognizes such messages.
     pub fn done(&mut self, key: &str) -> bool {
         let is_pending = self.is_pending(key);
         if is_pending {

@@ -103,6 +103,13 @@ impl Duties {
         self.0.contains_key(key)
     }
 
+    /// Returns true if `due` is about a duty that is not done, and that was not replaced.
+    pub(super) fn has(&self, due: &Due) -> bool {
+        self.0
+            .get(&due.key)
+            .is_some_and(|duty| duty.number == due.number)
+    }
+
     /// Applies the change of the event with the number `number`.
     pub(super) fn apply(&mut self, number: u64, change: Change) {
         match change {

@@ -42,6 +42,8 @@ pub struct Entity<A: DurableActor> {
     bytes: usize,
     /// Timers of reminders by their keys, perhaps with some that have fired or were undone.
     timers: HashMap<String, Timer>,
+    /// Timers that the last turn has replaced. If that turn was undone, they still run.
+    replaced: Vec<Timer>,
     /// True if a turn handles all messages that wait.
     is_pipelined: bool,
 }
@@ -81,6 +83,7 @@ impl<A: DurableActor> Entity<A> {
             recorded: Vec::new(),
             bytes: 0,
             timers: HashMap::new(),
+            replaced: Vec::new(),
             is_pipelined: false,
         }
     }
@@ -94,8 +97,7 @@ impl<A: DurableActor> Entity<A> {
     /// If the events cannot be written, all of these decisions are undone. If a decision fails,
     /// only that decision is undone, and the actor fails when the others are durable.
     ///
-    /// An actor with a receive timeout handles only one message at a time. So does an actor while
-    /// it handles messages that were held during a restart.
+    /// An actor with a receive timeout handles only one message at a time.
     ///
     /// # Examples
     /// ```no_run
@@ -134,6 +136,7 @@ impl<A: DurableActor> Entity<A> {
         if let Some(loaded) = self.loaded.take()
             && loaded.number == durable
         {
+            self.replaced.clear();
             return Ok(loaded);
         }
         self.enter()?;
@@ -152,7 +155,7 @@ impl<A: DurableActor> Entity<A> {
     /// Tells this entity of all its duties.
     fn tell_all(&mut self, duties: &Duties, cx: &Context<'_, A::Msg>) -> Result<(), JournalError> {
         // Those of an earlier reading.
-        for (_, timer) in self.timers.drain() {
+        for timer in (self.timers.drain().map(|(_, timer)| timer)).chain(self.replaced.drain(..)) {
             timer.cancel();
         }
         for key in duties.keys() {
@@ -169,10 +172,10 @@ impl<A: DurableActor> Entity<A> {
         key: &str,
         cx: &Context<'_, A::Msg>,
     ) -> Result<(), JournalError> {
-        // If this turn is undone, so is the cancellation. The message then comes without a need,
-        // and `Decide::done` returns false for it.
+        // If this turn is undone, so is the cancellation.
         if let Some(timer) = self.timers.remove(key) {
             timer.cancel();
+            self.replaced.push(timer);
         }
         let Some(due) = duties.due(key) else {
             return Ok(());

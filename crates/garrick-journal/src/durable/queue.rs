@@ -158,6 +158,12 @@ impl Batch {
         self.state = later.state.or(self.state.take());
     }
 
+    /// Returns the number of bytes of the events and of the state, at most.
+    fn size(&self) -> usize {
+        let state = self.state.as_ref().map_or(0, |state| state.bytes.len());
+        self.events.size() + state
+    }
+
     /// Returns the number of the last event.
     fn last(&self) -> u64 {
         self.first + self.events.len() as u64 - 1
@@ -218,7 +224,7 @@ impl Queue {
             && size < BYTES_MAX
             && let Some(turn) = self.turns.pop_front()
         {
-            size += turn.batch.events.size();
+            size += turn.batch.size();
             turn.add_to(group);
             taken.push(turn);
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::SegmentLog;
 use super::header::{HEADER_BYTES, Header};
 use super::index::Place;
-use super::segment::Segment;
+use super::segment::{Segment, close_some};
 use crate::error::{JournalError, describe};
 use crate::event::Event;
 use crate::frame::{Commit, Frame, commit_bytes, event_bytes};
@@ -108,6 +108,7 @@ impl SegmentLog {
         };
         let segment = Segment::create(&*self.files, header, groups)?;
         self.segments.insert(number + 1, segment);
+        close_some(&mut self.segments, number + 1);
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ use std::mem;
 use super::SegmentLog;
 use super::index::Place;
 use super::scan::scan;
+use super::segment::opened;
 use crate::error::JournalError;
 use crate::event::Event;
 use crate::frame::{Frame, event_bytes};
@@ -77,7 +78,7 @@ impl SegmentLog {
 
     /// Copies what is needed of a segment to the end of the log. Returns the number of bytes.
     fn copy_needed(&mut self, number: u32) -> Result<u64, JournalError> {
-        let segment = self.segments.get_mut(&number);
+        let segment = opened(&mut self.segments, &*self.files, number)?;
         let segment = segment.expect("the segment is in the log");
         let mut bytes = vec![0; usize::try_from(segment.length).unwrap_or(usize::MAX)];
         let read = segment.read_at(0, &mut bytes)?;
@@ -152,14 +153,25 @@ impl SegmentLog {
             let name = &name;
             move |error| JournalError::disk(doing, name, error)
         };
+        // One at a time: if a crash brought back only the older one of two, one between would be
+        // missing. So an earlier removal must be durable.
+        if self.owes_sync {
+            self.sync_removals(&name)?;
+        }
         self.files.remove(&name).map_err(failed("remove"))?;
+        self.owes_sync = true;
         self.index.forget(number);
         self.segments.remove(&number);
-        // One at a time: if a crash brought back only the older one of two, one between would be
-        // missing.
+        self.sync_removals(&name)
+    }
+
+    /// Makes the removal of files durable.
+    fn sync_removals(&mut self, name: &str) -> Result<(), JournalError> {
         self.files
             .sync_names()
-            .map_err(failed("sync the removal of"))
+            .map_err(|error| JournalError::disk("sync the removal of", name, error))?;
+        self.owes_sync = false;
+        Ok(())
     }
 
     /// Deletes a journal, with its events and its snapshots. Its name can be given to another

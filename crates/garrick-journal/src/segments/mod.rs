@@ -166,6 +166,8 @@ pub struct SegmentLog {
     next_group: u64,
     /// True if the last segment must not be written any more.
     is_closed: bool,
+    /// True if the removal of a file is perhaps not durable.
+    owes_sync: bool,
     /// True after an error that could not be handled.
     is_broken: bool,
     /// Text of that error.

@@ -13,7 +13,7 @@ use super::index::{Index, Journal, Place};
 use super::progress::{Reader, Report};
 use super::sample::{Ended, Tended};
 use super::scan::{copy_at_start, has_later_group, scan};
-use super::segment::{Segment, name_of, number_of};
+use super::segment::{Segment, close_some, name_of, number_of};
 use super::{Options, SegmentLog, snapshot};
 use crate::error::JournalError;
 use crate::event::Event;
@@ -115,6 +115,22 @@ impl Reading {
         Ok(())
     }
 
+    /// Removes those snapshots from `snapshots` that are newer than all events of their journals,
+    /// and cannot be read. With them, the events would not be needed.
+    fn leave_unreadable(&self, files: &dyn Files, snapshots: &mut HashMap<u64, Vec<u64>>) {
+        for (id, read) in &self.journals {
+            let Some(numbers) = snapshots.get_mut(id) else {
+                continue;
+            };
+            let newest = read.events.iter().map(|(number, _)| *number).max();
+            // A snapshot without events is all that is left.
+            let Some(newest) = newest else { continue };
+            numbers.retain(|number| {
+                *number <= newest || snapshot::load(files, JournalId(*id), *number).is_ok()
+            });
+        }
+    }
+
     /// Returns the index of all journals, with the snapshots that were found.
     /// Removes them from `snapshots`.
     fn finish(self, snapshots: &mut HashMap<u64, Vec<u64>>) -> Result<Index, JournalError> {
@@ -203,8 +219,12 @@ pub(super) fn open(
         log.next_group += u64::from(!copy.is_empty());
     }
     // The number of a journal that was deleted may be given again.
-    for (journal, numbers) in snapshots {
-        log.remove_snapshots(JournalId(journal), &numbers)?;
+    if !snapshots.is_empty() {
+        for (journal, numbers) in snapshots {
+            log.remove_snapshots(JournalId(journal), &numbers)?;
+        }
+        let synced = log.files.sync_names();
+        synced.map_err(|error| JournalError::disk("sync", FOLDER, error))?;
     }
     Ok((log, opened))
 }
@@ -246,6 +266,7 @@ fn find(files: Arc<dyn Files>, mut options: Options) -> Result<Found, JournalErr
         chain.read(&*files, number, place + 1 == numbers.len())?;
     }
     let mut snapshots = snapshot::found(&names);
+    chain.reading.leave_unreadable(&*files, &mut snapshots);
     let opened = chain.reading.opened.clone();
     let index = chain.reading.finish(&mut snapshots)?;
     let log = SegmentLog {
@@ -260,6 +281,7 @@ fn find(files: Arc<dyn Files>, mut options: Options) -> Result<Found, JournalErr
         notices: Notices::default(),
         compact_at: 0,
         tended: Tended::default(),
+        owes_sync: false,
         cache: Cache::default(),
         buffer: Vec::new(),
         counts,
@@ -346,13 +368,9 @@ impl Chain {
             ));
         }
         self.next_group = Some(header.first_group);
-        let segment = Segment {
-            name,
-            file,
-            length: 0,
-            first_group: header.first_group,
-        };
+        let segment = Segment::new(name, file, header.first_group);
         self.segments.insert(number, segment);
+        close_some(&mut self.segments, number);
         self.waiting = Some(Waiting {
             number,
             header,

@@ -3,7 +3,7 @@
 use super::SegmentLog;
 use super::cache::Cache;
 use super::index::Place;
-use super::segment::Segment;
+use super::segment::{Segment, opened};
 use crate::error::JournalError;
 use crate::event::Event;
 use crate::frame::{Frame, decode, size_of};
@@ -89,6 +89,7 @@ impl SegmentLog {
             index,
             segments,
             cache,
+            files,
             ..
         } = self;
         let Some(found) = index.get(journal) else {
@@ -102,7 +103,7 @@ impl SegmentLog {
             .range(first.min(found.places.len())..)
             .zip(first..)
         {
-            let segment = segments.get_mut(&place.segment);
+            let segment = opened(segments, &**files, place.segment)?;
             let segment = segment.expect("a segment with events is kept");
             let together = found.places.range(at..);
             let bytes = frame_at(&mut window, cache, segment, *place, together)?;

@@ -1,5 +1,7 @@
 //! Segments: the files of a log.
 
+use std::collections::BTreeMap;
+
 use garrick_actor::files::{File, Files};
 
 use super::header::Header;
@@ -8,11 +10,15 @@ use crate::error::JournalError;
 /// Suffix of the names of segments.
 const SUFFIX: &str = ".log";
 
-/// An open segment.
+/// Maximum number of files of segments that are open, except for a moment.
+const OPEN_MAX: usize = 64;
+
+/// A segment.
 #[derive(Debug)]
 pub(super) struct Segment {
     pub(super) name: String,
-    pub(super) file: Box<dyn File>,
+    /// `None` while the file is closed, so that a log does not need a handle for each file.
+    file: Option<Box<dyn File>>,
     /// Length in bytes up to the end of the last group that was acknowledged.
     pub(super) length: u64,
     /// Number of its first group.
@@ -31,6 +37,16 @@ pub(super) fn number_of(name: &str) -> Option<u32> {
 }
 
 impl Segment {
+    /// Creates the description of a file that was opened.
+    pub(super) fn new(name: String, file: Box<dyn File>, first_group: u64) -> Self {
+        Self {
+            name,
+            file: Some(file),
+            length: 0,
+            first_group,
+        }
+    }
+
     /// Creates a durable segment with these groups. Replaces a file that an interrupted creation
     /// has left. After a crash, either that file is there or the new one.
     pub(super) fn create(
@@ -48,17 +64,20 @@ impl Segment {
         files.replace(&name, &bytes).map_err(failed("create"))?;
         let file = files.open(&name).map_err(failed("open"))?;
         Ok(Self {
-            name,
-            file,
             length: bytes.len() as u64,
-            first_group: header.first_group,
+            ..Self::new(name, file, header.first_group)
         })
+    }
+
+    /// Returns the file, which must be open.
+    fn file(&mut self) -> &mut dyn File {
+        &mut **self.file.as_mut().expect("the segment was opened")
     }
 
     /// Writes bytes behind the last group. They are a part of the segment after
     /// [`Segment::sync_group`].
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
-        self.file
+        self.file()
             .append(bytes)
             .map_err(|error| JournalError::disk("write", &self.name, error))
     }
@@ -72,23 +91,59 @@ impl Segment {
 
     /// Removes what is behind the last group, durably.
     pub(super) fn cut(&mut self) -> Result<(), JournalError> {
-        self.file
-            .set_length(self.length)
+        let length = self.length;
+        self.file()
+            .set_length(length)
             .map_err(|error| JournalError::disk("cut", &self.name, error))?;
         self.sync()
     }
 
     fn sync(&mut self) -> Result<(), JournalError> {
-        self.file
+        self.file()
             .sync()
             .map_err(|error| JournalError::disk("sync", &self.name, error))
     }
 
     /// Reads bytes at a position into a buffer. Returns the number of bytes read.
     pub(super) fn read_at(&mut self, at: u64, buffer: &mut [u8]) -> Result<usize, JournalError> {
-        self.file
+        self.file()
             .read_at(at, buffer)
             .map_err(|error| JournalError::disk("read", &self.name, error))
+    }
+}
+
+/// Returns a segment of a log with its file open, or `None` if there is no such segment. If too many
+/// files are open, closes the one that has the lowest number.
+pub(super) fn opened<'s>(
+    segments: &'s mut BTreeMap<u32, Segment>,
+    files: &dyn Files,
+    number: u32,
+) -> Result<Option<&'s mut Segment>, JournalError> {
+    let Some(segment) = segments.get_mut(&number) else {
+        return Ok(None);
+    };
+    if segment.file.is_none() {
+        let opened = files.open(&segment.name);
+        let opened = opened.map_err(|error| JournalError::disk("open", &segment.name, error))?;
+        segment.file = Some(opened);
+        close_some(segments, number);
+    }
+    Ok(segments.get_mut(&number))
+}
+
+/// Closes the open file with the lowest number if too many are open, but not that of the segment
+/// `kept` or of the last one.
+pub(super) fn close_some(segments: &mut BTreeMap<u32, Segment>, kept: u32) {
+    let last = segments.last_key_value().map_or(0, |(number, _)| *number);
+    let is_open = |segment: &Segment| segment.file.is_some();
+    if segments.values().filter(|segment| is_open(segment)).count() <= OPEN_MAX {
+        return;
+    }
+    let mut others = segments
+        .iter_mut()
+        .filter(|(number, segment)| ![kept, last].contains(number) && segment.file.is_some());
+    if let Some((_, oldest)) = others.next() {
+        oldest.file = None;
     }
 }
 

@@ -130,7 +130,7 @@ impl Log for Mutex<SegmentLog> {
         let mut added = Ok(());
         lock(self).read_while(journal, from, |event| {
             added = events.add(journal, event);
-            added.is_ok() && events.bytes() < READ_BYTES
+            added.is_ok() && events.size() < READ_BYTES
         })?;
         added
     }

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use garrick_actor::files::Files;
 use hashbrown::HashMap;
 
 use super::SegmentLog;
@@ -9,7 +10,7 @@ use super::index::SNAPSHOTS_KEPT;
 use crate::error::JournalError;
 use crate::event::{Event, EventKind};
 use crate::frame::{Frame, decode};
-use crate::group::JournalId;
+use crate::group::{JournalId, check_state};
 use crate::log::Snapshot;
 
 /// Suffix of the names of snapshots.
@@ -25,7 +26,8 @@ fn name_of(journal: JournalId, number: u64) -> String {
 fn of_name(name: &str) -> Option<(u64, u64)> {
     let (journal, number) = name.strip_suffix(SUFFIX)?.split_once('-')?;
     let journal = u64::from_str_radix(journal, 16).ok()?;
-    let number = number.parse().ok()?;
+    // An event with the number `u64::MAX` would have no next one.
+    let number = number.parse().ok().filter(|number| *number < u64::MAX)?;
     (name_of(JournalId(journal), number) == name).then_some((journal, number))
 }
 
@@ -55,6 +57,7 @@ impl SegmentLog {
         if self.lock.is_none() {
             return Err(JournalError::ReadOnly);
         }
+        check_state(state)?;
         let newest = self.newest(journal);
         let Some(found) = self.index.get(journal) else {
             return Ok(());
@@ -127,13 +130,14 @@ impl SegmentLog {
         };
         let (numbers, oldest) = (found.snapshots.clone(), found.oldest());
         let mut error = None;
-        for number in numbers.into_iter().rev() {
-            match self.load(journal, number) {
-                Ok(snapshot) if number + 1 >= oldest => {
+        // A snapshot before an event with the whole state is not needed.
+        let needed = |number: &u64| number + 1 >= oldest;
+        for number in numbers.into_iter().rev().take_while(needed) {
+            match load(&*self.files, journal, number) {
+                Ok(snapshot) => {
                     error.into_iter().for_each(|error| self.notice(error));
                     return Ok(Some(snapshot));
                 }
-                Ok(_) => break,
                 Err(damaged) => error = Some(error.unwrap_or(damaged)),
             }
         }
@@ -145,32 +149,36 @@ impl SegmentLog {
             }
         }
     }
+}
 
-    fn load(&self, journal: JournalId, number: u64) -> Result<Snapshot, JournalError> {
-        let name = name_of(journal, number);
-        let bytes = self
-            .files
-            .read(&name)
-            .map_err(|error| JournalError::disk("read", &name, error))?;
-        let damaged = |why| JournalError::damaged(&name, 0, why);
-        let (frame, size) = decode(&bytes).map_err(|flaw| damaged(flaw.text()))?;
-        match frame {
-            Frame::Event { journal: id, event }
-                if (id, event.number, size) == (journal.0, number, bytes.len()) =>
-            {
-                Ok(Snapshot {
-                    number,
-                    kind: event.kind,
-                    payload: event.payload.to_vec(),
-                })
-            }
-            _ => Err(damaged("it is another snapshot")),
+/// Reads a snapshot.
+pub(super) fn load(
+    files: &dyn Files,
+    journal: JournalId,
+    number: u64,
+) -> Result<Snapshot, JournalError> {
+    let name = name_of(journal, number);
+    let bytes = files
+        .read(&name)
+        .map_err(|error| JournalError::disk("read", &name, error))?;
+    let damaged = |why| JournalError::damaged(&name, 0, why);
+    let (frame, size) = decode(&bytes).map_err(|flaw| damaged(flaw.text()))?;
+    match frame {
+        Frame::Event { journal: id, event }
+            if (id, event.number, size) == (journal.0, number, bytes.len()) =>
+        {
+            Ok(Snapshot {
+                number,
+                kind: event.kind,
+                payload: event.payload.to_vec(),
+            })
         }
+        _ => Err(damaged("it is another snapshot")),
     }
 }
 
 /// Removes a file, if it exists.
-fn remove(files: &dyn garrick_actor::files::Files, name: &str) -> Result<(), JournalError> {
+fn remove(files: &dyn Files, name: &str) -> Result<(), JournalError> {
     match files.remove(name) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(JournalError::disk("remove", name, error))

@@ -196,7 +196,7 @@ impl Log for SqliteLog {
         let mut added = Ok(());
         self.read_while(journal, from, |event| {
             added = events.add(journal, event);
-            added.is_ok() && events.bytes() < READ_BYTES
+            added.is_ok() && events.size() < READ_BYTES
         })?;
         added
     }

@@ -11,13 +11,14 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::fault::engine;
+use super::names::check_names;
 use crate::error::JournalError;
 
 /// Number in the head of a database that tells that it is a log: `GRKJ`.
 const APPLICATION: i32 = 0x4752_4b4a;
 
 /// Version of the tables.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 
 /// The tables.
 const SCHEMA: &str = include_str!("schema.sql");
@@ -114,6 +115,7 @@ pub(super) fn open(place: &Place) -> Result<Opened, JournalError> {
         .sync_names()
         .map_err(place.disk("sync the name of"))?;
     let reader = connect_to_read(place)?;
+    check_names(&reader, &place.name)?;
     Ok(Opened {
         writer,
         reader,
@@ -129,6 +131,7 @@ pub(super) fn inspect(place: &Place) -> Result<Connection, JournalError> {
     if !check(place, &reader)? {
         return Err(place.foreign("it is an empty database"));
     }
+    check_names(&reader, &place.name)?;
     Ok(reader)
 }
 

@@ -43,7 +43,11 @@ pub(super) fn event_of<'r>(
             tag: row.get(1).map_err(out_of_range)?,
             version: row.get(2).map_err(out_of_range)?,
         },
-        is_whole: row.get(3).map_err(out_of_range)?,
+        is_whole: match row.get(3).map_err(out_of_range)? {
+            0 => false,
+            1 => true,
+            _ => return Err(damaged("a value is not of its type")),
+        },
         payload: row
             .get_ref(4)
             .map_err(out_of_range)?

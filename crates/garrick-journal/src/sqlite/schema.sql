@@ -1,7 +1,8 @@
 -- The journals. A journal has a row from its first event on.
 CREATE TABLE journals (
     id INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE
+    name TEXT NOT NULL UNIQUE,
+    checksum INTEGER NOT NULL  -- CRC-32C of the other columns
 ) STRICT;
 
 -- The events that are needed, in the order in which they were recorded.

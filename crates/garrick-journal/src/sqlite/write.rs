@@ -6,12 +6,12 @@ use rusqlite::{Connection, Result as Sqlite, TransactionBehavior, params};
 
 use super::SqliteLog;
 use super::fault::{Fate, engine, fate_of_commit};
-use super::names::name_of;
+use super::names::{checksum_of_name, name_of};
 use super::read::newest;
 use super::row::checksum;
 use crate::error::JournalError;
 use crate::event::{Event, EventKind};
-use crate::group::{GROUP_MAX, Group, JournalId};
+use crate::group::{GROUP_MAX, Group, JournalId, check_state};
 use crate::log::Refused;
 
 /// Number of pages from which on the write-ahead log is copied to the database.
@@ -71,8 +71,14 @@ impl SqliteLog {
                 let name = self.names().name(journal.get());
                 if let Some(name) = name {
                     connection
-                        .prepare_cached("INSERT INTO journals (id, name) VALUES (?1, ?2)")?
-                        .execute(params![journal.get(), &*name])?;
+                        .prepare_cached(
+                            "INSERT INTO journals (id, name, checksum) VALUES (?1, ?2, ?3)",
+                        )?
+                        .execute(params![
+                            journal.get(),
+                            &*name,
+                            checksum_of_name(journal.get(), &name)
+                        ])?;
                 }
             }
             for (journal, event) in group.events() {
@@ -138,6 +144,7 @@ impl SqliteLog {
         state: &[u8],
     ) -> Result<(), JournalError> {
         self.check_usable()?;
+        check_state(state)?;
         let pages = state.len() as u64 / PAGE_BYTES + 8;
         let id = journal.get();
         let saved = self.transact("save a state in", pages, |connection| {

@@ -88,8 +88,10 @@ pub(crate) fn a_read_ends_after_some_bytes(store: &mut dyn Store) {
         .map(|number| (journal, event(number, &payload)))
         .collect();
     append(&*log, &events);
-    let first = READ_BYTES.div_ceil(EACH);
     let mut group = Group::new();
+    group.add(journal, event(1, &payload)).unwrap();
+    let first = READ_BYTES.div_ceil(group.size());
+    group.clear();
     log.read(journal, 1, &mut group).unwrap();
     assert_eq!(group.len(), first);
     // The group is full, and still gets an event.
@@ -99,6 +101,22 @@ pub(crate) fn a_read_ends_after_some_bytes(store: &mut dyn Store) {
     log.read(journal, 599, &mut group).unwrap();
     assert_eq!(group.len(), 2);
     assert_eq!(numbers(&*log, journal, 1), (1..=600).collect::<Vec<_>>());
+}
+
+pub(crate) fn a_read_of_events_without_payload_ends(store: &mut dyn Store) {
+    let log = store.open();
+    let journal = start(&*log, "a").journal;
+    let events: Vec<_> = (1..=20_000)
+        .map(|number| (journal, event(number, &[])))
+        .collect();
+    append(&*log, &events);
+    let mut group = Group::new();
+    group.add(journal, event(1, &[])).unwrap();
+    let first = READ_BYTES.div_ceil(group.size());
+    group.clear();
+    log.read(journal, 1, &mut group).unwrap();
+    assert_eq!(group.len(), first);
+    assert_eq!(numbers(&*log, journal, 1).len(), 20_000);
 }
 
 pub(crate) fn journals_are_apart(store: &mut dyn Store) {

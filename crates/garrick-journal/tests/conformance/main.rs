@@ -29,6 +29,7 @@ macro_rules! conformance {
 conformance! {
     crate::cases::events_are_read_as_they_were_appended => events_are_read_as_they_were_appended,
     crate::cases::a_read_ends_after_some_bytes => a_read_ends_after_some_bytes,
+    crate::cases::a_read_of_events_without_payload_ends => a_read_of_events_without_payload_ends,
     crate::cases::journals_are_apart => journals_are_apart,
     crate::cases::a_journal_exists_from_its_first_event_on => a_journal_exists_from_its_first_event_on,
     crate::cases::a_conflict_refuses_one_journal => a_conflict_refuses_one_journal,

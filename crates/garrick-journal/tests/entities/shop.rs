@@ -108,7 +108,7 @@ impl DurableActor for Shop {
                 }
                 let (what, order) = due.key.split_once('/').expect("the key of an order");
                 let order = order.parse().expect("the number of an order");
-                if cx.done(&due.key) {
+                if cx.complete(&due) {
                     cx.record(match what {
                         "mail" => Event::Mailed(order),
                         _ => Event::Reminded(order),

@@ -60,6 +60,10 @@ impl Hooks {
     #[inline(always)]
     pub(crate) fn undone(self) {}
 
+    /// Revokes the choice of the simulation that the turn fails.
+    #[inline(always)]
+    pub(crate) fn spare(self) {}
+
     /// Panics if the simulation has chosen that the turn fails.
     #[inline(always)]
     pub(crate) fn fail_if_chosen(self) {}

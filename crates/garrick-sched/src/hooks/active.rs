@@ -193,6 +193,13 @@ impl Hooks {
         }
     }
 
+    /// Revokes the choice of the simulation that the turn fails.
+    pub(crate) fn spare(self) {
+        if self.are_active {
+            FAILS.set(false);
+        }
+    }
+
     /// Panics if the simulation has chosen that the turn fails.
     #[inline]
     pub(crate) fn fail_if_chosen(self) {

@@ -81,6 +81,13 @@ impl<M: 'static> Turn<'_, M> {
         (self.running().table().name)()
     }
 
+    /// Revokes the choice of a simulation that this turn fails, because no code of a user runs in
+    /// it. Such a turn cannot fail in production.
+    #[doc(hidden)]
+    pub fn spare(&self) {
+        self.worker.shared.hooks.spare();
+    }
+
     /// Counts this turn as failed, for telemetry. A panic is counted without this call.
     #[doc(hidden)]
     pub fn count_failure(&self) {

@@ -118,8 +118,12 @@ impl<A: Actor> Front<A> {
                 return self.drain(turn, true);
             }
             Some(Job::Halt) => self.halt(turn),
-            Some(Job::Abandon) => self.abandon(),
+            Some(Job::Abandon) => {
+                turn.spare();
+                self.abandon()
+            }
             Some(Job::End) => {
+                turn.spare();
                 self.care.is_ending = true;
                 if matches!(self.seat, Seat::Open(_)) {
                     turn.address().stop();
@@ -170,6 +174,7 @@ impl<A: Actor> Front<A> {
     /// `nudges` is true, the front nudges itself to get another turn.
     fn drain(&mut self, turn: &Turn<'_, A::Msg>, nudges: bool) -> Flow {
         if !self.seat.is_draining() {
+            turn.spare();
             return Flow::Continue;
         }
         let message = self.care.held.pop_front();
@@ -180,6 +185,7 @@ impl<A: Actor> Front<A> {
             self.seat.open();
         }
         let Some(message) = message else {
+            turn.spare();
             if self.care.is_ending {
                 turn.address().stop();
             }
@@ -237,6 +243,7 @@ impl<A: Actor> Front<A> {
 
     /// Drops the actor.
     fn halt(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
+        turn.spare();
         let actor = self.seat.take();
         // The actor's pending pipes and timers must not reach the next actor. They are cancelled
         // before the actor is dropped, because its destructor may panic.

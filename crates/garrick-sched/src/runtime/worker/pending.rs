@@ -16,6 +16,10 @@ use crate::runtime::pending::{Decided, Decision, Pending};
 use crate::runtime::sponsor::Shared;
 use crate::runtime::watch::Ended;
 
+/// Maximum number of parts of a turn that takes messages which its task has held, without the last
+/// part. The limits of the activation bound the others.
+const PARTS_MAX: usize = 255;
+
 /// A turn that has ended and is not decided.
 struct Waiting {
     /// Parts of the turn before the last one, oldest first.
@@ -114,7 +118,7 @@ impl Later {
     /// Takes the oldest message that is lent to the current turn.
     fn next_held<M: 'static>(&self) -> Option<M> {
         self.with_asked(|asked| match &mut asked.source {
-            Source::Held(held) if !asked.is_barred => {
+            Source::Held(held) if !asked.is_barred && asked.parts.len() < PARTS_MAX => {
                 held.downcast_mut::<VecDeque<M>>()?.pop_front()
             }
             _ => None,
@@ -253,7 +257,9 @@ impl Worker {
             return None;
         }
         cell.check_messages::<M>();
-        if let Some(message) = self.later.next_held() {
+        if !self.is_wanted_elsewhere()
+            && let Some(message) = self.later.next_held()
+        {
             self.begin_part(cell);
             return Some(message);
         }
