@@ -116,8 +116,8 @@ pub trait Log: Send + Sync + 'static {
 
     /// Adds the next events of a journal to `events`, oldest first, from the event with the number
     /// `from` on, or from the oldest one if that is newer. Adds at least one event if there is one,
-    /// and none after [`Group::size`] of `events` is at least [`READ_BYTES`]. Adds nothing if there is no such
-    /// event or no such journal.
+    /// and none after [`Group::size`] of `events` is at least [`READ_BYTES`]. Adds nothing if there
+    /// is no such event or no such journal.
     ///
     /// # Errors
     /// Returns [`JournalError::Damaged`] or [`JournalError::DamagedRow`] if an event is not as it

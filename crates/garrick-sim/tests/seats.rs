@@ -75,6 +75,8 @@ fn program(sim: &mut Sim) {
 
 #[test]
 fn a_supervised_actor_comes_back_after_each_turn_that_fails() {
-    let report = Check::new("seats").seeds(2_000).run(program);
-    println!("{}", report.unwrap());
+    match Check::new("seats").seeds(2_000).run(program) {
+        Ok(report) => println!("{report}"),
+        Err(failed) => panic!("{failed}"),
+    }
 }

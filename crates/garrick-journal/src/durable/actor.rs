@@ -215,8 +215,8 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
     ///
     /// When the turn is durable, the actor gets the message that [`DurableActor::due`] returns for
     /// the key. It gets the message again after each start, until a turn with
-    /// [`Decide::complete`] or [`Decide::done`] is durable. So the effect takes place at least once. The receiver can
-    /// recognize repetitions by [`Due::number`].
+    /// [`Decide::complete`] or [`Decide::done`] is durable. So the effect takes place at least
+    /// once. The receiver can recognize repetitions by [`Due::number`].
     ///
     /// # Panics
     /// Panics if the key has more than 255 bytes.

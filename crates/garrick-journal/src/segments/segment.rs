@@ -112,8 +112,8 @@ impl Segment {
     }
 }
 
-/// Returns a segment of a log with its file open, or `None` if there is no such segment. If too many
-/// files are open, closes the one that has the lowest number.
+/// Returns a segment of a log with its file open, or `None` if there is no such segment. If too
+/// many files are open, closes the one that has the lowest number.
 pub(super) fn opened<'s>(
     segments: &'s mut BTreeMap<u32, Segment>,
     files: &dyn Files,
