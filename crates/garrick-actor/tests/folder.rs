@@ -1,8 +1,10 @@
 //! Tests of files in a folder of the operating system.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::{env, fs, thread};
 
 use garrick_actor::files::{Files, Folder, check_name};
 
@@ -70,4 +72,31 @@ fn names_that_lead_out_of_the_folder_are_refused() {
     assert!(check_name(&"n".repeat(255)).is_ok());
     assert!(check_name(&"n".repeat(256)).is_err());
     assert!(check_name("...").is_ok());
+}
+
+#[test]
+fn a_lock_ends_when_it_is_dropped_although_processes_are_started() {
+    let (_, folder) = empty("folder-locked");
+    let is_over = AtomicBool::new(false);
+    let lock_again = || -> io::Result<()> {
+        for _ in 0..3_000 {
+            let lock = folder.lock()?;
+            let second = folder.lock().unwrap_err();
+            assert_eq!(second.kind(), ErrorKind::ResourceBusy);
+            drop(lock);
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Relaxed) {
+                let program = env::current_exe().unwrap();
+                let started = Command::new(program).arg("--list").output();
+                assert!(started.unwrap().status.success());
+            }
+        });
+        let locked = lock_again();
+        is_over.store(true, Relaxed);
+        locked.unwrap();
+    });
 }

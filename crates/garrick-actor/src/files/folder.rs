@@ -132,7 +132,7 @@ impl Files for Folder {
         // For people, and for the error above.
         file.set_len(0)?;
         writeln!(file, "{}", process::id())?;
-        Ok(Box::new(Locked { _file: file }))
+        Ok(Box::new(Locked(file)))
     }
 
     #[cfg(unix)]
@@ -147,13 +147,19 @@ impl Files for Folder {
     }
 }
 
-/// A locked file. The operating system releases the lock when it is closed.
+/// A locked file. The operating system releases the lock when the process ends.
 #[derive(Debug)]
-struct Locked {
-    _file: fs::File,
-}
+struct Locked(fs::File);
 
 impl Lock for Locked {}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // Closing is not enough: a process that another thread starts at this moment has a copy of
+        // the handle until it runs its program.
+        let _ = self.0.unlock();
+    }
+}
 
 /// An open file of the operating system.
 #[derive(Debug)]

@@ -16,7 +16,6 @@ mod inspect;
 mod tests;
 
 use std::fmt;
-use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -32,7 +31,7 @@ use crate::log::{Log, LogSample, READ_BYTES, Refused, Start};
 use crate::notices::Notices;
 pub use inspect::Listed;
 use names::Names;
-use open::{Opened, Place, keep_at_close};
+use open::{Locked, Opened, Place, keep_at_close};
 use write::Writer;
 
 /// The events of many journals in an SQLite database, which people can query meanwhile. Needs the
@@ -78,7 +77,7 @@ pub struct SqliteLog {
     is_broken: AtomicBool,
     notices: Mutex<Notices>,
     /// The last field: the connections are closed before the lock is released.
-    _lock: Option<fs::File>,
+    _lock: Option<Locked>,
 }
 
 impl SqliteLog {
@@ -113,12 +112,7 @@ impl SqliteLog {
         Ok(Self::new(place, None, reader, None))
     }
 
-    fn new(
-        place: Place,
-        writer: Option<Writer>,
-        reader: Connection,
-        lock: Option<fs::File>,
-    ) -> Self {
+    fn new(place: Place, writer: Option<Writer>, reader: Connection, lock: Option<Locked>) -> Self {
         Self {
             place,
             reader: Mutex::new(reader),

@@ -92,8 +92,7 @@ impl Place {
 pub(super) struct Opened {
     pub(super) writer: Connection,
     pub(super) reader: Connection,
-    /// The operating system releases the lock when the file is closed.
-    pub(super) lock: fs::File,
+    pub(super) lock: Locked,
 }
 
 /// Opens a database, or creates it. The README of the crate has the steps.
@@ -160,8 +159,20 @@ pub(super) fn keep_at_close(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(kept, true).map(|_| ())
 }
 
+/// A locked file. The operating system releases the lock when the process ends.
+#[derive(Debug)]
+pub(super) struct Locked(fs::File);
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // Closing is not enough: a process that another thread starts at this moment has a copy of
+        // the handle until it runs its program.
+        let _ = self.0.unlock();
+    }
+}
+
 /// Locks a database against other processes, and against this one.
-fn lock(place: &Place) -> io::Result<fs::File> {
+fn lock(place: &Place) -> io::Result<Locked> {
     let mut file = fs::File::options()
         .read(true)
         .write(true)
@@ -181,7 +192,7 @@ fn lock(place: &Place) -> io::Result<fs::File> {
     // For people, and for the error above.
     file.set_len(0)?;
     writeln!(file, "{}", process::id())?;
-    Ok(file)
+    Ok(Locked(file))
 }
 
 /// Checks that a database is a log. Returns false if it has no tables at all.
