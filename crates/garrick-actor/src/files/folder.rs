@@ -112,27 +112,9 @@ impl Files for Folder {
     }
 
     fn lock(&self) -> io::Result<Box<dyn Lock>> {
-        let mut file = fs::File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(self.path.join(LOCK))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut owner = String::new();
-                let _ = file.read_to_string(&mut owner);
-                let (path, owner) = (self.path.display(), owner.trim());
-                let text = format!("the process {owner} has locked {path}");
-                return Err(io::Error::new(io::ErrorKind::ResourceBusy, text));
-            }
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
-        // For people, and for the error above.
-        file.set_len(0)?;
-        writeln!(file, "{}", process::id())?;
-        Ok(Box::new(Locked(file)))
+        let place = self.path.display().to_string();
+        let locked = LockedFile::new(&self.path.join(LOCK), &place)?;
+        Ok(Box::new(locked))
     }
 
     #[cfg(unix)]
@@ -147,13 +129,46 @@ impl Files for Folder {
     }
 }
 
-/// A locked file. The operating system releases the lock when the process ends.
+/// A file that is locked against other processes and this one, until it is dropped. The operating
+/// system releases the lock when the process ends.
+#[doc(hidden)]
 #[derive(Debug)]
-struct Locked(fs::File);
+pub struct LockedFile(fs::File);
 
-impl Lock for Locked {}
+impl LockedFile {
+    /// Locks a file, which is created if it does not exist. Writes the number of this process to
+    /// it. `what` is the locked thing, for errors.
+    ///
+    /// # Errors
+    /// Returns [`ResourceBusy`](io::ErrorKind::ResourceBusy) if the file is locked, and any error
+    /// of the operating system.
+    pub fn new(path: &Path, what: &str) -> io::Result<Self> {
+        let mut file = fs::File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut owner = String::new();
+                let _ = file.read_to_string(&mut owner);
+                let text = format!("the process {} has locked {what}", owner.trim());
+                return Err(io::Error::new(io::ErrorKind::ResourceBusy, text));
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        // For people, and for the error above.
+        file.set_len(0)?;
+        writeln!(file, "{}", process::id())?;
+        Ok(Self(file))
+    }
+}
 
-impl Drop for Locked {
+impl Lock for LockedFile {}
+
+impl Drop for LockedFile {
     fn drop(&mut self) {
         // Closing is not enough: a process that another thread starts at this moment has a copy of
         // the handle until it runs its program.

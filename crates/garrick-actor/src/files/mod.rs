@@ -24,6 +24,8 @@ use std::io;
 mod folder;
 
 pub use folder::Folder;
+#[doc(hidden)]
+pub use folder::LockedFile;
 
 /// Maximum length of a name in bytes.
 const NAME_MAX: usize = 255;

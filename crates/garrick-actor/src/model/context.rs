@@ -130,9 +130,8 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.commit_later(decide);
     }
 
-    /// Takes the next message out of the mailbox, as documented for
-    /// `garrick_sched::Turn::next_message`. Also returns `None` if messages are held, or if the
-    /// actor has a receive timeout.
+    /// Takes the next message of those that are held, or else out of the mailbox, as documented for
+    /// `garrick_sched::Turn::next_message`. Also returns `None` if the actor has a receive timeout.
     #[doc(hidden)]
     #[must_use]
     pub fn next_message(&self) -> Option<M> {

@@ -318,7 +318,10 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
     /// if it is done already, or if its key was requested again since the message was sent. Then
     /// ignore the message.
     pub fn complete(&mut self, due: &Due) -> bool {
-        let is_changed = |recorded: &Recorded<A::Event>| matches!(recorded, Recorded::Change(change) if change.key() == due.key);
+        let is_changed = |recorded: &Recorded<A::Event>| match recorded {
+            Recorded::Change(change) => change.key() == due.key,
+            Recorded::Event(_) => false,
+        };
         let is_current = self.duties.has(due) && !self.recorded.iter().any(is_changed);
         is_current && self.done(&due.key)
     }

@@ -13,7 +13,7 @@ use super::index::{Index, Journal, Place};
 use super::progress::{Reader, Report};
 use super::sample::{Ended, Tended};
 use super::scan::{copy_at_start, has_later_group, scan};
-use super::segment::{Segment, close_some, name_of, number_of};
+use super::segment::{OPEN_MAX, Segment, name_of, number_of};
 use super::{Options, SegmentLog, snapshot};
 use crate::error::JournalError;
 use crate::event::Event;
@@ -370,7 +370,12 @@ impl Chain {
         self.next_group = Some(header.first_group);
         let segment = Segment::new(name, file, header.first_group);
         self.segments.insert(number, segment);
-        close_some(&mut self.segments, number);
+        // Those of the newest segments stay open.
+        if let Some(old) = number.checked_sub(OPEN_MAX as u32)
+            && let Some(old) = self.segments.get_mut(&old)
+        {
+            old.close();
+        }
         self.waiting = Some(Waiting {
             number,
             header,

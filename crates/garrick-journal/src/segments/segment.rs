@@ -11,7 +11,7 @@ use crate::error::JournalError;
 const SUFFIX: &str = ".log";
 
 /// Maximum number of files of segments that are open, except for a moment.
-const OPEN_MAX: usize = 64;
+pub(super) const OPEN_MAX: usize = 64;
 
 /// A segment.
 #[derive(Debug)]
@@ -67,6 +67,11 @@ impl Segment {
             length: bytes.len() as u64,
             ..Self::new(name, file, header.first_group)
         })
+    }
+
+    /// Closes the file. It is opened again when it is read.
+    pub(super) fn close(&mut self) {
+        self.file = None;
     }
 
     /// Returns the file, which must be open.
@@ -143,7 +148,7 @@ pub(super) fn close_some(segments: &mut BTreeMap<u32, Segment>, kept: u32) {
         .iter_mut()
         .filter(|(number, segment)| ![kept, last].contains(number) && segment.file.is_some());
     if let Some((_, oldest)) = others.next() {
-        oldest.file = None;
+        oldest.close();
     }
 }
 

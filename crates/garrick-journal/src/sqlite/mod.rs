@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use garrick_actor::Handle;
+use garrick_actor::files::LockedFile;
 use rusqlite::Connection;
 
 use crate::durable::Journal;
@@ -31,7 +32,7 @@ use crate::log::{Log, LogSample, READ_BYTES, Refused, Start};
 use crate::notices::Notices;
 pub use inspect::Listed;
 use names::Names;
-use open::{Locked, Opened, Place, keep_at_close};
+use open::{Opened, Place, keep_at_close};
 use write::Writer;
 
 /// The events of many journals in an SQLite database, which people can query meanwhile. Needs the
@@ -77,7 +78,7 @@ pub struct SqliteLog {
     is_broken: AtomicBool,
     notices: Mutex<Notices>,
     /// The last field: the connections are closed before the lock is released.
-    _lock: Option<Locked>,
+    _lock: Option<LockedFile>,
 }
 
 impl SqliteLog {
@@ -112,7 +113,12 @@ impl SqliteLog {
         Ok(Self::new(place, None, reader, None))
     }
 
-    fn new(place: Place, writer: Option<Writer>, reader: Connection, lock: Option<Locked>) -> Self {
+    fn new(
+        place: Place,
+        writer: Option<Writer>,
+        reader: Connection,
+        lock: Option<LockedFile>,
+    ) -> Self {
         Self {
             place,
             reader: Mutex::new(reader),

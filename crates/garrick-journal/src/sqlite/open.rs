@@ -1,12 +1,11 @@
 //! A database is opened, or created.
 
-use std::fs::{self, TryLockError};
+use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process;
 use std::time::Duration;
 
-use garrick_actor::files::{Files as _, Folder};
+use garrick_actor::files::{Files as _, Folder, LockedFile};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
@@ -92,13 +91,14 @@ impl Place {
 pub(super) struct Opened {
     pub(super) writer: Connection,
     pub(super) reader: Connection,
-    pub(super) lock: Locked,
+    pub(super) lock: LockedFile,
 }
 
 /// Opens a database, or creates it. The README of the crate has the steps.
 pub(super) fn open(place: &Place) -> Result<Opened, JournalError> {
     let folder = Folder::create(place.parent()).map_err(place.disk("open the folder of"))?;
-    let lock = lock(place).map_err(place.disk("lock"))?;
+    // Against other processes, and against this one.
+    let lock = LockedFile::new(&place.beside("-lock"), "it").map_err(place.disk("lock"))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -157,42 +157,6 @@ fn connect_to_read(place: &Place) -> Result<Connection, JournalError> {
 pub(super) fn keep_at_close(connection: &Connection) -> rusqlite::Result<()> {
     let kept = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
     connection.set_db_config(kept, true).map(|_| ())
-}
-
-/// A locked file. The operating system releases the lock when the process ends.
-#[derive(Debug)]
-pub(super) struct Locked(fs::File);
-
-impl Drop for Locked {
-    fn drop(&mut self) {
-        // Closing is not enough: a process that another thread starts at this moment has a copy of
-        // the handle until it runs its program.
-        let _ = self.0.unlock();
-    }
-}
-
-/// Locks a database against other processes, and against this one.
-fn lock(place: &Place) -> io::Result<Locked> {
-    let mut file = fs::File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(place.beside("-lock"))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut owner = String::new();
-            let _ = file.read_to_string(&mut owner);
-            let text = format!("the process {} has locked it", owner.trim());
-            return Err(io::Error::new(io::ErrorKind::ResourceBusy, text));
-        }
-        Err(TryLockError::Error(error)) => return Err(error),
-    }
-    // For people, and for the error above.
-    file.set_len(0)?;
-    writeln!(file, "{}", process::id())?;
-    Ok(Locked(file))
 }
 
 /// Checks that a database is a log. Returns false if it has no tables at all.
