@@ -11,7 +11,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use comfy_table::{CellAlignment, Table, presets};
 use garrick_actor::files::Folder;
-use garrick_journal::{Event, Opened, Options, SegmentLog};
+use garrick_journal::{Event, JournalError, Opened, Options, SegmentLog};
 use garrick_measure::Result;
 use garrick_measure::commands::{Ended, print};
 
@@ -245,22 +245,45 @@ fn verify(place: &Place) -> Result<Ended> {
         Err(ended) => return Ok(ended),
     };
     let journals: Vec<_> = log.journals().map(|(journal, _)| journal).collect();
-    let (mut events, mut saved) = (0_u64, 0_u64);
+    let (mut events, mut saved, mut flaws) = (0_u64, 0_u64, Flaws::default());
+    for notice in log.take_notices() {
+        flaws.add(&notice);
+    }
     for &journal in &journals {
-        saved += u64::from(log.snapshot(journal)?.is_some());
+        saved += log.check_saved(journal, |error| flaws.add(&error));
         log.read(journal, 1, |_| events += 1)?;
     }
-    let notices = log.take_notices();
     let whole = whole(journals.len(), events, saved);
     print(&format!("{whole}{}", torn(&opened)));
-    if let Some(notice) = notices.first() {
-        let text = format!(
-            "{} saved states cannot be read. The first: {notice}",
-            notices.len()
-        );
-        return Ok(Ended::Wrong(text));
+    Ok(flaws.ended())
+}
+
+/// The saved states of a log that cannot be read.
+#[derive(Default)]
+struct Flaws {
+    count: u64,
+    /// Text of the error of the first one.
+    first: String,
+}
+
+impl Flaws {
+    fn add(&mut self, error: &JournalError) {
+        if self.count == 0 {
+            self.first = error.to_string();
+        }
+        self.count += 1;
     }
-    Ok(Ended::Well)
+
+    /// Returns the end of a command that has found them.
+    fn ended(self) -> Ended {
+        let Self { count, first } = self;
+        match count {
+            0 => Ended::Well,
+            _ => Ended::Wrong(format!(
+                "{count} saved states cannot be used. The first: {first}"
+            )),
+        }
+    }
 }
 
 /// Returns the line about a log without damage.

@@ -181,7 +181,7 @@ fn a_log_in_a_database_is_listed_shown_and_verified() {
     assert!(verified.status.success());
     let text = said(&verified);
     assert!(
-        text.contains("1 journals with 2 events and 1 saved states"),
+        text.contains("1 journals with 2 events and 2 saved states"),
         "{text}"
     );
     let compacted = garrick("compact", &path, &[]);

@@ -70,7 +70,7 @@ fn open_with(kit: &mut Kit, content: &[u8]) -> Result<(SegmentLog, Opened), Jour
 #[test]
 fn each_changed_byte_is_noticed() {
     let (_, name, content) = three_groups(&mut Kit::new());
-    let of_group = (content.len() - 66) / 3;
+    let of_group = (content.len() - 74) / 3;
     let mut without_last = 0;
     for at in 0..content.len() {
         let mut changed = content.clone();
@@ -88,7 +88,7 @@ fn each_changed_byte_is_noticed() {
             }) => {
                 assert_eq!(file, name);
                 // The beginning of the record, or the checksum of the header.
-                let record = if at < 40 { 0..40 } else { place..place + 80 };
+                let record = if at < 48 { 0..48 } else { place..place + 80 };
                 assert!(record.contains(&(at as u64)), "{place} for {at}");
             }
             Err(error) => panic!("{error}"),
@@ -101,7 +101,7 @@ fn each_changed_byte_is_noticed() {
 fn a_file_that_is_cut_has_the_groups_before() {
     let (_, _, content) = three_groups(&mut Kit::new());
     let mut lengths = Vec::new();
-    for length in 40..=content.len() {
+    for length in 48..=content.len() {
         let mut kit = Kit::new();
         let (mut log, _) = open_with(&mut kit, &content[..length]).unwrap();
         let numbers = numbers(&mut log);
@@ -113,7 +113,7 @@ fn a_file_that_is_cut_has_the_groups_before() {
     assert!(lengths.is_sorted());
     lengths.dedup();
     assert_eq!(lengths, [0, 2, 4, 6]);
-    for length in 0..40 {
+    for length in 0..48 {
         let error = open_with(&mut Kit::new(), &content[..length]).unwrap_err();
         assert!(matches!(error, JournalError::Damaged { .. }), "{error}");
     }
@@ -161,6 +161,151 @@ fn a_missing_segment_is_named() {
 }
 
 #[test]
+fn missing_oldest_segments_are_named() {
+    let mut kit = Kit::new();
+    let (disk, ..) = three_groups(&mut kit);
+    for last in [8, 10] {
+        append(&mut open(&disk).unwrap(), last);
+    }
+    let mut log = open(&disk).unwrap();
+    let journal = log.journal("a").unwrap();
+    log.save(journal, 2, KIND, b"two").unwrap();
+    drop(log);
+    let before = disk.list().unwrap();
+    for removed in 1..=3 {
+        disk.remove(&format!("000000000{removed}.log")).unwrap();
+        let error = open(&disk).unwrap_err().to_string();
+        let first = removed + 1;
+        let expected = format!(
+            "\"000000000{first}.log\" is damaged at byte 0: the segment 0000000001.log is missing"
+        );
+        assert_eq!(error, expected);
+    }
+    disk.remove("0000000004.log").unwrap();
+    let error = open(&disk).unwrap_err().to_string();
+    assert!(
+        error.ends_with("the folder has saved states, but no segment of a log"),
+        "{error}"
+    );
+    // Nothing was removed.
+    let is_left = |name: &&String| name.ends_with(".snapshot");
+    let (before, after) = (before.iter().filter(is_left), disk.list().unwrap());
+    assert_eq!(before.count(), after.iter().filter(is_left).count());
+}
+
+#[test]
+fn segments_that_a_compaction_has_left_are_removed() {
+    let mut kit = Kit::new();
+    let (disk, name, content) = three_groups(&mut kit);
+    let mut log = open(&disk).unwrap();
+    append(&mut log, 8);
+    assert_eq!(log.compact(100).unwrap().segments, 1);
+    drop(log);
+    // The removal was not durable. What is in the file does not matter.
+    for left in [&content[..], b"damaged"] {
+        disk.replace(name, left).unwrap();
+        let mut log = open(&disk).unwrap();
+        assert_eq!(numbers(&mut log), (1..=8).collect::<Vec<_>>());
+        assert!(!disk.list().unwrap().contains(&name.to_owned()));
+    }
+}
+
+#[test]
+fn the_process_that_copies_the_last_group_reads_the_copy() {
+    let mut kit = Kit::new();
+    let (disk, name, content) = three_groups(&mut kit);
+    let mut log = open(&disk).unwrap();
+    // The last group of the segment was in the memory of the machine only, and is lost.
+    disk.open(name)
+        .unwrap()
+        .set_length(content.len() as u64 - 10)
+        .unwrap();
+    assert_eq!(numbers(&mut log), (1..=6).collect::<Vec<_>>());
+    append(&mut log, 8);
+    assert_eq!(log.compact(100).unwrap().segments, 1);
+    drop(log);
+    let mut log = open(&disk).unwrap();
+    assert_eq!(numbers(&mut log), (1..=8).collect::<Vec<_>>());
+}
+
+#[test]
+fn unfinished_files_are_removed() {
+    let mut kit = Kit::new();
+    let (disk, ..) = three_groups(&mut kit);
+    let unfinished = [
+        "0000000002.log.new",
+        "0000000000000001-00000000000000000002.snapshot.new",
+    ];
+    for name in unfinished.iter().chain(&["a.new", "b"]) {
+        disk.create(name).unwrap();
+    }
+    let mut log = open(&disk).unwrap();
+    let names = disk.list().unwrap();
+    assert!(
+        unfinished
+            .iter()
+            .all(|name| !names.contains(&(*name).to_owned()))
+    );
+    assert!(names.contains(&"a.new".to_owned()) && names.contains(&"b".to_owned()));
+    // A failure leaves nothing.
+    let journal = log.journal("a").unwrap();
+    kit.disks().all().full(0);
+    log.save(journal, 2, KIND, b"two").unwrap_err();
+    assert_eq!(disk.list().unwrap(), names);
+}
+
+#[test]
+fn snapshots_of_unknown_journals_stay() {
+    let mut kit = Kit::new();
+    let (disk, ..) = three_groups(&mut kit);
+    let unknown = "0000000000000007-00000000000000000002.snapshot";
+    disk.create(unknown).unwrap();
+    let mut log = open(&disk).unwrap();
+    let notices: Vec<_> = log.take_notices().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        notices,
+        [format!(
+            "{unknown:?} is damaged at byte 0: the log has no journal with this number, and does \
+             not tell that it had one"
+        )]
+    );
+    // The number is not given to another journal.
+    assert_eq!(log.journal("b").unwrap().get(), 8);
+    drop(log);
+    assert!(disk.list().unwrap().contains(&unknown.to_owned()));
+}
+
+#[test]
+fn events_that_only_a_snapshot_has_are_missing() {
+    let mut kit = Kit::new();
+    let (disk, name, content) = three_groups(&mut kit);
+    let mut log = open(&disk).unwrap();
+    let journal = log.journal("a").unwrap();
+    log.save(journal, 6, KIND, b"six").unwrap();
+    drop(log);
+    disk.remove("0000000002.log").unwrap();
+    // The end of the last group is missing, which looks like the trace of a crash.
+    disk.replace(name, &content[..content.len() - 1]).unwrap();
+    let error = open(&disk).unwrap_err().to_string();
+    assert!(
+        error.ends_with("the event 5 of the journal \"a\" is missing"),
+        "{error}"
+    );
+    // Without a state that can be read, it is the trace of a crash.
+    let saved = "0000000000000001-00000000000000000006.snapshot";
+    disk.replace(saved, b"nonsense").unwrap();
+    let mut log = open(&disk).unwrap();
+    assert_eq!(numbers(&mut log), [1, 2, 3, 4]);
+    assert_eq!(log.take_notices().len(), 1);
+    // It does not count any more when the journal has an event with this number.
+    append(&mut log, 8);
+    log.save(journal, 8, KIND, b"eight").unwrap();
+    assert_eq!(log.oldest(journal), 1);
+    let names = disk.list().unwrap();
+    assert!(names.contains(&format!("{saved}.damaged")), "{names:?}");
+}
+
+#[test]
 fn a_damaged_snapshot_is_replaced_by_an_older_one() {
     let mut kit = Kit::new();
     let (disk, ..) = three_groups(&mut kit);
@@ -186,7 +331,13 @@ fn a_damaged_snapshot_is_replaced_by_an_older_one() {
         .unwrap();
     assert_eq!(numbers, [5, 6]);
     assert_eq!(log.take_notices().len(), 1);
+    // So it does not count as one of the two that are kept.
+    append(&mut log, 10);
+    log.save(journal, 8, KIND, b"8").unwrap();
+    assert_eq!(log.oldest(journal), 5);
 
+    disk.replace("0000000000000001-00000000000000000008.snapshot", b"")
+        .unwrap();
     disk.replace(names[0], b"").unwrap();
     let error = log.snapshot(journal).unwrap_err();
     assert!(matches!(error, JournalError::Damaged { .. }), "{error}");
@@ -250,7 +401,7 @@ fn compaction_keeps_what_is_needed() {
     );
     let compacted = log.compact(100).unwrap();
     assert!(compacted.copied > 0, "{compacted:?}");
-    assert!(log.segments() < 6);
+    assert!(log.segments() < 8, "{log:?}");
     drop(log);
     let (mut log, _) = options.open(files).unwrap();
     let journal = log.find("a").unwrap();

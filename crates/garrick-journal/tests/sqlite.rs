@@ -99,6 +99,16 @@ fn a_link_leads_to_the_same_log() {
     drop(log);
     let log = SqliteLog::open(&link).unwrap();
     assert_eq!(start(&log, "a").newest, 2);
+    drop(log);
+    // The lock would be beside the link, and not beside the database.
+    let link = place.0.join("other link");
+    std::os::unix::fs::symlink(place.0.join("nothing"), &link).unwrap();
+    let error = SqliteLog::open(&link).unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("a link to a file that does not exist"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -125,10 +135,10 @@ fn other_files_are_refused_and_stay_as_they_are() {
     drop(place.open());
     let other = place.other();
     other
-        .execute_batch("PRAGMA user_version = 3; PRAGMA wal_checkpoint(TRUNCATE)")
+        .execute_batch("PRAGMA user_version = 9; PRAGMA wal_checkpoint(TRUNCATE)")
         .unwrap();
     drop(other);
-    refused("its tables have the version 3, and this program knows the version 2");
+    refused("its tables have the version 9, and this program knows the version 3");
     // A folder, and nothing.
     fs::create_dir(place.path()).unwrap();
     let error = SqliteLog::open(place.path()).unwrap_err();
@@ -246,6 +256,59 @@ fn a_damaged_name_is_not_a_new_journal() {
             assert!(text.starts_with("the journal number "), "{text}");
         }
     }
+}
+
+#[test]
+fn events_that_the_tables_have_lost_are_noticed() {
+    let lost = [
+        (
+            "DELETE FROM events WHERE number = 3",
+            "its newest event is 3, but 2 is the last one",
+        ),
+        (
+            "DELETE FROM events WHERE number = 2",
+            "its event 2 is missing",
+        ),
+        ("DELETE FROM journals", "it is missing"),
+        ("UPDATE journals SET newest = 2", "its checksum is wrong"),
+    ];
+    for (loss, why) in lost {
+        let place = Place::new();
+        let log = place.open();
+        let account = start(&log, "account/42").journal;
+        append(&log, account, 1..=3);
+        place.other().execute_batch(loss).unwrap();
+        let read = log
+            .start("account/42", true)
+            .and_then(|_| read(&log, account));
+        let text = read.unwrap_err().to_string();
+        assert!(text.starts_with("the journal number 1 in"), "{text}");
+        assert!(text.ends_with(why), "{text}");
+    }
+}
+
+#[test]
+fn a_damaged_state_is_not_one_of_the_two_that_are_kept() {
+    let place = Place::new();
+    let log = place.open();
+    let account = start(&log, "account/42").journal;
+    append(&log, account, 1..=6);
+    for number in [2, 3] {
+        log.save(account, number, KIND, b"state").unwrap();
+    }
+    let person = place.other();
+    let damage = "UPDATE snapshots SET payload = x'00' WHERE number = ?1";
+    person.execute(damage, [3]).unwrap();
+    log.save(account, 5, KIND, b"five").unwrap();
+    person.execute(damage, [5]).unwrap();
+    let found = start(&log, "account/42");
+    assert_eq!((found.oldest, found.snapshot.unwrap().number), (3, 2));
+    for number in [6, 7] {
+        append(&log, account, number + 1..=number + 1);
+        log.save(account, number, KIND, b"state").unwrap();
+    }
+    let found = start(&log, "account/42");
+    assert_eq!((found.oldest, found.snapshot.unwrap().number), (7, 7));
 }
 
 #[test]

@@ -122,7 +122,8 @@ pub trait Files: Debug + Send + Sync {
     /// Writes a file named `name` with the suffix `.new`, syncs it, renames it, and syncs the
     /// names. So `name` can have at most 251 bytes.
     ///
-    /// After an error, the file has the old content or the new one.
+    /// After an error, the file has the old content or the new one. The other file is removed, if
+    /// that is possible.
     ///
     /// # Errors
     /// Returns any error of the disk.
@@ -132,11 +133,17 @@ pub trait Files: Debug + Send + Sync {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let mut file = self.create(&new)?;
-        file.append(content)?;
-        file.sync()?;
-        self.rename(&new, name)?;
-        self.sync_names()
+        let replaced = self.create(&new).and_then(|mut file| {
+            file.append(content)?;
+            file.sync()?;
+            self.rename(&new, name)?;
+            self.sync_names()
+        });
+        if replaced.is_err() {
+            // Its space may be needed, and nobody else would remove it.
+            let _ = self.remove(&new);
+        }
+        replaced
     }
 }
 

@@ -4,7 +4,7 @@ use garrick_journal::{Log, SqliteLog};
 use garrick_measure::Result;
 use garrick_measure::commands::{Ended, print};
 
-use super::{Command, Show, first, list, print_event, unknown, whole};
+use super::{Command, Flaws, Show, first, list, print_event, unknown, whole};
 
 /// Runs a command on a log in a database, and prints its result.
 pub(super) fn run(command: &Command) -> Result<Ended> {
@@ -49,17 +49,13 @@ fn show(log: &SqliteLog, show: &Show) -> Result<Ended> {
 fn verify(log: &SqliteLog) -> Result<Ended> {
     log.check()?;
     let journals = log.journals()?;
-    let (mut events, mut saved) = (0_u64, 0_u64);
+    let (mut events, mut saved, mut flaws) = (0_u64, 0_u64, Flaws::default());
     for listed in &journals {
-        let start = log.start(&listed.name, true)?;
-        saved += u64::from(start.is_some_and(|start| start.snapshot.is_some()));
+        // Compares the newest event with the last one.
+        log.start(&listed.name, true)?;
+        saved += log.check_saved(listed.journal, |error| flaws.add(&error))?;
         log.read_each(listed.journal, 1, |_| events += 1)?;
     }
     print(&whole(journals.len(), events, saved));
-    match log.sample(true).unwrap_or_default().notices {
-        0 => Ok(Ended::Well),
-        notices => Ok(Ended::Wrong(format!(
-            "{notices} saved states cannot be read. Older ones are used"
-        ))),
-    }
+    Ok(flaws.ended())
 }

@@ -88,7 +88,7 @@ impl SegmentLog {
     }
 
     /// Adds a segment, which gets the next group. The segment before is not written any more.
-    fn add_segment(&mut self) -> Result<(), JournalError> {
+    pub(super) fn add_segment(&mut self) -> Result<(), JournalError> {
         // Even if this fails: the file may be there, and tells where the segment before ends.
         self.is_closed = true;
         self.add_segment_with(&[])?;
@@ -105,6 +105,7 @@ impl SegmentLog {
             segment: u64::from(number) + 1,
             previous_length,
             first_group: self.next_group,
+            oldest: self.oldest_needed.into(),
         };
         let segment = Segment::create(&*self.files, header, groups)?;
         self.segments.insert(number + 1, segment);

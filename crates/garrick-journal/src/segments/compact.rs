@@ -5,7 +5,7 @@ use std::mem;
 use super::SegmentLog;
 use super::index::Place;
 use super::scan::scan;
-use super::segment::opened;
+use super::segment::{opened, remove};
 use crate::error::JournalError;
 use crate::event::Event;
 use crate::frame::{Frame, event_bytes};
@@ -55,23 +55,48 @@ impl SegmentLog {
     /// disk. Nothing is lost then.
     pub fn compact(&mut self, events_max: u64) -> Result<Compacted, JournalError> {
         self.check_usable()?;
+        self.compact_while(|log, oldest| log.index.live_in(oldest) <= events_max)
+    }
+
+    /// Removes the oldest segments as long as `may` returns true for the oldest one. The steps are
+    /// those of the README.
+    pub(super) fn compact_while(
+        &mut self,
+        mut may: impl FnMut(&Self, u32) -> bool,
+    ) -> Result<Compacted, JournalError> {
+        // The next segment may be without the records of these deletions.
+        self.remove_left()?;
         let mut compacted = Compacted::default();
         // Copies may go to new segments, which are not looked at.
-        let last = self
-            .segments
-            .last_key_value()
-            .map_or(0, |(number, _)| *number);
-        while let Some((&oldest, segment)) = self.segments.first_key_value()
-            && oldest < last
-            && self.index.live_in(oldest) <= events_max
+        let last = self.segments.last_key_value();
+        let last = last.map_or(0, |(number, _)| *number);
+        let mut oldest = self.segments.first_key_value().map(|(number, _)| *number);
+        // Step C1.
+        while let Some(number) = oldest
+            && number < last
+            && may(self, number)
         {
-            let bytes = segment.length;
-            let copied = self.index.live_in(oldest);
-            compacted.copied_bytes += self.copy_needed(oldest)?;
-            self.remove_segment(oldest)?;
-            compacted.copied += copied;
+            compacted.copied += self.index.live_in(number);
+            compacted.copied_bytes += self.copy_needed(number)?;
+            let next = self.segments.range(number + 1..).next();
+            oldest = next.map(|(next, _)| *next);
+        }
+        let Some(needed) = oldest.filter(|oldest| self.segments.range(..oldest).next().is_some())
+        else {
+            return Ok(compacted);
+        };
+        // Step C2. If it fails, the file may be there all the same, and nothing is lost.
+        self.oldest_needed = needed;
+        self.add_segment()?;
+        // Step C3. Those that a failure leaves are the oldest ones of the next compaction.
+        while let Some((&number, segment)) = self.segments.first_key_value()
+            && number < needed
+        {
+            remove(&*self.files, &segment.name)?;
             compacted.segments += 1;
-            compacted.bytes += bytes;
+            compacted.bytes += segment.length;
+            self.index.forget(number);
+            self.segments.remove(&number);
         }
         Ok(compacted)
     }
@@ -80,7 +105,8 @@ impl SegmentLog {
     fn copy_needed(&mut self, number: u32) -> Result<u64, JournalError> {
         let segment = opened(&mut self.segments, &*self.files, number)?;
         let segment = segment.expect("the segment is in the log");
-        let mut bytes = vec![0; usize::try_from(segment.length).unwrap_or(usize::MAX)];
+        let length = segment.copied_from.unwrap_or(segment.length);
+        let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
         let read = segment.read_at(0, &mut bytes)?;
         let (name, first_group) = (segment.name.clone(), segment.first_group);
         let damaged = |at: usize, why| JournalError::damaged(&name, at as u64, why);
@@ -143,41 +169,19 @@ impl SegmentLog {
         writer.commit()
     }
 
-    /// Removes the oldest segment, of which nothing is needed.
-    fn remove_segment(&mut self, number: u32) -> Result<(), JournalError> {
-        let Some(segment) = self.segments.get(&number) else {
-            return Ok(());
-        };
-        let name = segment.name.clone();
-        let failed = |doing| {
-            let name = &name;
-            move |error| JournalError::disk(doing, name, error)
-        };
-        // One at a time: if a crash brought back only the older one of two, one between would be
-        // missing. So an earlier removal must be durable.
-        if self.owes_sync {
-            self.sync_removals(&name)?;
+    /// Removes the snapshots that could not be removed before.
+    fn remove_left(&mut self) -> Result<(), JournalError> {
+        while let Some((journal, number)) = self.left.pop() {
+            self.remove_snapshot(journal, number)?;
         }
-        self.files.remove(&name).map_err(failed("remove"))?;
-        self.owes_sync = true;
-        self.index.forget(number);
-        self.segments.remove(&number);
-        self.sync_removals(&name)
-    }
-
-    /// Makes the removal of files durable.
-    fn sync_removals(&mut self, name: &str) -> Result<(), JournalError> {
-        self.files
-            .sync_names()
-            .map_err(|error| JournalError::disk("sync the removal of", name, error))?;
-        self.owes_sync = false;
         Ok(())
     }
 
     /// Deletes a journal, with its events and its snapshots. Its name can be given to another
     /// journal. Does nothing if the journal was deleted before.
     ///
-    /// A snapshot that cannot be removed now is a notice, and is removed when the log is opened.
+    /// A snapshot that cannot be removed now is a notice, and is removed by the next compaction or
+    /// when the log is opened.
     ///
     /// # Errors
     /// Returns any error of the disk. The journal is not deleted then.
@@ -191,10 +195,11 @@ impl SegmentLog {
             writer.delete(journal);
             writer.commit()?;
         }
-        if let Some(removed) = self.index.remove(journal)
-            && let Err(error) = self.remove_snapshots(journal, &removed.snapshots)
-        {
-            self.notice(error);
+        let removed = self.index.remove(journal);
+        for number in removed.into_iter().flat_map(|journal| journal.snapshots) {
+            if let Err(error) = self.remove_snapshot(journal, number) {
+                self.notice(error);
+            }
         }
         Ok(())
     }

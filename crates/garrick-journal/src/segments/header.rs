@@ -3,15 +3,18 @@
 use crate::error::JournalError;
 
 /// Size of a header in bytes.
-pub(super) const HEADER_BYTES: usize = 40;
+pub(super) const HEADER_BYTES: usize = 48;
+
+/// Position of the checksum.
+const SUM_AT: usize = HEADER_BYTES - 4;
 
 /// First bytes of a segment. The last one is the version of the format.
-const MAGIC: [u8; 8] = *b"GARRJNL\x01";
+const MAGIC: [u8; 8] = *b"GARRJNL\x02";
 
 /// The header of a segment.
 ///
 /// ```text
-/// magic 8 | segment u64 | previous length u64 | first group u64 | zeros 4 | checksum u32
+/// magic 8 | segment u64 | previous length u64 | first group u64 | oldest u64 | zeros 4 | checksum u32
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
@@ -21,6 +24,8 @@ pub(super) struct Header {
     pub(super) previous_length: u64,
     /// Number of the first group of the segment.
     pub(super) first_group: u64,
+    /// Number of the oldest segment that was needed when this one was created.
+    pub(super) oldest: u64,
 }
 
 impl Header {
@@ -30,8 +35,9 @@ impl Header {
         bytes[8..16].copy_from_slice(&self.segment.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.previous_length.to_le_bytes());
         bytes[24..32].copy_from_slice(&self.first_group.to_le_bytes());
-        let checksum = crc32c::crc32c(&bytes[..36]);
-        bytes[36..].copy_from_slice(&checksum.to_le_bytes());
+        bytes[32..40].copy_from_slice(&self.oldest.to_le_bytes());
+        let checksum = crc32c::crc32c(&bytes[..SUM_AT]);
+        bytes[SUM_AT..].copy_from_slice(&checksum.to_le_bytes());
         bytes
     }
 
@@ -50,8 +56,11 @@ impl Header {
                 "another version of Garrick has written the file",
             ));
         }
-        if bytes[36..] != crc32c::crc32c(&bytes[..36]).to_le_bytes() {
-            return Err(damaged(36, "the checksum of the header is wrong"));
+        if bytes[SUM_AT..] != crc32c::crc32c(&bytes[..SUM_AT]).to_le_bytes() {
+            return Err(damaged(
+                SUM_AT as u64,
+                "the checksum of the header is wrong",
+            ));
         }
         let word = |at: usize| {
             let mut word = [0; 8];
@@ -65,6 +74,7 @@ impl Header {
             segment,
             previous_length: word(16),
             first_group: word(24),
+            oldest: word(32),
         })
     }
 }
@@ -79,6 +89,7 @@ mod tests {
             segment: 3,
             previous_length: 1 << 26,
             first_group: 17,
+            oldest: 2,
         };
         let bytes = header.to_bytes();
         assert_eq!(Header::of_bytes(&bytes, 3, "3.log").unwrap(), header);

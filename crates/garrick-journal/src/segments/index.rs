@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
+use crate::frame::Frame;
 use crate::group::JournalId;
 
 /// Number of snapshots of a journal that are kept: if the newest one cannot be read, an older one
@@ -63,6 +64,15 @@ impl Journal {
     }
 }
 
+/// Numbers of events in a segment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Held {
+    /// Events that are kept.
+    pub(super) live: u64,
+    /// All events.
+    pub(super) written: u64,
+}
+
 /// The journals of a log.
 #[derive(Debug, Default)]
 pub(super) struct Index {
@@ -70,8 +80,8 @@ pub(super) struct Index {
     journals: HashMap<JournalId, Journal>,
     /// Largest number of a journal that was given.
     last: u64,
-    /// Number of events in each segment that are kept.
-    live: BTreeMap<u32, u64>,
+    /// Numbers of events in each segment.
+    held: BTreeMap<u32, Held>,
 }
 
 impl Index {
@@ -94,7 +104,7 @@ impl Index {
     pub(super) fn add(&mut self, id: JournalId, journal: Journal) {
         self.last = self.last.max(id.0);
         for place in &journal.places {
-            *self.live.entry(place.segment).or_default() += 1;
+            self.held.entry(place.segment).or_default().live += 1;
         }
         self.ids.insert(Arc::clone(&journal.name), id);
         self.journals.insert(id, journal);
@@ -124,9 +134,42 @@ impl Index {
         journal.places.get(usize::try_from(index).ok()?).copied()
     }
 
-    /// Counts further events of a segment that are kept.
+    /// Counts further events of a segment, all of which are kept.
     pub(super) fn count(&mut self, segment: u32, events: u64) {
-        *self.live.entry(segment).or_default() += events;
+        self.held.entry(segment).or_default().live += events;
+        self.count_written(segment, events);
+    }
+
+    /// Counts further events of a segment, without telling which are kept.
+    pub(super) fn count_written(&mut self, segment: u32, events: u64) {
+        self.held.entry(segment).or_default().written += events;
+    }
+
+    /// Records that a frame was copied from one place to another.
+    pub(super) fn moved(&mut self, frame: Frame<'_>, from: Place, to: Place) {
+        match frame {
+            Frame::Event { journal, event } => {
+                let id = JournalId(journal);
+                self.count_written(to.segment, 1);
+                if self.place_of(id, event.number) == Some(from)
+                    && let Some(place) = self
+                        .get_mut(id)
+                        .and_then(|journal| journal.place_mut(event.number))
+                {
+                    *place = to;
+                    self.leave(from.segment, 1);
+                    self.held.entry(to.segment).or_default().live += 1;
+                }
+            }
+            Frame::Name { journal, .. } => {
+                if let Some(journal) = self.get_mut(JournalId(journal))
+                    && journal.named_in == from.segment
+                {
+                    journal.named_in = to.segment;
+                }
+            }
+            Frame::Commit(_) | Frame::Deleted { .. } => {}
+        }
     }
 
     /// Drops the places of the events that an older snapshot covers.
@@ -157,19 +200,24 @@ impl Index {
 
     /// Counts events of a segment that are not kept any more.
     pub(super) fn leave(&mut self, segment: u32, count: u64) {
-        if let Some(live) = self.live.get_mut(&segment) {
-            *live -= count;
+        if let Some(held) = self.held.get_mut(&segment) {
+            held.live -= count;
         }
     }
 
     /// Returns the number of events of a segment that are kept.
     pub(super) fn live_in(&self, segment: u32) -> u64 {
-        self.live.get(&segment).copied().unwrap_or(0)
+        self.held_in(segment).live
+    }
+
+    /// Returns the numbers of events of a segment.
+    pub(super) fn held_in(&self, segment: u32) -> Held {
+        self.held.get(&segment).copied().unwrap_or_default()
     }
 
     /// Forgets a segment without events.
     pub(super) fn forget(&mut self, segment: u32) {
-        let live = self.live.remove(&segment);
-        debug_assert!(matches!(live, None | Some(0)), "no event is lost");
+        let held = self.held.remove(&segment).unwrap_or_default();
+        debug_assert!(held.live == 0, "no event is lost");
     }
 }

@@ -162,12 +162,14 @@ pub struct SegmentLog {
     /// Segments by number. The last one gets the next group.
     segments: BTreeMap<u32, Segment>,
     index: Index,
+    /// Number of the oldest segment that is needed. Older ones are removed.
+    oldest_needed: u32,
     /// Number of the next group.
     next_group: u64,
     /// True if the last segment must not be written any more.
     is_closed: bool,
-    /// True if the removal of a file is perhaps not durable.
-    owes_sync: bool,
+    /// Files of snapshots that do not count, and that could not be removed.
+    left: Vec<(JournalId, u64)>,
     /// True after an error that could not be handled.
     is_broken: bool,
     /// Text of that error.

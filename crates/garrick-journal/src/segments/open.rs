@@ -1,23 +1,24 @@
 //! A log is opened: all segments are read, and the index is built.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::sync::Arc;
 
 use garrick_actor::files::Files;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use super::cache::Cache;
 use super::counted::{Counted, DiskCounts};
-use super::header::Header;
+use super::header::{HEADER_BYTES, Header};
 use super::index::{Index, Journal, Place};
 use super::progress::{Reader, Report};
 use super::sample::{Ended, Tended};
 use super::scan::{copy_at_start, has_later_group, scan};
-use super::segment::{OPEN_MAX, Segment, name_of, number_of};
+use super::segment::{OPEN_MAX, Segment, name_of, number_of, remove};
 use super::{Options, SegmentLog, snapshot};
 use crate::error::JournalError;
 use crate::event::Event;
-use crate::frame::{Flaw, Frame};
+use crate::frame::{Flaw, Frame, decode};
 use crate::group::JournalId;
 use crate::name::check_name;
 use crate::notices::Notices;
@@ -51,8 +52,12 @@ pub struct Torn {
 #[derive(Default)]
 struct Reading {
     journals: HashMap<u64, Read>,
+    /// Numbers of journals that were deleted.
+    deleted: HashSet<u64>,
     /// Largest number of a journal.
     last: u64,
+    /// Numbers of events in the segments.
+    events: BTreeMap<u32, u64>,
     opened: Opened,
 }
 
@@ -90,6 +95,7 @@ impl Reading {
                     at: at as u32,
                 };
                 self.opened.events += 1;
+                *self.events.entry(segment).or_default() += 1;
                 self.journals.entry(journal).or_default().add(event, place);
             }
             Frame::Name {
@@ -109,6 +115,7 @@ impl Reading {
             Frame::Deleted { journal } => {
                 self.last = self.last.max(journal);
                 self.journals.remove(&journal);
+                self.deleted.insert(journal);
             }
             Frame::Commit(_) => {}
         }
@@ -116,23 +123,44 @@ impl Reading {
     }
 
     /// Removes those snapshots from `snapshots` that are newer than all events of their journals,
-    /// and cannot be read. With them, the events would not be needed.
-    fn leave_unreadable(&self, files: &dyn Files, snapshots: &mut HashMap<u64, Vec<u64>>) {
+    /// and are damaged. Adds their errors to `notices`, and returns the names of their files.
+    ///
+    /// A snapshot is saved when its events are durable. So if it can be read, they are missing.
+    fn check_newest(
+        &self,
+        files: &dyn Files,
+        snapshots: &mut HashMap<u64, Vec<u64>>,
+        notices: &mut Notices,
+    ) -> Result<Vec<String>, JournalError> {
+        let mut damaged = Vec::new();
         for (id, read) in &self.journals {
             let Some(numbers) = snapshots.get_mut(id) else {
                 continue;
             };
             let newest = read.events.iter().map(|(number, _)| *number).max();
-            // A snapshot without events is all that is left.
-            let Some(newest) = newest else { continue };
-            numbers.retain(|number| {
-                *number <= newest || snapshot::load(files, JournalId(*id), *number).is_ok()
-            });
+            let newest = newest.unwrap_or(0);
+            let mut kept = Vec::new();
+            for number in mem::take(numbers) {
+                match (number > newest).then(|| snapshot::load(files, JournalId(*id), number)) {
+                    None => kept.push(number),
+                    Some(Ok(_)) => {
+                        let name = read.name.as_deref().unwrap_or_default();
+                        return Err(missing(name, newest + 1, read.named_in));
+                    }
+                    Some(Err(error @ JournalError::Damaged { .. })) => {
+                        damaged.push(snapshot::name_of(JournalId(*id), number));
+                        notices.add(error);
+                    }
+                    Some(Err(error)) => return Err(error),
+                }
+            }
+            *numbers = kept;
         }
+        Ok(damaged)
     }
 
-    /// Returns the index of all journals, with the snapshots that were found.
-    /// Removes them from `snapshots`.
+    /// Returns the index of all journals, with the snapshots that were found. Removes these from
+    /// `snapshots`.
     fn finish(self, snapshots: &mut HashMap<u64, Vec<u64>>) -> Result<Index, JournalError> {
         let mut index = Index::default();
         index.note_given(self.last);
@@ -141,6 +169,9 @@ impl Reading {
         for (id, read) in journals {
             let snapshots = snapshots.remove(&id).unwrap_or_default();
             index.add(JournalId(id), journal_of(id, read, snapshots)?);
+        }
+        for (segment, events) in self.events {
+            index.count_written(segment, events);
         }
         Ok(index)
     }
@@ -172,32 +203,23 @@ fn journal_of(id: u64, read: Read, mut snapshots: Vec<u64>) -> Result<Journal, J
     events.dedup_by_key(|(number, _)| *number);
     let horizon = journal.horizon().max(whole.saturating_sub(1));
     events.retain(|(number, _)| *number > horizon);
-    let missing = |number: u64| {
-        let why = format!(
-            "the event {number} of the journal {:?} is missing",
-            journal.name
-        );
-        JournalError::damaged(&name_of(named_in), 0, why)
-    };
     for ((number, _), expected) in events.iter().zip(horizon + 1..) {
         if *number != expected {
-            return Err(missing(expected));
+            return Err(missing(&journal.name, expected, named_in));
         }
     }
-    let last = horizon + events.len() as u64;
-    journal.newest = journal
-        .snapshots
-        .last()
-        .map_or(last, |snapshot| last.max(*snapshot));
+    journal.newest = horizon + events.len() as u64;
     if journal.newest < newest {
-        return Err(missing(journal.newest + 1));
-    }
-    if journal.newest > last {
-        // The newest snapshot is newer than all events: those before it are of no use.
-        events.clear();
+        return Err(missing(&journal.name, journal.newest + 1, named_in));
     }
     journal.places = events.into_iter().map(|(_, place)| place).collect();
     Ok(journal)
+}
+
+/// Returns the error about an event of a journal, whose name is in the segment `segment`.
+fn missing(journal: &str, number: u64, segment: u32) -> JournalError {
+    let why = format!("the event {number} of the journal {journal:?} is missing");
+    JournalError::damaged(&name_of(segment), 0, why)
 }
 
 /// Opens the log in a folder. The steps are those of the README.
@@ -209,19 +231,23 @@ pub(super) fn open(
     let Found {
         mut log,
         opened,
-        copy,
-        snapshots,
+        last,
+        damaged,
+        useless,
     } = find(files, options)?;
     log.lock = Some(lock);
     // Step O3. Before that, what was read may not be durable.
     if !log.segments.is_empty() {
-        log.add_segment_with(&copy)?;
-        log.next_group += u64::from(!copy.is_empty());
+        log.add_segment_with(&last.copy)?;
+        log.use_copy(&last);
     }
-    // The number of a journal that was deleted may be given again.
-    if !snapshots.is_empty() {
-        for (journal, numbers) in snapshots {
-            log.remove_snapshots(JournalId(journal), &numbers)?;
+    // Step O4.
+    if !useless.is_empty() || !damaged.is_empty() {
+        for name in useless {
+            remove(&*log.files, &name)?;
+        }
+        for name in damaged {
+            snapshot::set_apart(&*log.files, &name)?;
         }
         let synced = log.files.sync_names();
         synced.map_err(|error| JournalError::disk("sync", FOLDER, error))?;
@@ -238,6 +264,9 @@ pub(super) fn inspect(
     Ok((found.log, found.opened))
 }
 
+/// Number of the first segment of a log.
+const FIRST: u32 = 1;
+
 /// Name of the folder in errors.
 const FOLDER: &str = "the folder";
 
@@ -245,10 +274,22 @@ const FOLDER: &str = "the folder";
 struct Found {
     log: SegmentLog,
     opened: Opened,
-    /// Copy of the last group.
+    last: LastGroup,
+    /// Names of damaged snapshots that are not used.
+    damaged: Vec<String>,
+    /// Names of files that are not needed.
+    useless: Vec<String>,
+}
+
+/// The last group of the log.
+#[derive(Default)]
+struct LastGroup {
+    /// Number of its segment.
+    segment: u32,
+    /// Position in the segment.
+    at: usize,
+    /// The group as the first one of the next segment. Empty if there is no group.
     copy: Vec<u8>,
-    /// Snapshots of journals that do not exist.
-    snapshots: HashMap<u64, Vec<u64>>,
 }
 
 /// Reads the log in a folder (steps O1 and O2).
@@ -256,8 +297,12 @@ fn find(files: Arc<dyn Files>, mut options: Options) -> Result<Found, JournalErr
     let counts = Arc::<DiskCounts>::default();
     let files: Arc<dyn Files> = Arc::new(Counted::new(files, Arc::clone(&counts)));
     let names = (files.list()).map_err(|error| JournalError::disk("list", FOLDER, error))?;
-    let mut numbers: Vec<u32> = names.iter().filter_map(|name| number_of(name)).collect();
-    numbers.sort_unstable();
+    let mut snapshots = snapshot::found(&names);
+    let Needed {
+        oldest,
+        numbers,
+        mut useless,
+    } = Needed::find(&*files, &names)?;
     let mut chain = Chain {
         reader: reader_of(&*files, &numbers, options.report.take())?,
         ..Chain::default()
@@ -265,23 +310,38 @@ fn find(files: Arc<dyn Files>, mut options: Options) -> Result<Found, JournalErr
     for (place, &number) in numbers.iter().enumerate() {
         chain.read(&*files, number, place + 1 == numbers.len())?;
     }
-    let mut snapshots = snapshot::found(&names);
-    chain.reading.leave_unreadable(&*files, &mut snapshots);
-    let opened = chain.reading.opened.clone();
-    let index = chain.reading.finish(&mut snapshots)?;
+    let mut notices = Notices::default();
+    let reading = chain.reading;
+    let damaged = reading.check_newest(&*files, &mut snapshots, &mut notices)?;
+    let (opened, deleted) = (reading.opened.clone(), reading.deleted.clone());
+    let mut index = reading.finish(&mut snapshots)?;
+    for (journal, numbers) in snapshots {
+        // The number of a deleted journal may be given again, but not that of an unknown one.
+        let names = numbers
+            .iter()
+            .map(|number| snapshot::name_of(JournalId(journal), *number));
+        if deleted.contains(&journal) {
+            useless.extend(names);
+        } else {
+            index.note_given(journal);
+            let unknown = |name: String| JournalError::damaged(&name, 0, UNKNOWN);
+            names.map(unknown).for_each(|error| notices.add(error));
+        }
+    }
     let log = SegmentLog {
         files,
         options,
         is_closed: false,
         segments: chain.segments,
         index,
+        oldest_needed: oldest,
         next_group: chain.next_group.unwrap_or(1),
         is_broken: false,
         cause: None,
-        notices: Notices::default(),
+        notices,
         compact_at: 0,
         tended: Tended::default(),
-        owes_sync: false,
+        left: Vec::new(),
         cache: Cache::default(),
         buffer: Vec::new(),
         counts,
@@ -291,9 +351,92 @@ fn find(files: Arc<dyn Files>, mut options: Options) -> Result<Found, JournalErr
     Ok(Found {
         log,
         opened,
-        copy: chain.copy,
-        snapshots,
+        last: chain.last,
+        damaged,
+        useless,
     })
+}
+
+/// Reason why a snapshot is not used.
+const UNKNOWN: &str = "the log has no journal with this number, and does not tell that it had one";
+
+/// The segments that are needed.
+struct Needed {
+    /// Number of the oldest one, also if there is none yet.
+    oldest: u32,
+    /// Their numbers, ascending.
+    numbers: Vec<u32>,
+    /// Names of the other files of the log, which interrupted operations have left.
+    useless: Vec<String>,
+}
+
+impl Needed {
+    /// Finds the segments in a folder that has files with these names. The newest segment, which is
+    /// created at once, tells which one is the oldest.
+    fn find(files: &dyn Files, names: &[String]) -> Result<Self, JournalError> {
+        let mut numbers: Vec<u32> = names.iter().filter_map(|name| number_of(name)).collect();
+        numbers.sort_unstable();
+        let mut oldest = FIRST;
+        if let Some(newest) = numbers.last() {
+            let header = header_of(files, *newest)?;
+            oldest = u32::try_from(header.oldest).unwrap_or(u32::MAX);
+        } else if let Some(saved) = names.iter().find(|name| snapshot::is_name(name)) {
+            let why = "the folder has saved states, but no segment of a log";
+            return Err(JournalError::damaged(saved, 0, why));
+        }
+        let removed = numbers.partition_point(|number| *number < oldest);
+        let removed = numbers.drain(..removed).map(name_of);
+        let unfinished = names.iter().filter(|name| {
+            let name = name.strip_suffix(".new");
+            name.is_some_and(|name| number_of(name).is_some() || snapshot::is_name(name))
+        });
+        let useless = removed.chain(unfinished.cloned()).collect();
+        if let Some(&first) = numbers.first()
+            && first != oldest
+        {
+            let why = format!("the segment {} is missing", name_of(oldest));
+            return Err(JournalError::damaged(&name_of(first), 0, why));
+        }
+        Ok(Self {
+            oldest,
+            numbers,
+            useless,
+        })
+    }
+}
+
+/// Reads the header of a segment.
+fn header_of(files: &dyn Files, number: u32) -> Result<Header, JournalError> {
+    let (name, mut bytes) = (name_of(number), [0; HEADER_BYTES]);
+    let read = files
+        .open(&name)
+        .and_then(|mut file| file.read_at(0, &mut bytes));
+    let read = read.map_err(|error| JournalError::disk("read", &name, error))?;
+    Header::of_bytes(&bytes[..read], number.into(), &name)
+}
+
+impl SegmentLog {
+    /// Uses the copy of the last group instead of the original, which may not be durable.
+    fn use_copy(&mut self, last: &LastGroup) {
+        let LastGroup { segment, at, copy } = last;
+        if copy.is_empty() {
+            return;
+        }
+        self.next_group += 1;
+        if let Some(original) = self.segments.get_mut(segment) {
+            original.copied_from = Some(*at as u64);
+        }
+        let mut from = 0;
+        while let Ok((frame, size)) = decode(copy.get(from..).unwrap_or_default()) {
+            let of = |segment, at: usize| Place {
+                segment,
+                at: (at + from) as u32,
+            };
+            self.index
+                .moved(frame, of(*segment, *at), of(*segment + 1, HEADER_BYTES));
+            from += size;
+        }
+    }
 }
 
 /// Returns a reader of these segments, which reports its progress.
@@ -322,8 +465,7 @@ struct Chain {
     next_group: Option<u64>,
     /// The last segment, whose groups are read when its end is known.
     waiting: Option<Waiting>,
-    /// Copy of the last group of the log.
-    copy: Vec<u8>,
+    last: LastGroup,
 }
 
 /// A segment whose groups were not read.
@@ -437,7 +579,11 @@ impl Chain {
                 }
             }
         }
-        self.copy = scanned.copy(whole);
+        self.last = LastGroup {
+            segment: number,
+            at: scanned.last,
+            copy: scanned.copy(whole),
+        };
         self.next_group = Some(next_group);
         if let Some(segment) = self.segments.get_mut(&number) {
             segment.length = scanned.end as u64;

@@ -1,6 +1,7 @@
 //! Segments: the files of a log.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use garrick_actor::files::{File, Files};
 
@@ -21,6 +22,9 @@ pub(super) struct Segment {
     file: Option<Box<dyn File>>,
     /// Length in bytes up to the end of the last group that was acknowledged.
     pub(super) length: u64,
+    /// Position of the last group, if the next segment has a copy that is used instead. The group
+    /// itself may not be durable.
+    pub(super) copied_from: Option<u64>,
     /// Number of its first group.
     pub(super) first_group: u64,
 }
@@ -43,6 +47,7 @@ impl Segment {
             name,
             file: Some(file),
             length: 0,
+            copied_from: None,
             first_group,
         }
     }
@@ -149,6 +154,16 @@ pub(super) fn close_some(segments: &mut BTreeMap<u32, Segment>, kept: u32) {
         .filter(|(number, segment)| ![kept, last].contains(number) && segment.file.is_some());
     if let Some((_, oldest)) = others.next() {
         oldest.close();
+    }
+}
+
+/// Removes a file, if it exists.
+pub(super) fn remove(files: &dyn Files, name: &str) -> Result<(), JournalError> {
+    match files.remove(name) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(JournalError::disk("remove", name, error))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -1,10 +1,12 @@
 //! A log of segments as the log of a journal, which several threads use.
 
+use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use hashbrown::HashMap;
 
 use super::SegmentLog;
+use super::index::Held;
 use crate::error::JournalError;
 use crate::event::EventKind;
 use crate::group::{Group, JournalId};
@@ -55,7 +57,7 @@ impl SegmentLog {
         }
         let journal = self.journal(name)?;
         let (newest, oldest) = (self.newest(journal), self.oldest(journal));
-        if !waits && newest + 1 - oldest > FEW_EVENTS {
+        if !waits && (newest + 1 - oldest > FEW_EVENTS || self.is_saved_large(journal)) {
             return Ok(None);
         }
         let snapshot = self.snapshot(journal)?;
@@ -106,15 +108,41 @@ impl SegmentLog {
         if self.segments() < self.compact_at.max(SEGMENTS_MANY) {
             return;
         }
-        match self.compact(COPIED_MAX) {
+        // A segment with many events that are needed stays, until half of the log is not needed.
+        // Then one is copied as a whole each time.
+        let (mut may_be_whole, mut was_whole) = (self.is_half_useless(), false);
+        let compacted = self.compact_while(|log, oldest| {
+            let is_cheap = log.index.live_in(oldest) <= COPIED_MAX;
+            let is_next = is_cheap || mem::take(&mut may_be_whole);
+            was_whole |= is_next && !is_cheap;
+            is_next
+        });
+        self.compact_at = self.segments() + SEGMENTS_MORE;
+        match compacted {
             Ok(compacted) => {
                 self.tended.compactions += u64::from(compacted.segments > 0);
                 self.tended.copied += compacted.copied_bytes;
+                if was_whole && self.is_half_useless() {
+                    // The next one follows after the next group.
+                    self.compact_at = 0;
+                }
             }
             // All events are still there.
             Err(error) => self.notice(error),
         }
-        self.compact_at = self.segments() + SEGMENTS_MORE;
+    }
+
+    /// Returns true if at least half of the bytes of the log belong to events that are not needed,
+    /// as far as the numbers of events tell.
+    fn is_half_useless(&self) -> bool {
+        let (mut useless, mut all) = (0, 0);
+        for (number, segment) in &self.segments {
+            let Held { live, written } = self.index.held_in(*number);
+            // Less than 2^30 bytes and 2^32 events.
+            useless += segment.length * (written - live) / written.max(1);
+            all += segment.length;
+        }
+        useless * 2 >= all
     }
 }
 

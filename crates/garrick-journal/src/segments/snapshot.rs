@@ -1,12 +1,11 @@
 //! Snapshots: the state of a journal after some event, in files of their own.
 
-use std::io;
-
 use garrick_actor::files::Files;
 use hashbrown::HashMap;
 
 use super::SegmentLog;
 use super::index::SNAPSHOTS_KEPT;
+use super::segment::remove;
 use crate::error::JournalError;
 use crate::event::{Event, EventKind};
 use crate::frame::{Frame, decode};
@@ -16,8 +15,14 @@ use crate::log::Snapshot;
 /// Suffix of the names of snapshots.
 const SUFFIX: &str = ".snapshot";
 
+/// Suffix of the name of a snapshot that could not be read, behind that of a snapshot.
+const DAMAGED: &str = ".damaged";
+
+/// Size in bytes up to which reading a snapshot does not hold up the caller.
+const FEW_BYTES: u64 = 64 << 10;
+
 /// Returns the name of the file of a snapshot.
-fn name_of(journal: JournalId, number: u64) -> String {
+pub(super) fn name_of(journal: JournalId, number: u64) -> String {
     format!("{:016x}-{number:020}{SUFFIX}", journal.0)
 }
 
@@ -29,6 +34,11 @@ fn of_name(name: &str) -> Option<(u64, u64)> {
     // An event with the number `u64::MAX` would have no next one.
     let number = number.parse().ok().filter(|number| *number < u64::MAX)?;
     (name_of(JournalId(journal), number) == name).then_some((journal, number))
+}
+
+/// Returns true if a file with this name is a snapshot.
+pub(super) fn is_name(name: &str) -> bool {
+    of_name(name).is_some()
 }
 
 /// Returns the numbers of the snapshots of each journal.
@@ -82,9 +92,12 @@ impl SegmentLog {
             },
         };
         frame.put(&mut bytes);
-        self.files
-            .replace(&name, &bytes)
-            .map_err(|error| JournalError::disk("write", &name, error))?;
+        if let Err(error) = self.files.replace(&name, &bytes) {
+            // The file may be there, and may not be durable.
+            let _ = self.remove_snapshot(journal, number);
+            return Err(JournalError::disk("write", &name, error));
+        }
+        self.left.retain(|left| *left != (journal, number));
         if let Some(found) = self.index.get_mut(journal) {
             found.snapshots.push(number);
         }
@@ -101,21 +114,24 @@ impl SegmentLog {
         while let Some(found) = self.index.get_mut(journal)
             && found.snapshots.len() > SNAPSHOTS_KEPT
         {
-            let name = name_of(journal, found.snapshots[0]);
-            found.snapshots.remove(0);
-            remove(&*self.files, &name)?;
+            let number = found.snapshots.remove(0);
+            self.remove_snapshot(journal, number)?;
         }
         Ok(())
     }
 
-    /// Removes all snapshots of a journal, whose end is in the log.
-    pub(super) fn remove_snapshots(
-        &self,
+    /// Removes the file of a snapshot that does not count. If that fails, the next compaction
+    /// removes it: the log may not tell afterwards that the journal was deleted.
+    pub(super) fn remove_snapshot(
+        &mut self,
         journal: JournalId,
-        numbers: &[u64],
+        number: u64,
     ) -> Result<(), JournalError> {
-        let mut names = numbers.iter().map(|number| name_of(journal, *number));
-        names.try_for_each(|name| remove(&*self.files, &name))
+        let removed = remove(&*self.files, &name_of(journal, number));
+        if removed.is_err() {
+            self.left.push((journal, number));
+        }
+        removed
     }
 
     /// Returns the newest snapshot of a journal that can be read. Read the events after it next.
@@ -123,32 +139,83 @@ impl SegmentLog {
     ///
     /// # Errors
     /// Returns [`JournalError::Damaged`] if no snapshot can be read and the events that they cover
-    /// were removed. A damaged snapshot before an older one that can be read is a notice.
+    /// were removed. A snapshot that cannot be read is a notice if an older one can be, or if there
+    /// are all events. If it is damaged, its file gets the suffix `.damaged`.
     pub fn snapshot(&mut self, journal: JournalId) -> Result<Option<Snapshot>, JournalError> {
         let Some(found) = self.index.get(journal) else {
             return Ok(None);
         };
         let (numbers, oldest) = (found.snapshots.clone(), found.oldest());
-        let mut error = None;
+        let (mut errors, mut damaged) = (Vec::new(), Vec::new());
         // A snapshot before an event with the whole state is not needed.
         let needed = |number: &u64| number + 1 >= oldest;
         for number in numbers.into_iter().rev().take_while(needed) {
             match load(&*self.files, journal, number) {
                 Ok(snapshot) => {
-                    error.into_iter().for_each(|error| self.notice(error));
+                    self.pass_over(journal, errors, &damaged);
                     return Ok(Some(snapshot));
                 }
-                Err(damaged) => error = Some(error.unwrap_or(damaged)),
+                Err(error) => {
+                    if matches!(error, JournalError::Damaged { .. }) {
+                        damaged.push(number);
+                    }
+                    errors.push(error);
+                }
             }
         }
-        match error {
-            Some(error) if oldest > 1 => Err(error),
-            error => {
-                error.into_iter().for_each(|error| self.notice(error));
-                Ok(None)
+        if oldest > 1 && !errors.is_empty() {
+            return Err(errors.swap_remove(0));
+        }
+        self.pass_over(journal, errors, &damaged);
+        Ok(None)
+    }
+
+    /// Records the errors of snapshots instead of which others are used. Renames the damaged ones,
+    /// so that they do not count as snapshots that are kept.
+    fn pass_over(&mut self, journal: JournalId, errors: Vec<JournalError>, damaged: &[u64]) {
+        errors.into_iter().for_each(|error| self.notice(error));
+        if self.lock.is_none() {
+            return;
+        }
+        for number in damaged {
+            if let Err(error) = set_apart(&*self.files, &name_of(journal, *number)) {
+                self.notice(error);
+            } else if let Some(found) = self.index.get_mut(journal) {
+                found.snapshots.retain(|other| other != number);
             }
         }
     }
+
+    /// Returns true if the newest snapshot of a journal is large, or if that is not known.
+    pub(super) fn is_saved_large(&self, journal: JournalId) -> bool {
+        let found = self.index.get(journal);
+        let Some(number) = found.and_then(|found| found.snapshots.last()) else {
+            return false;
+        };
+        let file = self.files.open(&name_of(journal, *number));
+        let length = file.and_then(|file| file.length());
+        length.map_or(true, |length| length > FEW_BYTES)
+    }
+
+    /// Reads all snapshots of a journal. Passes the errors to `failed`. Returns the number of those
+    /// that can be read.
+    pub fn check_saved(&self, journal: JournalId, mut failed: impl FnMut(JournalError)) -> u64 {
+        let found = self.index.get(journal);
+        let numbers = found.map_or(&[][..], |found| &found.snapshots);
+        let loaded = numbers
+            .iter()
+            .map(|number| load(&*self.files, journal, *number));
+        loaded
+            .map(|loaded| u64::from(loaded.map_err(&mut failed).is_ok()))
+            .sum()
+    }
+}
+
+/// Renames a damaged snapshot, so that it is not one any more. People may look at it.
+pub(super) fn set_apart(files: &dyn Files, name: &str) -> Result<(), JournalError> {
+    files
+        .rename(name, &format!("{name}{DAMAGED}"))
+        .map_err(|error| JournalError::disk("rename", name, error))
 }
 
 /// Reads a snapshot.
@@ -174,16 +241,6 @@ pub(super) fn load(
             })
         }
         _ => Err(damaged("it is another snapshot")),
-    }
-}
-
-/// Removes a file, if it exists.
-fn remove(files: &dyn Files, name: &str) -> Result<(), JournalError> {
-    match files.remove(name) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(JournalError::disk("remove", name, error))
-        }
-        _ => Ok(()),
     }
 }
 

@@ -1,11 +1,12 @@
 //! A log is listed and checked.
 
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::SqliteLog;
 use super::fault::engine;
-use super::names::find;
-use super::read::{newest, oldest};
+use super::names::{Stored, damaged, row_of, rows};
+use super::read::{SAVED, oldest};
+use super::row::event_of;
 use crate::error::JournalError;
 use crate::event::Event;
 use crate::group::JournalId;
@@ -24,13 +25,12 @@ pub struct Listed {
     pub newest: u64,
 }
 
-fn listed(reader: &Connection, id: u64, name: String) -> rusqlite::Result<Listed> {
-    let newest = newest(reader, id)?;
+fn listed(reader: &Connection, row: &Stored) -> rusqlite::Result<Listed> {
     Ok(Listed {
-        journal: JournalId::new(id),
-        name,
-        oldest: oldest(reader, id)?.unwrap_or(newest + 1),
-        newest,
+        journal: JournalId::new(row.id),
+        name: row.name().to_owned(),
+        oldest: oldest(reader, row.id)?.unwrap_or(row.newest + 1),
+        newest: row.newest,
     })
 }
 
@@ -38,43 +38,38 @@ impl SqliteLog {
     /// Returns the journals with events, in ascending order of their creation.
     ///
     /// # Errors
-    /// Returns [`JournalError::Engine`] for any error of SQLite.
+    /// Returns [`JournalError::DamagedRow`] if a journal is not as it was written, and
+    /// [`JournalError::Engine`] for any error of SQLite.
     pub fn journals(&self) -> Result<Vec<Listed>, JournalError> {
         let Some(reader) = self.reader(true) else {
             return Ok(Vec::new());
         };
-        let list = || -> rusqlite::Result<Vec<Listed>> {
-            let mut statement = reader.prepare("SELECT id, name FROM journals ORDER BY id")?;
-            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            rows.map(|row| {
-                let (id, name) = row?;
-                listed(&reader, id, name)
-            })
-            .collect()
-        };
-        list().map_err(|error| engine("read", &self.place.name, error))
+        let rows = rows(&reader, &self.place.name)?;
+        let listed: rusqlite::Result<_> = rows.iter().map(|row| listed(&reader, row)).collect();
+        listed.map_err(|error| engine("read", &self.place.name, error))
     }
 
     /// Returns the journal with a name, if it exists.
     ///
     /// # Errors
-    /// Returns [`JournalError::Engine`] for any error of SQLite.
+    /// Returns the errors of [`SqliteLog::journals`].
     pub fn find(&self, name: &str) -> Result<Option<Listed>, JournalError> {
-        let Some(reader) = self.reader(true) else {
+        let (Some(reader), Some(id)) = (self.reader(true), self.names().find(name)) else {
             return Ok(None);
         };
-        let listed = || match find(&reader, name)? {
-            Some(id) => listed(&reader, id, name.to_owned()).map(Some),
-            None => Ok(None),
+        let file = &self.place.name;
+        let Some(row) = row_of(&reader, file, id)? else {
+            return Err(damaged(file, id, "it is missing"));
         };
-        listed().map_err(|error| engine("read", &self.place.name, error))
+        let listed = listed(&reader, &row).map_err(|error| engine("read", file, error))?;
+        Ok(Some(listed))
     }
 
     /// Passes the events of a journal to `each`, from the event with the number `from` on, oldest
     /// first.
     ///
     /// # Errors
-    /// Returns [`JournalError::DamagedRow`] if an event is not as it was written, and
+    /// Returns [`JournalError::DamagedRow`] if an event is not as it was written or is missing, and
     /// [`JournalError::Engine`] for any error of SQLite. `each` has then been called for the events
     /// before.
     pub fn read_each(
@@ -87,6 +82,32 @@ impl SqliteLog {
             each(event);
             true
         })
+    }
+
+    /// Reads all saved states of a journal. Passes the errors to `failed`. Returns the number of
+    /// those that can be read.
+    ///
+    /// # Errors
+    /// Returns [`JournalError::Engine`] for any error of SQLite.
+    pub fn check_saved(
+        &self,
+        journal: JournalId,
+        mut failed: impl FnMut(JournalError),
+    ) -> Result<u64, JournalError> {
+        let (Some(reader), file) = (self.reader(true), &self.place.name) else {
+            return Ok(0);
+        };
+        let engine = |error| engine("read", file, error);
+        let mut statement = reader.prepare_cached(SAVED).map_err(engine)?;
+        let mut rows = statement.query(params![journal.get(), 0]).map_err(engine)?;
+        let mut whole = 0;
+        while let Some(row) = rows.next().map_err(engine)? {
+            match event_of(file, "the saved state", journal.get(), row) {
+                Ok(_) => whole += 1,
+                Err(error) => failed(error),
+            }
+        }
+        Ok(whole)
     }
 
     /// Has SQLite check the structure of the database. Reads all of it.

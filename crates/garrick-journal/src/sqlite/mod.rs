@@ -18,7 +18,7 @@ mod tests;
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use garrick_actor::Handle;
 use garrick_actor::files::LockedFile;
@@ -76,6 +76,8 @@ pub struct SqliteLog {
     names: Mutex<Names>,
     /// Written by the writer, and read by all.
     is_broken: AtomicBool,
+    /// Text of the error that has broken the log.
+    cause: Mutex<Option<Arc<str>>>,
     notices: Mutex<Notices>,
     /// The last field: the connections are closed before the lock is released.
     _lock: Option<LockedFile>,
@@ -93,38 +95,40 @@ impl SqliteLog {
         let Opened {
             writer,
             reader,
+            names,
             lock,
         } = open::open(&place)?;
         let writer = Writer {
             connection: writer,
             pages: 0,
         };
-        Ok(Self::new(place, Some(writer), reader, Some(lock)))
+        Ok(Self::new(place, Some(writer), (reader, names), Some(lock)))
     }
 
     /// Opens the log in a database for reading, and changes nothing. It may be open in another
-    /// process.
+    /// process, whose new journals are not seen.
     ///
     /// # Errors
     /// Returns the errors of [`SqliteLog::open`]. A database that does not exist is an error.
     pub fn inspect(path: impl AsRef<Path>) -> Result<Self, JournalError> {
         let place = Place::new(path.as_ref());
-        let reader = open::inspect(&place)?;
-        Ok(Self::new(place, None, reader, None))
+        let read = open::inspect(&place)?;
+        Ok(Self::new(place, None, read, None))
     }
 
     fn new(
         place: Place,
         writer: Option<Writer>,
-        reader: Connection,
+        (reader, names): (Connection, Names),
         lock: Option<LockedFile>,
     ) -> Self {
         Self {
             place,
             reader: Mutex::new(reader),
             writer: writer.map(Mutex::new),
-            names: Mutex::default(),
+            names: Mutex::new(names),
             is_broken: AtomicBool::new(false),
+            cause: Mutex::default(),
             notices: Mutex::default(),
             _lock: lock,
         }
@@ -136,7 +140,7 @@ impl SqliteLog {
         let writer = self.writer.as_ref().ok_or(JournalError::ReadOnly)?;
         Ok(writer.lock().unwrap_or_else(|poisoned| {
             let guard = poisoned.into_inner();
-            self.set_broken(&guard.connection);
+            self.set_broken(&guard.connection, "its writer has panicked".into());
             guard
         }))
     }
@@ -175,10 +179,16 @@ impl SqliteLog {
 
     /// Records that it is not known what is in the log. Nothing is written any more, not even when
     /// the database is closed.
-    fn set_broken(&self, writer: &Connection) {
+    fn set_broken(&self, writer: &Connection, cause: Arc<str>) {
         self.is_broken.store(true, Relaxed);
+        self.cause().get_or_insert(cause);
         // It fails only if SQLite is older than this option.
         let _ = keep_at_close(writer);
+    }
+
+    fn cause(&self) -> MutexGuard<'_, Option<Arc<str>>> {
+        // Set at once.
+        self.cause.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn notices(&self) -> MutexGuard<'_, Notices> {
@@ -233,6 +243,7 @@ impl Log for SqliteLog {
             notices: notices.count(),
             notice: notices.newest().cloned(),
             is_broken,
+            cause: self.cause().clone(),
             ..LogSample::default()
         })
     }

@@ -1,100 +1,164 @@
-//! The names of journals, which get numbers before they have rows.
+//! The journals, which get numbers before they have rows.
 
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use rusqlite::{Connection, OptionalExtension as _, Result as Sqlite};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::fault::engine;
 use crate::error::JournalError;
 
-/// The journals that this process has named.
+/// A journal.
+#[derive(Debug)]
+struct Named {
+    name: Arc<str>,
+    /// True if it has a row.
+    is_stored: bool,
+}
+
+/// The journals of a database, and those that get rows with their first events.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     ids: HashMap<Arc<str>, u64>,
-    names: HashMap<u64, Arc<str>>,
-    /// Largest number that was given to a journal without a row.
+    names: HashMap<u64, Named>,
+    /// Largest number that was given.
     last: u64,
 }
 
-/// Returns the checksum of the row of a journal.
-pub(super) fn checksum_of_name(id: u64, name: &str) -> u32 {
-    crc32c::crc32c_append(crc32c::crc32c(&id.to_le_bytes()), name.as_bytes())
+/// A row of the table of journals.
+pub(super) struct Stored {
+    pub(super) id: u64,
+    name: Arc<str>,
+    /// Number of the newest event.
+    pub(super) newest: u64,
 }
 
-/// Checks the rows of all journals. A journal whose name is damaged would look like a new one.
+/// Returns the checksum of the row of a journal.
+pub(super) fn checksum_of(id: u64, name: &str, newest: u64) -> u32 {
+    let sum = crc32c::crc32c(&id.to_le_bytes());
+    let sum = crc32c::crc32c_append(sum, &newest.to_le_bytes());
+    crc32c::crc32c_append(sum, name.as_bytes())
+}
+
+/// Returns the error about the row of a journal.
+pub(super) fn damaged(
+    file: &str,
+    id: impl std::fmt::Display,
+    why: impl Into<String>,
+) -> JournalError {
+    JournalError::DamagedRow {
+        file: file.to_owned(),
+        row: format!("the journal number {id}"),
+        why: why.into(),
+    }
+}
+
+/// Returns the journal of a row with the columns `id`, `name`, `newest` and `checksum`.
 ///
 /// # Errors
-/// Returns [`JournalError::DamagedRow`] if one is not as it was written, and any error of SQLite.
-pub(super) fn check_names(connection: &Connection, file: &str) -> Result<(), JournalError> {
+/// Returns [`JournalError::DamagedRow`] if it is not as it was written, and any error of SQLite.
+fn stored(row: &Row<'_>, file: &str) -> Result<Stored, JournalError> {
     let failed = |error| engine("read", file, error);
-    // Not from an index, which has copies of the names.
-    let all = "SELECT id, name, checksum FROM journals NOT INDEXED";
-    let mut statement = connection.prepare(all).map_err(failed)?;
-    let mut rows = statement.query([]).map_err(failed)?;
-    while let Some(row) = rows.next().map_err(failed)? {
-        let id: i64 = row.get(0).map_err(failed)?;
-        let name = row.get_ref(1).map_err(failed)?;
-        let checksum: i64 = row.get(2).map_err(failed)?;
-        let is_whole = (u64::try_from(id).ok())
-            .zip(name.as_str().ok())
-            .is_some_and(|(id, name)| i64::from(checksum_of_name(id, name)) == checksum);
-        if !is_whole {
-            return Err(JournalError::DamagedRow {
-                file: file.to_owned(),
-                row: format!("the journal number {id}"),
-                why: "its checksum is wrong".to_owned(),
-            });
-        }
-    }
-    Ok(())
+    let id: i64 = row.get(0).map_err(failed)?;
+    let name = row.get_ref(1).map_err(failed)?;
+    let newest: i64 = row.get(2).map_err(failed)?;
+    let checksum: i64 = row.get(3).map_err(failed)?;
+    let numbers = u64::try_from(id).ok().zip(u64::try_from(newest).ok());
+    let whole = numbers.zip(name.as_str().ok());
+    whole
+        .filter(|((id, newest), name)| i64::from(checksum_of(*id, name, *newest)) == checksum)
+        .map(|((id, newest), name)| Stored {
+            id,
+            name: name.into(),
+            newest,
+        })
+        .ok_or_else(|| damaged(file, id, "its checksum is wrong"))
 }
 
-/// Returns the number of the journal with a name, if it has a row.
-pub(super) fn find(connection: &Connection, name: &str) -> Sqlite<Option<u64>> {
-    connection
-        .prepare_cached("SELECT id FROM journals WHERE name = ?1")?
-        .query_row([name], |row| row.get(0))
-        .optional()
-}
-
-/// Returns the name of the journal with a number, if it has a row.
-pub(super) fn name_of(connection: &Connection, id: u64) -> Sqlite<Option<String>> {
+/// Returns the row of the journal with a number, if it has one.
+pub(super) fn row_of(
+    connection: &Connection,
+    file: &str,
+    id: u64,
+) -> Result<Option<Stored>, JournalError> {
     // SQLite has no greater numbers.
     if i64::try_from(id).is_err() {
         return Ok(None);
     }
-    connection
-        .prepare_cached("SELECT name FROM journals WHERE id = ?1")?
-        .query_row([id], |row| row.get(0))
-        .optional()
+    let failed = |error| engine("read", file, error);
+    let mut statement = connection
+        .prepare_cached("SELECT id, name, newest, checksum FROM journals WHERE id = ?1")
+        .map_err(failed)?;
+    let row = statement.query_row([id], |row| Ok(stored(row, file)));
+    row.optional().map_err(failed)?.transpose()
+}
+
+/// Returns the rows of all journals, in ascending order of their numbers.
+pub(super) fn rows(connection: &Connection, file: &str) -> Result<Vec<Stored>, JournalError> {
+    let failed = |error| engine("read", file, error);
+    // Not from an index, which has no checksums.
+    let all = "SELECT id, name, newest, checksum FROM journals NOT INDEXED ORDER BY id";
+    let mut statement = connection.prepare(all).map_err(failed)?;
+    let mut rows = statement.query([]).map_err(failed)?;
+    let mut journals = Vec::new();
+    while let Some(row) = rows.next().map_err(failed)? {
+        journals.push(stored(row, file)?);
+    }
+    Ok(journals)
+}
+
+impl Stored {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
 }
 
 impl Names {
-    /// Returns the number of the journal with a name. Gives it the next number if it has none.
-    pub(super) fn id_of(&mut self, connection: &Connection, name: &str) -> Sqlite<u64> {
-        // First: the journal may get its row at this moment, with the number that is known here.
-        if let Some(id) = self.ids.get(name) {
-            return Ok(*id);
+    /// Reads the rows of all journals.
+    pub(super) fn read(connection: &Connection, file: &str) -> Result<Self, JournalError> {
+        let mut names = Self::default();
+        for Stored { id, name, .. } in rows(connection, file)? {
+            names.last = names.last.max(id);
+            names.add(id, name, true);
         }
-        let id = match find(connection, name)? {
-            Some(id) => id,
-            None => {
-                let last: u64 = connection
-                    .prepare_cached("SELECT coalesce(max(id), 0) FROM journals")?
-                    .query_row([], |row| row.get(0))?;
-                self.last = self.last.max(last) + 1;
-                self.last
-            }
-        };
-        let name: Arc<str> = name.into();
-        self.ids.insert(Arc::clone(&name), id);
-        self.names.insert(id, name);
-        Ok(id)
+        Ok(names)
     }
 
-    /// Returns the name of the journal with a number, if this process has named it.
+    fn add(&mut self, id: u64, name: Arc<str>, is_stored: bool) {
+        self.ids.insert(Arc::clone(&name), id);
+        self.names.insert(id, Named { name, is_stored });
+    }
+
+    /// Returns the number of the journal with a name. Gives it the next number if it has none.
+    pub(super) fn id_of(&mut self, name: &str) -> u64 {
+        if let Some(id) = self.ids.get(name) {
+            return *id;
+        }
+        self.last += 1;
+        self.add(self.last, name.into(), false);
+        self.last
+    }
+
+    /// Returns the number of the journal with a name, if it has a row.
+    pub(super) fn find(&self, name: &str) -> Option<u64> {
+        let id = *self.ids.get(name)?;
+        self.is_stored(id).then_some(id)
+    }
+
+    /// Returns the name of the journal with a number.
     pub(super) fn name(&self, id: u64) -> Option<Arc<str>> {
-        self.names.get(&id).cloned()
+        self.names.get(&id).map(|named| Arc::clone(&named.name))
+    }
+
+    /// Returns true if the journal with a number has a row.
+    pub(super) fn is_stored(&self, id: u64) -> bool {
+        self.names.get(&id).is_some_and(|named| named.is_stored)
+    }
+
+    /// Records that a journal has a row now.
+    pub(super) fn set_stored(&mut self, id: u64) {
+        if let Some(named) = self.names.get_mut(&id) {
+            named.is_stored = true;
+        }
     }
 }

@@ -10,14 +10,14 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::fault::engine;
-use super::names::check_names;
+use super::names::Names;
 use crate::error::JournalError;
 
 /// Number in the head of a database that tells that it is a log: `GRKJ`.
 const APPLICATION: i32 = 0x4752_4b4a;
 
 /// Version of the tables.
-const VERSION: i32 = 2;
+const VERSION: i32 = 3;
 
 /// The tables.
 const SCHEMA: &str = include_str!("schema.sql");
@@ -91,12 +91,17 @@ impl Place {
 pub(super) struct Opened {
     pub(super) writer: Connection,
     pub(super) reader: Connection,
+    pub(super) names: Names,
     pub(super) lock: LockedFile,
 }
 
 /// Opens a database, or creates it. The README of the crate has the steps.
 pub(super) fn open(place: &Place) -> Result<Opened, JournalError> {
     let folder = Folder::create(place.parent()).map_err(place.disk("open the folder of"))?;
+    // The lock would be that of the link.
+    if place.path.is_symlink() {
+        return Err(place.foreign("it is a link to a file that does not exist"));
+    }
     // Against other processes, and against this one.
     let lock = LockedFile::new(&place.beside("-lock"), "it").map_err(place.disk("lock"))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -114,24 +119,25 @@ pub(super) fn open(place: &Place) -> Result<Opened, JournalError> {
         .sync_names()
         .map_err(place.disk("sync the name of"))?;
     let reader = connect_to_read(place)?;
-    check_names(&reader, &place.name)?;
+    let names = Names::read(&reader, &place.name)?;
     Ok(Opened {
         writer,
         reader,
+        names,
         lock,
     })
 }
 
 /// Opens a database that exists, to read it.
-pub(super) fn inspect(place: &Place) -> Result<Connection, JournalError> {
+pub(super) fn inspect(place: &Place) -> Result<(Connection, Names), JournalError> {
     // The error of SQLite would not tell that there is nothing.
     fs::metadata(&place.path).map_err(place.disk("open"))?;
     let reader = connect_to_read(place)?;
     if !check(place, &reader)? {
         return Err(place.foreign("it is an empty database"));
     }
-    check_names(&reader, &place.name)?;
-    Ok(reader)
+    let names = Names::read(&reader, &place.name)?;
+    Ok((reader, names))
 }
 
 fn connect(place: &Place, flags: OpenFlags) -> Result<Connection, JournalError> {

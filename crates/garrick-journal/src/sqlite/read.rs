@@ -4,21 +4,27 @@ use rusqlite::{Connection, Result as Sqlite, params};
 
 use super::SqliteLog;
 use super::fault::engine;
+use super::names::{damaged, row_of};
 use super::row::event_of;
 use crate::error::JournalError;
 use crate::event::Event;
 use crate::group::JournalId;
-use crate::log::{Snapshot, Start};
+use crate::log::{Log, Snapshot, Start};
 use crate::name::check_name;
 
 /// Number of events up to which reading a journal does not hold up the caller.
 const FEW_EVENTS: u64 = 64;
 
-/// Returns the number of the newest event of a journal, or 0.
-pub(super) fn newest(connection: &Connection, journal: u64) -> Sqlite<u64> {
-    if i64::try_from(journal).is_err() {
-        return Ok(0);
-    }
+/// Size of a saved state in bytes up to which reading it does not hold up the caller.
+const FEW_BYTES: u64 = 64 << 10;
+
+/// The saved states of a journal that cover the events before one, newest first.
+pub(super) const SAVED: &str = "SELECT number, tag, version, 1, payload, checksum FROM snapshots
+     WHERE journal = ?1 AND number + 1 >= ?2 ORDER BY number DESC";
+
+/// Returns the number of the last event of a journal, or of its last saved state if that is
+/// greater. Returns 0 if there is none.
+fn last(connection: &Connection, journal: u64) -> Sqlite<u64> {
     connection
         .prepare_cached(
             "SELECT max(coalesce((SELECT max(number) FROM events WHERE journal = ?1), 0),
@@ -34,11 +40,20 @@ pub(super) fn oldest(connection: &Connection, journal: u64) -> Sqlite<Option<u64
         .query_row([journal], |row| row.get(0))
 }
 
+/// Returns the size of the largest saved state of a journal in bytes. Does not read the states.
+fn saved_bytes(connection: &Connection, journal: u64) -> Sqlite<u64> {
+    connection
+        .prepare_cached(
+            "SELECT coalesce(max(length(payload)), 0) FROM snapshots WHERE journal = ?1",
+        )?
+        .query_row([journal], |row| row.get(0))
+}
+
 impl SqliteLog {
     /// Begins to read a journal.
     pub(super) fn begin(&self, name: &str, waits: bool) -> Result<Option<Start>, JournalError> {
         check_name(name)?;
-        if self.is_log_broken() {
+        if Log::is_broken(self) {
             return Err(JournalError::Broken);
         }
         let Some(mut reader) = self.reader(waits) else {
@@ -47,12 +62,20 @@ impl SqliteLog {
         let failed = |error| engine("read", &self.place.name, error);
         // One transaction: what is read belongs together.
         let transaction = reader.transaction().map_err(failed)?;
-        let id = self.names().id_of(&transaction, name).map_err(failed)?;
-        let newest = newest(&transaction, id).map_err(failed)?;
+        let id = self.names().id_of(name);
+        let newest = self.newest(&transaction, id)?;
+        let last = last(&transaction, id).map_err(failed)?;
+        if last != newest {
+            let why = format!("its newest event is {newest}, but {last} is the last one");
+            return Err(damaged(&self.place.name, id, why));
+        }
         let oldest = oldest(&transaction, id).map_err(failed)?;
         let oldest = oldest.unwrap_or(newest + 1);
-        if !waits && newest + 1 - oldest > FEW_EVENTS {
-            return Ok(None);
+        if !waits {
+            let saved = saved_bytes(&transaction, id).map_err(failed)?;
+            if newest + 1 - oldest > FEW_EVENTS || saved > FEW_BYTES {
+                return Ok(None);
+            }
         }
         let snapshot = self.snapshot(&transaction, id, oldest)?;
         Ok(Some(Start {
@@ -61,6 +84,16 @@ impl SqliteLog {
             oldest,
             snapshot,
         }))
+    }
+
+    /// Returns the number of the newest event of a journal, or 0 if it has no row yet.
+    pub(super) fn newest(&self, connection: &Connection, id: u64) -> Result<u64, JournalError> {
+        let file = &self.place.name;
+        match row_of(connection, file, id)? {
+            Some(row) => Ok(row.newest),
+            None if self.names().is_stored(id) => Err(damaged(file, id, "it is missing")),
+            None => Ok(0),
+        }
     }
 
     /// Returns the newest snapshot of a journal that can be read, and that is followed by the
@@ -72,12 +105,7 @@ impl SqliteLog {
         oldest: u64,
     ) -> Result<Option<Snapshot>, JournalError> {
         let failed = |error| engine("read", &self.place.name, error);
-        let mut statement = connection
-            .prepare_cached(
-                "SELECT number, tag, version, 1, payload, checksum FROM snapshots
-                 WHERE journal = ?1 AND number + 1 >= ?2 ORDER BY number DESC",
-            )
-            .map_err(failed)?;
+        let mut statement = connection.prepare_cached(SAVED).map_err(failed)?;
         let mut rows = statement.query([journal, oldest]).map_err(failed)?;
         let mut damaged = None;
         while let Some(row) = rows.next().map_err(failed)? {
@@ -129,8 +157,15 @@ impl SqliteLog {
         let mut rows = statement
             .query(params![journal.get(), from])
             .map_err(failed)?;
+        let mut expected = None;
         while let Some(row) = rows.next().map_err(failed)? {
-            if !each(event_of(&self.place.name, "event", journal.get(), row)?) {
+            let event = event_of(&self.place.name, "event", journal.get(), row)?;
+            if let Some(expected) = expected.filter(|expected| *expected != event.number) {
+                let why = format!("its event {expected} is missing");
+                return Err(damaged(&self.place.name, journal.get(), why));
+            }
+            expected = Some(event.number + 1);
+            if !each(event) {
                 break;
             }
         }

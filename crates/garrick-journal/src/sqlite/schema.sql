@@ -2,6 +2,7 @@
 CREATE TABLE journals (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
+    newest INTEGER NOT NULL,   -- number of the newest event
     checksum INTEGER NOT NULL  -- CRC-32C of the other columns
 ) STRICT;
 

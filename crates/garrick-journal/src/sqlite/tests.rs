@@ -112,7 +112,7 @@ fn a_broken_log_is_not_written_any_more() {
     let log = place.open();
     append(&log, 1, 10).unwrap();
     let journal = log.start("a", true).unwrap().unwrap().journal;
-    log.set_broken(&log.writer().unwrap().connection);
+    log.set_broken(&log.writer().unwrap().connection, "a test".into());
     let mut group = Group::new();
     let event = Event {
         number: 2,
@@ -130,7 +130,9 @@ fn a_broken_log_is_not_written_any_more() {
     }
     log.writer().unwrap().pages = u64::MAX;
     log.tend();
-    assert!(log.is_broken() && log.sample(true).unwrap().is_broken);
+    let sample = log.sample(true).unwrap();
+    assert!(log.is_broken() && sample.is_broken);
+    assert_eq!(sample.cause.as_deref(), Some("a test"));
     assert_eq!(log.writer().unwrap().pages, u64::MAX, "no checkpoint");
     // The write-ahead log is not copied when the database is closed, either.
     drop(log);

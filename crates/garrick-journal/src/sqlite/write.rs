@@ -6,10 +6,10 @@ use rusqlite::{Connection, Result as Sqlite, TransactionBehavior, params};
 
 use super::SqliteLog;
 use super::fault::{Fate, engine, fate_of_commit};
-use super::names::{checksum_of_name, name_of};
-use super::read::newest;
-use super::row::checksum;
-use crate::error::JournalError;
+use super::names::checksum_of;
+use super::read::SAVED;
+use super::row::{checksum, event_of};
+use crate::error::{JournalError, describe};
 use crate::event::{Event, EventKind};
 use crate::group::{GROUP_MAX, Group, JournalId, check_state};
 use crate::log::Refused;
@@ -39,8 +39,6 @@ enum Part {
 #[derive(Default)]
 struct Parts {
     parts: HashMap<JournalId, Part>,
-    /// Journals that get their first row.
-    new: Vec<JournalId>,
     refused: Vec<Refused>,
 }
 
@@ -65,73 +63,83 @@ impl SqliteLog {
             });
         }
         let pages = group.bytes() as u64 / PAGE_BYTES + 2 * group.len() as u64 + 2;
-        self.transact("append a group to", pages, |connection| {
-            let parts = self.look(connection, group)?;
-            for journal in &parts.new {
-                let name = self.names().name(journal.get());
-                if let Some(name) = name {
-                    connection
-                        .prepare_cached(
-                            "INSERT INTO journals (id, name, checksum) VALUES (?1, ?2, ?3)",
-                        )?
-                        .execute(params![
-                            journal.get(),
-                            &*name,
-                            checksum_of_name(journal.get(), &name)
-                        ])?;
-                }
-            }
+        let appended = self.transact("append a group to", pages, |connection| {
+            let parts = match self.look(connection, group) {
+                Ok(parts) => parts,
+                Err(error) => return Ok(Err(error)),
+            };
             for (journal, event) in group.events() {
                 if !parts.is_refused(journal) {
                     insert(connection, journal.get(), event)?;
                 }
             }
-            Ok(parts.refused)
-        })
+            let stored = self.store_newest(connection, &parts)?;
+            Ok(Ok((stored, parts.refused)))
+        });
+        let (stored, refused) = appended??;
+        let mut names = self.names();
+        stored.into_iter().for_each(|id| names.set_stored(id));
+        Ok(refused)
+    }
+
+    /// Stores the numbers of the newest events of a group. Returns the journals that had no row.
+    fn store_newest(&self, connection: &Connection, parts: &Parts) -> Sqlite<Vec<u64>> {
+        let mut stored = Vec::new();
+        for (journal, part) in &parts.parts {
+            let (Part::Newest(newest), id) = (part, journal.get()) else {
+                continue;
+            };
+            let (name, is_stored) = {
+                let names = self.names();
+                (names.name(id).unwrap_or_default(), names.is_stored(id))
+            };
+            let query = if is_stored {
+                "UPDATE journals SET newest = ?3, checksum = ?4 WHERE id = ?1 AND name = ?2"
+            } else {
+                stored.push(id);
+                "INSERT INTO journals (id, name, newest, checksum) VALUES (?1, ?2, ?3, ?4)"
+            };
+            connection.prepare_cached(query)?.execute(params![
+                id,
+                &*name,
+                newest,
+                checksum_of(id, &name, *newest)
+            ])?;
+        }
+        Ok(stored)
     }
 
     /// Looks which journals of a group follow their newest events.
-    fn look(&self, connection: &Connection, group: &Group) -> Sqlite<Parts> {
+    fn look(&self, connection: &Connection, group: &Group) -> Result<Parts, JournalError> {
         let mut all = Parts::default();
-        let Parts {
-            parts,
-            new,
-            refused,
-        } = &mut all;
+        let Parts { parts, refused } = &mut all;
         for (journal, event) in group.events() {
             let part = match parts.entry(journal) {
                 Entry::Occupied(part) => part.into_mut(),
                 Entry::Vacant(part) => {
-                    let newest = newest(connection, journal.get())?;
-                    if newest == 0 && name_of(connection, journal.get())?.is_none() {
-                        new.push(journal);
-                    }
+                    let newest = self.newest(connection, journal.get())?;
                     part.insert(Part::Newest(newest))
                 }
             };
             let Part::Newest(newest) = part else { continue };
             let name = self.names().name(journal.get());
-            let is_known = *newest > 0 || name.is_some();
-            if is_known && event.number == *newest + 1 {
+            if name.is_some() && event.number == *newest + 1 {
                 *newest += 1;
                 continue;
             }
-            let name = match name {
-                Some(name) => name.to_string(),
-                None => name_of(connection, journal.get())?
-                    .unwrap_or_else(|| format!("number {}", journal.get())),
-            };
             refused.push(Refused {
                 journal,
                 error: JournalError::Conflict {
-                    journal: name,
-                    expected: if is_known { *newest + 1 } else { 0 },
+                    expected: if name.is_some() { *newest + 1 } else { 0 },
+                    journal: match name {
+                        Some(name) => name.to_string(),
+                        None => format!("number {}", journal.get()),
+                    },
                     found: event.number,
                 },
             });
             *part = Part::Refused;
         }
-        new.retain(|journal| !matches!(parts.get(journal), Some(Part::Refused)));
         Ok(all)
     }
 
@@ -148,7 +156,10 @@ impl SqliteLog {
         let pages = state.len() as u64 / PAGE_BYTES + 8;
         let id = journal.get();
         let saved = self.transact("save a state in", pages, |connection| {
-            let newest = newest(connection, id)?;
+            let newest = match self.newest(connection, id) {
+                Ok(newest) => newest,
+                Err(error) => return Ok(Err(error)),
+            };
             if newest == 0 {
                 return Ok(Ok(()));
             }
@@ -159,7 +170,7 @@ impl SqliteLog {
                 .query_row([id], |row| row.get(0))?;
             if number > newest || number <= saved {
                 return Ok(Err(JournalError::Conflict {
-                    journal: name_of(connection, id)?.unwrap_or_default(),
+                    journal: self.names().name(id).unwrap_or_default().to_string(),
                     expected: newest,
                     found: number,
                 }));
@@ -203,7 +214,11 @@ impl SqliteLog {
         };
         // SQLite has rolled back, or `Transaction` has when it was dropped.
         if !is_known || !writer.connection.is_autocommit() {
-            self.set_broken(&writer.connection);
+            let cause = match &result {
+                Ok(_) => "a transaction has not ended".to_owned(),
+                Err(error) => describe(error),
+            };
+            self.set_broken(&writer.connection, cause.into());
             return Err(JournalError::Broken);
         }
         if result.is_ok() {
@@ -287,12 +302,7 @@ fn replace_snapshot(
             checksum(journal, event)
         ])?;
     // The two newest ones stay. If there is only one, no event is covered by an older one.
-    let covered: u64 = connection
-        .prepare_cached(
-            "SELECT coalesce((SELECT number FROM snapshots WHERE journal = ?1
-             ORDER BY number DESC LIMIT 1 OFFSET 1), 0)",
-        )?
-        .query_row([journal], |row| row.get(0))?;
+    let covered = older_saved(connection, journal, number)?;
     connection
         .prepare_cached("DELETE FROM snapshots WHERE journal = ?1 AND number < ?2")?
         .execute([journal, covered])?;
@@ -300,4 +310,18 @@ fn replace_snapshot(
         .prepare_cached("DELETE FROM events WHERE journal = ?1 AND number <= ?2")?
         .execute([journal, covered])?;
     Ok(())
+}
+
+/// Returns the number of the newest saved state before the one with the number `number`, or 0 if
+/// there is none. One that is damaged does not count.
+fn older_saved(connection: &Connection, journal: u64, number: u64) -> Sqlite<u64> {
+    let mut statement = connection.prepare_cached(SAVED)?;
+    let mut rows = statement.query([journal, 0])?;
+    while let Some(row) = rows.next()? {
+        match event_of("", "", journal, row) {
+            Ok(saved) if saved.number < number => return Ok(saved.number),
+            _ => {}
+        }
+    }
+    Ok(0)
 }
