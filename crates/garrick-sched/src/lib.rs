@@ -81,7 +81,7 @@ pub use {
     pool::Audit,
     runtime::at_end::AtEnd,
     runtime::bounded::Spawns,
-    runtime::current::in_turn,
+    runtime::current::{TurnMark, in_turn, turn_mark},
     runtime::door::Gauged,
     runtime::pending::Pending,
     runtime::room::{Place, Room, WhenFull},

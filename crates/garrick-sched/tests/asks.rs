@@ -11,7 +11,7 @@ use garrick_testkit::{fail, silence_panics};
 type Heard = Option<Result<u32, NoReply>>;
 
 /// Asks another task, and returns the answer.
-fn answers_of(flow: fn(Reply<u32>) -> Flow) -> Result<u32, NoReply> {
+fn answers_of(flow: impl Fn(Reply<u32>) -> Flow + 'static) -> Result<u32, NoReply> {
     let here = Here::new_here().unwrap();
     let (told, tells) = channel();
     let replier = here.spawn(does(move |reply: Reply<u32>, _: &Turn<'_, Reply<u32>>| {
@@ -44,6 +44,29 @@ fn a_task_that_asks_gets_an_answer() {
 fn a_task_that_asks_hears_of_a_reply_that_was_dropped() {
     assert!(answers_of(|_| Flow::Continue).is_err());
     assert!(answers_of(|_| Flow::Stop).is_err());
+}
+
+#[test]
+fn an_asker_hears_why_its_question_was_refused() {
+    silence_panics();
+    for why in [NoReply::NodeLost, NoReply::Refused] {
+        let refuses = move |reply: Reply<u32>| {
+            reply.refuse(why);
+            Flow::Continue
+        };
+        assert_eq!(answers_of(refuses), Err(why));
+        // A thread that waits for a slot.
+        let sponsor = Sponsor::pool(1).unwrap();
+        let replier = does(move |reply: Reply<u32>, _: &Turn<'_, Reply<u32>>| refuses(reply));
+        let replier = sponsor.handle().spawn(replier).unwrap();
+        assert_eq!(replier.ask(|reply| reply).wait(), Err(why));
+    }
+    // The turn that refuses is undone.
+    let answer = answers_of(|reply| {
+        reply.refuse(NoReply::Refused);
+        fail()
+    });
+    assert!(answer.is_err(), "{answer:?}");
 }
 
 #[test]

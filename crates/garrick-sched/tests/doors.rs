@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use common::does;
 use garrick_sched::{
-    Address, Door, Flow, Here, Reply, SendError, Sponsor, Turn, audit, door, in_turn,
+    Address, Door, Flow, Here, Reply, SendError, Sponsor, TaskId, Turn, audit, door, in_turn,
 };
 use garrick_testkit::{ByHand, OnDrop, alone, ends_alone, fail, silence_panics, wait};
 
@@ -420,4 +420,38 @@ fn a_door_whose_time_comes_while_its_sponsor_sleeps_is_passed_by_a_worker() {
         let handle = here.handle();
         assert_eq!((handle.failures(), handle.dead_letters()), (1, 1));
     });
+}
+
+/// A door to a task on another node.
+struct Far(u64);
+
+impl Door for Far {
+    type Message = u32;
+
+    fn pass(&self, message: u32, _: &Address<u32>) -> Result<(), SendError<u32>> {
+        Err(SendError(message))
+    }
+
+    fn stands_for(&self) -> Option<TaskId> {
+        Some(TaskId::far(self.0))
+    }
+}
+
+#[test]
+fn doors_to_one_far_task_have_equal_addresses() {
+    ends_alone(|| {
+        let [first, again, other] = [7, 7, 8].map(|number| door(Far(number)));
+        assert_eq!(first, again);
+        assert_ne!(first, other);
+        assert_eq!(first.id(), TaskId::far(7));
+        // No door or task of this process has such an identity.
+        let here = door(Passes(|_| Ok(())));
+        assert!([&first, &other].into_iter().all(|far| *far != here));
+    });
+}
+
+#[test]
+#[should_panic(expected = "the number of a far task has 63 bits")]
+fn a_number_of_64_bits_is_no_far_task() {
+    let _ = TaskId::far(1 << 63);
 }

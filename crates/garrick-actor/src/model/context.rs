@@ -301,6 +301,14 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.blocking(f)
     }
 
+    /// Returns true if another message waits in the mailbox of this actor. Messages that are in
+    /// transit from other threads do not count. An actor that collects messages in batches can
+    /// process its batch when this method returns false.
+    #[must_use]
+    pub fn has_more(&self) -> bool {
+        self.turn.has_more()
+    }
+
     /// Returns the current date and time, according to the clock of the actor's
     /// [`World`](crate::system::World). In a simulation, this is the simulated time.
     #[must_use]

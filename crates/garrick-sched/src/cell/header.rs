@@ -393,7 +393,23 @@ impl fmt::Debug for Header {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct TaskId(pub(crate) usize);
 
+/// Bit of the identities of tasks on other nodes. No address has it.
+const FAR: usize = 1 << (usize::BITS - 1);
+
 impl TaskId {
+    /// Returns the identity of a task on another node. Doors that represent the task return it
+    /// ([`Door::stands_for`](crate::Door::stands_for)). Other tasks on other nodes must not have
+    /// the number while there is such a door.
+    ///
+    /// # Panics
+    /// Panics if the number has more than 63 bits.
+    #[must_use]
+    #[track_caller]
+    pub const fn far(number: u64) -> Self {
+        assert!(number < FAR as u64, "the number of a far task has 63 bits");
+        Self(number as usize | FAR)
+    }
+
     pub(crate) fn get(self) -> usize {
         self.0
     }

@@ -44,6 +44,12 @@ pub enum NoReply {
     /// The question was asked by a blocking call on a thread that runs tasks. While the thread
     /// waits, none of these tasks can run, so the answer might never come.
     OnWorker,
+    /// The node of the replier was lost, or the connection to it. The question may have been
+    /// handled, and it may not.
+    NodeLost,
+    /// The node of the replier has refused the question, which was not handled: for example it does
+    /// not know the type of the message, or the message is too large.
+    Refused,
 }
 
 impl fmt::Display for NoReply {
@@ -57,6 +63,8 @@ impl fmt::Display for NoReply {
             }
             Self::Dropped => "the reply was dropped without an answer",
             Self::TimedOut => "no answer came in time",
+            Self::NodeLost => "the node of the replier was lost before an answer came",
+            Self::Refused => "the node of the replier has refused the question",
             Self::OnWorker => {
                 "this thread must not block until an answer comes, because it runs tasks: request \
                  the answer as a message"
@@ -88,7 +96,7 @@ pub struct Reply<R: 'static> {
 /// the target.
 struct Ends<R> {
     answer: unsafe fn(NonNull<()>, R),
-    refuse: unsafe fn(NonNull<()>),
+    refuse: unsafe fn(NonNull<()>, NoReply),
 }
 
 // SAFETY:
@@ -200,6 +208,15 @@ impl<R: 'static> Reply<R> {
         // forgotten.
         unsafe { (ends.answer)(target, answer) };
     }
+
+    /// Tells the asker that there is no answer, and why. If this is called during a turn, the asker
+    /// is told even if the turn is undone, and possibly before its end.
+    pub fn refuse(self, why: NoReply) {
+        let (target, ends) = (self.target, self.ends);
+        mem::forget(self);
+        // SAFETY: as in `send`.
+        unsafe { (ends.refuse)(target, why) };
+    }
 }
 
 impl<R: 'static> Drop for Reply<R> {
@@ -208,7 +225,7 @@ impl<R: 'static> Drop for Reply<R> {
         // Quiet: replies are dropped where a turn unwinds, and the conversion of the answer and the
         // asker's waker are foreign code.
         // SAFETY: as in `send`; we are not used again.
-        let _ = quiet::call(|| unsafe { (ends.refuse)(target) });
+        let _ = quiet::call(|| unsafe { (ends.refuse)(target, NoReply::Dropped) });
     }
 }
 
@@ -232,13 +249,13 @@ where
 
 /// # Safety
 /// The requirements of `answer_task` apply.
-unsafe fn refuse_task<R, M, F>(target: NonNull<()>)
+unsafe fn refuse_task<R, M, F>(target: NonNull<()>, why: NoReply)
 where
     M: Send + 'static,
     F: FnOnce(Answer<R>) -> M + Copy,
 {
     // SAFETY: by contract.
-    unsafe { tell_task::<R, M, F>(target, Err(NoReply::Dropped)) };
+    unsafe { tell_task::<R, M, F>(target, Err(why)) };
 }
 
 /// # Safety
@@ -296,9 +313,9 @@ unsafe fn answer_slot<R: Send + 'static>(target: NonNull<()>, answer: R) {
 
 /// # Safety
 /// The requirements of `answer_slot` apply.
-unsafe fn refuse_slot<R: Send + 'static>(target: NonNull<()>) {
+unsafe fn refuse_slot<R: Send + 'static>(target: NonNull<()>, why: NoReply) {
     // SAFETY: by contract.
-    unsafe { Written::<R>::new(target, Err(NoReply::Dropped)) }.publish();
+    unsafe { Written::<R>::new(target, Err(why)) }.publish();
 }
 
 /// Guard of an answer that is stored in its slot but not yet published. Dropping it changes the

@@ -52,6 +52,23 @@ pub fn in_turn() -> bool {
     !WORKER.get().is_null()
 }
 
+/// A mark of a turn, from [`turn_mark`]. Two turns of workers that exist at the same time have
+/// different marks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TurnMark {
+    worker: u16,
+    turn: u64,
+}
+
+/// Returns the mark of the turn that the calling thread is running, or `None` if there is none.
+#[must_use]
+pub fn turn_mark() -> Option<TurnMark> {
+    worker().map(|worker| TurnMark {
+        worker: worker.home.number(),
+        turn: worker.turn(),
+    })
+}
+
 /// Returns the worker that rests on this thread between two turns, if any. Sends to its cells need
 /// not go through an inbox. Call this function only if [`worker`] returns `None`.
 #[inline]

@@ -33,6 +33,9 @@ pub enum Ended {
     SponsorEnded,
     /// The task had already ended when it was watched.
     Before,
+    /// The node of the task was lost, or the connection to it. The task may still run. Contains the
+    /// name of the node.
+    NodeLost(Arc<str>),
 }
 
 impl fmt::Display for Ended {
@@ -43,6 +46,7 @@ impl fmt::Display for Ended {
             Self::Unreachable => f.write_str("stopped, because all of its addresses were dropped"),
             Self::SponsorEnded => f.write_str("ended with its sponsor"),
             Self::Before => f.write_str("had ended before it was watched"),
+            Self::NodeLost(node) => write!(f, "was lost with the node {node}"),
         }
     }
 }
