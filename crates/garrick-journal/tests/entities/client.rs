@@ -10,6 +10,10 @@ use crate::object::{Object, Request, key_of};
 /// The numbers of a client's calls are smaller.
 const CALLS_MAX: u64 = 1_000_000;
 
+/// Number of calls by which a client tries to look at all entities in the end. When these start
+/// again, it tries as often again.
+const TRIES_MAX: u32 = 20;
+
 /// A message to a crowd.
 pub(crate) enum Heard<O: Object> {
     /// The entities have started.
@@ -30,13 +34,18 @@ pub(crate) enum News<O: Object> {
 pub(crate) trait Sink<O: Object>: Send + 'static {
     /// Tells the news of the client with this number.
     fn tell(&self, client: u64, news: News<O>, cx: &Context<'_, Heard<O>>);
+
+    /// Tells that a client has looked at all entities after its last call.
+    fn finish(&self, cx: &Context<'_, Heard<O>>) {
+        let _ = cx;
+    }
 }
 
 /// An actor that plays some clients. Their calls to an entity may be handled in one turn.
 pub(crate) struct Crowd<O: Object, S> {
     clients: Vec<Client<O>>,
     entities: Vec<Address<Request<O>>>,
-    /// Number of calls of each client.
+    /// Number of calls of each client. After them, it looks at all entities.
     calls: u32,
     sink: S,
 }
@@ -48,6 +57,10 @@ struct Client<O: Object> {
     chance: u64,
     /// Number of the last call.
     calls: u32,
+    /// Number of entities that it has looked at after its calls, and number of calls that it has
+    /// made for this since the entities have started.
+    looks: usize,
+    tries: u32,
     /// The last call, if it has not ended.
     op: Option<O::Op>,
     /// The entities as this client knows them.
@@ -60,6 +73,8 @@ impl<O: Object, S: Sink<O>> Crowd<O, S> {
             number,
             chance: mix(seed ^ number),
             calls: 0,
+            looks: 0,
+            tries: 0,
             op: None,
             view: O::default().init(),
         };
@@ -74,10 +89,9 @@ impl<O: Object, S: Sink<O>> Crowd<O, S> {
     /// Makes the next call of a client.
     fn call(&mut self, index: usize, cx: &mut Context<'_, Heard<O>>) {
         let client = &mut self.clients[index];
-        if client.calls == self.calls || self.entities.is_empty() {
+        let Some(op) = client.next(self.calls, self.entities.len()) else {
             return;
-        }
-        let op = client.next(self.entities.len());
+        };
         let entity = &self.entities[key_of::<O>(&op)];
         self.sink.tell(client.number, News::Called(op.clone()), cx);
         let call = client.calls;
@@ -100,20 +114,35 @@ impl<O: Object, S: Sink<O>> Crowd<O, S> {
             }
             None => News::Refused,
         };
+        let looks = client.calls > self.calls && matches!(news, News::Returned(_));
         self.sink.tell(client.number, news, cx);
+        if looks {
+            client.looks += 1;
+            if client.looks == self.entities.len() {
+                self.sink.finish(cx);
+            }
+        }
     }
 }
 
 impl<O: Object> Client<O> {
-    /// Returns the operation of the next call, to one of the first entities.
-    fn next(&mut self, entities: usize) -> O::Op {
+    /// Returns the operation of the next call, to one of the first entities. The first `calls` calls
+    /// are random.
+    fn next(&mut self, calls: u32, entities: usize) -> Option<O::Op> {
+        let op = if entities > 0 && self.calls < calls {
+            self.chance = mix(self.chance);
+            let key = self.chance as usize % entities;
+            let new = CALLS_MAX * self.number + u64::from(self.calls) + 1;
+            O::operation(key, self.chance >> 8, new, &self.view)
+        } else if self.looks < entities && self.tries < TRIES_MAX {
+            self.tries += 1;
+            O::look(self.looks)
+        } else {
+            return None;
+        };
         self.calls += 1;
-        self.chance = mix(self.chance);
-        let key = self.chance as usize % entities;
-        let new = CALLS_MAX * self.number + u64::from(self.calls);
-        let op = O::operation(key, self.chance >> 8, new, &self.view);
         self.op = Some(op.clone());
-        op
+        Some(op)
     }
 }
 
@@ -126,6 +155,7 @@ impl<O: Object, S: Sink<O>> Actor for Crowd<O, S> {
             Heard::Started(entities) => {
                 self.entities = entities;
                 for index in 0..self.clients.len() {
+                    self.clients[index].tries = 0;
                     self.call(index, cx);
                 }
             }
