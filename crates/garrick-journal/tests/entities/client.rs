@@ -10,8 +10,7 @@ use crate::object::{Object, Request, key_of};
 /// The numbers of a client's calls are smaller.
 const CALLS_MAX: u64 = 1_000_000;
 
-/// Number of calls by which a client tries to look at all entities in the end. When these start
-/// again, it tries as often again.
+/// Number of calls by which a client tries to look at all entities in the end.
 const TRIES_MAX: u32 = 20;
 
 /// A message to a crowd.
@@ -35,7 +34,7 @@ pub(crate) trait Sink<O: Object>: Send + 'static {
     /// Tells the news of the client with this number.
     fn tell(&self, client: u64, news: News<O>, cx: &Context<'_, Heard<O>>);
 
-    /// Tells that a client has looked at all entities after its last call.
+    /// Tells that a client has looked at all entities after its calls.
     fn finish(&self, cx: &Context<'_, Heard<O>>) {
         let _ = cx;
     }
@@ -45,7 +44,8 @@ pub(crate) trait Sink<O: Object>: Send + 'static {
 pub(crate) struct Crowd<O: Object, S> {
     clients: Vec<Client<O>>,
     entities: Vec<Address<Request<O>>>,
-    /// Number of calls of each client. After them, it looks at all entities.
+    /// Number of calls of each client. After them, it looks at all entities, and again when these
+    /// have started again.
     calls: u32,
     sink: S,
 }
@@ -58,7 +58,7 @@ struct Client<O: Object> {
     /// Number of the last call.
     calls: u32,
     /// Number of entities that it has looked at after its calls, and number of calls that it has
-    /// made for this since the entities have started.
+    /// made for this, both since the entities have started.
     looks: usize,
     tries: u32,
     /// The last call, if it has not ended.
@@ -126,7 +126,7 @@ impl<O: Object, S: Sink<O>> Crowd<O, S> {
 }
 
 impl<O: Object> Client<O> {
-    /// Returns the operation of the next call, to one of the first entities. The first `calls` calls
+    /// Returns the operation of the next call, to one of the first entities. The first `calls` ones
     /// are random.
     fn next(&mut self, calls: u32, entities: usize) -> Option<O::Op> {
         let op = if entities > 0 && self.calls < calls {
@@ -155,7 +155,7 @@ impl<O: Object, S: Sink<O>> Actor for Crowd<O, S> {
             Heard::Started(entities) => {
                 self.entities = entities;
                 for index in 0..self.clients.len() {
-                    self.clients[index].tries = 0;
+                    (self.clients[index].looks, self.clients[index].tries) = (0, 0);
                     self.call(index, cx);
                 }
             }
