@@ -31,7 +31,7 @@ const SIM_MIXED: &str = "10000";
 /// Number of seeds of each simulated program in the step `journal`. Each run has several crashes.
 const JOURNAL_SEEDS: &str = "50000";
 
-/// Number of times that each bank is killed in the step `journal`.
+/// Number of times that the processes of each test are killed in the step `journal`.
 const JOURNAL_KILLS: &str = "10000";
 
 /// The only target whose sanitizer runtime is part of the toolchain.

@@ -1,130 +1,166 @@
-//! Clients of the registers, which note their calls.
+//! Clients of entities, which tell of their calls.
 
 use std::ops::Range;
 
-use garrick_actor::{Actor, Address, Context, NoReply};
+use garrick_actor::{Actor, Address, Context};
 use garrick_core::random::mix;
-use garrick_sim::history::models::key_value::{Op, Ret};
-use garrick_sim::history::{Called, Returned};
 
-use crate::register::Command;
+use crate::object::{Object, Request, key_of};
 
-/// Number of calls of a client.
-const CALLS: u32 = 6;
+/// The numbers of a client's calls are smaller.
+const CALLS_MAX: u64 = 1_000_000;
 
-/// Addresses of the registers `a` and `b`.
-pub(crate) type Keys = [Address<Command>; 2];
-
-/// Names of the registers.
-const NAMES: [&str; 2] = ["a", "b"];
+/// Number of calls by which a client tries to look at all entities in the end.
+const TRIES_MAX: u32 = 20;
 
 /// A message to a crowd.
-pub(crate) enum Heard {
-    /// The node of the registers has started.
-    Started(Keys),
-    /// A call of a client has returned. The numbers are those of the client and of its call.
-    Got(usize, u32, Option<Ret<u64>>),
+pub(crate) enum Heard<O: Object> {
+    /// The entities have started.
+    Started(Vec<Address<Request<O>>>),
+    /// A call of a client has ended. The numbers are those of the client and of its call.
+    Got(usize, u32, Option<O::Ret>),
 }
 
-/// An actor that plays some clients. Their calls to a register may be handled in one turn.
-pub(crate) struct Crowd {
-    clients: Vec<Client>,
-    keys: Option<Keys>,
+/// Something that happens to a client.
+pub(crate) enum News<O: Object> {
+    Called(O::Op),
+    Returned(O::Ret),
+    /// The call ends without an answer, and may have taken effect.
+    Refused,
 }
 
-/// A client that makes one call at a time. A call without an answer is given up when the node has
-/// started again, or when the answer is refused.
-struct Client {
+/// A place to which clients tell their news.
+pub(crate) trait Sink<O: Object>: Send + 'static {
+    /// Tells the news of the client with this number.
+    fn tell(&self, client: u64, news: News<O>, cx: &Context<'_, Heard<O>>);
+
+    /// Tells that a client has looked at all entities after its calls.
+    fn finish(&self, cx: &Context<'_, Heard<O>>) {
+        let _ = cx;
+    }
+}
+
+/// An actor that plays some clients. Their calls to an entity may be handled in one turn.
+pub(crate) struct Crowd<O: Object, S> {
+    clients: Vec<Client<O>>,
+    entities: Vec<Address<Request<O>>>,
+    /// Number of calls of each client. After them, it looks at all entities, and again when these
+    /// have started again.
+    calls: u32,
+    sink: S,
+}
+
+/// A client that makes one call at a time. A call without an answer is given up when the entities
+/// have started again, or when the answer is refused.
+struct Client<O: Object> {
     number: u64,
     chance: u64,
     /// Number of the last call.
     calls: u32,
-    /// Number that the client has last seen, by register.
-    seen: [Option<u64>; 2],
+    /// Number of entities that it has looked at after its calls, and number of calls that it has
+    /// made for this, both since the entities have started.
+    looks: usize,
+    tries: u32,
+    /// The last call, if it has not ended.
+    op: Option<O::Op>,
+    /// The entities as this client knows them.
+    view: O::State,
 }
 
-impl Crowd {
-    pub(crate) fn new(numbers: Range<u64>, seed: u64) -> Self {
+impl<O: Object, S: Sink<O>> Crowd<O, S> {
+    pub(crate) fn new(numbers: Range<u64>, seed: u64, calls: u32, sink: S) -> Self {
         let client = |number| Client {
             number,
             chance: mix(seed ^ number),
             calls: 0,
-            seen: [None; 2],
+            looks: 0,
+            tries: 0,
+            op: None,
+            view: O::default().init(),
         };
         Self {
             clients: numbers.map(client).collect(),
-            keys: None,
+            entities: Vec::new(),
+            calls,
+            sink,
         }
     }
 
     /// Makes the next call of a client.
-    fn call(&mut self, index: usize, cx: &mut Context<'_, Heard>) {
-        if let Some(keys) = &self.keys {
-            self.clients[index].call(index, keys, cx);
-        }
-    }
-}
-
-impl Client {
-    fn call(&mut self, index: usize, keys: &Keys, cx: &mut Context<'_, Heard>) {
-        if self.calls == CALLS {
+    fn call(&mut self, index: usize, cx: &mut Context<'_, Heard<O>>) {
+        let client = &mut self.clients[index];
+        let Some(op) = client.next(self.calls, self.entities.len()) else {
             return;
-        }
-        self.calls += 1;
-        self.chance = mix(self.chance);
-        let at = (self.chance % 2) as usize;
-        let (key, call) = (NAMES[at], self.calls);
-        let new = 100 * self.number + u64::from(call);
-        let called = |op: Op<&'static str, u64>| {
-            cx.note(Called {
-                client: self.number,
-                op,
-            });
         };
-        match self.chance / 2 % 3 {
-            0 => {
-                called(Op::Get(key));
-                cx.ask(&keys[at], Command::Get, move |got| {
-                    Heard::Got(index, call, got.ok().map(Ret::Value))
-                });
+        let entity = &self.entities[key_of::<O>(&op)];
+        self.sink.tell(client.number, News::Called(op.clone()), cx);
+        let call = client.calls;
+        cx.ask(
+            entity,
+            move |reply| Request { op, reply },
+            move |got| Heard::Got(index, call, got.ok()),
+        );
+    }
+
+    /// Ends the last call of a client.
+    fn end(&mut self, index: usize, ret: Option<O::Ret>, cx: &Context<'_, Heard<O>>) {
+        let client = &mut self.clients[index];
+        let op = client.op.take().expect("a call ends once");
+        let news = match ret {
+            Some(ret) => {
+                O::default().apply(&mut client.view, &op);
+                O::see(&mut client.view, key_of::<O>(&op), &ret);
+                News::Returned(ret)
             }
-            1 => {
-                called(Op::Put(key, new));
-                let put = move |reply| Command::Put(new, reply);
-                cx.ask(&keys[at], put, move |put: Result<(), NoReply>| {
-                    Heard::Got(index, call, put.ok().map(|()| Ret::Done))
-                });
-            }
-            _ => {
-                let expected = self.seen[at];
-                called(Op::CompareAndSwap { key, expected, new });
-                let swap = move |reply| Command::Swap(expected, new, reply);
-                cx.ask(&keys[at], swap, move |swapped| {
-                    Heard::Got(index, call, swapped.ok().map(Ret::Swapped))
-                });
+            None => News::Refused,
+        };
+        let looks = client.calls > self.calls && matches!(news, News::Returned(_));
+        self.sink.tell(client.number, news, cx);
+        if looks {
+            client.looks += 1;
+            if client.looks == self.entities.len() {
+                self.sink.finish(cx);
             }
         }
-        self.seen[at] = Some(new);
     }
 }
 
-impl Actor for Crowd {
-    type Msg = Heard;
+impl<O: Object> Client<O> {
+    /// Returns the operation of the next call, to one of the first entities. The first `calls` ones
+    /// are random.
+    fn next(&mut self, calls: u32, entities: usize) -> Option<O::Op> {
+        let op = if entities > 0 && self.calls < calls {
+            self.chance = mix(self.chance);
+            let key = self.chance as usize % entities;
+            let new = CALLS_MAX * self.number + u64::from(self.calls) + 1;
+            O::operation(key, self.chance >> 8, new, &self.view)
+        } else if self.looks < entities && self.tries < TRIES_MAX {
+            self.tries += 1;
+            O::look(self.looks)
+        } else {
+            return None;
+        };
+        self.calls += 1;
+        self.op = Some(op.clone());
+        Some(op)
+    }
+}
+
+impl<O: Object, S: Sink<O>> Actor for Crowd<O, S> {
+    type Msg = Heard<O>;
     type Outcome = ();
 
-    fn receive(&mut self, heard: Heard, cx: &mut Context<'_, Heard>) {
+    fn receive(&mut self, heard: Heard<O>, cx: &mut Context<'_, Heard<O>>) {
         match heard {
-            Heard::Started(keys) => {
-                self.keys = Some(keys);
+            Heard::Started(entities) => {
+                self.entities = entities;
                 for index in 0..self.clients.len() {
+                    (self.clients[index].looks, self.clients[index].tries) = (0, 0);
                     self.call(index, cx);
                 }
             }
             Heard::Got(index, call, ret) if call == self.clients[index].calls => {
-                if let Some(ret) = ret {
-                    let client = self.clients[index].number;
-                    cx.note(Returned { client, ret });
-                }
+                self.end(index, ret, cx);
                 self.call(index, cx);
             }
             // The answer to a call that was given up.

@@ -10,11 +10,12 @@ use garrick_actor::files::Files;
 use garrick_actor::{Actor, Address, Context, NoReply, Reply};
 use garrick_core::random::mix;
 use garrick_journal::{
-    BoxError, Decide, Due, DurableActor, EventKind, JournalError, Options, Stored,
+    BoxError, Decide, Due, DurableActor, EventKind, Journal, JournalError, Options, Stored,
 };
 use garrick_sim::{Facts, Sim};
 
-use crate::{Rule, start};
+use crate::node::start;
+use crate::simulated::Rule;
 
 /// Number of orders.
 const ORDERS: u8 = 3;
@@ -239,12 +240,14 @@ fn run(sim: &mut Sim, rule: Rule, is_pipelined: bool) {
         // The tasks of the node that has crashed are gone.
         drop(running.take());
         let chances = Arc::clone(&chances);
-        let make = move |_: &str| Shop {
+        let make = move || Shop {
             chance: Cell::new(chances.fetch_add(1, Relaxed)),
         };
-        let files = Arc::clone(&files);
-        running = start(node.handle(), files, ["shop"], is_pipelined, make).ok();
-        let shop = running.as_ref().map(|running| running.keys[0].clone());
+        let names = ["shop".to_owned()];
+        let opened = Journal::open_files(node.handle(), Arc::clone(&files));
+        running = (opened.ok())
+            .map(|(journal, _)| start(node.handle(), &journal, names, is_pipelined, make));
+        let shop = running.as_ref().map(|running| running.entities[0].clone());
         customer.send(Heard::Started(shop)).unwrap();
     });
     let after = Duration::ZERO..Duration::from_secs(8);
