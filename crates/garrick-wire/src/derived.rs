@@ -1,0 +1,7 @@
+//! What the derive macro uses.
+
+pub use crate::name::join;
+pub use crate::schema::{FieldSpec, VariantSpec};
+
+#[cfg(feature = "serde")]
+pub use crate::leaves::Serde;
