@@ -96,39 +96,23 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
     /// If the bytes end within the number, or if the number has more bytes than it needs.
     #[inline]
     pub fn varint(&mut self) -> Result<u64, WireError> {
-        match self.rest {
-            [first, rest @ ..] if first & 1 == 1 => {
+        match varint::read(self.rest) {
+            Some((value, rest)) => {
                 self.rest = rest;
-                Ok(u64::from(*first >> 1))
+                Ok(value)
             }
-            _ => self.long_varint(),
+            None => Err(self.wrong_varint()),
         }
     }
 
-    /// Reads a number that has several bytes, or an incomplete one.
-    #[inline]
-    fn long_varint(&mut self) -> Result<u64, WireError> {
-        let Some(&first) = self.rest.first() else {
-            return Err(self.ended(1));
-        };
-        let len = varint::len_of(first);
-        let Some((number, rest)) = self.rest.split_at_checked(len) else {
-            return Err(self.ended(len));
-        };
-        let value = if let Some(word) = number.get(1..).and_then(<[u8]>::first_chunk) {
-            u64::from_le_bytes(*word)
-        } else if let Some(word) = self.rest.first_chunk() {
-            varint::value(*word, len)
-        } else {
-            let mut word = [0; 8];
-            word[..len].copy_from_slice(number);
-            varint::value(word, len)
-        };
-        if varint::len(value) != len {
-            return Err(self.error(Reason::NotShortest));
+    /// Returns the error of bytes that do not begin with a number.
+    #[cold]
+    pub(crate) fn wrong_varint(&self) -> WireError {
+        let needed = self.rest.first().map_or(1, |first| varint::len_of(*first));
+        if needed > self.rest.len() {
+            return self.ended(needed);
         }
-        self.rest = rest;
-        Ok(value)
+        self.error(Reason::NotShortest)
     }
 
     /// Reads a fixed number of bytes.
@@ -201,7 +185,15 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         }
     }
 
-    /// Begins the content of the next `len` bytes. Returns what follows it, for
+    /// Reads the number of items of a list of `T`, and charges their memory.
+    #[inline]
+    pub(crate) fn count<T>(&mut self) -> Result<usize, WireError> {
+        let count = self.length()?;
+        self.charge(count.saturating_mul(size_of::<T>()))?;
+        Ok(count)
+    }
+
+    /// Reads a length, and begins a content of this length. Returns what follows it, for
     /// [`widen`](Self::widen).
     #[inline]
     pub(crate) fn narrow(&mut self) -> Result<&'a [u8], WireError> {

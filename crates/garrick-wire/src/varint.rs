@@ -41,11 +41,33 @@ pub(crate) const fn len_of(first: u8) -> usize {
     first.trailing_zeros() as usize + 1
 }
 
-/// Returns the number of `len` bytes, at most 8, that begins at the first byte of `word`.
+/// Returns the number at the beginning of `bytes`, and the bytes after it. Returns `None` if the
+/// bytes end within the number, or if the number has more bytes than it needs.
 #[inline]
-pub(crate) const fn value(word: [u8; 8], len: usize) -> u64 {
-    let len = len as u32;
-    (u64::from_le_bytes(word) << (64 - 8 * len)) >> (64 - 7 * len)
+pub(crate) fn read(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    match bytes {
+        [first, rest @ ..] if first & 1 == 1 => Some((u64::from(*first >> 1), rest)),
+        [first, second, rest @ ..] if first & 0b11 == 0b10 && *second > 1 => {
+            Some((u64::from(*first >> 2) | u64::from(*second) << 6, rest))
+        }
+        _ => read_long(bytes),
+    }
+}
+
+fn read_long(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let length = len_of(*bytes.first()?);
+    let (number, rest) = bytes.split_at_checked(length)?;
+    let value = if let Some(word) = number.get(1..).and_then(<[u8]>::first_chunk) {
+        u64::from_le_bytes(*word)
+    } else if let Some(word) = bytes.first_chunk() {
+        // The bytes after the number are shifted out.
+        let bits = length as u32;
+        (u64::from_le_bytes(*word) << (64 - 8 * bits)) >> (64 - 7 * bits)
+    } else {
+        let shifted = number.iter().rev();
+        shifted.fold(0, |word, byte| word << 8 | u64::from(*byte)) >> length
+    };
+    (len(value) == length).then_some((value, rest))
 }
 
 #[cfg(test)]
@@ -61,7 +83,9 @@ mod tests {
                 assert_eq!(number >> (7 * n), 0, "{number}");
                 let bytes = word(number);
                 assert_eq!(len_of(bytes[0]), n);
-                assert_eq!(value(bytes, n), number);
+                assert_eq!(read(&bytes[..n]), Some((number, &[][..])));
+                assert_eq!(read(&bytes), Some((number, &bytes[n..])));
+                assert_eq!(read(&bytes[..n - 1]), None);
             }
         }
         assert_eq!(len(LONG - 1), 8);

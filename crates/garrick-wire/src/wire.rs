@@ -160,8 +160,7 @@ pub trait Wire<C: ?Sized = ()>: Sized {
     #[doc(hidden)]
     #[inline]
     fn decode_list(input: &mut Decoder<'_, C>) -> Result<Vec<Self>, WireError> {
-        let count = input.length()?;
-        input.charge(count.saturating_mul(size_of::<Self>()))?;
+        let count = input.count::<Self>()?;
         let mut items = Vec::with_capacity(count);
         for _ in 0..count {
             items.push(input.value()?);

@@ -9,6 +9,7 @@ use crate::decoder::Decoder;
 use crate::encoder::Encoder;
 use crate::error::{Reason, WireError};
 use crate::shape::Shape;
+use crate::varint;
 use crate::wire::Wire;
 
 macro_rules! unsigned {
@@ -26,6 +27,11 @@ macro_rules! unsigned {
             fn decode(input: &mut Decoder<'_, C>) -> Result<Self, WireError> {
                 let value = input.varint()?;
                 Self::try_from(value).map_err(|_| out_of_range::<C, Self>(input))
+            }
+
+            #[inline]
+            fn decode_list(input: &mut Decoder<'_, C>) -> Result<Vec<Self>, WireError> {
+                numbers(input, |value| Self::try_from(value).ok())
             }
         }
     )*};
@@ -48,15 +54,49 @@ macro_rules! signed {
 
             #[inline]
             fn decode(input: &mut Decoder<'_, C>) -> Result<Self, WireError> {
-                let value = input.varint()?;
-                let value = (value >> 1).cast_signed() ^ -(value & 1).cast_signed();
+                let value = unzigzag(input.varint()?);
                 Self::try_from(value).map_err(|_| out_of_range::<C, Self>(input))
+            }
+
+            #[inline]
+            fn decode_list(input: &mut Decoder<'_, C>) -> Result<Vec<Self>, WireError> {
+                numbers(input, |value| Self::try_from(unzigzag(value)).ok())
             }
         }
     )*};
 }
 
 signed!(i8, i16, i32, i64);
+
+#[inline]
+fn unzigzag(value: u64) -> i64 {
+    (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
+}
+
+/// Reads a list of numbers. The bytes that are left stay in registers.
+#[inline]
+fn numbers<C: ?Sized, T: Wire<C>>(
+    input: &mut Decoder<'_, C>,
+    convert: impl Fn(u64) -> Option<T>,
+) -> Result<Vec<T>, WireError> {
+    let count = input.count::<T>()?;
+    let mut items = Vec::with_capacity(count);
+    let mut rest = input.peek();
+    for _ in 0..count {
+        let Some((value, after)) = varint::read(rest) else {
+            input.seek(rest);
+            return Err(input.wrong_varint());
+        };
+        rest = after;
+        let Some(item) = convert(value) else {
+            input.seek(rest);
+            return Err(out_of_range::<C, T>(input));
+        };
+        items.push(item);
+    }
+    input.seek(rest);
+    Ok(items)
+}
 
 /// Numbers of a fixed length, the lowest byte first.
 macro_rules! fixed {
