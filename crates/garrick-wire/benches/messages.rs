@@ -97,10 +97,15 @@ where
 {
     let limits = Limits::new();
     let mut ours = Vec::new();
-    limits.encode(message.clone(), &mut ours).expect("a small message");
+    limits
+        .encode(message.clone(), &mut ours)
+        .expect("a small message");
     let theirs = postcard::to_allocvec(message).expect("a simple message");
-    let (mut out, mut buffer, mut place) =
-        (Vec::with_capacity(1 << 16), vec![0; 1 << 16], vec![0; ours.len()]);
+    let (mut out, mut buffer, mut place) = (
+        Vec::with_capacity(1 << 16),
+        vec![0; 1 << 16],
+        vec![0; ours.len()],
+    );
     let [clone, encode, decode, their_encode, their_decode, copy] = measure(
         is_quick,
         [
@@ -111,7 +116,11 @@ where
                 encoded.expect("a small message");
                 black_box(&out);
             },
-            &mut || drop(black_box(limits.decode::<T>(black_box(&ours)).expect("our bytes"))),
+            &mut || {
+                drop(black_box(
+                    limits.decode::<T>(black_box(&ours)).expect("our bytes"),
+                ))
+            },
             &mut || {
                 let message = black_box(message).clone();
                 let written = postcard::to_slice(&message, &mut buffer);
@@ -139,9 +148,11 @@ where
 }
 
 fn main() {
-    let is_quick =
-        env::args().any(|argument| argument == "--quick") || env::var_os("GARRICK_BENCH_QUICK").is_some();
-    println!("| message | bytes | postcard | encode, ns | decode, ns | postcard | postcard | copy, ns |");
+    let is_quick = env::args().any(|argument| argument == "--quick")
+        || env::var_os("GARRICK_BENCH_QUICK").is_some();
+    println!(
+        "| message | bytes | postcard | encode, ns | decode, ns | postcard | postcard | copy, ns |"
+    );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
     let small = Small {
         account: 7,

@@ -199,7 +199,11 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
     /// Writes the first `len` bytes of `bytes`.
     #[inline]
     fn put<const N: usize>(&mut self, bytes: [u8; N], len: usize) -> Result<(), WireError> {
-        match self.out.get_mut(self.at..).and_then(<[u8]>::first_chunk_mut) {
+        match self
+            .out
+            .get_mut(self.at..)
+            .and_then(<[u8]>::first_chunk_mut)
+        {
             Some(place) => *place = bytes,
             None => self.put_at_end(&bytes)?,
         }
@@ -282,7 +286,11 @@ mod tests {
             assert_eq!(out.len(), 1 + prefix + len);
             assert_eq!(out[1..=prefix], varint::word(len as u64)[..prefix]);
             let content = out[1 + prefix..].iter().enumerate();
-            assert!(content.into_iter().all(|(index, byte)| *byte == index as u8));
+            assert!(
+                content
+                    .into_iter()
+                    .all(|(index, byte)| *byte == index as u8)
+            );
         }
     }
 

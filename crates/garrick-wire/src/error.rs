@@ -190,10 +190,9 @@ impl fmt::Display for Reason {
             Self::Ended { needed, left } => {
                 write!(f, "{needed} more bytes are needed, but {left} are left")
             }
-            Self::Length { length, left } => write!(
-                f,
-                "a length of {length}, but only {left} bytes are left"
-            ),
+            Self::Length { length, left } => {
+                write!(f, "a length of {length}, but only {left} bytes are left")
+            }
             Self::Trailing { bytes } => {
                 write!(f, "{bytes} bytes are left after the end of the value")
             }

@@ -168,13 +168,11 @@ impl<C: ?Sized> Fields<'_, '_, C> {
 
     /// Reads the key of the field `number`. Returns false if the field is missing.
     #[inline]
-    fn find(
-        &mut self,
-        number: u32,
-        shape: Shape,
-        name: &'static str,
-    ) -> Result<bool, WireError> {
-        debug_assert!(number > self.last, "fields are read in the order of their numbers");
+    fn find(&mut self, number: u32, shape: Shape, name: &'static str) -> Result<bool, WireError> {
+        debug_assert!(
+            number > self.last,
+            "fields are read in the order of their numbers"
+        );
         let key = shape::key(number, shape);
         match self.input.peek() {
             // The next field is the right one, as in all messages of this version.

@@ -48,7 +48,10 @@ fn numbers() {
     assert_eq!(travel(&127_u8), [0xff]);
     assert_eq!(travel(&128_u8), [0x02, 0x02]);
     assert_eq!(travel(&u16::MAX), [0b1111_1100, 0xff, 0b111]);
-    assert_eq!(travel(&u64::MAX), [0, 255, 255, 255, 255, 255, 255, 255, 255]);
+    assert_eq!(
+        travel(&u64::MAX),
+        [0, 255, 255, 255, 255, 255, 255, 255, 255]
+    );
     assert_eq!(travel(&-1_i8), [0b11]);
     assert_eq!(travel(&1_i64), [0b101]);
     for n in [i64::MIN, i64::MIN + 1, -65, -64, -1, 0, 63, 64, i64::MAX] {
@@ -100,12 +103,24 @@ fn lists_arrays_maps_and_tuples() {
     travel(&vec![(); 100]);
     travel(&vec![vec![vec![1_u32]; 3]; 200]);
     travel(&Box::<[i32]>::from([1, 2]));
-    travel(&BTreeMap::from([(1_u8, "a".to_owned()), (2, String::new())]));
+    travel(&BTreeMap::from([
+        (1_u8, "a".to_owned()),
+        (2, String::new()),
+    ]));
     travel(&HashMap::<u64, bool>::from([(1, true), (2, false)]));
     travel(&BTreeSet::from(["a".to_owned(), "b".to_owned()]));
     travel(&HashSet::<i8>::from([1, -1]));
     assert_eq!(travel(&(1_u8,)), [3]);
-    travel(&(1_u8, -2_i16, "a".to_owned(), Some(()), 1.0_f32, [1_u8; 3], 7_u64, 'a'));
+    travel(&(
+        1_u8,
+        -2_i16,
+        "a".to_owned(),
+        Some(()),
+        1.0_f32,
+        [1_u8; 3],
+        7_u64,
+        'a',
+    ));
 }
 
 #[test]
@@ -122,7 +137,10 @@ fn options_results_and_others() {
     travel(&PhantomData::<u64>);
     travel(&Duration::MAX);
     travel(&Duration::new(1, 2));
-    for ip in [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)] {
+    for ip in [
+        IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(Ipv6Addr::LOCALHOST),
+    ] {
         travel(&ip);
         travel(&SocketAddr::new(ip, 8_080));
     }
@@ -148,7 +166,10 @@ enum Kind {
 #[test]
 fn structs_and_enums() {
     assert_eq!(travel(&Unit), []);
-    assert_eq!(travel(&Tuple(1, "a".to_owned())), [0b1001, 0b11, 0b10111, 0b11, b'a']);
+    assert_eq!(
+        travel(&Tuple(1, "a".to_owned())),
+        [0b1001, 0b11, 0b10111, 0b11, b'a']
+    );
     assert_eq!(travel(&Kind::Unit), [0b11]);
     let named = Kind::Named {
         r#type: "x".repeat(300),
@@ -156,7 +177,10 @@ fn structs_and_enums() {
     };
     travel(&named);
     travel(&Kind::Tuple(7, None));
-    travel(&Kind::Tuple(7, Some(Box::new(Kind::Tuple(8, Some(Box::new(named)))))));
+    travel(&Kind::Tuple(
+        7,
+        Some(Box::new(Kind::Tuple(8, Some(Box::new(named))))),
+    ));
     assert_eq!(<Kind as Wire>::SHAPE, Shape::Bytes);
 }
 
@@ -211,7 +235,10 @@ fn values_that_a_type_does_not_have_are_refused() {
     refuse::<bool>(&[0b101], "allowed is 0 for false, and 1 for true");
     refuse::<u8>(&[2, 4], "a number does not fit into `u8`");
     refuse::<i8>(&[2, 4], "a number does not fit into `i8`");
-    refuse::<char>(&to_vec(0xd800_u32).unwrap(), "allowed is a Unicode scalar value");
+    refuse::<char>(
+        &to_vec(0xd800_u32).unwrap(),
+        "allowed is a Unicode scalar value",
+    );
     refuse::<NonZeroU8>(&[1], "allowed is a number other than zero");
     refuse::<String>(&[0xff], "allowed is UTF-8");
     refuse::<Arc<str>>(&[0xff], "allowed is UTF-8");

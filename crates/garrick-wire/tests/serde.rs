@@ -55,7 +55,13 @@ fn a_missing_field_has_its_default() {
     } = job();
     let bytes = to_vec(Older { settings, times }).unwrap();
     let newer: Job = from_slice(&bytes).unwrap();
-    assert_eq!(newer, Job { more: None, ..job() });
+    assert_eq!(
+        newer,
+        Job {
+            more: None,
+            ..job()
+        }
+    );
 }
 
 #[test]

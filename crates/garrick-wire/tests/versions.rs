@@ -19,7 +19,10 @@ mod older {
     #[wire(name = "bank.Command")]
     pub(crate) enum Command {
         Open(Account),
-        Deposit { cents: u64, currency: Option<String> },
+        Deposit {
+            cents: u64,
+            currency: Option<String>,
+        },
         Close,
     }
 }
@@ -161,7 +164,8 @@ fn an_older_reader_names_the_variant_that_it_does_not_know() {
     let freeze = newer::Command::Freeze { days: 3 };
     let error = read_as::<older::Command>(freeze).unwrap_err();
     assert_eq!(*error.reason(), Reason::UnknownVariant { number: 4 });
-    let text = "`bank.Command`, at byte 1: the variant 4 is unknown; the writer may be of a newer version";
+    let text =
+        "`bank.Command`, at byte 1: the variant 4 is unknown; the writer may be of a newer version";
     assert_eq!(error.to_string(), text);
 }
 

@@ -46,7 +46,7 @@
 //! | keep the state of actors over restarts | the feature `journal`, with the attribute `#[garrick::durable]`; the feature `journal-sqlite`, which keeps it in a database |
 //! | communicate with another program over an encrypted connection | the feature `secure` |
 //! | encode messages for other nodes and other versions of a program | the feature `wire` |
-| find the order or fault in which a program fails | the feature `sim` |
+//! | find the order or fault in which a program fails | the feature `sim` |
 //!
 //! # Guides
 //!

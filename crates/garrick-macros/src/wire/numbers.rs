@@ -56,7 +56,9 @@ pub(super) fn assign(
 fn missing(item: &Numbered<'_>, what: &str, of: &Ident, version: u16) -> String {
     let name = &item.name;
     let why = if version > 1 {
-        format!("`{of}` has the version {version}, so the order of its {what}s no longer tells their numbers")
+        format!(
+            "`{of}` has the version {version}, so the order of its {what}s no longer tells their numbers"
+        )
     } else {
         format!("other {what}s of `{of}` have one, so the order does not tell it")
     };

@@ -65,8 +65,7 @@ impl<C: ?Sized, T: Wire<C>> Wire<C> for Option<T> {
 }
 
 impl<C: ?Sized, T: Wire<C>, E: Wire<C>> Wire<C> for Result<T, E> {
-    const NAME: &'static str =
-        const { &join(&["result<", T::NAME, ",", E::NAME, ">"]) }.as_str();
+    const NAME: &'static str = const { &join(&["result<", T::NAME, ",", E::NAME, ">"]) }.as_str();
     const SHAPE: Shape = Shape::Bytes;
 
     #[inline]

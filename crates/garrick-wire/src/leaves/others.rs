@@ -43,7 +43,7 @@ macro_rules! empty {
     };
 }
 
-empty!([] (), "unit", ());
+empty!([](), "unit", ());
 empty!([T: ?Sized] PhantomData<T>, "unit", PhantomData);
 
 /// The seconds, and then the nanoseconds below a second.

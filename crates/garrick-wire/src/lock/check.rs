@@ -130,10 +130,21 @@ fn check_base(folder: &Path, base: &str, ended: &[&str]) -> Result<(), String> {
 /// Returns the lock file at a commit, or `None` if it did not exist there.
 fn file_at(folder: &Path, base: &str) -> Result<Option<String>, String> {
     let commit = format!("{base}^{{commit}}");
-    git(folder, &["rev-parse", "--quiet", "--verify", "--end-of-options", &commit])?.ok_or_else(|| {
-        format!("{BASE} is `{base}`, which is no commit of this repository")
-    })?;
-    git(folder, &["show", "--end-of-options", &format!("{base}:./{FILE}")])
+    git(
+        folder,
+        &[
+            "rev-parse",
+            "--quiet",
+            "--verify",
+            "--end-of-options",
+            &commit,
+        ],
+    )?
+    .ok_or_else(|| format!("{BASE} is `{base}`, which is no commit of this repository"))?;
+    git(
+        folder,
+        &["show", "--end-of-options", &format!("{base}:./{FILE}")],
+    )
 }
 
 /// Runs git, and returns its output, or `None` if it fails.
@@ -148,5 +159,145 @@ fn git(folder: &Path, arguments: &[&str]) -> Result<Option<String>, String> {
         return Ok(None);
     }
     let text = String::from_utf8(output.stdout);
-    text.map(Some).map_err(|_| format!("{FILE} at the commit is no text"))
+    text.map(Some)
+        .map_err(|_| format!("{FILE} at the commit is no text"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::process;
+
+    use super::*;
+
+    /// A folder that is removed at the end.
+    struct Place(PathBuf);
+
+    impl Place {
+        fn new(name: &str) -> Self {
+            let place = env::temp_dir().join(format!("garrick-wire-{name}-{}", process::id()));
+            fs::create_dir_all(&place).unwrap();
+            Self(place)
+        }
+
+        fn text(&self) -> String {
+            fs::read_to_string(self.0.join(FILE)).unwrap()
+        }
+
+        fn check(&self, text: &str, is_writing: bool) -> Result<(), String> {
+            check_file(&self.0, &text::parse(text).unwrap(), &[], is_writing)
+        }
+
+        fn git(&self, arguments: &[&str]) {
+            let identity = ["-c", "user.name=a", "-c", "user.email=a@b.c"];
+            let done = git(&self.0, &[&identity[..], arguments].concat()).unwrap();
+            assert!(done.is_some(), "git {arguments:?}");
+        }
+    }
+
+    impl Drop for Place {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const FIRST: &str = "root struct m version 1\n1 a u64 varint\n2 b u64 varint default";
+    const REMOVED: &str = "root struct m version 2\n1 a u64 varint";
+    const REUSED: &str = "root struct m version 3\n1 a u64 varint\n2 c u64 varint default";
+
+    #[track_caller]
+    fn fails(checked: Result<(), String>, parts: &[&str]) {
+        let error = checked.unwrap_err();
+        for part in parts {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_file_is_written_only_on_request_and_only_with_allowed_changes() {
+        let place = Place::new("written");
+        fails(
+            place.check(FIRST, false),
+            &["wire.lock is missing", "=write cargo test"],
+        );
+        assert!(!place.0.join(FILE).exists());
+        place.check(FIRST, true).unwrap();
+        place.check(FIRST, false).unwrap();
+        let written = place.text();
+
+        let change = "the field `b` (2) is removed";
+        fails(
+            place.check(REMOVED, false),
+            &["lacks these changes", change],
+        );
+        assert_eq!(place.text(), written);
+        place.check(REMOVED, true).unwrap();
+        place.check(REMOVED, false).unwrap();
+        assert!(place.text().contains("    removed 2 b u64\n"));
+
+        let written = place.text();
+        for is_writing in [false, true] {
+            let refused = [
+                "do not understand",
+                "wire.lock",
+                "the removed field `b: u64` had",
+            ];
+            fails(place.check(REUSED, is_writing), &refused);
+            assert_eq!(place.text(), written);
+        }
+        fs::write(place.0.join(FILE), "<<<<<<< ours").unwrap();
+        fails(
+            place.check(FIRST, true),
+            &["wire.lock, line 1: `<<<<<<< ours`"],
+        );
+    }
+
+    #[test]
+    fn two_types_with_one_name_are_named() {
+        let mut schema = Schema::default();
+        assert!(schema.add_struct("m", 1, "a::M", &[]));
+        assert!(!schema.add_struct("m", 1, "a::M", &[]));
+        assert!(!schema.add_struct("m", 1, "b::M", &[]));
+        let place = Place::new("clash");
+        let clash = "`a::M` and `b::M` have the name `m`";
+        fails(check_file(&place.0, &schema, &[], true), &[clash]);
+    }
+
+    #[test]
+    fn the_mode_is_write_or_nothing() {
+        assert_eq!(is_writing(None), Ok(false));
+        assert_eq!(is_writing(Some("write")), Ok(true));
+        assert!(is_writing(Some("true")).unwrap_err().contains("`write`"));
+    }
+
+    #[test]
+    fn a_file_that_was_written_anew_is_noticed() {
+        if Command::new("git").arg("--version").output().is_err() {
+            assert!(env::var_os("GARRICK_TOOLS").is_none(), "git is missing");
+            eprintln!("skipped, because git is missing");
+            return;
+        }
+        let place = Place::new("base");
+        place.git(&["init", "--quiet"]);
+        place.git(&["commit", "--quiet", "--allow-empty", "--message", "none"]);
+        place.check(FIRST, true).unwrap();
+        // The commit has no file.
+        check_base(&place.0, "HEAD", &[]).unwrap();
+        place.check(REMOVED, true).unwrap();
+        place.git(&["add", FILE]);
+        place.git(&["commit", "--quiet", "--message", "removed"]);
+        check_base(&place.0, "HEAD", &[]).unwrap();
+
+        // Without the removed number, which could then be used again.
+        fs::remove_file(place.0.join(FILE)).unwrap();
+        place.check(REMOVED, true).unwrap();
+        let lost = ["has lost lines", "git checkout HEAD -- wire.lock"];
+        fails(check_base(&place.0, "HEAD", &[]), &lost);
+
+        fs::remove_file(place.0.join(FILE)).unwrap();
+        place.check(REUSED, true).unwrap();
+        let reused = ["since HEAD", "the removed field `b: u64` had"];
+        fails(check_base(&place.0, "HEAD", &[]), &reused);
+        fails(check_base(&place.0, "no-such-commit", &[]), &["no commit"]);
+    }
 }

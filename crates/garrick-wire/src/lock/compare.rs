@@ -44,7 +44,11 @@ pub(super) fn compare(old: &Schema, new: &Schema, ended: &[&str]) -> Compared {
         merged: new.clone(),
         ..Compared::default()
     };
-    for name in new.types.keys().filter(|name| !old.types.contains_key(*name)) {
+    for name in new
+        .types
+        .keys()
+        .filter(|name| !old.types.contains_key(*name))
+    {
         compared.changes.push(format!("`{name}`: a new type"));
     }
     for (name, before) in &old.types {
@@ -121,7 +125,8 @@ impl Compared {
         }
         if after.version > before.version {
             let (old, new) = (before.version, after.version);
-            self.changes.push(format!("`{name}`: version {new} after {old}"));
+            self.changes
+                .push(format!("`{name}`: version {new} after {old}"));
         }
         if after.used != before.used && after.used != Use::Past {
             self.changes.push(format!("`{name}`: used in another way"));
@@ -219,7 +224,10 @@ impl OfType {
                 continue;
             };
             if before.name != *name {
-                let what = format!("the variant {number} is now `{name}`, and was `{}`", before.name);
+                let what = format!(
+                    "the variant {number} is now `{name}`, and was `{}`",
+                    before.name
+                );
                 self.note(&what);
             }
             let whole = self.place.clone();
@@ -231,7 +239,10 @@ impl OfType {
             }
         }
         for (number, variant) in old.iter().filter(|(number, _)| !new.contains_key(number)) {
-            self.change(&format!("the variant `{}` ({number}) is removed", variant.name));
+            self.change(&format!(
+                "the variant `{}` ({number}) is removed",
+                variant.name
+            ));
             removed.insert(*number, variant.name.clone());
         }
         Body::Enum {
@@ -287,7 +298,9 @@ impl OfType {
                 "the old type; or a field with a number that was never used, and the old one beside it".to_owned(),
             );
         } else if before.of != after.of {
-            self.change(&format!("the type of the field `{name}` ({number}) is {types}"));
+            self.change(&format!(
+                "the type of the field `{name}` ({number}) is {types}"
+            ));
         } else if before.shape != after.shape {
             self.refuse(
                 format!(
@@ -316,8 +329,11 @@ impl OfType {
             return;
         }
         self.refuse(
-            format!("the new field `{name}` ({number}) has no default, but older nodes do not send it"),
-            "`#[wire(default)]`, `#[wire(default = path)]`, or an option; or a new variant".to_owned(),
+            format!(
+                "the new field `{name}` ({number}) has no default, but older nodes do not send it"
+            ),
+            "`#[wire(default)]`, `#[wire(default = path)]`, or an option; or a new variant"
+                .to_owned(),
         );
     }
 
@@ -335,7 +351,9 @@ impl OfType {
 
     fn refuse_reuse(&mut self, what: &str, number: u32, gone: &str, name: &str) {
         self.refuse(
-            format!("the {what} `{name}` has the number {number}, which the removed {what} `{gone}` had"),
+            format!(
+                "the {what} `{name}` has the number {number}, which the removed {what} `{gone}` had"
+            ),
             "a number that was never used".to_owned(),
         );
     }
@@ -362,8 +380,242 @@ fn moved(old: &Group, number: u32, name: &str) -> Option<u32> {
 fn is_same_when_present(before: &Field, after: &Field) -> bool {
     let is_option = |option: &str, of: &str| {
         let is_single = !of.starts_with("option<");
-        is_single && option.strip_prefix("option<").and_then(|o| o.strip_suffix('>')) == Some(of)
+        is_single
+            && option
+                .strip_prefix("option<")
+                .and_then(|o| o.strip_suffix('>'))
+                == Some(of)
     };
     is_option(&after.of, &before.of) && before.has_default
         || is_option(&before.of, &after.of) && after.has_default
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::text::parse;
+
+    /// Compares the bodies of two structs with the name `m`. Returns the reasons of a refusal.
+    fn structs(old: &str, old_version: u16, new: &str, new_version: u16) -> Vec<String> {
+        bodies("struct", (old, old_version), (new, new_version))
+    }
+
+    fn enums(old: &str, old_version: u16, new: &str, new_version: u16) -> Vec<String> {
+        bodies("enum", (old, old_version), (new, new_version))
+    }
+
+    fn bodies(
+        kind: &str,
+        (old, old_version): (&str, u16),
+        (new, new_version): (&str, u16),
+    ) -> Vec<String> {
+        let lock = |body: &str, version| {
+            let body = body.replace(", ", "\n");
+            parse(&format!("root {kind} m version {version}\n{body}")).unwrap()
+        };
+        let (old, new) = (lock(old, old_version), lock(new, new_version));
+        let compared = compare(&old, &new, &[]);
+        assert_eq!(
+            compared.changes.is_empty() && compared.refused.is_empty(),
+            old == new,
+            "{compared:?}"
+        );
+        // The merged lock is the next old one, and the types are then as they were.
+        if compared.refused.is_empty() {
+            let again = compare(&compared.merged, &new, &[]);
+            assert_eq!((again.changes, again.refused), (vec![], vec![]));
+            assert_eq!(again.merged.types, compared.merged.types);
+        }
+        compared.refused.iter().map(ToString::to_string).collect()
+    }
+
+    #[track_caller]
+    fn refused(refused: &[String], parts: &[&str]) {
+        assert_eq!(refused.len(), parts.len(), "{refused:?}");
+        for (refused, part) in refused.iter().zip(parts) {
+            assert!(refused.contains(part), "{refused}");
+            assert!(refused.contains("\n    allowed: "), "{refused}");
+        }
+    }
+
+    const ACCOUNT: &str = "1 account u64 varint, 2 note string bytes default";
+
+    #[test]
+    fn fields_may_be_renamed_and_may_get_a_default() {
+        for new in [
+            ACCOUNT,
+            "1 number u64 varint, 2 note string bytes default",
+            "1 account u64 varint default, 2 note string bytes default",
+        ] {
+            refused(&structs(ACCOUNT, 1, new, 1), &[]);
+        }
+        refused(&structs(ACCOUNT, 1, ACCOUNT, 2), &[]);
+    }
+
+    #[test]
+    fn a_new_field_needs_a_default_and_a_version() {
+        let new = &format!("{ACCOUNT}, 3 cents u64 varint default");
+        refused(&structs(ACCOUNT, 1, new, 2), &[]);
+        refused(
+            &structs(ACCOUNT, 1, new, 1),
+            &["`m`: the version is still 1, but there are changes: `m`: the new field `cents` (3)"],
+        );
+        let new = &format!("{ACCOUNT}, 3 cents u64 varint");
+        refused(
+            &structs(ACCOUNT, 1, new, 2),
+            &["the new field `cents` (3) has no default"],
+        );
+    }
+
+    #[test]
+    fn a_field_is_removed_only_if_it_has_a_default() {
+        refused(&structs(ACCOUNT, 1, "1 account u64 varint", 2), &[]);
+        refused(
+            &structs(ACCOUNT, 1, "1 account u64 varint", 1),
+            &["still 1"],
+        );
+        refused(
+            &structs(ACCOUNT, 1, "2 note string bytes default", 2),
+            &["the field `account` (1) is removed, but older nodes need it"],
+        );
+    }
+
+    #[test]
+    fn the_number_of_a_removed_field_is_not_used_again() {
+        let old = "1 account u64 varint, removed 2 note string";
+        for new in [ACCOUNT, "1 account u64 varint, 2 other u64 varint default"] {
+            refused(
+                &structs(old, 2, new, 3),
+                &["has the number 2, which the removed field `note: string` had"],
+            );
+        }
+    }
+
+    #[test]
+    fn a_number_stays_with_its_field() {
+        let old = "1 from u64 varint, 2 to u64 varint";
+        refused(
+            &structs(old, 1, "1 to u64 varint, 2 from u64 varint", 2),
+            &[
+                "the field `to` has the number 1, and had the number 2",
+                "the field `from` has the number 2, and had the number 1",
+            ],
+        );
+        // The numbers of the order, after a field was inserted.
+        let new = "1 new u64 varint default, 2 from u64 varint, 3 to u64 varint";
+        refused(
+            &structs(old, 1, new, 2),
+            &[
+                "the field `from` has the number 2",
+                "the field `to` has the number 3",
+            ],
+        );
+        // The names of a tuple are positions.
+        let tuple = "1 0 u64 varint default, 2 1 u64 varint";
+        refused(&structs(tuple, 1, "2 0 u64 varint", 2), &[]);
+    }
+
+    #[test]
+    fn types_stay_except_for_options_with_a_default() {
+        let field = |of: &str, default: &str| format!("1 a {of} varint{default}");
+        let option = "option<u64>";
+        for (old, new, is_allowed) in [
+            (field("u64", ""), field("u32", ""), false),
+            (field("u64", ""), field("u32", " default"), false),
+            (field("u64", ""), field(option, " default"), false),
+            (field("u64", " default"), field(option, " default"), true),
+            (field(option, " default"), field("u64", " default"), true),
+            (field(option, " default"), field("u64", ""), false),
+            (field(option, " default"), field("u32", " default"), false),
+        ] {
+            let found = structs(&old, 1, &new, 2);
+            assert_eq!(found.is_empty(), is_allowed, "{old} {new} {found:?}");
+            assert!(!structs(&old, 1, &new, 1).is_empty(), "{old} {new}");
+        }
+        let nested = field("option<option<u64>>", " default");
+        let found = structs(&field(option, " default"), 1, &nested, 2);
+        refused(
+            &found,
+            &["the type of the field `a` (1) is `option<option<u64>>`"],
+        );
+        let found = structs("1 a x varint", 1, "1 a x bytes", 2);
+        refused(
+            &found,
+            &["the shape of the field `a` (1) is bytes, and was varint"],
+        );
+    }
+
+    #[test]
+    fn a_default_may_go_with_a_new_version() {
+        let new = "1 account u64 varint, 2 note string bytes";
+        refused(&structs(ACCOUNT, 1, new, 2), &[]);
+        refused(&structs(ACCOUNT, 1, new, 1), &["has no default any more"]);
+    }
+
+    #[test]
+    fn variants_come_and_go_with_a_new_version() {
+        let old = "1 Deposit, 1 cents u64 varint, 2 Close";
+        let more = &format!("{old}, 3 Freeze, 1 days u32 varint");
+        refused(&enums(old, 1, more, 2), &[]);
+        refused(&enums(old, 1, more, 1), &["the new variant `Freeze` (3)"]);
+        refused(&enums(old, 1, "2 Close", 2), &[]);
+        refused(
+            &enums(old, 1, "2 Close", 1),
+            &["the variant `Deposit` (1) is removed"],
+        );
+        refused(&enums(old, 1, "1 PayIn, 1 cents u64 varint, 2 End", 1), &[]);
+        refused(
+            &enums("1 A, 2 B", 1, "1 B, 2 A", 2),
+            &[
+                "the variant `B` has the number 1",
+                "the variant `A` has the number 2",
+            ],
+        );
+        refused(
+            &enums("1 A, removed 2 B", 2, "1 A, 2 C", 3),
+            &["the variant `C` has the number 2, which the removed variant `B` had"],
+        );
+        // Fields of a variant have the same rules.
+        refused(
+            &enums(
+                old,
+                1,
+                "1 Deposit, 1 cents u64 varint, 2 a u8 varint, 2 Close",
+                2,
+            ),
+            &["`m`, variant `Deposit`: the new field `a` (2) has no default"],
+        );
+    }
+
+    #[test]
+    fn versions_grow() {
+        refused(
+            &structs(ACCOUNT, 3, ACCOUNT, 2),
+            &["the version is 2, and was 3"],
+        );
+        let old = parse("root struct m version 1").unwrap();
+        let new = parse("root enum m version 2").unwrap();
+        let found = compare(&old, &new, &[]).refused;
+        assert_eq!(found.len(), 1, "{found:?}");
+    }
+
+    #[test]
+    fn a_message_ends_only_if_this_is_said() {
+        let old = parse("root struct m version 1\n1 a part bytes\nstruct part version 1").unwrap();
+        let none = Schema::default();
+        let ended = compare(&old, &none, &["m"]);
+        assert!(ended.refused.is_empty());
+        assert_eq!(ended.merged.types["m"].used, Use::Past);
+        assert_eq!(ended.merged.types["part"].used, Use::Past);
+        let refused = compare(&old, &none, &[]).refused;
+        assert_eq!(refused.len(), 1, "{refused:?}");
+        assert!(
+            refused[0]
+                .to_string()
+                .contains("write `#[wire(name = \"m\")]`")
+        );
+        // What comes again is compared with what it was.
+        let again = parse("root struct m version 2\n1 a u64 varint").unwrap();
+        assert_eq!(compare(&ended.merged, &again, &[]).refused.len(), 1);
+    }
 }

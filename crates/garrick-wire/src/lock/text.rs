@@ -41,7 +41,10 @@ pub(super) fn write(schema: &Schema) -> String {
             Body::Enum { .. } => "enum",
         };
         let version = described.version;
-        line(&mut text, format_args!("\n{used}{kind} {name} {VERSION} {version}"));
+        line(
+            &mut text,
+            format_args!("\n{used}{kind} {name} {VERSION} {version}"),
+        );
         match &described.body {
             Body::Struct(group) => write_group(&mut text, "    ", group),
             Body::Enum { variants, removed } => {
@@ -243,7 +246,10 @@ struct bank.Page<u64> version 7
             ("enum a version 1\n1 b u64 varint", 2),
             ("enum a version 1\n1 B\n1 C", 3),
             ("struct a version 1\n<<<<<<< ours", 2),
-            ("struct a version 1\nstruct a version 1\nstruct b version 1", 3),
+            (
+                "struct a version 1\nstruct a version 1\nstruct b version 1",
+                3,
+            ),
         ] {
             let error = parse(wrong).unwrap_err();
             assert!(error.starts_with(&format!("line {line}: ")), "{error}");

@@ -112,7 +112,10 @@ pub(crate) struct Node {
 #[derive(Wire, Debug, Clone, PartialEq)]
 pub(crate) enum Message {
     Leaves(Leaves),
-    Collections { one: Collections, two: Option<Box<Collections>> },
+    Collections {
+        one: Collections,
+        two: Option<Box<Collections>>,
+    },
     Hoard(Hoard),
     Tree(Node),
     Answer(Result<u64, String>),
@@ -221,19 +224,32 @@ impl Draw<'_> {
     fn large(&mut self) -> Large {
         let first = self.byte() % 8;
         Large {
-            block: std::array::from_fn(|index| if index < first.into() { self.number() } else { 0 }),
+            block: std::array::from_fn(|index| {
+                if index < first.into() {
+                    self.number()
+                } else {
+                    0
+                }
+            }),
         }
     }
 
     fn hoard(&mut self) -> Hoard {
-        let mut few = |count: u8| (0..self.byte() % count).map(|_| self.large()).collect::<Vec<_>>();
+        let mut few = |count: u8| {
+            (0..self.byte() % count)
+                .map(|_| self.large())
+                .collect::<Vec<_>>()
+        };
         Hoard {
             list: few(3),
             boxes: few(3).into_iter().map(Box::new).collect(),
             shared: few(2).pop().map(Arc::new),
             map: few(2).into_iter().map(|large| (7, large)).collect(),
             tree: few(2).into_iter().map(|large| (9, large)).collect(),
-            queue: few(3).into_iter().map(|large| Some(Box::new(large))).collect(),
+            queue: few(3)
+                .into_iter()
+                .map(|large| Some(Box::new(large)))
+                .collect(),
             maps: self.some(|draw| [(draw.byte(), draw.byte())].into()),
             trees: self.some(|draw| draw.some(|draw| (draw.byte(), ())).into_iter().collect()),
         }
@@ -245,7 +261,9 @@ impl Draw<'_> {
         Node {
             label: self.number(),
             children: (0..count).map(|_| self.node(below)).collect(),
-            next: self.option(|draw| Box::new(draw.node(below))).filter(|_| depth > 0),
+            next: self
+                .option(|draw| Box::new(draw.node(below)))
+                .filter(|_| depth > 0),
         }
     }
 

@@ -140,7 +140,10 @@ fn many_small_items_of_a_large_type_are_refused_before_they_are_allocated() {
 #[test]
 fn usual_messages_of_the_largest_size_are_not_refused() {
     let small: Vec<String> = vec![String::new(); 1_000_000];
-    assert_eq!(from_slice::<Vec<String>>(&to_vec(small.clone()).unwrap()), Ok(small));
+    assert_eq!(
+        from_slice::<Vec<String>>(&to_vec(small.clone()).unwrap()),
+        Ok(small)
+    );
     let options: Vec<Option<u128>> = vec![None; 1_000_000];
     assert_eq!(
         from_slice::<Vec<Option<u128>>>(&to_vec(options.clone()).unwrap()),
@@ -204,14 +207,22 @@ fn a_refused_message_leaves_the_buffer_as_it_was() {
         for error in [
             limits.encode("x".repeat(len), &mut out).unwrap_err(),
             limits.encode(vec![7_u64; len], &mut out).unwrap_err(),
-            limits.encode(vec![vec![0_u8; len / 2]; 3], &mut out).unwrap_err(),
+            limits
+                .encode(vec![vec![0_u8; len / 2]; 3], &mut out)
+                .unwrap_err(),
             limits.encode(vec![(); len], &mut out).unwrap_err(),
         ] {
-            assert!(matches!(error.reason(), Reason::MessageBytes { .. }), "{error}");
+            assert!(
+                matches!(error.reason(), Reason::MessageBytes { .. }),
+                "{error}"
+            );
             assert_eq!(out, b"before");
             assert!(out.capacity() < 50_000, "{}", out.capacity());
         }
     }
     let error = Limits::new().message_bytes(3).decode::<String>(b"four");
-    assert_eq!(*error.unwrap_err().reason(), Reason::MessageBytes { max: 3 });
+    assert_eq!(
+        *error.unwrap_err().reason(),
+        Reason::MessageBytes { max: 3 }
+    );
 }
