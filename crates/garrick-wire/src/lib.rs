@@ -64,7 +64,7 @@ pub use error::{Reason, WireError};
 pub use garrick_macros::WireAlone as Wire;
 pub use identity::MessageId;
 pub use limits::Limits;
-pub use message::Fields;
+pub use message::FieldReader;
 pub use schema::Schema;
 pub use shape::Shape;
 pub use whole::{from_slice, to_vec};

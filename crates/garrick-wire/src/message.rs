@@ -13,7 +13,7 @@ use crate::shape::{self, NUMBER_MAX, Shape};
 use crate::wire::Wire;
 
 /// Fields of a message that is being decoded. The derive macro uses it.
-pub struct Fields<'d, 'a, C: ?Sized = ()> {
+pub struct FieldReader<'d, 'a, C: ?Sized = ()> {
     input: &'d mut Decoder<'a, C>,
     /// Name of the type.
     of: &'static str,
@@ -74,12 +74,12 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
     pub fn message<T>(
         &mut self,
         of: &'static str,
-        read: impl FnOnce(&mut Fields<'_, 'a, C>) -> Result<T, WireError>,
+        read: impl FnOnce(&mut FieldReader<'_, 'a, C>) -> Result<T, WireError>,
     ) -> Result<T, WireError> {
         if let Err(error) = self.enter() {
             return Err(error.within(of, ""));
         }
-        let mut fields = Fields {
+        let mut fields = FieldReader {
             input: self,
             of,
             last: 0,
@@ -92,7 +92,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
 
     /// Reads the content of a variant of the type with the name `of`, like
     /// [`message`](Self::message). Calls `read` with the number of the variant. If `read` does not
-    /// know the number, it returns [`Fields::unknown_variant`].
+    /// know the number, it returns [`FieldReader::unknown_variant`].
     ///
     /// # Errors
     /// The errors of `read`; and if messages are nested too deeply, or if a field is wrong that is
@@ -101,7 +101,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
     pub fn variant<T>(
         &mut self,
         of: &'static str,
-        read: impl FnOnce(u64, &mut Fields<'_, 'a, C>) -> Result<T, WireError>,
+        read: impl FnOnce(u64, &mut FieldReader<'_, 'a, C>) -> Result<T, WireError>,
     ) -> Result<T, WireError> {
         match self.varint() {
             Ok(number) => self.message(of, |fields| read(number, fields)),
@@ -110,7 +110,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
     }
 }
 
-impl<C: ?Sized> Fields<'_, '_, C> {
+impl<C: ?Sized> FieldReader<'_, '_, C> {
     /// Reads a field that has no default.
     ///
     /// # Errors
@@ -256,9 +256,9 @@ impl<C: ?Sized> Fields<'_, '_, C> {
     }
 }
 
-impl<C: ?Sized> fmt::Debug for Fields<'_, '_, C> {
+impl<C: ?Sized> fmt::Debug for FieldReader<'_, '_, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fields")
+        f.debug_struct("FieldReader")
             .field("of", &self.of)
             .field("last", &self.last)
             .finish_non_exhaustive()

@@ -62,12 +62,11 @@ use crate::shape::Shape;
 /// # Ok::<(), WireError>(())
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` does not travel between nodes in the context `{C}`",
-    label = "does not implement `Wire<{C}>`",
-    note = "write `#[derive(Wire)]` above the type",
-    note = "`usize` and `isize` differ between machines: use `u64` or `i64`",
-    note = "for a type that implements the traits of serde, write `#[wire(serde)]` above the field",
-    note = "for a message with a type that needs a context, such as an address, write `#[wire(context = ..)]` above the message"
+    message = "`{Self}` does not travel between nodes",
+    label = "does not implement `Wire`",
+    note = "write `#[derive(Wire)]` above the type; or, if it implements the traits of serde, `#[wire(serde)]` above the field",
+    note = "if the type needs a context, write `#[wire(context = ..)]` above the message",
+    note = "`usize` and `isize` differ between machines; use `u64` or `i64`"
 )]
 pub trait Wire<C: ?Sized = ()>: Sized {
     /// Name of the type for other nodes. It stays if the type is renamed or moved.

@@ -48,6 +48,8 @@ pub(super) struct Attributes {
     pub(super) missing: Option<Missing>,
     /// Set if serde encodes the field. The text is the name of its type for the lock file.
     pub(super) serde: Option<Option<LitStr>>,
+    /// True if an option is wrong, so that others may be missing.
+    pub(super) is_wrong: bool,
 }
 
 impl Place {
@@ -85,6 +87,7 @@ impl Attributes {
             });
             if let Err(error) = options {
                 errors.push(error);
+                read.is_wrong = true;
             }
         }
         read

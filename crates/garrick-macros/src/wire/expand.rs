@@ -59,7 +59,9 @@ fn bounded(message: &Message, context: &TokenStream) -> Generics {
     let mut generics = message.generics.clone();
     let parameters: Vec<Ident> = generics.type_params().map(|p| p.ident.clone()).collect();
     if message.context.is_none() {
-        generics.params.push(parse_quote!(WireContext: ?Sized));
+        generics
+            .params
+            .push(parse_quote!(WireContext: ?::core::marker::Sized));
     }
     if !parameters.is_empty() {
         let clause = generics.make_where_clause();

@@ -9,6 +9,8 @@ use crate::errors::Errors;
 pub(super) struct Numbered<'a> {
     /// Number in its attribute, if there is one.
     pub(super) number: Option<Number>,
+    /// True if its attribute is wrong, and may have a number.
+    pub(super) is_wrong: bool,
     /// Name for errors.
     pub(super) name: String,
     /// Tokens for errors.
@@ -29,7 +31,7 @@ pub(super) fn assign(
     let mut numbers: Vec<u32> = Vec::new();
     for (index, item) in items.iter().enumerate() {
         let Some(number) = &item.number else {
-            if version > 1 || is_numbered {
+            if (version > 1 || is_numbered) && !item.is_wrong {
                 errors.at(item.at, missing(item, what, of, version));
             }
             numbers.push(index as u32 + 1);

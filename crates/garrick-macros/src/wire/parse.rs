@@ -100,8 +100,10 @@ fn variants(
 ) -> Vec<VariantOf> {
     let mut items = Vec::new();
     for variant in declared {
+        let attributes = Attributes::read(&variant.attrs, Place::Variant, errors);
         items.push(Numbered {
-            number: Attributes::read(&variant.attrs, Place::Variant, errors).number,
+            number: attributes.number,
+            is_wrong: attributes.is_wrong,
             name: variant.ident.unraw().to_string(),
             at: &variant.ident,
         });
@@ -131,6 +133,7 @@ fn fields(declared: &Fields, of: &Ident, version: u16, errors: &mut Errors) -> V
         }
         items.push(Numbered {
             number: attributes.number,
+            is_wrong: attributes.is_wrong,
             name: text(&member),
             at: match &field.ident {
                 Some(ident) => ident,
