@@ -49,7 +49,7 @@ pub(super) fn implementation(message: &Message, is_right: bool) -> TokenStream {
 fn context(message: &Message) -> TokenStream {
     match &message.context {
         Some(context) => context.to_token_stream(),
-        None => quote!(WireContext),
+        None => quote!(__Context),
     }
 }
 
@@ -61,7 +61,7 @@ fn bounded(message: &Message, context: &TokenStream) -> Generics {
     if message.context.is_none() {
         generics
             .params
-            .push(parse_quote!(WireContext: ?::core::marker::Sized));
+            .push(parse_quote!(__Context: ?::core::marker::Sized));
     }
     if !parameters.is_empty() {
         let clause = generics.make_where_clause();

@@ -90,6 +90,6 @@ mod tests {
             }
         ));
         assert_eq!(code.matches("compile_error").count(), 3, "{code}");
-        assert!(code.contains("::garrick::wire::Wire<WireContext>forDeposit"));
+        assert!(code.contains("::garrick::wire::Wire<__Context>forDeposit"));
     }
 }
