@@ -117,9 +117,8 @@ where
                 black_box(&out);
             },
             &mut || {
-                drop(black_box(
-                    limits.decode::<T>(black_box(&ours)).expect("our bytes"),
-                ))
+                let decoded = limits.decode::<T>(black_box(&ours));
+                drop(black_box(decoded.expect("our bytes")));
             },
             &mut || {
                 let message = black_box(message).clone();

@@ -1,4 +1,4 @@
-//! What the derive macro uses.
+//! Items that the code of the derive macro uses.
 
 pub use crate::name::join;
 pub use crate::schema::{FieldSpec, VariantSpec};

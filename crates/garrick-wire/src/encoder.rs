@@ -40,11 +40,6 @@ pub struct Encoder<'a, C: ?Sized = ()> {
     context: &'a mut C,
 }
 
-/// Place of a length that is written when its content is known.
-#[derive(Debug)]
-#[must_use]
-pub(crate) struct Mark(usize);
-
 impl<'a, C: ?Sized> Encoder<'a, C> {
     #[inline]
     pub(crate) fn new(out: &'a mut Vec<u8>, limits: &'a Limits, context: &'a mut C) -> Self {
@@ -166,33 +161,34 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         self.depth_left += 1;
     }
 
-    /// Begins a content of unknown length.
+    /// Begins a content of unknown length. Returns the place of the length, for
+    /// [`end`](Self::end).
     #[inline]
-    pub(crate) fn begin(&mut self) -> Result<Mark, WireError> {
-        let mark = Mark(self.at);
+    pub(crate) fn begin(&mut self) -> Result<usize, WireError> {
+        let place = self.at;
         self.put([0], 1)?;
-        Ok(mark)
+        Ok(place)
     }
 
-    /// Ends the content that began at `mark`, and writes its length before it.
+    /// Ends the content whose length is at `place`, and writes the length.
     #[inline]
-    pub(crate) fn end(&mut self, mark: Mark) -> Result<(), WireError> {
-        let len = self.at - mark.0 - 1;
+    pub(crate) fn end(&mut self, place: usize) -> Result<(), WireError> {
+        let len = self.at - place - 1;
         if len < 1 << 7 {
-            self.out[mark.0] = (len as u8) << 1 | 1;
+            self.out[place] = (len as u8) << 1 | 1;
             return Ok(());
         }
-        self.end_long(mark, len)
+        self.end_long(place, len)
     }
 
     /// Makes room for a length of several bytes. A content is moved at most once for each level.
-    fn end_long(&mut self, mark: Mark, len: usize) -> Result<(), WireError> {
+    fn end_long(&mut self, place: usize, len: usize) -> Result<(), WireError> {
         let more = varint::len(len as u64) - 1;
         self.put([0; varint::LEN_MAX], more)?;
-        let content = mark.0 + 1;
+        let content = place + 1;
         self.out.copy_within(content..content + len, content + more);
         // A length in memory is below `varint::LONG`.
-        self.out[mark.0..content + more].copy_from_slice(&varint::word(len as u64)[..=more]);
+        self.out[place..content + more].copy_from_slice(&varint::word(len as u64)[..=more]);
         Ok(())
     }
 
@@ -249,7 +245,7 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
 }
 
 impl<C: ?Sized> Drop for Encoder<'_, C> {
-    /// Also runs if encoding panics.
+    /// Runs even if encoding panics.
     #[inline]
     fn drop(&mut self) {
         self.out.truncate(self.keep);
@@ -276,11 +272,11 @@ mod tests {
             let mut out = vec![9];
             let mut context = ();
             let mut encoder = Encoder::new(&mut out, &limits, &mut context);
-            let mark = encoder.begin().unwrap();
+            let place = encoder.begin().unwrap();
             for index in 0..len {
                 encoder.array([index as u8]).unwrap();
             }
-            encoder.end(mark).unwrap();
+            encoder.end(place).unwrap();
             encoder.finish().unwrap();
             let prefix = varint::len(len as u64);
             assert_eq!(out.len(), 1 + prefix + len);

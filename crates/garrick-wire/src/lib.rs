@@ -15,7 +15,7 @@
 //! }
 //!
 //! let bytes = to_vec(Command::Deposit { account: 7, cents: 100 })?;
-//! assert_eq!(bytes.len(), 6);
+//! assert_eq!(bytes.len(), 5);
 //! assert_eq!(from_slice::<Command>(&bytes)?, Command::Deposit { account: 7, cents: 100 });
 //! # Ok::<(), garrick_wire::WireError>(())
 //! ```

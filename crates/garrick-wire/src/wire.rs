@@ -201,9 +201,9 @@ impl<C: ?Sized> Encoder<'_, C> {
             return value.encode(self);
         }
         let Some(len) = value.content_len() else {
-            let mark = self.begin()?;
+            let place = self.begin()?;
             value.encode(self)?;
-            return self.end(mark);
+            return self.end(place);
         };
         self.varint(len as u64)?;
         let start = self.position();

@@ -91,7 +91,7 @@ fn zeros() -> [u64; 200] {
 #[derive(Wire, Debug, Clone, PartialEq, Default)]
 pub(crate) struct Hoard {
     list: Vec<Large>,
-    boxes: Vec<Box<Large>>,
+    counted: Vec<Arc<Large>>,
     shared: Option<Arc<Large>>,
     map: HashMap<u8, Large>,
     tree: BTreeMap<u8, Large>,
@@ -242,7 +242,7 @@ impl Draw<'_> {
         };
         Hoard {
             list: few(3),
-            boxes: few(3).into_iter().map(Box::new).collect(),
+            counted: few(3).into_iter().map(Arc::new).collect(),
             shared: few(2).pop().map(Arc::new),
             map: few(2).into_iter().map(|large| (7, large)).collect(),
             tree: few(2).into_iter().map(|large| (9, large)).collect(),

@@ -1,5 +1,7 @@
 //! Fields that serde encodes, in the format of postcard.
 
+mod read;
+
 use postcard::ser_flavors::Flavor;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -9,6 +11,8 @@ use crate::encoder::Encoder;
 use crate::error::WireError;
 use crate::shape::Shape;
 use crate::wire::Wire;
+
+use read::{Failure, Reader};
 
 /// A value that serde encodes. The derive macro writes the type of the field into the lock file.
 #[doc(hidden)]
@@ -68,9 +72,10 @@ impl<C: ?Sized, T: Serialize + DeserializeOwned> Wire<C> for Serde<T> {
     }
 
     fn decode(input: &mut Decoder<'_, C>) -> Result<Self, WireError> {
-        match postcard::take_from_bytes(input.rest()) {
-            Ok((value, [])) => Ok(Self(value)),
-            _ => Err(input.invalid("what serde deserializes, to the last byte")),
+        match T::deserialize(&mut Reader(input)) {
+            Ok(value) => Ok(Self(value)),
+            Err(Failure::Wire(error)) => Err(error),
+            Err(Failure::OfType) => Err(input.invalid("a value that the type deserializes")),
         }
     }
 }
