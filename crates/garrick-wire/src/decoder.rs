@@ -171,6 +171,12 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         }
     }
 
+    /// Returns the memory that the message may still need.
+    #[cfg(all(test, feature = "serde"))]
+    pub(crate) fn memory_left(&self) -> usize {
+        self.memory_left
+    }
+
     /// Reads a length, or a number of items with at least one byte each.
     ///
     /// # Errors

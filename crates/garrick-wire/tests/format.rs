@@ -263,6 +263,10 @@ fn values_that_a_type_does_not_have_are_refused() {
     );
     refuse::<[u16; 3]>(&[3, 3], "1 more bytes are needed, but 0 are left");
     refuse::<[u16; 3]>(&[3, 3, 3, 3], "1 bytes are left after the end of the value");
+    // The content of a value within others, which is longer than the value.
+    for longer in [&[3, 5, 3, 3][..], &[5, 5, 3, 5, 3]] {
+        refuse::<Vec<[u16; 1]>>(longer, "1 bytes are left after the end of the value");
+    }
     refuse::<()>(&[3], "1 bytes are left after the end of the value");
     refuse::<Option<u64>>(&[3, 3], "1 bytes are left after the end of the value");
 }

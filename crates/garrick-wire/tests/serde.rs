@@ -195,9 +195,11 @@ where
 
 #[test]
 fn all_kinds_of_types_come_back_and_prefixes_do_not() {
-    let bytes = postcard::to_allocvec(&all()).unwrap();
+    // One value, because another one may have another order of the entries of its maps.
+    let value = all();
+    let bytes = postcard::to_allocvec(&value).unwrap();
     assert_eq!(read(&bytes), Ok(all()));
-    let of_field = to_vec((Serde(all()),)).unwrap();
+    let of_field = to_vec((Serde(value),)).unwrap();
     assert_eq!(of_field, field(&bytes));
     for len in 0..bytes.len() {
         assert!(read::<All>(&bytes[..len]).is_err(), "{len}");
@@ -205,6 +207,11 @@ fn all_kinds_of_types_come_back_and_prefixes_do_not() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
     #[test]
     fn arbitrary_bytes_are_refused_or_mean_the_same(bytes: Vec<u8>) {
         let _ = read::<All>(&bytes);

@@ -123,3 +123,53 @@ set!(BTreeSet<T>, [], (Ord), |_| Self::new());
 set!(HashSet<T, S>, [S], (Eq + Hash), |count| {
     Self::with_capacity_and_hasher(count, S::default())
 });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use allocation_counter::measure;
+
+    #[track_caller]
+    fn check(count: usize, size: usize, build: impl FnOnce()) {
+        let used = measure(build).bytes_total as usize;
+        let charged = memory(count, size);
+        assert!(
+            used <= charged,
+            "{used} of {charged} for {count} items of {size} bytes"
+        );
+    }
+
+    /// Builds maps and sets of items of `N` bytes beside a key.
+    fn check_items<const N: usize>() {
+        let size = size_of::<(u16, [u8; N])>();
+        for count in (0..40)
+            .chain((40..3_000).step_by(97))
+            .chain([57, 113, 449, 1_793])
+        {
+            let keys = || (0..count as u16).map(|key| key.wrapping_mul(25_717));
+            let fill = |keys: &mut dyn Iterator<Item = u16>| {
+                let mut map = BTreeMap::new();
+                for key in keys {
+                    map.insert(key, [0_u8; N]);
+                }
+            };
+            check(count, size, || fill(&mut keys()));
+            check(count, size, || fill(&mut (0..count as u16)));
+            check(count, size, || fill(&mut (0..count as u16).rev()));
+            check(count, size, || {
+                let mut map = HashMap::with_capacity(count);
+                for key in keys() {
+                    map.insert(key, [0_u8; N]);
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn maps_need_no_more_memory_than_is_charged() {
+        check_items::<0>();
+        check_items::<2>();
+        check_items::<30>();
+        check_items::<1_000>();
+    }
+}

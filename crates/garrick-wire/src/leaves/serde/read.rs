@@ -13,9 +13,9 @@ use serde::de::{
 use crate::decoder::Decoder;
 use crate::error::{Reason, WireError};
 
-/// Memory for each item of a list, in sizes of the item: the list doubles its room, and begins with
-/// room for 4 items.
-const ROOM_OF_ITEM: usize = 4;
+/// Memory for each item of a list, in sizes of the item, and in bytes beside them: the list doubles its room, and begins with
+/// room for 4 items, or for 8 bytes.
+const ROOM_OF_ITEM: (usize, usize) = (4, 8);
 
 /// Memory for the first entry of a map, in sizes of the entry: a tree begins with 11 places.
 const ROOM_OF_FIRST: usize = 12;
@@ -317,7 +317,7 @@ impl<'de, C: ?Sized> Deserializer<'de> for &mut Reader<'_, '_, C> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
         let count = self.length()?;
-        self.values(count, (ROOM_OF_ITEM, 0), visitor)
+        self.values(count, ROOM_OF_ITEM, visitor)
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(
@@ -403,5 +403,56 @@ impl<'de, C: ?Sized> VariantAccess<'de> for &mut Reader<'_, '_, C> {
         visitor: V,
     ) -> Result<V::Value, Failure> {
         self.deserialize_tuple(fields.len(), visitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, HashMap};
+
+    use super::*;
+    use crate::limits::Limits;
+    use allocation_counter::measure;
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+
+    /// Deserializes `value` with as much memory as it needs by our counts, and measures it.
+    #[track_caller]
+    fn check<T: Serialize + DeserializeOwned>(value: &T) {
+        let bytes = postcard::to_allocvec(value).unwrap();
+        let limits = Limits::new().memory_multiple(1_000);
+        let mut context = ();
+        let mut decoder = Decoder::new(&bytes, &limits, &mut context).unwrap();
+        let before = decoder.memory_left();
+        let used = measure(|| drop(T::deserialize(&mut Reader(&mut decoder)).unwrap()));
+        let charged = before - decoder.memory_left();
+        let used = used.bytes_total as usize;
+        assert!(
+            used <= charged,
+            "{used} of {charged} for {} bytes",
+            bytes.len()
+        );
+    }
+
+    #[test]
+    fn collections_need_no_more_memory_than_is_charged() {
+        for count in (0..70).chain([113, 225, 449, 897, 1_793, 2_049]) {
+            check(&(0..count).collect::<Vec<u32>>());
+            check(&vec![[0_u128; 8]; count as usize]);
+            check(&(0..count).map(|n| n as u8).collect::<Vec<u8>>());
+            check(&vec![String::from("text"); count as usize]);
+            check(
+                &(0..count)
+                    .map(|n| (n, [n; 3]))
+                    .collect::<HashMap<u32, [u32; 3]>>(),
+            );
+            check(&(0..count).map(|n| (n, ())).collect::<HashMap<u32, ()>>());
+            check(
+                &(0..count)
+                    .map(|n| (n, [n; 30]))
+                    .collect::<BTreeMap<u32, [u32; 30]>>(),
+            );
+            check(&(0..count).map(|n| (n, ())).collect::<BTreeMap<u32, ()>>());
+        }
     }
 }
