@@ -36,6 +36,8 @@ pub struct Encoder<'a, C: ?Sized = ()> {
     /// Length of the buffer after the encoder has been dropped.
     keep: usize,
     depth_left: u32,
+    /// Memory that decoding the message will need.
+    memory: usize,
     limits: &'a Limits,
     context: &'a mut C,
 }
@@ -52,6 +54,7 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
             at_max: start.saturating_add(limits.message_bytes),
             keep: start,
             depth_left: limits.depth,
+            memory: 0,
             limits,
             context,
         }
@@ -62,6 +65,10 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
     pub(crate) fn finish(mut self) -> Result<(), WireError> {
         if self.at > self.at_max {
             return Err(self.too_large());
+        }
+        let max = self.limits.memory(self.position());
+        if self.memory > max {
+            return Err(WireError::new(Reason::Memory { max }, self.position()));
         }
         self.keep = self.at;
         Ok(())
@@ -77,6 +84,15 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
     #[inline]
     pub fn position(&self) -> usize {
         self.at - self.start
+    }
+
+    /// Counts `bytes` of memory that decoding the value will allocate, as [`Decoder::charge`] does.
+    /// So a sender learns that its message needs more memory than its length allows.
+    ///
+    /// [`Decoder::charge`]: crate::Decoder::charge
+    #[inline]
+    pub fn charge(&mut self, bytes: usize) {
+        self.memory = self.memory.saturating_add(bytes);
     }
 
     /// Returns an error that says why a value cannot travel.

@@ -124,9 +124,10 @@ impl<C: ?Sized> FieldReader<'_, '_, C> {
         if self.find(number, T::FIELD_SHAPE, name)? {
             return self.read(name);
         }
-        match T::absent() {
-            Some(value) => Ok(value),
-            None => Err(self.error(Reason::MissingField { number }, name)),
+        match T::absent(self.input) {
+            Ok(Some(value)) => Ok(value),
+            Ok(None) => Err(self.error(Reason::MissingField { number }, name)),
+            Err(error) => Err(error.within(self.of, name)),
         }
     }
 

@@ -88,7 +88,8 @@ pub trait Wire<C: ?Sized = ()>: Sized {
     ///
     /// # Errors
     /// If the message has too many bytes or levels, or if the context refuses the value. The value
-    /// is dropped. What it has moved into tables of the context stays there.
+    /// is dropped. What it has moved into tables of the context stays there. An implementation
+    /// calls [`Encoder::charge`] for the memory that decoding will allocate.
     fn encode(self, out: &mut Encoder<'_, C>) -> Result<(), WireError>;
 
     /// Reads a value. For [`Shape::Bytes`], [`Decoder::remaining`] is the length of the content,
@@ -137,11 +138,11 @@ pub trait Wire<C: ?Sized = ()>: Sized {
         input.value()
     }
 
-    /// Returns the value of a missing field.
+    /// Returns the value of a missing field, if there is one.
     #[doc(hidden)]
     #[inline]
-    fn absent() -> Option<Self> {
-        None
+    fn absent(_input: &mut Decoder<'_, C>) -> Result<Option<Self>, WireError> {
+        Ok(None)
     }
 
     /// Writes the items of a list.
@@ -151,6 +152,7 @@ pub trait Wire<C: ?Sized = ()>: Sized {
         items: impl ExactSizeIterator<Item = Self>,
         out: &mut Encoder<'_, C>,
     ) -> Result<(), WireError> {
+        out.charge(items.len().saturating_mul(size_of::<Self>()));
         out.varint(items.len() as u64)?;
         out.values(items)
     }

@@ -49,6 +49,7 @@ macro_rules! map {
 
             #[inline]
             fn encode(self, out: &mut Encoder<'_, C>) -> Result<(), WireError> {
+                out.charge(memory(self.len(), size_of::<(K, V)>()));
                 out.varint(self.len() as u64)?;
                 for (key, value) in self {
                     out.value(key)?;
@@ -96,6 +97,7 @@ macro_rules! set {
 
             #[inline]
             fn encode(self, out: &mut Encoder<'_, C>) -> Result<(), WireError> {
+                out.charge(memory(self.len(), size_of::<T>()));
                 out.varint(self.len() as u64)?;
                 out.values(self.into_iter())
             }

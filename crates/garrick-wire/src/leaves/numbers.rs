@@ -186,6 +186,7 @@ impl<C: ?Sized> Wire<C> for u8 {
         items: impl ExactSizeIterator<Item = Self>,
         out: &mut Encoder<'_, C>,
     ) -> Result<(), WireError> {
+        out.charge(items.len());
         out.bytes_of(items)
     }
 

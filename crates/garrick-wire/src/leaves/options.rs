@@ -55,8 +55,8 @@ impl<C: ?Sized, T: Wire<C>> Wire<C> for Option<T> {
     }
 
     #[inline]
-    fn absent() -> Option<Self> {
-        Some(None)
+    fn absent(_: &mut Decoder<'_, C>) -> Result<Option<Self>, WireError> {
+        Ok(Some(None))
     }
 
     fn describe(schema: &mut Schema) {

@@ -21,6 +21,7 @@ macro_rules! pointer {
 
             #[inline]
             fn encode(self, out: &mut Encoder<'_, C>) -> Result<(), WireError> {
+                out.charge($memory);
                 let $value = self;
                 $unwrapped.encode(out)
             }
@@ -42,6 +43,7 @@ macro_rules! pointer {
                 number: u32,
                 out: &mut Encoder<'_, C>,
             ) -> Result<(), WireError> {
+                out.charge($memory);
                 let $value = self;
                 $unwrapped.encode_field(number, out)
             }
@@ -53,8 +55,9 @@ macro_rules! pointer {
             }
 
             #[inline]
-            fn absent() -> Option<Self> {
-                T::absent().map(Self::new)
+            fn absent(input: &mut Decoder<'_, C>) -> Result<Option<Self>, WireError> {
+                input.charge($memory)?;
+                Ok(T::absent(input)?.map(Self::new))
             }
 
             fn describe(schema: &mut Schema) {

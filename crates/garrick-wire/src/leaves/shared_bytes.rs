@@ -14,6 +14,7 @@ impl<C: ?Sized> Wire<C> for Bytes {
 
     #[inline]
     fn encode(self, out: &mut Encoder<'_, C>) -> Result<(), WireError> {
+        out.charge(self.len());
         out.bytes(&self)
     }
 

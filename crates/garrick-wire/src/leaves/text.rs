@@ -19,6 +19,7 @@ macro_rules! text {
 
             #[inline]
             fn encode(self, out: &mut Encoder<'_, C>) -> Result<(), WireError> {
+                out.charge(self.len() + $more);
                 out.bytes(self.as_bytes())
             }
 

@@ -5,7 +5,7 @@
 mod kinds;
 
 use allocation_counter::measure;
-use garrick_wire::{Limits, Reason, Wire, from_slice, to_vec};
+use garrick_wire::{Limits, Reason, Wire, WireError, from_slice, to_vec};
 use proptest::prelude::*;
 
 use kinds::{Draw, Hoard, change_something, comes_back, decode_everything};
@@ -133,8 +133,33 @@ fn many_small_items_of_a_large_type_are_refused_before_they_are_allocated() {
     let (reason, used) = refused::<Vec<std::sync::Arc<Large>>>(&bytes);
     assert!(matches!(reason, Reason::Memory { .. }), "{reason:?}");
     assert!(used < 64 * 1_000_100 + 20_000, "{used}");
+    // So is the memory of a missing field.
+    #[derive(Wire)]
+    struct Absent {
+        _boxed: Box<Option<Large>>,
+    }
+    let (reason, used) = refused::<Vec<Absent>>(&bytes);
+    assert!(matches!(reason, Reason::Memory { .. }), "{reason:?}");
+    assert!(used < 64 * 1_000_100 + 20_000, "{used}");
     // Values without a size need no memory, and are at most as many as the bytes.
     assert_eq!(from_slice::<Vec<()>>(&bytes).unwrap().len(), 1_000_000);
+}
+
+/// Sends and reads items of `N` bytes in memory, each of which has one byte in the message.
+fn absent_items<const N: usize>() -> (Result<(), WireError>, Result<(), WireError>) {
+    let items: Vec<Option<[u8; N]>> = vec![None; 10_000];
+    let sent = to_vec(items).map(drop);
+    let bytes = to_vec(vec![(); 10_000]).unwrap();
+    (sent, from_slice::<Vec<Option<[u8; N]>>>(&bytes).map(drop))
+}
+
+#[test]
+fn a_sender_learns_that_its_message_needs_too_much_memory() {
+    assert_eq!(absent_items::<50>(), (Ok(()), Ok(())));
+    let (sent, read) = absent_items::<400>();
+    let (sent, read) = (sent.unwrap_err(), read.unwrap_err());
+    assert_eq!(sent.reason(), read.reason());
+    assert!(matches!(sent.reason(), Reason::Memory { .. }), "{sent}");
 }
 
 #[test]
