@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use garrick_wire::{Reason, Wire, from_slice, to_vec};
+use garrick_wire::{Decoder, Encoder, Limits, Reason, Shape, Wire, WireError, from_slice, to_vec};
 
 /// Once had a field `note` with the number 2.
 #[derive(Wire, Debug, PartialEq)]
@@ -46,10 +46,52 @@ struct Page<T> {
     rest: BTreeMap<String, Box<Page<T>>>,
 }
 
+/// A context.
+struct Link;
+
+/// A type that needs the context.
+#[derive(Debug, PartialEq)]
+struct Door(u64);
+
+impl Wire<Link> for Door {
+    const NAME: &'static str = "door";
+    const SHAPE: Shape = Shape::Varint;
+
+    fn encode(self, out: &mut Encoder<'_, Link>) -> Result<(), WireError> {
+        out.varint(self.0)
+    }
+
+    fn decode(input: &mut Decoder<'_, Link>) -> Result<Self, WireError> {
+        input.varint().map(Self)
+    }
+}
+
+#[derive(Wire, Debug, PartialEq)]
+#[wire(name = "bank.Subscribe", context = Link)]
+struct Subscribe {
+    door: Door,
+    limits: (u64, Option<Money>),
+}
+
 garrick_wire::lock! {
+    context = Link;
     Command,
-    Page<Money>;
+    Page<Money>,
+    Subscribe;
     ended "bank.Close"
+}
+
+#[test]
+fn a_message_with_a_context_comes_back() {
+    let subscribe = |door| Subscribe {
+        door: Door(door),
+        limits: (door, None),
+    };
+    let mut bytes = Vec::new();
+    let sent = Limits::new().encode_with(subscribe(7), &mut bytes, &mut Link);
+    assert_eq!(sent, Ok(()));
+    let read = Limits::new().decode_with(&bytes, &mut Link);
+    assert_eq!(read, Ok(subscribe(7)));
 }
 
 /// The types as they were in the first version.

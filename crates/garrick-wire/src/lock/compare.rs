@@ -295,7 +295,9 @@ impl OfType {
         if before.of != after.of && !is_same_when_present(before, after) {
             self.refuse(
                 format!("the type of the field `{name}` ({number}) is {types}"),
-                "the old type; or a field with a number that was never used, and the old one beside it".to_owned(),
+                "the old type, with `#[wire(name = \"..\")]` if it was renamed; or a field with a number that was \
+                 never used, and the old one beside it"
+                    .to_owned(),
             );
         } else if before.of != after.of {
             self.change(&format!(
