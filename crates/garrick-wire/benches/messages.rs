@@ -150,7 +150,7 @@ fn main() {
     let is_quick = env::args().any(|argument| argument == "--quick")
         || env::var_os("GARRICK_BENCH_QUICK").is_some();
     println!(
-        "| message | bytes | postcard | encode, ns | decode, ns | postcard | postcard | copy, ns |"
+        "| message | bytes | postcard | encode, ns | decode, ns | encode, postcard | decode, postcard | copy |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
     let small = Small {
