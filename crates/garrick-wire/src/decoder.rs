@@ -24,18 +24,11 @@ pub struct Decoder<'a, C: ?Sized = ()> {
 }
 
 impl<'a, C: ?Sized> Decoder<'a, C> {
+    /// Creates a decoder of a message. The caller has checked its length.
     #[inline]
-    pub(crate) fn new(
-        bytes: &'a [u8],
-        limits: &Limits,
-        context: &'a mut C,
-    ) -> Result<Self, WireError> {
-        let max = limits.message_bytes;
-        if bytes.len() > max {
-            return Err(WireError::new(Reason::MessageBytes { max }, 0));
-        }
+    pub(crate) fn new(bytes: &'a [u8], limits: &Limits, context: &'a mut C) -> Self {
         let memory = limits.memory(bytes.len());
-        Ok(Self {
+        Self {
             rest: bytes,
             base: bytes.as_ptr().addr(),
             memory_left: memory,
@@ -43,7 +36,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
             depth_left: limits.depth,
             depth_max: limits.depth,
             context,
-        })
+        }
     }
 
     /// Fails unless all bytes have been read.
@@ -287,7 +280,7 @@ mod tests {
 
     fn varint(bytes: &[u8]) -> Result<u64, WireError> {
         let mut context = ();
-        let mut decoder = Decoder::new(bytes, &Limits::new(), &mut context)?;
+        let mut decoder = Decoder::new(bytes, &Limits::new(), &mut context);
         let value = decoder.varint()?;
         decoder.finish()?;
         Ok(value)

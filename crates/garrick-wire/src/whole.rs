@@ -2,7 +2,7 @@
 
 use crate::decoder::Decoder;
 use crate::encoder::Encoder;
-use crate::error::WireError;
+use crate::error::{Reason, WireError};
 use crate::limits::Limits;
 use crate::wire::Wire;
 
@@ -59,7 +59,11 @@ impl Limits {
         bytes: &[u8],
         context: &mut C,
     ) -> Result<T, WireError> {
-        let mut decoder = Decoder::new(bytes, self, context)?;
+        let max = self.message_bytes;
+        if bytes.len() > max {
+            return Err(WireError::new(Reason::MessageBytes { max }, 0).within(T::NAME, ""));
+        }
+        let mut decoder = Decoder::new(bytes, self, context);
         let value = T::decode(&mut decoder)?;
         decoder.finish()?;
         Ok(value)

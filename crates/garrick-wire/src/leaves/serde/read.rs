@@ -422,7 +422,7 @@ mod tests {
         let bytes = postcard::to_allocvec(value).unwrap();
         let limits = Limits::new().memory_multiple(1_000);
         let mut context = ();
-        let mut decoder = Decoder::new(&bytes, &limits, &mut context).unwrap();
+        let mut decoder = Decoder::new(&bytes, &limits, &mut context);
         let before = decoder.memory_left();
         let used = measure(|| drop(T::deserialize(&mut Reader(&mut decoder)).unwrap()));
         let charged = before - decoder.memory_left();
