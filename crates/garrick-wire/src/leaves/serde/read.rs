@@ -13,8 +13,8 @@ use serde::de::{
 use crate::decoder::Decoder;
 use crate::error::{Reason, WireError};
 
-/// Memory for each item of a list, in sizes of the item, and in bytes beside them: the list doubles its room, and begins with
-/// room for 4 items, or for 8 bytes.
+/// Memory for each item of a list, in sizes of the item, and in bytes beside them: the list doubles
+/// its room, and begins with room for 4 items, or for 8 bytes.
 const ROOM_OF_ITEM: (usize, usize) = (4, 8);
 
 /// Memory for the first entry of a map, in sizes of the entry: a tree begins with 11 places.
