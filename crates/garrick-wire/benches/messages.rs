@@ -1,7 +1,8 @@
 //! Encoding and decoding beside postcard, and beside a copy of the bytes.
 //!
 //! `cargo bench -p garrick-wire` prints a table with the nanoseconds for each message. Each figure
-//! is the median of several rounds, and the contenders take turns. `--quick` shortens the run.
+//! is the median of several rounds, and the contenders take turns. To shorten the run, add
+//! `--bench messages -- --quick`.
 
 use std::env;
 use std::hint::black_box;
