@@ -67,6 +67,9 @@ enum Task {
     Stress,
     /// Run the loom models of every crate that has any.
     Loom,
+    /// Compare the lock files of messages with the code, and with the commit at which the branch
+    /// left `main`, or that in `GARRICK_WIRE_LOCK_BASE`.
+    WireCheck,
     /// Build every example, and run it without arguments for at most 60 s.
     Examples,
     /// Build every benchmark, and run it briefly.
@@ -117,6 +120,7 @@ fn main() -> Result<ExitCode> {
         Task::Doctest => steps::DOCTEST,
         Task::Stress => steps::STRESS,
         Task::Loom => steps::LOOM,
+        Task::WireCheck => steps::WIRE_CHECK,
         Task::Examples => steps::EXAMPLES,
         Task::Bench => steps::BENCH,
         Task::Rivals => steps::RIVALS,

@@ -55,6 +55,11 @@ pub(crate) struct Tool {
 /// Tools that the tests of the workspace call.
 pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool {
+        name: "git",
+        package: "git",
+        probe: &["git", "--version"],
+    },
+    Tool {
         name: "dot of Graphviz",
         package: "graphviz",
         probe: &["dot", "-V"],

@@ -1,5 +1,6 @@
 //! The attributes `#[garrick::actor]` and `#[garrick::durable]`, which turn an `impl` block into an
-//! actor, and the derive macro `Stored`, which encodes the events of durable actors.
+//! actor, the derive macro `Stored`, which encodes the events of durable actors, and the derive
+//! macro `Wire`, which encodes messages between nodes.
 //!
 //! Depend on the crate `garrick`, which re-exports the macros. The generated code uses the types of
 //! that crate.
@@ -29,7 +30,10 @@ mod expand;
 
 mod stored;
 
+mod wire;
+
 use proc_macro::TokenStream;
+use syn::parse_quote;
 
 use dialect::Dialect;
 
@@ -49,4 +53,17 @@ pub fn durable(options: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_derive(Stored, attributes(stored))]
 pub fn stored(item: TokenStream) -> TokenStream {
     stored::stored(item.into()).into()
+}
+
+#[cfg_attr(not(doctest), doc = include_str!("wire.md"))]
+#[proc_macro_derive(Wire, attributes(wire))]
+pub fn wire(item: TokenStream) -> TokenStream {
+    wire::wire(item.into(), parse_quote!(::garrick::wire)).into()
+}
+
+/// The derive macro `Wire` for programs that use the crate `garrick-wire` without the facade.
+#[cfg_attr(not(doctest), doc = include_str!("wire.md"))]
+#[proc_macro_derive(WireAlone, attributes(wire))]
+pub fn wire_alone(item: TokenStream) -> TokenStream {
+    wire::wire(item.into(), parse_quote!(::garrick_wire)).into()
 }

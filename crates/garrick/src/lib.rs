@@ -45,6 +45,7 @@
 //! | use sockets, files and signals | the feature `tokio` |
 //! | keep the state of actors over restarts | the feature `journal`, with the attribute `#[garrick::durable]`; the feature `journal-sqlite`, which keeps it in a database |
 //! | communicate with another program over an encrypted connection | the feature `secure` |
+//! | encode messages for other nodes and other versions of a program | the feature `wire` |
 //! | find the order or fault in which a program fails | the feature `sim` |
 //!
 //! # Guides
@@ -55,6 +56,8 @@
 #![forbid(unsafe_code)]
 
 pub mod prelude;
+#[cfg(feature = "wire")]
+pub mod wire;
 
 pub use garrick_actor::{
     Actor, ActorPath, Address, Ask, AsyncActor, AsyncContext, Behavior, BehaviorContext, Call,
@@ -207,6 +210,14 @@ pub struct SecureSocket;
 #[cfg(all(doctest, feature = "journal", feature = "sim", feature = "telemetry"))]
 #[doc = include_str!("../../../docs/durable.md")]
 pub struct DurableGuide;
+/// The examples in the documentation of the derive macro [`Wire`](macro@wire::Wire).
+#[cfg(all(doctest, feature = "wire"))]
+#[doc = include_str!("../../garrick-macros/src/wire.md")]
+pub struct WireMacro;
+/// Runs the examples of the guide to messages between nodes as tests of the documentation.
+#[cfg(all(doctest, feature = "wire"))]
+#[doc = include_str!("../../../docs/wire.md")]
+pub struct WireGuide;
 /// Runs the examples of the guide to simulation as tests of the documentation.
 #[cfg(all(doctest, feature = "sim"))]
 #[doc = include_str!("../../../docs/simulation.md")]

@@ -8,6 +8,7 @@ mod check;
 mod measure;
 mod sizes;
 mod verify;
+mod wire;
 
 use anyhow::Result;
 
@@ -18,7 +19,7 @@ use crate::workspace::Workspace;
 /// databases are then tested in all crates.
 const FEATURES: &[&str] = &[
     "--features",
-    "garrick/journal-sqlite,garrick-cli/bench,garrick-cli/sqlite,garrick-cli/top",
+    "garrick/journal-sqlite,garrick/wire,garrick-cli/bench,garrick-cli/sqlite,garrick-cli/top,garrick-wire/bytes",
 ];
 
 /// A step.
@@ -36,7 +37,7 @@ pub(crate) struct Step {
 pub(crate) const CI: &[&[Step]] = &[
     &[CLIPPY, TIDY, FMT, TOOLS],
     &[TEST],
-    &[LOOM, STRESS, DOCS, DOCTEST, EXAMPLES, BENCHES],
+    &[LOOM, STRESS, DOCS, DOCTEST, EXAMPLES, BENCHES, WIRE_CHECK],
 ];
 
 /// Returns the step of `ci` with this name.
@@ -126,4 +127,8 @@ pub(crate) const SIZES: Step = Step {
 pub(crate) const LINES: Step = Step {
     name: "lines",
     run: measure::lines,
+};
+pub(crate) const WIRE_CHECK: Step = Step {
+    name: "wire-check",
+    run: wire::wire_check,
 };

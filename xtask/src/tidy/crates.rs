@@ -20,6 +20,7 @@ const RANKS: &[(&str, u32)] = &[
     ("garrick-sim", 3),
     ("garrick-telemetry", 3),
     ("garrick-tokio", 3),
+    ("garrick-wire", 3),
     ("garrick-journal", 4),
     ("garrick", 5),
     ("garrick-top", 5),

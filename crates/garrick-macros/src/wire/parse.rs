@@ -1,0 +1,193 @@
+//! Parsing of a type into fields and variants with numbers.
+
+use quote::ToTokens;
+use syn::ext::IdentExt;
+use syn::visit::{self, Visit};
+use syn::{
+    Data, DeriveInput, Fields, GenericParam, Generics, Ident, Index, Member, Path, Type, TypePath,
+    Variant,
+};
+
+use super::attribute::{Attributes, Missing, Place};
+use super::numbers::{Numbered, assign};
+use crate::errors::Errors;
+
+/// The parsed type.
+pub(super) struct Message {
+    /// Path of the module that contains the trait.
+    pub(super) krate: Path,
+    pub(super) ident: Ident,
+    pub(super) generics: Generics,
+    /// Name for other nodes, if given.
+    pub(super) name: Option<String>,
+    pub(super) version: u16,
+    /// Type of the context, if the type needs a certain one.
+    pub(super) context: Option<Type>,
+    pub(super) body: Body,
+}
+
+pub(super) enum Body {
+    Struct(Vec<FieldOf>),
+    Enum(Vec<VariantOf>),
+}
+
+pub(super) struct VariantOf {
+    pub(super) ident: Ident,
+    pub(super) number: u32,
+    pub(super) fields: Vec<FieldOf>,
+}
+
+/// A field. The fields of a struct or a variant are in the order of their numbers.
+pub(super) struct FieldOf {
+    pub(super) member: Member,
+    /// Position in the declaration.
+    pub(super) index: usize,
+    pub(super) ty: Type,
+    pub(super) number: u32,
+    pub(super) missing: Option<Missing>,
+    /// Set if serde encodes the field. The text is the name of its type for the lock file.
+    pub(super) serde: Option<String>,
+}
+
+/// Parses `input`. Returns `None` if no implementation is possible.
+pub(super) fn input(input: &DeriveInput, krate: Path, errors: &mut Errors) -> Option<Message> {
+    for parameter in &input.generics.params {
+        match parameter {
+            GenericParam::Lifetime(lifetime) => errors.at(
+                lifetime,
+                "a message must own its data, because it is decoded; remove the lifetime",
+            ),
+            GenericParam::Const(parameter) => errors.at(
+                parameter,
+                "the name of a message cannot contain a constant; use an array as a field",
+            ),
+            GenericParam::Type(_) => {}
+        }
+    }
+    let of_type = Attributes::read(&input.attrs, Place::Type, errors);
+    let version = of_type.version.unwrap_or(1);
+    let ident = &input.ident;
+    let body = match &input.data {
+        Data::Struct(data) => Body::Struct(fields(&data.fields, ident, version, errors)),
+        Data::Enum(data) => {
+            let declared: Vec<&Variant> = data.variants.iter().collect();
+            Body::Enum(variants(&declared, ident, version, errors))
+        }
+        Data::Union(data) => {
+            errors.at(
+                data.union_token,
+                "a union cannot travel, because its fields are not known; use an enum",
+            );
+            return None;
+        }
+    };
+    Some(Message {
+        krate: of_type.krate.unwrap_or(krate),
+        ident: ident.clone(),
+        generics: input.generics.clone(),
+        name: of_type.name.map(|name| name.value()),
+        version,
+        context: of_type.context,
+        body,
+    })
+}
+
+fn variants(
+    declared: &[&Variant],
+    of: &Ident,
+    version: u16,
+    errors: &mut Errors,
+) -> Vec<VariantOf> {
+    let mut items = Vec::new();
+    for variant in declared {
+        let attributes = Attributes::read(&variant.attrs, Place::Variant, errors);
+        items.push(Numbered {
+            number: attributes.number,
+            is_wrong: attributes.is_wrong,
+            name: variant.ident.unraw().to_string(),
+            at: &variant.ident,
+        });
+    }
+    let numbers = assign(&items, "variant", of, version, errors);
+    let numbered = declared.iter().zip(numbers);
+    numbered
+        .map(|(variant, number)| VariantOf {
+            ident: variant.ident.clone(),
+            number,
+            fields: fields(&variant.fields, of, version, errors),
+        })
+        .collect()
+}
+
+fn fields(declared: &Fields, of: &Ident, version: u16, errors: &mut Errors) -> Vec<FieldOf> {
+    let mut items = Vec::new();
+    let mut parsed = Vec::new();
+    for (index, field) in declared.iter().enumerate() {
+        let attributes = Attributes::read(&field.attrs, Place::Field, errors);
+        let member = match &field.ident {
+            Some(ident) => Member::Named(ident.clone()),
+            None => Member::Unnamed(Index::from(index)),
+        };
+        if attributes.serde.is_none() {
+            Machine(errors).visit_type(&field.ty);
+        }
+        items.push(Numbered {
+            number: attributes.number,
+            is_wrong: attributes.is_wrong,
+            name: text(&member),
+            at: match &field.ident {
+                Some(ident) => ident,
+                None => &field.ty,
+            },
+        });
+        parsed.push(FieldOf {
+            member,
+            index,
+            ty: field.ty.clone(),
+            number: 0,
+            missing: attributes.missing,
+            serde: attributes.serde.map(|name| match name {
+                Some(name) => format!("serde:{}", name.value()),
+                None => format!("serde:{}", without_spaces(&field.ty)),
+            }),
+        });
+    }
+    let numbers = assign(&items, "field", of, version, errors);
+    for (field, number) in parsed.iter_mut().zip(numbers) {
+        field.number = number;
+    }
+    parsed.sort_by_key(|field| field.number);
+    parsed
+}
+
+/// Returns the name of a field.
+pub(super) fn text(member: &Member) -> String {
+    match member {
+        Member::Named(ident) => ident.unraw().to_string(),
+        Member::Unnamed(index) => index.index.to_string(),
+    }
+}
+
+fn without_spaces(ty: &Type) -> String {
+    let mut text = ty.to_token_stream().to_string();
+    text.retain(|c| !c.is_whitespace());
+    text
+}
+
+/// Reports types whose size depends on the machine.
+struct Machine<'a>(&'a mut Errors);
+
+impl<'ast> Visit<'ast> for Machine<'_> {
+    fn visit_type_path(&mut self, path: &'ast TypePath) {
+        for (bad, good) in [("usize", "u64"), ("isize", "i64")] {
+            let last = path.path.segments.last();
+            if path.qself.is_none() && last.is_some_and(|last| last.ident == bad) {
+                self.0.at(
+                    path,
+                    format!("`{bad}` differs between machines; use `{good}`"),
+                );
+            }
+        }
+        visit::visit_type_path(self, path);
+    }
+}

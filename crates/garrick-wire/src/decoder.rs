@@ -1,0 +1,318 @@
+//! Reads values from bytes.
+
+use std::fmt;
+
+use crate::error::{Reason, WireError};
+use crate::limits::Limits;
+use crate::shape::Shape;
+use crate::varint;
+
+/// Reads a message. `C` is the type of the context, which implementations of
+/// [`Wire`](crate::Wire) can use.
+///
+/// [`Limits::decode_with`] creates a decoder. After an error, its state is not defined.
+pub struct Decoder<'a, C: ?Sized = ()> {
+    /// Bytes of the innermost content that are left.
+    rest: &'a [u8],
+    /// Address of the first byte of the message, from which positions are computed.
+    base: usize,
+    memory_left: usize,
+    memory_max: usize,
+    depth_left: u32,
+    depth_max: u32,
+    context: &'a mut C,
+}
+
+impl<'a, C: ?Sized> Decoder<'a, C> {
+    /// Creates a decoder of a message. The caller has checked its length.
+    #[inline]
+    pub(crate) fn new(bytes: &'a [u8], limits: &Limits, context: &'a mut C) -> Self {
+        let memory = limits.memory(bytes.len());
+        Self {
+            rest: bytes,
+            base: bytes.as_ptr().addr(),
+            memory_left: memory,
+            memory_max: memory,
+            depth_left: limits.depth,
+            depth_max: limits.depth,
+            context,
+        }
+    }
+
+    /// Fails unless all bytes have been read.
+    #[inline]
+    pub(crate) fn finish(&self) -> Result<(), WireError> {
+        match self.rest.len() {
+            0 => Ok(()),
+            bytes => Err(self.error(Reason::Trailing { bytes })),
+        }
+    }
+
+    /// Returns the context.
+    #[inline]
+    pub fn context(&mut self) -> &mut C {
+        self.context
+    }
+
+    /// Returns the number of bytes that are left of the innermost content.
+    #[inline]
+    pub fn remaining(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// Returns the number of bytes of the message before the next one.
+    #[inline]
+    pub fn position(&self) -> usize {
+        self.rest.as_ptr().addr() - self.base
+    }
+
+    /// Returns an error that says which values are allowed.
+    #[cold]
+    pub fn invalid(&self, allowed: &'static str) -> WireError {
+        self.error(Reason::Invalid { allowed })
+    }
+
+    /// Returns an error that says why a value is not taken. The text must not contain the value.
+    #[cold]
+    pub fn refused(&self, why: impl Into<Box<str>>) -> WireError {
+        self.error(Reason::Refused { why: why.into() })
+    }
+
+    #[cold]
+    pub(crate) fn error(&self, reason: Reason) -> WireError {
+        WireError::new(reason, self.position())
+    }
+
+    /// Reads a number of 1 to 9 bytes.
+    ///
+    /// # Errors
+    /// If the bytes end within the number, or if the number has more bytes than it needs.
+    #[inline]
+    pub fn varint(&mut self) -> Result<u64, WireError> {
+        match varint::read(self.rest) {
+            Some((value, rest)) => {
+                self.rest = rest;
+                Ok(value)
+            }
+            None => Err(self.wrong_varint()),
+        }
+    }
+
+    /// Returns the error of bytes that do not begin with a number.
+    #[cold]
+    pub(crate) fn wrong_varint(&self) -> WireError {
+        let needed = self.rest.first().map_or(1, |first| varint::len_of(*first));
+        if needed > self.rest.len() {
+            return self.ended(needed);
+        }
+        self.error(Reason::NotShortest)
+    }
+
+    /// Reads a fixed number of bytes.
+    ///
+    /// # Errors
+    /// If fewer bytes are left.
+    #[inline]
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
+        match self.rest.split_first_chunk() {
+            Some((array, rest)) => {
+                self.rest = rest;
+                Ok(*array)
+            }
+            None => Err(self.ended(N)),
+        }
+    }
+
+    /// Reads `len` bytes.
+    ///
+    /// # Errors
+    /// If fewer bytes are left.
+    #[inline]
+    pub fn bytes(&mut self, len: usize) -> Result<&'a [u8], WireError> {
+        match self.rest.split_at_checked(len) {
+            Some((bytes, rest)) => {
+                self.rest = rest;
+                Ok(bytes)
+            }
+            None => Err(self.ended(len)),
+        }
+    }
+
+    /// Reads all bytes that are left of the innermost content.
+    #[inline]
+    pub fn rest(&mut self) -> &'a [u8] {
+        let (rest, end) = self.rest.split_at(self.rest.len());
+        self.rest = end;
+        rest
+    }
+
+    /// Counts `bytes` of memory that the caller is going to allocate.
+    ///
+    /// # Errors
+    /// If the message would need more memory than its length allows.
+    #[inline]
+    pub fn charge(&mut self, bytes: usize) -> Result<(), WireError> {
+        match self.memory_left.checked_sub(bytes) {
+            Some(left) => {
+                self.memory_left = left;
+                Ok(())
+            }
+            None => {
+                let max = self.memory_max;
+                Err(self.error(Reason::Memory { max }))
+            }
+        }
+    }
+
+    /// Returns the memory that the message may still need.
+    #[cfg(all(test, feature = "serde"))]
+    pub(crate) fn memory_left(&self) -> usize {
+        self.memory_left
+    }
+
+    /// Reads a length, or a number of items with at least one byte each.
+    ///
+    /// # Errors
+    /// If the number is larger than the number of bytes that are left after it.
+    #[inline]
+    pub fn length(&mut self) -> Result<usize, WireError> {
+        let length = self.varint()?;
+        let left = self.rest.len();
+        match usize::try_from(length) {
+            Ok(length) if length <= left => Ok(length),
+            _ => Err(self.error(Reason::Length { length, left })),
+        }
+    }
+
+    /// Reads the number of items of a list of `T`, and charges their memory.
+    #[inline]
+    pub(crate) fn count<T>(&mut self) -> Result<usize, WireError> {
+        let count = self.length()?;
+        self.charge(count.saturating_mul(size_of::<T>()))?;
+        Ok(count)
+    }
+
+    /// Reads a length, and begins a content of this length. Returns what follows it, for
+    /// [`widen`](Self::widen).
+    #[inline]
+    pub(crate) fn narrow(&mut self) -> Result<&'a [u8], WireError> {
+        let len = self.length()?;
+        let (content, after) = self.rest.split_at(len);
+        self.rest = content;
+        Ok(after)
+    }
+
+    /// Ends a content.
+    #[inline]
+    pub(crate) fn widen(&mut self, after: &'a [u8]) -> Result<(), WireError> {
+        self.finish()?;
+        self.rest = after;
+        Ok(())
+    }
+
+    /// Skips a value.
+    pub(crate) fn skip(&mut self, shape: Shape) -> Result<(), WireError> {
+        match shape {
+            Shape::Varint => self.varint().map(drop),
+            Shape::Four => self.bytes(4).map(drop),
+            Shape::Eight => self.bytes(8).map(drop),
+            Shape::Bytes => {
+                let len = self.length()?;
+                self.bytes(len).map(drop)
+            }
+        }
+    }
+
+    /// Returns the bytes that are left, for a look ahead.
+    #[inline]
+    pub(crate) fn peek(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// Goes to bytes that [`peek`](Self::peek) has returned, or to a part at their end.
+    #[inline]
+    pub(crate) fn seek(&mut self, rest: &'a [u8]) {
+        self.rest = rest;
+    }
+
+    /// Begins a message within a message.
+    #[inline]
+    pub(crate) fn enter(&mut self) -> Result<(), WireError> {
+        match self.depth_left.checked_sub(1) {
+            Some(left) => {
+                self.depth_left = left;
+                Ok(())
+            }
+            None => {
+                let max = self.depth_max;
+                Err(self.error(Reason::Depth { max }))
+            }
+        }
+    }
+
+    /// Ends the message that [`enter`](Self::enter) has begun.
+    #[inline]
+    pub(crate) fn leave(&mut self) {
+        self.depth_left += 1;
+    }
+
+    #[cold]
+    fn ended(&self, needed: usize) -> WireError {
+        let left = self.rest.len();
+        self.error(Reason::Ended { needed, left })
+    }
+}
+
+impl<C: ?Sized> fmt::Debug for Decoder<'_, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decoder")
+            .field("position", &self.position())
+            .field("remaining", &self.remaining())
+            .field("memory_left", &self.memory_left)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encoder::Encoder;
+
+    fn varint(bytes: &[u8]) -> Result<u64, WireError> {
+        let mut context = ();
+        let mut decoder = Decoder::new(bytes, &Limits::new(), &mut context);
+        let value = decoder.varint()?;
+        decoder.finish()?;
+        Ok(value)
+    }
+
+    #[test]
+    fn numbers_come_back_and_prefixes_do_not() {
+        for bits in 0..64 {
+            for number in [(1_u64 << bits) - 1, 1 << bits, u64::MAX >> bits] {
+                let mut bytes = Vec::new();
+                let (limits, mut context) = (Limits::new(), ());
+                let mut encoder = Encoder::new(&mut bytes, &limits, &mut context);
+                encoder.varint(number).unwrap();
+                encoder.finish().unwrap();
+                assert_eq!(bytes.len(), varint::len(number));
+                assert_eq!(varint(&bytes), Ok(number));
+                for len in 0..bytes.len() {
+                    let error = varint(&bytes[..len]).unwrap_err();
+                    assert!(matches!(error.reason(), Reason::Ended { .. }), "{error}");
+                }
+                // More bytes behind the number are not read as a part of it.
+                bytes.extend([0xff; 9]);
+                let error = varint(&bytes).unwrap_err();
+                assert_eq!(*error.reason(), Reason::Trailing { bytes: 9 });
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_has_one_encoding() {
+        for bytes in [&[0x02, 0][..], &[0b100, 0xff, 0x00], &[0; 9]] {
+            assert_eq!(*varint(bytes).unwrap_err().reason(), Reason::NotShortest);
+        }
+    }
+}

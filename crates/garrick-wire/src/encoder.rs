@@ -1,0 +1,325 @@
+//! Writes values to a buffer.
+//!
+//! The buffer is longer than what has been written: it ends with zeros that are overwritten next.
+//! So a number is written by a copy of fixed size, with one check, and without a call.
+//!
+//! ```text
+//!   | before | written | zeros |
+//!            ^ start   ^ at    ^ out.len()
+//! ```
+
+use std::fmt;
+
+use crate::error::{Reason, WireError};
+use crate::limits::Limits;
+use crate::shape::{self, Shape};
+use crate::varint;
+
+/// Zeros that are added at once for a small message.
+const SMALL: usize = 64;
+
+/// Largest number of zeros that are added at once.
+const LARGE: usize = 4096;
+
+/// Writes a message. `C` is the type of the context, which implementations of
+/// [`Wire`](crate::Wire) can use.
+///
+/// [`Limits::encode_with`] creates an encoder.
+pub struct Encoder<'a, C: ?Sized = ()> {
+    out: &'a mut Vec<u8>,
+    /// Length of the buffer before the message.
+    start: usize,
+    /// Place of the next byte.
+    at: usize,
+    /// Largest value of `at`.
+    at_max: usize,
+    /// Length of the buffer after the encoder has been dropped.
+    keep: usize,
+    depth_left: u32,
+    /// Memory that decoding the message will need.
+    memory: usize,
+    limits: &'a Limits,
+    context: &'a mut C,
+}
+
+impl<'a, C: ?Sized> Encoder<'a, C> {
+    #[inline]
+    pub(crate) fn new(out: &'a mut Vec<u8>, limits: &'a Limits, context: &'a mut C) -> Self {
+        let start = out.len();
+        out.extend_from_slice(&[0; SMALL]);
+        Self {
+            out,
+            start,
+            at: start,
+            at_max: start.saturating_add(limits.message_bytes),
+            keep: start,
+            depth_left: limits.depth,
+            memory: 0,
+            limits,
+            context,
+        }
+    }
+
+    /// Keeps what was written when the encoder is dropped. Otherwise the buffer is as before.
+    #[inline]
+    pub(crate) fn finish(mut self) -> Result<(), WireError> {
+        if self.at > self.at_max {
+            return Err(self.too_large());
+        }
+        let max = self.limits.memory(self.position());
+        if self.memory > max {
+            return Err(WireError::new(Reason::Memory { max }, self.position()));
+        }
+        self.keep = self.at;
+        Ok(())
+    }
+
+    /// Returns the context.
+    #[inline]
+    pub fn context(&mut self) -> &mut C {
+        self.context
+    }
+
+    /// Returns the number of bytes of the message that have been written.
+    #[inline]
+    pub fn position(&self) -> usize {
+        self.at - self.start
+    }
+
+    /// Counts `bytes` of memory that decoding the value will allocate, as [`Decoder::charge`] does.
+    /// So a sender learns that its message needs more memory than its length allows.
+    ///
+    /// [`Decoder::charge`]: crate::Decoder::charge
+    #[inline]
+    pub fn charge(&mut self, bytes: usize) {
+        self.memory = self.memory.saturating_add(bytes);
+    }
+
+    /// Returns an error that says why a value cannot travel.
+    pub fn refused(&self, why: impl Into<Box<str>>) -> WireError {
+        let why = why.into();
+        WireError::new(Reason::Refused { why }, self.position())
+    }
+
+    /// Writes a number of 1 to 9 bytes.
+    ///
+    /// # Errors
+    /// If the message has too many bytes.
+    #[inline]
+    pub fn varint(&mut self, value: u64) -> Result<(), WireError> {
+        if value < 1 << 7 {
+            self.put([(value as u8) << 1 | 1], 1)
+        } else if value < varint::LONG {
+            self.put(varint::word(value), varint::len(value))
+        } else {
+            let mut bytes = [0; varint::LEN_MAX];
+            bytes[1..].copy_from_slice(&value.to_le_bytes());
+            self.put(bytes, varint::LEN_MAX)
+        }
+    }
+
+    /// Writes a fixed number of bytes.
+    ///
+    /// # Errors
+    /// If the message has too many bytes.
+    #[inline]
+    pub fn array<const N: usize>(&mut self, bytes: [u8; N]) -> Result<(), WireError> {
+        self.put(bytes, N)
+    }
+
+    /// Writes bytes.
+    ///
+    /// # Errors
+    /// If the message has too many bytes.
+    #[inline]
+    pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+        let end = self.at.saturating_add(bytes.len());
+        match self.out.get_mut(self.at..end) {
+            Some(place) => {
+                place.copy_from_slice(bytes);
+                self.at = end;
+                Ok(())
+            }
+            None => self.append(bytes.len(), |out| out.extend_from_slice(bytes)),
+        }
+    }
+
+    /// Writes the bytes of an iterator.
+    #[inline]
+    pub(crate) fn bytes_of(
+        &mut self,
+        bytes: impl ExactSizeIterator<Item = u8>,
+    ) -> Result<(), WireError> {
+        self.append(bytes.len(), |out| out.extend(bytes))
+    }
+
+    /// Writes the key of a field.
+    #[inline]
+    pub(crate) fn key(&mut self, number: u32, shape: Shape) -> Result<(), WireError> {
+        self.varint(shape::key(number, shape))
+    }
+
+    /// Begins a message within a message.
+    #[inline]
+    pub(crate) fn enter(&mut self) -> Result<(), WireError> {
+        match self.depth_left.checked_sub(1) {
+            Some(left) => {
+                self.depth_left = left;
+                Ok(())
+            }
+            None => Err(self.too_deep()),
+        }
+    }
+
+    /// Ends the message that [`enter`](Self::enter) has begun.
+    #[inline]
+    pub(crate) fn leave(&mut self) {
+        self.depth_left += 1;
+    }
+
+    /// Begins a content of unknown length. Returns the place of the length, for
+    /// [`end`](Self::end).
+    #[inline]
+    pub(crate) fn begin(&mut self) -> Result<usize, WireError> {
+        let place = self.at;
+        self.put([0], 1)?;
+        Ok(place)
+    }
+
+    /// Ends the content whose length is at `place`, and writes the length.
+    #[inline]
+    pub(crate) fn end(&mut self, place: usize) -> Result<(), WireError> {
+        let len = self.at - place - 1;
+        if len < 1 << 7 {
+            self.out[place] = (len as u8) << 1 | 1;
+            return Ok(());
+        }
+        self.end_long(place, len)
+    }
+
+    /// Makes room for a length of several bytes. A content is moved at most once for each level.
+    fn end_long(&mut self, place: usize, len: usize) -> Result<(), WireError> {
+        let more = varint::len(len as u64) - 1;
+        self.put([0; varint::LEN_MAX], more)?;
+        let content = place + 1;
+        self.out.copy_within(content..content + len, content + more);
+        // A length in memory is below `varint::LONG`.
+        self.out[place..content + more].copy_from_slice(&varint::word(len as u64)[..=more]);
+        Ok(())
+    }
+
+    /// Writes the first `len` bytes of `bytes`.
+    #[inline]
+    fn put<const N: usize>(&mut self, bytes: [u8; N], len: usize) -> Result<(), WireError> {
+        match self
+            .out
+            .get_mut(self.at..)
+            .and_then(<[u8]>::first_chunk_mut)
+        {
+            Some(place) => *place = bytes,
+            None => self.put_at_end(&bytes)?,
+        }
+        self.at += len;
+        Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_at_end(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+        // Bytes may be written beyond the limit, and are then refused at the end.
+        if self.at > self.at_max {
+            return Err(self.too_large());
+        }
+        let more = self.position().clamp(SMALL, LARGE) + bytes.len();
+        self.out.resize(self.at + more, 0);
+        self.out[self.at..self.at + bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Appends `len` bytes that do not fit into the zeros.
+    fn append(&mut self, len: usize, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), WireError> {
+        if len > self.at_max.saturating_sub(self.at) {
+            return Err(self.too_large());
+        }
+        self.out.truncate(self.at);
+        write(self.out);
+        self.at = self.out.len();
+        Ok(())
+    }
+
+    #[cold]
+    fn too_large(&self) -> WireError {
+        let max = self.limits.message_bytes;
+        WireError::new(Reason::MessageBytes { max }, self.position())
+    }
+
+    #[cold]
+    fn too_deep(&self) -> WireError {
+        let max = self.limits.depth;
+        WireError::new(Reason::Depth { max }, self.position())
+    }
+}
+
+impl<C: ?Sized> Drop for Encoder<'_, C> {
+    /// Runs even if encoding panics.
+    #[inline]
+    fn drop(&mut self) {
+        self.out.truncate(self.keep);
+    }
+}
+
+impl<C: ?Sized> fmt::Debug for Encoder<'_, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Encoder")
+            .field("position", &self.position())
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_all_sizes_precede_their_content() {
+        let limits = Limits::new();
+        for len in [0, 1, 127, 128, 16_383, 16_384, 300_000] {
+            let mut out = vec![9];
+            let mut context = ();
+            let mut encoder = Encoder::new(&mut out, &limits, &mut context);
+            let place = encoder.begin().unwrap();
+            for index in 0..len {
+                encoder.array([index as u8]).unwrap();
+            }
+            encoder.end(place).unwrap();
+            encoder.finish().unwrap();
+            let prefix = varint::len(len as u64);
+            assert_eq!(out.len(), 1 + prefix + len);
+            assert_eq!(out[1..=prefix], varint::word(len as u64)[..prefix]);
+            let content = out[1 + prefix..].iter().enumerate();
+            assert!(
+                content
+                    .into_iter()
+                    .all(|(index, byte)| *byte == index as u8)
+            );
+        }
+    }
+
+    #[test]
+    fn a_message_of_the_largest_length_passes() {
+        for max in [0, 1, 63, 64, 65, 1_000] {
+            let limits = Limits::new().message_bytes(max);
+            for len in [max, max + 1] {
+                let mut out = vec![1, 2, 3];
+                let mut context = ();
+                let mut encoder = Encoder::new(&mut out, &limits, &mut context);
+                let written = (0..len).try_for_each(|_| encoder.varint(1));
+                let finished = written.and_then(|()| encoder.finish());
+                assert_eq!(finished.is_ok(), len == max, "{len} of {max}");
+                let kept = if len == max { len } else { 0 };
+                assert_eq!(out.len(), 3 + kept);
+            }
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Errors of encoding and decoding.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::shape::Shape;
+
+/// An error of encoding or decoding.
+///
+/// The text says what is wrong, where it is, and what is allowed. It has numbers of fields and
+/// variants, lengths, and names of types and fields, but never the value of a field.
+///
+/// # Examples
+/// ```
+/// use garrick_wire::{Wire, from_slice};
+///
+/// #[derive(Wire, Debug)]
+/// #[wire(name = "bank.Deposit")]
+/// struct Deposit {
+///     account: u64,
+///     cents: u64,
+/// }
+///
+/// let error = from_slice::<Deposit>(&[]).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "`bank.Deposit`, field `account`, at byte 0: the field 1 is missing, and has no default",
+/// );
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct WireError(Box<Inner>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Inner {
+    reason: Reason,
+    /// Byte at which the error was found.
+    at: usize,
+    /// Types and fields, the outermost last. The field of a whole message is empty.
+    path: Vec<(&'static str, &'static str)>,
+}
+
+/// Reason of a [`WireError`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The bytes end within a value.
+    Ended {
+        /// Bytes that the value needs at least.
+        needed: usize,
+        /// Bytes that are left.
+        left: usize,
+    },
+    /// A length, or a number of items, is larger than the number of bytes that are left. Each item
+    /// has at least one byte.
+    Length {
+        /// The length that the bytes claim.
+        length: u64,
+        /// Bytes that are left.
+        left: usize,
+    },
+    /// Bytes are left after the end of a value.
+    Trailing {
+        /// Number of these bytes.
+        bytes: usize,
+    },
+    /// A number is written with more bytes than it needs.
+    NotShortest,
+    /// A number does not fit into its type.
+    Range {
+        /// The type.
+        of: &'static str,
+    },
+    /// A field has another shape than its type.
+    Shape {
+        /// Number of the field.
+        number: u32,
+        /// The shape of its type.
+        expected: Shape,
+        /// The shape in the bytes.
+        found: Shape,
+    },
+    /// A field has a number that no field can have.
+    FieldNumber {
+        /// The number.
+        number: u64,
+    },
+    /// A field comes twice, or after a field with a larger number.
+    FieldOrder {
+        /// Number of the field.
+        number: u32,
+        /// Number of the field before it.
+        after: u32,
+    },
+    /// A field without a default is missing.
+    MissingField {
+        /// Number of the field.
+        number: u32,
+    },
+    /// The reader knows no variant with this number. A newer writer may know it.
+    UnknownVariant {
+        /// Number of the variant.
+        number: u64,
+    },
+    /// A value is none that its type has.
+    Invalid {
+        /// The values that are allowed.
+        allowed: &'static str,
+    },
+    /// Messages are nested too deeply.
+    Depth {
+        /// The limit.
+        max: u32,
+    },
+    /// The message has too many bytes.
+    MessageBytes {
+        /// The limit.
+        max: usize,
+    },
+    /// The decoded value would need too much memory.
+    Memory {
+        /// The limit for these bytes.
+        max: usize,
+    },
+    /// The context, or a type that implements `Wire` by hand, has refused the value.
+    Refused {
+        /// The reason.
+        why: Box<str>,
+    },
+}
+
+impl WireError {
+    #[cold]
+    pub(crate) fn new(reason: Reason, at: usize) -> Self {
+        Self(Box::new(Inner {
+            reason,
+            at,
+            path: Vec::new(),
+        }))
+    }
+
+    /// Adds the field, or the whole message, in which the error is.
+    #[cold]
+    #[must_use]
+    pub(crate) fn within(mut self, of: &'static str, field: &'static str) -> Self {
+        self.0.path.push((of, field));
+        self
+    }
+
+    /// Returns the reason.
+    pub fn reason(&self) -> &Reason {
+        &self.0.reason
+    }
+
+    /// Returns the byte of the message at which the error was found. For an error of encoding, this
+    /// is the number of bytes written before.
+    pub fn position(&self) -> usize {
+        self.0.at
+    }
+
+    /// Returns the types and fields in which the error is, the outermost first. The field of a
+    /// whole message is empty.
+    pub fn path(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.0.path.iter().rev().copied()
+    }
+}
+
+impl fmt::Display for WireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (of, field) in self.path() {
+            write!(f, "`{of}`, ")?;
+            if !field.is_empty() {
+                write!(f, "field `{field}`, ")?;
+            }
+        }
+        write!(f, "at byte {}: {}", self.0.at, self.0.reason)
+    }
+}
+
+impl fmt::Debug for WireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "WireError({self})")
+    }
+}
+
+impl Error for WireError {}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ended { needed, left } => {
+                write!(f, "{needed} more bytes are needed, but {left} are left")
+            }
+            Self::Length { length, left } => {
+                write!(f, "a length of {length}, but only {left} bytes are left")
+            }
+            Self::Trailing { bytes } => {
+                write!(f, "{bytes} bytes are left after the end of the value")
+            }
+            Self::NotShortest => f.write_str("a number has more bytes than it needs"),
+            Self::Range { of } => write!(f, "a number does not fit into `{of}`"),
+            Self::Shape {
+                number,
+                expected,
+                found,
+            } => write!(
+                f,
+                "the field {number} has the shape `{found}`, but its type has the shape `{expected}`"
+            ),
+            Self::FieldNumber { number } => write!(
+                f,
+                "{number} is no number of a field; the numbers are 1 to {}",
+                crate::shape::NUMBER_MAX
+            ),
+            Self::FieldOrder { number, after } => write!(
+                f,
+                "the field {number} comes after the field {after}; the numbers of fields ascend"
+            ),
+            Self::MissingField { number } => {
+                write!(f, "the field {number} is missing, and has no default")
+            }
+            Self::UnknownVariant { number } => write!(
+                f,
+                "the variant {number} is unknown; the writer may be of a newer version"
+            ),
+            Self::Invalid { allowed } => write!(f, "a value is not valid; allowed is {allowed}"),
+            Self::Depth { max } => write!(
+                f,
+                "messages are nested too deeply; at most {max} levels are allowed"
+            ),
+            Self::MessageBytes { max } => write!(
+                f,
+                "the message is too large; at most {max} bytes are allowed"
+            ),
+            Self::Memory { max } => write!(
+                f,
+                "the value needs too much memory; at most {max} bytes are allowed for this message"
+            ),
+            Self::Refused { why } => f.write_str(why),
+        }
+    }
+}

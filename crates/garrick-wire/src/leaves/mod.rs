@@ -1,0 +1,26 @@
+//! The types of the standard library that travel.
+
+mod numbers;
+
+mod text;
+
+mod pointers;
+
+mod options;
+
+mod lists;
+
+mod maps;
+
+mod tuples;
+
+mod others;
+
+#[cfg(feature = "bytes")]
+mod shared_bytes;
+
+#[cfg(feature = "serde")]
+mod serde;
+
+#[cfg(feature = "serde")]
+pub use serde::Serde;

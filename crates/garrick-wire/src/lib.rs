@@ -1,0 +1,71 @@
+//! The format of messages between nodes.
+//!
+//! [`Wire`] is a type whose values travel, and `#[derive(Wire)]` implements it. Fields and variants
+//! have numbers, so that a newer version of a program and an older one understand each other:
+//! a reader skips fields that it does not know, and has defaults for those that are missing.
+//!
+//! ```
+//! use garrick_wire::{Wire, from_slice, to_vec};
+//!
+//! #[derive(Wire, Debug, PartialEq)]
+//! #[wire(name = "bank.Command")]
+//! enum Command {
+//!     Deposit { account: u64, cents: u64 },
+//!     Close { account: u64, reason: Option<String> },
+//! }
+//!
+//! let bytes = to_vec(Command::Deposit { account: 7, cents: 100 })?;
+//! assert_eq!(bytes.len(), 5);
+//! assert_eq!(from_slice::<Command>(&bytes)?, Command::Deposit { account: 7, cents: 100 });
+//! # Ok::<(), garrick_wire::WireError>(())
+//! ```
+//!
+//! - [`Limits`] bound the bytes, the levels and the memory of a message, before anything is
+//!   allocated. Decoding never panics.
+//! - A context can be lent to all types within a message, so that a reply or an address is moved
+//!   into a table of a link: see [`Wire`].
+//! - [`lock!`] makes a test that compares the messages with a file, and finds changes that other
+//!   versions would not understand.
+//!
+//! This crate does no input and output, except for the test of the lock file, and knows no actors.
+//! The README of the crate has the format. The guide is `docs/wire.md`.
+
+#![forbid(unsafe_code)]
+
+mod shape;
+
+mod error;
+mod identity;
+mod limits;
+mod name;
+mod schema;
+mod varint;
+
+mod decoder;
+mod encoder;
+
+mod wire;
+
+mod message;
+
+mod leaves;
+
+mod whole;
+
+pub mod lock;
+
+#[doc(hidden)]
+pub mod derived;
+
+pub use decoder::Decoder;
+pub use encoder::Encoder;
+pub use error::{Reason, WireError};
+/// Implements [`trait@Wire`] for a struct or an enum.
+pub use garrick_macros::WireAlone as Wire;
+pub use identity::MessageId;
+pub use limits::Limits;
+pub use message::FieldReader;
+pub use schema::Schema;
+pub use shape::Shape;
+pub use whole::{from_slice, to_vec};
+pub use wire::Wire;

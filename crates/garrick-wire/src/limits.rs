@@ -1,0 +1,82 @@
+//! Limits of encoding and decoding.
+
+/// Memory that a message may need whatever its length is, in bytes. Otherwise a short message with
+/// a small map would be refused.
+pub(crate) const MEMORY_FREE: usize = 16 * 1024;
+
+/// Limits of encoding and decoding. Both sides check them, so that a sender learns early that its
+/// message is too large.
+///
+/// # Examples
+/// ```
+/// use garrick_wire::{Limits, Reason};
+///
+/// let limits = Limits::new().message_bytes(4);
+/// let mut bytes = Vec::new();
+/// limits.encode("text".to_owned(), &mut bytes)?;
+/// assert_eq!(limits.decode::<String>(&bytes)?, "text");
+///
+/// let error = limits.encode("a text".to_owned(), &mut bytes).unwrap_err();
+/// assert_eq!(*error.reason(), Reason::MessageBytes { max: 4 });
+/// assert_eq!(bytes, b"text"); // The bytes are as before.
+/// # Ok::<(), garrick_wire::WireError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    pub(crate) message_bytes: usize,
+    pub(crate) depth: u32,
+    pub(crate) memory_multiple: usize,
+}
+
+impl Limits {
+    /// Creates the default limits: 1 MiB, 64 levels, and 64 bytes of memory for each byte.
+    pub const fn new() -> Self {
+        Self {
+            message_bytes: 1024 * 1024,
+            depth: 64,
+            memory_multiple: 64,
+        }
+    }
+
+    /// Sets the largest length of a message, in bytes. The default is 1 MiB.
+    #[must_use]
+    pub const fn message_bytes(self, message_bytes: usize) -> Self {
+        Self {
+            message_bytes,
+            ..self
+        }
+    }
+
+    /// Sets the largest number of messages that are nested in each other. The default is 64. Each
+    /// level needs some stack, about the size of its type, and that of the code that is inlined.
+    #[must_use]
+    pub const fn depth(self, depth: u32) -> Self {
+        Self { depth, ..self }
+    }
+
+    /// Sets the number of bytes that decoding may allocate for each byte of a message. The default
+    /// is 64, beside 16 KiB that each message may need.
+    ///
+    /// The memory is counted before it is allocated. An empty text has one byte in a list of texts,
+    /// and 24 bytes in memory.
+    #[must_use]
+    pub const fn memory_multiple(self, memory_multiple: usize) -> Self {
+        Self {
+            memory_multiple,
+            ..self
+        }
+    }
+
+    /// Returns the memory that a message of `len` bytes may need.
+    pub(crate) const fn memory(&self, len: usize) -> usize {
+        self.memory_multiple
+            .saturating_mul(len)
+            .saturating_add(MEMORY_FREE)
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::new()
+    }
+}

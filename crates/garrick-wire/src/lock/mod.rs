@@ -1,0 +1,96 @@
+//! The lock file: a text beside `Cargo.toml` that lists all messages of a package, so that a change
+//! that older or newer nodes do not understand is found by a test.
+//!
+//! [`lock!`](crate::lock!) makes the test. Only this module reads and writes files.
+
+mod text;
+
+mod compare;
+
+mod check;
+
+pub use check::check;
+
+use crate::schema::{Schema, Use};
+use crate::wire::Wire;
+
+/// Adds the message `T`, and all types within it, to `schema`.
+///
+/// # Panics
+/// If `T` describes nothing, such as `u64`.
+#[doc(hidden)]
+pub fn root<C: ?Sized, T: Wire<C>>(schema: &mut Schema) {
+    T::describe(schema);
+    let Some(described) = schema.types.get_mut(T::NAME) else {
+        panic!(
+            "`{}` has no fields to lock: list types with `#[derive(Wire)]`",
+            T::NAME
+        );
+    };
+    described.used = Use::Root;
+}
+
+/// Makes a test that compares the messages of a package with its `wire.lock`.
+///
+/// List all types that are sent as messages. Types within them are found. A package has one lock
+/// file, so it has one such test. The name of the test is `wire_lock`.
+///
+/// - `GARRICK_WIRE_LOCK=write cargo test wire_lock` writes the file, but refuses changes that
+///   other versions of the program would not understand.
+/// - `GARRICK_WIRE_LOCK_BASE=main cargo test wire_lock` also compares the file with its version at
+///   a commit, so that a file that was deleted and written anew is noticed.
+///
+/// The guide `docs/wire.md` has the rules.
+///
+/// # Examples
+/// ```
+/// use garrick_wire::Wire;
+///
+/// #[derive(Wire)]
+/// enum Command {
+///     Deposit { cents: u64 },
+///     Close,
+/// }
+///
+/// #[derive(Wire)]
+/// struct Page<T> {
+///     items: Vec<T>,
+/// }
+///
+/// garrick_wire::lock! {
+///     Command,
+///     Page<Command>;
+///     // A message that nobody sends any more.
+///     ended "bank.Withdraw"
+/// }
+/// # fn main() {}
+/// ```
+///
+/// If the messages need a context, name its type first:
+///
+/// ```
+/// # struct Node;
+/// # #[derive(garrick_wire::Wire)]
+/// # struct Command;
+/// garrick_wire::lock! { context = Node; Command }
+/// # fn main() {}
+/// ```
+#[macro_export]
+macro_rules! lock {
+    (context = $context:ty; $($root:ty),+ $(,)? $(; ended $($ended:literal),+ $(,)?)?) => {
+        #[cfg(test)]
+        #[test]
+        fn wire_lock() {
+            $crate::lock::check(
+                ::core::env!("CARGO_MANIFEST_DIR"),
+                |schema| {
+                    $($crate::lock::root::<$context, $root>(schema);)+
+                },
+                &[$($($ended),+)?],
+            );
+        }
+    };
+    ($($root:ty),+ $(,)? $(; ended $($ended:literal),+ $(,)?)?) => {
+        $crate::lock! { context = (); $($root),+ $(; ended $($ended),+)? }
+    };
+}

@@ -1,0 +1,267 @@
+//! Messages: fields with numbers, and variants with numbers.
+//!
+//! The content of a message is a sequence of fields: a key, and a value of the shape in the key.
+//! The numbers ascend, so no field comes twice. The content of an enum begins with the number of
+//! the variant.
+
+use std::fmt;
+
+use crate::decoder::Decoder;
+use crate::encoder::Encoder;
+use crate::error::{Reason, WireError};
+use crate::shape::{self, NUMBER_MAX, Shape};
+use crate::wire::Wire;
+
+/// Fields of a message that is being decoded. The derive macro uses it.
+pub struct FieldReader<'d, 'a, C: ?Sized = ()> {
+    input: &'d mut Decoder<'a, C>,
+    /// Name of the type.
+    of: &'static str,
+    /// Number of the last field that was read or skipped. No field has the number 0.
+    last: u32,
+}
+
+impl<C: ?Sized> Encoder<'_, C> {
+    /// Writes the content of a message: calls `write`, which calls [`field`](Self::field) for each
+    /// field, in the order of their numbers.
+    ///
+    /// # Errors
+    /// The errors of `write`; and if messages are nested too deeply.
+    #[inline]
+    pub fn message(
+        &mut self,
+        write: impl FnOnce(&mut Self) -> Result<(), WireError>,
+    ) -> Result<(), WireError> {
+        self.enter()?;
+        write(self)?;
+        self.leave();
+        Ok(())
+    }
+
+    /// Writes the content of a variant with the number `number`, like [`message`](Self::message).
+    ///
+    /// # Errors
+    /// The errors of `write`; and if messages are nested too deeply.
+    #[inline]
+    pub fn variant(
+        &mut self,
+        number: u32,
+        write: impl FnOnce(&mut Self) -> Result<(), WireError>,
+    ) -> Result<(), WireError> {
+        self.varint(u64::from(number))?;
+        self.message(write)
+    }
+
+    /// Writes a field with its number.
+    ///
+    /// # Errors
+    /// The errors of [`Wire::encode`].
+    #[inline]
+    pub fn field<T: Wire<C>>(&mut self, number: u32, value: T) -> Result<(), WireError> {
+        debug_assert!((1..=NUMBER_MAX).contains(&number), "a number of a field");
+        value.encode_field(number, self)
+    }
+}
+
+impl<'a, C: ?Sized> Decoder<'a, C> {
+    /// Reads the content of a message of the type with the name `of`: calls `read`, which asks for
+    /// the fields in the order of their numbers, and skips fields that it does not ask for.
+    ///
+    /// # Errors
+    /// The errors of `read`; and if messages are nested too deeply, or if a field is wrong that is
+    /// skipped.
+    #[inline]
+    pub fn message<T>(
+        &mut self,
+        of: &'static str,
+        read: impl FnOnce(&mut FieldReader<'_, 'a, C>) -> Result<T, WireError>,
+    ) -> Result<T, WireError> {
+        if let Err(error) = self.enter() {
+            return Err(error.within(of, ""));
+        }
+        let mut fields = FieldReader {
+            input: self,
+            of,
+            last: 0,
+        };
+        let value = read(&mut fields)?;
+        fields.end()?;
+        self.leave();
+        Ok(value)
+    }
+
+    /// Reads the content of a variant of the type with the name `of`, like
+    /// [`message`](Self::message). Calls `read` with the number of the variant. If `read` does not
+    /// know the number, it returns [`FieldReader::unknown_variant`].
+    ///
+    /// # Errors
+    /// The errors of `read`; and if messages are nested too deeply, or if a field is wrong that is
+    /// skipped.
+    #[inline]
+    pub fn variant<T>(
+        &mut self,
+        of: &'static str,
+        read: impl FnOnce(u64, &mut FieldReader<'_, 'a, C>) -> Result<T, WireError>,
+    ) -> Result<T, WireError> {
+        match self.varint() {
+            Ok(number) => self.message(of, |fields| read(number, fields)),
+            Err(error) => Err(error.within(of, "")),
+        }
+    }
+}
+
+impl<C: ?Sized> FieldReader<'_, '_, C> {
+    /// Reads a field that has no default.
+    ///
+    /// # Errors
+    /// If the field is missing, unless its type is an option; and the errors of [`Wire::decode`].
+    #[inline]
+    pub fn required<T: Wire<C>>(
+        &mut self,
+        number: u32,
+        name: &'static str,
+    ) -> Result<T, WireError> {
+        if self.find(number, T::FIELD_SHAPE, name)? {
+            return self.read(name);
+        }
+        match T::absent(self.input) {
+            Ok(Some(value)) => Ok(value),
+            Ok(None) => Err(self.error(Reason::MissingField { number }, name)),
+            Err(error) => Err(error.within(self.of, name)),
+        }
+    }
+
+    /// Reads a field, or calls `default` if the field is missing.
+    ///
+    /// # Errors
+    /// The errors of [`Wire::decode`].
+    #[inline]
+    pub fn optional<T: Wire<C>>(
+        &mut self,
+        number: u32,
+        name: &'static str,
+        default: impl FnOnce() -> T,
+    ) -> Result<T, WireError> {
+        if self.find(number, T::FIELD_SHAPE, name)? {
+            return self.read(name);
+        }
+        Ok(default())
+    }
+
+    /// Returns the error for a variant that the reader does not know.
+    #[cold]
+    pub fn unknown_variant(&self, number: u64) -> WireError {
+        self.error(Reason::UnknownVariant { number }, "")
+    }
+
+    #[cold]
+    fn error(&self, reason: Reason, field: &'static str) -> WireError {
+        self.input.error(reason).within(self.of, field)
+    }
+
+    #[inline]
+    fn read<T: Wire<C>>(&mut self, name: &'static str) -> Result<T, WireError> {
+        match T::decode_field(self.input) {
+            Ok(value) => Ok(value),
+            Err(error) => Err(error.within(self.of, name)),
+        }
+    }
+
+    /// Reads the key of the field `number`. Returns false if the field is missing.
+    #[inline]
+    fn find(&mut self, number: u32, shape: Shape, name: &'static str) -> Result<bool, WireError> {
+        debug_assert!(
+            number > self.last,
+            "fields are read in the order of their numbers"
+        );
+        let key = shape::key(number, shape);
+        match self.input.peek() {
+            // The next field is the right one, as in all messages of this version.
+            [first, rest @ ..] if key < 1 << 7 && *first == (key as u8) << 1 | 1 => {
+                self.input.seek(rest);
+                self.last = number;
+                Ok(true)
+            }
+            [] => Ok(false),
+            _ => self.search(number, shape, name),
+        }
+    }
+
+    /// Skips fields before the field `number`, and reads its key.
+    fn search(
+        &mut self,
+        number: u32,
+        expected: Shape,
+        name: &'static str,
+    ) -> Result<bool, WireError> {
+        loop {
+            let before = self.input.peek();
+            let Some((next, found)) = self.next_key()? else {
+                return Ok(false);
+            };
+            if next > number {
+                self.input.seek(before);
+                return Ok(false);
+            }
+            if next == number && found != expected {
+                let reason = Reason::Shape {
+                    number,
+                    expected,
+                    found,
+                };
+                return Err(self.error(reason, name));
+            }
+            self.last = next;
+            if next == number {
+                return Ok(true);
+            }
+            self.skip(found)?;
+        }
+    }
+
+    /// Skips all fields that are left.
+    #[inline]
+    fn end(mut self) -> Result<(), WireError> {
+        if self.input.peek().is_empty() {
+            return Ok(());
+        }
+        while let Some((next, found)) = self.next_key()? {
+            self.last = next;
+            self.skip(found)?;
+        }
+        Ok(())
+    }
+
+    fn skip(&mut self, shape: Shape) -> Result<(), WireError> {
+        let skipped = self.input.skip(shape);
+        skipped.map_err(|error| error.within(self.of, ""))
+    }
+
+    /// Reads a key, and checks that its number ascends. Returns `None` at the end of the message.
+    fn next_key(&mut self) -> Result<Option<(u32, Shape)>, WireError> {
+        if self.input.peek().is_empty() {
+            return Ok(None);
+        }
+        let key = self.input.varint();
+        let key = key.map_err(|error| error.within(self.of, ""))?;
+        let (number, shape) = shape::unpack(key);
+        let number = match u32::try_from(number) {
+            Ok(number) if (1..=NUMBER_MAX).contains(&number) => number,
+            _ => return Err(self.error(Reason::FieldNumber { number }, "")),
+        };
+        if number <= self.last {
+            let after = self.last;
+            return Err(self.error(Reason::FieldOrder { number, after }, ""));
+        }
+        Ok(Some((number, shape)))
+    }
+}
+
+impl<C: ?Sized> fmt::Debug for FieldReader<'_, '_, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FieldReader")
+            .field("of", &self.of)
+            .field("last", &self.last)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,172 @@
+//! Descriptions of types: what the lock file has.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::shape::Shape;
+
+/// Descriptions of all types that messages have within them. [`Wire::describe`] fills it.
+///
+/// [`Wire::describe`]: crate::Wire::describe
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Schema {
+    pub(crate) types: BTreeMap<String, Type>,
+    /// Names that two types have, with the paths of these types.
+    pub(crate) clashes: BTreeSet<String>,
+    /// Paths of the types in this program, by their names.
+    paths: BTreeMap<String, &'static str>,
+}
+
+/// Reason why a type is in a lock file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// The type is a message.
+    Root,
+    /// The type is within a message.
+    Part,
+    /// The type was used by an older version.
+    Past,
+}
+
+/// A struct or an enum.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Type {
+    pub(crate) used: Use,
+    pub(crate) version: u16,
+    pub(crate) body: Body,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Body {
+    Struct(Group),
+    Enum {
+        variants: BTreeMap<u32, Variant>,
+        /// Names of removed variants, by their numbers.
+        removed: BTreeMap<u32, String>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Variant {
+    pub(crate) name: String,
+    pub(crate) group: Group,
+}
+
+/// The fields of a struct or of a variant.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Group {
+    pub(crate) fields: BTreeMap<u32, Field>,
+    /// Names and types of removed fields, by their numbers.
+    pub(crate) removed: BTreeMap<u32, Removed>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Field {
+    pub(crate) name: String,
+    /// Name of the type.
+    pub(crate) of: String,
+    pub(crate) shape: Shape,
+    pub(crate) has_default: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Removed {
+    pub(crate) name: String,
+    pub(crate) of: String,
+}
+
+/// A field, as the derive macro describes it.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct FieldSpec {
+    pub number: u32,
+    pub name: &'static str,
+    pub of: &'static str,
+    pub shape: Shape,
+    pub has_default: bool,
+}
+
+/// A variant, as the derive macro describes it.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct VariantSpec<'a> {
+    pub number: u32,
+    pub name: &'static str,
+    pub fields: &'a [FieldSpec],
+}
+
+impl Schema {
+    /// Adds a struct. Returns true if it is new, and its fields have to be described.
+    #[doc(hidden)]
+    pub fn add_struct(
+        &mut self,
+        name: &str,
+        version: u16,
+        path: &'static str,
+        fields: &[FieldSpec],
+    ) -> bool {
+        self.add(name, version, path, || Body::Struct(group(fields)))
+    }
+
+    /// Adds an enum. Returns true if it is new, and its fields have to be described.
+    #[doc(hidden)]
+    pub fn add_enum(
+        &mut self,
+        name: &str,
+        version: u16,
+        path: &'static str,
+        variants: &[VariantSpec<'_>],
+    ) -> bool {
+        self.add(name, version, path, || Body::Enum {
+            variants: variants.iter().map(variant).collect(),
+            removed: BTreeMap::new(),
+        })
+    }
+
+    fn add(
+        &mut self,
+        name: &str,
+        version: u16,
+        path: &'static str,
+        body: impl FnOnce() -> Body,
+    ) -> bool {
+        if let Some(known) = self.paths.get(name) {
+            if *known != path {
+                self.clashes
+                    .insert(format!("`{known}` and `{path}` have the name `{name}`"));
+            }
+            return false;
+        }
+        self.paths.insert(name.to_owned(), path);
+        let described = Type {
+            used: Use::Part,
+            version,
+            body: body(),
+        };
+        self.types.insert(name.to_owned(), described);
+        true
+    }
+}
+
+fn group(fields: &[FieldSpec]) -> Group {
+    let field = |spec: &FieldSpec| {
+        let field = Field {
+            name: spec.name.to_owned(),
+            of: spec.of.to_owned(),
+            shape: spec.shape,
+            has_default: spec.has_default,
+        };
+        (spec.number, field)
+    };
+    Group {
+        fields: fields.iter().map(field).collect(),
+        removed: BTreeMap::new(),
+    }
+}
+
+fn variant(spec: &VariantSpec<'_>) -> (u32, Variant) {
+    let variant = Variant {
+        name: spec.name.to_owned(),
+        group: group(spec.fields),
+    };
+    (spec.number, variant)
+}

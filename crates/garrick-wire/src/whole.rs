@@ -1,0 +1,89 @@
+//! Encoding and decoding of whole messages.
+
+use crate::decoder::Decoder;
+use crate::encoder::Encoder;
+use crate::error::{Reason, WireError};
+use crate::limits::Limits;
+use crate::wire::Wire;
+
+impl Limits {
+    /// Appends the encoding of `value` to `out`.
+    ///
+    /// The encoding has no length of its own, so the receiver must know where it ends.
+    ///
+    /// # Errors
+    /// If the message has too many bytes or levels, or if a type refuses the value. Then `out` is
+    /// as before, and the value is dropped.
+    #[inline]
+    pub fn encode<T: Wire>(&self, value: T, out: &mut Vec<u8>) -> Result<(), WireError> {
+        self.encode_with(value, out, &mut ())
+    }
+
+    /// Appends the encoding of `value` to `out`, and lends `context` to all types within it.
+    ///
+    /// # Errors
+    /// The errors of [`encode`](Self::encode). What the value has moved into tables of the context
+    /// before the error stays there.
+    #[inline]
+    pub fn encode_with<C: ?Sized, T: Wire<C>>(
+        &self,
+        value: T,
+        out: &mut Vec<u8>,
+        context: &mut C,
+    ) -> Result<(), WireError> {
+        let mut encoder = Encoder::new(out, self, context);
+        match value.encode(&mut encoder) {
+            Ok(()) => encoder.finish(),
+            Err(error) => Err(error),
+        }
+        .map_err(|error| error.within(T::NAME, ""))
+    }
+
+    /// Decodes the value of a whole message.
+    ///
+    /// # Errors
+    /// If the bytes are no value of the type, or exceed a limit.
+    #[inline]
+    pub fn decode<T: Wire>(&self, bytes: &[u8]) -> Result<T, WireError> {
+        self.decode_with(bytes, &mut ())
+    }
+
+    /// Decodes the value of a whole message, and lends `context` to all types within it.
+    ///
+    /// # Errors
+    /// The errors of [`decode`](Self::decode). Parts of the value that have been taken out of
+    /// tables of the context before the error are dropped.
+    #[inline]
+    pub fn decode_with<C: ?Sized, T: Wire<C>>(
+        &self,
+        bytes: &[u8],
+        context: &mut C,
+    ) -> Result<T, WireError> {
+        let max = self.message_bytes;
+        if bytes.len() > max {
+            return Err(WireError::new(Reason::MessageBytes { max }, 0).within(T::NAME, ""));
+        }
+        let mut decoder = Decoder::new(bytes, self, context);
+        let value = T::decode(&mut decoder)?;
+        decoder.finish()?;
+        Ok(value)
+    }
+}
+
+/// Returns the encoding of `value`, with the default [`Limits`].
+///
+/// # Errors
+/// If the message has too many bytes or levels, or if a type refuses the value.
+pub fn to_vec<T: Wire>(value: T) -> Result<Vec<u8>, WireError> {
+    let mut out = Vec::new();
+    Limits::new().encode(value, &mut out)?;
+    Ok(out)
+}
+
+/// Decodes the value of a whole message, with the default [`Limits`].
+///
+/// # Errors
+/// If the bytes are no value of the type, or exceed a limit.
+pub fn from_slice<T: Wire>(bytes: &[u8]) -> Result<T, WireError> {
+    Limits::new().decode(bytes)
+}

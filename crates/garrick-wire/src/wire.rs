@@ -1,0 +1,251 @@
+//! The trait of all types that travel, and values with their lengths.
+
+use crate::decoder::Decoder;
+use crate::encoder::Encoder;
+use crate::error::WireError;
+use crate::identity::MessageId;
+use crate::schema::Schema;
+use crate::shape::Shape;
+
+/// A type whose values travel between nodes.
+///
+/// Use `#[derive(Wire)]`. By hand, implement this trait for a type that needs the context, or for a
+/// leaf of your own.
+///
+/// `C` is the type of the context, which the encoder and the decoder lend. Types that need none
+/// implement the trait for all contexts. A value is encoded by value, so that it can be moved into
+/// a table of the context. The orphan rule allows an implementation for a type of another crate, if
+/// the context is a type of your crate.
+///
+/// # Examples
+/// ```
+/// use std::sync::mpsc::{Sender, channel};
+/// use garrick_wire::{Decoder, Encoder, Limits, Shape, Wire, WireError};
+///
+/// /// A link with senders whose values come from the other node.
+/// #[derive(Default)]
+/// struct Link(Vec<Sender<u64>>);
+///
+/// impl Wire<Link> for Sender<u64> {
+///     const NAME: &'static str = "sender";
+///     const SHAPE: Shape = Shape::Varint;
+///
+///     fn encode(self, out: &mut Encoder<'_, Link>) -> Result<(), WireError> {
+///         let table = &mut out.context().0;
+///         let index = table.len() as u64;
+///         table.push(self);
+///         out.varint(index)
+///     }
+///
+///     fn decode(input: &mut Decoder<'_, Link>) -> Result<Self, WireError> {
+///         let index = input.varint()?;
+///         let known = input.context().0.get(index as usize).cloned();
+///         known.ok_or_else(|| input.refused("the link has no such sender"))
+///     }
+/// }
+///
+/// #[derive(Wire)]
+/// #[wire(context = Link)]
+/// struct Subscribe {
+///     topic: String,
+///     sender: Sender<u64>,
+/// }
+///
+/// let (sender, receiver) = channel();
+/// let (mut link, mut bytes) = (Link::default(), Vec::new());
+/// let subscribe = Subscribe { topic: "news".to_owned(), sender };
+/// Limits::new().encode_with(subscribe, &mut bytes, &mut link)?;
+/// let subscribe: Subscribe = Limits::new().decode_with(&bytes, &mut link)?;
+/// assert_eq!(subscribe.topic, "news");
+/// subscribe.sender.send(7).unwrap();
+/// assert_eq!(receiver.recv(), Ok(7));
+/// # Ok::<(), WireError>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not travel between nodes",
+    label = "does not implement `Wire`",
+    note = "write `#[derive(Wire)]` above the type; or, if it implements the traits of serde, `#[wire(serde)]` above the field",
+    note = "if the type needs a context, write `#[wire(context = ..)]` above the message",
+    note = "`usize` and `isize` differ between machines; use `u64` or `i64`"
+)]
+pub trait Wire<C: ?Sized = ()>: Sized {
+    /// Name of the type for other nodes. It stays if the type is renamed or moved.
+    ///
+    /// A name has no spaces.
+    const NAME: &'static str;
+
+    /// Version of the type. It grows with each change of the fields or variants.
+    const VERSION: u16 = 1;
+
+    /// Shape of a value.
+    const SHAPE: Shape;
+
+    /// Identity of the type, computed from its name. Leave it as it is.
+    const ID: MessageId = MessageId::of(Self::NAME);
+
+    /// Writes the value. For [`Shape::Bytes`], writes the content, without its length. Otherwise
+    /// writes exactly one number or 4 or 8 bytes.
+    ///
+    /// # Errors
+    /// If the message has too many bytes or levels, or if the context refuses the value. The value
+    /// is dropped. What it has moved into tables of the context stays there. An implementation
+    /// calls [`Encoder::charge`] for the memory that decoding will allocate.
+    fn encode(self, out: &mut Encoder<'_, C>) -> Result<(), WireError>;
+
+    /// Reads a value. For [`Shape::Bytes`], [`Decoder::remaining`] is the length of the content,
+    /// which must be read to its end.
+    ///
+    /// # Errors
+    /// If the bytes are no value of this type, or exceed a limit. An implementation never panics,
+    /// and calls [`Decoder::charge`] before it allocates.
+    fn decode(input: &mut Decoder<'_, C>) -> Result<Self, WireError>;
+
+    /// Returns the exact length of the content, if it is known without encoding. The length can
+    /// then be written before the content. The default is `None`.
+    #[inline]
+    fn content_len(&self) -> Option<usize> {
+        None
+    }
+
+    /// Describes the type, and all types within it, for the lock file. The default describes
+    /// nothing, because the name of a leaf is enough.
+    fn describe(_schema: &mut Schema) {}
+
+    /// Shape of a field. Differs from `SHAPE` for options, because `None` is a missing field.
+    #[doc(hidden)]
+    const FIELD_SHAPE: Shape = Self::SHAPE;
+
+    /// True if a missing field is a value.
+    #[doc(hidden)]
+    const OPTIONAL: bool = false;
+
+    /// True for `u8`. Lists of it are bytes without a number of items.
+    #[doc(hidden)]
+    const RAW: bool = false;
+
+    /// Writes a field with its key.
+    #[doc(hidden)]
+    #[inline]
+    fn encode_field(self, number: u32, out: &mut Encoder<'_, C>) -> Result<(), WireError> {
+        out.key(number, Self::SHAPE)?;
+        out.value(self)
+    }
+
+    /// Reads a field after its key.
+    #[doc(hidden)]
+    #[inline]
+    fn decode_field(input: &mut Decoder<'_, C>) -> Result<Self, WireError> {
+        input.value()
+    }
+
+    /// Returns the value of a missing field, if there is one.
+    #[doc(hidden)]
+    #[inline]
+    fn absent(_input: &mut Decoder<'_, C>) -> Result<Option<Self>, WireError> {
+        Ok(None)
+    }
+
+    /// Writes the items of a list.
+    #[doc(hidden)]
+    #[inline]
+    fn encode_list(
+        items: impl ExactSizeIterator<Item = Self>,
+        out: &mut Encoder<'_, C>,
+    ) -> Result<(), WireError> {
+        out.charge(items.len().saturating_mul(size_of::<Self>()));
+        out.varint(items.len() as u64)?;
+        out.values(items)
+    }
+
+    /// Reads the items of a list.
+    #[doc(hidden)]
+    #[inline]
+    fn decode_list(input: &mut Decoder<'_, C>) -> Result<Vec<Self>, WireError> {
+        let count = input.count::<Self>()?;
+        let mut items = Vec::with_capacity(count);
+        for _ in 0..count {
+            items.push(input.value()?);
+        }
+        Ok(items)
+    }
+
+    /// Writes the items of an array, whose number is known.
+    #[doc(hidden)]
+    #[inline]
+    fn encode_array<const N: usize>(
+        items: [Self; N],
+        out: &mut Encoder<'_, C>,
+    ) -> Result<(), WireError> {
+        out.values(items.into_iter())
+    }
+
+    /// Reads the items of an array.
+    #[doc(hidden)]
+    #[inline]
+    fn decode_array<const N: usize>(input: &mut Decoder<'_, C>) -> Result<[Self; N], WireError> {
+        let mut items = [const { None }; N];
+        for item in &mut items {
+            *item = Some(input.value()?);
+        }
+        Ok(items.map(|item| item.expect("each item has just been read")))
+    }
+}
+
+impl<C: ?Sized> Encoder<'_, C> {
+    /// Writes a value, and before it the length of its content if it has the shape
+    /// [`Shape::Bytes`].
+    ///
+    /// # Errors
+    /// The errors of [`Wire::encode`].
+    #[inline]
+    pub fn value<T: Wire<C>>(&mut self, value: T) -> Result<(), WireError> {
+        if !matches!(T::SHAPE, Shape::Bytes) {
+            return value.encode(self);
+        }
+        let Some(len) = value.content_len() else {
+            let place = self.begin()?;
+            value.encode(self)?;
+            return self.end(place);
+        };
+        self.varint(len as u64)?;
+        let start = self.position();
+        value.encode(self)?;
+        debug_assert_eq!(
+            self.position() - start,
+            len,
+            "`content_len` of `{}` is exact",
+            T::NAME
+        );
+        Ok(())
+    }
+
+    /// Writes values one after another.
+    #[inline]
+    pub(crate) fn values<T: Wire<C>>(
+        &mut self,
+        values: impl Iterator<Item = T>,
+    ) -> Result<(), WireError> {
+        for value in values {
+            self.value(value)?;
+        }
+        Ok(())
+    }
+}
+
+impl<C: ?Sized> Decoder<'_, C> {
+    /// Reads a value, and before it the length of its content if it has the shape
+    /// [`Shape::Bytes`].
+    ///
+    /// # Errors
+    /// The errors of [`Wire::decode`]; and if the content has more bytes than the value.
+    #[inline]
+    pub fn value<T: Wire<C>>(&mut self) -> Result<T, WireError> {
+        if !matches!(T::SHAPE, Shape::Bytes) {
+            return T::decode(self);
+        }
+        let after = self.narrow()?;
+        let value = T::decode(self)?;
+        self.widen(after)?;
+        Ok(value)
+    }
+}

@@ -1,0 +1,103 @@
+//! Generated code of messages passes every lint that its user can deny, and needs nothing from the
+//! prelude. The paths lead through the facade.
+#![deny(
+    warnings,
+    missing_docs,
+    missing_debug_implementations,
+    unreachable_pub,
+    unused
+)]
+#![no_implicit_prelude]
+
+/// A page.
+#[derive(Debug, Clone, PartialEq, ::garrick::wire::Wire)]
+#[wire(version = 2)]
+pub struct Page<T> {
+    /// Items.
+    #[wire(2)]
+    items: ::std::vec::Vec<T>,
+    /// A field that serde encodes.
+    #[wire(1, serde, default)]
+    name: ::std::string::String,
+    /// A field with a default.
+    #[deprecated]
+    #[wire(3, default = one)]
+    count: u64,
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// A command.
+#[derive(Debug, Clone, PartialEq, ::garrick::wire::Wire)]
+pub enum Command {
+    /// Without fields.
+    Stop,
+    /// With names that the generated code has, too.
+    Go {
+        /// A number.
+        number: u64,
+        /// An input.
+        input: u8,
+        /// Fields.
+        fields: u8,
+        /// An output.
+        out: u8,
+        /// A keyword.
+        r#type: u8,
+    },
+    /// A page.
+    #[deprecated]
+    Page(Page<u8>),
+}
+
+/// A type without values.
+#[derive(Debug, Clone, PartialEq, ::garrick::wire::Wire)]
+pub enum Never {}
+
+/// A type without fields.
+#[derive(Debug, Clone, PartialEq, ::garrick::wire::Wire)]
+pub struct Unit;
+
+/// A context.
+#[derive(Debug)]
+pub struct Link;
+
+/// A type with a context, for which the path of the crate is given.
+#[derive(Debug, Clone, PartialEq, ::garrick::wire::Wire)]
+#[wire(crate = ::garrick::wire, context = Link, name = "lints.tuple")]
+pub struct Tuple(u8, ::std::option::Option<::std::boxed::Box<Tuple>>);
+
+#[test]
+fn messages_come_back() {
+    use ::garrick::wire::{Limits, from_slice, to_vec};
+    use ::std::{assert_eq, result::Result::Ok, vec, vec::Vec};
+
+    let go = Command::Go {
+        number: 7,
+        input: 1,
+        fields: 2,
+        out: 3,
+        r#type: 4,
+    };
+    let bytes = to_vec(::std::clone::Clone::clone(&go)).unwrap();
+    assert_eq!(from_slice(&bytes), Ok(go));
+    assert_eq!(from_slice(&[]), Ok(Unit));
+
+    let tuple = Tuple(
+        1,
+        ::std::option::Option::Some(::std::boxed::Box::new(Tuple(
+            2,
+            ::std::option::Option::None,
+        ))),
+    );
+    let mut bytes = Vec::new();
+    let clone = ::std::clone::Clone::clone(&tuple);
+    Limits::new()
+        .encode_with(clone, &mut bytes, &mut Link)
+        .unwrap();
+    assert_eq!(Limits::new().decode_with(&bytes, &mut Link), Ok(tuple));
+    let items: Page<u8> = from_slice(&[0b1_0111, 0b101, 1, 2]).unwrap();
+    assert_eq!(items.items, vec![1, 2]);
+}

@@ -1,0 +1,144 @@
+//! The step that compares the lock files of messages with the code, and with an older commit.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::Job;
+use crate::workspace::{Package, Workspace};
+
+/// Name of a lock file, in the folder of its package.
+const FILE: &str = "wire.lock";
+
+/// Name of the test that the macro `lock!` of `garrick-wire` makes.
+const TEST: &str = "wire_lock";
+
+/// Environment variable with the commit with which the tests compare the files. The user can set
+/// it.
+const BASE: &str = "GARRICK_WIRE_LOCK_BASE";
+
+/// Environment variable that makes the tests write the files. This step only compares them.
+const WRITE: &str = "GARRICK_WIRE_LOCK";
+
+/// Branch of the releases. The commit at which the current branch left it is the default of
+/// [`BASE`].
+const MAIN: &str = "main";
+
+/// Runs the tests of all lock files. Each compares its file with the code, and with the file at an
+/// older commit. Fails if a file of that commit is gone, or if a file has no test.
+pub(super) fn wire_check(workspace: &Workspace) -> Result<String> {
+    let base = base()?;
+    let mut folders = folders_now(workspace);
+    if let Some(base) = &base {
+        check_none_is_gone(&folders_at(base)?, &folders, base)?;
+    }
+    let packages: Vec<&Package> = workspace
+        .packages
+        .iter()
+        .filter(|package| folders.remove(&package.dir.display().to_string()))
+        .collect();
+    for package in &packages {
+        let mut job = Job::cargo(&["test", "--package", &package.name, "--tests", TEST])
+            .environment(WRITE, "");
+        if let Some(base) = &base {
+            job = job.environment(BASE, base);
+        }
+        let passed: usize = job.run_tests()?.iter().sum();
+        if passed == 0 {
+            bail!(
+                "{} has no test: list its messages with `garrick_wire::lock!` in a test of `{}`",
+                package.dir.join(FILE).display(),
+                package.name
+            );
+        }
+    }
+    let base = base.unwrap_or_else(|| "no commit".to_owned());
+    Ok(format!("{} lock files, beside {base}", packages.len()))
+}
+
+/// Returns the commit to compare with: the one in the environment, or the one at which the current
+/// branch left the main branch, or the current one. Returns `None` outside of a repository.
+fn base() -> Result<Option<String>> {
+    if let Some(base) = env::var(BASE).ok().filter(|base| !base.is_empty()) {
+        return Ok(Some(base));
+    }
+    let common = git(&["merge-base", "HEAD", MAIN])?;
+    let found = match common {
+        Some(common) => Some(common),
+        None => git(&["rev-parse", "--verify", "HEAD"])?,
+    };
+    Ok(found.map(|commit| commit.trim().to_owned()))
+}
+
+/// Returns the folders of packages with a lock file.
+fn folders_now(workspace: &Workspace) -> BTreeSet<String> {
+    let folders = workspace.packages.iter().map(|package| &package.dir);
+    folders
+        .filter(|folder| folder.join(FILE).exists())
+        .map(|folder| folder.display().to_string())
+        .collect()
+}
+
+/// Returns the folders with a lock file at a commit.
+fn folders_at(base: &str) -> Result<BTreeSet<String>> {
+    let list = git(&[
+        "ls-tree",
+        "-r",
+        "--name-only",
+        "--full-tree",
+        "--end-of-options",
+        base,
+    ])?;
+    let list = list.with_context(|| format!("{BASE}: `{base}` is no commit"))?;
+    let files = list.lines().map(Path::new);
+    Ok(files
+        .filter(|file| file.file_name().is_some_and(|name| name == FILE))
+        .filter_map(|file| Some(file.parent()?.display().to_string()))
+        .collect())
+}
+
+fn check_none_is_gone(then: &BTreeSet<String>, now: &BTreeSet<String>, base: &str) -> Result<()> {
+    let gone: Vec<&str> = then.difference(now).map(String::as_str).collect();
+    if gone.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "there is no {FILE} any more in {}, but there was one at {base}: restore it, so that older \
+         versions are known",
+        gone.join(", ")
+    )
+}
+
+/// Runs git, and returns its output, or `None` if it fails.
+fn git(arguments: &[&str]) -> Result<Option<String>> {
+    let output = Command::new("git").args(arguments).output();
+    let output = output.context("`git` does not run")?;
+    if !output.status.success() {
+        return Ok(None);
+    }
+    Ok(Some(String::from_utf8(output.stdout)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_gone_is_named() {
+        let set = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+        let now: BTreeSet<String> = set(&["crates/a", "crates/b"]);
+        assert!(check_none_is_gone(&set(&["crates/a"]), &now, "HEAD").is_ok());
+        let error = check_none_is_gone(&set(&["crates/a", "crates/c"]), &now, "HEAD");
+        assert!(error.unwrap_err().to_string().contains("in crates/c,"));
+    }
+
+    #[test]
+    fn the_lock_file_of_the_format_is_found() {
+        let workspace = Workspace::load().unwrap();
+        let root = workspace.root.join("crates/garrick-wire").join(FILE);
+        assert!(root.exists());
+    }
+}
