@@ -44,6 +44,7 @@
 //! | configure and observe a system | [`system`]; the feature `telemetry`; the feature `tracing`, which adds a `tracing` span for each turn |
 //! | use sockets, files and signals | the feature `tokio` |
 //! | keep the state of actors over restarts | the feature `journal`, with the attribute `#[garrick::durable]`; the feature `journal-sqlite`, which keeps it in a database |
+//! | send to actors on other nodes | the feature `cluster` |
 //! | communicate with another program over an encrypted connection | the feature `secure` |
 //! | encode messages for other nodes and other versions of a program | the feature `wire` |
 //! | find the order or fault in which a program fails | the feature `sim` |
@@ -81,6 +82,10 @@ pub use garrick_flow as flow;
 
 /// A work-stealing channel for plain threads.
 pub use garrick_steal::steal;
+
+/// Actors on many nodes: addresses, replies and watches that lead to other nodes.
+#[cfg(feature = "cluster")]
+pub use garrick_cluster as cluster;
 
 /// Durable actors: actors whose turns commit when their events are on disk.
 #[cfg(feature = "journal")]
@@ -143,6 +148,11 @@ pub struct DurableMacro;
 #[cfg(all(doctest, feature = "journal"))]
 #[doc = include_str!("../../garrick-macros/src/stored.md")]
 pub struct StoredMacro;
+
+/// Runs the examples of the guide to many nodes as tests of the documentation.
+#[cfg(all(doctest, feature = "cluster"))]
+#[doc = include_str!("../../../docs/cluster.md")]
+pub struct Cluster;
 
 /// Runs the examples of the guide to mailboxes as tests of the documentation.
 #[cfg(doctest)]

@@ -21,6 +21,7 @@ const RANKS: &[(&str, u32)] = &[
     ("garrick-telemetry", 3),
     ("garrick-tokio", 3),
     ("garrick-wire", 3),
+    ("garrick-cluster", 4),
     ("garrick-journal", 4),
     ("garrick", 5),
     ("garrick-top", 5),

@@ -410,6 +410,12 @@ impl TaskId {
         Self(number as usize | FAR)
     }
 
+    /// Returns true if the task is on another node ([`TaskId::far`]).
+    #[must_use]
+    pub const fn is_far(self) -> bool {
+        self.0 & FAR != 0
+    }
+
     pub(crate) fn get(self) -> usize {
         self.0
     }

@@ -296,6 +296,8 @@ impl Worker {
 
     /// Ends the current part of a turn of `cell`. Returns the effects of the part.
     fn end_part(&self, cell: CellPtr) -> Part {
+        // A part that fails is undone here, before its effects are set aside.
+        self.shared.hooks.fail_if_chosen();
         let (part, cut, _) = self.set_aside(cell);
         self.begin_pause();
         cut.end();

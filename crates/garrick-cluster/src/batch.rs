@@ -1,0 +1,296 @@
+//! Batches: what one turn sends to one node. It travels as a whole or not at all.
+//!
+//! A door adds to the batch of the current turn. The first addition sends the batch to the link, in
+//! the turn. So the link gets it when the turn commits. If the turn is undone, the batch is dropped
+//! with the message to the link.
+
+use std::cell::{Cell, RefCell};
+use std::mem;
+use std::sync::{Arc, Mutex};
+
+use garrick_actor::door::Notice;
+use garrick_actor::{Ended, NoReply, SendError};
+use garrick_sched::{TurnMark, turn_mark};
+use garrick_wire::{MessageId, WireError};
+
+use crate::frame::{Loading, Owned, put_another, put_message};
+use crate::line::{Batch, Carrier, Contents, Given, Item, Line, Load, Travels, address_of, lock};
+use crate::name::NodeName;
+use crate::options::{TURN_BYTES, WIRE_LIMITS};
+
+/// The batch of a turn, to which later messages of the turn are added.
+struct Open {
+    turn: TurnMark,
+    /// Addresses of the line and of the node, which are only compared. They exist as long as the
+    /// batch has its line.
+    line: *const (),
+    node: *const (),
+    peer: NodeName,
+    batch: Arc<Mutex<Batch>>,
+}
+
+thread_local! {
+    static OPEN: RefCell<Vec<Open>> = const { RefCell::new(Vec::new()) };
+    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Calls `f` with the open batch of a turn for which `is_it` returns true. Returns `None` if there
+/// is none. `f` must not call foreign code.
+fn with_open<R>(
+    turn: TurnMark,
+    is_it: impl Fn(&Open) -> bool,
+    f: impl FnOnce(&mut Batch) -> R,
+) -> Option<R> {
+    let call = |open: &RefCell<Vec<Open>>| {
+        let open = open.borrow();
+        let found = open.iter().find(|open| open.turn == turn && is_it(open))?;
+        let mut batch = lock(&found.batch);
+        // A batch that was taken may have been that of another line at the same address.
+        batch.line.is_some().then(|| f(&mut batch))
+    };
+    OPEN.try_with(call).ok().flatten()
+}
+
+/// Implemented by nodes, which know the current sessions with other nodes.
+pub(crate) trait Lines: Send + Sync {
+    /// Address of the state of the node, which is only compared.
+    fn node(&self) -> *const ();
+
+    /// Returns the current session with a node.
+    fn line(&self, node: &NodeName) -> Option<Arc<dyn Line>>;
+
+    /// Returns true if this node has left the cluster.
+    fn has_left(&self) -> bool;
+}
+
+/// Way to another node.
+#[derive(Clone, Copy)]
+pub(crate) enum Route<'a> {
+    /// Only in this session.
+    Line(&'a Arc<dyn Line>),
+    /// In the current session.
+    Node(&'a dyn Lines, &'a NodeName),
+}
+
+impl Route<'_> {
+    fn is_of(self, open: &Open) -> bool {
+        match self {
+            Self::Line(line) => open.line == address_of(line),
+            Self::Node(lines, name) => open.node == lines.node() && open.peer == *name,
+        }
+    }
+
+    fn line(self) -> Option<Arc<dyn Line>> {
+        match self {
+            Self::Line(line) => Some(Arc::clone(line)),
+            Self::Node(lines, name) => lines.line(name),
+        }
+    }
+
+    /// Returns a carrier for a message. Returns `None` if nothing can be sent now.
+    fn carrier(self, turn: Option<TurnMark>) -> Option<Carrier> {
+        let of_open = |batch: &mut Batch| {
+            let line = batch.line.as_ref()?;
+            if !line.may_send() || batch.contents.bytes >= TURN_BYTES {
+                return None;
+            }
+            let used = batch.carrier.take();
+            Some(used.unwrap_or_else(|| Carrier::packing(line)))
+        };
+        if let Some(carrier) =
+            turn.and_then(|turn| with_open(turn, |open| self.is_of(open), of_open))
+        {
+            return carrier;
+        }
+        let line = self.line()?;
+        line.may_send().then(|| Carrier::packing(&line))
+    }
+
+    /// Sends a message.
+    ///
+    /// # Errors
+    /// Returns the message if the session has ended, or if too much is waiting. A message that
+    /// cannot be encoded is lost and counted.
+    pub(crate) fn tell<M: Travels>(self, target: &Owned, message: M) -> Result<(), SendError<M>> {
+        let turn = turn_mark();
+        let Some(mut carrier) = self.carrier(turn) else {
+            return Err(SendError(message));
+        };
+        let of = <M as garrick_wire::Wire<Carrier>>::ID;
+        with_scratch(|content| {
+            if let Err(error) = encode(message, content, &mut carrier) {
+                return carrier.line().count_refused(&error);
+            }
+            let packed = carrier.take_packed();
+            if packed.is_empty() {
+                return put_plain(carrier, turn, target, of, content);
+            }
+            let load = Load {
+                content: content.clone(),
+                packed,
+            };
+            let target = target.clone();
+            put(carrier.line(), Item::Tell { target, of, load });
+        });
+        Ok(())
+    }
+}
+
+/// Encodes a value. After an error, its replies are refused.
+pub(crate) fn encode<T: Travels>(
+    value: T,
+    content: &mut Vec<u8>,
+    carrier: &mut Carrier,
+) -> Result<(), WireError> {
+    let encoded = WIRE_LIMITS.encode_with(value, content, carrier);
+    if encoded.is_err() {
+        for question in carrier.take_packed().questions {
+            question.refuse(NoReply::Refused);
+        }
+    }
+    encoded
+}
+
+/// Calls `f` with an empty buffer of this thread.
+pub(crate) fn with_scratch<R>(f: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+    let mut scratch = SCRATCH.try_with(Cell::take).unwrap_or_default();
+    scratch.clear();
+    let result = f(&mut scratch);
+    let _ = SCRATCH.try_with(|cell| cell.set(scratch));
+    result
+}
+
+/// Adds a message without addresses and replies to the batch of the current turn. The batch keeps
+/// the carrier for the next message.
+fn put_plain(
+    carrier: Carrier,
+    turn: Option<TurnMark>,
+    target: &Owned,
+    of: MessageId,
+    content: &[u8],
+) {
+    let add = |batch: &mut Batch| {
+        let contents = &mut batch.contents;
+        let before = contents.entries.len();
+        let last = contents.last.as_ref();
+        if last.is_some_and(|(last, type_of)| last.is_same(target) && *type_of == of) {
+            put_another(content, &mut contents.entries);
+        } else {
+            let load = Loading {
+                content,
+                ..Loading::default()
+            };
+            put_message(target.target(), of, &load, &mut contents.entries);
+            contents.last = Some((target.clone(), of));
+        }
+        contents.count += 1;
+        let bytes = contents.entries.len() - before;
+        batch.count(bytes);
+    };
+    let line = address_of(carrier.line());
+    let mut carrier = Some(carrier);
+    let add_to_open = |batch: &mut Batch| {
+        add(batch);
+        batch.carrier = carrier.take();
+    };
+    if let Some(turn) = turn {
+        with_open(turn, |open| open.line == line, add_to_open);
+    }
+    if let Some(carrier) = carrier {
+        begin(carrier.line(), turn, add);
+    }
+}
+
+/// Adds an item to the batch of the current turn. Outside of a turn, it is a batch of its own.
+pub(crate) fn put(line: &Arc<dyn Line>, item: Item) {
+    let mut item = Some(item);
+    let mut add = |batch: &mut Batch| {
+        if let Some(item) = item.take() {
+            let bytes = item.bytes();
+            let contents = &mut batch.contents;
+            let before = (contents.entries.len(), contents.count);
+            contents.items.push((before.0, before.1, item));
+            contents.last = None;
+            batch.count(bytes);
+        }
+    };
+    let at = address_of(line);
+    let turn = turn_mark();
+    let added = turn.and_then(|turn| with_open(turn, |open| open.line == at, &mut add));
+    if added.is_none() {
+        begin(line, turn, add);
+    }
+}
+
+/// Begins a batch, to which `add` adds the first part, and sends it to the link.
+fn begin(line: &Arc<dyn Line>, turn: Option<TurnMark>, add: impl FnOnce(&mut Batch)) {
+    let mut batch = Batch {
+        line: Some(Arc::clone(line)),
+        contents: Contents::default(),
+        carrier: None,
+    };
+    add(&mut batch);
+    // What comes from outside of a turn can be more than the link handles.
+    line.waits(mem::take(&mut batch.contents.uncounted));
+    let batch = Arc::new(Mutex::new(batch));
+    let given = Given {
+        batch: Arc::clone(&batch),
+    };
+    if !line.give(given) {
+        return line.end();
+    }
+    if let Some(turn) = turn {
+        let open = Open {
+            turn,
+            line: address_of(line),
+            node: line.node(),
+            peer: line.peer().clone(),
+            batch,
+        };
+        let _ = OPEN.try_with(|all| {
+            let mut all = all.borrow_mut();
+            all.retain(|open| open.turn == turn);
+            all.push(open);
+        });
+    }
+}
+
+/// Answers a question of the other node.
+pub(crate) fn answer<R: Travels>(line: &Arc<dyn Line>, question: u64, answer: Result<R, NoReply>) {
+    if line.is_over() {
+        return;
+    }
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(why) => return put(line, Item::Refusal { question, why }),
+    };
+    let (mut carrier, mut content) = (Carrier::packing(line), Vec::new());
+    let item = match encode(answer, &mut content, &mut carrier) {
+        Ok(()) => {
+            let packed = carrier.take_packed();
+            let load = Load { content, packed };
+            Item::Answer { question, load }
+        }
+        Err(error) => {
+            line.count_refused(&error);
+            let why = NoReply::Refused;
+            Item::Refusal { question, why }
+        }
+    };
+    put(line, item);
+}
+
+/// Asks the other node to stop a receiver.
+pub(crate) fn stop(line: &Arc<dyn Line>, target: Owned) {
+    if !line.is_over() {
+        put(line, Item::Stop { target });
+    }
+}
+
+/// Has the other node tell when a receiver has ended.
+pub(crate) fn watch(line: &Arc<dyn Line>, target: Owned, notice: Notice) {
+    if line.is_over() {
+        return notice(Ended::NodeLost(line.peer().shared()));
+    }
+    put(line, Item::Watch { target, notice });
+}

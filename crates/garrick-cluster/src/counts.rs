@@ -1,0 +1,126 @@
+//! Numbers of a node.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Numbers of a node since it has joined. [`Node::sample`](crate::Node::sample) returns them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NodeSample {
+    /// Number of frames given to the transport.
+    pub frames_sent: u64,
+    /// Number of bytes in these frames.
+    pub bytes_sent: u64,
+    /// Number of frames from other nodes that were handled.
+    pub frames_taken: u64,
+    /// Number of bytes in these frames.
+    pub bytes_taken: u64,
+    /// Number of frames that were dropped: damaged ones, those of another cluster, those that came
+    /// twice or too late.
+    pub frames_dropped: u64,
+    /// Number of frames to other nodes that were lost, as these nodes have told.
+    pub frames_lost: u64,
+    /// Number of messages from other nodes that were given to their receivers.
+    pub delivered: u64,
+    /// Number of messages that could not be encoded, decoded or delivered.
+    pub refused: u64,
+    /// Reason why the last of these messages was refused.
+    pub refusal: Option<Arc<str>>,
+    /// Number of times that another node was lost.
+    pub losses: u64,
+    /// Number of addresses of this node that other nodes hold.
+    pub exported: usize,
+    /// Number of addresses of other nodes that are held here.
+    pub imported: usize,
+    /// Number of questions to other nodes without an answer.
+    pub questions: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    frames_sent: AtomicU64,
+    bytes_sent: AtomicU64,
+    frames_taken: AtomicU64,
+    bytes_taken: AtomicU64,
+    frames_dropped: AtomicU64,
+    frames_lost: AtomicU64,
+    delivered: AtomicU64,
+    refused: AtomicU64,
+    refusal: Mutex<Option<Arc<str>>>,
+    losses: AtomicU64,
+    asked: AtomicU64,
+    answered: AtomicU64,
+}
+
+fn add(count: &AtomicU64, more: u64) {
+    // Relaxed: the numbers order nothing.
+    count.fetch_add(more, Relaxed);
+}
+
+impl Counts {
+    pub(crate) fn add_sent(&self, bytes: usize) {
+        add(&self.frames_sent, 1);
+        add(&self.bytes_sent, bytes as u64);
+    }
+
+    pub(crate) fn add_taken(&self, bytes: usize) {
+        add(&self.frames_taken, 1);
+        add(&self.bytes_taken, bytes as u64);
+    }
+
+    pub(crate) fn add_dropped(&self) {
+        add(&self.frames_dropped, 1);
+    }
+
+    pub(crate) fn add_lost(&self, frames: u64) {
+        add(&self.frames_lost, frames);
+    }
+
+    pub(crate) fn add_delivered(&self, messages: u64) {
+        add(&self.delivered, messages);
+    }
+
+    /// Counts a message that was refused.
+    pub(crate) fn add_refused(&self, why: &str) {
+        add(&self.refused, 1);
+        *self.refusal() = Some(why.into());
+    }
+
+    fn refusal(&self) -> MutexGuard<'_, Option<Arc<str>>> {
+        // It is replaced at once.
+        self.refusal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn add_loss(&self) {
+        add(&self.losses, 1);
+    }
+
+    pub(crate) fn add_asked(&self, questions: u64) {
+        add(&self.asked, questions);
+    }
+
+    pub(crate) fn add_answered(&self, questions: u64) {
+        add(&self.answered, questions);
+    }
+
+    /// Returns the numbers. Those of addresses are 0.
+    pub(crate) fn sample(&self) -> NodeSample {
+        let get = |count: &AtomicU64| count.load(Relaxed);
+        // First: an answer is counted after its question.
+        let answered = get(&self.answered);
+        NodeSample {
+            frames_sent: get(&self.frames_sent),
+            bytes_sent: get(&self.bytes_sent),
+            frames_taken: get(&self.frames_taken),
+            bytes_taken: get(&self.bytes_taken),
+            frames_dropped: get(&self.frames_dropped),
+            frames_lost: get(&self.frames_lost),
+            delivered: get(&self.delivered),
+            refused: get(&self.refused),
+            refusal: self.refusal().clone(),
+            losses: get(&self.losses),
+            questions: get(&self.asked).saturating_sub(answered),
+            ..NodeSample::default()
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Errors of a node.
+
+use std::error::Error;
+use std::fmt;
+
+/// Reason why a node has not joined a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JoinError {
+    /// The name is not one that [`NodeName::new`](crate::NodeName::new) accepts.
+    Name {
+        /// The name, or its beginning if it is too long.
+        name: String,
+    },
+    /// Another node has the name.
+    Taken {
+        /// The name.
+        name: String,
+    },
+    /// The system of the node is shutting down.
+    Closed,
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name { name } => write!(
+                f,
+                "{name:?} is no name of a node: it must have 1 to 64 letters, digits, `-` or `_` \
+                 of ASCII"
+            ),
+            Self::Taken { name } => write!(f, "the name {name:?} belongs to another node"),
+            Self::Closed => f.write_str("the system of the node is shutting down"),
+        }
+    }
+}
+
+impl Error for JoinError {}

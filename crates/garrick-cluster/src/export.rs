@@ -1,0 +1,154 @@
+//! Exported addresses: those that other nodes hold, or may call by name.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use garrick_actor::{Address, Ended, SendError};
+use garrick_sched::TaskId;
+use garrick_wire::{MessageId, Wire};
+use hashbrown::HashMap;
+
+use crate::frame::Slot;
+use crate::line::{Carrier, Exported, Travels, Undelivered};
+use crate::name::NodeName;
+use crate::options::WIRE_LIMITS;
+
+/// An address that other nodes may use.
+struct Export<M>(Address<M>);
+
+impl<M: Travels> Exported for Export<M> {
+    fn task(&self) -> TaskId {
+        self.0.id()
+    }
+
+    fn message(&self) -> MessageId {
+        <M as Wire<Carrier>>::ID
+    }
+
+    fn deliver(&self, content: &[u8], carrier: &mut Carrier) -> Result<(), Undelivered> {
+        let message: M = WIRE_LIMITS
+            .decode_with(content, carrier)
+            .map_err(Undelivered::Wire)?;
+        let sent = self.0.send(message);
+        sent.map_err(|SendError(_)| Undelivered::Refused)
+    }
+
+    fn stop(&self) {
+        self.0.stop();
+    }
+
+    fn watch(&self, notice: Box<dyn FnOnce(Ended) + Send>) {
+        self.0.watch(notice);
+    }
+
+    fn address(&self) -> &dyn Any {
+        &self.0
+    }
+}
+
+/// Returns an address as one of any type.
+pub(crate) fn exported<M: Travels>(address: Address<M>) -> Arc<dyn Exported> {
+    Arc::new(Export(address))
+}
+
+/// A place of the table.
+#[derive(Default)]
+struct Place {
+    generation: u32,
+    exported: Option<Arc<dyn Exported>>,
+    /// Numbers of travels of the address to the nodes that hold it.
+    holders: HashMap<NodeName, u64>,
+}
+
+/// The addresses that other nodes hold. An address stays until no node holds it any more.
+#[derive(Default)]
+pub(crate) struct Exports {
+    places: Vec<Place>,
+    free: Vec<u32>,
+    by_task: HashMap<(TaskId, MessageId), u32>,
+}
+
+impl Exports {
+    /// Returns the place of an address that travels to a node.
+    pub(crate) fn give(&mut self, exported: Arc<dyn Exported>, to: &NodeName) -> Slot {
+        let key = (exported.task(), exported.message());
+        let index = match self.by_task.get(&key) {
+            Some(index) => *index,
+            None => {
+                let index = self.free.pop().unwrap_or_else(|| {
+                    self.places.push(Place::default());
+                    self.places.len() as u32 - 1
+                });
+                self.by_task.insert(key, index);
+                self.places[index as usize].exported = Some(exported);
+                index
+            }
+        };
+        let place = &mut self.places[index as usize];
+        *place.holders.entry(to.clone()).or_default() += 1;
+        Slot {
+            index,
+            generation: place.generation,
+        }
+    }
+
+    fn place(&mut self, slot: Slot) -> Option<&mut Place> {
+        let place = self.places.get_mut(slot.index as usize)?;
+        (place.generation == slot.generation).then_some(place)
+    }
+
+    /// Returns the address at a place, if `holder` holds it.
+    pub(crate) fn get(&mut self, slot: Slot, holder: &NodeName) -> Option<Arc<dyn Exported>> {
+        let place = self.place(slot)?;
+        place.holders.get(holder)?;
+        place.exported.clone()
+    }
+
+    /// Records that a node does not hold an address any more, as far as `travels` of its travels
+    /// are concerned. Returns the address if nobody holds it. The caller drops it when nothing is
+    /// locked.
+    pub(crate) fn release(
+        &mut self,
+        slot: Slot,
+        holder: &NodeName,
+        travels: u64,
+    ) -> Option<Arc<dyn Exported>> {
+        let place = self.place(slot)?;
+        let held = place.holders.get_mut(holder)?;
+        *held = held.saturating_sub(travels);
+        if *held == 0 {
+            place.holders.remove(holder);
+        }
+        self.take_if_free(slot.index)
+    }
+
+    /// Removes a node that was lost from all holders. Returns the addresses that nobody holds.
+    pub(crate) fn strike(&mut self, holder: &NodeName) -> Vec<Arc<dyn Exported>> {
+        let indices = 0..self.places.len() as u32;
+        let freed = indices.filter_map(|index| {
+            self.places[index as usize].holders.remove(holder)?;
+            self.take_if_free(index)
+        });
+        freed.collect()
+    }
+
+    fn take_if_free(&mut self, index: u32) -> Option<Arc<dyn Exported>> {
+        let place = &mut self.places[index as usize];
+        if !place.holders.is_empty() {
+            return None;
+        }
+        let exported = place.exported.take()?;
+        self.by_task.remove(&(exported.task(), exported.message()));
+        // After as many addresses, the place is not used again.
+        if let Some(next) = place.generation.checked_add(1) {
+            place.generation = next;
+            self.free.push(index);
+        }
+        Some(exported)
+    }
+
+    /// Returns the number of addresses.
+    pub(crate) fn len(&self) -> usize {
+        self.by_task.len()
+    }
+}

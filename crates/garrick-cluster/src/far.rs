@@ -1,0 +1,141 @@
+//! Doors in front of what is on other nodes.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use garrick_actor::door::{Door, Notice, door};
+use garrick_actor::{Address, Ended, NoReply, Reply, SendError};
+use garrick_sched::TaskId;
+
+use crate::batch::{self, Lines, Route};
+use crate::frame::{Owned, Slot};
+use crate::line::{Line, Travels};
+use crate::name::NodeName;
+
+/// A door in front of an address that another node has exported.
+struct Far<M> {
+    line: Arc<dyn Line>,
+    slot: Slot,
+    id: TaskId,
+    message: PhantomData<fn(M)>,
+}
+
+/// Returns the address of an actor on the other node of a line.
+pub(crate) fn far_address<M: Travels>(line: &Arc<dyn Line>, slot: Slot) -> Address<M> {
+    door(Far::<M> {
+        line: Arc::clone(line),
+        slot,
+        id: line.hold(slot),
+        message: PhantomData,
+    })
+}
+
+impl<M: Travels> Door for Far<M> {
+    type Message = M;
+
+    fn pass(&self, message: M, _: &Address<M>) -> Result<(), SendError<M>> {
+        Route::Line(&self.line).tell(&Owned::Slot(self.slot), message)
+    }
+
+    fn stop(&self) {
+        batch::stop(&self.line, Owned::Slot(self.slot));
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.line.is_over()
+    }
+
+    fn watch(&self, notice: Notice) {
+        if self.line.is_over() {
+            return notice(Ended::Before);
+        }
+        batch::watch(&self.line, Owned::Slot(self.slot), notice);
+    }
+
+    fn stands_for(&self) -> Option<TaskId> {
+        Some(self.id)
+    }
+}
+
+impl<M> Drop for Far<M> {
+    fn drop(&mut self) {
+        self.line.let_go(self.slot);
+    }
+}
+
+/// A door in front of a service of another node. It outlives the sessions with that node.
+struct Service<M> {
+    lines: Arc<dyn Lines>,
+    node: NodeName,
+    target: Owned,
+    message: PhantomData<fn(M)>,
+}
+
+/// Returns the address of a service of another node.
+pub(crate) fn service_address<M: Travels>(
+    lines: Arc<dyn Lines>,
+    node: NodeName,
+    name: Arc<str>,
+) -> Address<M> {
+    door(Service::<M> {
+        lines,
+        node,
+        target: Owned::Service(name),
+        message: PhantomData,
+    })
+}
+
+impl<M: Travels> Door for Service<M> {
+    type Message = M;
+
+    fn pass(&self, message: M, _: &Address<M>) -> Result<(), SendError<M>> {
+        Route::Node(&*self.lines, &self.node).tell(&self.target, message)
+    }
+
+    fn stop(&self) {
+        if let Some(line) = self.lines.line(&self.node) {
+            batch::stop(&line, self.target.clone());
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.lines.has_left()
+    }
+
+    fn watch(&self, notice: Notice) {
+        match self.lines.line(&self.node) {
+            Some(line) => batch::watch(&line, self.target.clone(), notice),
+            None => notice(Ended::NodeLost(self.node.shared())),
+        }
+    }
+}
+
+/// A door that takes the answer to a question of another node.
+struct Answers<R> {
+    line: Arc<dyn Line>,
+    question: u64,
+    answer: PhantomData<fn(R)>,
+}
+
+/// Returns the reply to a question of the other node of a line.
+pub(crate) fn far_reply<R: Travels>(line: &Arc<dyn Line>, question: u64) -> Reply<R> {
+    let answers = door(Answers::<R> {
+        line: Arc::clone(line),
+        question,
+        answer: PhantomData,
+    });
+    Reply::to_task(answers, |answer| answer)
+}
+
+impl<R: Travels> Door for Answers<R> {
+    type Message = Result<R, NoReply>;
+
+    fn pass(
+        &self,
+        answer: Self::Message,
+        _: &Address<Self::Message>,
+    ) -> Result<(), SendError<Self::Message>> {
+        batch::answer(&self.line, self.question, answer);
+        Ok(())
+    }
+}

@@ -1,0 +1,589 @@
+//! Entries of frames.
+//!
+//! ```text
+//! tell    | 1 | target | message 8 | load
+//! answer  | 2 | question | load
+//! refusal | 3 | question | why u8
+//! order   | 4 | number | kind u8 | fields
+//! leave   | 5
+//! another | 6 | length | content         (to the target of the last message, of its type)
+//! load    | replies | first question, if there are replies | refs | ref .. | length | content
+//! target  | 0 | name   or   1 | slot
+//! ref     | 0 | slot of the sender   or   1 | slot of the receiver
+//! slot    | index | generation
+//! ```
+
+use std::sync::Arc;
+
+use garrick_actor::{Ended, NoReply};
+use garrick_wire::MessageId;
+
+use super::bytes::{Bad, Reader, put_bytes, put_number};
+
+const TELL: u8 = 1;
+const ANSWER: u8 = 2;
+const REFUSAL: u8 = 3;
+const ORDER: u8 = 4;
+const LEAVE: u8 = 5;
+const ANOTHER: u8 = 6;
+
+/// Maximum length in bytes of the message of a failure that travels.
+const FAILURE_BYTES: usize = 1 << 10;
+
+/// Maximum number of references and of replies in a message.
+const CARRIED_MAX: u32 = 1 << 16;
+
+/// The place of an exported address in the table of its node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Slot {
+    pub(crate) index: u32,
+    /// Number of addresses that had the place before.
+    pub(crate) generation: u32,
+}
+
+/// The receiver of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target<'a> {
+    /// A service that the node of the receiver offers under this name.
+    Service(&'a str),
+    /// An address that the node of the receiver has exported.
+    Slot(Slot),
+}
+
+/// An address in a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ref {
+    /// The node of the sender has exported it.
+    Senders(Slot),
+    /// The node of the receiver has exported it before.
+    Receivers(Slot),
+}
+
+/// The content of a message or of an answer, with the replies and addresses in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Load<'a> {
+    /// Number of replies. They answer the questions with the numbers from `first` on.
+    pub(crate) replies: u32,
+    pub(crate) first: u64,
+    /// Number of addresses.
+    refs: u32,
+    /// The addresses, which were checked.
+    listed: &'a [u8],
+    pub(crate) content: &'a [u8],
+}
+
+/// A message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Message<'a> {
+    pub(crate) target: Target<'a>,
+    /// Type of the message.
+    pub(crate) of: MessageId,
+    pub(crate) load: Load<'a>,
+}
+
+/// An answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Answer<'a> {
+    pub(crate) question: u64,
+    pub(crate) load: Load<'a>,
+}
+
+/// An entry that is sent again until it is confirmed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Tell when the receiver has ended.
+    Watch { watch: u64, target: Owned },
+    /// The receiver that was watched has ended.
+    Ended { watch: u64, ended: Ended },
+    /// Stop the receiver.
+    Stop { target: Owned },
+    /// Exported addresses are not held any more. The count is that of their travels.
+    Release { slot: Slot, travels: u64 },
+    /// The frames with these numbers have not come.
+    Lost { from: u64, to: u64 },
+}
+
+/// A [`Target`] with a name of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Owned {
+    Service(Arc<str>),
+    Slot(Slot),
+}
+
+impl Owned {
+    /// Returns true if both are known to be the same.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Service(one), Self::Service(other)) => Arc::ptr_eq(one, other),
+            (Self::Slot(one), Self::Slot(other)) => one == other,
+            _ => false,
+        }
+    }
+
+    pub(crate) fn target(&self) -> Target<'_> {
+        match self {
+            Self::Service(name) => Target::Service(name),
+            Self::Slot(slot) => Target::Slot(*slot),
+        }
+    }
+}
+
+impl Target<'_> {
+    fn put(self, to: &mut Vec<u8>) {
+        match self {
+            Self::Service(name) => {
+                to.push(0);
+                put_bytes(name.as_bytes(), to);
+            }
+            Self::Slot(slot) => {
+                to.push(1);
+                slot.put(to);
+            }
+        }
+    }
+
+    pub(crate) fn owned(self) -> Owned {
+        match self {
+            Self::Service(name) => Owned::Service(name.into()),
+            Self::Slot(slot) => Owned::Slot(slot),
+        }
+    }
+}
+
+impl Slot {
+    fn put(self, to: &mut Vec<u8>) {
+        put_number(self.index.into(), to);
+        put_number(self.generation.into(), to);
+    }
+}
+
+/// A [`Load`] that is written.
+#[derive(Default)]
+pub(crate) struct Loading<'a> {
+    pub(crate) replies: u32,
+    pub(crate) first: u64,
+    pub(crate) refs: &'a [Ref],
+    pub(crate) content: &'a [u8],
+}
+
+impl Loading<'_> {
+    fn put(&self, to: &mut Vec<u8>) {
+        put_number(self.replies.into(), to);
+        if self.replies > 0 {
+            put_number(self.first, to);
+        }
+        put_number(self.refs.len() as u64, to);
+        for found in self.refs {
+            let (kind, slot) = match found {
+                Ref::Senders(slot) => (0, slot),
+                Ref::Receivers(slot) => (1, slot),
+            };
+            to.push(kind);
+            slot.put(to);
+        }
+        put_bytes(self.content, to);
+    }
+}
+
+/// Appends a message.
+pub(crate) fn put_message(target: Target<'_>, of: MessageId, load: &Loading<'_>, to: &mut Vec<u8>) {
+    to.push(TELL);
+    target.put(to);
+    to.extend_from_slice(&of.to_bytes());
+    load.put(to);
+}
+
+/// Appends a message without addresses and replies to the target of the last message in the frame,
+/// which has the same type.
+pub(crate) fn put_another(content: &[u8], to: &mut Vec<u8>) {
+    to.push(ANOTHER);
+    put_bytes(content, to);
+}
+
+/// Appends an answer.
+pub(crate) fn put_answer(question: u64, load: &Loading<'_>, to: &mut Vec<u8>) {
+    to.push(ANSWER);
+    put_number(question, to);
+    load.put(to);
+}
+
+/// Appends the refusal of a question.
+pub(crate) fn put_refusal(question: u64, why: NoReply, to: &mut Vec<u8>) {
+    to.push(REFUSAL);
+    put_number(question, to);
+    to.push(match why {
+        NoReply::NodeLost => 1,
+        NoReply::Refused => 2,
+        _ => 0,
+    });
+}
+
+/// Appends the end of the sender's node.
+pub(crate) fn put_leave(to: &mut Vec<u8>) {
+    to.push(LEAVE);
+}
+
+/// Appends an order with its number.
+pub(crate) fn put_order(number: u64, order: &Order, to: &mut Vec<u8>) {
+    to.push(ORDER);
+    put_number(number, to);
+    match order {
+        Order::Watch { watch, target } => {
+            to.push(1);
+            put_number(*watch, to);
+            target.target().put(to);
+        }
+        Order::Ended { watch, ended } => {
+            to.push(2);
+            put_number(*watch, to);
+            put_ended(ended, to);
+        }
+        Order::Stop { target } => {
+            to.push(3);
+            target.target().put(to);
+        }
+        Order::Release { slot, travels } => {
+            to.push(4);
+            slot.put(to);
+            put_number(*travels, to);
+        }
+        Order::Lost { from, to: last } => {
+            to.push(5);
+            put_number(*from, to);
+            put_number(*last, to);
+        }
+    }
+}
+
+fn put_ended(ended: &Ended, to: &mut Vec<u8>) {
+    let (kind, text) = match ended {
+        Ended::Stopped => (0, ""),
+        Ended::Failed(text) => (1, &**text),
+        Ended::Unreachable => (2, ""),
+        Ended::SponsorEnded => (3, ""),
+        Ended::NodeLost(node) => (5, &**node),
+        _ => (4, ""),
+    };
+    to.push(kind);
+    let end = text.floor_char_boundary(FAILURE_BYTES);
+    put_bytes(&text.as_bytes()[..end], to);
+}
+
+/// An entry of a frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Entry<'a> {
+    Tell(Message<'a>),
+    /// The content of a message to the target of the last one, of its type.
+    Another(&'a [u8]),
+    Answer(Answer<'a>),
+    Refusal {
+        question: u64,
+        why: NoReply,
+    },
+    Order {
+        number: u64,
+        order: Order,
+    },
+    /// The sender's node leaves.
+    Leave,
+}
+
+/// Reads the entries of a frame. Ends after an error.
+#[derive(Debug)]
+pub(crate) struct Entries<'a> {
+    reader: Reader<'a>,
+    left: u32,
+}
+
+impl<'a> Entries<'a> {
+    /// Reads `count` entries, which are all of `bytes`.
+    pub(crate) fn new(bytes: &'a [u8], count: u32) -> Self {
+        Self {
+            reader: Reader(bytes),
+            left: count,
+        }
+    }
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Result<Entry<'a>, Bad>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.left == 0 {
+            let rest = std::mem::take(&mut self.reader.0);
+            return (!rest.is_empty()).then_some(Err("bytes are left after the last entry"));
+        }
+        self.left -= 1;
+        let entry = self.reader.entry();
+        if entry.is_err() {
+            self.left = 0;
+            self.reader.0 = &[];
+        }
+        Some(entry)
+    }
+}
+
+impl<'a> Reader<'a> {
+    fn entry(&mut self) -> Result<Entry<'a>, Bad> {
+        Ok(match self.byte()? {
+            TELL => {
+                let target = self.target()?;
+                let (of, rest) = (self.0.split_first_chunk()).ok_or("a type is not complete")?;
+                self.0 = rest;
+                Entry::Tell(Message {
+                    target,
+                    of: MessageId::from_bytes(*of),
+                    load: self.load()?,
+                })
+            }
+            ANSWER => Entry::Answer(Answer {
+                question: self.number()?,
+                load: self.load()?,
+            }),
+            REFUSAL => Entry::Refusal {
+                question: self.number()?,
+                why: match self.byte()? {
+                    0 => NoReply::Dropped,
+                    1 => NoReply::NodeLost,
+                    2 => NoReply::Refused,
+                    _ => return Err("a refusal has an unknown reason"),
+                },
+            },
+            ORDER => Entry::Order {
+                number: self.number()?,
+                order: self.order()?,
+            },
+            LEAVE => Entry::Leave,
+            ANOTHER => Entry::Another(self.bytes()?),
+            _ => return Err("an entry is of an unknown kind"),
+        })
+    }
+
+    fn order(&mut self) -> Result<Order, Bad> {
+        Ok(match self.byte()? {
+            1 => Order::Watch {
+                watch: self.number()?,
+                target: self.target()?.owned(),
+            },
+            2 => Order::Ended {
+                watch: self.number()?,
+                ended: self.ended()?,
+            },
+            3 => Order::Stop {
+                target: self.target()?.owned(),
+            },
+            4 => Order::Release {
+                slot: self.slot()?,
+                travels: self.number()?,
+            },
+            5 => Order::Lost {
+                from: self.number()?,
+                to: self.number()?,
+            },
+            _ => return Err("an order is of an unknown kind"),
+        })
+    }
+
+    fn ended(&mut self) -> Result<Ended, Bad> {
+        let kind = self.byte()?;
+        let text = self.text()?;
+        if text.len() > FAILURE_BYTES {
+            return Err("the message of a failure is too long");
+        }
+        Ok(match kind {
+            0 => Ended::Stopped,
+            1 => Ended::Failed(text.into()),
+            2 => Ended::Unreachable,
+            3 => Ended::SponsorEnded,
+            4 => Ended::Before,
+            5 => Ended::NodeLost(text.into()),
+            _ => return Err("an end has an unknown reason"),
+        })
+    }
+
+    fn target(&mut self) -> Result<Target<'a>, Bad> {
+        match self.byte()? {
+            0 => Ok(Target::Service(self.text()?)),
+            1 => Ok(Target::Slot(self.slot()?)),
+            _ => Err("a target is of an unknown kind"),
+        }
+    }
+
+    fn slot(&mut self) -> Result<Slot, Bad> {
+        Ok(Slot {
+            index: self.small()?,
+            generation: self.small()?,
+        })
+    }
+
+    fn reference(&mut self) -> Result<Ref, Bad> {
+        match self.byte()? {
+            0 => Ok(Ref::Senders(self.slot()?)),
+            1 => Ok(Ref::Receivers(self.slot()?)),
+            _ => Err("an address is of an unknown kind"),
+        }
+    }
+
+    fn load(&mut self) -> Result<Load<'a>, Bad> {
+        let replies = self.small()?;
+        let first = if replies > 0 { self.number()? } else { 0 };
+        let refs = self.small()?;
+        if replies.max(refs) > CARRIED_MAX || first.checked_add(replies.into()).is_none() {
+            return Err("a message has too many replies or addresses");
+        }
+        let before = self.0;
+        for _ in 0..refs {
+            self.reference()?;
+        }
+        let listed = &before[..before.len() - self.0.len()];
+        Ok(Load {
+            replies,
+            first,
+            refs,
+            listed,
+            content: self.bytes()?,
+        })
+    }
+}
+
+impl<'a> Load<'a> {
+    /// Returns a load without addresses and replies.
+    pub(crate) fn of(content: &'a [u8]) -> Self {
+        Self {
+            replies: 0,
+            first: 0,
+            refs: 0,
+            listed: &[],
+            content,
+        }
+    }
+
+    /// Returns the addresses.
+    pub(crate) fn refs(&self) -> impl Iterator<Item = Ref> {
+        let mut reader = Reader(self.listed);
+        // They were read before.
+        (0..self.refs).map_while(move |_| reader.reference().ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn orders() -> Vec<Order> {
+        let slot = Slot {
+            index: 3,
+            generation: 400,
+        };
+        let (slot_target, service) = (Owned::Slot(slot), Owned::Service("bank".into()));
+        let ends = [
+            Ended::Stopped,
+            Ended::Failed("a bug".into()),
+            Ended::Unreachable,
+            Ended::SponsorEnded,
+            Ended::Before,
+            Ended::NodeLost("a".into()),
+        ];
+        let mut orders: Vec<_> = ends
+            .into_iter()
+            .map(|ended| Order::Ended { watch: 1, ended })
+            .collect();
+        orders.extend([
+            Order::Watch {
+                watch: 7,
+                target: slot_target.clone(),
+            },
+            Order::Stop { target: service },
+            Order::Stop {
+                target: slot_target,
+            },
+            Order::Release { slot, travels: 9 },
+            Order::Lost { from: 1, to: 300 },
+        ]);
+        orders
+    }
+
+    #[test]
+    fn entries_are_read_as_they_were_written() {
+        let slot = Slot {
+            index: 1,
+            generation: 2,
+        };
+        let refs = [Ref::Senders(slot), Ref::Receivers(slot)];
+        let load = Loading {
+            replies: 2,
+            first: 500,
+            refs: &refs,
+            content: b"content",
+        };
+        let (mut bytes, of) = (Vec::new(), MessageId::of("a"));
+        put_message(Target::Service("bank"), of, &load, &mut bytes);
+        put_answer(70, &load, &mut bytes);
+        put_refusal(71, NoReply::Refused, &mut bytes);
+        let orders = orders();
+        for (number, order) in orders.iter().enumerate() {
+            put_order(number as u64, order, &mut bytes);
+        }
+        put_leave(&mut bytes);
+        put_another(b"more", &mut bytes);
+        let count = 5 + orders.len() as u32;
+        let entries: Result<Vec<_>, _> = Entries::new(&bytes, count).collect();
+        let entries = entries.unwrap();
+        let Entry::Tell(tell) = &entries[0] else {
+            panic!("{entries:?}")
+        };
+        assert_eq!((tell.target, tell.of), (Target::Service("bank"), of));
+        let Entry::Answer(answer) = &entries[1] else {
+            panic!("{entries:?}")
+        };
+        assert_eq!((answer.question, answer.load), (70, tell.load));
+        assert_eq!(tell.load.refs().collect::<Vec<_>>(), refs);
+        assert_eq!((tell.load.first, tell.load.content), (500, &b"content"[..]));
+        let refusal = Entry::Refusal {
+            question: 71,
+            why: NoReply::Refused,
+        };
+        assert_eq!(entries[2], refusal);
+        for (number, order) in orders.into_iter().enumerate() {
+            let number = number as u64;
+            assert_eq!(entries[3 + number as usize], Entry::Order { number, order });
+        }
+        assert_eq!(entries[entries.len() - 2], Entry::Leave);
+        assert_eq!(entries.last(), Some(&Entry::Another(b"more")));
+        // What is cut, or has more, is an error.
+        for length in 0..bytes.len() {
+            assert!(Entries::new(&bytes[..length], count).any(|entry| entry.is_err()));
+        }
+        assert!(Entries::new(&bytes, count - 1).any(|entry| entry.is_err()));
+    }
+
+    #[test]
+    fn a_long_message_of_a_failure_is_cut() {
+        let order = Order::Ended {
+            watch: 1,
+            ended: Ended::Failed("ä".repeat(1_000).into()),
+        };
+        let mut bytes = Vec::new();
+        put_order(1, &order, &mut bytes);
+        let entry = Entries::new(&bytes, 1).next().unwrap().unwrap();
+        let ended = Ended::Failed("ä".repeat(512).into());
+        let order = Order::Ended { watch: 1, ended };
+        assert_eq!(entry, Entry::Order { number: 1, order });
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_can_be_read(bytes: Vec<u8>, count: u32) {
+            let mut read = 0;
+            for entry in Entries::new(&bytes, count) {
+                read += 1;
+                if let Ok(Entry::Tell(tell)) = entry {
+                    tell.load.refs().for_each(drop);
+                }
+            }
+            prop_assert!(read <= bytes.len() + 1);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Garrick actors on many nodes.
+//!
+//! An [`Address`](garrick_actor::Address) may lead to an actor on another node. Its holder cannot
+//! tell, except that a message that was taken may be lost with the connection, and that the type of
+//! the messages must implement [`Wire`]. See [`Node`].
+
+#![forbid(unsafe_code)]
+
+mod error;
+
+mod name;
+
+mod frame;
+mod options;
+
+mod counts;
+mod transport;
+
+mod line;
+
+mod batch;
+mod export;
+mod message;
+mod question;
+
+mod base;
+mod far;
+
+mod session;
+mod travel;
+
+mod peer;
+
+mod link;
+
+mod node;
+
+pub use counts::NodeSample;
+pub use error::JoinError;
+pub use garrick_wire::Wire;
+pub use line::{Carrier, Travels};
+pub use name::NodeName;
+pub use node::Node;
+pub use transport::{Incoming, LocalNet, Transport};

@@ -1,0 +1,340 @@
+//! Lines: what doors and carriers need of a session, and what they give to its link.
+
+use std::any::Any;
+use std::fmt;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use garrick_actor::door::Notice;
+use garrick_actor::{Ended, NoReply};
+use garrick_sched::TaskId;
+use garrick_wire::{MessageId, Wire, WireError};
+
+use crate::frame::{Load as Loaded, Owned, Ref, Slot};
+use crate::name::NodeName;
+
+/// Number of bytes that an item counts for in addition to its content.
+const ITEM_BYTES: usize = 64;
+
+/// Number of bytes of a batch that are counted as waiting together.
+const COUNTED_BYTES: usize = 16 << 10;
+
+/// A session with another node, for doors and carriers.
+pub(crate) trait Line: Send + Sync {
+    /// Number of the session. Sessions with one node have different numbers.
+    fn number(&self) -> u64;
+
+    /// Name of the other node.
+    fn peer(&self) -> &NodeName;
+
+    /// Address of the state of this node, which is only compared.
+    fn node(&self) -> *const ();
+
+    /// Returns true if nothing is sent any more.
+    fn is_over(&self) -> bool;
+
+    /// Returns true if the session goes on, and not too much is waiting.
+    fn may_send(&self) -> bool;
+
+    /// Ends the session.
+    fn end(&self);
+
+    /// Counts bytes that wait for the transport.
+    fn waits(&self, bytes: usize);
+
+    /// Counts bytes that the transport has, or that were dropped.
+    fn sent(&self, bytes: usize);
+
+    /// Gives a batch to the link. If the caller is in a turn, the link gets it when the turn
+    /// commits. Returns false if the link has ended.
+    fn give(&self, given: Given) -> bool;
+
+    /// Holds an address of the other node. Returns its identity here.
+    fn hold(&self, slot: Slot) -> TaskId;
+
+    /// Holds an address of the other node once less.
+    fn let_go(&self, slot: Slot);
+
+    /// Returns the place of an address at the other node, if that node has exported it.
+    fn home_of(&self, id: TaskId) -> Option<Slot>;
+
+    /// Returns an address that this node has exported to the other one.
+    fn exported(&self, slot: Slot) -> Option<Arc<dyn Exported>>;
+
+    /// Counts a message that cannot be encoded.
+    fn count_refused(&self, error: &WireError);
+}
+
+/// Returns the address of a line, to compare it.
+pub(crate) fn address_of(line: &Arc<dyn Line>) -> *const () {
+    Arc::as_ptr(line).cast()
+}
+
+/// Reason why a message was not delivered.
+#[derive(Debug)]
+pub(crate) enum Undelivered {
+    /// The bytes are no message of the type.
+    Wire(WireError),
+    /// The receiver does not take the message.
+    Refused,
+}
+
+/// An address of any type that other nodes may use.
+pub(crate) trait Exported: Send + Sync {
+    fn task(&self) -> TaskId;
+
+    /// Type of the messages.
+    fn message(&self) -> MessageId;
+
+    /// Decodes a message, and sends it.
+    fn deliver(&self, content: &[u8], carrier: &mut Carrier) -> Result<(), Undelivered>;
+
+    fn stop(&self);
+
+    fn watch(&self, notice: Box<dyn FnOnce(Ended) + Send>);
+
+    /// Returns the [`Address`](garrick_actor::Address).
+    fn address(&self) -> &dyn Any;
+}
+
+/// A reply of any type, which has travelled to another node.
+pub(crate) trait Question: Send {
+    /// Decodes the answer, and gives it. Returns false if the bytes are no answer.
+    fn answer(self: Box<Self>, content: &[u8], carrier: &mut Carrier) -> bool;
+
+    fn refuse(self: Box<Self>, why: NoReply);
+}
+
+/// The context in which messages travel. Addresses and replies implement
+/// [`Wire<Carrier>`](garrick_wire::Wire), so a message with one of them has the attribute
+/// `#[wire(context = Carrier)]`. Messages without them need no attribute.
+pub struct Carrier {
+    line: Arc<dyn Line>,
+    side: Side,
+}
+
+enum Side {
+    Packing(Packed),
+    Unpacking(Unpacking),
+}
+
+/// The addresses and replies of a message that is encoded.
+#[derive(Default)]
+pub(crate) struct Packed {
+    pub(crate) addresses: Vec<Passed>,
+    pub(crate) questions: Vec<Box<dyn Question>>,
+}
+
+/// An address in a message.
+pub(crate) struct Passed {
+    pub(crate) exported: Arc<dyn Exported>,
+    /// Its place at the receiver, if the receiver has exported it.
+    pub(crate) home: Option<Slot>,
+}
+
+/// The addresses and replies of a message that is decoded.
+#[derive(Default)]
+struct Unpacking {
+    refs: Vec<Ref>,
+    /// Numbers of the questions.
+    first: u64,
+    questions: u32,
+}
+
+/// Implemented by all types whose values travel to other nodes as messages or answers:
+/// `#[derive(Wire)]` is enough.
+pub trait Travels: Wire<Carrier> + Send + 'static {}
+
+impl<M: Wire<Carrier> + Send + 'static> Travels for M {}
+
+impl Carrier {
+    /// Creates a carrier for a message to the node of a session.
+    pub(crate) fn packing(line: &Arc<dyn Line>) -> Self {
+        Self {
+            line: Arc::clone(line),
+            side: Side::Packing(Packed::default()),
+        }
+    }
+
+    /// Creates a carrier for messages from the node of a session.
+    pub(crate) fn unpacking(line: &Arc<dyn Line>) -> Self {
+        Self {
+            line: Arc::clone(line),
+            side: Side::Unpacking(Unpacking::default()),
+        }
+    }
+
+    /// Sets the addresses and replies of the message that is decoded next.
+    pub(crate) fn load(&mut self, load: &Loaded<'_>) {
+        if let Side::Unpacking(unpacking) = &mut self.side {
+            unpacking.refs.clear();
+            unpacking.refs.extend(load.refs());
+            (unpacking.first, unpacking.questions) = (load.first, load.replies);
+        }
+    }
+
+    /// Takes what was moved into the carrier, which can be used again.
+    pub(crate) fn take_packed(&mut self) -> Packed {
+        match &mut self.side {
+            Side::Packing(packed) => std::mem::take(packed),
+            Side::Unpacking(_) => Packed::default(),
+        }
+    }
+
+    /// Returns the line, and the place for addresses and replies. Returns `None` if the carrier is
+    /// for messages from the other node.
+    pub(crate) fn packs(&mut self) -> Option<(&Arc<dyn Line>, &mut Packed)> {
+        match &mut self.side {
+            Side::Packing(packed) => Some((&self.line, packed)),
+            Side::Unpacking(_) => None,
+        }
+    }
+
+    /// Returns the line and the address with an index in the message that is decoded. Returns
+    /// `None` if there is none.
+    pub(crate) fn unpacks_address(&self, index: u64) -> Option<(&Arc<dyn Line>, Ref)> {
+        let Side::Unpacking(unpacking) = &self.side else {
+            return None;
+        };
+        let found = unpacking.refs.get(usize::try_from(index).ok()?)?;
+        Some((&self.line, *found))
+    }
+
+    /// Returns the line and the number of the question with an index in the message that is
+    /// decoded. Returns `None` if there is none.
+    pub(crate) fn unpacks_question(&self, index: u64) -> Option<(&Arc<dyn Line>, u64)> {
+        let Side::Unpacking(unpacking) = &self.side else {
+            return None;
+        };
+        let is_there = index < unpacking.questions.into();
+        is_there.then(|| (&self.line, unpacking.first + index))
+    }
+
+    pub(crate) fn line(&self) -> &Arc<dyn Line> {
+        &self.line
+    }
+}
+
+impl Packed {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.addresses.is_empty() && self.questions.is_empty()
+    }
+}
+
+impl fmt::Debug for Carrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Carrier").finish_non_exhaustive()
+    }
+}
+
+/// A part of a batch that is more than bytes.
+pub(crate) enum Item {
+    /// A message with addresses or replies.
+    Tell {
+        target: Owned,
+        of: MessageId,
+        load: Load,
+    },
+    Answer {
+        question: u64,
+        load: Load,
+    },
+    Refusal {
+        question: u64,
+        why: NoReply,
+    },
+    Watch {
+        target: Owned,
+        notice: Notice,
+    },
+    Stop {
+        target: Owned,
+    },
+}
+
+/// A message or an answer that was encoded.
+pub(crate) struct Load {
+    pub(crate) content: Vec<u8>,
+    /// Addresses and replies.
+    pub(crate) packed: Packed,
+}
+
+impl Item {
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Tell { load, .. } | Self::Answer { load, .. } => ITEM_BYTES + load.content.len(),
+            Self::Refusal { .. } | Self::Watch { .. } | Self::Stop { .. } => ITEM_BYTES,
+        }
+    }
+}
+
+/// The content of a batch.
+#[derive(Default)]
+pub(crate) struct Contents {
+    /// Entries of frames: messages without addresses and replies.
+    pub(crate) entries: Vec<u8>,
+    /// Number of these entries.
+    pub(crate) count: u32,
+    /// The other parts, each with the length and the number of the entries before it.
+    pub(crate) items: Vec<(usize, u32, Item)>,
+    /// Number of bytes that count as waiting.
+    pub(crate) bytes: usize,
+    /// Number of bytes that were not counted yet.
+    pub(crate) uncounted: usize,
+    /// Target and type of the last message, if nothing else came after it.
+    pub(crate) last: Option<(Owned, MessageId)>,
+}
+
+pub(crate) struct Batch {
+    /// `None` if the link has the batch, or if it was dropped. Nothing is added any more.
+    pub(crate) line: Option<Arc<dyn Line>>,
+    pub(crate) contents: Contents,
+    /// A carrier that is used again.
+    pub(crate) carrier: Option<Carrier>,
+}
+
+impl Batch {
+    /// Counts bytes that were added.
+    pub(crate) fn count(&mut self, bytes: usize) {
+        let contents = &mut self.contents;
+        contents.bytes += bytes;
+        contents.uncounted += bytes;
+        if contents.uncounted >= COUNTED_BYTES
+            && let Some(line) = &self.line
+        {
+            line.waits(mem::take(&mut contents.uncounted));
+        }
+    }
+}
+
+pub(crate) fn lock(batch: &Mutex<Batch>) -> MutexGuard<'_, Batch> {
+    // No foreign code is called while it is locked.
+    batch.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A batch on its way to the link.
+pub(crate) struct Given {
+    pub(crate) batch: Arc<Mutex<Batch>>,
+}
+
+impl Given {
+    /// Takes the content. Returns `None` after the first call.
+    pub(crate) fn take(&self) -> Option<(Arc<dyn Line>, Contents)> {
+        let (line, mut contents, carrier) = {
+            let mut batch = lock(&self.batch);
+            let line = batch.line.take()?;
+            (line, mem::take(&mut batch.contents), batch.carrier.take())
+        };
+        drop(carrier);
+        line.waits(mem::take(&mut contents.uncounted));
+        Some((line, contents))
+    }
+}
+
+impl Drop for Given {
+    fn drop(&mut self) {
+        if let Some((line, contents)) = self.take() {
+            line.sent(contents.bytes);
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The effects of the entries of frames.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use garrick_actor::{Context, Ended, NoReply};
+use garrick_wire::MessageId;
+
+use super::Link;
+use crate::frame::{Answer, Entry, Load, Message, Order, Owned, Ref, Target};
+use crate::line::{Carrier, Exported, Line, Undelivered};
+use crate::message::LinkMsg;
+
+/// State while the entries of a frame are handled. It makes messages to one receiver faster.
+#[derive(Default)]
+pub(super) struct Delivery {
+    /// Receiver of the last message.
+    receiver: Option<(Owned, Arc<dyn Exported>)>,
+    /// Type of the last message. `None` if there was none.
+    of: Option<MessageId>,
+    /// A carrier that is used again.
+    carrier: Option<Carrier>,
+    /// Number of messages that were delivered.
+    count: u64,
+}
+
+impl Link {
+    /// Handles an entry of a frame.
+    pub(super) fn handle(&mut self, entry: Entry<'_>, cx: &mut Context<'_, LinkMsg>) {
+        match entry {
+            Entry::Tell(message) => self.tell(&message),
+            Entry::Another(content) => match self.delivery.of {
+                Some(of) => self.deliver(of, &Load::of(content)),
+                None => self.distrust("a message without a target", cx),
+            },
+            Entry::Answer(answer) => self.answer(&answer),
+            Entry::Refusal { question, why } => {
+                if let Some(question) = self.questions.remove(&question) {
+                    self.base.counts.add_answered(1);
+                    question.refuse(why);
+                }
+            }
+            Entry::Leave => self.lose(cx),
+            Entry::Order { number, order } => {
+                // A loss is told again and again, and is handled at once: the order before it may
+                // have been in a frame whose loss it tells.
+                let is_loss = matches!(order, Order::Lost { .. });
+                let is_new = number > self.receiving.orders();
+                if self.receiving.is_next_order(number) || is_loss && is_new {
+                    self.obey(order, cx);
+                }
+            }
+        }
+    }
+
+    /// Returns a receiver.
+    fn find(&self, target: Target<'_>) -> Option<Arc<dyn Exported>> {
+        match target {
+            Target::Service(name) => self.base.offered(name),
+            Target::Slot(slot) => self.base.exports().get(slot, self.peer.name()),
+        }
+    }
+
+    /// Gives a message to its receiver. Refuses its questions if that is not possible.
+    fn tell(&mut self, message: &Message<'_>) {
+        let Message { target, of, load } = message;
+        let known = self.delivery.receiver.take();
+        let known = known.filter(|(known, _)| known.target() == *target);
+        let receiver = known.or_else(|| Some((target.owned(), self.find(*target)?)));
+        (self.delivery.receiver, self.delivery.of) = (receiver, Some(*of));
+        self.deliver(*of, load);
+    }
+
+    /// Gives a message to the receiver of the last one.
+    fn deliver(&mut self, of: MessageId, load: &Load<'_>) {
+        let receiver = self.delivery.receiver.take();
+        let takes = receiver.as_ref().filter(|(_, found)| found.message() == of);
+        let delivered = takes.map(|(_, found)| {
+            self.unpack(load, |content, carrier| found.deliver(content, carrier))
+        });
+        self.delivery.receiver = receiver;
+        let why = match delivered {
+            Some(Some(Ok(()))) => {
+                self.delivery.count += 1;
+                return;
+            }
+            // It has dropped the message, and so refused the questions in it.
+            Some(Some(Err(Undelivered::Refused))) => "the receiver takes no messages".to_owned(),
+            Some(Some(Err(Undelivered::Wire(error)))) => error.to_string(),
+            Some(None) => "its decoding panics".to_owned(),
+            None => "there is no such receiver of messages of this type".to_owned(),
+        };
+        for question in load.first..load.first + u64::from(load.replies) {
+            self.refuse(question, NoReply::Refused);
+        }
+        let why = format!("a message {of} from the node {}: {why}", self.peer.name());
+        self.base.counts.add_refused(&why);
+    }
+
+    /// Counts what was delivered, and forgets the receiver, which may not be offered any more.
+    pub(super) fn end_delivery(&mut self) {
+        let delivery = std::mem::take(&mut self.delivery);
+        self.base.counts.add_delivered(delivery.count);
+    }
+
+    fn answer(&mut self, answer: &Answer<'_>) {
+        let Some(question) = self.questions.remove(&answer.question) else {
+            // It was given up, and the addresses in the answer are not held.
+            self.unpack(&answer.load, |_, _| ());
+            return;
+        };
+        self.base.counts.add_answered(1);
+        let answered = self.unpack(&answer.load, |content, carrier| {
+            question.answer(content, carrier)
+        });
+        if answered != Some(true) {
+            let why = format!(
+                "an answer from the node {} cannot be decoded",
+                self.peer.name()
+            );
+            self.base.counts.add_refused(&why);
+        }
+    }
+
+    /// Calls `f` with the content of a message, while its addresses are held. Returns `None` if `f`
+    /// panics: it calls the decoding of the program.
+    fn unpack<R>(
+        &mut self,
+        load: &Load<'_>,
+        f: impl FnOnce(&[u8], &mut Carrier) -> R,
+    ) -> Option<R> {
+        let arrived = |found: Ref| match found {
+            Ref::Senders(slot) => Some(slot),
+            Ref::Receivers(_) => None,
+        };
+        let slots = || load.refs().filter_map(arrived);
+        slots().for_each(|slot| self.session.arrived(slot));
+        let carrier = self.delivery.carrier.take();
+        let mut carrier = carrier.unwrap_or_else(|| {
+            let line: Arc<dyn Line> = Arc::clone(&self.session) as _;
+            Carrier::unpacking(&line)
+        });
+        carrier.load(load);
+        let result = catch_unwind(AssertUnwindSafe(|| f(load.content, &mut carrier)));
+        slots().for_each(|slot| self.session.let_go(slot));
+        self.delivery.carrier = Some(carrier);
+        result.ok()
+    }
+
+    fn obey(&mut self, order: Order, cx: &mut Context<'_, LinkMsg>) {
+        match order {
+            Order::Watch { watch, target } => match self.find(target.target()) {
+                Some(found) => {
+                    let (link, session) = (cx.address(), self.session.number());
+                    found.watch(Box::new(move |ended| {
+                        let ended = LinkMsg::Ended {
+                            session,
+                            watch,
+                            ended,
+                        };
+                        let _ = link.send(ended);
+                    }));
+                }
+                None => self.order(Order::Ended {
+                    watch,
+                    ended: Ended::Before,
+                }),
+            },
+            Order::Ended { watch, ended } => {
+                if let Some(notice) = self.watches.remove(&watch) {
+                    notice(ended);
+                }
+            }
+            Order::Stop { target } => {
+                if let Some(found) = self.find(target.target()) {
+                    found.stop();
+                }
+            }
+            Order::Release { slot, travels } => {
+                let released = self.base.exports().release(slot, self.peer.name(), travels);
+                drop(released);
+            }
+            Order::Lost { from, to } => self.lost(from, to),
+        }
+    }
+
+    /// Handles the loss of frames to the other node.
+    fn lost(&mut self, from: u64, to: u64) {
+        let (frames, lost) = self.sending.take_lost(from, to);
+        self.base.counts.add_lost(frames);
+        // The addresses did not travel.
+        let released: Vec<_> = {
+            let mut exports = self.base.exports();
+            let release = |slot| exports.release(slot, self.peer.name(), 1);
+            lost.slots.into_iter().filter_map(release).collect()
+        };
+        drop(released);
+        let name = self.base.name.clone();
+        self.sending.repeat_orders(name.as_str());
+        for question in lost.answers {
+            self.refuse(question, NoReply::NodeLost);
+        }
+        for question in lost.questions {
+            if let Some(question) = self.questions.remove(&question) {
+                self.base.counts.add_answered(1);
+                question.refuse(NoReply::NodeLost);
+            }
+        }
+    }
+}

@@ -1,0 +1,467 @@
+//! Links: what a node knows of another node, and what it sends to it.
+//!
+//! A link is an actor. It puts what comes from doors into frames, until nothing waits or a frame is
+//! large. It gives what comes in frames to the receivers. The README of the crate has the protocol.
+
+mod receiving;
+mod sending;
+
+mod entries;
+
+use std::sync::Arc;
+
+use garrick_actor::door::Notice;
+use garrick_actor::{Actor, Context, Ended, NoReply};
+use garrick_sched::Nanos;
+use hashbrown::HashMap;
+
+use crate::base::Base;
+use crate::frame::{
+    Entries, HEAD_BYTES, Head, Loading, Order, Ref, put_answer, put_leave, put_message, put_refusal,
+};
+use crate::line::{Contents, Item, Line as _, Load, Question};
+use crate::message::LinkMsg;
+use crate::peer::{Peer, Peers};
+use crate::session::{LinkCell, Session};
+use entries::Delivery;
+use receiving::{Receiving, Verdict};
+use sending::{About, Frame, Sending};
+
+/// Maximum number of orders that are not confirmed. With more, the other node is lost.
+const ORDERS_MAX: usize = 1 << 16;
+
+/// A link to another node.
+pub(crate) struct Link {
+    base: Arc<Base>,
+    peers: Arc<Peers>,
+    peer: Arc<Peer>,
+    session: Arc<Session>,
+    sending: Sending,
+    receiving: Receiving,
+    questions: HashMap<u64, Box<dyn Question>>,
+    /// Number of the last question.
+    question: u64,
+    watches: HashMap<u64, Notice>,
+    /// Number of the last watch.
+    watch: u64,
+    /// Number of the life of the other node, or 0 if it is not connected.
+    life: u64,
+    /// Number of the last known life of the other node.
+    last_life: u64,
+    /// Time at which the other node was last heard, or was first spoken to.
+    heard: Nanos,
+    /// True if a beat will come.
+    beats: bool,
+    has_left: bool,
+    delivery: Delivery,
+}
+
+impl Link {
+    pub(crate) fn new(base: Arc<Base>, peers: Arc<Peers>, peer: Arc<Peer>) -> Self {
+        let session = Self::session(&base, &peer, 1);
+        peer.set_session(Some(Arc::clone(&session)));
+        Self {
+            base,
+            peers,
+            peer,
+            session,
+            sending: Sending::default(),
+            receiving: Receiving::default(),
+            questions: HashMap::new(),
+            question: 0,
+            watches: HashMap::new(),
+            watch: 0,
+            life: 0,
+            last_life: 0,
+            heard: 0,
+            beats: false,
+            has_left: false,
+            delivery: Delivery::default(),
+        }
+    }
+
+    /// Creates a session.
+    fn session(base: &Arc<Base>, peer: &Peer, number: u64) -> Arc<Session> {
+        let (name, link) = (peer.name().clone(), Arc::clone(peer.cell()));
+        Session::new(Arc::clone(base), name, link, number)
+    }
+
+    fn about(&self) -> About {
+        About {
+            peer_life: self.life,
+            session: self.session.number(),
+            seen: self.receiving.session(),
+            taken: self.receiving.taken(),
+            orders: self.receiving.orders(),
+        }
+    }
+
+    /// Adds an order for the other node.
+    fn order(&mut self, order: Order) {
+        self.sending.order(order, self.base.name.as_str());
+    }
+
+    /// Adds the content of a batch to one frame.
+    fn put(&mut self, contents: Contents) {
+        let name = self.base.name.as_str();
+        self.sending.begin(contents.bytes, name);
+        let (mut from, mut counted) = (0, 0);
+        for (end, count, item) in contents.items {
+            self.put_entries(&contents.entries[from..end], count - counted);
+            (from, counted) = (end, count);
+            self.put_item(item);
+        }
+        self.put_entries(&contents.entries[from..], contents.count - counted);
+    }
+
+    /// Adds entries that doors have written.
+    fn put_entries(&mut self, entries: &[u8], count: u32) {
+        let frame = self.sending.frame(self.base.name.as_str());
+        frame.bytes.extend_from_slice(entries);
+        frame.entries += count;
+    }
+
+    fn put_item(&mut self, item: Item) {
+        match item {
+            Item::Tell { target, of, load } => {
+                self.put_loaded(load, |load, to| put_message(target.target(), of, load, to));
+            }
+            Item::Answer { question, load } => {
+                if self.put_loaded(load, |load, to| put_answer(question, load, to)) {
+                    let frame = self.sending.frame(self.base.name.as_str());
+                    frame.carried.answers.push(question);
+                } else {
+                    self.refuse(question, NoReply::Refused);
+                }
+            }
+            Item::Refusal { question, why } => self.refuse(question, why),
+            Item::Watch { target, notice } => {
+                self.watch += 1;
+                let watch = self.watch;
+                self.watches.insert(watch, notice);
+                self.order(Order::Watch { watch, target });
+            }
+            Item::Stop { target } => self.order(Order::Stop { target }),
+        }
+    }
+
+    /// Adds the refusal of a question of the other node.
+    fn refuse(&mut self, question: u64, why: NoReply) {
+        let frame = self.sending.frame(self.base.name.as_str());
+        put_refusal(question, why, &mut frame.bytes);
+        frame.entries += 1;
+        frame.carried.answers.push(question);
+    }
+
+    /// Adds a message or an answer. Its addresses are exported, and its questions get numbers.
+    /// Returns false if it is refused.
+    fn put_loaded(&mut self, load: Load, put: impl FnOnce(&Loading<'_>, &mut Vec<u8>)) -> bool {
+        let Load { content, packed } = load;
+        if self.questions.len() + packed.questions.len() > self.base.bounds.questions {
+            let why = format!("too many questions to the node {}", self.peer.name());
+            self.base.counts.add_refused(&why);
+            for question in packed.questions {
+                question.refuse(NoReply::Refused);
+            }
+            return false;
+        }
+        let frame: &mut Frame = self.sending.frame(self.base.name.as_str());
+        let mut refs = Vec::with_capacity(packed.addresses.len());
+        for passed in packed.addresses {
+            refs.push(match passed.home {
+                Some(slot) => Ref::Receivers(slot),
+                None => {
+                    let slot = self.base.exports().give(passed.exported, self.peer.name());
+                    frame.carried.slots.push(slot);
+                    Ref::Senders(slot)
+                }
+            });
+        }
+        let (first, replies) = (self.question + 1, packed.questions.len() as u32);
+        self.base.counts.add_asked(replies.into());
+        for question in packed.questions {
+            self.question += 1;
+            frame.carried.questions.push(self.question);
+            self.questions.insert(self.question, question);
+        }
+        let load = Loading {
+            replies,
+            first,
+            refs: &refs,
+            content: &content,
+        };
+        put(&load, &mut frame.bytes);
+        frame.entries += 1;
+        true
+    }
+
+    /// Sends what waits, as far as the window allows it. Fills the last frame if more comes.
+    fn flush(&mut self, cx: &mut Context<'_, LinkMsg>) {
+        let is_last = !cx.has_more();
+        if is_last {
+            for (slot, travels) in self.session.take_released() {
+                self.order(Order::Release { slot, travels });
+            }
+        }
+        let about = self.about();
+        if self.sending.is_busy() && !self.beats {
+            // The other node must answer within some time.
+            self.heard = cx.now();
+            self.beat_later(cx);
+        }
+        self.sending.is_fresh = false;
+        let sent = self.sending.flush(&self.base, &self.peer, about, is_last);
+        self.session.sent(sent);
+        if self.sending.is_fresh {
+            self.receiving.told();
+        }
+    }
+
+    fn beat_later(&mut self, cx: &mut Context<'_, LinkMsg>) {
+        let me = cx.address();
+        self.beats = cx
+            .send_after(self.base.bounds.beat, &me, LinkMsg::Beat)
+            .is_ok();
+    }
+
+    fn send_bare(&mut self) {
+        let about = self.about();
+        self.sending.send_bare(&self.base, &self.peer, about);
+        self.receiving.told();
+    }
+
+    /// Tells the other node what was taken, or that this node is there. Ends the session if the
+    /// other node was silent for too long.
+    fn beat(&mut self, cx: &mut Context<'_, LinkMsg>) {
+        self.beats = false;
+        let is_busy = self.life != 0
+            || self.sending.is_busy()
+            || !self.questions.is_empty()
+            || !self.watches.is_empty();
+        if !is_busy {
+            return;
+        }
+        let silence = garrick_sched::nanos(self.base.bounds.silence);
+        if cx.now().saturating_sub(self.heard) >= silence {
+            return self.lose(cx);
+        }
+        self.sending.beat(self.base.name.as_str());
+        self.send_bare();
+        self.beat_later(cx);
+    }
+
+    /// Ends the session: the other node is lost, or has lost this one.
+    fn lose(&mut self, cx: &mut Context<'_, LinkMsg>) {
+        let number = self.session.number() + 1;
+        let next = Self::session(&self.base, &self.peer, number);
+        self.peer.set_session(Some(Arc::clone(&next)));
+        self.receiving.lose();
+        (self.life, self.last_life) = (0, self.life.max(self.last_life));
+        self.end(next);
+        // The other node learns of it, if it is there.
+        self.send_bare();
+        self.flush(cx);
+    }
+
+    /// Ends the current session, and begins another one. Tells all who wait for the other node.
+    fn end(&mut self, next: Arc<Session>) {
+        self.end_delivery();
+        let over = std::mem::replace(&mut self.session, next);
+        over.end();
+        let sending = std::mem::take(&mut self.sending);
+        over.sent(sending.waiting());
+        let questions = std::mem::take(&mut self.questions);
+        let watches = std::mem::take(&mut self.watches);
+        let released = self.base.exports().strike(self.peer.name());
+        self.base.counts.add_loss();
+        self.base.counts.add_answered(questions.len() as u64);
+        // From here on, foreign code runs.
+        drop(released);
+        let mut questions: Vec<_> = questions.into_iter().collect();
+        questions.sort_unstable_by_key(|(number, _)| *number);
+        for (_, question) in questions {
+            question.refuse(NoReply::NodeLost);
+        }
+        let mut watches: Vec<_> = watches.into_iter().collect();
+        watches.sort_unstable_by_key(|(number, _)| *number);
+        for (_, notice) in watches {
+            notice(Ended::NodeLost(self.peer.name().shared()));
+        }
+    }
+
+    /// Refuses what was given to a session that is over.
+    fn drop_late(&mut self, contents: Contents) {
+        for (_, _, item) in contents.items {
+            match item {
+                Item::Tell { load, .. } | Item::Answer { load, .. } => {
+                    for question in load.packed.questions {
+                        question.refuse(NoReply::NodeLost);
+                    }
+                }
+                Item::Watch { notice, .. } => {
+                    notice(Ended::NodeLost(self.peer.name().shared()));
+                }
+                Item::Refusal { .. } | Item::Stop { .. } => {}
+            }
+        }
+    }
+
+    /// Handles a frame of the other node.
+    fn take(&mut self, head: Head, entries: &[u8], cx: &mut Context<'_, LinkMsg>) {
+        let is_to_another = head.peer != 0 && head.peer != self.base.life;
+        if is_to_another || head.node < self.life.max(self.last_life) {
+            if is_to_another && head.node >= self.last_life {
+                // The other node does not know that this one has started again.
+                self.send_bare();
+            }
+            return self.base.counts.add_dropped();
+        }
+        if self.life != 0 && head.node > self.life {
+            // The other node has ended, and has started again.
+            self.lose(cx);
+        }
+        if head.node > self.life.max(self.last_life) {
+            self.receiving = Receiving::default();
+        }
+        let Ok(lost) = self.look(&head, cx) else {
+            return self.base.counts.add_dropped();
+        };
+        if head.seen == self.session.number() && !self.sending.may_confirm(head.taken, head.orders)
+        {
+            return self.distrust("it confirms what was not sent", cx);
+        }
+        (self.life, self.heard) = (head.node, cx.now());
+        let bytes = HEAD_BYTES + entries.len();
+        self.base.counts.add_taken(bytes);
+        if let Some((from, to)) = lost {
+            self.order(Order::Lost { from, to });
+            self.receiving.reported(self.sending.last_order(), from);
+        }
+        let session = self.session.number();
+        for entry in Entries::new(entries, head.entries) {
+            match entry {
+                Ok(entry) => self.handle(entry, cx),
+                Err(why) => return self.distrust(why, cx),
+            }
+            if self.session.number() != session {
+                // An entry has ended the session.
+                return;
+            }
+        }
+        self.end_delivery();
+        if self.sending.unconfirmed() > ORDERS_MAX {
+            return self.lose(cx);
+        }
+        if head.seen == session {
+            self.receiving.confirm(head.orders);
+            self.sending.confirm(head.taken, head.orders);
+        }
+        if self.receiving.take(bytes) {
+            self.send_bare();
+        }
+        if !self.beats {
+            self.beat_later(cx);
+        }
+    }
+
+    /// Ends the session because of a frame that no node sends.
+    fn distrust(&mut self, why: &str, cx: &mut Context<'_, LinkMsg>) {
+        let why = format!("a frame from the node {}: {why}", self.peer.name());
+        self.base.counts.add_refused(&why);
+        self.lose(cx);
+    }
+
+    /// Looks at the head of a frame. Returns the numbers of the frames that were lost, or an error
+    /// if the entries are not handled.
+    fn look(
+        &mut self,
+        head: &Head,
+        cx: &mut Context<'_, LinkMsg>,
+    ) -> Result<Option<(u64, u64)>, ()> {
+        match self.receiving.look(head) {
+            Verdict::Next(lost) => Ok(lost),
+            Verdict::Reset => {
+                self.lose(cx);
+                match self.receiving.look(head) {
+                    Verdict::Next(lost) => Ok(lost),
+                    _ => Err(()),
+                }
+            }
+            Verdict::Twice => {
+                // What it says of our frames holds.
+                if head.seen == self.session.number() {
+                    self.sending.confirm(head.taken, head.orders);
+                }
+                Err(())
+            }
+            Verdict::Old => Err(()),
+        }
+    }
+
+    /// Tells the other node that this one leaves, and ends the session.
+    fn leave(&mut self) {
+        self.has_left = true;
+        if self.life != 0 {
+            let frame = self.sending.frame(self.base.name.as_str());
+            put_leave(&mut frame.bytes);
+            frame.entries += 1;
+            let about = self.about();
+            let sent = self.sending.flush(&self.base, &self.peer, about, true);
+            self.session.sent(sent);
+        }
+        self.peers.forget(&self.peer);
+        self.peer.set_session(None);
+        let (name, nobody) = (self.peer.name().clone(), LinkCell::default());
+        let last = Session::new(Arc::clone(&self.base), name, nobody, u64::MAX);
+        last.end();
+        // This link must not hold its own address: it ends when nobody else does.
+        self.peer = Peer::new(self.peer.name().clone());
+        self.end(last);
+    }
+}
+
+impl Actor for Link {
+    type Msg = LinkMsg;
+    type Outcome = ();
+    const STARTS: bool = false;
+
+    fn receive(&mut self, message: LinkMsg, cx: &mut Context<'_, LinkMsg>) -> Self::Outcome {
+        match message {
+            LinkMsg::Out(given) => {
+                if let Some((line, contents)) = given.take() {
+                    if line.number() == self.session.number() {
+                        self.put(contents);
+                    } else {
+                        line.sent(contents.bytes);
+                        self.drop_late(contents);
+                    }
+                }
+            }
+            // From now on, all that doors give is refused, until no door is left.
+            LinkMsg::Frame(..) | LinkMsg::Ended { .. } | LinkMsg::Beat if self.has_left => {}
+            LinkMsg::Frame(head, entries) => self.take(head, &entries, cx),
+            LinkMsg::Ended {
+                session,
+                watch,
+                ended,
+            } => {
+                if session == self.session.number() {
+                    self.order(Order::Ended { watch, ended });
+                }
+            }
+            LinkMsg::Beat => self.beat(cx),
+            LinkMsg::Leave => self.leave(),
+        }
+        if !self.has_left {
+            self.flush(cx);
+        }
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        if !self.has_left {
+            self.leave();
+        }
+    }
+}

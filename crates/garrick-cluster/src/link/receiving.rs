@@ -1,0 +1,188 @@
+//! The receiving half of a link: which frames are new, and which were lost.
+
+use std::collections::VecDeque;
+
+use crate::frame::Head;
+
+/// Number of bytes that are taken before the other node is told at once.
+const TELL_BYTES: usize = 256 << 10;
+
+/// The receiving half of a link.
+#[derive(Default)]
+pub(super) struct Receiving {
+    /// Number of the current session of the other node, or 0 if there is none.
+    session: u64,
+    /// Number of the last session of the other node that was lost.
+    lost_session: u64,
+    /// Number of the last frame that has come, or was lost.
+    number: u64,
+    /// Number of the last order that was handled.
+    order: u64,
+    /// Losses that the other node has perhaps not heard of: the number of our order about it, and
+    /// that of the first lost frame.
+    reports: VecDeque<(u64, u64)>,
+    /// Number of bytes that were taken since the other node was told.
+    untold: usize,
+}
+
+/// Result of a look at the head of a frame.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// The frame is of an older session.
+    Old,
+    /// The other node has begun another session: the current one is lost.
+    Reset,
+    /// The frame has come before. Its head may be newer.
+    Twice,
+    /// The entries are handled. The frames with these numbers were lost, if there are any.
+    Next(Option<(u64, u64)>),
+}
+
+impl Receiving {
+    /// Looks at the head of a frame.
+    pub(super) fn look(&mut self, head: &Head) -> Verdict {
+        let oldest = self.session.max(self.lost_session + 1);
+        if head.session < oldest {
+            return Verdict::Old;
+        }
+        if self.session != 0 && head.session > self.session {
+            return Verdict::Reset;
+        }
+        self.session = head.session;
+        // A frame without entries has the number of the last one with entries.
+        let last_lost = if head.entries == 0 {
+            head.number
+        } else {
+            head.number.saturating_sub(1)
+        };
+        let lost = (last_lost > self.number).then_some((self.number + 1, last_lost));
+        if head.entries > 0 && head.number <= self.number {
+            return Verdict::Twice;
+        }
+        self.number = self.number.max(head.number);
+        Verdict::Next(lost)
+    }
+
+    /// Ends the session of the other node. Frames of this session are old now.
+    pub(super) fn lose(&mut self) {
+        *self = Self {
+            lost_session: self.session.max(self.lost_session),
+            ..Self::default()
+        };
+    }
+
+    /// Returns the number of the current session of the other node, or 0.
+    pub(super) fn session(&self) -> u64 {
+        self.session
+    }
+
+    /// Returns true if an order with this number is the next one. It is then handled.
+    pub(super) fn is_next_order(&mut self, number: u64) -> bool {
+        let is_next = number == self.order + 1;
+        self.order += u64::from(is_next);
+        is_next
+    }
+
+    pub(super) fn orders(&self) -> u64 {
+        self.order
+    }
+
+    /// Records that our order with the number `order` tells of lost frames from the number `from`
+    /// on.
+    pub(super) fn reported(&mut self, order: u64, from: u64) {
+        self.reports.push_back((order, from));
+    }
+
+    /// Forgets the reports of which the other node has heard.
+    pub(super) fn confirm(&mut self, orders: u64) {
+        while self
+            .reports
+            .front()
+            .is_some_and(|(order, _)| *order <= orders)
+        {
+            self.reports.pop_front();
+        }
+    }
+
+    /// Returns the number of the last frame that the other node may forget.
+    pub(super) fn taken(&self) -> u64 {
+        let reported = self.reports.front();
+        reported.map_or(self.number, |(_, from)| from - 1)
+    }
+
+    /// Counts bytes that were taken. Returns true if the other node must be told now.
+    pub(super) fn take(&mut self, bytes: usize) -> bool {
+        self.untold += bytes;
+        self.untold >= TELL_BYTES
+    }
+
+    /// Records that the other node is told.
+    pub(super) fn told(&mut self) {
+        self.untold = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Receiving, Verdict};
+    use crate::frame::Head;
+
+    fn look(receiving: &mut Receiving, session: u64, number: u64, entries: u32) -> Verdict {
+        receiving.look(&Head {
+            session,
+            number,
+            entries,
+            ..Head::default()
+        })
+    }
+
+    #[test]
+    fn lost_frames_are_noticed_once() {
+        let mut receiving = Receiving::default();
+        assert_eq!(look(&mut receiving, 1, 1, 1), Verdict::Next(None));
+        assert_eq!(look(&mut receiving, 1, 4, 1), Verdict::Next(Some((2, 3))));
+        assert_eq!(look(&mut receiving, 1, 4, 0), Verdict::Next(None));
+        assert_eq!(look(&mut receiving, 1, 6, 0), Verdict::Next(Some((5, 6))));
+        // They come late.
+        for number in [2, 5, 6] {
+            assert_eq!(look(&mut receiving, 1, number, 1), Verdict::Twice);
+        }
+        assert_eq!(look(&mut receiving, 1, 3, 0), Verdict::Next(None));
+        assert_eq!(look(&mut receiving, 1, 7, 1), Verdict::Next(None));
+    }
+
+    #[test]
+    fn a_frame_may_be_forgotten_when_its_loss_is_known() {
+        let mut receiving = Receiving::default();
+        look(&mut receiving, 1, 3, 1);
+        receiving.reported(1, 1);
+        look(&mut receiving, 1, 6, 1);
+        receiving.reported(2, 4);
+        assert_eq!(receiving.taken(), 0);
+        receiving.confirm(1);
+        assert_eq!(receiving.taken(), 3);
+        receiving.confirm(2);
+        assert_eq!(receiving.taken(), 6);
+    }
+
+    #[test]
+    fn frames_of_a_lost_session_are_old() {
+        let mut receiving = Receiving::default();
+        assert_eq!(look(&mut receiving, 2, 1, 1), Verdict::Next(None));
+        assert_eq!(look(&mut receiving, 1, 1, 1), Verdict::Old);
+        assert_eq!(look(&mut receiving, 3, 1, 1), Verdict::Reset);
+        receiving.lose();
+        assert_eq!(look(&mut receiving, 2, 2, 1), Verdict::Old);
+        assert_eq!(look(&mut receiving, 3, 1, 1), Verdict::Next(None));
+        receiving.lose();
+        receiving.lose();
+        assert_eq!(look(&mut receiving, 3, 2, 1), Verdict::Old);
+    }
+
+    #[test]
+    fn orders_are_handled_once_and_in_order() {
+        let mut receiving = Receiving::default();
+        let handled = [1, 1, 3, 2, 2, 3].map(|number| receiving.is_next_order(number));
+        assert_eq!(handled, [true, false, false, true, false, true]);
+    }
+}

@@ -1,0 +1,226 @@
+//! The sending half of a link: frames that are filled, that wait, and that are under way.
+
+use std::collections::VecDeque;
+use std::mem;
+
+use crate::base::Base;
+use crate::frame::{HEAD_BYTES, Head, Order, Slot, put_order};
+use crate::options::FRAME_BYTES;
+use crate::peer::Peer;
+use crate::transport::Incoming;
+
+/// A frame that is not sent yet.
+#[derive(Default)]
+pub(super) struct Frame {
+    /// The head without its content, the name of this node, and the entries.
+    pub(super) bytes: Vec<u8>,
+    pub(super) entries: u32,
+    pub(super) carried: Carried,
+    /// Number of waiting bytes of the session that are in the frame.
+    pub(super) charged: usize,
+}
+
+/// Parts of a frame about which something is done if the frame is lost.
+#[derive(Default)]
+pub(super) struct Carried {
+    /// Numbers of the questions.
+    pub(super) questions: Vec<u64>,
+    /// Places of the exported addresses.
+    pub(super) slots: Vec<Slot>,
+    /// Numbers of the questions of the other node that are answered or refused.
+    pub(super) answers: Vec<u64>,
+}
+
+/// A frame that was sent, and that the other node has not confirmed.
+struct UnderWay {
+    number: u64,
+    bytes: usize,
+    carried: Carried,
+}
+
+/// The sending half of a link.
+#[derive(Default)]
+pub(super) struct Sending {
+    /// Number of the last frame.
+    number: u64,
+    open: Option<Frame>,
+    ready: VecDeque<Frame>,
+    under_way: VecDeque<UnderWay>,
+    bytes_under_way: usize,
+    /// Orders that the other node has not confirmed, oldest first.
+    orders: VecDeque<(u64, Order)>,
+    /// Number of the last order.
+    order: u64,
+    /// Number of the last order at the last beat.
+    order_at_beat: u64,
+    /// True if a frame was sent since the last look.
+    pub(super) is_fresh: bool,
+}
+
+/// The part of a head that is about the other node.
+#[derive(Clone, Copy)]
+pub(super) struct About {
+    pub(super) peer_life: u64,
+    pub(super) session: u64,
+    pub(super) seen: u64,
+    pub(super) taken: u64,
+    pub(super) orders: u64,
+}
+
+impl Sending {
+    /// Begins to fill a frame with a batch, which has `waiting` bytes. Begins another frame if the
+    /// open one would have many bytes.
+    pub(super) fn begin(&mut self, waiting: usize, name: &str) {
+        let open = self.open.as_ref().map_or(0, |open| open.bytes.len());
+        if open > 0 && open + waiting > FRAME_BYTES {
+            self.ready.extend(self.open.take());
+        }
+        self.frame(name).charged += waiting;
+    }
+
+    /// Returns the frame that gets the next entries.
+    pub(super) fn frame(&mut self, name: &str) -> &mut Frame {
+        self.open.get_or_insert_with(|| {
+            let mut frame = Frame::default();
+            frame.bytes.resize(HEAD_BYTES, 0);
+            frame.bytes.extend_from_slice(name.as_bytes());
+            frame
+        })
+    }
+
+    /// Adds an order, which is sent until it is confirmed.
+    pub(super) fn order(&mut self, order: Order, name: &str) {
+        self.order += 1;
+        let number = self.order;
+        let frame = self.frame(name);
+        put_order(number, &order, &mut frame.bytes);
+        frame.entries += 1;
+        self.orders.push_back((number, order));
+    }
+
+    /// Returns the number of the last order.
+    pub(super) fn last_order(&self) -> u64 {
+        self.order
+    }
+
+    /// Sends the unconfirmed orders again. The other node ignores those that it has.
+    pub(super) fn repeat_orders(&mut self, name: &str) {
+        let orders = mem::take(&mut self.orders);
+        for (number, order) in &orders {
+            let frame = self.frame(name);
+            put_order(*number, order, &mut frame.bytes);
+            frame.entries += 1;
+        }
+        self.orders = orders;
+    }
+
+    /// Sends the unconfirmed orders again if one of them is older than the last beat.
+    pub(super) fn beat(&mut self, name: &str) {
+        let oldest = self.orders.front();
+        if oldest.is_some_and(|(number, _)| *number <= self.order_at_beat) {
+            self.repeat_orders(name);
+        }
+        self.order_at_beat = self.order;
+    }
+
+    /// Returns true if something is not confirmed, or not sent.
+    pub(super) fn is_busy(&self) -> bool {
+        self.open.is_some()
+            || !(self.ready.is_empty() && self.under_way.is_empty() && self.orders.is_empty())
+    }
+
+    /// Returns the number of unconfirmed orders.
+    pub(super) fn unconfirmed(&self) -> usize {
+        self.orders.len()
+    }
+
+    /// Sends frames as long as the window allows it, with the open one if `closes` is true. Returns
+    /// the number of waiting bytes that were sent.
+    pub(super) fn flush(&mut self, base: &Base, peer: &Peer, about: About, closes: bool) -> usize {
+        if closes {
+            self.ready.extend(self.open.take());
+        }
+        let mut sent = 0;
+        while self.bytes_under_way < base.bounds.window
+            && let Some(frame) = self.ready.pop_front()
+        {
+            self.number += 1;
+            self.bytes_under_way += frame.bytes.len();
+            self.under_way.push_back(UnderWay {
+                number: self.number,
+                bytes: frame.bytes.len(),
+                carried: frame.carried,
+            });
+            sent += frame.charged;
+            self.send(base, peer, about, frame.bytes, frame.entries);
+        }
+        sent
+    }
+
+    /// Sends a frame without entries: it tells what was taken, and how many frames were sent.
+    pub(super) fn send_bare(&mut self, base: &Base, peer: &Peer, about: About) {
+        let mut bytes = vec![0; HEAD_BYTES];
+        bytes.extend_from_slice(base.name.as_str().as_bytes());
+        self.send(base, peer, about, bytes, 0);
+    }
+
+    fn send(&mut self, base: &Base, peer: &Peer, about: About, mut bytes: Vec<u8>, entries: u32) {
+        let head = Head {
+            node: base.life,
+            peer: about.peer_life,
+            session: about.session,
+            number: self.number,
+            seen: about.seen,
+            taken: about.taken,
+            orders: about.orders,
+            entries,
+        };
+        head.write(base.cluster, base.name.as_str().len(), &mut bytes);
+        self.is_fresh = true;
+        base.counts.add_sent(bytes.len());
+        // A frame that is lost is noticed like any other one.
+        let _ = base.transport.send(peer.name(), Incoming(bytes.into()));
+    }
+
+    /// Returns true if frames and orders with these numbers were sent.
+    pub(super) fn may_confirm(&self, taken: u64, orders: u64) -> bool {
+        taken <= self.number && orders <= self.order
+    }
+
+    /// Forgets the frames up to the number `taken`, and the orders up to the number `orders`.
+    pub(super) fn confirm(&mut self, taken: u64, orders: u64) {
+        while let Some(frame) = self.under_way.front()
+            && frame.number <= taken
+        {
+            self.bytes_under_way -= frame.bytes;
+            self.under_way.pop_front();
+        }
+        while self
+            .orders
+            .front()
+            .is_some_and(|(number, _)| *number <= orders)
+        {
+            self.orders.pop_front();
+        }
+    }
+
+    /// Takes what was carried by the frames with these numbers, which were lost. Returns the number
+    /// of the frames, too.
+    pub(super) fn take_lost(&mut self, from: u64, to: u64) -> (u64, Carried) {
+        let (mut count, mut lost) = (0, Carried::default());
+        let is_lost = |frame: &&mut UnderWay| (from..=to).contains(&frame.number);
+        for frame in self.under_way.iter_mut().filter(is_lost) {
+            count += 1;
+            lost.questions.append(&mut frame.carried.questions);
+            lost.slots.append(&mut frame.carried.slots);
+            lost.answers.append(&mut frame.carried.answers);
+        }
+        (count, lost)
+    }
+
+    /// Returns the number of waiting bytes in the frames that were not sent.
+    pub(super) fn waiting(&self) -> usize {
+        let frames = self.ready.iter().chain(&self.open);
+        frames.map(|frame| frame.charged).sum()
+    }
+}

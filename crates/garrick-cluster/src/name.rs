@@ -1,0 +1,61 @@
+//! Names of nodes.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::error::JoinError;
+
+/// Maximum length of a name in bytes.
+const NAME_MAX: usize = 64;
+
+/// Name of a node: 1 to 64 letters, digits, `-` and `_` of ASCII.
+///
+/// # Examples
+/// ```
+/// use garrick_cluster::NodeName;
+///
+/// assert_eq!(NodeName::new("bank-1")?.as_str(), "bank-1");
+/// assert!(NodeName::new("bank.1").is_err());
+/// # Ok::<(), garrick_cluster::JoinError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeName(Arc<str>);
+
+impl NodeName {
+    /// Returns the name.
+    ///
+    /// # Errors
+    /// Returns [`JoinError::Name`] if the name is too long or too short, or has other characters.
+    pub fn new(name: &str) -> Result<Self, JoinError> {
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        if (1..=NAME_MAX).contains(&name.len()) && name.bytes().all(is_allowed) {
+            return Ok(Self(name.into()));
+        }
+        Err(JoinError::Name {
+            name: name.chars().take(NAME_MAX).collect(),
+        })
+    }
+
+    /// Returns the name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the shared text.
+    pub(crate) fn shared(&self) -> Arc<str> {
+        Arc::clone(&self.0)
+    }
+}
+
+impl fmt::Display for NodeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for NodeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}

@@ -1,0 +1,248 @@
+//! A node: the part of a cluster that runs on one system.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+
+use crate::base::Base;
+use crate::batch::Lines;
+use crate::counts::NodeSample;
+use crate::error::JoinError;
+use crate::export::exported;
+use crate::far::service_address;
+use crate::frame::Head;
+use crate::line::{Line, Travels};
+use crate::link::Link;
+use crate::message::LinkMsg;
+use crate::name::NodeName;
+use crate::options::Bounds;
+use crate::peer::{Peer, Peers};
+use crate::transport::{Incoming, Transport};
+use garrick_actor::{Actor, Address, Context, Handle, Internal};
+
+/// State of a node.
+struct Core {
+    base: Arc<Base>,
+    peers: Arc<Peers>,
+    handle: Handle,
+    has_left: AtomicBool,
+}
+
+impl Core {
+    /// Returns another node. Starts a link to it if there is none. Returns `None` if this node has
+    /// left, or if its system is shutting down.
+    fn peer(&self, name: &NodeName) -> Option<Arc<Peer>> {
+        if self.has_left() {
+            return None;
+        }
+        if let Some(peer) = self.peers.get(name) {
+            return Some(peer);
+        }
+        let peer = Peer::new(name.clone());
+        let (base, peers) = (Arc::clone(&self.base), Arc::clone(&self.peers));
+        let link = Link::new(base, peers, Arc::clone(&peer));
+        let _ = peer.cell().set(self.handle.spawn(Internal(link)).ok()?);
+        Some(self.peers.add(peer))
+    }
+}
+
+impl Lines for Core {
+    fn node(&self) -> *const () {
+        Arc::as_ptr(&self.base).cast()
+    }
+
+    fn line(&self, node: &NodeName) -> Option<Arc<dyn Line>> {
+        let session = self.peer(node)?.session()?;
+        Some(session)
+    }
+
+    fn has_left(&self) -> bool {
+        // Relaxed: the flag publishes nothing.
+        self.has_left.load(Relaxed)
+    }
+}
+
+/// Gives the frames from other nodes to the links.
+struct Porter {
+    /// Set when the node has joined.
+    core: Arc<OnceLock<Arc<Core>>>,
+}
+
+impl Actor for Porter {
+    type Msg = Incoming;
+    type Outcome = ();
+    const STARTS: bool = false;
+
+    fn receive(&mut self, Incoming(frame): Incoming, _: &mut Context<'_, Incoming>) {
+        let Some(core) = self.core.get() else { return };
+        let base = &core.base;
+        let Ok((head, from, entries)) = Head::read(&frame, base.cluster) else {
+            return base.counts.add_dropped();
+        };
+        let entries = frame.slice_ref(entries);
+        let is_other = from != base.name;
+        match is_other.then(|| core.peer(&from)).flatten() {
+            Some(peer) => peer.send(LinkMsg::Frame(head, entries)),
+            None => base.counts.add_dropped(),
+        }
+    }
+}
+
+/// A node of a cluster. Clones are handles to the same node.
+///
+/// The node ends when it [leaves](Node::leave), or with its system.
+///
+/// # Examples
+/// Two nodes in one process:
+/// ```
+/// use garrick_actor::{Actor, Context, Reply, System};
+/// use garrick_cluster::{Carrier, LocalNet, Node, Wire};
+///
+/// struct Counter(u64);
+///
+/// #[derive(Wire)]
+/// #[wire(name = "example.Count", context = Carrier)]
+/// enum Count {
+///     Add(u64),
+///     Get(Reply<u64>),
+/// }
+///
+/// impl Actor for Counter {
+///     type Msg = Count;
+///     type Outcome = ();
+///
+///     fn receive(&mut self, count: Count, _: &mut Context<'_, Count>) {
+///         match count {
+///             Count::Add(number) => self.0 += number,
+///             Count::Get(reply) => reply.send(self.0),
+///         }
+///     }
+/// }
+///
+/// let (net, here, there) = (LocalNet::new(), System::new()?, System::new()?);
+/// let server = Node::join(&there.handle(), net.clone(), "example", "server")?;
+/// server.offer("counter", &there.spawn(Counter(0))?);
+///
+/// let client = Node::join(&here.handle(), net, "example", "client")?;
+/// let counter = client.service::<Count>("server", "counter")?;
+/// counter.send(Count::Add(2))?;
+/// assert_eq!(counter.ask(Count::Get).wait(), Ok(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Node {
+    core: Arc<Core>,
+}
+
+impl Node {
+    /// Joins the cluster `cluster` as the node `name`, on the system of `handle`.
+    ///
+    /// # Errors
+    /// Returns [`JoinError::Name`] if the name is not allowed, [`JoinError::Taken`] if another node
+    /// has it, and [`JoinError::Closed`] if the system is shutting down.
+    pub fn join(
+        handle: &Handle,
+        transport: impl Transport,
+        cluster: &str,
+        name: &str,
+    ) -> Result<Self, JoinError> {
+        Self::join_with(
+            handle,
+            Arc::new(transport),
+            cluster,
+            name,
+            Bounds::default(),
+        )
+    }
+
+    fn join_with(
+        handle: &Handle,
+        transport: Arc<dyn Transport>,
+        cluster: &str,
+        name: &str,
+        bounds: Bounds,
+    ) -> Result<Self, JoinError> {
+        let name = NodeName::new(name)?;
+        let joined = Arc::new(OnceLock::new());
+        let porter = Porter {
+            core: Arc::clone(&joined),
+        };
+        let porter = handle.spawn(Internal(porter));
+        let porter = porter.map_err(|_| JoinError::Closed)?;
+        let life = transport.join(&name, porter)?;
+        let core = Arc::new(Core {
+            base: Arc::new(Base::new(name, life, cluster, bounds, transport)),
+            peers: Arc::default(),
+            handle: handle.clone(),
+            has_left: AtomicBool::new(false),
+        });
+        let _ = joined.set(Arc::clone(&core));
+        Ok(Self { core })
+    }
+
+    /// Returns the name of the node.
+    #[must_use]
+    pub fn name(&self) -> &NodeName {
+        &self.core.base.name
+    }
+
+    /// Lets other nodes send to `address` as the service `name`. Replaces an earlier service with
+    /// this name. The node holds the address until it is replaced or withdrawn.
+    pub fn offer<M: Travels>(&self, name: &str, address: &Address<M>) {
+        let offered = exported(address.clone());
+        let before = self.core.base.offer(name.into(), offered);
+        drop(before);
+    }
+
+    /// Ends a service. Messages that come later are refused.
+    pub fn withdraw(&self, name: &str) {
+        let before = self.core.base.withdraw(name);
+        drop(before);
+    }
+
+    /// Returns the address of a service of another node, which need not exist yet. Messages of
+    /// another type than those of the service are refused there.
+    ///
+    /// # Errors
+    /// Returns [`JoinError::Name`] if the name of the node is not allowed.
+    pub fn service<M: Travels>(&self, node: &str, name: &str) -> Result<Address<M>, JoinError> {
+        let node = NodeName::new(node)?;
+        let lines: Arc<dyn Lines> = Arc::clone(&self.core) as _;
+        Ok(service_address(lines, node, name.into()))
+    }
+
+    /// Leaves the cluster. All links end: questions and watches are told that the other node was
+    /// lost, and so are those of the other nodes.
+    pub fn leave(&self) {
+        self.core.has_left.store(true, Relaxed);
+        for peer in self.core.peers.take_all().into_values() {
+            peer.send(LinkMsg::Leave);
+        }
+        let base = &self.core.base;
+        base.transport.leave(&base.name, base.life);
+        let services = base.withdraw_all();
+        drop(services);
+    }
+
+    /// Returns the numbers of the node.
+    #[must_use]
+    pub fn sample(&self) -> NodeSample {
+        let base = &self.core.base;
+        let peers = self.core.peers.all();
+        let sessions = peers.iter().filter_map(|peer| peer.session());
+        NodeSample {
+            exported: base.exports().len(),
+            imported: sessions.map(|session| session.held()).sum(),
+            ..base.counts.sample()
+        }
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node")
+            .field("name", &self.core.base.name)
+            .field("life", &self.core.base.life)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,118 @@
+//! Other nodes.
+
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use garrick_actor::Address;
+use hashbrown::HashMap;
+
+use crate::message::LinkMsg;
+use crate::name::NodeName;
+use crate::session::{LinkCell, Session};
+
+/// Another node, with the link to it.
+pub(crate) struct Peer {
+    name: NodeName,
+    link: LinkCell,
+    /// The current session. `None` after the link has ended.
+    session: Mutex<Option<Arc<Session>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No foreign code is called while one of these is locked.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Peer {
+    pub(crate) fn new(name: NodeName) -> Arc<Self> {
+        Arc::new(Self {
+            name,
+            link: LinkCell::default(),
+            session: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn name(&self) -> &NodeName {
+        &self.name
+    }
+
+    /// Returns the place for the address of the link.
+    pub(crate) fn cell(&self) -> &LinkCell {
+        &self.link
+    }
+
+    /// Returns the link, if it has not ended.
+    pub(crate) fn link(&self) -> Option<&Address<LinkMsg>> {
+        self.link.get().filter(|link| !link.is_stopped())
+    }
+
+    /// Sends a message to the link.
+    pub(crate) fn send(&self, message: LinkMsg) {
+        if let Some(link) = self.link() {
+            let _ = link.send(message);
+        }
+    }
+
+    pub(crate) fn session(&self) -> Option<Arc<Session>> {
+        lock(&self.session).clone()
+    }
+
+    /// Sets the current session.
+    pub(crate) fn set_session(&self, session: Option<Arc<Session>>) {
+        let before = mem::replace(&mut *lock(&self.session), session);
+        drop(before);
+    }
+}
+
+/// The other nodes that a node knows.
+#[derive(Default)]
+pub(crate) struct Peers {
+    all: Mutex<HashMap<NodeName, Arc<Peer>>>,
+}
+
+impl Peers {
+    /// Returns a node whose link has not ended.
+    pub(crate) fn get(&self, name: &NodeName) -> Option<Arc<Peer>> {
+        let found = lock(&self.all).get(name).cloned();
+        // A link that was spawned by a turn that was undone has ended.
+        found.filter(|peer| peer.link().is_some())
+    }
+
+    /// Adds a node. If another thread was faster, returns the one that it has added.
+    pub(crate) fn add(&self, peer: Arc<Peer>) -> Arc<Peer> {
+        let mut all = lock(&self.all);
+        let known = all.get(peer.name());
+        if let Some(known) = known.filter(|known| known.link().is_some()) {
+            let known = Arc::clone(known);
+            drop(all);
+            return known;
+        }
+        let before = all.insert(peer.name().clone(), Arc::clone(&peer));
+        drop(all);
+        drop(before);
+        peer
+    }
+
+    /// Forgets a node whose link has ended.
+    pub(crate) fn forget(&self, peer: &Arc<Peer>) {
+        let mut all = lock(&self.all);
+        let is_it = |known: &Arc<Peer>| Arc::ptr_eq(known, peer);
+        let before = if all.get(peer.name()).is_some_and(is_it) {
+            all.remove(peer.name())
+        } else {
+            None
+        };
+        drop(all);
+        drop(before);
+    }
+
+    /// Returns all nodes.
+    pub(crate) fn all(&self) -> Vec<Arc<Peer>> {
+        lock(&self.all).values().cloned().collect()
+    }
+
+    /// Removes all nodes.
+    pub(crate) fn take_all(&self) -> HashMap<NodeName, Arc<Peer>> {
+        mem::take(&mut *lock(&self.all))
+    }
+}

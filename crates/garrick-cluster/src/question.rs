@@ -1,0 +1,33 @@
+//! Questions to other nodes, which wait for their answers.
+
+use garrick_actor::{NoReply, Reply};
+
+use crate::line::{Carrier, Question, Travels};
+use crate::options::WIRE_LIMITS;
+
+/// A reply that has travelled to another node.
+struct Asked<R: 'static>(Reply<R>);
+
+impl<R: Travels> Question for Asked<R> {
+    fn answer(self: Box<Self>, content: &[u8], carrier: &mut Carrier) -> bool {
+        match WIRE_LIMITS.decode_with(content, carrier) {
+            Ok(answer) => {
+                self.0.send(answer);
+                true
+            }
+            Err(_) => {
+                self.0.refuse(NoReply::Refused);
+                false
+            }
+        }
+    }
+
+    fn refuse(self: Box<Self>, why: NoReply) {
+        self.0.refuse(why);
+    }
+}
+
+/// Returns a reply as one of any type.
+pub(crate) fn question<R: Travels>(reply: Reply<R>) -> Box<dyn Question> {
+    Box::new(Asked(reply))
+}

@@ -1,0 +1,184 @@
+//! Sessions: what two nodes share between two losses.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use garrick_actor::Address;
+use garrick_sched::TaskId;
+use garrick_wire::WireError;
+use hashbrown::HashMap;
+
+use crate::base::Base;
+use crate::frame::Slot;
+use crate::line::{Exported, Given, Line};
+use crate::message::LinkMsg;
+use crate::name::NodeName;
+
+/// The address of a link, which is set when the link was spawned.
+pub(crate) type LinkCell = Arc<OnceLock<Address<LinkMsg>>>;
+
+/// A session with another node. It ends when the node is lost.
+pub(crate) struct Session {
+    base: Arc<Base>,
+    peer: NodeName,
+    number: u64,
+    link: LinkCell,
+    is_over: AtomicBool,
+    /// Number of bytes that were given to the link, and not to the transport.
+    waiting: AtomicUsize,
+    imports: Mutex<Imports>,
+}
+
+/// The addresses of the other node that are held here.
+#[derive(Default)]
+struct Imports {
+    held: HashMap<Slot, Import>,
+    by_id: HashMap<TaskId, Slot>,
+    /// Addresses that are not held any more, with the numbers of their travels.
+    released: Vec<(Slot, u64)>,
+}
+
+struct Import {
+    /// Number of the doors, and of the messages with the address that are being decoded.
+    holds: usize,
+    /// Number of travels to this node.
+    travels: u64,
+}
+
+impl Session {
+    pub(crate) fn new(base: Arc<Base>, peer: NodeName, link: LinkCell, number: u64) -> Arc<Self> {
+        Arc::new(Self {
+            base,
+            peer,
+            number,
+            link,
+            is_over: AtomicBool::new(false),
+            waiting: AtomicUsize::new(0),
+            imports: Mutex::default(),
+        })
+    }
+
+    fn imports(&self) -> MutexGuard<'_, Imports> {
+        // No foreign code is called while they are locked.
+        self.imports.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a travel of an address to this node, which is held until [`Line::let_go`].
+    pub(crate) fn arrived(&self, slot: Slot) {
+        let mut imports = self.imports();
+        let import = imports.of(slot);
+        import.holds += 1;
+        import.travels += 1;
+    }
+
+    /// Takes the addresses that are not held any more, with the numbers of their travels.
+    pub(crate) fn take_released(&self) -> Vec<(Slot, u64)> {
+        std::mem::take(&mut self.imports().released)
+    }
+
+    /// Returns the number of addresses that are held.
+    pub(crate) fn held(&self) -> usize {
+        self.imports().held.len()
+    }
+
+    /// Returns the identity of an address of the other node. It is the same in each run.
+    fn id_of(&self, slot: Slot) -> TaskId {
+        let mut hasher = DefaultHasher::new();
+        (self.base.life, self.number).hash(&mut hasher);
+        (self.base.name.as_str(), self.peer.as_str()).hash(&mut hasher);
+        slot.hash(&mut hasher);
+        TaskId::far(hasher.finish() >> 1)
+    }
+}
+
+impl Imports {
+    fn of(&mut self, slot: Slot) -> &mut Import {
+        self.held.entry(slot).or_insert(Import {
+            holds: 0,
+            travels: 0,
+        })
+    }
+}
+
+impl Line for Session {
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn peer(&self) -> &NodeName {
+        &self.peer
+    }
+
+    fn node(&self) -> *const () {
+        Arc::as_ptr(&self.base).cast()
+    }
+
+    fn is_over(&self) -> bool {
+        // Relaxed: the flag publishes nothing. What passes it is refused by the link.
+        self.is_over.load(Relaxed)
+    }
+
+    fn may_send(&self) -> bool {
+        // Relaxed: a bound that need not be exact.
+        !self.is_over() && self.waiting.load(Relaxed) < self.base.bounds.waiting
+    }
+
+    fn end(&self) {
+        self.is_over.store(true, Relaxed);
+    }
+
+    fn waits(&self, bytes: usize) {
+        self.waiting.fetch_add(bytes, Relaxed);
+    }
+
+    fn sent(&self, bytes: usize) {
+        self.waiting.fetch_sub(bytes, Relaxed);
+    }
+
+    fn give(&self, given: Given) -> bool {
+        let link = self.link.get();
+        link.is_some_and(|link| link.send(LinkMsg::Out(given)).is_ok())
+    }
+
+    fn hold(&self, slot: Slot) -> TaskId {
+        let id = self.id_of(slot);
+        let mut imports = self.imports();
+        imports.of(slot).holds += 1;
+        imports.by_id.insert(id, slot);
+        id
+    }
+
+    fn let_go(&self, slot: Slot) {
+        let mut imports = self.imports();
+        let Some(import) = imports.held.get_mut(&slot) else {
+            return;
+        };
+        import.holds -= 1;
+        if import.holds > 0 {
+            return;
+        }
+        let travels = import.travels;
+        imports.held.remove(&slot);
+        imports.by_id.remove(&self.id_of(slot));
+        // The link sends it soon. From here, that could be undone with the turn.
+        imports.released.push((slot, travels));
+    }
+
+    fn home_of(&self, id: TaskId) -> Option<Slot> {
+        if !id.is_far() {
+            return None;
+        }
+        self.imports().by_id.get(&id).copied()
+    }
+
+    fn exported(&self, slot: Slot) -> Option<Arc<dyn Exported>> {
+        self.base.exports().get(slot, &self.peer)
+    }
+
+    fn count_refused(&self, error: &WireError) {
+        let why = format!("a message to the node {}: {error}", self.peer);
+        self.base.counts.add_refused(&why);
+    }
+}

@@ -1,0 +1,137 @@
+//! Transports, which carry frames from one node to another.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use garrick_actor::Address;
+use hashbrown::HashMap;
+
+use crate::error::JoinError;
+use crate::name::NodeName;
+
+/// A frame that has arrived.
+#[derive(Clone)]
+pub struct Incoming(pub(crate) Bytes);
+
+impl Incoming {
+    /// Returns the frame with these bytes, which come from another node or from an enemy.
+    #[must_use]
+    pub fn new(bytes: impl Into<Bytes>) -> Self {
+        Self(bytes.into())
+    }
+
+    /// Returns the length of the frame in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns the content of the frame.
+    #[must_use]
+    pub fn content(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Incoming {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Incoming({} bytes)", self.0.len())
+    }
+}
+
+/// Implemented by networks that carry frames between nodes.
+///
+/// # Rules
+/// - Frames from one node to another arrive in their order, or not at all. A frame may arrive
+///   twice. Frames may be lost, also if [`Transport::send`] was successful. A node notices all of
+///   that.
+/// - A node that joins gets a number that is greater than those of all earlier nodes with its name.
+pub trait Transport: Send + Sync + 'static {
+    /// Joins as the node `name`. From now on, frames to this node are sent to `incoming`. Returns
+    /// the number of this life of the node, which is not 0.
+    ///
+    /// # Errors
+    /// Returns [`JoinError::Taken`] if another node has the name.
+    fn join(&self, name: &NodeName, incoming: Address<Incoming>) -> Result<u64, JoinError>;
+
+    /// Leaves as the node `name`, if `life` is the number of its current life.
+    fn leave(&self, name: &NodeName, life: u64);
+
+    /// Sends a frame to the node `to`. Returns false if that is known to be impossible now. Does
+    /// not wait. If the caller is in a turn, the frame may be sent when the turn commits.
+    fn send(&self, to: &NodeName, frame: Incoming) -> bool;
+}
+
+/// A network within a process, for nodes on several systems, and for simulations. Clones are
+/// handles to the same network.
+///
+/// In a simulation, frames are messages between nodes, so its links and partitions delay, lose and
+/// repeat them.
+#[derive(Clone, Default)]
+pub struct LocalNet {
+    nodes: Arc<Mutex<HashMap<NodeName, Joined>>>,
+}
+
+/// A node of a network.
+struct Joined {
+    life: u64,
+    /// `None` if it has left.
+    incoming: Option<Address<Incoming>>,
+}
+
+impl LocalNet {
+    /// Creates a network without nodes.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn nodes(&self) -> MutexGuard<'_, HashMap<NodeName, Joined>> {
+        // No foreign code is called while they are locked.
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Transport for LocalNet {
+    fn join(&self, name: &NodeName, incoming: Address<Incoming>) -> Result<u64, JoinError> {
+        let mut nodes = self.nodes();
+        let joined = nodes.entry(name.clone()).or_insert(Joined {
+            life: 0,
+            incoming: None,
+        });
+        if (joined.incoming.as_ref()).is_some_and(|incoming| !incoming.is_stopped()) {
+            return Err(JoinError::Taken {
+                name: name.to_string(),
+            });
+        }
+        joined.life += 1;
+        let life = joined.life;
+        let before = joined.incoming.replace(incoming);
+        drop(nodes);
+        drop(before);
+        Ok(life)
+    }
+
+    fn leave(&self, name: &NodeName, life: u64) {
+        let mut nodes = self.nodes();
+        let joined = nodes.get_mut(name).filter(|joined| joined.life == life);
+        let before = joined.and_then(|joined| joined.incoming.take());
+        drop(nodes);
+        drop(before);
+    }
+
+    fn send(&self, to: &NodeName, frame: Incoming) -> bool {
+        let incoming = self
+            .nodes()
+            .get(to)
+            .and_then(|joined| joined.incoming.clone());
+        incoming.is_some_and(|incoming| incoming.send(frame).is_ok())
+    }
+}
+
+impl fmt::Debug for LocalNet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalNet").finish_non_exhaustive()
+    }
+}
