@@ -87,11 +87,11 @@ impl Route<'_> {
         }
     }
 
-    /// Returns a carrier for a message. Returns `None` if nothing can be sent now.
-    fn carrier(self, turn: Option<TurnMark>) -> Option<Carrier> {
+    /// Returns a carrier for a message. Returns `None` if nothing can be sent to a receiver now.
+    fn carrier(self, turn: Option<TurnMark>, to: &Owned) -> Option<Carrier> {
         let of_open = |batch: &mut Batch| {
             let line = batch.line.as_ref()?;
-            if !line.may_send() || batch.contents.bytes >= TURN_BYTES {
+            if !may_send(line, to) || batch.contents.bytes >= TURN_BYTES {
                 return None;
             }
             let used = batch.carrier.take();
@@ -103,7 +103,7 @@ impl Route<'_> {
             return carrier;
         }
         let line = self.line()?;
-        line.may_send().then(|| Carrier::packing(&line))
+        may_send(&line, to).then(|| Carrier::packing(&line))
     }
 
     /// Sends a message.
@@ -113,7 +113,7 @@ impl Route<'_> {
     /// cannot be encoded is lost and counted.
     pub(crate) fn tell<M: Travels>(self, target: &Owned, message: M) -> Result<(), SendError<M>> {
         let turn = turn_mark();
-        let Some(mut carrier) = self.carrier(turn) else {
+        let Some(mut carrier) = self.carrier(turn, target) else {
             return Err(SendError(message));
         };
         let of = <M as garrick_wire::Wire<Carrier>>::ID;
@@ -134,6 +134,11 @@ impl Route<'_> {
         });
         Ok(())
     }
+}
+
+/// Returns true if a line takes a message to a receiver.
+fn may_send(line: &Arc<dyn Line>, to: &Owned) -> bool {
+    line.may_send() && !line.is_full(to)
 }
 
 /// Encodes a value. After an error, its replies are refused.

@@ -9,12 +9,43 @@ use garrick_wire::{MessageId, Wire};
 use hashbrown::HashMap;
 
 use crate::frame::Slot;
-use crate::line::{Carrier, Exported, Travels, Undelivered};
+use crate::line::{Carrier, Exported, Held, Travels, Undelivered};
 use crate::name::NodeName;
 use crate::options::WIRE_LIMITS;
 
 /// An address that other nodes may use.
 struct Export<M>(Address<M>);
+
+impl<M: Travels> Export<M> {
+    /// Returns true if a message that was refused may be taken later.
+    fn may_have_room(&self) -> bool {
+        has_bound(&self.0) && !self.0.is_stopped()
+    }
+}
+
+/// Returns true if the mailbox behind an address is bounded.
+fn has_bound<M: 'static>(address: &Address<M>) -> bool {
+    address.capacity().is_some()
+}
+
+/// A message that waits for room in a mailbox.
+struct Waiting<M> {
+    address: Address<M>,
+    message: M,
+}
+
+impl<M: Travels> Held for Waiting<M> {
+    fn retry(self: Box<Self>) -> Result<(), Box<dyn Held>> {
+        let Self { address, message } = *self;
+        match address.send(message) {
+            Err(SendError(message)) if !address.is_stopped() => {
+                Err(Box::new(Self { address, message }))
+            }
+            // A message to an actor that has stopped is lost.
+            _ => Ok(()),
+        }
+    }
+}
 
 impl<M: Travels> Exported for Export<M> {
     fn task(&self) -> TaskId {
@@ -25,12 +56,25 @@ impl<M: Travels> Exported for Export<M> {
         <M as Wire<Carrier>>::ID
     }
 
-    fn deliver(&self, content: &[u8], carrier: &mut Carrier) -> Result<(), Undelivered> {
+    fn deliver(
+        &self,
+        content: &[u8],
+        carrier: &mut Carrier,
+        waits: bool,
+    ) -> Result<(), Undelivered> {
         let message: M = WIRE_LIMITS
             .decode_with(content, carrier)
             .map_err(Undelivered::Wire)?;
-        let sent = self.0.send(message);
-        sent.map_err(|SendError(_)| Undelivered::Refused)
+        let message = match waits {
+            true => message,
+            false => match self.0.send(message) {
+                Ok(()) => return Ok(()),
+                Err(SendError(_)) if !self.may_have_room() => return Err(Undelivered::Refused),
+                Err(SendError(message)) => message,
+            },
+        };
+        let address = self.0.clone();
+        Err(Undelivered::Full(Box::new(Waiting { address, message })))
     }
 
     fn stop(&self) {

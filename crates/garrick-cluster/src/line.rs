@@ -36,6 +36,9 @@ pub(crate) trait Line: Send + Sync {
     /// Returns true if the session goes on, and not too much is waiting.
     fn may_send(&self) -> bool;
 
+    /// Returns true if the mailbox of a receiver of the other node is known to be full.
+    fn is_full(&self, target: &Owned) -> bool;
+
     /// Ends the session.
     fn end(&self);
 
@@ -71,12 +74,22 @@ pub(crate) fn address_of(line: &Arc<dyn Line>) -> *const () {
 }
 
 /// Reason why a message was not delivered.
-#[derive(Debug)]
 pub(crate) enum Undelivered {
     /// The bytes are no message of the type.
     Wire(WireError),
-    /// The receiver does not take the message.
+    /// The receiver has stopped, or a door refuses the message.
     Refused,
+    /// The mailbox of the receiver is full.
+    Full(Box<dyn Held>),
+}
+
+/// A message of any type that waits for room in a mailbox.
+pub(crate) trait Held: Send {
+    /// Sends the message.
+    ///
+    /// # Errors
+    /// Returns the message if the mailbox is still full.
+    fn retry(self: Box<Self>) -> Result<(), Box<dyn Held>>;
 }
 
 /// An address of any type that other nodes may use.
@@ -86,8 +99,14 @@ pub(crate) trait Exported: Send + Sync {
     /// Type of the messages.
     fn message(&self) -> MessageId;
 
-    /// Decodes a message, and sends it.
-    fn deliver(&self, content: &[u8], carrier: &mut Carrier) -> Result<(), Undelivered>;
+    /// Decodes a message, and sends it. If `waits` is true, the message is held instead, like one to
+    /// a full mailbox: earlier messages wait.
+    fn deliver(
+        &self,
+        content: &[u8],
+        carrier: &mut Carrier,
+        waits: bool,
+    ) -> Result<(), Undelivered>;
 
     fn stop(&self);
 

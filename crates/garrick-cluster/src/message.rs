@@ -20,6 +20,8 @@ pub(crate) enum LinkMsg {
     },
     /// The time of a beat has come.
     Beat,
+    /// Mailboxes that were full may have room.
+    Retry,
     /// This node leaves.
     Leave,
 }

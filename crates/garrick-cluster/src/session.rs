@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use garrick_actor::Address;
 use garrick_sched::TaskId;
 use garrick_wire::WireError;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use crate::base::Base;
-use crate::frame::Slot;
+use crate::frame::{Owned, Slot};
 use crate::line::{Exported, Given, Line};
 use crate::message::LinkMsg;
 use crate::name::NodeName;
@@ -29,6 +29,9 @@ pub(crate) struct Session {
     /// Number of bytes that were given to the link, and not to the transport.
     waiting: AtomicUsize,
     imports: Mutex<Imports>,
+    /// Receivers of the other node whose mailboxes are full, and the number of them.
+    full: Mutex<HashSet<Owned>>,
+    full_count: AtomicUsize,
 }
 
 /// The addresses of the other node that are held here.
@@ -57,7 +60,26 @@ impl Session {
             is_over: AtomicBool::new(false),
             waiting: AtomicUsize::new(0),
             imports: Mutex::default(),
+            full: Mutex::default(),
+            full_count: AtomicUsize::new(0),
         })
+    }
+
+    fn full(&self) -> MutexGuard<'_, HashSet<Owned>> {
+        // No foreign code is called while they are locked.
+        self.full.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records that the mailbox of a receiver of the other node is full, or has room.
+    pub(crate) fn set_full(&self, target: Owned, is_full: bool) {
+        let mut full = self.full();
+        if is_full {
+            full.insert(target);
+        } else {
+            full.remove(&target);
+        }
+        // Relaxed: messages that pass meanwhile wait at the other node.
+        self.full_count.store(full.len(), Relaxed);
     }
 
     fn imports(&self) -> MutexGuard<'_, Imports> {
@@ -123,6 +145,10 @@ impl Line for Session {
     fn may_send(&self) -> bool {
         // Relaxed: a bound that need not be exact.
         !self.is_over() && self.waiting.load(Relaxed) < self.base.bounds.waiting
+    }
+
+    fn is_full(&self, target: &Owned) -> bool {
+        self.full_count.load(Relaxed) > 0 && self.full().contains(target)
     }
 
     fn end(&self) {

@@ -1,10 +1,11 @@
 //! Nodes on systems of one process, with real threads.
 #![forbid(unsafe_code)]
 
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::{Actor, Address, Context, Ended, NoReply, Reply, SendError, System};
 use garrick_cluster::{Carrier, Incoming, JoinError, LocalNet, Node, NodeName, Transport, Wire};
 use garrick_testkit::{ByHand, silence_panics, wait};
@@ -310,4 +311,82 @@ fn frames_of_strangers_are_dropped() {
         std::thread::yield_now();
     }
     assert_eq!(here.counter.ask(Msg::Get).wait(), Ok(0));
+}
+
+/// Waits in each turn until the test says so, and tells the numbers that it gets.
+struct Slow {
+    gate: Receiver<()>,
+    told: Sender<u64>,
+}
+
+impl Actor for Slow {
+    type Msg = Msg;
+    type Outcome = ();
+
+    fn receive(&mut self, msg: Msg, _: &mut Context<'_, Msg>) {
+        if let Msg::Add(number) = msg {
+            let _ = self.gate.recv();
+            let _ = self.told.send(number);
+        }
+    }
+}
+
+#[test]
+fn a_full_mailbox_stops_its_senders_and_not_the_others() {
+    let net = LocalNet::new();
+    let (there, here) = (place(&net, "there", None), place(&net, "here", None));
+    let ((open, gate), (told, heard)) = (channel(), channel());
+    // On a system of its own, because it blocks its worker.
+    let own = System::new().unwrap();
+    let mailbox = Mailbox::bounded(4, OnFull::Fail).unwrap();
+    let slow = own.actor(Slow { gate, told }).mailbox(mailbox).spawn();
+    there.node.offer("slow", &slow.unwrap());
+    let slow: Address<Msg> = here.node.service("there", "slow").unwrap();
+    let other: Address<Msg> = here.node.service("there", "counter").unwrap();
+    let mut sent = 0;
+    while slow.send(Msg::Add(sent)).is_ok() {
+        sent += 1;
+        // The other node tells that it is full.
+        assert_eq!(other.ask(Msg::Get).wait(), Ok(0));
+    }
+    assert!(sent >= 4, "{sent}");
+    // A stop comes behind the messages that wait.
+    let end = ends(&slow);
+    slow.stop();
+    assert_eq!(other.ask(Msg::Get).wait(), Ok(0));
+    for number in 0..sent {
+        open.send(()).unwrap();
+        assert_eq!(wait(&heard), number);
+    }
+    assert_eq!(there.node.sample().refused, 0);
+    assert_eq!(wait(&end), Ended::Stopped);
+}
+
+#[test]
+fn a_mailbox_that_was_full_takes_messages_again() {
+    let net = LocalNet::new();
+    let (there, here) = (place(&net, "there", None), place(&net, "here", None));
+    let ((open, gate), (told, heard)) = (channel(), channel());
+    let own = System::new().unwrap();
+    let mailbox = Mailbox::bounded(2, OnFull::Fail).unwrap();
+    let slow = own.actor(Slow { gate, told }).mailbox(mailbox).spawn();
+    there.node.offer("slow", &slow.unwrap());
+    let slow: Address<Msg> = here.node.service("there", "slow").unwrap();
+    let (mut sent, mut handled) = (0, 0);
+    while sent < 200 {
+        if slow.send(Msg::Add(sent)).is_ok() {
+            sent += 1;
+        } else if handled < sent {
+            open.send(()).unwrap();
+            assert_eq!(wait(&heard), handled);
+            handled += 1;
+        } else {
+            // This node does not know yet that there is room.
+            std::thread::yield_now();
+        }
+    }
+    for number in handled..sent {
+        open.send(()).unwrap();
+        assert_eq!(wait(&heard), number);
+    }
 }

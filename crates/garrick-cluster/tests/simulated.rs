@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::{Actor, Address, Context, Ended, NoReply, Reply};
 use garrick_cluster::{Carrier, Incoming, LocalNet, Node, NodeSample, Wire};
 use garrick_core::random::mix;
@@ -13,6 +14,8 @@ use garrick_sim::{Check, Facts, Sim};
 const SEEDS: u64 = 300;
 /// Number of messages and of questions of a client.
 const MESSAGES: u64 = 12;
+/// Numbers that are told to a receiver with a bounded mailbox.
+const PUSHED: u64 = 40;
 /// Time within which a question is answered or refused.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(12);
 /// Maximum time of a partition.
@@ -332,6 +335,87 @@ fn declare(sim: &mut Sim, limit: Duration) {
     );
 }
 
+/// Tells numbers to a receiver whose mailbox is often full, again and again until it takes them.
+struct Pushy {
+    to: Address<ToServer>,
+    number: u64,
+}
+
+impl Actor for Pushy {
+    type Msg = ();
+    type Outcome = ();
+
+    fn started(&mut self, cx: &mut Context<'_, ()>) {
+        let me = cx.address();
+        let _ = cx.send(&me, ());
+    }
+
+    fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) {
+        while self.number < PUSHED {
+            let (client, number) = (0, self.number + 1);
+            if cx
+                .send(&self.to, ToServer::Tell { client, number })
+                .is_err()
+            {
+                break;
+            }
+            self.number = number;
+            // Not all in one turn.
+            if mix(number).is_multiple_of(3) {
+                break;
+            }
+        }
+        if self.number < PUSHED {
+            let me = cx.address();
+            let _ = cx.send_after(Duration::from_millis(20), &me, ());
+        }
+    }
+}
+
+/// A receiver with a bounded mailbox, beside the others.
+fn pushed(sim: &mut Sim) {
+    let net = LocalNet::new();
+    let nodes = ["server", "clients"].map(|name| {
+        let node = sim.node(name);
+        let joined = Node::join(node.handle(), net.clone(), "test", name).unwrap();
+        drop(node.spawn(Closer(joined.clone())).unwrap());
+        (node, joined)
+    });
+    let [(server, at_server), (clients, at_clients)] = nodes;
+    let mailbox = Mailbox::bounded(3, OnFull::Fail).unwrap();
+    let receiver = server.actor(Server { life: 1 }).mailbox(mailbox).spawn();
+    at_server.offer("server", &receiver.unwrap());
+    let to = at_clients.service("server", "server").unwrap();
+    drop(clients.spawn(Pushy { to, number: 0 }).unwrap());
+    sim.always("numbers come in order", |facts| {
+        let numbers = facts.seen::<Told>().map(|told| told.number);
+        numbers
+            .clone()
+            .zip(numbers.skip(1))
+            .all(|(one, next)| one < next)
+    });
+    sim.latency(Duration::from_millis(1)..Duration::from_millis(50));
+}
+
+/// No number is lost on a good network.
+fn pushed_calmly(sim: &mut Sim) {
+    pushed(sim);
+    sim.at_end("all numbers come", |facts| {
+        facts.seen::<Told>().len() == PUSHED as usize
+    });
+    sim.explained("nothing is left", nothing_is_left);
+}
+
+fn pushed_with_losses(sim: &mut Sim) {
+    pushed(sim);
+    sim.links().all().loses(100).duplicates::<Incoming>(100);
+    // What is lost is not told again, and the receiver is found to have room all the same.
+    sim.at_end("numbers come to the end", |facts| {
+        let last = facts.last::<Told>().map_or(0, |told| told.number);
+        last > PUSHED / 2
+    });
+}
+
 /// All is handled if the network and the nodes work.
 fn calm(sim: &mut Sim) {
     program(sim, ANSWERED_WITHIN);
@@ -432,4 +516,14 @@ fn nodes_that_crash_and_restart_are_noticed() {
 #[test]
 fn no_order_is_wrong() {
     check("any order", any_order);
+}
+
+#[test]
+fn a_full_mailbox_loses_nothing() {
+    check("pushed calmly", pushed_calmly);
+}
+
+#[test]
+fn a_mailbox_that_was_full_has_room_again_in_spite_of_losses() {
+    check("pushed with losses", pushed_with_losses);
 }

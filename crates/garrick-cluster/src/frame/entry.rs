@@ -101,10 +101,12 @@ pub(crate) enum Order {
     Release { slot: Slot, travels: u64 },
     /// The frames with these numbers have not come.
     Lost { from: u64, to: u64 },
+    /// The mailbox of the receiver is full, or has room again.
+    Full { target: Owned, is_full: bool },
 }
 
 /// A [`Target`] with a name of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Owned {
     Service(Arc<str>),
     Slot(Slot),
@@ -252,6 +254,11 @@ pub(crate) fn put_order(number: u64, order: &Order, to: &mut Vec<u8>) {
             put_number(*from, to);
             put_number(*last, to);
         }
+        Order::Full { target, is_full } => {
+            to.push(6);
+            target.target().put(to);
+            to.push((*is_full).into());
+        }
     }
 }
 
@@ -380,6 +387,14 @@ impl<'a> Reader<'a> {
                 from: self.number()?,
                 to: self.number()?,
             },
+            6 => Order::Full {
+                target: self.target()?.owned(),
+                is_full: match self.byte()? {
+                    0 => false,
+                    1 => true,
+                    _ => return Err("a mailbox is neither full nor not"),
+                },
+            },
             _ => return Err("an order is of an unknown kind"),
         })
     }
@@ -494,6 +509,10 @@ mod tests {
             Order::Watch {
                 watch: 7,
                 target: slot_target.clone(),
+            },
+            Order::Full {
+                target: service.clone(),
+                is_full: true,
             },
             Order::Stop { target: service },
             Order::Stop {

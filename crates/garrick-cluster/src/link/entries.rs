@@ -8,7 +8,7 @@ use garrick_wire::MessageId;
 
 use super::Link;
 use crate::frame::{Answer, Entry, Load, Message, Order, Owned, Ref, Target};
-use crate::line::{Carrier, Exported, Line, Undelivered};
+use crate::line::{Carrier, Exported, Held, Line, Undelivered};
 use crate::message::LinkMsg;
 
 /// State while the entries of a frame are handled. It makes messages to one receiver faster.
@@ -22,6 +22,16 @@ pub(super) struct Delivery {
     carrier: Option<Carrier>,
     /// Number of messages that were delivered.
     count: u64,
+}
+
+/// A stop that waits behind messages.
+struct Stop(Arc<dyn Exported>);
+
+impl Held for Stop {
+    fn retry(self: Box<Self>) -> Result<(), Box<dyn Held>> {
+        self.0.stop();
+        Ok(())
+    }
 }
 
 impl Link {
@@ -75,9 +85,23 @@ impl Link {
     fn deliver(&mut self, of: MessageId, load: &Load<'_>) {
         let receiver = self.delivery.receiver.take();
         let takes = receiver.as_ref().filter(|(_, found)| found.message() == of);
-        let delivered = takes.map(|(_, found)| {
-            self.unpack(load, |content, carrier| found.deliver(content, carrier))
+        let delivered = takes.map(|(target, found)| {
+            // Behind those that wait.
+            let waits = self.holding.waits(target);
+            self.unpack(load, |content, carrier| {
+                found.deliver(content, carrier, waits)
+            })
         });
+        let delivered = match (delivered, &receiver) {
+            (Some(Some(Err(Undelivered::Full(held)))), Some((target, _))) => {
+                if self.holding.hold(target, held) {
+                    let (target, is_full) = (target.clone(), true);
+                    self.order(Order::Full { target, is_full });
+                }
+                Some(Some(Ok(())))
+            }
+            (delivered, _) => delivered,
+        };
         self.delivery.receiver = receiver;
         let why = match delivered {
             Some(Some(Ok(()))) => {
@@ -85,7 +109,9 @@ impl Link {
                 return;
             }
             // It has dropped the message, and so refused the questions in it.
-            Some(Some(Err(Undelivered::Refused))) => "the receiver takes no messages".to_owned(),
+            Some(Some(Err(Undelivered::Refused | Undelivered::Full(_)))) => {
+                "the receiver takes no messages".to_owned()
+            }
             Some(Some(Err(Undelivered::Wire(error)))) => error.to_string(),
             Some(None) => "its decoding panics".to_owned(),
             None => "there is no such receiver of messages of this type".to_owned(),
@@ -95,6 +121,14 @@ impl Link {
         }
         let why = format!("a message {of} from the node {}: {why}", self.peer.name());
         self.base.counts.add_refused(&why);
+    }
+
+    /// Gives messages that wait to receivers that have room again.
+    pub(super) fn retry(&mut self) {
+        for target in self.holding.retry() {
+            let is_full = false;
+            self.order(Order::Full { target, is_full });
+        }
     }
 
     /// Counts what was delivered, and forgets the receiver, which may not be offered any more.
@@ -173,7 +207,12 @@ impl Link {
             }
             Order::Stop { target } => {
                 if let Some(found) = self.find(target.target()) {
-                    found.stop();
+                    // Behind the messages that wait.
+                    if self.holding.waits(&target) {
+                        self.holding.hold(&target, Box::new(Stop(found)));
+                    } else {
+                        found.stop();
+                    }
                 }
             }
             Order::Release { slot, travels } => {
@@ -181,6 +220,7 @@ impl Link {
                 drop(released);
             }
             Order::Lost { from, to } => self.lost(from, to),
+            Order::Full { target, is_full } => self.session.set_full(target, is_full),
         }
     }
 

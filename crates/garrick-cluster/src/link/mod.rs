@@ -3,6 +3,7 @@
 //! A link is an actor. It puts what comes from doors into frames, until nothing waits or a frame is
 //! large. It gives what comes in frames to the receivers. The README of the crate has the protocol.
 
+mod holding;
 mod receiving;
 mod sending;
 
@@ -24,6 +25,7 @@ use crate::message::LinkMsg;
 use crate::peer::{Peer, Peers};
 use crate::session::{LinkCell, Session};
 use entries::Delivery;
+use holding::Holding;
 use receiving::{Receiving, Verdict};
 use sending::{About, Frame, Sending};
 
@@ -54,6 +56,9 @@ pub(crate) struct Link {
     beats: bool,
     has_left: bool,
     delivery: Delivery,
+    holding: Holding,
+    /// True if a look for room will come.
+    retries: bool,
 }
 
 impl Link {
@@ -77,6 +82,8 @@ impl Link {
             beats: false,
             has_left: false,
             delivery: Delivery::default(),
+            holding: Holding::default(),
+            retries: false,
         }
     }
 
@@ -217,6 +224,15 @@ impl Link {
         }
     }
 
+    /// Looks for room after some time if messages wait for it.
+    fn retry_later(&mut self, cx: &mut Context<'_, LinkMsg>) {
+        if self.retries || self.holding.is_empty() {
+            return;
+        }
+        let (me, pause) = (cx.address(), self.holding.pause());
+        self.retries = cx.send_after(pause, &me, LinkMsg::Retry).is_ok();
+    }
+
     fn beat_later(&mut self, cx: &mut Context<'_, LinkMsg>) {
         let me = cx.address();
         self.beats = cx
@@ -270,6 +286,7 @@ impl Link {
         over.end();
         let sending = std::mem::take(&mut self.sending);
         over.sent(sending.waiting());
+        let held = std::mem::take(&mut self.holding);
         let questions = std::mem::take(&mut self.questions);
         let watches = std::mem::take(&mut self.watches);
         let released = self.base.exports().strike(self.peer.name());
@@ -277,6 +294,7 @@ impl Link {
         self.base.counts.add_answered(questions.len() as u64);
         // From here on, foreign code runs.
         drop(released);
+        drop(held);
         let mut questions: Vec<_> = questions.into_iter().collect();
         questions.sort_unstable_by_key(|(number, _)| *number);
         for (_, question) in questions {
@@ -438,7 +456,8 @@ impl Actor for Link {
                 }
             }
             // From now on, all that doors give is refused, until no door is left.
-            LinkMsg::Frame(..) | LinkMsg::Ended { .. } | LinkMsg::Beat if self.has_left => {}
+            LinkMsg::Frame(..) | LinkMsg::Ended { .. } | LinkMsg::Beat | LinkMsg::Retry
+                if self.has_left => {}
             LinkMsg::Frame(head, entries) => self.take(head, &entries, cx),
             LinkMsg::Ended {
                 session,
@@ -450,9 +469,14 @@ impl Actor for Link {
                 }
             }
             LinkMsg::Beat => self.beat(cx),
+            LinkMsg::Retry => {
+                self.retries = false;
+                self.retry();
+            }
             LinkMsg::Leave => self.leave(),
         }
         if !self.has_left {
+            self.retry_later(cx);
             self.flush(cx);
         }
     }

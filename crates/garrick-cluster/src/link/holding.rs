@@ -1,0 +1,82 @@
+//! Messages that wait for room in mailboxes of this node.
+//!
+//! The other node stops to send when it hears that a mailbox is full. What was under way until then
+//! waits here. So there is at most as much as a node sends without an answer.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use hashbrown::HashMap;
+
+use crate::frame::Owned;
+use crate::line::Held;
+
+/// Time until the first look for room, which doubles.
+const FIRST: Duration = Duration::from_millis(1);
+
+/// Maximum time between two looks.
+const LAST: Duration = Duration::from_millis(64);
+
+/// Messages that wait for room, by receiver.
+#[derive(Default)]
+pub(super) struct Holding {
+    held: HashMap<Owned, VecDeque<Box<dyn Held>>>,
+    /// Receivers with messages, in the order in which their mailboxes were full.
+    targets: Vec<Owned>,
+    /// Number of looks without success.
+    looks: u32,
+}
+
+impl Holding {
+    /// Returns true if messages to a receiver wait.
+    pub(super) fn waits(&self, target: &Owned) -> bool {
+        !self.held.is_empty() && self.held.contains_key(target)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Adds a message. Returns true if it is the first one to this receiver.
+    pub(super) fn hold(&mut self, target: &Owned, message: Box<dyn Held>) -> bool {
+        let is_first = !self.held.contains_key(target);
+        if is_first {
+            self.targets.push(target.clone());
+        }
+        let waiting = self.held.entry(target.clone()).or_default();
+        waiting.push_back(message);
+        is_first
+    }
+
+    /// Sends what has room now. Returns the receivers to which nothing waits any more.
+    pub(super) fn retry(&mut self) -> Vec<Owned> {
+        let (mut done, mut has_moved) = (Vec::new(), false);
+        for target in std::mem::take(&mut self.targets) {
+            let Some(mut waiting) = self.held.remove(&target) else {
+                continue;
+            };
+            while let Some(message) = waiting.pop_front() {
+                match message.retry() {
+                    Ok(()) => has_moved = true,
+                    Err(message) => {
+                        waiting.push_front(message);
+                        break;
+                    }
+                }
+            }
+            if waiting.is_empty() {
+                done.push(target);
+            } else {
+                self.held.insert(target.clone(), waiting);
+                self.targets.push(target);
+            }
+        }
+        self.looks = if has_moved { 0 } else { self.looks + 1 };
+        done
+    }
+
+    /// Returns the time after which to look next.
+    pub(super) fn pause(&self) -> Duration {
+        LAST.min(FIRST * (1 << self.looks.min(10)))
+    }
+}
