@@ -99,8 +99,8 @@ pub(crate) trait Exported: Send + Sync {
     /// Type of the messages.
     fn message(&self) -> MessageId;
 
-    /// Decodes a message, and sends it. If `waits` is true, the message is held instead, like one to
-    /// a full mailbox: earlier messages wait.
+    /// Decodes a message, and sends it. If `waits` is true, holds it like one to a full mailbox,
+    /// because earlier messages wait.
     fn deliver(
         &self,
         content: &[u8],
