@@ -16,6 +16,7 @@ mod blocked;
 mod blocking;
 mod deque;
 mod durable;
+mod far;
 pub(crate) mod fork_bomb;
 pub(crate) mod idle_memory;
 
@@ -67,6 +68,8 @@ pub static SCENARIOS: &[Scenario] = &[
     ask_tokio::ASK_TOKIO,
     timer::TIMER_CANCEL,
     durable::DURABLE,
+    far::TELL_FAR,
+    far::ASK_FAR,
     spawn::SPAWN,
     idle_memory::IDLE_MEMORY,
     flood_memory::FLOOD_MEMORY,
