@@ -1,5 +1,6 @@
 //! State of a node that its sessions need.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hashbrown::HashMap;
@@ -23,6 +24,11 @@ pub(crate) struct Base {
     pub(crate) transport: Arc<dyn Transport>,
     exports: Mutex<Exports>,
     services: Mutex<HashMap<Arc<str>, Arc<dyn Exported>>>,
+    /// Numbers of the last session, question and watch. Those of a link that has ended are not given
+    /// again.
+    session: AtomicU64,
+    question: AtomicU64,
+    watch: AtomicU64,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -48,11 +54,30 @@ impl Base {
             transport,
             exports: Mutex::default(),
             services: Mutex::default(),
+            session: AtomicU64::new(0),
+            question: AtomicU64::new(0),
+            watch: AtomicU64::new(0),
         }
     }
 
     pub(crate) fn exports(&self) -> MutexGuard<'_, Exports> {
         lock(&self.exports)
+    }
+
+    /// Returns the number of a new session.
+    pub(crate) fn next_session(&self) -> u64 {
+        // Relaxed: the numbers order nothing.
+        self.session.fetch_add(1, Relaxed) + 1
+    }
+
+    /// Returns the number of the first one of new questions.
+    pub(crate) fn next_questions(&self, count: u64) -> u64 {
+        self.question.fetch_add(count, Relaxed) + 1
+    }
+
+    /// Returns the number of a new watch.
+    pub(crate) fn next_watch(&self) -> u64 {
+        self.watch.fetch_add(1, Relaxed) + 1
     }
 
     /// Returns a service of this node.

@@ -56,6 +56,9 @@ pub(crate) trait Lines: Send + Sync {
     /// Address of the state of the node, which is only compared.
     fn node(&self) -> *const ();
 
+    /// Identity of the cluster.
+    fn cluster(&self) -> u64;
+
     /// Returns the current session with a node.
     fn line(&self, node: &NodeName) -> Option<Arc<dyn Line>>;
 
@@ -89,17 +92,17 @@ impl Route<'_> {
 
     /// Returns a carrier for a message. Returns `None` if nothing can be sent to a receiver now.
     fn carrier(self, turn: Option<TurnMark>, to: &Owned) -> Option<Carrier> {
+        // `None` if the session has ended. Another one may have begun.
         let of_open = |batch: &mut Batch| {
-            let line = batch.line.as_ref()?;
+            let line = batch.line.as_ref().filter(|line| !line.is_over())?;
             if !may_send(line, to) || batch.contents.bytes >= TURN_BYTES {
-                return None;
+                return Some(None);
             }
             let used = batch.carrier.take();
-            Some(used.unwrap_or_else(|| Carrier::packing(line)))
+            Some(Some(used.unwrap_or_else(|| Carrier::packing(line))))
         };
-        if let Some(carrier) =
-            turn.and_then(|turn| with_open(turn, |open| self.is_of(open), of_open))
-        {
+        let open = turn.and_then(|turn| with_open(turn, |open| self.is_of(open), of_open));
+        if let Some(carrier) = open.flatten() {
             return carrier;
         }
         let line = self.line()?;
@@ -191,6 +194,7 @@ fn put_plain(
         contents.count += 1;
         let bytes = contents.entries.len() - before;
         batch.count(bytes);
+        batch.keep(target);
     };
     let line = address_of(carrier.line());
     let mut carrier = Some(carrier);
@@ -212,6 +216,9 @@ pub(crate) fn put(line: &Arc<dyn Line>, item: Item) {
     let mut add = |batch: &mut Batch| {
         if let Some(item) = item.take() {
             let bytes = item.bytes();
+            if let Some(target) = item.target() {
+                batch.keep(target);
+            }
             let contents = &mut batch.contents;
             let before = (contents.entries.len(), contents.count);
             contents.items.push((before.0, before.1, item));
@@ -269,6 +276,10 @@ pub(crate) fn answer<R: Travels>(line: &Arc<dyn Line>, question: u64, answer: Re
         Ok(answer) => answer,
         Err(why) => return put(line, Item::Refusal { question, why }),
     };
+    if !line.may_answer() {
+        let why = NoReply::Refused;
+        return put(line, Item::Refusal { question, why });
+    }
     let (mut carrier, mut content) = (Carrier::packing(line), Vec::new());
     let item = match encode(answer, &mut content, &mut carrier) {
         Ok(()) => {

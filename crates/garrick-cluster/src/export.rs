@@ -99,7 +99,7 @@ pub(crate) fn exported<M: Travels>(address: Address<M>) -> Arc<dyn Exported> {
 #[derive(Default)]
 struct Place {
     generation: u32,
-    exported: Option<Arc<dyn Exported>>,
+    exported: Option<(Key, Arc<dyn Exported>)>,
     /// Numbers of travels of the address to the nodes that hold it.
     holders: HashMap<NodeName, u64>,
 }
@@ -109,13 +109,27 @@ struct Place {
 pub(crate) struct Exports {
     places: Vec<Place>,
     free: Vec<u32>,
-    by_task: HashMap<(TaskId, MessageId), u32>,
+    by_task: HashMap<Key, u32>,
+}
+
+/// Identity of an address, and type of its messages.
+pub(crate) type Key = (TaskId, MessageId);
+
+/// Returns the key of an address. Calls foreign code.
+pub(crate) fn key_of(exported: &dyn Exported) -> Key {
+    (exported.task(), exported.message())
 }
 
 impl Exports {
     /// Returns the place of an address that travels to a node.
-    pub(crate) fn give(&mut self, exported: Arc<dyn Exported>, to: &NodeName) -> Slot {
-        let key = (exported.task(), exported.message());
+    /// The second value is dropped when nothing is locked. `key` is that of the address.
+    pub(crate) fn give(
+        &mut self,
+        key: Key,
+        exported: Arc<dyn Exported>,
+        to: &NodeName,
+    ) -> (Slot, Option<Arc<dyn Exported>>) {
+        let mut exported = Some(exported);
         let index = match self.by_task.get(&key) {
             Some(index) => *index,
             None => {
@@ -124,16 +138,18 @@ impl Exports {
                     self.places.len() as u32 - 1
                 });
                 self.by_task.insert(key, index);
-                self.places[index as usize].exported = Some(exported);
+                let place = &mut self.places[index as usize];
+                place.exported = exported.take().map(|exported| (key, exported));
                 index
             }
         };
         let place = &mut self.places[index as usize];
         *place.holders.entry(to.clone()).or_default() += 1;
-        Slot {
+        let slot = Slot {
             index,
             generation: place.generation,
-        }
+        };
+        (slot, exported)
     }
 
     fn place(&mut self, slot: Slot) -> Option<&mut Place> {
@@ -145,7 +161,10 @@ impl Exports {
     pub(crate) fn get(&mut self, slot: Slot, holder: &NodeName) -> Option<Arc<dyn Exported>> {
         let place = self.place(slot)?;
         place.holders.get(holder)?;
-        place.exported.clone()
+        place
+            .exported
+            .as_ref()
+            .map(|(_, exported)| Arc::clone(exported))
     }
 
     /// Records that a node does not hold an address any more, as far as `travels` of its travels
@@ -181,8 +200,8 @@ impl Exports {
         if !place.holders.is_empty() {
             return None;
         }
-        let exported = place.exported.take()?;
-        self.by_task.remove(&(exported.task(), exported.message()));
+        let (key, exported) = place.exported.take()?;
+        self.by_task.remove(&key);
         // After as many addresses, the place is not used again.
         if let Some(next) = place.generation.checked_add(1) {
             place.generation = next;

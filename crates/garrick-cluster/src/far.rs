@@ -1,5 +1,6 @@
 //! Doors in front of what is on other nodes.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ struct Far<M> {
     line: Arc<dyn Line>,
     slot: Slot,
     id: TaskId,
+    /// Number of the session of the other node in which it was exported.
+    session: u64,
     message: PhantomData<fn(M)>,
 }
 
@@ -26,28 +29,41 @@ pub(crate) fn far_address<M: Travels>(line: &Arc<dyn Line>, slot: Slot) -> Addre
         line: Arc::clone(line),
         slot,
         id: line.hold(slot),
+        session: line.peer_session(),
         message: PhantomData,
     })
+}
+
+impl<M> Far<M> {
+    /// Returns true if the other node was lost, or has lost this one.
+    fn is_over(&self) -> bool {
+        self.line.is_over() || self.session != self.line.peer_session()
+    }
 }
 
 impl<M: Travels> Door for Far<M> {
     type Message = M;
 
     fn pass(&self, message: M, _: &Address<M>) -> Result<(), SendError<M>> {
+        if self.is_over() {
+            return Err(SendError(message));
+        }
         Route::Line(&self.line).tell(&Owned::Slot(self.slot), message)
     }
 
     fn stop(&self) {
-        batch::stop(&self.line, Owned::Slot(self.slot));
+        if !self.is_over() {
+            batch::stop(&self.line, Owned::Slot(self.slot));
+        }
     }
 
     fn is_stopped(&self) -> bool {
-        self.line.is_over()
+        self.is_over()
     }
 
     fn watch(&self, notice: Notice) {
-        if self.line.is_over() {
-            return notice(Ended::Before);
+        if self.is_over() {
+            return notice(Ended::NodeLost(self.line.peer().shared()));
         }
         batch::watch(&self.line, Owned::Slot(self.slot), notice);
     }
@@ -68,6 +84,7 @@ struct Service<M> {
     lines: Arc<dyn Lines>,
     node: NodeName,
     target: Owned,
+    id: TaskId,
     message: PhantomData<fn(M)>,
 }
 
@@ -77,7 +94,11 @@ pub(crate) fn service_address<M: Travels>(
     node: NodeName,
     name: Arc<str>,
 ) -> Address<M> {
+    let mut hasher = DefaultHasher::new();
+    (lines.cluster(), node.as_str(), &*name).hash(&mut hasher);
+    let id = TaskId::far(hasher.finish() >> 1);
     door(Service::<M> {
+        id,
         lines,
         node,
         target: Owned::Service(name),
@@ -100,6 +121,10 @@ impl<M: Travels> Door for Service<M> {
 
     fn is_stopped(&self) -> bool {
         self.lines.has_left()
+    }
+
+    fn stands_for(&self) -> Option<TaskId> {
+        Some(self.id)
     }
 
     fn watch(&self, notice: Notice) {

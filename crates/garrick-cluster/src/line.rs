@@ -36,6 +36,12 @@ pub(crate) trait Line: Send + Sync {
     /// Returns true if the session goes on, and not too much is waiting.
     fn may_send(&self) -> bool;
 
+    /// Returns true if an answer may be sent. More may wait than for other messages.
+    fn may_answer(&self) -> bool;
+
+    /// Number of the session of the other node. Addresses of an earlier one are over.
+    fn peer_session(&self) -> u64;
+
     /// Returns true if the mailbox of a receiver of the other node is known to be full.
     fn is_full(&self, target: &Owned) -> bool;
 
@@ -54,6 +60,9 @@ pub(crate) trait Line: Send + Sync {
 
     /// Holds an address of the other node. Returns its identity here.
     fn hold(&self, slot: Slot) -> TaskId;
+
+    /// Holds an address of the other node that is held already.
+    fn keep(&self, slot: Slot);
 
     /// Holds an address of the other node once less.
     fn let_go(&self, slot: Slot);
@@ -158,6 +167,8 @@ struct Unpacking {
     /// Numbers of the questions.
     first: u64,
     questions: u32,
+    /// Indices of the questions whose replies were decoded.
+    decoded: Vec<u64>,
 }
 
 /// Implemented by all types whose values travel to other nodes as messages or answers:
@@ -189,6 +200,7 @@ impl Carrier {
             unpacking.refs.clear();
             unpacking.refs.extend(load.refs());
             (unpacking.first, unpacking.questions) = (load.first, load.replies);
+            unpacking.decoded.clear();
         }
     }
 
@@ -221,12 +233,28 @@ impl Carrier {
 
     /// Returns the line and the number of the question with an index in the message that is
     /// decoded. Returns `None` if there is none.
-    pub(crate) fn unpacks_question(&self, index: u64) -> Option<(&Arc<dyn Line>, u64)> {
-        let Side::Unpacking(unpacking) = &self.side else {
+    pub(crate) fn unpacks_question(&mut self, index: u64) -> Option<(&Arc<dyn Line>, u64)> {
+        let Side::Unpacking(unpacking) = &mut self.side else {
             return None;
         };
-        let is_there = index < unpacking.questions.into();
-        is_there.then(|| (&self.line, unpacking.first + index))
+        // A reply is decoded once.
+        if index >= unpacking.questions.into() || unpacking.decoded.contains(&index) {
+            return None;
+        }
+        unpacking.decoded.push(index);
+        Some((&self.line, unpacking.first + index))
+    }
+
+    /// Returns the numbers of the questions whose replies were not decoded.
+    pub(crate) fn undecoded(&self) -> Vec<u64> {
+        let Side::Unpacking(unpacking) = &self.side else {
+            return Vec::new();
+        };
+        let all = 0..u64::from(unpacking.questions);
+        let is_left = |index: &u64| !unpacking.decoded.contains(index);
+        all.filter(is_left)
+            .map(|index| unpacking.first + index)
+            .collect()
     }
 
     pub(crate) fn line(&self) -> &Arc<dyn Line> {
@@ -279,6 +307,16 @@ pub(crate) struct Load {
 }
 
 impl Item {
+    /// Returns the receiver, if there is one.
+    pub(crate) fn target(&self) -> Option<&Owned> {
+        match self {
+            Self::Tell { target, .. } | Self::Watch { target, .. } | Self::Stop { target } => {
+                Some(target)
+            }
+            Self::Answer { .. } | Self::Refusal { .. } => None,
+        }
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Tell { load, .. } | Self::Answer { load, .. } => ITEM_BYTES + load.content.len(),
@@ -300,6 +338,8 @@ pub(crate) struct Contents {
     pub(crate) bytes: usize,
     /// Number of bytes that were not counted yet.
     pub(crate) uncounted: usize,
+    /// Places of the addresses to which the batch sends. They are held until it is in a frame.
+    pub(crate) slots: Vec<Slot>,
     /// Target and type of the last message, if nothing else came after it.
     pub(crate) last: Option<(Owned, MessageId)>,
 }
@@ -313,6 +353,17 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
+    /// Holds the address to which a part is sent, so that its release does not come first.
+    pub(crate) fn keep(&mut self, target: &Owned) {
+        let (Owned::Slot(slot), Some(line)) = (target, &self.line) else {
+            return;
+        };
+        if self.contents.slots.last() != Some(slot) {
+            line.keep(*slot);
+            self.contents.slots.push(*slot);
+        }
+    }
+
     /// Counts bytes that were added.
     pub(crate) fn count(&mut self, bytes: usize) {
         let contents = &mut self.contents;
@@ -354,6 +405,14 @@ impl Drop for Given {
     fn drop(&mut self) {
         if let Some((line, contents)) = self.take() {
             line.sent(contents.bytes);
+            contents.let_go(&*line);
         }
+    }
+}
+
+impl Contents {
+    /// Ends the holds of the addresses to which the batch sends.
+    pub(crate) fn let_go(&self, line: &dyn Line) {
+        self.slots.iter().for_each(|slot| line.let_go(*slot));
     }
 }

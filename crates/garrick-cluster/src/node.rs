@@ -42,13 +42,23 @@ impl Core {
         let (base, peers) = (Arc::clone(&self.base), Arc::clone(&self.peers));
         let link = Link::new(base, peers, Arc::clone(&peer));
         let _ = peer.cell().set(self.handle.spawn(Internal(link)).ok()?);
-        Some(self.peers.add(peer))
+        let peer = self.peers.add(peer);
+        if self.has_left() {
+            // It has left meanwhile.
+            peer.send(LinkMsg::Leave);
+            return None;
+        }
+        Some(peer)
     }
 }
 
 impl Lines for Core {
     fn node(&self) -> *const () {
         Arc::as_ptr(&self.base).cast()
+    }
+
+    fn cluster(&self) -> u64 {
+        self.base.cluster
     }
 
     fn line(&self, node: &NodeName) -> Option<Arc<dyn Line>> {

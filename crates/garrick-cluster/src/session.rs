@@ -2,7 +2,7 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use garrick_actor::Address;
@@ -29,6 +29,8 @@ pub(crate) struct Session {
     /// Number of bytes that were given to the link, and not to the transport.
     waiting: AtomicUsize,
     imports: Mutex<Imports>,
+    /// Number of the session of the other node, or 0. Addresses of an earlier one are over.
+    peer_session: AtomicU64,
     /// Receivers of the other node whose mailboxes are full, and the number of them.
     full: Mutex<HashSet<Owned>>,
     full_count: AtomicUsize,
@@ -60,9 +62,16 @@ impl Session {
             is_over: AtomicBool::new(false),
             waiting: AtomicUsize::new(0),
             imports: Mutex::default(),
+            peer_session: AtomicU64::new(0),
             full: Mutex::default(),
             full_count: AtomicUsize::new(0),
         })
+    }
+
+    /// Records that the other node has begun another session.
+    pub(crate) fn set_peer_session(&self, number: u64) {
+        // Relaxed: the number publishes nothing.
+        self.peer_session.store(number, Relaxed);
     }
 
     fn full(&self) -> MutexGuard<'_, HashSet<Owned>> {
@@ -108,7 +117,7 @@ impl Session {
     /// Returns the identity of an address of the other node. It is the same in each run.
     fn id_of(&self, slot: Slot) -> TaskId {
         let mut hasher = DefaultHasher::new();
-        (self.base.life, self.number).hash(&mut hasher);
+        (self.base.cluster, self.base.life, self.number).hash(&mut hasher);
         (self.base.name.as_str(), self.peer.as_str()).hash(&mut hasher);
         slot.hash(&mut hasher);
         TaskId::far(hasher.finish() >> 1)
@@ -140,6 +149,14 @@ impl Line for Session {
     fn is_over(&self) -> bool {
         // Relaxed: the flag publishes nothing. What passes it is refused by the link.
         self.is_over.load(Relaxed)
+    }
+
+    fn peer_session(&self) -> u64 {
+        self.peer_session.load(Relaxed)
+    }
+
+    fn may_answer(&self) -> bool {
+        !self.is_over() && self.waiting.load(Relaxed) < 2 * self.base.bounds.waiting
     }
 
     fn may_send(&self) -> bool {
@@ -174,6 +191,10 @@ impl Line for Session {
         imports.of(slot).holds += 1;
         imports.by_id.insert(id, slot);
         id
+    }
+
+    fn keep(&self, slot: Slot) {
+        self.imports().of(slot).holds += 1;
     }
 
     fn let_go(&self, slot: Slot) {

@@ -11,8 +11,8 @@ use garrick_testkit::ByHand;
 use proptest::prelude::*;
 
 /// Size of a head without the name of the sender, and the position of its checksum.
-const HEAD_BYTES: usize = 80;
-const SUM_AT: usize = 76;
+const HEAD_BYTES: usize = 88;
+const SUM_AT: usize = 84;
 
 #[derive(Wire)]
 #[wire(name = "test.Msg", context = Carrier)]
@@ -171,9 +171,9 @@ fn changed_and_cut_frames_are_dropped() {
             pair.inject(frame[..at].to_vec());
             count += 2;
         }
-        // A frame that comes again.
+        // A frame that comes again. Those without entries do no harm.
         pair.inject(frame.clone());
-        count += 1;
+        count += u64::from(frame[80..84] != [0; 4]);
     }
     let sample = pair.server.sample();
     assert_eq!(sample.delivered, delivered);
@@ -210,7 +210,7 @@ proptest! {
     fn invented_entries_do_no_harm(
         entries: Vec<u8>,
         count in 0..40_u32,
-        numbers: [u64; 6],
+        numbers: [u64; 7],
         small: bool,
     ) {
         let pair = Pair::new();
@@ -220,7 +220,7 @@ proptest! {
             let at = 24 + 8 * at;
             frame[at..at + 8].copy_from_slice(&number.to_le_bytes());
         }
-        frame[72..76].copy_from_slice(&count.to_le_bytes());
+        frame[80..84].copy_from_slice(&count.to_le_bytes());
         frame.extend(entries);
         sign(&mut frame);
         pair.inject(frame);
@@ -240,7 +240,7 @@ proptest! {
             frame.extend(rest);
         }
         frame[40..48].copy_from_slice(&100_u64.to_le_bytes());
-        frame[72..76].copy_from_slice(&count.to_le_bytes());
+        frame[80..84].copy_from_slice(&count.to_le_bytes());
         sign(&mut frame);
         pair.inject(frame);
         pair.check();

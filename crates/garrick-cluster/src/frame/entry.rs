@@ -30,9 +30,6 @@ const ANOTHER: u8 = 6;
 /// Maximum length in bytes of the message of a failure that travels.
 const FAILURE_BYTES: usize = 1 << 10;
 
-/// Maximum number of references and of replies in a message.
-const CARRIED_MAX: u32 = 1 << 16;
-
 /// The place of an exported address in the table of its node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Slot {
@@ -443,20 +440,25 @@ impl<'a> Reader<'a> {
         let replies = self.small()?;
         let first = if replies > 0 { self.number()? } else { 0 };
         let refs = self.small()?;
-        if replies.max(refs) > CARRIED_MAX || first.checked_add(replies.into()).is_none() {
-            return Err("a message has too many replies or addresses");
+        if first.checked_add(replies.into()).is_none() {
+            return Err("a question has a number of more than 64 bits");
         }
         let before = self.0;
         for _ in 0..refs {
             self.reference()?;
         }
         let listed = &before[..before.len() - self.0.len()];
+        let content = self.bytes()?;
+        // Each of them has its index in the content.
+        if u64::from(replies) + u64::from(refs) > content.len() as u64 {
+            return Err("a message has more replies and addresses than bytes");
+        }
         Ok(Load {
             replies,
             first,
             refs,
             listed,
-            content: self.bytes()?,
+            content,
         })
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::name::NodeName;
 
 /// Size of a head in bytes, without the name.
-pub(crate) const HEAD_BYTES: usize = 80;
+pub(crate) const HEAD_BYTES: usize = 88;
 
 /// First bytes of a frame. The last one is the version of the format.
 const MAGIC: [u8; 5] = *b"GRKF\x01";
@@ -57,6 +57,8 @@ pub(crate) struct Head {
     pub(crate) taken: u64,
     /// Number of the last order that was handled.
     pub(crate) orders: u64,
+    /// Number of the last session of the receiver that is over for the sender, or 0.
+    pub(crate) dead: u64,
     /// Number of the entries.
     pub(crate) entries: u32,
 }
@@ -77,11 +79,12 @@ impl Head {
             self.seen,
             self.taken,
             self.orders,
+            self.dead,
         ];
-        for (place, word) in frame[8..72].chunks_exact_mut(8).zip(words) {
+        for (place, word) in frame[8..80].chunks_exact_mut(8).zip(words) {
             place.copy_from_slice(&word.to_le_bytes());
         }
-        frame[72..SUM_AT].copy_from_slice(&self.entries.to_le_bytes());
+        frame[80..SUM_AT].copy_from_slice(&self.entries.to_le_bytes());
         let sum = checksum(frame);
         frame[SUM_AT..HEAD_BYTES].copy_from_slice(&sum.to_le_bytes());
     }
@@ -111,7 +114,11 @@ impl Head {
         let name = std::str::from_utf8(name).map_err(|_| BadFrame::Name)?;
         let name = NodeName::new(name).map_err(|_| BadFrame::Name)?;
         let mut count = [0; 4];
-        count.copy_from_slice(&head[72..SUM_AT]);
+        count.copy_from_slice(&head[80..SUM_AT]);
+        // Each of them has a next one.
+        if [word(1), word(3), word(4)].contains(&u64::MAX) {
+            return Err(BadFrame::Damaged);
+        }
         let head = Self {
             node: word(1),
             peer: word(2),
@@ -120,6 +127,7 @@ impl Head {
             seen: word(5),
             taken: word(6),
             orders: word(7),
+            dead: word(8),
             entries: u32::from_le_bytes(count),
         };
         Ok((head, name, entries))
@@ -147,6 +155,7 @@ mod tests {
             seen: 5,
             taken: 6,
             orders: 7,
+            dead: 10,
             entries: 8,
         };
         let mut frame = vec![0; HEAD_BYTES];

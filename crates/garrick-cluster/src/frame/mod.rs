@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! magic 4 | version u8 | length of name u8 | zeros 2 | cluster u64 | node u64 | peer u64 |
-//! session u64 | number u64 | seen u64 | taken u64 | orders u64 | entries u32 | checksum u32 |
+//! session u64 | number u64 | seen u64 | taken u64 | orders u64 | dead u64 | entries u32 |
+//! checksum u32 |
 //! name | entries                                            (numbers are little-endian)
 //! ```
 //!

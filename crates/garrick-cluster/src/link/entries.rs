@@ -103,6 +103,10 @@ impl Link {
             (delivered, _) => delivered,
         };
         self.delivery.receiver = receiver;
+        if delivered.is_none() {
+            // Its addresses have travelled, and its questions are refused.
+            self.unpack(load, |_, _| ());
+        }
         let why = match delivered {
             Some(Some(Ok(()))) => {
                 self.delivery.count += 1;
@@ -177,6 +181,10 @@ impl Link {
         carrier.load(load);
         let result = catch_unwind(AssertUnwindSafe(|| f(load.content, &mut carrier)));
         slots().for_each(|slot| self.session.let_go(slot));
+        // Replies that the reader does not know, or that were not reached.
+        for question in carrier.undecoded() {
+            self.refuse(question, NoReply::Refused);
+        }
         self.delivery.carrier = Some(carrier);
         result.ok()
     }
@@ -186,14 +194,16 @@ impl Link {
             Order::Watch { watch, target } => match self.find(target.target()) {
                 Some(found) => {
                     let (link, session) = (cx.address(), self.session.number());
-                    found.watch(Box::new(move |ended| {
+                    let notice = Box::new(move |ended| {
                         let ended = LinkMsg::Ended {
                             session,
                             watch,
                             ended,
                         };
                         let _ = link.send(ended);
-                    }));
+                    });
+                    // It may be a door of the program.
+                    let _ = catch_unwind(AssertUnwindSafe(|| found.watch(notice)));
                 }
                 None => self.order(Order::Ended {
                     watch,
@@ -211,13 +221,13 @@ impl Link {
                     if self.holding.waits(&target) {
                         self.holding.hold(&target, Box::new(Stop(found)));
                     } else {
-                        found.stop();
+                        let _ = catch_unwind(AssertUnwindSafe(|| found.stop()));
                     }
                 }
             }
             Order::Release { slot, travels } => {
                 let released = self.base.exports().release(slot, self.peer.name(), travels);
-                drop(released);
+                let _ = catch_unwind(AssertUnwindSafe(|| drop(released)));
             }
             Order::Lost { from, to } => self.lost(from, to),
             Order::Full { target, is_full } => self.session.set_full(target, is_full),
@@ -234,9 +244,8 @@ impl Link {
             let release = |slot| exports.release(slot, self.peer.name(), 1);
             lost.slots.into_iter().filter_map(release).collect()
         };
-        drop(released);
-        let name = self.base.name.clone();
-        self.sending.repeat_orders(name.as_str());
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(released)));
+        self.repeats = true;
         for question in lost.answers {
             self.refuse(question, NoReply::NodeLost);
         }

@@ -9,6 +9,8 @@ mod sending;
 
 mod entries;
 
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use garrick_actor::door::Notice;
@@ -17,6 +19,7 @@ use garrick_sched::Nanos;
 use hashbrown::HashMap;
 
 use crate::base::Base;
+use crate::export::key_of;
 use crate::frame::{
     Entries, HEAD_BYTES, Head, Loading, Order, Ref, put_answer, put_leave, put_message, put_refusal,
 };
@@ -29,8 +32,12 @@ use holding::Holding;
 use receiving::{Receiving, Verdict};
 use sending::{About, Frame, Sending};
 
-/// Maximum number of orders that are not confirmed. With more, the other node is lost.
-const ORDERS_MAX: usize = 1 << 16;
+/// Number of orders that are not confirmed from which on other orders wait.
+const ORDERS_MAX: usize = 1 << 14;
+
+/// Number of beats without the confirmation of a frame after which the other node is lost, although
+/// it is heard.
+const BEATS_STUCK_MAX: u32 = 20;
 
 /// A link to another node.
 pub(crate) struct Link {
@@ -41,11 +48,9 @@ pub(crate) struct Link {
     sending: Sending,
     receiving: Receiving,
     questions: HashMap<u64, Box<dyn Question>>,
-    /// Number of the last question.
-    question: u64,
     watches: HashMap<u64, Notice>,
-    /// Number of the last watch.
-    watch: u64,
+    /// Orders that wait until others are confirmed.
+    backlog: VecDeque<Order>,
     /// Number of the life of the other node, or 0 if it is not connected.
     life: u64,
     /// Number of the last known life of the other node.
@@ -55,6 +60,12 @@ pub(crate) struct Link {
     /// True if a beat will come.
     beats: bool,
     has_left: bool,
+    /// True if the link has got a message.
+    is_used: bool,
+    /// True if the other node was greeted since it was lost.
+    has_greeted: bool,
+    /// True if frames were lost, so that orders are sent again.
+    repeats: bool,
     delivery: Delivery,
     holding: Holding,
     /// True if a look for room will come.
@@ -63,7 +74,7 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) fn new(base: Arc<Base>, peers: Arc<Peers>, peer: Arc<Peer>) -> Self {
-        let session = Self::session(&base, &peer, 1);
+        let session = Self::session(&base, &peer);
         peer.set_session(Some(Arc::clone(&session)));
         Self {
             base,
@@ -73,14 +84,16 @@ impl Link {
             sending: Sending::default(),
             receiving: Receiving::default(),
             questions: HashMap::new(),
-            question: 0,
             watches: HashMap::new(),
-            watch: 0,
+            backlog: VecDeque::new(),
             life: 0,
             last_life: 0,
             heard: 0,
             beats: false,
             has_left: false,
+            is_used: false,
+            has_greeted: false,
+            repeats: false,
             delivery: Delivery::default(),
             holding: Holding::default(),
             retries: false,
@@ -88,7 +101,8 @@ impl Link {
     }
 
     /// Creates a session.
-    fn session(base: &Arc<Base>, peer: &Peer, number: u64) -> Arc<Session> {
+    fn session(base: &Arc<Base>, peer: &Peer) -> Arc<Session> {
+        let number = base.next_session();
         let (name, link) = (peer.name().clone(), Arc::clone(peer.cell()));
         Session::new(Arc::clone(base), name, link, number)
     }
@@ -100,12 +114,27 @@ impl Link {
             seen: self.receiving.session(),
             taken: self.receiving.taken(),
             orders: self.receiving.orders(),
+            dead: self.receiving.dead(),
         }
     }
 
-    /// Adds an order for the other node.
+    /// Adds an order for the other node. It waits if many orders are not confirmed.
     fn order(&mut self, order: Order) {
+        let is_loss = matches!(order, Order::Lost { .. });
+        let waits = !self.backlog.is_empty() || self.sending.unconfirmed() >= ORDERS_MAX;
+        if waits && !is_loss {
+            return self.backlog.push_back(order);
+        }
         self.sending.order(order, self.base.name.as_str());
+    }
+
+    /// Adds orders that have waited.
+    fn order_waiting(&mut self) {
+        while self.sending.unconfirmed() < ORDERS_MAX
+            && let Some(order) = self.backlog.pop_front()
+        {
+            self.sending.order(order, self.base.name.as_str());
+        }
     }
 
     /// Adds the content of a batch to one frame.
@@ -143,8 +172,7 @@ impl Link {
             }
             Item::Refusal { question, why } => self.refuse(question, why),
             Item::Watch { target, notice } => {
-                self.watch += 1;
-                let watch = self.watch;
+                let watch = self.base.next_watch();
                 self.watches.insert(watch, notice);
                 self.order(Order::Watch { watch, target });
             }
@@ -178,18 +206,25 @@ impl Link {
             refs.push(match passed.home {
                 Some(slot) => Ref::Receivers(slot),
                 None => {
-                    let slot = self.base.exports().give(passed.exported, self.peer.name());
+                    let key = key_of(&*passed.exported);
+                    let given = self
+                        .base
+                        .exports()
+                        .give(key, passed.exported, self.peer.name());
+                    // The second value is dropped when nothing is locked.
+                    let (slot, known) = given;
+                    drop(known);
                     frame.carried.slots.push(slot);
                     Ref::Senders(slot)
                 }
             });
         }
-        let (first, replies) = (self.question + 1, packed.questions.len() as u32);
+        let replies = packed.questions.len() as u32;
+        let first = self.base.next_questions(replies.into());
         self.base.counts.add_asked(replies.into());
-        for question in packed.questions {
-            self.question += 1;
-            frame.carried.questions.push(self.question);
-            self.questions.insert(self.question, question);
+        for (number, question) in (first..).zip(packed.questions) {
+            frame.carried.questions.push(number);
+            self.questions.insert(number, question);
         }
         let load = Loading {
             replies,
@@ -210,12 +245,21 @@ impl Link {
                 self.order(Order::Release { slot, travels });
             }
         }
-        let about = self.about();
+        self.order_waiting();
         if self.sending.is_busy() && !self.beats {
             // The other node must answer within some time.
             self.heard = cx.now();
             self.beat_later(cx);
         }
+        if self.life == 0 {
+            // The other node must be known: a copy of a frame could come to its next life.
+            if self.sending.is_busy() && !self.has_greeted {
+                self.has_greeted = true;
+                self.send_bare();
+            }
+            return;
+        }
+        let about = self.about();
         self.sending.is_fresh = false;
         let sent = self.sending.flush(&self.base, &self.peer, about, is_last);
         self.session.sent(sent);
@@ -258,21 +302,23 @@ impl Link {
             return;
         }
         let silence = garrick_sched::nanos(self.base.bounds.silence);
-        if cx.now().saturating_sub(self.heard) >= silence {
+        self.sending.beat(self.base.name.as_str());
+        let is_stuck = self.sending.beats_stuck() > BEATS_STUCK_MAX;
+        if cx.now().saturating_sub(self.heard) >= silence || is_stuck {
             return self.lose(cx);
         }
-        self.sending.beat(self.base.name.as_str());
         self.send_bare();
         self.beat_later(cx);
     }
 
     /// Ends the session: the other node is lost, or has lost this one.
     fn lose(&mut self, cx: &mut Context<'_, LinkMsg>) {
-        let number = self.session.number() + 1;
-        let next = Self::session(&self.base, &self.peer, number);
+        let next = Self::session(&self.base, &self.peer);
         self.peer.set_session(Some(Arc::clone(&next)));
         self.receiving.lose();
         (self.life, self.last_life) = (0, self.life.max(self.last_life));
+        (self.has_greeted, self.heard) = (true, cx.now());
+        self.base.counts.add_loss();
         self.end(next);
         // The other node learns of it, if it is there.
         self.send_bare();
@@ -287,14 +333,13 @@ impl Link {
         let sending = std::mem::take(&mut self.sending);
         over.sent(sending.waiting());
         let held = std::mem::take(&mut self.holding);
+        self.backlog.clear();
         let questions = std::mem::take(&mut self.questions);
         let watches = std::mem::take(&mut self.watches);
         let released = self.base.exports().strike(self.peer.name());
-        self.base.counts.add_loss();
         self.base.counts.add_answered(questions.len() as u64);
         // From here on, foreign code runs.
-        drop(released);
-        drop(held);
+        let _ = catch_unwind(AssertUnwindSafe(|| drop((released, held))));
         let mut questions: Vec<_> = questions.into_iter().collect();
         questions.sort_unstable_by_key(|(number, _)| *number);
         for (_, question) in questions {
@@ -326,9 +371,11 @@ impl Link {
 
     /// Handles a frame of the other node.
     fn take(&mut self, head: Head, entries: &[u8], cx: &mut Context<'_, LinkMsg>) {
+        let known = self.life.max(self.last_life);
         let is_to_another = head.peer != 0 && head.peer != self.base.life;
-        if is_to_another || head.node < self.life.max(self.last_life) {
-            if is_to_another && head.node >= self.last_life {
+        let has_no_target = head.peer == 0 && head.entries > 0;
+        if is_to_another || has_no_target || head.node < known {
+            if is_to_another && head.node >= known {
                 // The other node does not know that this one has started again.
                 self.send_bare();
             }
@@ -337,15 +384,17 @@ impl Link {
         if self.life != 0 && head.node > self.life {
             // The other node has ended, and has started again.
             self.lose(cx);
+        } else if head.dead >= self.session.number() {
+            // The other node has lost this one.
+            self.lose(cx);
         }
-        if head.node > self.life.max(self.last_life) {
+        if head.node > known {
             self.receiving = Receiving::default();
         }
-        let Ok(lost) = self.look(&head, cx) else {
+        let Some(lost) = self.look(&head) else {
             return self.base.counts.add_dropped();
         };
-        if head.seen == self.session.number() && !self.sending.may_confirm(head.taken, head.orders)
-        {
+        if !self.may_confirm(&head) {
             return self.distrust("it confirms what was not sent", cx);
         }
         (self.life, self.heard) = (head.node, cx.now());
@@ -367,14 +416,12 @@ impl Link {
             }
         }
         self.end_delivery();
-        if self.sending.unconfirmed() > ORDERS_MAX {
-            return self.lose(cx);
+        self.confirm(&head);
+        if std::mem::take(&mut self.repeats) {
+            self.sending.repeat_orders(self.base.name.as_str());
         }
-        if head.seen == session {
-            self.receiving.confirm(head.orders);
-            self.sending.confirm(head.taken, head.orders);
-        }
-        if self.receiving.take(bytes) {
+        if self.receiving.take(bytes) || head.peer == 0 {
+            // The other node greets, or must know what was taken.
             self.send_bare();
         }
         if !self.beats {
@@ -389,30 +436,39 @@ impl Link {
         self.lose(cx);
     }
 
-    /// Looks at the head of a frame. Returns the numbers of the frames that were lost, or an error
-    /// if the entries are not handled.
-    fn look(
-        &mut self,
-        head: &Head,
-        cx: &mut Context<'_, LinkMsg>,
-    ) -> Result<Option<(u64, u64)>, ()> {
-        match self.receiving.look(head) {
-            Verdict::Next(lost) => Ok(lost),
-            Verdict::Reset => {
-                self.lose(cx);
-                match self.receiving.look(head) {
-                    Verdict::Next(lost) => Ok(lost),
-                    _ => Err(()),
-                }
-            }
+    /// Looks at the head of a frame. Returns the numbers of the frames that were lost, or `None` if
+    /// the entries are not handled.
+    fn look(&mut self, head: &Head) -> Option<Option<(u64, u64)>> {
+        let mut verdict = self.receiving.look(head);
+        if verdict == Verdict::Reset {
+            // The other node has begun another session, and has not taken a frame of this one.
+            self.receiving.lose();
+            verdict = self.receiving.look(head);
+        }
+        self.session.set_peer_session(self.receiving.session());
+        match verdict {
+            Verdict::Next(lost) => Some(lost),
             Verdict::Twice => {
-                // What it says of our frames holds.
-                if head.seen == self.session.number() {
-                    self.sending.confirm(head.taken, head.orders);
+                // Its confirmations hold.
+                if self.may_confirm(head) {
+                    self.confirm(head);
                 }
-                Err(())
+                None
             }
-            Verdict::Old => Err(()),
+            Verdict::Old | Verdict::Reset => None,
+        }
+    }
+
+    /// Returns true if the confirmations in a head are of frames and orders that were sent.
+    fn may_confirm(&self, head: &Head) -> bool {
+        head.seen != self.session.number() || self.sending.may_confirm(head.taken, head.orders)
+    }
+
+    /// Forgets the frames and orders that a head confirms.
+    fn confirm(&mut self, head: &Head) {
+        if head.seen == self.session.number() {
+            self.receiving.confirm(head.orders);
+            self.sending.confirm(head.taken, head.orders);
         }
     }
 
@@ -444,13 +500,17 @@ impl Actor for Link {
     const STARTS: bool = false;
 
     fn receive(&mut self, message: LinkMsg, cx: &mut Context<'_, LinkMsg>) -> Self::Outcome {
+        self.is_used = true;
         match message {
             LinkMsg::Out(given) => {
-                if let Some((line, contents)) = given.take() {
+                if let Some((line, mut contents)) = given.take() {
                     if line.number() == self.session.number() {
+                        let slots = std::mem::take(&mut contents.slots);
                         self.put(contents);
+                        slots.into_iter().for_each(|slot| line.let_go(slot));
                     } else {
                         line.sent(contents.bytes);
+                        contents.let_go(&*line);
                         self.drop_late(contents);
                     }
                 }
@@ -484,7 +544,7 @@ impl Actor for Link {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        if !self.has_left {
+        if self.is_used && !self.has_left {
             self.leave();
         }
     }

@@ -55,7 +55,7 @@ impl Receiving {
         } else {
             head.number.saturating_sub(1)
         };
-        let lost = (last_lost > self.number).then_some((self.number + 1, last_lost));
+        let lost = (last_lost > self.number).then(|| (self.number + 1, last_lost));
         if head.entries > 0 && head.number <= self.number {
             return Verdict::Twice;
         }
@@ -69,6 +69,11 @@ impl Receiving {
             lost_session: self.session.max(self.lost_session),
             ..Self::default()
         };
+    }
+
+    /// Returns the number of the last session of the other node that is over, or 0.
+    pub(super) fn dead(&self) -> u64 {
+        self.lost_session
     }
 
     /// Returns the number of the current session of the other node, or 0.

@@ -33,6 +33,8 @@ pub(super) struct Carried {
 
 /// A frame that was sent, and that the other node has not confirmed.
 struct UnderWay {
+    /// True if the other node has told that it was lost.
+    is_lost: bool,
     number: u64,
     bytes: usize,
     carried: Carried,
@@ -53,6 +55,10 @@ pub(super) struct Sending {
     order: u64,
     /// Number of the last order at the last beat.
     order_at_beat: u64,
+    /// Number of the oldest frame under way at the last beat.
+    oldest_at_beat: u64,
+    /// Number of beats at which it was the same.
+    beats_stuck: u32,
     /// True if a frame was sent since the last look.
     pub(super) is_fresh: bool,
 }
@@ -65,6 +71,7 @@ pub(super) struct About {
     pub(super) seen: u64,
     pub(super) taken: u64,
     pub(super) orders: u64,
+    pub(super) dead: u64,
 }
 
 impl Sending {
@@ -121,6 +128,16 @@ impl Sending {
             self.repeat_orders(name);
         }
         self.order_at_beat = self.order;
+        let oldest = self.under_way.front().map_or(0, |frame| frame.number);
+        let is_stuck = oldest > 0 && oldest == self.oldest_at_beat;
+        self.beats_stuck = if is_stuck { self.beats_stuck + 1 } else { 0 };
+        self.oldest_at_beat = oldest;
+    }
+
+    /// Returns the number of beats since the other node has confirmed a frame, while frames are
+    /// under way.
+    pub(super) fn beats_stuck(&self) -> u32 {
+        self.beats_stuck
     }
 
     /// Returns true if something is not confirmed, or not sent.
@@ -147,6 +164,7 @@ impl Sending {
             self.number += 1;
             self.bytes_under_way += frame.bytes.len();
             self.under_way.push_back(UnderWay {
+                is_lost: false,
                 number: self.number,
                 bytes: frame.bytes.len(),
                 carried: frame.carried,
@@ -173,6 +191,7 @@ impl Sending {
             seen: about.seen,
             taken: about.taken,
             orders: about.orders,
+            dead: about.dead,
             entries,
         };
         head.write(base.cluster, base.name.as_str().len(), &mut bytes);
@@ -208,8 +227,9 @@ impl Sending {
     /// of the frames, too.
     pub(super) fn take_lost(&mut self, from: u64, to: u64) -> (u64, Carried) {
         let (mut count, mut lost) = (0, Carried::default());
-        let is_lost = |frame: &&mut UnderWay| (from..=to).contains(&frame.number);
-        for frame in self.under_way.iter_mut().filter(is_lost) {
+        let is_new = |frame: &&mut UnderWay| (from..=to).contains(&frame.number) && !frame.is_lost;
+        for frame in self.under_way.iter_mut().filter(is_new) {
+            frame.is_lost = true;
             count += 1;
             lost.questions.append(&mut frame.carried.questions);
             lost.slots.append(&mut frame.carried.slots);
