@@ -24,8 +24,8 @@ pub(crate) struct Base {
     pub(crate) transport: Arc<dyn Transport>,
     exports: Mutex<Exports>,
     services: Mutex<HashMap<Arc<str>, Arc<dyn Exported>>>,
-    /// Numbers of the last session, question and watch. Those of a link that has ended are not given
-    /// again.
+    /// Numbers of the last session, question and watch. A later link to a node gets others than the
+    /// one before.
     session: AtomicU64,
     question: AtomicU64,
     watch: AtomicU64,

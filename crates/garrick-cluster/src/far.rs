@@ -8,6 +8,7 @@ use garrick_actor::door::{Door, Notice, door};
 use garrick_actor::{Address, Ended, NoReply, Reply, SendError};
 use garrick_sched::TaskId;
 
+use crate::base::Base;
 use crate::batch::{self, Lines, Route};
 use crate::frame::{Owned, Slot};
 use crate::line::{Line, Travels};
@@ -131,6 +132,53 @@ impl<M: Travels> Door for Service<M> {
         match self.lines.line(&self.node) {
             Some(line) => batch::watch(&line, self.target.clone(), notice),
             None => notice(Ended::NodeLost(self.node.shared())),
+        }
+    }
+}
+
+/// A door in front of a service of this node.
+struct Own<M> {
+    base: Arc<Base>,
+    name: Arc<str>,
+    message: PhantomData<fn(M)>,
+}
+
+/// Returns the address of a service of this node, which need not exist yet.
+pub(crate) fn own_address<M: Travels>(base: Arc<Base>, name: Arc<str>) -> Address<M> {
+    door(Own::<M> {
+        base,
+        name,
+        message: PhantomData,
+    })
+}
+
+impl<M: Travels> Own<M> {
+    fn address(&self) -> Option<Address<M>> {
+        let offered = self.base.offered(&self.name)?;
+        offered.address().downcast_ref().cloned()
+    }
+}
+
+impl<M: Travels> Door for Own<M> {
+    type Message = M;
+
+    fn pass(&self, message: M, _: &Address<M>) -> Result<(), SendError<M>> {
+        match self.address() {
+            Some(address) => address.send(message),
+            None => Err(SendError(message)),
+        }
+    }
+
+    fn stop(&self) {
+        if let Some(address) = self.address() {
+            address.stop();
+        }
+    }
+
+    fn watch(&self, notice: Notice) {
+        match self.address() {
+            Some(address) => drop(address.watch(notice)),
+            None => notice(Ended::Before),
         }
     }
 }

@@ -173,6 +173,13 @@ struct Unpacking {
 
 /// Implemented by all types whose values travel to other nodes as messages or answers:
 /// `#[derive(Wire)]` is enough.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not travel to other nodes",
+    label = "does not implement `Wire<Carrier>`",
+    note = "write `#[derive(Wire)]` above the type",
+    note = "if it has an `Address` or a `Reply`, add `#[wire(context = garrick::cluster::Carrier)]`",
+    note = "an actor whose message does not travel can be offered by `address.contramap(..)`, with a message that does"
+)]
 pub trait Travels: Wire<Carrier> + Send + 'static {}
 
 impl<M: Wire<Carrier> + Send + 'static> Travels for M {}

@@ -9,7 +9,7 @@ use crate::batch::Lines;
 use crate::counts::NodeSample;
 use crate::error::JoinError;
 use crate::export::exported;
-use crate::far::service_address;
+use crate::far::{own_address, service_address};
 use crate::frame::Head;
 use crate::line::{Line, Travels};
 use crate::link::Link;
@@ -210,13 +210,16 @@ impl Node {
         drop(before);
     }
 
-    /// Returns the address of a service of another node, which need not exist yet. Messages of
-    /// another type than those of the service are refused there.
+    /// Returns the address of a service of a node, which need not exist yet. Messages of another
+    /// type than those of the service are refused there.
     ///
     /// # Errors
     /// Returns [`JoinError::Name`] if the name of the node is not allowed.
     pub fn service<M: Travels>(&self, node: &str, name: &str) -> Result<Address<M>, JoinError> {
         let node = NodeName::new(node)?;
+        if node == self.core.base.name {
+            return Ok(own_address(Arc::clone(&self.core.base), name.into()));
+        }
         let lines: Arc<dyn Lines> = Arc::clone(&self.core) as _;
         Ok(service_address(lines, node, name.into()))
     }
