@@ -1,7 +1,8 @@
 //! Threads that meet another node, send to it, and drop its addresses at the same time.
 
+use std::hint::spin_loop;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::sync::{Arc, Barrier};
 use std::thread;
 
 use garrick_actor::{Address, Handle, System};
@@ -75,14 +76,18 @@ fn the_release_of_an_address_comes_after_the_watch_of_it() {
 #[test]
 fn threads_that_meet_a_node_at_once_share_a_session() {
     let (there, here) = (System::new().unwrap(), System::new().unwrap());
-    for _ in 0..200 {
+    for _ in 0..500 {
         let spy = Spy::default();
         let server = join(&there.handle(), &spy, "server");
         let client = join(&here.handle(), &spy, "client");
-        let barrier = Barrier::new(2);
+        let arrived = AtomicU64::new(0);
         let meet = || {
             let far: Address<Msg> = client.service("server", "counter").unwrap();
-            barrier.wait();
+            // All go on at once, which a barrier that wakes them does not achieve.
+            arrived.fetch_add(1, SeqCst);
+            while arrived.load(SeqCst) < 2 {
+                spin_loop();
+            }
             far.send(Msg::Add(1)).unwrap();
             assert!(far.ask(Msg::Get).wait().is_ok());
         };
