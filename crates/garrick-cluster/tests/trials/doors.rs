@@ -1,0 +1,86 @@
+//! Doors of the program, which may do anything.
+
+use garrick_actor::door::{Door, Notice, door};
+use garrick_actor::{Address, SendError};
+use garrick_cluster::Node;
+use garrick_sched::TaskId;
+use garrick_testkit::{ends, silence_panics};
+
+use crate::pair::{Msg, Pair, ready};
+
+/// A door whose stop and watch panic.
+struct Panics;
+
+impl Door for Panics {
+    type Message = Msg;
+
+    fn pass(&self, _: Msg, _: &Address<Msg>) -> Result<(), SendError<Msg>> {
+        Ok(())
+    }
+
+    fn stop(&self) {
+        panic!("a bug of the program");
+    }
+
+    fn watch(&self, _: Notice) {
+        panic!("a bug of the program");
+    }
+}
+
+#[test]
+fn a_door_that_panics_does_no_harm_to_the_link() {
+    silence_panics();
+    let pair = Pair::met();
+    let question = pair.far.ask(Msg::Wait);
+    pair.server.offer("door", &door(Panics));
+    let far: Address<Msg> = pair.client.service("server", "door").unwrap();
+    far.stop();
+    pair.run();
+    far.watch(|_| ());
+    pair.run();
+    pair.check_links();
+    assert_eq!(pair.get(&pair.far), Some(Ok(1)));
+    assert_eq!(pair.server.sample().losses, 0);
+    pair.counter.send(Msg::Answer(5)).unwrap();
+    pair.run();
+    assert_eq!(ready(question), Some(Ok(5)));
+}
+
+/// A door in front of an actor, which looks at a node when it is dropped.
+struct Looks(Node, TaskId);
+
+impl Door for Looks {
+    type Message = Msg;
+
+    fn pass(&self, _: Msg, _: &Address<Msg>) -> Result<(), SendError<Msg>> {
+        Ok(())
+    }
+
+    fn stands_for(&self) -> Option<TaskId> {
+        Some(self.1)
+    }
+}
+
+impl Drop for Looks {
+    fn drop(&mut self) {
+        let _ = self.0.sample();
+    }
+}
+
+#[test]
+fn a_door_may_look_at_the_node_while_it_is_dropped() {
+    ends(|| {
+        let pair = Pair::new();
+        for _ in 0..2 {
+            // Both stand for the same actor, so the second one is not needed.
+            let looks = door(Looks(pair.client.clone(), pair.counter.id()));
+            pair.far.send(Msg::Keep(looks)).unwrap();
+            pair.run();
+        }
+        assert_eq!(pair.client.sample().exported, 1);
+        // The first one is dropped when the other node is lost.
+        pair.spy.cut(&["server", "client"]);
+        pair.pass(14);
+        assert_eq!(pair.client.sample().exported, 0);
+    });
+}

@@ -1,0 +1,137 @@
+//! Networks that lose frames one way, or carry them late.
+
+use garrick_actor::{Address, NoReply};
+use garrick_core::random::mix;
+use garrick_testkit::setting;
+
+use crate::pair::{Msg, Pair, ready};
+
+/// Number of networks that lose frames at random. There are more if `GARRICK_CLUSTER_SEEDS` is set.
+const SEEDS: u64 = 300;
+
+/// Number of frames that two nodes do not need within some minutes.
+const FRAMES_MAX: usize = 4_000;
+
+#[test]
+fn nodes_that_have_lost_each_other_do_not_argue() {
+    let pair = Pair::new();
+    // The client hears nothing.
+    pair.spy.cut(&["client"]);
+    pair.far.send(Msg::Add(1)).unwrap();
+    pair.run();
+    pair.pass(9);
+    // Its word of the loss is lost, too.
+    pair.spy.cut(&["client", "server"]);
+    pair.pass(1);
+    pair.spy.cut(&[]);
+    pair.pass(1);
+    let before = pair.spy.count();
+    let _ = pair.far.send(Msg::Add(1));
+    pair.run();
+    let frames = pair.spy.count() - before;
+    assert!(frames < 20, "{frames} frames");
+    pair.check();
+}
+
+#[test]
+fn frames_that_come_late_cause_no_storm() {
+    for seconds in [1, 3, 5, 7, 9, 11, 12, 13, 16, 20] {
+        let pair = Pair::met();
+        pair.spy.delay();
+        for _ in 0..seconds {
+            let _ = pair.far.send(Msg::Add(1));
+            pair.pass(2);
+        }
+        let before = pair.spy.count();
+        pair.spy.hasten();
+        pair.run();
+        let frames = pair.spy.count() - before;
+        assert!(frames < 10 * (seconds + 10), "{seconds} s: {frames} frames");
+        pair.pass(12);
+        assert!(
+            pair.get(&pair.far).is_some_and(|got| got.is_ok()),
+            "{seconds} s"
+        );
+        assert_eq!(pair.client.sample().questions, 0);
+        pair.check();
+    }
+}
+
+#[test]
+fn a_new_session_does_not_take_an_answer_of_an_earlier_one() {
+    let pair = Pair::met();
+    let first = pair.far.ask(Msg::Wait);
+    pair.run();
+    // The client ends the session because of a frame that it cannot read. The server does not hear
+    // of it.
+    pair.spy.cut(&["server"]);
+    let frame = pair.forge("client", 50).entries(1, &[99]).sign();
+    pair.spy.inject("client", frame);
+    pair.run();
+    assert_eq!(pair.client.sample().losses, 1);
+    assert_eq!(ready(first), Some(Err(NoReply::NodeLost)));
+    let second = pair.far.ask(Msg::Get);
+    pair.run();
+    pair.counter.send(Msg::Answer(77)).unwrap();
+    pair.run();
+    pair.spy.cut(&[]);
+    pair.pass(24);
+    let got = ready(second).expect("the question has ended");
+    assert!(got == Ok(1) || got == Err(NoReply::NodeLost), "{got:?}");
+    assert_eq!(pair.client.sample().questions, 0);
+    pair.check();
+}
+
+/// Numbers of a seed.
+struct Chance {
+    seed: u64,
+    count: u64,
+}
+
+impl Chance {
+    fn below(&mut self, end: u64) -> u64 {
+        self.count += 1;
+        mix(self.seed << 32 | self.count) % end
+    }
+}
+
+/// Cuts one way or the other at random for about two minutes, while both nodes ask each other.
+/// Returns the number of frames, and that of the questions that have not ended in the end.
+fn cut_at_random(seed: u64) -> (usize, u64) {
+    let pair = Pair::new();
+    let mut chance = Chance { seed, count: 0 };
+    let back: Address<Msg> = pair.server.service("client", "counter").unwrap();
+    let (mut asks, mut cut) = (Vec::new(), Vec::new());
+    for _ in 0..60 {
+        if chance.below(6) == 0 {
+            cut.clear();
+        }
+        for node in ["server", "client"] {
+            if chance.below(8) == 0 {
+                cut.push(node);
+            }
+        }
+        pair.spy.cut(&cut);
+        for _ in 0..chance.below(3) {
+            let to = [&pair.far, &back][chance.below(2) as usize];
+            asks.push(to.ask(Msg::Get));
+        }
+        pair.run();
+        pair.pass(1 + chance.below(3) as u32);
+    }
+    pair.spy.cut(&[]);
+    pair.pass(30);
+    let questions = pair.client.sample().questions + pair.server.sample().questions;
+    let unanswered = asks.into_iter().map(ready).filter(Option::is_none).count();
+    pair.check();
+    (pair.spy.count(), questions + unanswered as u64)
+}
+
+#[test]
+fn one_way_losses_at_random_leave_no_question_and_cause_no_storm() {
+    for seed in 0..setting("GARRICK_CLUSTER_SEEDS").unwrap_or(SEEDS) {
+        let (frames, questions) = cut_at_random(seed);
+        assert!(frames < FRAMES_MAX, "{seed}: {frames} frames");
+        assert_eq!(questions, 0, "{seed}");
+    }
+}

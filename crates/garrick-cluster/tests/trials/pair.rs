@@ -1,0 +1,201 @@
+//! Two nodes with counters.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{self, Poll, Waker};
+
+use garrick_actor::{Actor, Address, Context, Local, NoReply, Reply, System};
+use garrick_cluster::{Carrier, Node, Wire};
+use garrick_testkit::{ByHand, ms};
+
+use crate::forged::Forged;
+use crate::spy::Spy;
+
+/// A message to a counter.
+#[derive(Wire)]
+#[wire(name = "test.Msg", context = Carrier)]
+pub(crate) enum Msg {
+    Add(u64),
+    Get(Reply<u64>),
+    /// Keeps an address, and adds 1 to what is behind it.
+    Keep(Address<Msg>),
+    /// Keeps a question.
+    Wait(Reply<u64>),
+    /// Answers the questions that were kept.
+    Answer(u64),
+    Text(String),
+    /// Asks for a text of that many bytes.
+    Large(u64, Reply<String>),
+    /// Asks for the addresses of so many new counters.
+    Children(u64, Reply<Vec<Address<Msg>>>),
+    /// Asks for the addresses of so many new counters, which are kept.
+    Keeps(u64, Reply<Vec<Address<Msg>>>),
+}
+
+/// A counter that keeps addresses and questions.
+#[derive(Default)]
+pub(crate) struct Counter {
+    sum: u64,
+    kept: Vec<Address<Msg>>,
+    questions: Vec<Reply<u64>>,
+}
+
+impl Counter {
+    fn children(count: u64, cx: &Context<'_, Msg>) -> Vec<Address<Msg>> {
+        (0..count).map(|_| cx.spawn(Self::default())).collect()
+    }
+}
+
+impl Actor for Counter {
+    type Msg = Msg;
+    type Outcome = ();
+
+    fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) {
+        match msg {
+            Msg::Add(number) => self.sum = self.sum.wrapping_add(number),
+            Msg::Get(reply) => reply.send(self.sum),
+            Msg::Keep(address) => {
+                // Some of these lead nowhere.
+                let _ = cx.send(&address, Msg::Add(1));
+                self.kept.push(address);
+                self.kept.truncate(10);
+            }
+            Msg::Wait(reply) => self.questions.push(reply),
+            Msg::Answer(number) => self
+                .questions
+                .drain(..)
+                .for_each(|reply| reply.send(number)),
+            Msg::Text(text) => self.sum += text.len() as u64,
+            // An enemy may ask for any number.
+            Msg::Large(bytes, reply) => reply.send("x".repeat(bytes.min(1 << 20) as usize)),
+            Msg::Children(count, reply) => reply.send(Self::children(count.min(1_000), cx)),
+            Msg::Keeps(count, reply) => {
+                let children = Self::children(count.min(1_000), cx);
+                self.kept.extend(children.iter().cloned());
+                reply.send(children);
+            }
+        }
+    }
+}
+
+/// Returns the output of a future, if it is ready.
+pub(crate) fn ready<F: Future>(future: F) -> Option<F::Output> {
+    match pin!(future).poll(&mut task::Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => Some(output),
+        Poll::Pending => None,
+    }
+}
+
+/// Two nodes on one thread, each of which offers the same counter, and the address of it that the
+/// client has of the server.
+pub(crate) struct Pair {
+    clock: Arc<ByHand>,
+    pub(crate) local: Local,
+    pub(crate) spy: Spy,
+    pub(crate) server: Node,
+    pub(crate) client: Node,
+    pub(crate) counter: Address<Msg>,
+    pub(crate) far: Address<Msg>,
+}
+
+impl Pair {
+    /// Creates two nodes that have not met.
+    pub(crate) fn new() -> Self {
+        let (clock, spy) = (ByHand::new(), Spy::default());
+        let local = System::builder().world(clock.clone()).local().unwrap();
+        let handle = local.handle();
+        let server = Node::join(&handle, spy.clone(), "test", "server").unwrap();
+        let client = Node::join(&handle, spy.clone(), "test", "client").unwrap();
+        let counter = local.spawn(Counter::default());
+        server.offer("counter", &counter);
+        client.offer("counter", &counter);
+        let far = client.service("server", "counter").unwrap();
+        Self {
+            clock,
+            local,
+            spy,
+            server,
+            client,
+            counter,
+            far,
+        }
+    }
+
+    /// Creates two nodes of which the client has told the server something.
+    pub(crate) fn met() -> Self {
+        let pair = Self::new();
+        pair.far.send(Msg::Add(1)).unwrap();
+        pair.run();
+        assert_eq!(pair.server.sample().delivered, 1);
+        pair
+    }
+
+    /// Lets the nodes exchange messages of all kinds, and returns the frames to the server.
+    pub(crate) fn talk(&self) -> Vec<Vec<u8>> {
+        self.far.send(Msg::Add(1)).unwrap();
+        self.far.send(Msg::Keep(self.far.clone())).unwrap();
+        self.far.watch(|_| ());
+        let ask = self.far.ask(Msg::Get);
+        self.run();
+        drop(ask);
+        self.spy.frames("server")
+    }
+
+    /// Handles all messages.
+    pub(crate) fn run(&self) {
+        self.local.run();
+    }
+
+    /// Lets time pass, half a second at a time.
+    pub(crate) fn pass(&self, halves: u32) {
+        for _ in 0..halves {
+            self.clock.advance(ms(500));
+            self.run();
+        }
+    }
+
+    /// Asks for the sum. Returns `None` if there is no answer at once.
+    pub(crate) fn get(&self, far: &Address<Msg>) -> Option<Result<u64, NoReply>> {
+        let ask = far.ask(Msg::Get);
+        self.run();
+        ready(ask)
+    }
+
+    /// Returns the addresses of new counters of the server.
+    pub(crate) fn children(&self, count: u64) -> Vec<Address<Msg>> {
+        let ask = self.far.ask(|reply| Msg::Children(count, reply));
+        self.run();
+        ready(ask).unwrap().unwrap()
+    }
+
+    /// Returns a forged frame to a node, the frame `number` of the first session with it.
+    pub(crate) fn forge(&self, to: &str, number: u64) -> Forged {
+        Forged::like(&self.spy.frames(to)[0], number)
+    }
+
+    /// Sends a frame to the server, as if it came over the network.
+    pub(crate) fn inject(&self, frame: Vec<u8>) {
+        self.spy.inject("server", frame);
+        self.run();
+    }
+
+    /// Checks that the nodes work.
+    pub(crate) fn check(&self) {
+        assert!(!self.counter.is_stopped());
+        // A session that was damaged ends within some seconds.
+        for _ in 0..20 {
+            let _ = self.far.send(Msg::Add(0));
+            self.run();
+            self.pass(1);
+        }
+        let got = self.get(&self.far);
+        let samples = (self.server.sample(), self.client.sample());
+        assert!(matches!(got, Some(Ok(_))), "{got:?} {samples:?}");
+        self.check_links();
+    }
+
+    /// Checks that no link has failed.
+    pub(crate) fn check_links(&self) {
+        assert_eq!(self.local.handle().failures(), 0);
+    }
+}

@@ -1,0 +1,89 @@
+//! A network that shows, loses and delays frames.
+
+use std::sync::{Arc, Mutex};
+
+use garrick_actor::Address;
+use garrick_cluster::{Incoming, JoinError, LocalNet, NodeName, Transport};
+
+/// Number of frames after which the network carries nothing more, so that a storm ends.
+pub(crate) const FRAMES_MAX: usize = 5_000;
+
+/// A frame, and the node to which it was sent.
+type Seen = (NodeName, Incoming);
+
+/// A network that keeps copies of all frames.
+#[derive(Clone, Default)]
+pub(crate) struct Spy {
+    net: LocalNet,
+    seen: Arc<Mutex<Vec<Seen>>>,
+    /// Names of the nodes that get no frames. Their senders are not told.
+    cut: Arc<Mutex<Vec<&'static str>>>,
+    /// Frames that wait, if frames are late.
+    late: Arc<Mutex<Option<Vec<Seen>>>>,
+}
+
+impl Spy {
+    /// From now on, loses all frames to these nodes, and only to these.
+    pub(crate) fn cut(&self, nodes: &[&'static str]) {
+        *self.cut.lock().unwrap() = nodes.to_vec();
+    }
+
+    /// Holds all frames until [`Spy::hasten`].
+    pub(crate) fn delay(&self) {
+        *self.late.lock().unwrap() = Some(Vec::new());
+    }
+
+    /// Carries the frames that were held.
+    pub(crate) fn hasten(&self) {
+        let late = self.late.lock().unwrap().take();
+        for (to, frame) in late.into_iter().flatten() {
+            self.send(&to, frame);
+        }
+    }
+
+    /// Carries a frame that no node has sent.
+    pub(crate) fn inject(&self, to: &str, frame: Vec<u8>) {
+        let to = NodeName::new(to).unwrap();
+        self.net.send(&to, Incoming::new(frame));
+    }
+
+    /// Returns the frames that were carried to a node.
+    pub(crate) fn frames(&self, to: &str) -> Vec<Vec<u8>> {
+        let seen = self.seen.lock().unwrap();
+        let frames = seen.iter().filter(|(name, _)| name.as_str() == to);
+        frames.map(|(_, frame)| frame.content().to_vec()).collect()
+    }
+
+    /// Returns the number of frames that were carried.
+    pub(crate) fn count(&self) -> usize {
+        self.seen.lock().unwrap().len()
+    }
+}
+
+impl Transport for Spy {
+    fn join(&self, name: &NodeName, incoming: Address<Incoming>) -> Result<u64, JoinError> {
+        self.net.join(name, incoming)
+    }
+
+    fn leave(&self, name: &NodeName, life: u64) {
+        self.net.leave(name, life);
+    }
+
+    fn send(&self, to: &NodeName, frame: Incoming) -> bool {
+        if self.cut.lock().unwrap().contains(&to.as_str()) {
+            return true;
+        }
+        if let Some(late) = &mut *self.late.lock().unwrap() {
+            late.push((to.clone(), frame));
+            return true;
+        }
+        {
+            let mut seen = self.seen.lock().unwrap();
+            if seen.len() >= FRAMES_MAX {
+                return false;
+            }
+            seen.push((to.clone(), frame.clone()));
+        }
+        self.net.send(to, frame)
+    }
+}
