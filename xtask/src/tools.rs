@@ -14,17 +14,23 @@
 //! installed into the target folder, and is not part of the repository: it takes 650 KB, and has a
 //! different license from Garrick's.
 //!
+//! The NATS server is built by Go, because Debian's is too old: version 2.9.10 loses updates. It is
+//! installed into the target folder, too. Go from 1.21 on fetches the version of itself that the
+//! server needs. The Go of Debian 12 is older, and cannot even read the server's `go.mod`. There,
+//! this program fetches the newer Go in the same way: as a module, whose checksum Go checks.
+//!
 //! Only missing tools are installed. A machine with all tools is not changed, and its user is not
 //! asked for a password. The package lists are fetched only if an installation fails. This happens
 //! in a fresh container, which has no lists, and with old lists, which contain files that no longer
 //! exist.
 
 use std::fs;
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::process::Job;
 
@@ -96,6 +102,11 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
         probe: &["chromedriver", "--version"],
     },
     Tool {
+        name: "Go",
+        package: "golang-go",
+        probe: &["go", "version"],
+    },
+    Tool {
         name: "npm",
         package: "npm",
         probe: &["npm", "--version"],
@@ -112,12 +123,21 @@ pub(crate) const FOR_JOURNALS: &[Tool] = &[Tool {
 /// Version of axe-core, which looks for pages that some people cannot use.
 const AXE: &str = "axe-core@4.14.1";
 
-/// Folder of npm packages in the target folder. Tests know the path of the file in it.
-const NPM_FOLDER: &str = "tools";
+/// Folder of tools in the target folder. Tests know the paths of the files in it.
+const FOLDER: &str = "tools";
+
+/// Module and version of the NATS server.
+const NATS: (&str, &str) = ("github.com/nats-io/nats-server/v2", "v2.15.2");
+
+/// Module and version of the Go that builds the NATS server, if the installed one is too old.
+const GO: (&str, &str) = ("golang.org/toolchain", "v0.0.1-go1.26.8.linux-amd64");
+
+/// First version of Go that fetches another version of itself.
+const GO_MIN: (u32, u32) = (1, 21);
 
 /// Installs axe-core into `target`, unless it is there, and returns a summary.
 pub(crate) fn install_axe(target: &Path) -> Result<String> {
-    let folder = target.join(NPM_FOLDER);
+    let folder = target.join(FOLDER);
     if folder.join("node_modules/axe-core/axe.min.js").exists() {
         return Ok("axe-core".to_owned());
     }
@@ -132,6 +152,63 @@ pub(crate) fn install_axe(target: &Path) -> Result<String> {
         .limit(INSTALL_LIMIT)
         .run()?;
     Ok(format!("installed {AXE}"))
+}
+
+/// Installs the NATS server into `target`, unless it is there, and returns a summary.
+pub(crate) fn install_nats(target: &Path) -> Result<String> {
+    let folder = target.join(FOLDER);
+    let (module, version) = NATS;
+    let program = folder.join("nats-server");
+    let there = Command::new(&program).arg("--version").output();
+    if there.is_ok_and(|output| output.stdout.trim_ascii().ends_with(version.as_bytes())) {
+        return Ok(format!("nats-server {version}"));
+    }
+    fs::create_dir_all(&folder)?;
+    let go = go(&folder)?;
+    Job::new(go)
+        .arguments(&["install", &format!("{module}@{version}")])
+        .environment("GOBIN", &folder)
+        .limit(INSTALL_LIMIT)
+        .run()
+        .context("nats-server is missing: install Go 1.21 or later from https://go.dev/dl")?;
+    Ok(format!("installed nats-server {version}"))
+}
+
+/// Returns a Go that can build the NATS server: the installed one, or one that it fetches.
+fn go(folder: &Path) -> Result<PathBuf> {
+    let output = Command::new("go").arg("version").output()?;
+    let told = String::from_utf8_lossy(&output.stdout);
+    if go_version(&told).is_some_and(|version| version >= GO_MIN) {
+        return Ok("go".into());
+    }
+    let (module, version) = GO;
+    let modules = folder.join("go");
+    let go = modules.join(format!("{module}@{version}"));
+    // `-modcacherw` lets the files be deleted and made executable.
+    Job::new("go")
+        .arguments(&[
+            "mod",
+            "download",
+            "-modcacherw",
+            &format!("{module}@{version}"),
+        ])
+        .environment("GOMODCACHE", &modules)
+        .limit(INSTALL_LIMIT)
+        .run()?;
+    // Files of modules are not executable.
+    for programs in ["bin", "pkg/tool/linux_amd64"] {
+        for file in fs::read_dir(go.join(programs))? {
+            fs::set_permissions(file?.path(), fs::Permissions::from_mode(0o755))?;
+        }
+    }
+    Ok(go.join("bin/go"))
+}
+
+/// Returns the version in the output of `go version`.
+fn go_version(told: &str) -> Option<(u32, u32)> {
+    let version = told.strip_prefix("go version go")?;
+    let mut numbers = version.split(|letter: char| !letter.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
 impl Tool {
@@ -249,6 +326,16 @@ mod tests {
         let missing = missing(&[THERE, NOWHERE]);
         assert_eq!(names(&missing), "a tool that nobody wrote");
         assert!(by_hand(&missing).ends_with("`sudo apt-get install no-such-package`"));
+    }
+
+    #[test]
+    fn the_version_of_go_is_read() {
+        let of = |version: &str| go_version(&format!("go version {version} linux/amd64\n"));
+        assert_eq!(of("go1.19.8"), Some((1, 19)));
+        assert_eq!(of("go1.26"), Some((1, 26)));
+        assert_eq!(of("go1.27rc1"), Some((1, 27)));
+        assert_eq!(of("devel"), None);
+        assert!(of("go1.9.7") < Some(GO_MIN) && of("go1.21.0") >= Some(GO_MIN));
     }
 
     #[test]

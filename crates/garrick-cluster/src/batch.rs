@@ -16,7 +16,6 @@ use garrick_wire::{MessageId, WireError};
 use crate::frame::{Loading, Owned, put_another, put_message};
 use crate::line::{Batch, Carrier, Contents, Given, Item, Line, Load, Travels, address_of, lock};
 use crate::name::NodeName;
-use crate::options::{TURN_BYTES, WIRE_LIMITS};
 
 /// The batch of a turn, to which later messages of the turn are added.
 struct Open {
@@ -95,7 +94,7 @@ impl Route<'_> {
         // `None` if the session has ended. Another one may have begun.
         let of_open = |batch: &mut Batch| {
             let line = batch.line.as_ref().filter(|line| !line.is_over())?;
-            if !may_send(line, to) || batch.contents.bytes >= TURN_BYTES {
+            if !may_send(line, to) || batch.contents.bytes >= batch.bytes_max {
                 return Some(None);
             }
             let used = batch.carrier.take();
@@ -150,7 +149,8 @@ pub(crate) fn encode<T: Travels>(
     content: &mut Vec<u8>,
     carrier: &mut Carrier,
 ) -> Result<(), WireError> {
-    let encoded = WIRE_LIMITS.encode_with(value, content, carrier);
+    let limits = carrier.limits();
+    let encoded = limits.encode_with(value, content, carrier);
     if encoded.is_err() {
         for question in carrier.take_packed().questions {
             question.refuse(NoReply::Refused);
@@ -240,6 +240,7 @@ fn begin(line: &Arc<dyn Line>, turn: Option<TurnMark>, add: impl FnOnce(&mut Bat
         line: Some(Arc::clone(line)),
         contents: Contents::default(),
         carrier: None,
+        bytes_max: line.bounds().turn,
     };
     add(&mut batch);
     // What comes from outside of a turn can be more than the link handles.

@@ -19,6 +19,13 @@ pub enum JoinError {
     },
     /// The system of the node is shutting down.
     Closed,
+    /// The node was to join in a turn of an actor or task, and its transport has to wait.
+    InTurn,
+    /// The transport could not do it.
+    Transport {
+        /// Reason.
+        why: String,
+    },
 }
 
 impl fmt::Display for JoinError {
@@ -31,6 +38,11 @@ impl fmt::Display for JoinError {
             ),
             Self::Taken { name } => write!(f, "the name {name:?} belongs to another node"),
             Self::Closed => f.write_str("the system of the node is shutting down"),
+            Self::InTurn => f.write_str(
+                "the transport waits until the node has joined, and a turn of an actor or task \
+                 must not wait: call it on another thread",
+            ),
+            Self::Transport { why } => f.write_str(why),
         }
     }
 }

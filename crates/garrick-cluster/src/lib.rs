@@ -35,6 +35,9 @@ mod link;
 
 mod node;
 
+#[cfg(feature = "nats")]
+pub mod nats;
+
 pub use counts::NodeSample;
 pub use error::JoinError;
 pub use garrick_wire::Wire;

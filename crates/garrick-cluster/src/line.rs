@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use garrick_actor::door::Notice;
 use garrick_actor::{Ended, NoReply};
 use garrick_sched::TaskId;
-use garrick_wire::{MessageId, Wire, WireError};
+use garrick_wire::{Limits, MessageId, Wire, WireError};
 
 use crate::frame::{Load as Loaded, Owned, Ref, Slot};
 use crate::name::NodeName;
+use crate::options::Bounds;
 
 /// Number of bytes that an item counts for in addition to its content.
 const ITEM_BYTES: usize = 64;
@@ -32,6 +33,9 @@ pub(crate) trait Line: Send + Sync {
 
     /// Returns true if nothing is sent any more.
     fn is_over(&self) -> bool;
+
+    /// Bounds of what is sent.
+    fn bounds(&self) -> &Bounds;
 
     /// Returns true if the session goes on, and not too much is waiting.
     fn may_send(&self) -> bool;
@@ -138,6 +142,8 @@ pub(crate) trait Question: Send {
 /// `#[wire(context = Carrier)]`. Messages without them need no attribute.
 pub struct Carrier {
     line: Arc<dyn Line>,
+    /// Limits of a message to the other node.
+    limits: Limits,
     side: Side,
 }
 
@@ -189,6 +195,7 @@ impl Carrier {
     pub(crate) fn packing(line: &Arc<dyn Line>) -> Self {
         Self {
             line: Arc::clone(line),
+            limits: line.bounds().limits(),
             side: Side::Packing(Packed::default()),
         }
     }
@@ -197,6 +204,7 @@ impl Carrier {
     pub(crate) fn unpacking(line: &Arc<dyn Line>) -> Self {
         Self {
             line: Arc::clone(line),
+            limits: line.bounds().limits(),
             side: Side::Unpacking(Unpacking::default()),
         }
     }
@@ -266,6 +274,11 @@ impl Carrier {
 
     pub(crate) fn line(&self) -> &Arc<dyn Line> {
         &self.line
+    }
+
+    /// Returns the limits of a message to the other node.
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
     }
 }
 
@@ -357,6 +370,8 @@ pub(crate) struct Batch {
     pub(crate) contents: Contents,
     /// A carrier that is used again.
     pub(crate) carrier: Option<Carrier>,
+    /// Size from which on no message is added, in bytes.
+    pub(crate) bytes_max: usize,
 }
 
 impl Batch {

@@ -27,13 +27,18 @@ impl NodeName {
     /// # Errors
     /// Returns [`JoinError::Name`] if the name is too long or too short, or has other characters.
     pub fn new(name: &str) -> Result<Self, JoinError> {
-        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-        if (1..=NAME_MAX).contains(&name.len()) && name.bytes().all(is_allowed) {
+        if Self::is_allowed(name) {
             return Ok(Self(name.into()));
         }
         Err(JoinError::Name {
             name: name.chars().take(NAME_MAX).collect(),
         })
+    }
+
+    /// Returns true if a node may have this name.
+    pub(crate) fn is_allowed(name: &str) -> bool {
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        (1..=NAME_MAX).contains(&name.len()) && name.bytes().all(is_allowed)
     }
 
     /// Returns the name as text.

@@ -50,6 +50,21 @@ impl Core {
         }
         Some(peer)
     }
+
+    /// Leaves the cluster, once.
+    fn leave(&self) {
+        // Relaxed: the flag publishes nothing.
+        if self.has_left.swap(true, Relaxed) {
+            return;
+        }
+        for peer in self.peers.take_all().into_values() {
+            peer.send(LinkMsg::Leave);
+        }
+        let base = &self.base;
+        base.transport.leave(&base.name, base.life);
+        let services = base.withdraw_all();
+        drop(services);
+    }
 }
 
 impl Lines for Core {
@@ -72,10 +87,19 @@ impl Lines for Core {
     }
 }
 
-/// Gives the frames from other nodes to the links.
+/// Gives the frames from other nodes to the links. The node leaves when it ends: the transport
+/// stops it if the node has lost its name.
 struct Porter {
     /// Set when the node has joined.
     core: Arc<OnceLock<Arc<Core>>>,
+}
+
+impl Drop for Porter {
+    fn drop(&mut self) {
+        if let Some(core) = self.core.get() {
+            core.leave();
+        }
+    }
 }
 
 impl Actor for Porter {
@@ -149,7 +173,8 @@ impl Node {
     ///
     /// # Errors
     /// Returns [`JoinError::Name`] if the name is not allowed, [`JoinError::Taken`] if another node
-    /// has it, and [`JoinError::Closed`] if the system is shutting down.
+    /// has it, [`JoinError::Closed`] if the system is shutting down, and [`JoinError::InTurn`] or
+    /// [`JoinError::Transport`] if the transport says so.
     pub fn join(
         handle: &Handle,
         transport: impl Transport,
@@ -179,7 +204,8 @@ impl Node {
         };
         let porter = handle.spawn(Internal(porter));
         let porter = porter.map_err(|_| JoinError::Closed)?;
-        let life = transport.join(&name, porter)?;
+        let life = transport.join(cluster, &name, porter.clone())?;
+        let bounds = bounds.for_frames(transport.max_frame());
         let core = Arc::new(Core {
             base: Arc::new(Base::new(name, life, cluster, bounds, transport)),
             peers: Arc::default(),
@@ -187,6 +213,11 @@ impl Node {
             has_left: AtomicBool::new(false),
         });
         let _ = joined.set(Arc::clone(&core));
+        if porter.is_stopped() {
+            // It may have ended before it knew the node.
+            core.leave();
+            return Err(JoinError::Closed);
+        }
         Ok(Self { core })
     }
 
@@ -227,14 +258,7 @@ impl Node {
     /// Leaves the cluster. All links end: questions and watches are told that the other node was
     /// lost, and so are those of the other nodes.
     pub fn leave(&self) {
-        self.core.has_left.store(true, Relaxed);
-        for peer in self.core.peers.take_all().into_values() {
-            peer.send(LinkMsg::Leave);
-        }
-        let base = &self.core.base;
-        base.transport.leave(&base.name, base.life);
-        let services = base.withdraw_all();
-        drop(services);
+        self.core.leave();
     }
 
     /// Returns the numbers of the node.

@@ -4,14 +4,21 @@ use std::time::Duration;
 
 use garrick_wire::Limits;
 
+/// Maximum size of a message that travels, in bytes.
+const MESSAGE_BYTES: usize = 1 << 20;
+
 /// Limits of a message that travels.
-pub(crate) const WIRE_LIMITS: Limits = Limits::new();
+pub(crate) const WIRE_LIMITS: Limits = Limits::new().message_bytes(MESSAGE_BYTES);
 
 /// Size in bytes from which on a frame gets no more messages.
 pub(crate) const FRAME_BYTES: usize = 32 << 10;
 
-/// Maximum size of what a turn sends to one node, in bytes. It lies in one frame.
+/// Maximum size of what a turn sends to one node before its last message, in bytes. It lies in one
+/// frame.
 pub(crate) const TURN_BYTES: usize = 4 << 20;
+
+/// Room in a frame for its head, and for what is not content.
+const ROOM_BYTES: usize = 2 * FRAME_BYTES;
 
 /// Bounds of the links of a node.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +33,31 @@ pub(crate) struct Bounds {
     pub(crate) beat: Duration,
     /// Time without a frame after which a node is lost.
     pub(crate) silence: Duration,
+    /// Maximum size of a message to another node, in bytes.
+    pub(crate) message: usize,
+    /// Maximum size of what a turn sends to one node before its last message, in bytes.
+    pub(crate) turn: usize,
+}
+
+impl Bounds {
+    /// Returns these bounds for a transport whose frames have `frame` bytes at most: what a turn
+    /// sends to a node must fit into one frame.
+    #[must_use]
+    pub(crate) fn for_frames(self, frame: usize) -> Self {
+        let room = frame.saturating_sub(ROOM_BYTES);
+        let message = self.message.min(room / 2);
+        let turn = self.turn.min(room - message);
+        Self {
+            message,
+            turn,
+            ..self
+        }
+    }
+
+    /// Returns the limits of a message to another node.
+    pub(crate) fn limits(&self) -> Limits {
+        WIRE_LIMITS.message_bytes(self.message)
+    }
 }
 
 impl Default for Bounds {
@@ -36,6 +68,26 @@ impl Default for Bounds {
             questions: 65_536,
             beat: Duration::from_millis(500),
             silence: Duration::from_secs(5),
+            message: MESSAGE_BYTES,
+            turn: TURN_BYTES,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bounds, MESSAGE_BYTES, ROOM_BYTES, TURN_BYTES};
+
+    #[test]
+    fn what_a_turn_sends_fits_into_a_frame() {
+        let bounds = Bounds::default();
+        for frame in [0, 1, 100_000, 1 << 20, 8 << 20, usize::MAX] {
+            let bounds = bounds.for_frames(frame);
+            assert!(bounds.message + bounds.turn + ROOM_BYTES <= frame.max(ROOM_BYTES));
+        }
+        let large = bounds.for_frames(8 << 20);
+        assert_eq!((large.message, large.turn), (MESSAGE_BYTES, TURN_BYTES));
+        let usual = bounds.for_frames(1 << 20);
+        assert_eq!((usual.message, usual.turn), (480 << 10, 480 << 10));
     }
 }

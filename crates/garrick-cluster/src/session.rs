@@ -15,6 +15,7 @@ use crate::frame::{Owned, Slot};
 use crate::line::{Exported, Given, Line};
 use crate::message::LinkMsg;
 use crate::name::NodeName;
+use crate::options::Bounds;
 
 /// The address of a link, which is set when the link was spawned.
 pub(crate) type LinkCell = Arc<OnceLock<Address<LinkMsg>>>;
@@ -157,6 +158,10 @@ impl Line for Session {
 
     fn may_answer(&self) -> bool {
         !self.is_over() && self.waiting.load(Relaxed) < 2 * self.base.bounds.waiting
+    }
+
+    fn bounds(&self) -> &Bounds {
+        &self.base.bounds
     }
 
     fn may_send(&self) -> bool {

@@ -46,17 +46,34 @@ impl fmt::Debug for Incoming {
 /// - Frames from one node to another arrive in their order, or not at all. A frame may arrive
 ///   twice. Frames may be lost, also if [`Transport::send`] was successful. A node notices all of
 ///   that.
-/// - A node that joins gets a number that is greater than those of all earlier nodes with its name.
+/// - A node that joins gets a number that is greater than those of all earlier nodes with its name
+///   in its cluster.
+/// - The transport keeps the address to which it sends the frames of a node. If the node loses its
+///   name to another one, the transport stops this address, and the node leaves.
 pub trait Transport: Send + Sync + 'static {
-    /// Joins as the node `name`. From now on, frames to this node are sent to `incoming`. Returns
-    /// the number of this life of the node, which is not 0.
+    /// Joins the cluster `cluster` as the node `name`. From now on, frames to this node are sent to
+    /// `incoming`. Returns the number of this life of the node, which is not 0. May wait.
     ///
     /// # Errors
-    /// Returns [`JoinError::Taken`] if another node has the name.
-    fn join(&self, name: &NodeName, incoming: Address<Incoming>) -> Result<u64, JoinError>;
+    /// Returns [`JoinError::Taken`] if another node has the name, [`JoinError::InTurn`] if the
+    /// transport must wait, and a turn calls it, and [`JoinError::Transport`] if it is impossible
+    /// for another reason.
+    fn join(
+        &self,
+        cluster: &str,
+        name: &NodeName,
+        incoming: Address<Incoming>,
+    ) -> Result<u64, JoinError>;
 
-    /// Leaves as the node `name`, if `life` is the number of its current life.
+    /// Leaves as the node `name`, if `life` is the number of its current life. Does not wait.
     fn leave(&self, name: &NodeName, life: u64);
+
+    /// Returns the maximum size of a frame in bytes, once a node has joined. A node makes no larger
+    /// ones, as far as it can: what one turn sends to another node is refused if it is more. By
+    /// default, there is no maximum.
+    fn max_frame(&self) -> usize {
+        usize::MAX
+    }
 
     /// Sends a frame to the node `to`. Returns false if that is known to be impossible now. Does
     /// not wait. If the caller is in a turn, the frame may be sent when the turn commits.
@@ -94,7 +111,13 @@ impl LocalNet {
 }
 
 impl Transport for LocalNet {
-    fn join(&self, name: &NodeName, incoming: Address<Incoming>) -> Result<u64, JoinError> {
+    /// Joins this network. Clusters do not share names only if each one has a network of its own.
+    fn join(
+        &self,
+        _: &str,
+        name: &NodeName,
+        incoming: Address<Incoming>,
+    ) -> Result<u64, JoinError> {
         let mut nodes = self.nodes();
         let joined = nodes.entry(name.clone()).or_insert(Joined {
             life: 0,

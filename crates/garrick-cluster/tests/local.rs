@@ -244,17 +244,21 @@ fn names_are_checked_and_belong_to_one_node() {
 
 /// A network on which nobody answers.
 #[derive(Clone, Default)]
-struct Silence(Arc<Mutex<Vec<Incoming>>>);
+struct Silence {
+    sent: Arc<Mutex<Vec<Incoming>>>,
+    joined: Arc<Mutex<Option<Address<Incoming>>>>,
+}
 
 impl Transport for Silence {
-    fn join(&self, _: &NodeName, _: Address<Incoming>) -> Result<u64, JoinError> {
+    fn join(&self, _: &str, _: &NodeName, to: Address<Incoming>) -> Result<u64, JoinError> {
+        *self.joined.lock().unwrap() = Some(to);
         Ok(1)
     }
 
     fn leave(&self, _: &NodeName, _: u64) {}
 
     fn send(&self, _: &NodeName, frame: Incoming) -> bool {
-        self.0.lock().unwrap().push(frame);
+        self.sent.lock().unwrap().push(frame);
         true
     }
 }
@@ -276,7 +280,7 @@ fn what_waits_for_a_silent_node_has_a_bound() {
     // The message comes back.
     assert!(matches!(refused, Msg::Large(text) if text.len() == 100_000));
     assert!(sent > 16 << 20, "{sent} bytes");
-    let under_way: usize = net.0.lock().unwrap().iter().map(Incoming::bytes).sum();
+    let under_way: usize = net.sent.lock().unwrap().iter().map(Incoming::bytes).sum();
     assert!(under_way < 5 << 20, "{under_way} bytes");
     // The other node is given up after some seconds, and then there is room.
     let end = ends(&far);
@@ -286,6 +290,19 @@ fn what_waits_for_a_silent_node_has_a_bound() {
     });
     assert_eq!(ended, Some(Ended::NodeLost("there".into())));
     far.send(Msg::Add(1)).unwrap();
+}
+
+#[test]
+fn a_node_that_has_lost_its_name_leaves() {
+    let (system, net) = (System::new().unwrap(), Silence::default());
+    let node = Node::join(&system.handle(), net.clone(), "test", "here").unwrap();
+    let far: Address<Msg> = node.service("there", "counter").unwrap();
+    let end = ends(&far);
+    let question = far.ask(Msg::Get);
+    net.joined.lock().unwrap().take().unwrap().stop();
+    assert_eq!(question.wait(), Err(NoReply::NodeLost));
+    assert_eq!(wait(&end), Ended::NodeLost("there".into()));
+    assert!(matches!(far.send(Msg::Add(1)), Err(SendError(Msg::Add(1)))));
 }
 
 #[test]

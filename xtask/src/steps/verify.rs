@@ -44,7 +44,8 @@ const TOOLS_VARIABLE: &str = "GARRICK_TOOLS";
 pub(super) fn tools(workspace: &Workspace) -> Result<String> {
     let installed = tools::install_missing(tools::FOR_TESTS)?;
     let axe = tools::install_axe(&workspace.target)?;
-    Ok(format!("{installed}, {axe}"))
+    let nats = tools::install_nats(&workspace.target)?;
+    Ok(format!("{installed}, {axe}, {nats}"))
 }
 
 /// Runs unit tests and scenarios, with overflow checks and debug assertions.

@@ -118,14 +118,17 @@ impl Link {
         }
     }
 
-    /// Adds an order for the other node. It waits if many orders are not confirmed.
+    /// Adds an order for the other node, outside of a batch. It waits if many orders are not
+    /// confirmed.
     fn order(&mut self, order: Order) {
         let is_loss = matches!(order, Order::Lost { .. });
         let waits = !self.backlog.is_empty() || self.sending.unconfirmed() >= ORDERS_MAX;
         if waits && !is_loss {
             return self.backlog.push_back(order);
         }
-        self.sending.order(order, self.base.name.as_str());
+        let name = self.base.name.as_str();
+        self.sending.begin(0, name);
+        self.sending.order(order, name);
     }
 
     /// Adds orders that have waited.
@@ -174,10 +177,15 @@ impl Link {
             Item::Watch { target, notice } => {
                 let watch = self.base.next_watch();
                 self.watches.insert(watch, notice);
-                self.order(Order::Watch { watch, target });
+                self.order_in_batch(Order::Watch { watch, target });
             }
-            Item::Stop { target } => self.order(Order::Stop { target }),
+            Item::Stop { target } => self.order_in_batch(Order::Stop { target }),
         }
+    }
+
+    /// Adds an order to the frame of the batch.
+    fn order_in_batch(&mut self, order: Order) {
+        self.sending.order(order, self.base.name.as_str());
     }
 
     /// Adds the refusal of a question of the other node.

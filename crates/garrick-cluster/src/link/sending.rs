@@ -114,6 +114,7 @@ impl Sending {
     pub(super) fn repeat_orders(&mut self, name: &str) {
         let orders = mem::take(&mut self.orders);
         for (number, order) in &orders {
+            self.begin(0, name);
             let frame = self.frame(name);
             put_order(*number, order, &mut frame.bytes);
             frame.entries += 1;

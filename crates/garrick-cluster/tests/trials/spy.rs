@@ -61,8 +61,13 @@ impl Spy {
 }
 
 impl Transport for Spy {
-    fn join(&self, name: &NodeName, incoming: Address<Incoming>) -> Result<u64, JoinError> {
-        self.net.join(name, incoming)
+    fn join(
+        &self,
+        cluster: &str,
+        name: &NodeName,
+        incoming: Address<Incoming>,
+    ) -> Result<u64, JoinError> {
+        self.net.join(cluster, name, incoming)
     }
 
     fn leave(&self, name: &NodeName, life: u64) {

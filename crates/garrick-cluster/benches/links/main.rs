@@ -2,14 +2,17 @@
 //!
 //! `cargo bench -p garrick-cluster` prints a table. Each node has a system with one worker. The
 //! rows have the messages per second, the CPU time of both nodes for each message, and that of the
-//! turns that send them.
+//! turns that send them. With `--features nats`, rows follow in which the nodes meet on a NATS
+//! server, which is another process, beside the client of NATS without Garrick.
 
-use std::env;
+#[cfg(feature = "nats")]
+mod nats;
+
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 use garrick_actor::{Actor, Address, Context, Reply, System};
-use garrick_cluster::{Carrier, LocalNet, Node, Wire};
+use garrick_cluster::{Carrier, LocalNet, Node, Transport, Wire};
 use garrick_measure::{Clock, Stopwatch};
 
 /// Messages of a turn of the sender.
@@ -98,29 +101,55 @@ fn system() -> System {
     System::builder().workers(1).start().unwrap()
 }
 
+/// Two nodes, each on a system of its own, and the address of a receiver on the other one.
+struct Pair {
+    systems: [System; 2],
+    nodes: [Node; 2],
+    to: Address<Msg>,
+}
+
+impl Pair {
+    fn new<T: Transport>(net: impl Fn() -> T) -> Self {
+        let (here, there) = (system(), system());
+        let server = Node::join(&there.handle(), net(), "bench", "there").unwrap();
+        server.offer("receiver", &there.spawn(Receiver(0)).unwrap());
+        let client = Node::join(&here.handle(), net(), "bench", "here").unwrap();
+        let to: Address<Msg> = client.service("there", "receiver").unwrap();
+        // The other node may not be known at once.
+        while to.ask(Msg::Done).wait().is_err() {}
+        Self {
+            systems: [here, there],
+            nodes: [client, server],
+            to,
+        }
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        for node in &self.nodes {
+            node.leave();
+        }
+    }
+}
+
 /// Returns messages per second, and for each message the nanoseconds of CPU time of both nodes and
 /// of the sender's turns.
-fn tells(bytes: usize, count: u64) -> [f64; 3] {
-    let net = LocalNet::new();
-    let (here, there) = (system(), system());
-    let server = Node::join(&there.handle(), net.clone(), "bench", "there").unwrap();
-    server.offer("receiver", &there.spawn(Receiver(0)).unwrap());
-    let client = Node::join(&here.handle(), net, "bench", "here").unwrap();
-    let to: Address<Msg> = client.service("there", "receiver").unwrap();
-    assert_eq!(to.ask(Msg::Done).wait(), Ok(0));
+fn tells<T: Transport>(net: impl Fn() -> T, bytes: usize, count: u64) -> [f64; 3] {
+    let pair = Pair::new(net);
     let (done, is_done) = channel();
     let watch = Stopwatch::start(Clock::Process);
     let flood = Flood {
-        to: to.clone(),
+        to: pair.to.clone(),
         bytes,
         sent: 0,
         count,
         cpu: Duration::ZERO,
         done,
     };
-    let flood = here.spawn(flood).unwrap();
+    let flood = pair.systems[0].spawn(flood).unwrap();
     let turns = is_done.recv().unwrap();
-    assert_eq!(to.ask(Msg::Done).wait(), Ok(count));
+    assert_eq!(pair.to.ask(Msg::Done).wait(), Ok(count));
     let took = watch.stop();
     drop(flood);
     let count = count as f64;
@@ -129,20 +158,21 @@ fn tells(bytes: usize, count: u64) -> [f64; 3] {
 }
 
 /// Returns the median time of a question and its answer.
-fn asks(count: u32) -> Duration {
-    let net = LocalNet::new();
-    let (here, there) = (system(), system());
-    let server = Node::join(&there.handle(), net.clone(), "bench", "there").unwrap();
-    server.offer("receiver", &there.spawn(Receiver(0)).unwrap());
-    let client = Node::join(&here.handle(), net, "bench", "here").unwrap();
-    let to: Address<Msg> = client.service("there", "receiver").unwrap();
-    let mut times: Vec<_> = (0..count)
-        .map(|_| {
-            let began = Instant::now();
-            to.ask(Msg::Done).wait().unwrap();
-            began.elapsed()
-        })
-        .collect();
+fn asks<T: Transport>(net: impl Fn() -> T, count: u32) -> Duration {
+    let pair = Pair::new(net);
+    median_time(count, || {
+        pair.to.ask(Msg::Done).wait().unwrap();
+    })
+}
+
+/// Returns the median time of a call.
+fn median_time(count: u32, mut call: impl FnMut()) -> Duration {
+    let time = |_| {
+        let began = Instant::now();
+        call();
+        began.elapsed()
+    };
+    let mut times: Vec<_> = (0..count).map(time).collect();
     times.sort_unstable();
     times[times.len() / 2]
 }
@@ -153,19 +183,33 @@ fn median(mut rows: Vec<[f64; 3]>) -> [f64; 3] {
     rows[rows.len() / 2]
 }
 
+/// Sizes of messages in bytes, and numbers of messages.
+const SIZES: [(usize, u64); 3] = [(16, 4_000_000), (256, 1_000_000), (4_096, 100_000)];
+
 fn main() {
-    // With `--quick`, the rows are not to be trusted.
-    let is_quick = env::args().any(|argument| argument == "--quick");
-    let (rounds, part) = if is_quick { (1, 20) } else { (ROUNDS, 1) };
+    let is_quick = std::env::args().any(|argument| argument == "--quick");
+    // Figures of a quick run mean nothing.
+    let (divisor, rounds) = if is_quick { (50, 1) } else { (1, ROUNDS) };
     println!(
         "{:<20}{:>14}{:>14}{:>14}",
         "row", "messages/s", "CPU ns", "in turns"
     );
-    for (bytes, count) in [(16, 4_000_000), (256, 1_000_000), (4_096, 100_000)] {
-        let rows = (0..rounds).map(|_| tells(bytes, count / part)).collect();
-        let [rate, cpu, turns] = median(rows);
-        let name = format!("tell, {bytes} bytes");
-        println!("{name:<20}{rate:>14.0}{cpu:>14.1}{turns:>14.1}");
+    for (bytes, count) in SIZES {
+        let net = LocalNet::new();
+        let row = |_| tells(|| net.clone(), bytes, count / divisor);
+        let [rate, cpu, turns] = median((0..rounds).map(row).collect());
+        println!(
+            "{:<20}{rate:>14.0}{cpu:>14.1}{turns:>14.1}",
+            format!("tell, {bytes} bytes")
+        );
     }
-    println!("{:<20}{:>14.1?}", "ask, median", asks(20_000 / part as u32));
+    let net = LocalNet::new();
+    let count = 20_000 / divisor as u32;
+    println!(
+        "{:<20}{:>14.1?}",
+        "ask, median",
+        asks(|| net.clone(), count)
+    );
+    #[cfg(feature = "nats")]
+    nats::rows(divisor, rounds);
 }

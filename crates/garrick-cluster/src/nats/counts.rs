@@ -1,0 +1,159 @@
+//! Numbers and the state of a connection.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_nats::Event;
+use tokio::sync::watch;
+
+/// State of the right of a node to its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum NameState {
+    /// No node has joined.
+    #[default]
+    None,
+    /// The name belongs to the node.
+    Held,
+    /// The last renewal did not go through. Another node may take the name over if that goes on for
+    /// some seconds.
+    Unsure,
+    /// Another node has the name, or the server has forgotten it. The node leaves.
+    Lost,
+    /// The node has left, and its record is deleted, if the server could be reached.
+    Left,
+}
+
+/// Numbers and the state of a [`NatsNet`](super::NatsNet).
+/// [`NatsNet::sample`](super::NatsNet::sample) returns them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NatsSample {
+    /// True if there is a connection to a server that is allowed.
+    pub is_connected: bool,
+    /// Name, address and version of the server of the last connection.
+    pub server: String,
+    /// Number of connections that were made for the node. The first one counts.
+    pub connects: u64,
+    /// State of the right of the node to its name.
+    pub name: NameState,
+    /// Number of nodes whose subject is known.
+    pub nodes: usize,
+    /// Number of frames that were given to the connection.
+    pub frames_sent: u64,
+    /// Number of frames that have come.
+    pub frames_received: u64,
+    /// Number of frames that were refused, because there was no connection, no such node, no room,
+    /// or because they were larger than the server allows.
+    pub frames_refused: u64,
+    /// Number of bytes of frames that wait for the connection.
+    pub bytes_waiting: usize,
+    /// Number of times that the client told that what came was dropped, because it was not taken
+    /// fast enough. It is not told for each frame.
+    pub slow_consumers: u64,
+    /// The last problem that the server or the client has told, or an empty text.
+    pub problem: String,
+}
+
+/// Numbers and the state of the connection of a node.
+pub(super) struct Counts {
+    pub(super) frames_sent: AtomicU64,
+    pub(super) frames_received: AtomicU64,
+    pub(super) frames_refused: AtomicU64,
+    slow_consumers: AtomicU64,
+    name: Mutex<NameState>,
+    problem: Mutex<String>,
+    /// Counts connections, as far as they are known. Watched by the task that must begin anew after
+    /// each one.
+    connects: watch::Sender<u64>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No foreign code is called while one of these is locked.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Counts {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            frames_sent: AtomicU64::new(0),
+            frames_received: AtomicU64::new(0),
+            frames_refused: AtomicU64::new(0),
+            slow_consumers: AtomicU64::new(0),
+            name: Mutex::default(),
+            problem: Mutex::default(),
+            connects: watch::Sender::new(0),
+        })
+    }
+
+    pub(super) fn set_name(&self, name: NameState) {
+        *lock(&self.name) = name;
+    }
+
+    pub(super) fn name(&self) -> NameState {
+        *lock(&self.name)
+    }
+
+    pub(super) fn tell(&self, problem: impl Into<String>) {
+        *lock(&self.problem) = problem.into();
+    }
+
+    pub(super) fn problem(&self) -> String {
+        lock(&self.problem).clone()
+    }
+
+    /// Returns a receiver that is told of each connection.
+    pub(super) fn connects(&self) -> watch::Receiver<u64> {
+        self.connects.subscribe()
+    }
+
+    /// Records the number of connections. The client may not have told each one.
+    pub(super) fn set_connects(&self, connects: u64) {
+        self.connects.send_if_modified(|known| {
+            let is_new = *known < connects;
+            *known = connects.max(*known);
+            is_new
+        });
+    }
+
+    /// Handles what the client tells.
+    pub(super) fn on_event(&self, event: &Event) {
+        match event {
+            Event::Connected => self.connects.send_modify(|count| *count += 1),
+            Event::SlowConsumer(_) => {
+                self.slow_consumers.fetch_add(1, Relaxed);
+            }
+            Event::ServerError(_) | Event::ClientError(_) | Event::LameDuckMode => {
+                self.tell(event.to_string());
+            }
+            Event::Disconnected | Event::Draining | Event::Closed => {}
+        }
+    }
+
+    /// Returns the numbers. What the connection itself knows is left out.
+    pub(super) fn sample(&self) -> NatsSample {
+        let get = |count: &AtomicU64| count.load(Relaxed);
+        NatsSample {
+            connects: *self.connects.borrow(),
+            name: self.name(),
+            frames_sent: get(&self.frames_sent),
+            frames_received: get(&self.frames_received),
+            frames_refused: get(&self.frames_refused),
+            slow_consumers: get(&self.slow_consumers),
+            problem: self.problem(),
+            ..NatsSample::default()
+        }
+    }
+}
+
+/// Adds one to a number. Relaxed: the numbers order nothing.
+pub(super) fn add(count: &AtomicU64) {
+    count.fetch_add(1, Relaxed);
+}
+
+impl fmt::Debug for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.sample().fmt(f)
+    }
+}

@@ -1,0 +1,159 @@
+//! Errors of the network on NATS.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::error::JoinError;
+
+/// Oldest version of the server that is allowed: major and minor number.
+pub(super) const VERSION_MIN: (u64, u64) = (2, 12);
+
+/// Smallest `max_payload` of a server that is allowed, in bytes.
+pub(super) const PAYLOAD_MIN: usize = 256 << 10;
+
+/// Reason why there is no connection to NATS that a node can use. No variant contains a password,
+/// and neither does its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NatsError {
+    /// The address of a server cannot be read.
+    Address {
+        /// The address, without a user and a password.
+        server: String,
+        /// Reason.
+        why: String,
+    },
+    /// The connection would not be encrypted, and the server is on another machine.
+    PlainText {
+        /// Host and port.
+        server: String,
+    },
+    /// A file with credentials or certificates cannot be read.
+    File {
+        /// Path of the file.
+        path: String,
+        /// Reason.
+        why: String,
+    },
+    /// No server could be reached.
+    Unreachable {
+        /// Hosts and ports.
+        servers: String,
+        /// Reason of the last failure.
+        why: String,
+    },
+    /// A server refuses the credentials.
+    Refused {
+        /// Hosts and ports.
+        servers: String,
+    },
+    /// The server is older than 2.12.
+    OldServer {
+        /// Name or address of the server.
+        server: String,
+        /// Version of the server.
+        version: String,
+    },
+    /// JetStream is not enabled.
+    NoJetStream {
+        /// Name or address of the server.
+        server: String,
+    },
+    /// The server allows only small messages.
+    SmallPayload {
+        /// Name or address of the server.
+        server: String,
+        /// The server's `max_payload` in bytes.
+        bytes: usize,
+    },
+    /// The bucket with the names of the nodes could not be used.
+    Bucket {
+        /// Name of the bucket.
+        bucket: String,
+        /// Reason.
+        why: String,
+    },
+    /// The server does not let the node send to itself.
+    Permissions {
+        /// Subject of the node.
+        subject: String,
+        /// Last problem that the server has told, or an empty text.
+        why: String,
+    },
+    /// The thread for the connection could not be started, or has ended.
+    Thread {
+        /// Reason.
+        why: String,
+    },
+}
+
+impl fmt::Display for NatsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (major, minor) = VERSION_MIN;
+        match self {
+            Self::Address { server, why } => {
+                write!(f, "{server:?} is no address of a NATS server: {why}")
+            }
+            Self::PlainText { server } => write!(
+                f,
+                "the connection to {server} would not be encrypted: use `tls://`, \
+                 `NatsBuilder::tls`, a server on this machine, or \
+                 `NatsBuilder::plain_text_on_purpose`"
+            ),
+            Self::File { path, why } => write!(f, "{path}: {why}"),
+            Self::Unreachable { servers, why } => {
+                write!(f, "no NATS server can be reached at {servers}: {why}")
+            }
+            Self::Refused { servers } => {
+                write!(f, "the NATS server at {servers} refuses the credentials")
+            }
+            Self::OldServer { server, version } => write!(
+                f,
+                "the NATS server {server} has version {version}: {major}.{minor} or a later one is \
+                 needed, because older ones lose updates"
+            ),
+            Self::NoJetStream { server } => write!(
+                f,
+                "the NATS server {server} has no JetStream, which keeps the names of the nodes: \
+                 start it with `--jetstream`"
+            ),
+            Self::SmallPayload { server, bytes } => write!(
+                f,
+                "the NATS server {server} has a max_payload of {bytes} bytes: at least \
+                 {PAYLOAD_MIN} are needed"
+            ),
+            Self::Bucket { bucket, why } => {
+                write!(f, "the key-value bucket {bucket} cannot be used: {why}")
+            }
+            Self::Permissions { subject, why } => write!(
+                f,
+                "nothing comes back from the subject {subject}: see `nats::permissions` {why}"
+            ),
+            Self::Thread { why } => write!(f, "the thread of the connection to NATS: {why}"),
+        }
+    }
+}
+
+impl Error for NatsError {}
+
+impl From<NatsError> for JoinError {
+    fn from(error: NatsError) -> Self {
+        Self::Transport {
+            why: error.to_string(),
+        }
+    }
+}
+
+/// Returns the text of an error, and those of its sources.
+pub(super) fn with_sources(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        source = error.source();
+    }
+    text
+}

@@ -1,0 +1,334 @@
+//! The right to a name, which is a record in a bucket.
+//!
+//! ```text
+//!   free or deleted --- update of that revision --------------------------------> held
+//!   of another node --- unchanged for 5 s --- update of that revision ----------> held
+//!            |
+//!         changed: taken
+//!
+//!   held --- each second an update of the own last revision --- goes through ---> held
+//!                                   |                   |
+//!                              no answer            refused --- own record? ----> held
+//!                                   |                   |
+//!                                unsure            another's, or deleted: lost
+//! ```
+//!
+//! No clock of another machine counts, and the server lets no record expire: while the server takes
+//! no updates, no node can renew its record, so none may be replaced. So the time in which a record
+//! is unchanged counts only while the updates of the candidate go through. The candidate updates a
+//! key of its own for that, because a server without a majority can still answer a read.
+//!
+//! Only updates decide. A read may be answered by a server that has not the latest record.
+
+use std::time::Duration;
+
+use async_nats::jetstream::kv::{Store, UpdateErrorKind};
+use async_nats::jetstream::stream::LastRawMessageErrorKind;
+use bytes::Bytes;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::error::with_sources;
+use super::names::probe;
+use crate::name::NodeName;
+
+/// Time for which the record of another node must not change before it is replaced.
+pub(super) const UNCHANGED_FOR: Duration = Duration::from_secs(5);
+
+/// Time between two renewals.
+pub(super) const RENEW_EVERY: Duration = Duration::from_secs(1);
+
+/// Time between two looks at the record of another node.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// Time within which an update of the candidate counts as going through.
+const LOOK_WITHIN: Duration = Duration::from_secs(1);
+
+/// Number of refused renewals in a row after which a name is lost, even if no later record of
+/// another node was found: the server has an older state than it had.
+const REFUSALS_MAX: u32 = 5;
+
+/// First words of a record. The number is the version of the format.
+const FORMAT: &str = "garrick 1";
+
+/// The record of a node, and its revision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Record {
+    /// There is none. The revision is that of its deletion, or 0.
+    Free { revision: u64 },
+    /// A node has the name.
+    Held { revision: u64, holder: Holder },
+    /// Something else is in its place.
+    Unknown { revision: u64 },
+}
+
+/// The content of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Holder {
+    /// Random number of the process that has joined.
+    pub(super) id: u128,
+    /// Number of the life of the node, or 0 if it is the revision of the record.
+    pub(super) life: u64,
+}
+
+impl Holder {
+    fn to_bytes(self) -> Bytes {
+        format!("{FORMAT} {:032x} {}", self.id, self.life).into()
+    }
+
+    /// Reads the content of a record.
+    pub(super) fn parse(content: &[u8]) -> Option<Self> {
+        let words = str::from_utf8(content).ok()?.strip_prefix(FORMAT)?;
+        let (id, life) = words.strip_prefix(' ')?.split_once(' ')?;
+        Some(Self {
+            id: u128::from_str_radix(id, 16).ok()?,
+            life: life.parse().ok()?,
+        })
+    }
+
+    /// Returns the number of the life of the node whose record has this revision.
+    pub(super) fn life_at(self, revision: u64) -> u64 {
+        if self.life == 0 { revision } else { self.life }
+    }
+}
+
+impl Record {
+    fn revision(self) -> u64 {
+        match self {
+            Self::Free { revision } | Self::Held { revision, .. } | Self::Unknown { revision } => {
+                revision
+            }
+        }
+    }
+}
+
+/// Reads the record of a node.
+async fn read(store: &Store, node: &NodeName) -> Result<Record, String> {
+    let subject = format!("{}{node}", store.prefix);
+    let message = match store.stream.get_last_raw_message_by_subject(&subject).await {
+        Ok(message) => message,
+        Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => {
+            return Ok(Record::Free { revision: 0 });
+        }
+        Err(error) => return Err(with_sources(&error)),
+    };
+    let revision = message.sequence;
+    if message.headers.get("KV-Operation").is_some() {
+        return Ok(Record::Free { revision });
+    }
+    Ok(match Holder::parse(&message.payload) {
+        Some(holder) => Record::Held { revision, holder },
+        None => Record::Unknown { revision },
+    })
+}
+
+/// Result of an update.
+enum Updated {
+    /// The revision of the new record.
+    Done(u64),
+    /// The record has another revision.
+    Refused,
+    /// Nothing is known.
+    Unknown(String),
+}
+
+/// Replaces a record, if it has a revision.
+async fn update(store: &Store, key: &str, content: Bytes, revision: u64) -> Updated {
+    match store.update(key, content, revision).await {
+        Ok(revision) => Updated::Done(revision),
+        Err(error) if error.kind() == UpdateErrorKind::WrongLastRevision => Updated::Refused,
+        Err(error) => Updated::Unknown(with_sources(&error)),
+    }
+}
+
+/// Reason why a name was not claimed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Unclaimed {
+    /// Another node has the name.
+    Taken,
+    /// The time limit has passed. The reason is that of the last failure.
+    TimedOut(String),
+}
+
+/// The right of a node to its name.
+#[derive(Debug)]
+pub(super) struct Lease {
+    store: Store,
+    node: NodeName,
+    holder: Holder,
+    /// Revision of the last own record that is known.
+    revision: u64,
+    /// Number of renewals in a row that were refused.
+    refusals: u32,
+}
+
+/// Result of a renewal.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Renewed {
+    Held,
+    Unsure(String),
+    Lost,
+}
+
+/// A record as a candidate has seen it.
+struct Seen {
+    revision: u64,
+    /// Time since which it has this revision, and own updates have gone through.
+    since: Instant,
+}
+
+/// Claims a name until a time.
+pub(super) async fn claim(
+    store: Store,
+    node: NodeName,
+    until: Instant,
+) -> Result<Lease, Unclaimed> {
+    let mut id = [0; 16];
+    let random = getrandom::fill(&mut id);
+    random.map_err(|error| Unclaimed::TimedOut(error.to_string()))?;
+    let id = u128::from_le_bytes(id);
+    let (mut seen, mut failure): (Option<Seen>, String) = (None, "no answer".to_owned());
+    while Instant::now() < until {
+        let looked = look(&store, &node, id, &mut seen);
+        match timeout(LOOK_WITHIN, looked).await {
+            Ok(Ok(Some(revision))) => {
+                let holder = Holder { id, life: revision };
+                return Ok(Lease {
+                    store,
+                    node,
+                    holder,
+                    revision,
+                    refusals: 0,
+                });
+            }
+            Ok(Ok(None)) => {}
+            Ok(Err(Unclaimed::Taken)) => return Err(Unclaimed::Taken),
+            Ok(Err(Unclaimed::TimedOut(why))) => (seen, failure) = (None, why),
+            Err(_) => (seen, failure) = (None, "the server does not answer".to_owned()),
+        }
+        sleep(LOOK_EVERY).await;
+    }
+    Err(Unclaimed::TimedOut(failure))
+}
+
+/// Looks at a record once, and claims it if that is possible. Returns its revision if it was
+/// claimed. A failure begins the time anew in which it must be unchanged.
+async fn look(
+    store: &Store,
+    node: &NodeName,
+    id: u128,
+    seen: &mut Option<Seen>,
+) -> Result<Option<u64>, Unclaimed> {
+    let before = Instant::now();
+    let put = store.put(probe(node), Bytes::new()).await;
+    put.map_err(|error| Unclaimed::TimedOut(with_sources(&error)))?;
+    let record = read(store, node).await.map_err(Unclaimed::TimedOut)?;
+    let revision = record.revision();
+    let is_free = match record {
+        // An update without an answer has gone through.
+        Record::Held { holder, .. } if holder.id == id => return Ok(Some(revision)),
+        Record::Free { .. } => true,
+        Record::Held { .. } | Record::Unknown { .. } => match seen {
+            Some(seen) if seen.revision != revision => return Err(Unclaimed::Taken),
+            Some(seen) => before.duration_since(seen.since) >= UNCHANGED_FOR,
+            None => {
+                let since = Instant::now();
+                *seen = Some(Seen { revision, since });
+                false
+            }
+        },
+    };
+    if !is_free {
+        return Ok(None);
+    }
+    let content = Holder { id, life: 0 }.to_bytes();
+    match update(store, node.as_str(), content, revision).await {
+        Updated::Done(revision) => Ok(Some(revision)),
+        // Another candidate, or the owner, was faster.
+        Updated::Refused => {
+            *seen = None;
+            Ok(None)
+        }
+        Updated::Unknown(why) => Err(Unclaimed::TimedOut(why)),
+    }
+}
+
+impl Lease {
+    /// Returns the number of the life of the node.
+    pub(super) fn life(&self) -> u64 {
+        self.holder.life
+    }
+
+    /// Renews the record.
+    pub(super) async fn renew(&mut self) -> Renewed {
+        let content = self.holder.to_bytes();
+        match update(&self.store, self.node.as_str(), content, self.revision).await {
+            Updated::Done(revision) => {
+                (self.revision, self.refusals) = (revision, 0);
+                Renewed::Held
+            }
+            Updated::Unknown(why) => Renewed::Unsure(why),
+            Updated::Refused => {
+                self.refusals += 1;
+                self.look_again().await
+            }
+        }
+    }
+
+    /// Finds out why an update was refused.
+    async fn look_again(&mut self) -> Renewed {
+        let record = match read(&self.store, &self.node).await {
+            Ok(record) => record,
+            Err(why) => return Renewed::Unsure(why),
+        };
+        let is_later = record.revision() > self.revision;
+        match record {
+            // A renewal without an answer has gone through.
+            Record::Held { revision, holder } if holder.id == self.holder.id && is_later => {
+                (self.revision, self.refusals) = (revision, 0);
+                Renewed::Held
+            }
+            _ if is_later || self.refusals >= REFUSALS_MAX => Renewed::Lost,
+            _ => Renewed::Unsure("the server has answered with an old record".to_owned()),
+        }
+    }
+
+    /// Deletes the record, if it is still the own one.
+    pub(super) async fn release(mut self) {
+        for _ in 0..2 {
+            let delete =
+                (self.store).delete_expect_revision(self.node.as_str(), Some(self.revision));
+            // After a renewal without an answer, the revision is another one.
+            if delete.await.is_ok() || self.look_again().await != Renewed::Held {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Holder;
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        for (id, life) in [(0, 0), (u128::MAX, u64::MAX), (0xabc, 7)] {
+            let holder = Holder { id, life };
+            assert_eq!(Holder::parse(&holder.to_bytes()), Some(holder));
+        }
+        assert_eq!(Holder { id: 1, life: 0 }.life_at(9), 9);
+        assert_eq!(Holder { id: 1, life: 8 }.life_at(9), 8);
+        for other in [
+            &b""[..],
+            b"garrick 1",
+            b"garrick 2 0 1",
+            b"garrick 1 0",
+            b"garrick 1 g 1",
+            b"garrick 1 0 18446744073709551616",
+            b"garrick 1 0 1 1",
+            b"garrick 1 100000000000000000000000000000000 1",
+            b"\xff",
+        ] {
+            assert_eq!(Holder::parse(other), None, "{other:?}");
+        }
+    }
+}

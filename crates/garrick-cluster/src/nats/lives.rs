@@ -1,0 +1,164 @@
+//! A table of the nodes and their lives, as far as they are known. It is a hint: only the record of
+//! a node in the bucket counts, and the protocol of the links notices frames to an earlier life.
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use async_nats::Subject;
+use hashbrown::HashMap;
+
+use super::names::{node_of, subject};
+use crate::name::NodeName;
+
+/// Maximum number of nodes that are known only from their frames.
+const HINTS_MAX: usize = 1_024;
+
+/// A table of the nodes of a cluster.
+pub(super) struct Lives {
+    cluster: String,
+    known: RwLock<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    nodes: HashMap<Arc<str>, Life>,
+    /// Number of nodes that are known only from their frames.
+    hints: usize,
+}
+
+struct Life {
+    number: u64,
+    subject: Subject,
+    /// True if the record of the node says so.
+    is_sure: bool,
+}
+
+impl Lives {
+    pub(super) fn new(cluster: &str) -> Arc<Self> {
+        Arc::new(Self {
+            cluster: cluster.to_owned(),
+            known: RwLock::default(),
+        })
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Known> {
+        // No foreign code is called while it is locked.
+        self.known.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Known> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the subject of a node.
+    pub(super) fn subject(&self, node: &NodeName) -> Option<Subject> {
+        let known = self.read();
+        Some(known.nodes.get(node.as_str())?.subject.clone())
+    }
+
+    /// Returns the number of nodes.
+    pub(super) fn len(&self) -> usize {
+        self.read().nodes.len()
+    }
+
+    /// Records what the record of a node says. It replaces what its frames have told.
+    pub(super) fn set(&self, node: &NodeName, number: u64) {
+        let is_known = |life: &Life| life.is_sure && life.number == number;
+        if (self.read().nodes.get(node.as_str())).is_some_and(is_known) {
+            return;
+        }
+        let life = Life {
+            number,
+            subject: subject(&self.cluster, node.as_str(), number),
+            is_sure: true,
+        };
+        let mut known = self.write();
+        let before = known.nodes.insert(node.shared(), life);
+        known.hints -= usize::from(before.is_some_and(|before| !before.is_sure));
+    }
+
+    /// Forgets a node whose record was deleted.
+    pub(super) fn remove(&self, node: &NodeName) {
+        let mut known = self.write();
+        let before = known.nodes.remove(node.as_str());
+        known.hints -= usize::from(before.is_some_and(|before| !before.is_sure));
+    }
+
+    /// Learns of a node from the subject for answers to its frame. The frame may come before the
+    /// news of its record. A false subject is replaced when the record is renewed.
+    pub(super) fn learn(&self, own: &str) {
+        let Some((node, number)) = node_of(&self.cluster, own) else {
+            return;
+        };
+        let is_known = |life: &Life| life.number >= number;
+        if self.read().nodes.get(node).is_some_and(is_known) {
+            return;
+        }
+        let mut known = self.write();
+        let was_hint = known.nodes.get(node).is_some_and(|life| !life.is_sure);
+        if !was_hint && known.hints >= HINTS_MAX {
+            return;
+        }
+        known.hints += usize::from(!was_hint);
+        let life = Life {
+            number,
+            subject: own.into(),
+            is_sure: false,
+        };
+        known.nodes.insert(node.into(), life);
+    }
+}
+
+impl fmt::Debug for Lives {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Lives({} nodes)", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HINTS_MAX, Lives};
+    use crate::name::NodeName;
+
+    fn subject(lives: &Lives, node: &str) -> Option<String> {
+        let subject = lives.subject(&NodeName::new(node).unwrap())?;
+        Some(subject.to_string())
+    }
+
+    #[test]
+    fn the_record_of_a_node_counts_more_than_its_frames() {
+        let (lives, node) = (Lives::new("c"), NodeName::new("a").unwrap());
+        lives.learn("g.c.n.a.5");
+        assert_eq!(subject(&lives, "a").unwrap(), "g.c.n.a.5");
+        lives.learn("g.c.n.a.4");
+        lives.learn("g.d.n.a.6");
+        assert_eq!(subject(&lives, "a").unwrap(), "g.c.n.a.5");
+        lives.set(&node, 3);
+        assert_eq!(subject(&lives, "a").unwrap(), "g.c.n.a.3");
+        // A later life whose record is not known yet.
+        lives.learn("g.c.n.a.9");
+        assert_eq!(subject(&lives, "a").unwrap(), "g.c.n.a.9");
+        lives.set(&node, 3);
+        assert_eq!(subject(&lives, "a").unwrap(), "g.c.n.a.3");
+        lives.remove(&node);
+        assert_eq!(subject(&lives, "a"), None);
+    }
+
+    #[test]
+    fn invented_nodes_are_bounded() {
+        let lives = Lives::new("c");
+        for number in 0..2 * HINTS_MAX {
+            lives.learn(&format!("g.c.n.x{number}.1"));
+        }
+        assert_eq!(lives.len(), HINTS_MAX);
+        lives.set(&NodeName::new("x0").unwrap(), 2);
+        lives.set(&NodeName::new("real").unwrap(), 2);
+        lives.learn("g.c.n.another.1");
+        assert_eq!(lives.len(), HINTS_MAX + 2);
+        for number in 0..HINTS_MAX {
+            lives.remove(&NodeName::new(&format!("x{number}")).unwrap());
+        }
+        lives.remove(&NodeName::new("another").unwrap());
+        assert_eq!(lives.len(), 1);
+    }
+}

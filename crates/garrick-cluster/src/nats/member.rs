@@ -1,0 +1,486 @@
+//! A node that has joined: its connection, and the tasks on it.
+//!
+//! | task | does | ends |
+//! | --- | --- | --- |
+//! | `receive` | gives frames to the node | when the node leaves |
+//! | `send` | gives frames to the client | when nobody can send any more, so that a node that has left can still say so |
+//! | `renew` | renews the record each second, and deletes it | when the node leaves, or has lost its name |
+//! | `follow` | watches the records of all nodes, and begins anew after each connection | when the node leaves |
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_nats::connection::State;
+use async_nats::jetstream::context::ContextBuilder;
+use async_nats::jetstream::kv::{Entry, Operation, Store};
+use async_nats::jetstream::stream;
+use async_nats::{Client, Message, Subject, Subscriber};
+use bytes::Bytes;
+use futures_util::StreamExt;
+use garrick_actor::Address;
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+
+use super::builder::{NatsBuilder, REQUEST_WITHIN};
+use super::connection;
+use super::counts::{Counts, NameState, NatsSample, add};
+use super::error::{NatsError, with_sources};
+use super::home::Alive;
+use super::lease::{Holder, Lease, RENEW_EVERY, Renewed, Unclaimed, claim};
+use super::lives::Lives;
+use super::names;
+use super::outbox::{Outbox, Parcel, Parcels, outbox};
+use crate::error::JoinError;
+use crate::name::NodeName;
+use crate::transport::Incoming;
+
+/// Time before a watch that has failed is made again.
+const WATCH_AGAIN_AFTER: Duration = Duration::from_millis(250);
+
+/// Content of the message that a node sends to itself when it joins.
+const ECHO: &[u8] = b"garrick echo";
+
+/// A node that joins.
+pub(super) struct Joining {
+    pub(super) builder: NatsBuilder,
+    pub(super) cluster: String,
+    pub(super) name: NodeName,
+    pub(super) incoming: Address<Incoming>,
+    pub(super) alive: Alive,
+}
+
+/// A node that has joined.
+pub(super) struct Member {
+    name: NodeName,
+    life: u64,
+    client: Client,
+    outbox: Outbox,
+    lives: Arc<Lives>,
+    counts: Arc<Counts>,
+    /// False if the server of the last connection is one that must not be used.
+    is_allowed: Arc<AtomicBool>,
+    /// True if the node leaves.
+    leaves: Arc<watch::Sender<bool>>,
+    /// Its other end is dropped when the record is deleted.
+    released: Mutex<Receiver<()>>,
+}
+
+impl Member {
+    pub(super) fn name(&self) -> &NodeName {
+        &self.name
+    }
+
+    pub(super) fn life(&self) -> u64 {
+        self.life
+    }
+
+    /// Returns true if the node has left, or has lost its name.
+    pub(super) fn has_left(&self) -> bool {
+        *self.leaves.borrow()
+    }
+
+    /// Begins to leave.
+    pub(super) fn leave(&self) {
+        self.leaves.send_replace(true);
+    }
+
+    fn is_connected(&self) -> bool {
+        // Relaxed: the flag publishes nothing.
+        self.is_allowed.load(Relaxed) && self.client.connection_state() == State::Connected
+    }
+
+    /// Sends a frame, if that is possible now.
+    pub(super) fn send(&self, to: &NodeName, content: Bytes) -> bool {
+        let is_possible = self.is_connected()
+            && content.len() <= self.client.max_payload()
+            && self.counts.name() != NameState::Lost;
+        let to = is_possible.then(|| self.lives.subject(to)).flatten();
+        let is_sent = to.is_some_and(|to| self.outbox.push(to, content));
+        if !is_sent {
+            add(&self.counts.frames_refused);
+        }
+        is_sent
+    }
+
+    /// Returns the maximum size of a frame.
+    pub(super) fn max_frame(&self) -> usize {
+        self.client.max_payload()
+    }
+
+    /// Leaves, and waits until the record is deleted, and what was sent before is written. Returns
+    /// false if that takes longer than `limit`.
+    pub(super) fn close(&self, limit: Duration) -> bool {
+        let until = Instant::now() + limit;
+        self.leave();
+        let is_over = |ended: Result<(), RecvTimeoutError>| ended != Err(RecvTimeoutError::Timeout);
+        let left = || until.saturating_duration_since(Instant::now());
+        let released = self.released.lock().unwrap_or_else(PoisonError::into_inner);
+        is_over(released.recv_timeout(left())) && {
+            let written = self.outbox.mark();
+            is_over(written.recv_timeout(left()))
+        }
+    }
+
+    pub(super) fn sample(&self) -> NatsSample {
+        let info = self.client.server_info();
+        NatsSample {
+            is_connected: self.is_connected(),
+            server: connection::label(&info),
+            nodes: self.lives.len(),
+            bytes_waiting: self.outbox.bytes(),
+            ..self.counts.sample()
+        }
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// Joins a cluster.
+pub(super) async fn join(joining: Joining) -> Result<Member, JoinError> {
+    let until = tokio::time::Instant::now() + joining.builder.join_within;
+    let (cluster, name) = (joining.cluster.as_str(), &joining.name);
+    let counts = Counts::new();
+    let label = format!("{} {cluster}/{name}", joining.builder.label);
+    let inbox = names::inbox(cluster, name);
+    let client = connection::open(&joining.builder, label, Some(inbox), &counts).await?;
+    let store = bucket(&client, cluster, joining.builder.replicas).await?;
+    let lease = match claim(store.clone(), name.clone(), until).await {
+        Ok(lease) => lease,
+        Err(Unclaimed::Taken) => {
+            let name = name.to_string();
+            return Err(JoinError::Taken { name });
+        }
+        Err(Unclaimed::TimedOut(why)) => {
+            let bucket = names::bucket(cluster);
+            return Err(NatsError::Bucket { bucket, why }.into());
+        }
+    };
+    let own = names::subject(cluster, name.as_str(), lease.life());
+    match subscribe(&client, own, &counts).await {
+        Ok(subscribed) => Ok(begin(joining, client, store, lease, subscribed, counts)),
+        Err(error) => {
+            lease.release().await;
+            Err(error.into())
+        }
+    }
+}
+
+/// Begins the tasks of a node that has its name and its subject.
+fn begin(
+    joining: Joining,
+    client: Client,
+    store: Store,
+    lease: Lease,
+    subscribed: Subscribed,
+    counts: Arc<Counts>,
+) -> Member {
+    counts.set_name(NameState::Held);
+    let (outbox, parcels) = outbox();
+    let (keeps, released) = sync_channel(1);
+    let (incoming, alive) = (joining.incoming, joining.alive);
+    let member = Member {
+        name: joining.name,
+        life: lease.life(),
+        client: client.clone(),
+        outbox,
+        lives: Lives::new(&joining.cluster),
+        counts: Arc::clone(&counts),
+        is_allowed: Arc::new(AtomicBool::new(true)),
+        leaves: Arc::new(watch::Sender::new(false)),
+        released: Mutex::new(released),
+    };
+    let leaves = Arc::clone(&member.leaves);
+    incoming.watch(move |_| {
+        leaves.send_replace(true);
+    });
+    let renewal = Renewal {
+        lease,
+        client: client.clone(),
+        incoming: incoming.clone(),
+        counts: Arc::clone(&counts),
+        is_allowed: Arc::clone(&member.is_allowed),
+        leaves: Arc::clone(&member.leaves),
+    };
+    let arrivals = Arrivals {
+        incoming,
+        lives: Arc::clone(&member.lives),
+        counts: Arc::clone(&counts),
+    };
+    let told = || member.leaves.subscribe();
+    let (own, lives) = (subscribed.own.clone(), Arc::clone(&member.lives));
+    run(&alive, arrivals.receive(subscribed, told()));
+    run(&alive, send(client, parcels, own, Arc::clone(&counts)));
+    run(&alive, renewal.renew(told(), keeps));
+    run(&alive, follow(store, lives, counts, told()));
+    member
+}
+
+/// Runs a task, which keeps the thread until it has ended.
+fn run(alive: &Alive, task: impl Future<Output = ()> + Send + 'static) {
+    let alive = alive.clone();
+    tokio::spawn(async move {
+        task.await;
+        drop(alive);
+    });
+}
+
+/// Returns the bucket with the records of the nodes. Creates it if there is none.
+async fn bucket(client: &Client, cluster: &str, replicas: usize) -> Result<Store, NatsError> {
+    let context = ContextBuilder::new()
+        .timeout(REQUEST_WITHIN)
+        .build(client.clone());
+    let bucket = names::bucket(cluster);
+    if let Ok(store) = context.get_key_value(&bucket).await {
+        return Ok(store);
+    }
+    let config = stream::Config {
+        name: format!("KV_{bucket}"),
+        description: Some(format!("nodes of the Garrick cluster {cluster}")),
+        subjects: vec![format!("$KV.{bucket}.>")],
+        max_messages_per_subject: 1,
+        max_message_size: 1_024,
+        num_replicas: replicas,
+        discard: stream::DiscardPolicy::New,
+        deny_delete: true,
+        // Reads are answered by the leader. Records do not expire: see `lease`.
+        allow_direct: false,
+        ..stream::Config::default()
+    };
+    let created = context.create_stream(config).await;
+    // Another node may have been faster.
+    match context.get_key_value(&bucket).await {
+        Ok(store) => Ok(store),
+        Err(found) => Err(NatsError::Bucket {
+            bucket,
+            why: created.map_or_else(|error| with_sources(&error), |_| with_sources(&found)),
+        }),
+    }
+}
+
+/// A subscription to the subject of this node.
+struct Subscribed {
+    own: Subject,
+    subscriber: Subscriber,
+    /// Frames that have come already.
+    early: Vec<Message>,
+}
+
+/// Subscribes to the subject of this node, and checks that frames come.
+async fn subscribe(
+    client: &Client,
+    own: Subject,
+    counts: &Counts,
+) -> Result<Subscribed, NatsError> {
+    let problem = |why: String| NatsError::Permissions {
+        subject: own.to_string(),
+        why,
+    };
+    let subscribed = client.subscribe(own.clone()).await;
+    let mut subscriber = subscribed.map_err(|error| problem(error.to_string()))?;
+    let echo = client.publish(own.clone(), Bytes::from_static(ECHO)).await;
+    echo.map_err(|error| problem(error.to_string()))?;
+    let mut early = Vec::new();
+    let comes_back = async {
+        while let Some(message) = subscriber.next().await {
+            if message.payload == ECHO {
+                return true;
+            }
+            early.push(message);
+        }
+        false
+    };
+    match timeout(REQUEST_WITHIN, comes_back).await {
+        Ok(true) => Ok(Subscribed {
+            own,
+            subscriber,
+            early,
+        }),
+        Ok(false) | Err(_) => Err(problem(counts.problem())),
+    }
+}
+
+/// Waits until the node leaves.
+async fn until_left(leaves: &mut watch::Receiver<bool>) {
+    // An error means that nobody can tell any more.
+    let _ = leaves.wait_for(|leaves| *leaves).await;
+}
+
+/// The frames that come.
+struct Arrivals {
+    incoming: Address<Incoming>,
+    lives: Arc<Lives>,
+    counts: Arc<Counts>,
+}
+
+impl Arrivals {
+    /// Gives frames to the node until it leaves.
+    async fn receive(self, subscribed: Subscribed, mut leaves: watch::Receiver<bool>) {
+        let mut subscriber = subscribed.subscriber;
+        for message in subscribed.early {
+            self.take(message);
+        }
+        loop {
+            let message = tokio::select! {
+                () = until_left(&mut leaves) => return,
+                message = subscriber.next() => message,
+            };
+            match message {
+                Some(message) => self.take(message),
+                None => return,
+            }
+        }
+    }
+
+    fn take(&self, message: Message) {
+        add(&self.counts.frames_received);
+        if let Some(sender) = &message.reply {
+            self.lives.learn(sender);
+        }
+        // After the end of the node, it leaves.
+        let _ = self.incoming.send(Incoming::new(message.payload));
+    }
+}
+
+/// Gives frames to the client, in their order.
+async fn send(client: Client, mut parcels: Parcels, own: Subject, counts: Arc<Counts>) {
+    while let Some(parcel) = parcels.next().await {
+        match parcel {
+            Parcel::Frame { to, content } => {
+                let bytes = content.len();
+                // Waits if the client has many commands. The outbox has a bound.
+                let sent = client.publish_with_reply(to, own.clone(), content).await;
+                parcels.taken(bytes);
+                match sent {
+                    Ok(()) => add(&counts.frames_sent),
+                    Err(error) => {
+                        add(&counts.frames_refused);
+                        counts.tell(with_sources(&error));
+                    }
+                }
+            }
+            Parcel::Mark(told) => {
+                flush(&client).await;
+                drop(told);
+            }
+        }
+    }
+    // The client drops what it has not written when it is dropped.
+    flush(&client).await;
+}
+
+async fn flush(client: &Client) {
+    let _ = timeout(REQUEST_WITHIN, client.flush()).await;
+}
+
+/// The renewals of a record.
+struct Renewal {
+    lease: Lease,
+    client: Client,
+    incoming: Address<Incoming>,
+    counts: Arc<Counts>,
+    is_allowed: Arc<AtomicBool>,
+    leaves: Arc<watch::Sender<bool>>,
+}
+
+impl Renewal {
+    /// Renews the record each second until the node leaves, or has lost its name. Drops `keeps`
+    /// when that is over.
+    async fn renew(mut self, mut told: watch::Receiver<bool>, keeps: SyncSender<()>) {
+        let mut ticks = interval(RENEW_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = until_left(&mut told) => break,
+                _ = ticks.tick() => {}
+            }
+            match self.step().await {
+                Renewed::Held => self.counts.set_name(NameState::Held),
+                Renewed::Unsure(why) => {
+                    self.counts.set_name(NameState::Unsure);
+                    self.counts.tell(why);
+                }
+                Renewed::Lost => {
+                    self.counts.set_name(NameState::Lost);
+                    self.incoming.stop();
+                    self.leaves.send_replace(true);
+                    return;
+                }
+            }
+        }
+        self.lease.release().await;
+        self.counts.set_name(NameState::Left);
+        drop(keeps);
+    }
+
+    /// Renews the record once, if the server may be used.
+    async fn step(&mut self) -> Renewed {
+        self.counts
+            .set_connects(self.client.statistics().connects.load(Relaxed));
+        if self.client.connection_state() != State::Connected {
+            return Renewed::Unsure("there is no connection to a NATS server".to_owned());
+        }
+        let checked = connection::check(&self.client.server_info());
+        // Relaxed: the flag publishes nothing.
+        self.is_allowed.store(checked.is_ok(), Relaxed);
+        match checked {
+            Ok(()) => self.lease.renew().await,
+            Err(error) => {
+                // There may be a better one.
+                let _ = self.client.force_reconnect().await;
+                Renewed::Unsure(error.to_string())
+            }
+        }
+    }
+}
+
+/// Follows the records of all nodes. The watch begins anew after each connection.
+async fn follow(
+    store: Store,
+    lives: Arc<Lives>,
+    counts: Arc<Counts>,
+    mut leaves: watch::Receiver<bool>,
+) {
+    let mut connects = counts.connects();
+    loop {
+        connects.mark_unchanged();
+        let why = tokio::select! {
+            () = until_left(&mut leaves) => return,
+            Ok(()) = connects.changed() => continue,
+            why = follow_once(&store, &lives) => why,
+        };
+        counts.tell(why);
+        sleep(WATCH_AGAIN_AFTER).await;
+    }
+}
+
+/// Follows the records until that fails. Returns the reason.
+async fn follow_once(store: &Store, lives: &Lives) -> String {
+    let mut news = match store.watch_with_history("*").await {
+        Ok(news) => news,
+        Err(error) => return with_sources(&error),
+    };
+    while let Some(entry) = news.next().await {
+        match entry {
+            Ok(entry) => note(lives, &entry),
+            Err(error) => return with_sources(&error),
+        }
+    }
+    "the watch of the nodes has ended".to_owned()
+}
+
+/// Records the news of a node.
+fn note(lives: &Lives, entry: &Entry) {
+    let Ok(node) = NodeName::new(&entry.key) else {
+        return;
+    };
+    match (entry.operation, Holder::parse(&entry.value)) {
+        (Operation::Put, Some(holder)) => lives.set(&node, holder.life_at(entry.revision)),
+        _ => lives.remove(&node),
+    }
+}

@@ -1,0 +1,125 @@
+//! Names of subjects and of the bucket, and the permissions for them.
+//!
+//! | name | use |
+//! | --- | --- |
+//! | `g.<cluster>.n.<node>.<life>` | subject of the frames to a life of a node |
+//! | `g.<cluster>.i.<node>.>` | subjects of the answers of the server to a node |
+//! | `g_<cluster>_nodes` | bucket of the records of the nodes |
+//! | `<node>` | key of the record of a node |
+//! | `<node>.probe` | key with which a node finds out if the bucket takes updates |
+
+use async_nats::Subject;
+
+use crate::error::JoinError;
+use crate::name::NodeName;
+
+/// Checks the name of a cluster, which is part of the names of subjects.
+pub(super) fn check_cluster(cluster: &str) -> Result<(), JoinError> {
+    match NodeName::new(cluster) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(JoinError::Transport {
+            why: format!(
+                "{cluster:?} is no name of a cluster on NATS: it must have 1 to 64 letters, \
+                 digits, `-` or `_` of ASCII"
+            ),
+        }),
+    }
+}
+
+/// Returns the subject of the frames to a life of a node.
+pub(super) fn subject(cluster: &str, node: &str, life: u64) -> Subject {
+    format!("g.{cluster}.n.{node}.{life}").into()
+}
+
+/// Returns the node and its life of which this is the subject.
+pub(super) fn node_of<'a>(cluster: &str, subject: &'a str) -> Option<(&'a str, u64)> {
+    let rest = subject.strip_prefix("g.")?.strip_prefix(cluster)?;
+    let (node, life) = rest.strip_prefix(".n.")?.split_once('.')?;
+    let is_canonical = life.bytes().all(|byte| byte.is_ascii_digit()) && !life.starts_with('0');
+    let life = is_canonical.then(|| life.parse().ok()).flatten()?;
+    NodeName::is_allowed(node).then_some((node, life))
+}
+
+/// Returns the beginning of the subjects of the answers to a node.
+pub(super) fn inbox(cluster: &str, node: &NodeName) -> String {
+    format!("g.{cluster}.i.{node}")
+}
+
+/// Returns the name of the bucket with the records of the nodes.
+pub(super) fn bucket(cluster: &str) -> String {
+    format!("g_{cluster}_nodes")
+}
+
+/// Returns the key with which a node finds out if the bucket takes updates.
+pub(super) fn probe(node: &NodeName) -> String {
+    format!("{node}.probe")
+}
+
+/// Returns the permissions of a node for the configuration of the NATS server: the content of
+/// `permissions { .. }` of its user. The node may send frames to each node of its cluster, and may
+/// change its own record. It receives only its own frames, and what the server answers to it.
+///
+/// # Errors
+/// Returns an error if a name is not allowed.
+///
+/// # Examples
+/// ```
+/// use garrick_cluster::nats::permissions;
+///
+/// let permissions = permissions("bank", "bank-1")?;
+/// assert!(permissions.contains(r#""g.bank.n.bank-1.*""#));
+/// let users = format!("authorization {{ users = [ {{
+///     user: bank-1, password: $BANK_1_PASSWORD
+///     permissions {permissions}
+/// }} ] }}");
+/// # Ok::<(), garrick_cluster::JoinError>(())
+/// ```
+pub fn permissions(cluster: &str, node: &str) -> Result<String, JoinError> {
+    check_cluster(cluster)?;
+    let node = NodeName::new(node)?;
+    let (bucket, inbox, probe) = (bucket(cluster), inbox(cluster, &node), probe(&node));
+    Ok(format!(
+        r#"{{
+    publish: {{ allow: [
+        "g.{cluster}.n.>"
+        "$KV.{bucket}.{node}"
+        "$KV.{bucket}.{probe}"
+        "$JS.API.STREAM.CREATE.KV_{bucket}"
+        "$JS.API.STREAM.INFO.KV_{bucket}"
+        "$JS.API.STREAM.MSG.GET.KV_{bucket}"
+        "$JS.API.CONSUMER.CREATE.KV_{bucket}"
+        "$JS.API.CONSUMER.CREATE.KV_{bucket}.>"
+        "$JS.API.CONSUMER.DELETE.KV_{bucket}.>"
+        "$JS.FC.KV_{bucket}.>"
+    ] }}
+    subscribe: {{ allow: ["g.{cluster}.n.{node}.*", "{inbox}.>"] }}
+}}"#
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{node_of, subject};
+
+    #[test]
+    fn a_subject_tells_the_node_and_its_life() {
+        let own = subject("bank", "bank-1", 12);
+        assert_eq!(node_of("bank", &own), Some(("bank-1", 12)));
+        assert_eq!(node_of("ban", &own), None);
+        assert_eq!(node_of("bank2", &own), None);
+        for other in [
+            "g.bank.n.bank-1",
+            "g.bank.n.bank-1.",
+            "g.bank.n.bank-1.0",
+            "g.bank.n.bank-1.01",
+            "g.bank.n.bank-1.+1",
+            "g.bank.n.bank-1.1.2",
+            "g.bank.n.a*.1",
+            "g.bank.n..1",
+            "g.bank.n.bank-1.99999999999999999999",
+            "g.bank.i.bank-1.1",
+        ] {
+            assert_eq!(node_of("bank", other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! A network on NATS.
+
+use std::fmt;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use garrick_actor::Address;
+use garrick_sched::turn_mark;
+
+use super::builder::NatsBuilder;
+use super::connection;
+use super::counts::{Counts, NatsSample};
+use super::error::NatsError;
+use super::home::Home;
+use super::member::{self, Joining, Member};
+use super::names;
+use crate::error::JoinError;
+use crate::name::NodeName;
+use crate::transport::{Incoming, Transport};
+
+/// Time after the limit of a join or a connection until its runtime counts as standing still.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// A network on NATS servers, for one node. Clones are handles to the same network.
+///
+/// [`NatsNet::connect`] and [`NatsBuilder::start`] check that a server can be used. Then
+/// [`Node::join`](crate::Node::join) opens the connection of the node, and claims the name of the
+/// node. The connection is made again for ever if it is lost. It has a thread of its own.
+///
+/// Joining waits, because it needs answers from the server: call it on a thread that may wait, not
+/// in a turn of an actor, which gets [`JoinError::InTurn`]. In an async function, use
+/// `tokio::task::spawn_blocking`. A node joins once, so there is no async way beside it.
+///
+/// # Names
+/// A name belongs to one node at a time. It has a record in a bucket of JetStream, which the node
+/// renews each second. After a crash, another node gets the name when it has seen the record
+/// unchanged for 5 s, in which the server has taken its own updates. While the server takes no
+/// updates at all, no name changes its owner. A node that finds that another one has its name
+/// leaves the cluster.
+///
+/// # Examples
+/// ```no_run
+/// use garrick_actor::System;
+/// use garrick_cluster::Node;
+/// use garrick_cluster::nats::NatsNet;
+///
+/// let system = System::new()?;
+/// let net = NatsNet::builder("nats://localhost").start()?;
+/// let node = Node::join(&system.handle(), net.clone(), "bank", "bank-1")?;
+/// println!("{:?}", net.sample());
+///
+/// node.leave();
+/// net.close(std::time::Duration::from_secs(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+/// Servers on other machines:
+/// ```no_run
+/// use garrick_cluster::nats::NatsNet;
+///
+/// let net = NatsNet::builder("tls://one.example.org, tls://two.example.org")
+///     .root_certificates("/etc/bank/ca.pem")
+///     .credentials("/etc/bank/bank-1.creds")
+///     .replicas(3)
+///     .start()?;
+/// # Ok::<(), garrick_cluster::nats::NatsError>(())
+/// ```
+#[derive(Clone)]
+pub struct NatsNet {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    builder: NatsBuilder,
+    home: Home,
+    /// The server of the first connection.
+    server: String,
+    /// The last node that has joined.
+    member: RwLock<Option<Arc<Member>>>,
+    /// Locked while a node joins.
+    joining: Mutex<()>,
+}
+
+impl NatsBuilder {
+    /// Connects, and checks that the server can be used. Waits until that is done, for some seconds
+    /// at most.
+    ///
+    /// # Errors
+    /// Returns an error if the settings are not allowed, no server can be reached, it refuses the
+    /// credentials, or it cannot be used.
+    pub fn start(self) -> Result<NatsNet, NatsError> {
+        let home = Home::new(self.runtime.clone())?;
+        let (tell, told) = sync_channel(1);
+        let builder = self.clone();
+        home.handle().spawn(async move {
+            // The caller may have given up.
+            let _ = tell.send(try_out(&builder).await);
+        });
+        let tried = told.recv_timeout(self.join_within + GRACE);
+        let server = tried.map_err(|_| stands_still())??;
+        Ok(NatsNet::new(self, home, server))
+    }
+
+    /// Connects, and checks that the server can be used.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`NatsBuilder::start`].
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, the connection is closed.
+    pub async fn connect(self) -> Result<NatsNet, NatsError> {
+        let home = Home::new(self.runtime.clone())?;
+        let builder = self.clone();
+        let tried = home.handle().spawn(async move { try_out(&builder).await });
+        let server = tried.await.map_err(|error| NatsError::Thread {
+            why: error.to_string(),
+        })??;
+        Ok(NatsNet::new(self, home, server))
+    }
+}
+
+/// Opens a connection, and closes it. Returns the name of the server.
+async fn try_out(builder: &NatsBuilder) -> Result<String, NatsError> {
+    let counts = Counts::new();
+    let opened = connection::open(builder, builder.label.clone(), None, &counts);
+    let client = tokio::time::timeout(builder.join_within, opened).await;
+    let client = client.map_err(|_| NatsError::Unreachable {
+        servers: builder
+            .servers()
+            .map_or_else(|_| String::new(), |all| all.label()),
+        why: "no answer within the time limit".to_owned(),
+    })??;
+    Ok(connection::label(&client.server_info()))
+}
+
+fn stands_still() -> NatsError {
+    NatsError::Thread {
+        why: "its runtime does not run, or its only thread waits for itself".to_owned(),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl NatsNet {
+    /// Begins to set a connection to these servers up, whose addresses have commas between them.
+    /// An address has a host, and may have a scheme, which is `nats` or `tls`, and a port.
+    #[must_use]
+    pub fn builder(servers: impl Into<String>) -> NatsBuilder {
+        NatsBuilder::new(servers)
+    }
+
+    /// Connects to servers with the default settings.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`NatsBuilder::start`].
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, the connection is closed.
+    pub async fn connect(servers: impl Into<String>) -> Result<Self, NatsError> {
+        Self::builder(servers).connect().await
+    }
+
+    fn new(builder: NatsBuilder, home: Home, server: String) -> Self {
+        let inner = Inner {
+            builder,
+            home,
+            server,
+            member: RwLock::new(None),
+            joining: Mutex::new(()),
+        };
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    fn member(&self) -> Option<Arc<Member>> {
+        let member = &self.inner.member;
+        member
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Returns the numbers and the state of the connection of the node.
+    #[must_use]
+    pub fn sample(&self) -> NatsSample {
+        match self.member() {
+            Some(member) => member.sample(),
+            None => NatsSample {
+                server: self.inner.server.clone(),
+                ..NatsSample::default()
+            },
+        }
+    }
+
+    /// Leaves, and waits until the name of the node is free and what the node has sent is written.
+    /// Returns false if that takes longer than `limit`. Call it before the process ends, after
+    /// [`Node::leave`](crate::Node::leave). Without it, the name may be free only after some
+    /// seconds.
+    pub fn close(&self, limit: Duration) -> bool {
+        self.member().is_none_or(|member| member.close(limit))
+    }
+}
+
+impl Transport for NatsNet {
+    fn join(
+        &self,
+        cluster: &str,
+        name: &NodeName,
+        incoming: Address<Incoming>,
+    ) -> Result<u64, JoinError> {
+        names::check_cluster(cluster)?;
+        if turn_mark().is_some() {
+            return Err(JoinError::InTurn);
+        }
+        let _joining = lock(&self.inner.joining);
+        if let Some(member) = self.member().filter(|member| !member.has_left()) {
+            let why = format!(
+                "this connection is that of the node {} already",
+                member.name()
+            );
+            return Err(JoinError::Transport { why });
+        }
+        let joining = Joining {
+            builder: self.inner.builder.clone(),
+            cluster: cluster.to_owned(),
+            name: name.clone(),
+            incoming,
+            alive: self.inner.home.alive(),
+        };
+        let (tell, told) = sync_channel(1);
+        self.inner.home.handle().spawn(async move {
+            // If the caller has given up, the member is dropped, and leaves.
+            let _ = tell.send(member::join(joining).await);
+        });
+        let joined = told.recv_timeout(self.inner.builder.join_within + GRACE);
+        let member = Arc::new(joined.map_err(|_| stands_still())??);
+        let life = member.life();
+        let mut place = self
+            .inner
+            .member
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        let before = place.replace(member);
+        drop(place);
+        drop(before);
+        Ok(life)
+    }
+
+    fn leave(&self, name: &NodeName, life: u64) {
+        let is_it = |member: &Arc<Member>| member.name() == name && member.life() == life;
+        if let Some(member) = self.member().filter(is_it) {
+            member.leave();
+        }
+    }
+
+    fn max_frame(&self) -> usize {
+        self.member()
+            .map_or(usize::MAX, |member| member.max_frame())
+    }
+
+    fn send(&self, to: &NodeName, frame: Incoming) -> bool {
+        self.member().is_some_and(|member| member.send(to, frame.0))
+    }
+}
+
+impl fmt::Debug for NatsNet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NatsNet")
+            .field("builder", &self.inner.builder)
+            .field("sample", &self.sample())
+            .finish_non_exhaustive()
+    }
+}

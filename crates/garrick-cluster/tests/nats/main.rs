@@ -1,0 +1,12 @@
+//! Nodes that meet on NATS. Each test has a server of its own.
+#![forbid(unsafe_code)]
+
+mod place;
+mod server;
+
+mod conformance;
+mod encrypted;
+mod messages;
+mod names;
+mod refusals;
+mod strangers;
