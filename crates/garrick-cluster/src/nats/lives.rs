@@ -28,7 +28,8 @@ struct Known {
 
 struct Life {
     number: u64,
-    subject: Subject,
+    /// `None` if this life has ended. A late frame of it changes nothing.
+    subject: Option<Subject>,
     /// True if the record of the node says so.
     is_sure: bool,
 }
@@ -53,23 +54,26 @@ impl Lives {
     /// Returns the subject of a node.
     pub(super) fn subject(&self, node: &NodeName) -> Option<Subject> {
         let known = self.read();
-        Some(known.nodes.get(node.as_str())?.subject.clone())
+        known.nodes.get(node.as_str())?.subject.clone()
     }
 
     /// Returns the number of nodes.
     pub(super) fn len(&self) -> usize {
-        self.read().nodes.len()
+        let known = self.read();
+        let lives = known.nodes.values();
+        lives.filter(|life| life.subject.is_some()).count()
     }
 
     /// Records what the record of a node says. It replaces what its frames have told.
     pub(super) fn set(&self, node: &NodeName, number: u64) {
-        let is_known = |life: &Life| life.is_sure && life.number == number;
+        let is_known =
+            |life: &Life| life.is_sure && life.number == number && life.subject.is_some();
         if (self.read().nodes.get(node.as_str())).is_some_and(is_known) {
             return;
         }
         let life = Life {
             number,
-            subject: subject(&self.cluster, node.as_str(), number),
+            subject: Some(subject(&self.cluster, node.as_str(), number)),
             is_sure: true,
         };
         let mut known = self.write();
@@ -77,11 +81,15 @@ impl Lives {
         known.hints -= usize::from(before.is_some_and(|before| !before.is_sure));
     }
 
-    /// Forgets a node whose record was deleted.
+    /// Records that the record of a node was deleted.
     pub(super) fn remove(&self, node: &NodeName) {
         let mut known = self.write();
-        let before = known.nodes.remove(node.as_str());
-        known.hints -= usize::from(before.is_some_and(|before| !before.is_sure));
+        let Some(life) = known.nodes.get_mut(node.as_str()) else {
+            return;
+        };
+        let was_hint = !life.is_sure;
+        (life.subject, life.is_sure) = (None, true);
+        known.hints -= usize::from(was_hint);
     }
 
     /// Learns of a node from the subject for answers to its frame. The frame may come before the
@@ -102,7 +110,7 @@ impl Lives {
         known.hints += usize::from(!was_hint);
         let life = Life {
             number,
-            subject: own.into(),
+            subject: Some(own.into()),
             is_sure: false,
         };
         known.nodes.insert(node.into(), life);
@@ -141,7 +149,12 @@ mod tests {
         lives.set(&node, 3);
         assert_eq!(subject(&lives, "a").unwrap(), "g.c.n.a.3");
         lives.remove(&node);
+        assert_eq!((subject(&lives, "a"), lives.len()), (None, 0));
+        // The last frame of a life may come after the news of its end.
+        lives.learn("g.c.n.a.3");
         assert_eq!(subject(&lives, "a"), None);
+        lives.learn("g.c.n.a.4");
+        assert_eq!(subject(&lives, "a").unwrap(), "g.c.n.a.4");
     }
 
     #[test]
