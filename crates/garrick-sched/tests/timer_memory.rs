@@ -10,7 +10,7 @@ use std::time::Duration;
 use allocation_counter::measure;
 use common::does;
 use garrick_sched::{Address, Flow, Here, Sponsor, Timer, Turn};
-use garrick_testkit::ByHand;
+use garrick_testkit::{ByHand, alone};
 
 /// Timers of one round.
 const TIMERS: usize = 100_000;
@@ -67,6 +67,8 @@ impl Stand {
 
 #[test]
 fn timers_that_were_cancelled_keep_nothing() {
+    // The tests share the depot of blocks.
+    let _alone = alone();
     let stand = stand();
     stand.keeps_nothing(
         || Flow::Continue,
@@ -82,6 +84,8 @@ fn timers_that_were_cancelled_keep_nothing() {
 
 #[test]
 fn timers_that_have_fired_keep_nothing() {
+    // The tests share the depot of blocks.
+    let _alone = alone();
     let stand = stand();
     stand.keeps_nothing(
         || Flow::Continue,
@@ -94,6 +98,8 @@ fn timers_that_have_fired_keep_nothing() {
 
 #[test]
 fn timers_of_an_undone_turn_keep_nothing() {
+    // The tests share the depot of blocks.
+    let _alone = alone();
     let stand = stand();
     stand.keeps_nothing(|| Flow::Undo, drop);
 }

@@ -107,6 +107,8 @@ fn be_owner(server: &str) {
     until("the name is lost", || {
         place.net.sample().name == NameState::Lost
     });
+    // The transport has the node leave, soon after.
+    until("the node has left", || far.is_stopped());
     let refused = far.send(Msg::Note(666)).is_err();
     println!("has lost its name, sends are refused: {refused}");
 }
