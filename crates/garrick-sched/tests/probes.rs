@@ -305,21 +305,6 @@ fn an_answer_to_a_thread_is_no_task() {
     sponsor.shutdown();
 }
 
-/// Works for the time that its message states.
-struct Works;
-
-impl Task for Works {
-    type Message = Duration;
-
-    fn receive(&mut self, time: Duration, _: &Turn<'_, Duration>) -> Flow {
-        let began = Instant::now();
-        while began.elapsed() < time {
-            std::hint::spin_loop();
-        }
-        Flow::Continue
-    }
-}
-
 /// Forwards its message to itself until it is 0.
 struct Spins;
 
@@ -334,22 +319,41 @@ impl Task for Spins {
     }
 }
 
+/// Works for 5 ms, and forwards its message to itself until it is 0. So each of its activations has
+/// one message.
+struct WorksOn;
+
+impl Task for WorksOn {
+    type Message = u32;
+
+    fn receive(&mut self, left: u32, turn: &Turn<'_, u32>) -> Flow {
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_millis(5) {
+            std::hint::spin_loop();
+        }
+        if left > 0 {
+            turn.send(&turn.address(), left - 1).unwrap();
+        }
+        Flow::Continue
+    }
+}
+
 #[test]
 fn a_slow_task_among_many_quick_ones_is_seen_as_busy() {
     let sponsor = pool(1);
     let handle = sponsor.handle();
     // Quick turns of one kind come between the slow ones of the other kind.
-    let slow = handle.spawn(Works).unwrap();
+    let slow = handle.spawn(WorksOn).unwrap();
     let quick: Vec<_> = (0..50).map(|_| handle.spawn(Spins).unwrap()).collect();
     for quick in &quick {
         quick.send(20_000).unwrap();
     }
     let turns = 30;
-    (0..turns).for_each(|_| slow.send(Duration::from_millis(5)).unwrap());
+    slow.send(turns - 1).unwrap();
     sponsor.shutdown();
-    let busy = kind(&handle, "Works").busy;
+    let busy = kind(&handle, "WorksOn").busy;
     // The first slow turns may come between two turns that are timed.
-    let least = (turns - 2) * 5_000_000;
+    let least = u64::from(turns - 2) * 5_000_000;
     assert!(busy >= least, "{busy} of {least}");
     let both = busy + kind(&handle, "Spins").busy;
     let passed = handle.sample().at;
