@@ -156,6 +156,16 @@ impl<C: ?Sized> Items<'_, '_, '_, C> {
         Ok(self.reader.0.charge(size.saturating_mul(sizes) + beside)?)
     }
 
+    /// Reads the next item of a sequence, or the next key of a map. Returns `None` after the last.
+    fn next<'de, S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Failure> {
+        let Some(left) = self.left.checked_sub(1) else {
+            return Ok(None);
+        };
+        self.left = left;
+        self.charge(size_of::<S::Value>())?;
+        seed.deserialize(&mut *self.reader).map(Some)
+    }
+
     /// Fails if the type has not read all items.
     fn end(self) -> Result<(), Failure> {
         match self.left {
@@ -172,12 +182,7 @@ impl<'de, C: ?Sized> SeqAccess<'de> for &mut Items<'_, '_, '_, C> {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, Failure> {
-        let Some(left) = self.left.checked_sub(1) else {
-            return Ok(None);
-        };
-        self.left = left;
-        self.charge(size_of::<S::Value>())?;
-        seed.deserialize(&mut *self.reader).map(Some)
+        self.next(seed)
     }
 }
 
@@ -188,12 +193,7 @@ impl<'de, C: ?Sized> MapAccess<'de> for &mut Items<'_, '_, '_, C> {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, Failure> {
-        let Some(left) = self.left.checked_sub(1) else {
-            return Ok(None);
-        };
-        self.left = left;
-        self.charge(size_of::<S::Value>())?;
-        seed.deserialize(&mut *self.reader).map(Some)
+        self.next(seed)
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Failure> {
