@@ -1,13 +1,14 @@
 //! State of a node that its sessions need.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use hashbrown::HashMap;
 
 use crate::counts::Counts;
 use crate::export::Exports;
 use crate::line::Exported;
+use crate::lock::lock;
 use crate::name::NodeName;
 use crate::options::Bounds;
 use crate::transport::Transport;
@@ -29,11 +30,6 @@ pub(crate) struct Base {
     session: AtomicU64,
     question: AtomicU64,
     watch: AtomicU64,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No foreign code is called while one of these is locked.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Base {

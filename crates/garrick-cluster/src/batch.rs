@@ -14,7 +14,8 @@ use garrick_sched::{TurnMark, turn_mark};
 use garrick_wire::{MessageId, WireError};
 
 use crate::frame::{Loading, Owned, put_another, put_message};
-use crate::line::{Batch, Carrier, Contents, Given, Item, Line, Load, Travels, address_of, lock};
+use crate::line::{Batch, Carrier, Contents, Given, Item, Line, Load, Travels, address_of};
+use crate::lock::lock;
 use crate::name::NodeName;
 
 /// The batch of a turn, to which later messages of the turn are added.

@@ -1,7 +1,9 @@
 //! Numbers of a node.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use crate::lock::lock;
 
 /// Numbers of a node since it has joined. [`Node::sample`](crate::Node::sample) returns them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -87,8 +89,7 @@ impl Counts {
     }
 
     fn refusal(&self) -> MutexGuard<'_, Option<Arc<str>>> {
-        // It is replaced at once.
-        self.refusal.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.refusal)
     }
 
     pub(crate) fn add_loss(&self) {

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod lock;
 
 mod name;
 

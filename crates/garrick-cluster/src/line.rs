@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use garrick_actor::door::Notice;
 use garrick_actor::{Ended, NoReply};
@@ -11,6 +11,7 @@ use garrick_sched::TaskId;
 use garrick_wire::{Limits, MessageId, Wire, WireError};
 
 use crate::frame::{Load as Loaded, Owned, Ref, Slot};
+use crate::lock::lock;
 use crate::name::NodeName;
 use crate::options::Bounds;
 
@@ -397,11 +398,6 @@ impl Batch {
             line.waits(mem::take(&mut contents.uncounted));
         }
     }
-}
-
-pub(crate) fn lock(batch: &Mutex<Batch>) -> MutexGuard<'_, Batch> {
-    // No foreign code is called while it is locked.
-    batch.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A batch on its way to the link.

@@ -1,11 +1,12 @@
 //! Other nodes.
 
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use garrick_actor::Address;
 use hashbrown::HashMap;
 
+use crate::lock::lock;
 use crate::message::LinkMsg;
 use crate::name::NodeName;
 use crate::session::{LinkCell, Session};
@@ -16,11 +17,6 @@ pub(crate) struct Peer {
     link: LinkCell,
     /// The current session. `None` after the link has ended.
     session: Mutex<Option<Arc<Session>>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No foreign code is called while one of these is locked.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Peer {

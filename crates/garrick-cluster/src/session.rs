@@ -3,7 +3,7 @@
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use garrick_actor::Address;
 use garrick_sched::TaskId;
@@ -13,6 +13,7 @@ use hashbrown::{HashMap, HashSet};
 use crate::base::Base;
 use crate::frame::{Owned, Slot};
 use crate::line::{Exported, Given, Line};
+use crate::lock::lock;
 use crate::message::LinkMsg;
 use crate::name::NodeName;
 use crate::options::Bounds;
@@ -76,8 +77,7 @@ impl Session {
     }
 
     fn full(&self) -> MutexGuard<'_, HashSet<Owned>> {
-        // No foreign code is called while they are locked.
-        self.full.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.full)
     }
 
     /// Records that the mailbox of a receiver of the other node is full, or has room.
@@ -93,8 +93,7 @@ impl Session {
     }
 
     fn imports(&self) -> MutexGuard<'_, Imports> {
-        // No foreign code is called while they are locked.
-        self.imports.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.imports)
     }
 
     /// Counts a travel of an address to this node, which is held until [`Line::let_go`].

@@ -1,13 +1,14 @@
 //! Transports, which carry frames from one node to another.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
 use garrick_actor::Address;
 use hashbrown::HashMap;
 
 use crate::error::JoinError;
+use crate::lock::lock;
 use crate::name::NodeName;
 
 /// A frame that has arrived.
@@ -105,8 +106,7 @@ impl LocalNet {
     }
 
     fn nodes(&self) -> MutexGuard<'_, HashMap<NodeName, Joined>> {
-        // No foreign code is called while they are locked.
-        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.nodes)
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use crate::lock::lock;
 
 use async_nats::Event;
 use tokio::sync::watch;
@@ -67,11 +69,6 @@ pub(super) struct Counts {
     /// Counts connections, as far as they are known. Watched by the task that must begin anew after
     /// each one.
     connects: watch::Sender<u64>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No foreign code is called while one of these is locked.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Counts {

@@ -9,7 +9,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_nats::connection::State;
@@ -33,6 +33,7 @@ use super::lives::Lives;
 use super::names;
 use super::outbox::{Outbox, Parcel, Parcels, outbox};
 use crate::error::JoinError;
+use crate::lock::lock;
 use crate::name::NodeName;
 use crate::transport::Incoming;
 
@@ -116,7 +117,7 @@ impl Member {
         self.leave();
         let is_over = |ended: Result<(), RecvTimeoutError>| ended != Err(RecvTimeoutError::Timeout);
         let left = || until.saturating_duration_since(Instant::now());
-        let released = self.released.lock().unwrap_or_else(PoisonError::into_inner);
+        let released = lock(&self.released);
         is_over(released.recv_timeout(left())) && {
             let written = self.outbox.mark();
             is_over(written.recv_timeout(left()))

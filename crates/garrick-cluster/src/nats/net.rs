@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use garrick_actor::Address;
@@ -16,6 +16,7 @@ use super::home::Home;
 use super::member::{self, Joining, Member};
 use super::names;
 use crate::error::JoinError;
+use crate::lock::lock;
 use crate::name::NodeName;
 use crate::transport::{Incoming, Transport};
 
@@ -137,10 +138,6 @@ fn stands_still() -> NatsError {
     NatsError::Thread {
         why: "its runtime does not run, or its only thread waits for itself".to_owned(),
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl NatsNet {
