@@ -329,6 +329,14 @@ impl<'a, M: 'static> Context<'a, M> {
     pub fn now(&self) -> Nanos {
         self.turn.now()
     }
+
+    /// Returns the current time by the clock for leases between machines, which also passes while
+    /// the machine sleeps.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn lease_now(&self) -> Nanos {
+        self.turn.lease_now()
+    }
 }
 
 impl<M> fmt::Debug for Context<'_, M> {

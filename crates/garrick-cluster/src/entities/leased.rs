@@ -47,7 +47,7 @@ impl<A: Actor> Actor for Leased<A> {
         }
         self.has_started = true;
         let next = self.actor.receive(message, cx).into_next();
-        let now = cx.now();
+        let now = cx.lease_now();
         // If the actor has left the commit to its journal, that decides: it accepts no event after
         // another node has opened the entity.
         if !self.lease.is_valid(now) && !cx.commits_later() {

@@ -11,13 +11,15 @@ mod view;
 mod order;
 
 mod own;
+mod sample;
+mod used;
 
 mod placer;
 
 pub(crate) use lease::Lease;
 pub(crate) use order::{Order, Owner, Regional};
 pub(crate) use own::Own;
-pub use placer::MembersSample;
 pub(crate) use placer::{Placer, PlacerMsg};
 pub(crate) use plan::hash;
 pub(crate) use record::{KINDS_MAX, SHARDS_MAX};
+pub use sample::MembersSample;

@@ -18,7 +18,7 @@ const RENEWAL: u64 = 1 << 63;
 /// Number of renewals whose times are remembered.
 const SENT_MAX: usize = 16;
 
-/// Whether the node is a member.
+/// State of the membership.
 enum Standing {
     /// Has no record, or none that is known.
     Outside,

@@ -7,11 +7,13 @@ use garrick_actor::{Actor, Address, Context, Next, Reply};
 use garrick_sched::{Nanos, nanos};
 use hashbrown::HashMap;
 
-use super::order::{Order, Owner, Regional};
+use super::order::{Order, Regional};
 use super::own::{Look, Own};
 use super::plan::{hash, ideal};
 use super::record::{Key, KindRecord, Shard, encode};
 use super::roster::Roster;
+use super::sample::MembersSample;
+use super::used::UsedKind;
 use super::view::{Seen, View};
 use crate::batch::Lines;
 use crate::lock::lock;
@@ -57,41 +59,6 @@ pub(crate) enum PlacerMsg {
     Drain(Reply<()>),
     /// Leaves at once.
     Leave,
-}
-
-/// Numbers of a node about members and shards.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct MembersSample {
-    /// True if this node is a member.
-    pub is_member: bool,
-    /// Names of the members that this node knows, sorted.
-    pub members: Vec<NodeName>,
-    /// Number of shards of all kinds that this node owns.
-    pub owned: usize,
-    /// Number of times that this node has become a member.
-    pub joined: u64,
-    /// Number of times that this node has lost its membership and all of its shards.
-    pub lost: u64,
-    /// Number of members that this node has removed because they were silent.
-    pub removed: u64,
-    /// Number of shards that this node has taken, because they had no owner.
-    pub claimed: u64,
-    /// Number of shards that this node has handed over.
-    pub handed_over: u64,
-    /// Number of records that could not be decoded.
-    pub unreadable: u64,
-    /// Reason why a change of a record has failed last.
-    pub failure: Option<Arc<str>>,
-}
-
-/// A kind that the node uses.
-struct UsedKind {
-    region: Arc<dyn Regional>,
-    /// True if the region knows the number of shards.
-    knows_shards: bool,
-    /// Owners that were told, by shard, with the revisions of their records.
-    told: Vec<(Owner, u64)>,
 }
 
 /// Keeps a node a member, and decides who owns the shards.
@@ -158,7 +125,7 @@ impl Placer {
 
     /// Renews the record, looks for silent members, and plans.
     fn beat(&mut self, cx: &Context<'_, PlacerMsg>) {
-        let now = cx.now();
+        let now = cx.lease_now();
         let me = cx.address();
         if self.own.is_unanswered() {
             self.roster.is_unsure(now);
@@ -172,7 +139,7 @@ impl Placer {
         for (name, revision) in self.roster.silent(now) {
             let is_own = name == self.own.name && self.own.epoch().is_some();
             if !is_own {
-                self.change(Key::Member(name), revision, None, cx);
+                self.change(&Key::Member(name), revision, None, cx);
             }
         }
         self.plan(cx);
@@ -181,7 +148,7 @@ impl Placer {
 
     fn renew(&mut self, cx: &Context<'_, PlacerMsg>) {
         self.renews_again = false;
-        let renewal = self.own.renewal(cx.now());
+        let renewal = self.own.renewal(cx.lease_now());
         self.placement.change(renewal, &Self::news(cx));
     }
 
@@ -196,7 +163,7 @@ impl Placer {
 
     /// Reads what was changed.
     fn read(&mut self, cx: &Context<'_, PlacerMsg>) {
-        let now = cx.now();
+        let now = cx.lease_now();
         let is_late = |since: Nanos| now.saturating_sub(since) >= nanos(READ_AGAIN);
         if self.reads_since.is_some_and(|since| !is_late(since)) {
             self.reads_again = true;
@@ -209,12 +176,12 @@ impl Placer {
     /// Changes a record, unless a change of it has no answer yet.
     fn change(
         &mut self,
-        key: Key,
+        key: &Key,
         expected: u64,
         value: Option<bytes::Bytes>,
         cx: &Context<'_, PlacerMsg>,
     ) {
-        let (key, now) = (key.text(), cx.now());
+        let (key, now) = (key.text(), cx.lease_now());
         let is_late = |since: Nanos| now.saturating_sub(since) >= nanos(READ_AGAIN);
         if (self.pending.get(&key)).is_some_and(|(_, since)| !is_late(*since)) {
             return;
@@ -248,7 +215,7 @@ impl Placer {
         if let Some(beat) = Own::beat_of(ticket) {
             let (is_good, look) = self.own.answered(beat, outcome);
             if !is_good {
-                self.roster.is_unsure(cx.now());
+                self.roster.is_unsure(cx.lease_now());
             }
             self.looked(&look);
             if self.renews_again {
@@ -289,7 +256,7 @@ impl Placer {
                 lock(&self.sample).joined += 1;
                 if let Some(lease) = self.own.lease() {
                     for used in self.used.values() {
-                        used.region.order(Order::Joined(lease.clone()));
+                        used.order(Order::Joined(lease.clone()));
                     }
                 }
             }
@@ -304,8 +271,7 @@ impl Placer {
     fn forget_owners(&mut self) {
         self.emptied.clear();
         for used in self.used.values_mut() {
-            used.told.clear();
-            used.region.order(Order::Lost);
+            used.forget();
         }
     }
 
@@ -323,7 +289,7 @@ impl Placer {
                 is_whole,
             } => {
                 self.reads_since = None;
-                let (now, roster) = (cx.now(), &mut self.roster);
+                let (now, roster) = (cx.lease_now(), &mut self.roster);
                 let saw = |name: &NodeName, revision| roster.saw(name, revision, now);
                 let is_different = self.view.apply(&records, revision, is_whole, saw);
                 let look = self.own.look(&self.view);
@@ -355,7 +321,7 @@ impl Placer {
 
     /// Claims, hands over and passes on shards, and tells the regions of their owners.
     fn plan(&mut self, cx: &Context<'_, PlacerMsg>) {
-        let now = cx.now();
+        let now = cx.lease_now();
         if self.own.may_act(now) {
             let hosted: Vec<_> = (self.hosted.iter())
                 .map(|(kind, shards)| (kind.clone(), *shards))
@@ -365,7 +331,7 @@ impl Placer {
                     Some(shards) => self.plan_kind(&kind, shards, now, cx),
                     None => {
                         let value = encode(KindRecord { shards });
-                        self.change(Key::Kind(kind), 0, Some(value), cx);
+                        self.change(&Key::Kind(kind), 0, Some(value), cx);
                     }
                 }
             }
@@ -401,7 +367,7 @@ impl Placer {
             match self.view.owner(kind, number) {
                 None if is_best => {
                     let value = self.own_shard(false);
-                    self.change(key(), revision, value, cx);
+                    self.change(&key(), revision, value, cx);
                 }
                 None => {}
                 Some((name, seen)) if name == self.own.name => {
@@ -409,11 +375,11 @@ impl Placer {
                         self.emptied.get(&(kind.clone(), number)) == Some(&seen.revision);
                     if seen.value.is_draining && is_emptied {
                         let value = best.and_then(|best| self.shard_of(best));
-                        self.change(key(), revision, value, cx);
+                        self.change(&key(), revision, value, cx);
                     } else if !seen.value.is_draining && !is_best && moves < moves_max {
                         moves += 1;
                         let value = self.own_shard(true);
-                        self.change(key(), revision, value, cx);
+                        self.change(&key(), revision, value, cx);
                     }
                 }
                 Some(_) => {}
@@ -441,56 +407,12 @@ impl Placer {
 
     /// Tells the regions of owners that have changed.
     fn tell_owners(&mut self) {
-        let Self {
-            own, view, used, ..
-        } = self;
-        let record = view.member(&own.name);
-        let record = record.filter(|seen| Some(seen.epoch()) == own.epoch());
-        for (kind, used) in used {
+        let record = self.view.member(&self.own.name);
+        let record = record.filter(|seen| Some(seen.epoch()) == self.own.epoch());
+        for (kind, used) in &mut self.used {
             // Nothing is sent to other nodes before they can see that this one uses the kind.
-            let is_known = |kinds: &[String]| kinds.iter().any(|known| **known == **kind);
-            let is_seen = record.is_some_and(|seen| is_known(&seen.value.uses));
-            let Some(shards) = view.shards(kind).filter(|_| is_seen) else {
-                continue;
-            };
-            if !used.knows_shards {
-                used.knows_shards = true;
-                used.region.order(Order::Shards(shards));
-            }
-            used.told.resize(shards as usize, (Owner::Nobody, 0));
-            for (number, told) in (0..).zip(&mut used.told) {
-                let (owner, revision) = match view.owner(kind, number) {
-                    None => (
-                        Owner::Nobody,
-                        view.shard(kind, number).map_or(0, |seen| seen.revision),
-                    ),
-                    Some((name, seen)) => {
-                        let owner = match (name == own.name, seen.value.is_draining) {
-                            (true, false) => Owner::Here,
-                            (false, false) => Owner::Far(name),
-                            (false, true) => Owner::Leaving(name),
-                            (true, true) => {
-                                let others = view.members().filter(|(name, seen)| {
-                                    **name != own.name && is_known(&seen.value.uses)
-                                });
-                                let mut others: Vec<_> =
-                                    others.map(|(name, _)| name.clone()).collect();
-                                others.sort_unstable();
-                                Owner::HandsOver(others)
-                            }
-                        };
-                        (owner, seen.revision)
-                    }
-                };
-                if told.1 == revision && told.0.is_like(&owner) {
-                    continue;
-                }
-                *told = (owner.clone(), revision);
-                used.region.order(Order::Owner {
-                    shard: number,
-                    owner,
-                    revision,
-                });
+            if record.is_some_and(|seen| seen.uses(kind)) {
+                used.tell(kind, &self.view, &self.own.name);
             }
         }
     }
@@ -541,7 +463,7 @@ impl Placer {
         }
         self.own.lose();
         for used in self.used.values() {
-            used.region.order(Order::Left);
+            used.order(Order::Left);
         }
         self.publish();
         for reply in self.drains.drain(..) {
@@ -573,12 +495,7 @@ impl Actor for Placer {
                     region.order(Order::Joined(lease.clone()));
                 }
                 self.own.uses.push(kind.clone());
-                let used = UsedKind {
-                    region,
-                    knows_shards: false,
-                    told: Vec::new(),
-                };
-                self.used.insert(kind, used);
+                self.used.insert(kind, UsedKind::new(region));
                 self.renew_soon(cx);
             }
             PlacerMsg::Host { kind, shards } => {

@@ -64,7 +64,7 @@ pub(crate) struct Shard {
     pub(crate) is_draining: bool,
 }
 
-/// What a key names.
+/// A key, as it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     Member(NodeName),

@@ -24,6 +24,11 @@ impl Seen<Member> {
             self.value.epoch
         }
     }
+
+    /// Returns true if the node sends to entities of a kind.
+    pub(crate) fn uses(&self, kind: &str) -> bool {
+        self.value.uses.iter().any(|used| used == kind)
+    }
 }
 
 /// The records that this node has read. A hint of what is true: only changes of records decide.

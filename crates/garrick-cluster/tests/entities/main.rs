@@ -4,6 +4,7 @@
 
 mod counters;
 mod program;
+mod registers;
 
 use std::time::Duration;
 
@@ -72,6 +73,44 @@ fn lost_messages_are_sent_again_or_told() {
 fn all_at_once() {
     check("all at once", |sim| {
         program(sim, Plan::rough());
+        sim.links().all().loses(50);
+        let after = Duration::ZERO..Duration::from_secs(8);
+        sim.faults().crash_and_restart("node-2", 1, after);
+        let lasts = Duration::from_millis(100)..Duration::from_secs(12);
+        sim.faults().partition(["node-1"], 1, lasts.clone());
+        sim.faults().partition(["store"], 1, lasts);
+    });
+}
+
+#[test]
+fn durable_entities_answer_all_calls_while_nodes_come_and_leave() {
+    check("durable moving", |sim| {
+        program(sim, Plan::moving().durable());
+    });
+}
+
+#[test]
+fn durable_entities_of_a_crashed_node_are_linearizable() {
+    check("durable crashing", |sim| {
+        program(sim, Plan::rough().durable());
+        let after = Duration::ZERO..Duration::from_secs(8);
+        sim.faults().crash_and_restart("node-1", 2, after);
+    });
+}
+
+#[test]
+fn durable_entities_of_a_node_that_is_cut_off_are_linearizable() {
+    check("durable cut", |sim| {
+        program(sim, Plan::rough().durable());
+        let lasts = Duration::from_millis(100)..Duration::from_secs(12);
+        sim.faults().partition(["node-1"], 3, lasts);
+    });
+}
+
+#[test]
+fn durable_entities_are_linearizable_with_all_at_once() {
+    check("durable all at once", |sim| {
+        program(sim, Plan::rough().durable());
         sim.links().all().loses(50);
         let after = Duration::ZERO..Duration::from_secs(8);
         sim.faults().crash_and_restart("node-2", 1, after);

@@ -8,9 +8,11 @@ use std::time::Duration;
 use garrick_actor::{Actor, Context, Handle};
 use garrick_cluster::placement::LocalPlacement;
 use garrick_cluster::{Entities, KindOptions, LocalNet, Node};
+use garrick_journal::{Journal, MemoryLog};
 use garrick_sim::{Facts, Sim};
 
 use crate::counters::{Answered, Asked, COUNTER, Client, Counter, KEYS, Ran, Took};
+use crate::registers::{Good, Model, REGISTER, REGISTERS, Register, User};
 
 /// Names of the nodes.
 const NODES: [&str; 3] = ["node-1", "node-2", "node-3"];
@@ -25,13 +27,15 @@ const ANSWERED_WITHIN: Duration = Duration::from_secs(45);
 /// Number of lives that a node has at most.
 const LIVES: u64 = 100;
 
-/// How a program differs.
+/// Differences between programs.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
     /// True if all messages must be handled.
     loses_nothing: bool,
     /// True if nodes come late and leave early.
     moves: bool,
+    /// True if the entities are durable registers.
+    is_durable: bool,
 }
 
 impl Plan {
@@ -39,6 +43,7 @@ impl Plan {
         Self {
             loses_nothing: true,
             moves: false,
+            is_durable: false,
         }
     }
 
@@ -46,6 +51,7 @@ impl Plan {
         Self {
             loses_nothing: true,
             moves: true,
+            is_durable: false,
         }
     }
 
@@ -53,6 +59,15 @@ impl Plan {
         Self {
             loses_nothing: false,
             moves: false,
+            is_durable: false,
+        }
+    }
+
+    /// Returns this plan with durable registers instead of counters.
+    pub(crate) fn durable(self) -> Self {
+        Self {
+            is_durable: true,
+            ..self
         }
     }
 }
@@ -62,11 +77,13 @@ struct Life {
     handle: Handle,
     net: LocalNet,
     placement: LocalPlacement,
+    log: MemoryLog,
     name: &'static str,
     instances: Arc<AtomicU64>,
     joins_after: Duration,
     drains_after: Option<Duration>,
     client: u64,
+    is_durable: bool,
     joined: Option<(Node, Entities)>,
 }
 
@@ -80,6 +97,17 @@ impl Life {
     fn join(&mut self, cx: &mut Context<'_, ToLife>) {
         let node = Node::join(&self.handle, self.net.clone(), "test", self.name).unwrap();
         let entities = Entities::start(&node, self.placement.clone()).unwrap();
+        if self.is_durable {
+            self.host_registers(&entities, cx);
+        } else {
+            self.host_counters(&entities, cx);
+        }
+        self.joined = Some((node, entities));
+    }
+}
+
+impl Life {
+    fn host_counters(&self, entities: &Entities, cx: &Context<'_, ToLife>) {
         let instances = self.instances.clone();
         let make = move |key: &str| Counter {
             key: KEYS.into_iter().find(|known| *known == key).unwrap(),
@@ -99,7 +127,28 @@ impl Life {
             pause: Duration::from_millis(480),
         };
         drop(cx.spawn(client));
-        self.joined = Some((node, entities));
+    }
+
+    fn host_registers(&self, entities: &Entities, cx: &Context<'_, ToLife>) {
+        let journal = Journal::new(&self.handle, self.log.clone()).unwrap();
+        let make = move |key: &str| {
+            let entity = journal.entity(format!("register/{key}"), Register);
+            entity.unwrap().fenced()
+        };
+        let options = KindOptions::new()
+            .shards(4)
+            .idle(Some(Duration::from_secs(3)));
+        entities.host(REGISTER, options, make).unwrap();
+        let registers = 0..REGISTERS;
+        let address = |key: u64| entities.get(REGISTER, &key.to_string()).unwrap();
+        drop(cx.spawn(User {
+            client: self.client,
+            registers: registers.map(address).collect(),
+            calls: 0,
+            last: if self.drains_after.is_some() { 20 } else { 40 },
+            pause: Duration::from_millis(700),
+            seen: None,
+        }));
     }
 }
 
@@ -139,8 +188,10 @@ pub(crate) fn program(sim: &mut Sim, plan: Plan) {
     let store = sim.node("store");
     let placement = LocalPlacement::new(store.handle()).unwrap();
     let instances = Arc::new(AtomicU64::new(1));
+    let log = MemoryLog::new();
     for (number, name) in (0..).zip(NODES) {
         let (net, placement, instances) = (net.clone(), placement.clone(), instances.clone());
+        let log = log.clone();
         let mut life = 0;
         sim.restarting(name, move |node| {
             life += 1;
@@ -149,18 +200,29 @@ pub(crate) fn program(sim: &mut Sim, plan: Plan) {
                 handle: node.handle().clone(),
                 net: net.clone(),
                 placement: placement.clone(),
+                log: log.clone(),
                 name,
                 instances: instances.clone(),
                 joins_after: Duration::from_secs(moves(3)),
                 // The last node leaves while the others send.
                 drains_after: (moves(1) == 2).then(|| Duration::from_secs(28)),
                 client: number * LIVES + life,
+                is_durable: plan.is_durable,
                 joined: None,
             };
             drop(node.spawn(life).unwrap());
         });
     }
     sim.latency(Duration::from_millis(1)..Duration::from_millis(30));
+    if plan.is_durable {
+        sim.linearizable(Model::default());
+        if plan.loses_nothing {
+            sim.at_end("all calls are answered", |facts| {
+                facts.seen::<Good>().len() >= 100
+            });
+        }
+        return;
+    }
     sim.always("one instance of a counter runs at a time", one_at_a_time);
     sim.always("messages come in order, and once", in_order);
     sim.explained("each question ends in time", ends_in_time);

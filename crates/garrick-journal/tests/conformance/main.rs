@@ -19,6 +19,9 @@ macro_rules! conformance {
         mod simulated_disk {
             $(#[test] fn $name() { $test(&mut crate::store::Simulated::new()); })*
         }
+        mod memory {
+            $(#[test] fn $name() { $test(&mut crate::store::Memory::default()); })*
+        }
         #[cfg(feature = "sqlite")]
         mod sqlite {
             $(#[test] fn $name() { $test(&mut crate::store::Databases::new()); })*

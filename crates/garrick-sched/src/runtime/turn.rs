@@ -440,6 +440,14 @@ impl<M: 'static> Turn<'_, M> {
         self.worker.now()
     }
 
+    /// Returns the current time by the clock for leases
+    /// ([`World::lease_now`](crate::World::lease_now)).
+    #[doc(hidden)]
+    #[must_use]
+    pub fn lease_now(&self) -> Nanos {
+        self.worker.lease_now()
+    }
+
     /// Returns the current date and time, according to the sponsor's [`World`](crate::World).
     ///
     /// # Panics
