@@ -1,6 +1,7 @@
 //! Regions: the actors through which all messages to entities of a kind pass on a node.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -9,14 +10,15 @@ use garrick_actor::{Actor, Address, Context, Next, SendError};
 use garrick_sched::{Nanos, nanos};
 use hashbrown::HashSet;
 
-use super::gate::Gate;
+use super::gate::{Gate, WAITING_MAX};
 use super::host::Host;
+use super::kind::ENTITY_KEY_BYTES_MAX;
 use super::message::{RegionMsg, ToRegion};
 use super::shard::{Entity, Phase, Place, Shard, Waiting, Way};
 use crate::batch::Lines;
 use crate::far::service_address;
 use crate::line::Travels;
-use crate::members::{Lease, Order, Owner, PlacerMsg};
+use crate::members::{Lease, Order, Owner, PlacerMsg, hash};
 use crate::name::NodeName;
 
 /// Time after which a message that waits is dropped.
@@ -30,6 +32,11 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Time between two looks at entities that may be idle, at least.
 const IDLE_LOOK: Duration = Duration::from_millis(500);
+
+/// Drops a message, whose destructor is foreign code. A panic is caught.
+fn discard(message: impl Sized) {
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(message)));
+}
 
 /// An entity that may be idle at some time.
 struct Idle {
@@ -105,14 +112,20 @@ impl<M: Travels> Region<M> {
             since: cx.now(),
             by: None,
         };
-        if self.shards.is_empty() {
-            self.gate.waits();
-            self.early.push_back((hash, waiting));
-            self.look_within(LOOK, cx);
-        } else {
-            let number = (hash % self.shards.len() as u64) as u32;
-            self.pass(number, waiting, cx);
+        match self.shard_of(hash) {
+            Some(number) => self.pass(number, waiting, cx),
+            None => {
+                self.gate.waits();
+                self.early.push_back((hash, waiting));
+                self.look_within(LOOK, cx);
+            }
         }
+    }
+
+    /// Returns the shard of a key with this hash, if the number of shards is known.
+    fn shard_of(&self, hash: u64) -> Option<u32> {
+        let shard = hash.checked_rem(self.shards.len() as u64)?;
+        Some(shard as u32)
     }
 
     /// Handles a message of another node.
@@ -124,8 +137,12 @@ impl<M: Travels> Region<M> {
                 revision,
                 message,
             } => {
-                if shard as usize >= self.shards.len() {
-                    return self.strays();
+                // Another node may be wrong about anything.
+                let is_allowed = key.len() <= ENTITY_KEY_BYTES_MAX
+                    && self.shard_of(hash(&key)) == Some(shard)
+                    && self.gate.waiting() < WAITING_MAX;
+                if !is_allowed {
+                    return self.strays(message);
                 }
                 let waiting = Waiting {
                     key: key.into(),
@@ -158,9 +175,10 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Counts a message whose sender was mistaken about the owner.
-    fn strays(&self) {
+    /// Drops a message whose sender was mistaken about the owner.
+    fn strays(&self, message: impl Sized) {
         self.gate.strays.fetch_add(1, Relaxed);
+        discard(message);
     }
 
     /// Passes a message on, or lets it wait behind others.
@@ -190,7 +208,7 @@ impl<M: Travels> Region<M> {
         match shard.way(waiting.by) {
             Way::Wait => Some(waiting),
             Way::Stray => {
-                self.strays();
+                self.strays(waiting);
                 None
             }
             Way::Entity => {
@@ -198,20 +216,27 @@ impl<M: Travels> Region<M> {
                 None
             }
             Way::Far(to) => {
-                let sent = cx.send(
-                    to,
-                    ToRegion::Message {
-                        shard: number,
-                        key: waiting.key.to_string(),
-                        revision: shard.revision,
-                        message: waiting.message,
-                    },
-                );
-                match sent {
+                let Waiting {
+                    key,
+                    message,
+                    since,
+                    by,
+                } = waiting;
+                let parcel = ToRegion::Message {
+                    shard: number,
+                    key: key.to_string(),
+                    revision: shard.revision,
+                    message,
+                };
+                // A panic of the encoding is caught by the door, and the message is lost.
+                match cx.send(to, parcel) {
                     // Too much waits for that node, or it was lost.
-                    Err(SendError(ToRegion::Message { message, .. })) => {
-                        Some(Waiting { message, ..waiting })
-                    }
+                    Err(SendError(ToRegion::Message { message, .. })) => Some(Waiting {
+                        key,
+                        message,
+                        since,
+                        by,
+                    }),
                     Ok(()) | Err(_) => None,
                 }
             }
@@ -241,10 +266,11 @@ impl<M: Travels> Region<M> {
     fn create(&mut self, number: u32, waiting: Waiting<M>, cx: &Context<'_, RegionMsg<M>>) {
         let (Some(host), Some(lease)) = (&self.host, &self.lease) else {
             // A node owns shards only if it runs the kind.
-            return self.strays();
+            return self.strays(waiting);
         };
         let Some(address) = host.create(&waiting.key, lease) else {
             // The system is shutting down.
+            discard(waiting);
             return;
         };
         self.generation += 1;
@@ -312,6 +338,7 @@ impl<M: Travels> Region<M> {
                         shard.queue.push_front(waiting);
                     } else {
                         self.gate.strays.fetch_add(1, Relaxed);
+                        discard(waiting);
                     }
                 }
                 return self.settle(number, cx);
@@ -350,7 +377,9 @@ impl<M: Travels> Region<M> {
                 self.shards.resize_with(count as usize, Shard::default);
                 for (hash, waiting) in std::mem::take(&mut self.early) {
                     self.gate.waits_no_more(1);
-                    self.pass((hash % u64::from(count)) as u32, waiting, cx);
+                    if let Some(number) = self.shard_of(hash) {
+                        self.pass(number, waiting, cx);
+                    }
                 }
             }
             Order::Joined(lease) => self.lease = Some(lease),
@@ -457,6 +486,7 @@ impl<M: Travels> Region<M> {
                     return self.shards[number as usize].queue.push_front(waiting);
                 }
                 self.gate.expired.fetch_add(1, Relaxed);
+                discard(waiting);
             }
             self.gate.waits_no_more(1);
         }
@@ -486,7 +516,7 @@ impl<M: Travels> Region<M> {
             let late = self.early.pop_front();
             self.gate.expired.fetch_add(1, Relaxed);
             self.gate.waits_no_more(1);
-            drop(late);
+            discard(late);
         }
         if !self.early.is_empty() {
             self.look_within(LOOK, cx);
