@@ -27,11 +27,19 @@ const WAITS_MAX: Duration = Duration::from_secs(10);
 /// Time for which a shard that is handed over waits for the other nodes.
 const HELD_WITHIN: Duration = Duration::from_secs(2);
 
+/// Number of messages to other nodes that are sent by one turn.
+const GATHERED_MAX: usize = 256;
+
 /// Time between two looks at shards with messages that wait.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Time between two looks at entities that may be idle, at least.
 const IDLE_LOOK: Duration = Duration::from_millis(500);
+
+/// Returns true if a message that waits since a time has waited for too long.
+fn is_late(since: Nanos, now: Nanos) -> bool {
+    now.saturating_sub(since) >= nanos(WAITS_MAX)
+}
 
 /// Drops a message, whose destructor is foreign code. A panic is caught.
 fn discard(message: impl Sized) {
@@ -44,6 +52,14 @@ struct Idle {
     shard: u32,
     key: Arc<str>,
     generation: u64,
+}
+
+/// A message to another node.
+struct Leaving<M> {
+    to: Address<ToRegion<M>>,
+    shard: u32,
+    revision: u64,
+    waiting: Waiting<M>,
 }
 
 /// The actor through which all messages to entities of a kind pass on a node. So they stay in
@@ -62,6 +78,8 @@ pub(super) struct Region<M: Travels> {
     early: VecDeque<(u64, Waiting<M>)>,
     /// Shards at which the region looks after some time.
     unsettled: HashSet<u32>,
+    /// Messages to other nodes that are sent when the activation ends, oldest first.
+    leaving: VecDeque<Leaving<M>>,
     /// Entities with the times at which they may be idle, in the order of these times.
     idle: VecDeque<Idle>,
     generation: u64,
@@ -88,6 +106,7 @@ impl<M: Travels> Region<M> {
             shards: Vec::new(),
             early: VecDeque::new(),
             unsettled: HashSet::new(),
+            leaving: VecDeque::new(),
             idle: VecDeque::new(),
             generation: 0,
             looks_at: None,
@@ -109,14 +128,15 @@ impl<M: Travels> Region<M> {
         let waiting = Waiting {
             key,
             message,
-            since: cx.now(),
+            since: 0,
             by: None,
         };
         match self.shard_of(hash) {
             Some(number) => self.pass(number, waiting, cx),
             None => {
                 self.gate.waits();
-                self.early.push_back((hash, waiting));
+                let since = cx.now();
+                self.early.push_back((hash, Waiting { since, ..waiting }));
                 self.look_within(LOOK, cx);
             }
         }
@@ -147,7 +167,7 @@ impl<M: Travels> Region<M> {
                 let waiting = Waiting {
                     key: key.into(),
                     message,
-                    since: cx.now(),
+                    since: 0,
                     by: Some(revision),
                 };
                 self.pass(shard, waiting, cx);
@@ -181,6 +201,12 @@ impl<M: Travels> Region<M> {
         discard(message);
     }
 
+    /// Drops a message that has waited for too long.
+    fn expires(&self, message: impl Sized) {
+        self.gate.expired.fetch_add(1, Relaxed);
+        discard(message);
+    }
+
     /// Passes a message on, or lets it wait behind others.
     fn pass(&mut self, number: u32, waiting: Waiting<M>, cx: &Context<'_, RegionMsg<M>>) {
         let shard = &self.shards[number as usize];
@@ -189,8 +215,9 @@ impl<M: Travels> Region<M> {
         } else {
             Some(waiting)
         };
-        if let Some(waiting) = refused {
+        if let Some(mut waiting) = refused {
             self.gate.waits();
+            waiting.wait_from(cx.now());
             self.shards[number as usize].queue.push_back(waiting);
             self.unsettled.insert(number);
             self.look_within(LOOK, cx);
@@ -216,30 +243,70 @@ impl<M: Travels> Region<M> {
                 None
             }
             Way::Far(to) => {
-                let Waiting {
-                    key,
-                    message,
-                    since,
-                    by,
-                } = waiting;
-                let parcel = ToRegion::Message {
+                let (to, revision) = (to.clone(), shard.revision);
+                self.leaving.push_back(Leaving {
+                    to,
                     shard: number,
-                    key: key.to_string(),
-                    revision: shard.revision,
-                    message,
-                };
-                // A panic of the encoding is caught by the door, and the message is lost.
-                match cx.send(to, parcel) {
-                    // Too much waits for that node, or it was lost.
-                    Err(SendError(ToRegion::Message { message, .. })) => Some(Waiting {
+                    revision,
+                    waiting,
+                });
+                None
+            }
+        }
+    }
+
+    /// Sends the messages to other nodes that were gathered in this activation. What one turn sends
+    /// to a node is one batch, which costs much less than many.
+    fn send_gathered(&mut self, cx: &Context<'_, RegionMsg<M>>) {
+        let mut refused: Vec<(u32, Waiting<M>)> = Vec::new();
+        for leaving in std::mem::take(&mut self.leaving) {
+            let Leaving {
+                to,
+                shard,
+                revision,
+                waiting,
+            } = leaving;
+            if refused.iter().any(|(of, _)| *of == shard) {
+                // In order.
+                refused.push((shard, waiting));
+                continue;
+            }
+            let Waiting {
+                key,
+                message,
+                since,
+                by,
+            } = waiting;
+            let parcel = ToRegion::Message {
+                shard,
+                key: key.to_string(),
+                revision,
+                message,
+            };
+            // A panic of the encoding is caught by the door, and the message is lost.
+            if let Err(SendError(ToRegion::Message { message, .. })) = cx.send(&to, parcel) {
+                // Too much waits for that node, or it was lost.
+                refused.push((
+                    shard,
+                    Waiting {
                         key,
                         message,
                         since,
                         by,
-                    }),
-                    Ok(()) | Err(_) => None,
-                }
+                    },
+                ));
             }
+        }
+        for (number, mut waiting) in refused.into_iter().rev() {
+            waiting.wait_from(cx.now());
+            if is_late(waiting.since, cx.now()) {
+                self.expires(waiting);
+                continue;
+            }
+            self.gate.waits();
+            self.shards[number as usize].queue.push_front(waiting);
+            self.unsettled.insert(number);
+            self.look_within(LOOK, cx);
         }
     }
 
@@ -249,7 +316,7 @@ impl<M: Travels> Region<M> {
         let Some(entity) = shard.entities.get_mut(&waiting.key) else {
             return self.create(number, waiting, cx);
         };
-        entity.used = cx.now();
+        entity.is_used = true;
         if entity.stops {
             self.gate.waits();
             return entity.queue.push_back(waiting);
@@ -295,7 +362,7 @@ impl<M: Travels> Region<M> {
         let entity = Entity {
             address,
             generation,
-            used: cx.now(),
+            is_used: true,
             stops: false,
             queue: VecDeque::new(),
         };
@@ -332,9 +399,10 @@ impl<M: Travels> Region<M> {
             } => true,
             Place::Nobody | Place::Far(_) | Place::Leaving(_) => {
                 // The shard was lost. What has come from this node goes to the next owner.
-                for waiting in queue.into_iter().rev() {
+                for mut waiting in queue.into_iter().rev() {
                     if waiting.by.is_none() {
                         self.gate.waits();
+                        waiting.wait_from(cx.now());
                         shard.queue.push_front(waiting);
                     } else {
                         self.gate.strays.fetch_add(1, Relaxed);
@@ -419,6 +487,8 @@ impl<M: Travels> Region<M> {
             Place::HandsOver { since, .. } | Place::Here { since } => Some(*since),
             Place::Nobody | Place::Far(_) | Place::Leaving(_) => None,
         };
+        // What was gathered for the owner before goes first.
+        self.send_gathered(cx);
         let place = match owner {
             Owner::Nobody => Place::Nobody,
             // After a handing over that was given up, too: the others send again from here on.
@@ -449,6 +519,7 @@ impl<M: Travels> Region<M> {
         let shard = &mut self.shards[number as usize];
         match &mut shard.place {
             Place::Leaving(to) => {
+                // What was gathered before was sent.
                 let held = ToRegion::Held {
                     shard: number,
                     revision: shard.revision,
@@ -478,15 +549,12 @@ impl<M: Travels> Region<M> {
 
     /// Passes on the messages that wait for a shard. Drops those that have waited for too long.
     fn pass_waiting(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
-        let is_late = |since: Nanos| cx.now().saturating_sub(since) >= nanos(WAITS_MAX);
         while let Some(waiting) = self.shards[number as usize].queue.pop_front() {
-            let since = waiting.since;
             if let Some(waiting) = self.pass_now(number, waiting, cx) {
-                if !is_late(since) {
+                if !is_late(waiting.since, cx.now()) {
                     return self.shards[number as usize].queue.push_front(waiting);
                 }
-                self.gate.expired.fetch_add(1, Relaxed);
-                discard(waiting);
+                self.expires(waiting);
             }
             self.gate.waits_no_more(1);
         }
@@ -511,12 +579,10 @@ impl<M: Travels> Region<M> {
         for number in unsettled {
             self.settle(number, cx);
         }
-        let is_late = |since: Nanos| now.saturating_sub(since) >= nanos(WAITS_MAX);
-        while (self.early.front()).is_some_and(|(_, waiting)| is_late(waiting.since)) {
+        while (self.early.front()).is_some_and(|(_, waiting)| is_late(waiting.since, now)) {
             let late = self.early.pop_front();
-            self.gate.expired.fetch_add(1, Relaxed);
             self.gate.waits_no_more(1);
-            discard(late);
+            self.expires(late);
         }
         if !self.early.is_empty() {
             self.look_within(LOOK, cx);
@@ -524,7 +590,7 @@ impl<M: Travels> Region<M> {
         self.stop_idle(cx);
     }
 
-    /// Stops the entities that have got no message for some time.
+    /// Stops the entities that have got no message since the last look at them.
     fn stop_idle(&mut self, cx: &Context<'_, RegionMsg<M>>) {
         let now = cx.now();
         let idle = self.host.as_ref().and_then(|host| host.idle());
@@ -542,15 +608,16 @@ impl<M: Travels> Region<M> {
             let Some(entity) = found.filter(|entity| entity.generation == idle.generation) else {
                 continue;
             };
-            let at = entity.used.saturating_add(nanos(time));
             if entity.stops {
                 continue;
-            } else if at <= now {
+            }
+            if entity.is_used {
+                entity.is_used = false;
+                let at = now.saturating_add(nanos(time));
+                self.idle.push_back(Idle { at, ..idle });
+            } else {
                 entity.stops = true;
                 entity.address.stop();
-            } else {
-                // In the order of the times, as far as it matters.
-                self.idle.push_back(Idle { at, ..idle });
             }
         }
     }
@@ -574,10 +641,11 @@ impl<M: Travels> Actor for Region<M> {
     const STARTS: bool = false;
 
     fn receive(&mut self, message: RegionMsg<M>, cx: &mut Context<'_, RegionMsg<M>>) -> Next {
+        let mut next = Next::Continue;
         match message {
             RegionMsg::Send { key, hash, message } => self.send(key, hash, message, cx),
             RegionMsg::From(from) => self.receive_from(from, cx),
-            RegionMsg::Order(order) => return self.order(order, cx),
+            RegionMsg::Order(order) => next = self.order(order, cx),
             RegionMsg::Host(host) => self.host = Some(host),
             RegionMsg::Ended {
                 shard,
@@ -586,6 +654,10 @@ impl<M: Travels> Actor for Region<M> {
             } => self.ended(shard, &key, generation, cx),
             RegionMsg::Tick => self.tick(cx),
         }
-        Next::Continue
+        let is_last = next == Next::Stop || !cx.has_more();
+        if is_last || self.leaving.len() >= GATHERED_MAX {
+            self.send_gathered(cx);
+        }
+        next
     }
 }
