@@ -27,8 +27,13 @@ mod member;
 
 mod net;
 
+#[cfg(feature = "nats-journal")]
+mod log;
+
 pub use builder::NatsBuilder;
 pub use counts::{NameState, NatsSample};
 pub use error::NatsError;
+#[cfg(feature = "nats-journal")]
+pub use log::{NatsLog, NatsLogOptions};
 pub use names::permissions;
 pub use net::NatsNet;

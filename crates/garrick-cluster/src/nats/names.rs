@@ -56,8 +56,9 @@ pub(super) fn probe(node: &NodeName) -> String {
 }
 
 /// Returns the permissions of a node for the configuration of the NATS server: the content of
-/// `permissions { .. }` of its user. The node may send frames to each node of its cluster, and may
-/// change its own record. It receives only its own frames, and what the server answers to it.
+/// `permissions { .. }` of its user. The node may send frames to each node of its cluster, may
+/// change its own record, and may use all journals. It receives only its own frames, and what the
+/// server answers to it.
 ///
 /// # Errors
 /// Returns an error if a name is not allowed.
@@ -78,6 +79,7 @@ pub fn permissions(cluster: &str, node: &str) -> Result<String, JoinError> {
     check_cluster(cluster)?;
     let node = NodeName::new(node)?;
     let (bucket, inbox, probe) = (bucket(cluster), inbox(cluster, &node), probe(&node));
+    let (events, states) = (format!("g_{cluster}_events"), format!("g_{cluster}_states"));
     Ok(format!(
         r#"{{
     publish: {{ allow: [
@@ -91,6 +93,15 @@ pub fn permissions(cluster: &str, node: &str) -> Result<String, JoinError> {
         "$JS.API.CONSUMER.CREATE.KV_{bucket}.>"
         "$JS.API.CONSUMER.DELETE.KV_{bucket}.>"
         "$JS.FC.KV_{bucket}.>"
+        "g.{cluster}.e.>"
+        "g.{cluster}.s.>"
+        "$JS.API.STREAM.CREATE.{events}"
+        "$JS.API.STREAM.INFO.{events}"
+        "$JS.API.STREAM.MSG.GET.{events}"
+        "$JS.API.STREAM.PURGE.{events}"
+        "$JS.API.STREAM.CREATE.{states}"
+        "$JS.API.STREAM.INFO.{states}"
+        "$JS.API.STREAM.MSG.GET.{states}"
     ] }}
     subscribe: {{ allow: ["g.{cluster}.n.{node}.*", "{inbox}.>"] }}
 }}"#
