@@ -27,6 +27,7 @@ mod group;
 
 mod log;
 
+mod memory;
 mod segments;
 
 mod durable;
@@ -50,6 +51,7 @@ pub use event::{Event, EventKind};
 pub use garrick_macros::Stored;
 pub use group::{Group, JournalId};
 pub use log::{Log, LogSample, READ_BYTES, Refused, Snapshot, Start};
+pub use memory::MemoryLog;
 pub use name::check_name;
 pub use notices::Notices;
 pub use segments::{Compacted, Opened, Options, Progress, SegmentLog, Torn};

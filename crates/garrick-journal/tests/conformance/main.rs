@@ -6,6 +6,7 @@ mod store;
 garrick_journal::log_conformance! {
     mod folder: Some(crate::store::Folders::new());
     mod simulated_disk: Some(crate::store::Simulated::new());
+    mod memory: Some(crate::store::Memory::default());
 }
 
 #[cfg(feature = "sqlite")]

@@ -9,7 +9,7 @@ use garrick_actor::files::{Files, Folder};
 #[cfg(feature = "sqlite")]
 use garrick_journal::SqliteLog;
 use garrick_journal::conformance::Store;
-use garrick_journal::{Log, Options};
+use garrick_journal::{Log, MemoryLog, Options};
 use garrick_sim::testing::Kit;
 
 /// Size of segments, so small that the log has many.
@@ -81,6 +81,20 @@ impl Store for Simulated {
         // First: a thread has one kit.
         self.0 = None;
         self.0 = Some(Kit::new());
+    }
+}
+
+/// A log in memory.
+#[derive(Default)]
+pub(crate) struct Memory(MemoryLog);
+
+impl Store for Memory {
+    fn open(&mut self) -> Box<dyn Log> {
+        Box::new(self.0.clone())
+    }
+
+    fn clear(&mut self) {
+        self.0 = MemoryLog::new();
     }
 }
 
