@@ -23,9 +23,13 @@ mod lease;
 
 mod connection;
 
+mod bucket;
+mod publish;
+
 mod member;
 
 mod net;
+mod placement;
 
 #[cfg(feature = "nats-journal")]
 mod log;
@@ -37,3 +41,4 @@ pub use error::NatsError;
 pub use log::{NatsLog, NatsLogOptions};
 pub use names::permissions;
 pub use net::NatsNet;
+pub use placement::NatsPlacement;

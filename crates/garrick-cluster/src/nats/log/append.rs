@@ -27,8 +27,9 @@ use tokio::time::{Instant, sleep};
 use super::NatsLog;
 use super::format::{EVENT_BYTES, HEAD_BYTES, Head, MessageOf, empty_batch, put_event};
 use super::journals::Known;
-use super::store::{Published, Store, engine};
+use super::store::{Store, engine};
 use super::subject::Kind;
+use crate::nats::publish::Published;
 
 /// Maximum size of a group in bytes.
 const GROUP_MAX: usize = 256 << 20;

@@ -13,8 +13,9 @@ use super::NatsLog;
 use super::append::pause;
 use super::format::{Head, MessageOf, StateHead, empty_batch, take_event};
 use super::journals::{Known, SavedStates};
-use super::store::{Found, Published, Store, engine};
+use super::store::{Found, Store, engine};
 use super::subject::Kind;
+use crate::nats::publish::Published;
 
 /// Answers of the server about a journal.
 struct Told {

@@ -6,8 +6,9 @@ use super::NatsLog;
 use super::format::{Mark, STATE_BYTES, StateHead};
 use super::journals::{Known, SavedStates};
 use super::read::ask_state;
-use super::store::{Published, engine};
+use super::store::engine;
 use super::subject::Kind;
+use crate::nats::publish::Published;
 
 /// Number of messages of a journal after a purge from which on those before a whole event are
 /// removed.

@@ -2,20 +2,19 @@
 
 use std::time::Duration;
 
-use async_nats::Client;
 use async_nats::jetstream::Context;
-use async_nats::jetstream::context::{ContextBuilder, PublishError, PublishErrorKind};
-use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::context::ContextBuilder;
 use async_nats::jetstream::stream::{
     Config, DiscardPolicy, LastRawMessageErrorKind, RetentionPolicy, StorageType, Stream,
 };
-use async_nats::jetstream::{Error as ApiError, ErrorCode};
+use async_nats::{Client, HeaderMap};
 use bytes::Bytes;
 use garrick_journal::JournalError;
 
 use super::subject::Kind;
 use crate::nats::builder::REQUEST_WITHIN;
 use crate::nats::error::with_sources;
+use crate::nats::publish::{Outgoing, Published, publish};
 
 /// Number of messages whose acknowledgements are awaited at once.
 const IN_FLIGHT_MAX: usize = 8_192;
@@ -53,21 +52,6 @@ pub(super) struct Sizes {
 pub(super) struct Found {
     pub(super) sequence: u64,
     pub(super) payload: Bytes,
-}
-
-/// Result of an attempt to publish a message.
-#[derive(Debug)]
-pub(super) enum Published {
-    /// The message has this sequence.
-    Stored(u64),
-    /// The last message of the subject is another one than expected. Nothing was stored.
-    Wrong,
-    /// The stream has no space. Nothing was stored.
-    Full(String),
-    /// Nothing was stored, and nothing will be.
-    Absent(String),
-    /// The message may be stored, or may be stored later.
-    Unknown(String),
 }
 
 impl Store {
@@ -126,19 +110,14 @@ impl Store {
         after: u64,
     ) -> Published {
         let side = self.side(of);
-        let message = PublishMessage::build()
-            .payload(content)
-            .expected_stream(&side.name)
-            .expected_last_subject_sequence(after);
-        let subject = format!("{}{tokens}", side.prefix);
-        let ack = match self.context.send_publish(subject, message).await {
-            Ok(ack) => ack,
-            Err(error) => return Published::Absent(with_sources(&error)),
+        let message = Outgoing {
+            stream: &side.name,
+            subject: format!("{}{tokens}", side.prefix),
+            headers: HeaderMap::new(),
+            content,
+            after,
         };
-        match ack.await {
-            Ok(ack) => Published::Stored(ack.sequence),
-            Err(error) => refusal(&error),
-        }
+        publish(&self.context, message).await
     }
 
     /// Returns the last message of a subject. The leader of the stream answers.
@@ -187,41 +166,6 @@ fn found_or_none(
         })),
         Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
         Err(error) => Err(with_sources(&error)),
-    }
-}
-
-/// Returns what is known after a message was not acknowledged.
-fn refusal(error: &PublishError) -> Published {
-    let why = with_sources(error);
-    match error.kind() {
-        PublishErrorKind::WrongLastSequence => Published::Wrong,
-        // No server has a leader of the stream, or the stream does not exist.
-        PublishErrorKind::StreamNotFound | PublishErrorKind::MaxPayloadExceeded => {
-            Published::Absent(why)
-        }
-        _ => {
-            let source = std::error::Error::source(error);
-            let code = source
-                .and_then(|source| source.downcast_ref::<ApiError>())
-                .map(ApiError::error_code);
-            let is_full = match code {
-                Some(ErrorCode::STREAM_STORE_FAILED) => {
-                    why.contains("maximum") || why.contains("no space")
-                }
-                Some(code) => [
-                    ErrorCode::INSUFFICIENT_RESOURCES,
-                    ErrorCode::STORAGE_RESOURCES_EXCEEDED,
-                    ErrorCode::ACCOUNT_RESOURCES_EXCEEDED,
-                ]
-                .contains(&code),
-                None => false,
-            };
-            if is_full {
-                Published::Full(why)
-            } else {
-                Published::Unknown(why)
-            }
-        }
     }
 }
 
