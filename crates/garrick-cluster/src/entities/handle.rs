@@ -189,6 +189,10 @@ impl Entities {
     /// Lets this node run entities of a kind. `make` creates the actor of a key, also after a
     /// failure. It may panic: then it is called again after some time.
     ///
+    /// The actor of a key is created when a message for it comes, and again after it has stopped.
+    /// If it fails, the message whose turn has failed is lost, and the next actor handles those
+    /// that wait. If it stops by itself, those that wait in its mailbox are lost, too.
+    ///
     /// # Errors
     /// Returns an [`EntityError`] if the name of the kind or the number of shards is not allowed,
     /// if the node runs the kind already or uses it with other messages, if it uses too many kinds,

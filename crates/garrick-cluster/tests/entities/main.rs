@@ -55,7 +55,7 @@ fn a_node_that_is_cut_off_does_nothing_that_is_seen() {
 #[test]
 fn a_placement_that_is_cut_off_moves_nothing() {
     check("without placement", |sim| {
-        program(sim, Plan::rough());
+        program(sim, Plan::without_placement());
         let lasts = Duration::from_millis(100)..Duration::from_secs(12);
         sim.faults().partition(["store"], 3, lasts);
     });

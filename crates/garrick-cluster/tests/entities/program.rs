@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use garrick_actor::{Actor, Context, Handle};
 use garrick_cluster::placement::LocalPlacement;
-use garrick_cluster::{Entities, KindOptions, LocalNet, Node};
+use garrick_cluster::{Entities, EntitiesSample, KindOptions, LocalNet, MembersSample, Node};
 use garrick_journal::{Journal, MemoryLog};
 use garrick_sim::{Facts, Sim};
 
@@ -32,6 +32,8 @@ const LIVES: u64 = 100;
 pub(crate) struct Plan {
     /// True if all messages must be handled.
     loses_nothing: bool,
+    /// True if no node may lose its membership.
+    keeps_members: bool,
     /// True if nodes come late and leave early.
     moves: bool,
     /// True if the entities are durable registers.
@@ -42,6 +44,7 @@ impl Plan {
     pub(crate) fn calm() -> Self {
         Self {
             loses_nothing: true,
+            keeps_members: true,
             moves: false,
             is_durable: false,
         }
@@ -50,6 +53,7 @@ impl Plan {
     pub(crate) fn moving() -> Self {
         Self {
             loses_nothing: true,
+            keeps_members: true,
             moves: true,
             is_durable: false,
         }
@@ -58,8 +62,17 @@ impl Plan {
     pub(crate) fn rough() -> Self {
         Self {
             loses_nothing: false,
+            keeps_members: false,
             moves: false,
             is_durable: false,
+        }
+    }
+
+    /// Returns a plan in which messages may be lost, and no node.
+    pub(crate) fn without_placement() -> Self {
+        Self {
+            keeps_members: true,
+            ..Self::rough()
         }
     }
 
@@ -71,6 +84,10 @@ impl Plan {
         }
     }
 }
+
+/// Numbers of a node before it leaves.
+#[derive(Debug)]
+struct Sampled(MembersSample, Vec<EntitiesSample>);
 
 /// Lets a node join after some time, and leave after some time.
 struct Life {
@@ -175,6 +192,7 @@ impl Actor for Life {
             }
             ToLife::Leave => {
                 if let Some((node, entities)) = self.joined.take() {
+                    cx.note(Sampled(entities.members(), entities.sample()));
                     entities.leave();
                     node.leave();
                 }
@@ -214,6 +232,22 @@ pub(crate) fn program(sim: &mut Sim, plan: Plan) {
         });
     }
     sim.latency(Duration::from_millis(1)..Duration::from_millis(30));
+    if plan.keeps_members {
+        sim.explained("no node is lost", |facts| {
+            let mut lost = facts.seen::<Sampled>().filter(|sampled| sampled.0.lost > 0);
+            lost.next()
+                .map_or(Ok(()), |sampled| Err(format!("{sampled:?}")))
+        });
+    }
+    if plan.loses_nothing {
+        sim.explained("no message is dropped", |facts| {
+            let drops = |sample: &EntitiesSample| sample.strays + sample.expired > 0;
+            let mut drops = (facts.seen::<Sampled>()).filter(|sampled| sampled.1.iter().any(drops));
+            drops
+                .next()
+                .map_or(Ok(()), |sampled| Err(format!("{sampled:?}")))
+        });
+    }
     if plan.is_durable {
         sim.linearizable(Model::default());
         if plan.loses_nothing {
