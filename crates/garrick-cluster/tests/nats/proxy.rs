@@ -28,6 +28,14 @@ struct Shared {
 struct State {
     /// Directions in which nothing is forwarded.
     held: Vec<To>,
+    /// Number of the first connection in which everything is forwarded all the same.
+    passes_from: usize,
+    /// Number of connections so far.
+    count: usize,
+    /// Number of threads that forward: two for each connection.
+    threads: usize,
+    /// All bytes that were held.
+    bytes: Vec<u8>,
     is_closed: bool,
     clients: Vec<TcpStream>,
     servers: Vec<TcpStream>,
@@ -52,8 +60,40 @@ impl Proxy {
 
     /// From now on, forwards nothing in these directions, and everything in the others.
     pub(crate) fn hold(&self, held: &[To]) {
-        self.shared.state.lock().unwrap().held = held.to_vec();
+        let mut state = self.shared.state.lock().unwrap();
+        (state.held, state.passes_from) = (held.to_vec(), usize::MAX);
+        drop(state);
         self.shared.changed.notify_all();
+    }
+
+    /// Forwards everything in connections that are made from now on.
+    #[allow(dead_code, reason = "not all test programs use it")]
+    pub(crate) fn pass_new(&self) {
+        let mut state = self.shared.state.lock().unwrap();
+        state.passes_from = state.count;
+    }
+
+    /// Waits until bytes are held that contain these.
+    #[allow(dead_code, reason = "not all test programs use it")]
+    pub(crate) fn until_held(&self, needle: &[u8]) {
+        let state = self.shared.state.lock().unwrap();
+        let is_missing = |state: &mut State| {
+            let mut windows = state.bytes.windows(needle.len());
+            windows.all(|window| window != needle)
+        };
+        drop(self.shared.changed.wait_while(state, is_missing).unwrap());
+    }
+
+    /// Waits until both ends of all connections but the newest one are closed.
+    #[allow(dead_code, reason = "not all test programs use it")]
+    pub(crate) fn until_one_is_left(&self) {
+        let state = self.shared.state.lock().unwrap();
+        let changed = &self.shared.changed;
+        drop(
+            changed
+                .wait_while(state, |state| state.threads > 2)
+                .unwrap(),
+        );
     }
 
     /// Closes the connections of the clients. Bytes that are held still come to the server when
@@ -92,36 +132,46 @@ fn accept(listener: &TcpListener, server: &str, shared: &Arc<Shared>) {
             continue;
         };
         let copy = |stream: &TcpStream| stream.try_clone().unwrap();
-        {
+        let number = {
             let mut state = shared.state.lock().unwrap();
             if state.is_closed {
                 return;
             }
             state.clients.push(copy(&client));
             state.servers.push(copy(&server));
-        }
+            state.count += 1;
+            state.threads += 2;
+            state.count - 1
+        };
         let pairs = [
             (To::Server, copy(&client), copy(&server)),
             (To::Client, server, client),
         ];
         for (to, from, into) in pairs {
             let shared = Arc::clone(shared);
-            thread::spawn(move || forward(&shared, to, from, into));
+            thread::spawn(move || forward(&shared, (to, number), from, into));
         }
     }
 }
 
 /// Forwards bytes in one direction until one end is closed.
-fn forward(shared: &Shared, to: To, mut from: TcpStream, mut into: TcpStream) {
+fn forward(shared: &Shared, (to, number): (To, usize), mut from: TcpStream, mut into: TcpStream) {
     let mut bytes = vec![0; 64 << 10];
     while let Ok(length) = from.read(&mut bytes) {
-        let state = shared.state.lock().unwrap();
-        let held = |state: &mut State| state.held.contains(&to);
+        let bytes = &bytes[..length];
+        let mut state = shared.state.lock().unwrap();
+        let held = |state: &mut State| state.held.contains(&to) && number < state.passes_from;
+        if held(&mut state) {
+            state.bytes.extend_from_slice(bytes);
+        }
+        shared.changed.notify_all();
         drop(shared.changed.wait_while(state, held).unwrap());
-        if length == 0 || into.write_all(&bytes[..length]).is_err() {
+        if length == 0 || into.write_all(bytes).is_err() {
             break;
         }
     }
-    let _ = into.shutdown(Shutdown::Both);
-    let _ = from.shutdown(Shutdown::Both);
+    // The other end may still have something to say.
+    let _ = into.shutdown(Shutdown::Write);
+    shared.state.lock().unwrap().threads -= 1;
+    shared.changed.notify_all();
 }
