@@ -20,7 +20,7 @@ pub(crate) enum LinkMsg {
     },
     /// The time of a beat has come.
     Beat,
-    /// Mailboxes that were full may have room.
+    /// Mailboxes that were full may have room, and a transport may take frames.
     Retry,
     /// This node leaves.
     Leave,

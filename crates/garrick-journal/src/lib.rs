@@ -35,6 +35,9 @@ mod durable;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
+
 #[cfg(feature = "serde")]
 #[doc(hidden)]
 pub use durable::derived;
@@ -50,6 +53,7 @@ pub use group::{Group, JournalId};
 pub use log::{Log, LogSample, READ_BYTES, Refused, Snapshot, Start};
 pub use memory::MemoryLog;
 pub use name::check_name;
+pub use notices::Notices;
 pub use segments::{Compacted, Opened, Options, Progress, SegmentLog, Torn};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{Listed, SqliteLog};

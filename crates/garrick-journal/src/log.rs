@@ -98,7 +98,7 @@ pub struct LogSample {
 /// One thread at a time calls [`Log::append`], [`Log::save`] and [`Log::tend`]. Other threads call
 /// the other methods meanwhile. Nobody reads a journal while its events are being appended.
 ///
-/// The tests in `tests/conformance` of this crate check these rules for any log.
+/// The feature `conformance` has tests of these rules for any log.
 pub trait Log: Send + Sync + 'static {
     /// Begins to read the journal with a name. A journal that does not exist has no events, and
     /// gets a number to which events can be appended. Stores nothing.

@@ -19,7 +19,7 @@ use crate::workspace::Workspace;
 /// databases are then tested in all crates.
 const FEATURES: &[&str] = &[
     "--features",
-    "garrick/journal-sqlite,garrick/cluster-nats,garrick-cli/bench,garrick-cli/sqlite,garrick-cli/top,garrick-wire/bytes",
+    "garrick/journal-sqlite,garrick/journal-nats,garrick-cli/bench,garrick-cli/sqlite,garrick-cli/top,garrick-wire/bytes",
 ];
 
 /// A step.
