@@ -199,7 +199,7 @@ pub(super) fn cluster(workspace: &Workspace) -> Result<String> {
             .optimized()
             .environment("GARRICK_CLUSTER_SEEDS", CLUSTER_SEEDS)
             .environment("GARRICK_CLUSTER_SECONDS", CLUSTER_SECONDS)
-            .environment("GARRICK_TOOLS", "1")
+            .environment(TOOLS_VARIABLE, "1")
             .arguments(&["--", "--nocapture"]),
     ])
 }

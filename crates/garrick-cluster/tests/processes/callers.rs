@@ -1,6 +1,7 @@
 //! Threads that call registers, and the history of their calls.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -32,13 +33,14 @@ struct Shared {
     failed: AtomicU64,
     /// Times of the last answers of the registers, and longest time between two of them.
     answers: Mutex<(Vec<Instant>, Duration)>,
-    ends: AtomicBool,
 }
 
 /// Threads that call registers from a node that runs none.
 pub(crate) struct Callers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
+    /// The threads end when these are dropped.
+    ends: Vec<Sender<()>>,
     entities: Entities,
     node: Node,
     net: NatsNet,
@@ -58,16 +60,19 @@ impl Callers {
             answered: AtomicU64::new(0),
             failed: AtomicU64::new(0),
             answers: Mutex::new((vec![Instant::now(); REGISTERS as usize], Duration::ZERO)),
-            ends: AtomicBool::new(false),
         });
         let address = |key: u64| entities.get(REGISTER, &key.to_string()).unwrap();
         let registers: Vec<_> = (0..REGISTERS).map(address).collect();
         let caller = |number| {
             let (shared, registers) = (shared.clone(), registers.clone());
-            thread::spawn(move || call_until_the_end(number, &shared, &registers))
+            let (sender, ends) = channel();
+            let call = move || call_until_the_end(number, &shared, &registers, &ends);
+            (thread::spawn(call), sender)
         };
+        let (threads, ends) = (0..CALLERS).map(caller).unzip();
         Self {
-            threads: (0..CALLERS).map(caller).collect(),
+            threads,
+            ends,
             shared,
             entities,
             node,
@@ -76,9 +81,29 @@ impl Callers {
         }
     }
 
+    /// Waits for some further answers.
+    pub(crate) fn get_answers(&self, count: u64) {
+        let before = self.shared.answered.load(SeqCst);
+        while self.shared.answered.load(SeqCst) < before + count {
+            thread::yield_now();
+        }
+    }
+
+    /// Waits until a member is one, or is none any more, as the node of the callers sees it.
+    pub(crate) fn see_member(&self, number: usize, is_member: bool) {
+        let name = format!("member-{number}");
+        let sees = || {
+            let members = self.entities.members().members;
+            members.iter().any(|member| member.as_str() == name)
+        };
+        while sees() != is_member {
+            thread::yield_now();
+        }
+    }
+
     /// Ends the calls, and checks their history. The members must still run.
     pub(crate) fn end(self) {
-        self.shared.ends.store(true, SeqCst);
+        drop(self.ends);
         for thread in self.threads {
             thread.join().unwrap();
         }
@@ -110,10 +135,16 @@ impl Callers {
     }
 }
 
-fn call_until_the_end(number: u64, shared: &Shared, registers: &[Address<Access>]) {
+fn call_until_the_end(
+    number: u64,
+    shared: &Shared,
+    registers: &[Address<Access>],
+    ends: &Receiver<()>,
+) {
     let mut seen = None;
     for call in 0.. {
-        if shared.ends.load(SeqCst) {
+        // Also the pause between two calls.
+        if ends.recv_timeout(PAUSE) == Err(RecvTimeoutError::Disconnected) {
             return;
         }
         let new = number << 32 | call;
@@ -146,7 +177,6 @@ fn call_until_the_end(number: u64, shared: &Shared, registers: &[Address<Access>
                 shared.failed.fetch_add(1, SeqCst);
             }
         }
-        thread::sleep(PAUSE);
     }
 }
 

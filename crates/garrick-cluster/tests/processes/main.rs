@@ -15,7 +15,6 @@ mod server;
 mod callers;
 mod member;
 
-use std::thread;
 use std::time::{Duration, Instant};
 
 use garrick_testkit::setting;
@@ -30,11 +29,8 @@ const MEMBERS: usize = 3;
 /// Time for which the entities are called.
 const SECONDS: u64 = 24;
 
-/// Time between the end of a fault and the next one: the members come to rest.
-const REST: Duration = Duration::from_secs(4);
-
-/// Time for which a member is stopped. Others take its shards over meanwhile.
-const STOPPED: Duration = Duration::from_secs(8);
+/// Number of answers between two faults, and before a member that was removed goes on.
+const ANSWERS: u64 = 1_000;
 
 #[test]
 fn calls_of_entities_are_linearizable_while_processes_are_killed_and_stopped() {
@@ -52,7 +48,7 @@ fn calls_of_entities_are_linearizable_while_processes_are_killed_and_stopped() {
     let seconds = setting("GARRICK_CLUSTER_SECONDS").unwrap_or(SECONDS);
     let until = Instant::now() + Duration::from_secs(seconds);
     for round in 0.. {
-        thread::sleep(REST);
+        callers.get_answers(ANSWERS);
         if Instant::now() >= until {
             break;
         }
@@ -63,11 +59,13 @@ fn calls_of_entities_are_linearizable_while_processes_are_killed_and_stopped() {
             members[number] = Member::start(number, &server.address());
             members[number].is_ready();
         } else {
-            println!("member {number} is stopped for {STOPPED:?}");
+            println!("member {number} is stopped until others have its shards");
             members[number].signal("STOP");
-            thread::sleep(STOPPED);
+            callers.see_member(number, false);
+            callers.get_answers(ANSWERS);
             members[number].signal("CONT");
         }
+        callers.see_member(number, true);
     }
     callers.end();
     members.iter_mut().for_each(Member::end);
