@@ -13,6 +13,7 @@ use garrick_cluster::{
     Carrier, ENTITY_KEY_BYTES_MAX, Entities, EntityError, Kind, KindOptions, LocalNet, Node, Wire,
 };
 use garrick_testkit::{silence_panics, wait};
+use garrick_wire::{Decoder, Encoder, Shape, WireError};
 
 #[derive(Wire)]
 #[wire(name = "test.Order", context = Carrier)]
@@ -23,6 +24,31 @@ enum Order {
     Where(Reply<(String, String)>),
     Stop,
     Fail,
+    Odd(Odd),
+}
+
+/// A value whose encoding and whose destructor panic.
+struct Odd;
+
+impl Wire<Carrier> for Odd {
+    const NAME: &'static str = "test.Odd";
+    const SHAPE: Shape = Shape::Varint;
+
+    fn encode(self, _: &mut Encoder<'_, Carrier>) -> Result<(), WireError> {
+        panic!("a bug of the program")
+    }
+
+    fn decode(input: &mut Decoder<'_, Carrier>) -> Result<Self, WireError> {
+        Err(input.refused("it does not travel"))
+    }
+}
+
+impl Drop for Odd {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            panic!("another bug of the program");
+        }
+    }
 }
 
 #[derive(Wire)]
@@ -48,6 +74,7 @@ impl Actor for Counter {
             Order::Where(reply) => reply.send((self.key.clone(), self.node.clone())),
             Order::Stop => return Next::Stop,
             Order::Fail => panic!("for this test"),
+            Order::Odd(odd) => drop(odd),
         }
         Next::Continue
     }
@@ -299,6 +326,29 @@ fn questions_that_nobody_answers_end() {
         Err(NoReply::Dropped),
         "it has left"
     );
+}
+
+#[test]
+fn messages_whose_code_panics_harm_no_others() {
+    silence_panics();
+    let cluster = Cluster::new();
+    let (one, guest) = (cluster.place("one"), cluster.place("guest"));
+    one.host(KindOptions::new());
+    let (here, far) = (one.counter("a"), guest.counter("a"));
+    far.send(Order::Add(1)).unwrap();
+    far.send(Order::Odd(Odd)).unwrap();
+    far.send(Order::Add(2)).unwrap();
+    assert_eq!(far.ask(Order::Get).wait(), Ok(3));
+    // The actor itself fails.
+    here.send(Order::Odd(Odd)).unwrap();
+    here.send(Order::Add(5)).unwrap();
+    assert_eq!(far.ask(Order::Get).wait(), Ok(5));
+    // Nobody runs the kind any more: the message waits, and is dropped with the region.
+    one.entities.drain().wait().unwrap();
+    far.send(Order::Odd(Odd)).unwrap();
+    let asked = far.ask(Order::Get);
+    guest.entities.leave();
+    assert_eq!(asked.wait(), Err(NoReply::Dropped));
 }
 
 #[test]

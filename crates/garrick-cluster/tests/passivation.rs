@@ -15,10 +15,10 @@ const COUNTER: Kind<u64> = Kind::new("counter");
 /// Number of entities of a round, number of rounds, and number of rounds after which the memory
 /// must be about as large as it will ever be.
 const ENTITIES: u64 = 4_000;
-const ROUNDS: u64 = 30;
-const WARM_ROUNDS: u64 = 10;
+const ROUNDS: u64 = 16;
+const WARM_ROUNDS: u64 = 6;
 
-/// Bytes by which the memory may grow after that: 75 for each further entity.
+/// Bytes by which the memory may grow after that: 150 for each further entity.
 const GROWTH_MAX: usize = 6_000_000;
 
 struct Counter([u64; 8]);

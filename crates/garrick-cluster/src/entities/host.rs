@@ -46,8 +46,8 @@ impl KindOptions {
         self
     }
 
-    /// Sets the time after which an entity without messages stops. Its next message creates it
-    /// again. `None` lets entities run until their shards move.
+    /// Sets the time after which an entity without messages stops, after twice this time at the
+    /// latest. Its next message creates it again. `None` lets entities run until their shards move.
     #[must_use]
     pub const fn idle(mut self, idle: Option<Duration>) -> Self {
         self.idle = idle;

@@ -13,11 +13,20 @@ use super::message::ToRegion;
 pub(super) struct Waiting<M> {
     pub(super) key: Arc<str>,
     pub(super) message: M,
-    /// Time since which it waits.
+    /// Time since which it waits. 0 if it does not.
     pub(super) since: Nanos,
     /// Revision of the record by which another node has taken this one for the owner. `None` if
     /// the message is from this node.
     pub(super) by: Option<u64>,
+}
+
+impl<M> Waiting<M> {
+    /// Records that the message waits, unless it does already.
+    pub(super) fn wait_from(&mut self, now: Nanos) {
+        if self.since == 0 {
+            self.since = now;
+        }
+    }
 }
 
 /// Owner of a shard, as far as this region knows.
@@ -50,8 +59,8 @@ pub(super) enum Phase {
 pub(super) struct Entity<M> {
     pub(super) address: Address<M>,
     pub(super) generation: u64,
-    /// Time of the last message.
-    pub(super) used: Nanos,
+    /// True if it has got a message since the last look for idle entities.
+    pub(super) is_used: bool,
     /// True if it was told to stop. Then messages wait until it has ended.
     pub(super) stops: bool,
     pub(super) queue: VecDeque<Waiting<M>>,

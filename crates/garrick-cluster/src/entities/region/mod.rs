@@ -1,22 +1,27 @@
 //! Regions: the actors through which all messages to entities of a kind pass on a node.
 
+mod gathering;
+mod running;
+
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use garrick_actor::{Actor, Address, Context, Next, SendError};
+use garrick_actor::{Actor, Address, Context, Next};
 use garrick_sched::{Nanos, nanos};
 use hashbrown::HashSet;
 
-use super::gate::Gate;
-use super::host::Host;
-use super::message::{RegionMsg, ToRegion};
-use super::shard::{Entity, Phase, Place, Shard, Waiting, Way};
 use crate::batch::Lines;
+use crate::entities::gate::{Gate, WAITING_MAX};
+use crate::entities::host::Host;
+use crate::entities::kind::ENTITY_KEY_BYTES_MAX;
+use crate::entities::message::{RegionMsg, ToRegion};
+use crate::entities::shard::{Phase, Place, Shard, Waiting, Way};
 use crate::far::service_address;
 use crate::line::Travels;
-use crate::members::{Lease, Order, Owner, PlacerMsg};
+use crate::members::{Lease, Order, Owner, PlacerMsg, hash};
 use crate::name::NodeName;
 
 /// Time after which a message that waits is dropped.
@@ -25,11 +30,24 @@ const WAITS_MAX: Duration = Duration::from_secs(10);
 /// Time for which a shard that is handed over waits for the other nodes.
 const HELD_WITHIN: Duration = Duration::from_secs(2);
 
+/// Number of messages to other nodes that are sent by one turn.
+const GATHERED_MAX: usize = 256;
+
 /// Time between two looks at shards with messages that wait.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Time between two looks at entities that may be idle, at least.
 const IDLE_LOOK: Duration = Duration::from_millis(500);
+
+/// Returns true if a message that waits since a time has waited for too long.
+fn is_late(since: Nanos, now: Nanos) -> bool {
+    now.saturating_sub(since) >= nanos(WAITS_MAX)
+}
+
+/// Drops a message, whose destructor is foreign code. A panic is caught.
+fn discard(message: impl Sized) {
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(message)));
+}
 
 /// An entity that may be idle at some time.
 struct Idle {
@@ -37,6 +55,14 @@ struct Idle {
     shard: u32,
     key: Arc<str>,
     generation: u64,
+}
+
+/// A message to another node.
+struct Leaving<M> {
+    to: Address<ToRegion<M>>,
+    shard: u32,
+    revision: u64,
+    waiting: Waiting<M>,
 }
 
 /// The actor through which all messages to entities of a kind pass on a node. So they stay in
@@ -55,6 +81,8 @@ pub(super) struct Region<M: Travels> {
     early: VecDeque<(u64, Waiting<M>)>,
     /// Shards at which the region looks after some time.
     unsettled: HashSet<u32>,
+    /// Messages to other nodes that are sent when the activation ends, oldest first.
+    leaving: VecDeque<Leaving<M>>,
     /// Entities with the times at which they may be idle, in the order of these times.
     idle: VecDeque<Idle>,
     generation: u64,
@@ -81,6 +109,7 @@ impl<M: Travels> Region<M> {
             shards: Vec::new(),
             early: VecDeque::new(),
             unsettled: HashSet::new(),
+            leaving: VecDeque::new(),
             idle: VecDeque::new(),
             generation: 0,
             looks_at: None,
@@ -102,17 +131,24 @@ impl<M: Travels> Region<M> {
         let waiting = Waiting {
             key,
             message,
-            since: cx.now(),
+            since: 0,
             by: None,
         };
-        if self.shards.is_empty() {
-            self.gate.waits();
-            self.early.push_back((hash, waiting));
-            self.look_within(LOOK, cx);
-        } else {
-            let number = (hash % self.shards.len() as u64) as u32;
-            self.pass(number, waiting, cx);
+        match self.shard_of(hash) {
+            Some(number) => self.pass(number, waiting, cx),
+            None => {
+                self.gate.waits();
+                let since = cx.now();
+                self.early.push_back((hash, Waiting { since, ..waiting }));
+                self.look_within(LOOK, cx);
+            }
         }
+    }
+
+    /// Returns the shard of a key with this hash, if the number of shards is known.
+    fn shard_of(&self, hash: u64) -> Option<u32> {
+        let shard = hash.checked_rem(self.shards.len() as u64)?;
+        Some(shard as u32)
     }
 
     /// Handles a message of another node.
@@ -124,13 +160,17 @@ impl<M: Travels> Region<M> {
                 revision,
                 message,
             } => {
-                if shard as usize >= self.shards.len() {
-                    return self.strays();
+                // Another node may be wrong about anything.
+                let is_allowed = key.len() <= ENTITY_KEY_BYTES_MAX
+                    && self.shard_of(hash(&key)) == Some(shard)
+                    && self.gate.waiting() < WAITING_MAX;
+                if !is_allowed {
+                    return self.strays(message);
                 }
                 let waiting = Waiting {
                     key: key.into(),
                     message,
-                    since: cx.now(),
+                    since: 0,
                     by: Some(revision),
                 };
                 self.pass(shard, waiting, cx);
@@ -158,9 +198,16 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Counts a message whose sender was mistaken about the owner.
-    fn strays(&self) {
+    /// Drops a message whose sender was mistaken about the owner.
+    fn strays(&self, message: impl Sized) {
         self.gate.strays.fetch_add(1, Relaxed);
+        discard(message);
+    }
+
+    /// Drops a message that has waited for too long.
+    fn expires(&self, message: impl Sized) {
+        self.gate.expired.fetch_add(1, Relaxed);
+        discard(message);
     }
 
     /// Passes a message on, or lets it wait behind others.
@@ -171,8 +218,9 @@ impl<M: Travels> Region<M> {
         } else {
             Some(waiting)
         };
-        if let Some(waiting) = refused {
+        if let Some(mut waiting) = refused {
             self.gate.waits();
+            waiting.wait_from(cx.now());
             self.shards[number as usize].queue.push_back(waiting);
             self.unsettled.insert(number);
             self.look_within(LOOK, cx);
@@ -190,7 +238,7 @@ impl<M: Travels> Region<M> {
         match shard.way(waiting.by) {
             Way::Wait => Some(waiting),
             Way::Stray => {
-                self.strays();
+                self.strays(waiting);
                 None
             }
             Way::Entity => {
@@ -198,149 +246,15 @@ impl<M: Travels> Region<M> {
                 None
             }
             Way::Far(to) => {
-                let sent = cx.send(
+                let (to, revision) = (to.clone(), shard.revision);
+                self.leaving.push_back(Leaving {
                     to,
-                    ToRegion::Message {
-                        shard: number,
-                        key: waiting.key.to_string(),
-                        revision: shard.revision,
-                        message: waiting.message,
-                    },
-                );
-                match sent {
-                    // Too much waits for that node, or it was lost.
-                    Err(SendError(ToRegion::Message { message, .. })) => {
-                        Some(Waiting { message, ..waiting })
-                    }
-                    Ok(()) | Err(_) => None,
-                }
+                    shard: number,
+                    revision,
+                    waiting,
+                });
+                None
             }
-        }
-    }
-
-    /// Gives a message to an entity of this node, which is created if it does not run.
-    fn deliver(&mut self, number: u32, waiting: Waiting<M>, cx: &Context<'_, RegionMsg<M>>) {
-        let shard = &mut self.shards[number as usize];
-        let Some(entity) = shard.entities.get_mut(&waiting.key) else {
-            return self.create(number, waiting, cx);
-        };
-        entity.used = cx.now();
-        if entity.stops {
-            self.gate.waits();
-            return entity.queue.push_back(waiting);
-        }
-        if let Err(SendError(message)) = cx.send(&entity.address, waiting.message) {
-            // It has stopped by itself: the notice of its end is on its way.
-            entity.stops = true;
-            self.gate.waits();
-            entity.queue.push_back(Waiting { message, ..waiting });
-        }
-    }
-
-    /// Creates an entity for a message.
-    fn create(&mut self, number: u32, waiting: Waiting<M>, cx: &Context<'_, RegionMsg<M>>) {
-        let (Some(host), Some(lease)) = (&self.host, &self.lease) else {
-            // A node owns shards only if it runs the kind.
-            return self.strays();
-        };
-        let Some(address) = host.create(&waiting.key, lease) else {
-            // The system is shutting down.
-            return;
-        };
-        self.generation += 1;
-        let (key, generation) = (waiting.key.clone(), self.generation);
-        let of_watch = key.clone();
-        let _ = cx.watch(&address, move |_| RegionMsg::Ended {
-            shard: number,
-            key: of_watch,
-            generation,
-        });
-        self.gate.active.fetch_add(1, Relaxed);
-        self.gate.created.fetch_add(1, Relaxed);
-        if let Some(idle) = host.idle() {
-            self.idle.push_back(Idle {
-                at: cx.now().saturating_add(nanos(idle)),
-                shard: number,
-                key: key.clone(),
-                generation,
-            });
-            self.look_within(idle.max(IDLE_LOOK), cx);
-        }
-        let entity = Entity {
-            address,
-            generation,
-            used: cx.now(),
-            stops: false,
-            queue: VecDeque::new(),
-        };
-        self.shards[number as usize].entities.insert(key, entity);
-        self.deliver(number, waiting, cx);
-    }
-
-    /// Handles the end of an entity. Creates it again if messages wait for it.
-    fn ended(
-        &mut self,
-        number: u32,
-        key: &Arc<str>,
-        generation: u64,
-        cx: &Context<'_, RegionMsg<M>>,
-    ) {
-        let shard = &mut self.shards[number as usize];
-        let is_it = |entity: &Entity<M>| entity.generation == generation;
-        if !shard.entities.get(key).is_some_and(is_it) {
-            return;
-        }
-        let ended = shard.entities.remove(key);
-        self.gate.active.fetch_sub(1, Relaxed);
-        let queue = ended.map(|entity| entity.queue).unwrap_or_default();
-        self.gate.waits_no_more(queue.len());
-        let is_stopping = match shard.place {
-            Place::Here { .. } => false,
-            Place::HandsOver {
-                phase: Phase::Waits { .. },
-                ..
-            } => false,
-            Place::HandsOver {
-                phase: Phase::Stops,
-                ..
-            } => true,
-            Place::Nobody | Place::Far(_) | Place::Leaving(_) => {
-                // The shard was lost. What has come from this node goes to the next owner.
-                for waiting in queue.into_iter().rev() {
-                    if waiting.by.is_none() {
-                        self.gate.waits();
-                        shard.queue.push_front(waiting);
-                    } else {
-                        self.gate.strays.fetch_add(1, Relaxed);
-                    }
-                }
-                return self.settle(number, cx);
-            }
-        };
-        for waiting in queue {
-            self.deliver(number, waiting, cx);
-        }
-        if is_stopping {
-            // These messages came before the shard was handed over.
-            self.stop_entities(number, cx);
-        }
-    }
-
-    /// Has the entities of a shard stopped that is handed over. Tells the placer if none is left.
-    fn stop_entities(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
-        let shard = &mut self.shards[number as usize];
-        let Place::HandsOver { phase, .. } = &mut shard.place else {
-            return;
-        };
-        *phase = Phase::Stops;
-        shard.stop_all();
-        if shard.entities.is_empty() {
-            let emptied = PlacerMsg::Emptied {
-                kind: self.kind.clone(),
-                shard: number,
-                revision: shard.revision,
-            };
-            let _ = cx.send(&self.placer, emptied);
         }
     }
 
@@ -350,7 +264,9 @@ impl<M: Travels> Region<M> {
                 self.shards.resize_with(count as usize, Shard::default);
                 for (hash, waiting) in std::mem::take(&mut self.early) {
                     self.gate.waits_no_more(1);
-                    self.pass((hash % u64::from(count)) as u32, waiting, cx);
+                    if let Some(number) = self.shard_of(hash) {
+                        self.pass(number, waiting, cx);
+                    }
                 }
             }
             Order::Joined(lease) => self.lease = Some(lease),
@@ -390,6 +306,8 @@ impl<M: Travels> Region<M> {
             Place::HandsOver { since, .. } | Place::Here { since } => Some(*since),
             Place::Nobody | Place::Far(_) | Place::Leaving(_) => None,
         };
+        // What was gathered for the owner before goes first.
+        self.send_gathered(cx);
         let place = match owner {
             Owner::Nobody => Place::Nobody,
             // After a handing over that was given up, too: the others send again from here on.
@@ -420,6 +338,7 @@ impl<M: Travels> Region<M> {
         let shard = &mut self.shards[number as usize];
         match &mut shard.place {
             Place::Leaving(to) => {
+                // What was gathered before was sent.
                 let held = ToRegion::Held {
                     shard: number,
                     revision: shard.revision,
@@ -449,14 +368,12 @@ impl<M: Travels> Region<M> {
 
     /// Passes on the messages that wait for a shard. Drops those that have waited for too long.
     fn pass_waiting(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
-        let is_late = |since: Nanos| cx.now().saturating_sub(since) >= nanos(WAITS_MAX);
         while let Some(waiting) = self.shards[number as usize].queue.pop_front() {
-            let since = waiting.since;
             if let Some(waiting) = self.pass_now(number, waiting, cx) {
-                if !is_late(since) {
+                if !is_late(waiting.since, cx.now()) {
                     return self.shards[number as usize].queue.push_front(waiting);
                 }
-                self.gate.expired.fetch_add(1, Relaxed);
+                self.expires(waiting);
             }
             self.gate.waits_no_more(1);
         }
@@ -481,48 +398,15 @@ impl<M: Travels> Region<M> {
         for number in unsettled {
             self.settle(number, cx);
         }
-        let is_late = |since: Nanos| now.saturating_sub(since) >= nanos(WAITS_MAX);
-        while (self.early.front()).is_some_and(|(_, waiting)| is_late(waiting.since)) {
+        while (self.early.front()).is_some_and(|(_, waiting)| is_late(waiting.since, now)) {
             let late = self.early.pop_front();
-            self.gate.expired.fetch_add(1, Relaxed);
             self.gate.waits_no_more(1);
-            drop(late);
+            self.expires(late);
         }
         if !self.early.is_empty() {
             self.look_within(LOOK, cx);
         }
         self.stop_idle(cx);
-    }
-
-    /// Stops the entities that have got no message for some time.
-    fn stop_idle(&mut self, cx: &Context<'_, RegionMsg<M>>) {
-        let now = cx.now();
-        let idle = self.host.as_ref().and_then(|host| host.idle());
-        let Some(time) = idle else { return };
-        while let Some(idle) = self.idle.front() {
-            if idle.at > now {
-                let left = Duration::from_nanos(idle.at - now);
-                return self.look_within(left.max(IDLE_LOOK), cx);
-            }
-            let Some(idle) = self.idle.pop_front() else {
-                return;
-            };
-            let shard = &mut self.shards[idle.shard as usize];
-            let found = shard.entities.get_mut(&idle.key);
-            let Some(entity) = found.filter(|entity| entity.generation == idle.generation) else {
-                continue;
-            };
-            let at = entity.used.saturating_add(nanos(time));
-            if entity.stops {
-                continue;
-            } else if at <= now {
-                entity.stops = true;
-                entity.address.stop();
-            } else {
-                // In the order of the times, as far as it matters.
-                self.idle.push_back(Idle { at, ..idle });
-            }
-        }
     }
 }
 
@@ -544,10 +428,11 @@ impl<M: Travels> Actor for Region<M> {
     const STARTS: bool = false;
 
     fn receive(&mut self, message: RegionMsg<M>, cx: &mut Context<'_, RegionMsg<M>>) -> Next {
+        let mut next = Next::Continue;
         match message {
             RegionMsg::Send { key, hash, message } => self.send(key, hash, message, cx),
             RegionMsg::From(from) => self.receive_from(from, cx),
-            RegionMsg::Order(order) => return self.order(order, cx),
+            RegionMsg::Order(order) => next = self.order(order, cx),
             RegionMsg::Host(host) => self.host = Some(host),
             RegionMsg::Ended {
                 shard,
@@ -556,6 +441,10 @@ impl<M: Travels> Actor for Region<M> {
             } => self.ended(shard, &key, generation, cx),
             RegionMsg::Tick => self.tick(cx),
         }
-        Next::Continue
+        let is_last = next == Next::Stop || !cx.has_more();
+        if is_last || self.leaving.len() >= GATHERED_MAX {
+            self.send_gathered(cx);
+        }
+        next
     }
 }
