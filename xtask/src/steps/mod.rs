@@ -107,6 +107,10 @@ pub(crate) const JOURNAL: Step = Step {
     name: "journal",
     run: verify::journal,
 };
+pub(crate) const CLUSTER: Step = Step {
+    name: "cluster",
+    run: verify::cluster,
+};
 pub(crate) const SANITIZE: Step = Step {
     name: "sanitize",
     run: verify::sanitize,

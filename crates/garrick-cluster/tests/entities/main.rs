@@ -3,8 +3,11 @@
 #![forbid(unsafe_code)]
 
 mod counters;
-mod program;
+mod register;
+
 mod registers;
+
+mod program;
 
 use std::time::Duration;
 

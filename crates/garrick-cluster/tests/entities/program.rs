@@ -12,7 +12,8 @@ use garrick_journal::{Journal, MemoryLog};
 use garrick_sim::{Facts, Sim};
 
 use crate::counters::{Answered, Asked, COUNTER, Client, Counter, KEYS, Ran, Took};
-use crate::registers::{Good, Model, REGISTER, REGISTERS, Register, User};
+use crate::register::{REGISTER, Register};
+use crate::registers::{Good, Model, REGISTERS, User};
 
 /// Names of the nodes.
 const NODES: [&str; 3] = ["node-1", "node-2", "node-3"];

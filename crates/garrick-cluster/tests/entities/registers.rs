@@ -1,85 +1,19 @@
-//! Durable registers, whose journals are in one log that all nodes share, and their clients.
+//! Clients of durable registers.
 
 use std::time::Duration;
 
-use garrick_actor::{Actor, Address, Context, NoReply, Reply};
-use garrick_cluster::{Carrier, Kind, Wire};
+use garrick_actor::{Actor, Address, Context, NoReply};
 use garrick_core::random::mix;
-use garrick_journal::{BoxError, Decide, DurableActor, EventKind, Stored};
 use garrick_sim::history::models::key_value::{KeyValue, Op, Ret};
 use garrick_sim::history::{Called, Returned};
 
-pub(crate) const REGISTER: Kind<Access> = Kind::new("register");
+use crate::register::Access;
 
 /// The model of the registers.
 pub(crate) type Model = KeyValue<u64, u64>;
 
 /// Number of registers.
 pub(crate) const REGISTERS: u64 = 2;
-
-/// A call of a register.
-#[derive(Wire)]
-#[wire(name = "test.Access", context = Carrier)]
-pub(crate) enum Access {
-    Get(Reply<Option<u64>>),
-    Put {
-        new: u64,
-        reply: Reply<()>,
-    },
-    Swap {
-        expected: Option<u64>,
-        new: u64,
-        reply: Reply<bool>,
-    },
-}
-
-pub(crate) struct Register;
-
-/// A register was set.
-pub(crate) struct Set(u64);
-
-impl Stored for Set {
-    fn encode(&self, bytes: &mut Vec<u8>) -> EventKind {
-        bytes.extend(self.0.to_le_bytes());
-        EventKind { tag: 1, version: 1 }
-    }
-
-    fn decode(_: EventKind, bytes: &[u8]) -> Result<Self, BoxError> {
-        Ok(Self(u64::from_le_bytes(bytes.try_into()?)))
-    }
-}
-
-impl DurableActor for Register {
-    type Msg = Access;
-    type State = Option<u64>;
-    type Event = Set;
-    type Outcome = ();
-
-    fn decide(&self, number: &Option<u64>, access: Access, cx: &mut Decide<'_, '_, Self>) {
-        match access {
-            Access::Get(reply) => reply.send(*number),
-            Access::Put { new, reply } => {
-                cx.record(Set(new));
-                reply.send(());
-            }
-            Access::Swap {
-                expected,
-                new,
-                reply,
-            } => {
-                let swaps = *number == expected;
-                if swaps {
-                    cx.record(Set(new));
-                }
-                reply.send(swaps);
-            }
-        }
-    }
-
-    fn apply(number: &mut Option<u64>, Set(new): &Set) {
-        *number = Some(*new);
-    }
-}
 
 pub(crate) enum ToUser {
     Next,
