@@ -3,11 +3,15 @@
 //! `cargo bench -p garrick-cluster` prints a table. Each node has a system with one worker. The
 //! rows have the messages per second, the CPU time of both nodes for each message, and that of the
 //! turns that send them. With `--features nats`, rows follow in which the nodes meet on a NATS
-//! server, which is another process, beside the client of NATS without Garrick.
+//! server, which is another process, beside the client of NATS without Garrick. With
+//! `--features nats-journal`, there are rows with journals, too.
 
 mod entities;
 #[cfg(feature = "nats")]
 mod nats;
+
+#[cfg(feature = "nats-journal")]
+mod journals;
 
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
@@ -223,4 +227,6 @@ fn main() {
     entities::rows(divisor, rounds);
     #[cfg(feature = "nats")]
     nats::rows(divisor, rounds);
+    #[cfg(feature = "nats-journal")]
+    journals::rows(divisor, rounds);
 }

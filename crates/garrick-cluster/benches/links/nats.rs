@@ -15,7 +15,7 @@ use server::Server;
 
 #[expect(dead_code, reason = "the tests use more of it")]
 #[path = "../../tests/nats/server.rs"]
-mod server;
+pub(crate) mod server;
 
 /// Size of a frame in bytes, as links make them.
 const FRAME: usize = 32 << 10;
@@ -52,12 +52,12 @@ pub(crate) fn rows(divisor: u64, rounds: usize) {
     println!("{:<20}{own:>14.1?}{raw:>14.1?}{ratio:>14.2}", "ask, median");
 }
 
-fn runtime() -> Runtime {
+pub(crate) fn runtime() -> Runtime {
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(2).enable_all().build().unwrap()
 }
 
-async fn client(server: &Server) -> Client {
+pub(crate) async fn client(server: &Server) -> Client {
     let options = ConnectOptions::new().subscription_capacity(1 << 20);
     options.connect(server.address()).await.unwrap()
 }

@@ -25,6 +25,7 @@ use super::bucket::Bucket;
 use super::builder::{NatsBuilder, REQUEST_WITHIN};
 use super::connection;
 use super::counts::{Counts, NameState, NatsSample, add};
+use super::echo::Echoes;
 use super::error::{NatsError, with_sources};
 use super::home::Alive;
 use super::lease::{Holder, Lease, RENEW_EVERY, Renewed, Unclaimed, claim};
@@ -63,6 +64,7 @@ pub(super) struct Member {
     is_allowed: Arc<AtomicBool>,
     /// True if the node leaves.
     leaves: Arc<watch::Sender<bool>>,
+    _echoes: Echoes,
     /// Its other end is dropped when the record is deleted.
     released: Mutex<Receiver<()>>,
 }
@@ -199,6 +201,7 @@ fn begin(
         counts: Arc::clone(&counts),
         is_allowed: Arc::new(AtomicBool::new(true)),
         leaves: Arc::new(watch::Sender::new(false)),
+        _echoes: Echoes::begin(&client),
         released: Mutex::new(released),
     };
     let leaves = Arc::clone(&member.leaves);

@@ -24,6 +24,7 @@ mod lease;
 mod connection;
 
 mod bucket;
+mod echo;
 mod publish;
 
 mod member;

@@ -3,7 +3,7 @@
 //! | name | use |
 //! | --- | --- |
 //! | `g.<cluster>.n.<node>.<life>` | subject of the frames to a life of a node |
-//! | `g.<cluster>.i.<node>.>` | subjects of the answers of the server to a node |
+//! | `g.<cluster>.i.<node>.>` | subjects of the answers of the server to a node, and of its echoes |
 //! | `g_<cluster>_nodes` | bucket of the records of the nodes |
 //! | `g_<cluster>_place` | bucket of the records of the placement |
 //! | `<node>` | key of the record of a node |
@@ -91,6 +91,7 @@ pub fn permissions(cluster: &str, node: &str) -> Result<String, JoinError> {
         r#"{{
     publish: {{ allow: [
         "g.{cluster}.n.>"
+        "{inbox}.*"
         "$KV.{bucket}.{node}"
         "$KV.{bucket}.{probe}"
         "$JS.API.STREAM.CREATE.KV_{bucket}"

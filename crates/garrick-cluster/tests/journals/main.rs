@@ -13,6 +13,7 @@ mod events;
 
 mod failures;
 mod lost;
+mod servers;
 mod writers;
 
 garrick_journal::log_conformance! {

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod place;
+mod proxy;
 mod server;
 
 mod conformance;

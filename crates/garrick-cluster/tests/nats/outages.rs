@@ -2,13 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-use garrick_cluster::nats::NatsNet;
+use garrick_actor::Ended;
+use garrick_cluster::nats::{NameState, NatsNet};
+use garrick_testkit::wait;
 
-use crate::place::{Msg, Place, noted, until};
+use crate::place::{Msg, Place, ends, noted, until};
+use crate::proxy::{Proxy, To};
 use crate::server::Server;
 
 /// Time for which the server is away.
 const AWAY_FOR: Duration = Duration::from_secs(2);
+
+/// Time after which both nodes have noticed a half-open connection, and more for a busy machine.
+const NOTICED_WITHIN: Duration = Duration::from_secs(20);
 
 /// Number of messages.
 const COUNT: u64 = 10_000;
@@ -45,4 +51,40 @@ fn what_is_sent_while_the_server_is_away_for_two_seconds_is_not_lost() {
     assert!(answers.into_iter().eq(expected));
     let sample = here.node.sample();
     assert_eq!((sample.frames_lost, sample.losses), (0, 0));
+}
+
+#[test]
+fn a_half_open_connection_is_noticed_on_both_sides_and_made_again() {
+    for held in [&[To::Server, To::Client][..], &[To::Server], &[To::Client]] {
+        let Some(server) = Server::start("") else {
+            return;
+        };
+        let proxy = Proxy::start(&server.address());
+        let here = Place::new(NatsNet::builder(server.address()), "test", "here");
+        let cut_off = Place::new(NatsNet::builder(proxy.address()), "test", "cut-off");
+        let (far, back) = (here.far("cut-off"), cut_off.far("here"));
+        let (end, end_of_here) = (ends(&far), ends(&back));
+        let began = Instant::now();
+        // Nothing is closed.
+        proxy.hold(held);
+        assert_eq!(wait(&end_of_here), Ended::NodeLost("here".into()));
+        let lost_here = began.elapsed();
+        assert_eq!(wait(&end), Ended::NodeLost("cut-off".into()));
+        let lost_there = began.elapsed();
+        until("the client notices", || !cut_off.net.sample().is_connected);
+        let closed = began.elapsed();
+        println!("{held:?}: nodes lost after {lost_here:?}, {lost_there:?}; closed: {closed:?}");
+        assert!(closed < NOTICED_WITHIN && lost_there < NOTICED_WITHIN);
+        // Others are not affected.
+        assert!(here.net.sample().is_connected);
+        assert_eq!(here.net.sample().name, NameState::Held);
+        proxy.hold(&[]);
+        until("they talk again", || {
+            far.ask(Msg::Count).wait().is_ok() && back.ask(Msg::Count).wait().is_ok()
+        });
+        until("the name is held", || {
+            cut_off.net.sample().name == NameState::Held
+        });
+        assert_eq!(cut_off.node.sample().frames_dropped, 0);
+    }
 }

@@ -38,8 +38,14 @@ impl Server {
     /// Starts a server on a free port, with JetStream. `config` is added to its configuration.
     /// Returns `None` if the program is missing and optional.
     pub(crate) fn start(config: &str) -> Option<Self> {
+        Self::start_named("test", config)
+    }
+
+    /// Starts a server with a name, which is one of several servers.
+    pub(crate) fn start_named(name: &str, config: &str) -> Option<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let program = program()?;
+        let config = format!("server_name: {name}\n{config}");
         let name = format!(
             "nats-{}-{}",
             std::process::id(),
@@ -47,11 +53,11 @@ impl Server {
         );
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         fs::create_dir_all(&folder).unwrap();
-        let (child, port) = run(&program, &folder, config, -1);
+        let (child, port) = run(&program, &folder, &config, -1);
         Some(Self {
             child,
             folder,
-            config: config.to_owned(),
+            config,
             port,
         })
     }
@@ -92,10 +98,8 @@ impl Drop for Server {
 fn run(program: &Path, folder: &Path, config: &str, port: i32) -> (Child, u16) {
     let file = folder.join("server.conf");
     let store = folder.join("store");
-    let text = format!(
-        "listen: \"127.0.0.1:{port}\"\nserver_name: test\njetstream {{ store_dir: {store:?} }}\n\
-         {config}\n"
-    );
+    let text =
+        format!("listen: \"127.0.0.1:{port}\"\njetstream {{ store_dir: {store:?} }}\n{config}\n");
     fs::write(&file, text).unwrap();
     let mut child = Command::new(program)
         .arg("-c")

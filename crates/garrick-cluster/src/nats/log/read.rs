@@ -53,6 +53,9 @@ impl NatsLog {
             damage,
         } = told.map_err(|error| match error {
             Unread::Failed(why) => failed(why),
+            Unread::Full => JournalError::Full {
+                file: stream.to_owned(),
+            },
             Unread::Damaged(row, why) => self.damaged(Kind::Events, row, why),
         })?;
         if let Some(why) = damage {
@@ -203,6 +206,8 @@ fn copy(
 /// Reason why the newest event of a journal is not known.
 pub(super) enum Unread {
     Failed(String),
+    /// There is no space for a fence.
+    Full,
     /// The place and the reason.
     Damaged(String, &'static str),
 }
@@ -280,9 +285,8 @@ async fn set_fence(
     {
         Published::Stored(sequence) => Ok((head, sequence)),
         Published::Wrong => Err(Unread::Failed("another writer appends".to_owned())),
-        Published::Full(why) | Published::Absent(why) | Published::Unknown(why) => {
-            Err(Unread::Failed(why))
-        }
+        Published::Full(_) => Err(Unread::Full),
+        Published::Absent(why) | Published::Unknown(why) => Err(Unread::Failed(why)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The streams: what is published to them and read from them, one message at a time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream::Context;
@@ -13,6 +14,7 @@ use garrick_journal::JournalError;
 
 use super::subject::Kind;
 use crate::nats::builder::REQUEST_WITHIN;
+use crate::nats::echo::Echoes;
 use crate::nats::error::with_sources;
 use crate::nats::publish::{Outgoing, Published, publish};
 
@@ -29,6 +31,7 @@ pub(super) struct Store {
     context: Context,
     events: Side,
     states: Side,
+    _echoes: Arc<Echoes>,
 }
 
 /// A stream.
@@ -71,6 +74,7 @@ impl Store {
         let events = Side::open(&context, cluster, Kind::Events, sizes).await?;
         let states = Side::open(&context, cluster, Kind::States, sizes).await?;
         Ok(Self {
+            _echoes: Arc::new(Echoes::begin(&client)),
             client,
             context,
             events,

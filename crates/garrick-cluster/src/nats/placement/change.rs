@@ -14,6 +14,7 @@ use super::Shared;
 use super::mirror::Expected;
 use crate::nats::builder::REQUEST_WITHIN;
 use crate::nats::connection;
+use crate::nats::echo::Echoes;
 use crate::nats::error::with_sources;
 use crate::nats::publish::{Outgoing, Published, publish};
 use crate::placement::{Change, Outcome};
@@ -32,6 +33,7 @@ pub(super) struct Changes {
     pub(super) store: Store,
     pub(super) context: Context,
     pub(super) shared: Arc<Shared>,
+    pub(super) _echoes: Echoes,
 }
 
 impl Changes {

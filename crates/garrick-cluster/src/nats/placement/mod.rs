@@ -22,6 +22,7 @@ use super::bucket::Bucket;
 use super::builder::{NatsBuilder, REQUEST_WITHIN};
 use super::connection;
 use super::counts::Counts;
+use super::echo::Echoes;
 use super::error::NatsError;
 use super::home::Home;
 use super::names;
@@ -156,6 +157,7 @@ async fn open(servers: &NatsBuilder, cluster: &str, node: &NodeName) -> Result<O
         replicas: servers.replicas,
     };
     let store = bucket.open(&client).await?;
+    let echoes = Echoes::begin(&client);
     let context = ContextBuilder::new()
         .timeout(REQUEST_WITHIN)
         .ack_timeout(REQUEST_WITHIN)
@@ -170,6 +172,7 @@ async fn open(servers: &NatsBuilder, cluster: &str, node: &NodeName) -> Result<O
         store,
         context,
         shared,
+        _echoes: echoes,
     };
     Ok(Opened { changes, counts })
 }

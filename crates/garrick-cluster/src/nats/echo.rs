@@ -1,0 +1,70 @@
+//! Echoes: messages of a client to itself, which show that a connection works in both directions.
+//!
+//! The client of NATS asks for a sign of the server only when it has heard nothing for some time.
+//! So it does not notice a connection that carries nothing to the server, as long as others send
+//! something to this client.
+
+use std::time::Duration;
+
+use async_nats::connection::State;
+use async_nats::{Client, Subject};
+use bytes::Bytes;
+use futures_util::StreamExt;
+use tokio::task::AbortHandle;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+/// Time between two messages.
+const EVERY: Duration = Duration::from_secs(2);
+
+/// Number of messages without an echo after which the connection is made again.
+const MISSING_MAX: u32 = 3;
+
+/// Has a connection made again when it is silent in one direction, until this is dropped.
+#[derive(Debug)]
+pub(super) struct Echoes(AbortHandle);
+
+impl Echoes {
+    /// Begins to send messages to a subject of this client. Must be called in a task.
+    pub(super) fn begin(client: &Client) -> Self {
+        let (client, subject) = (client.clone(), client.new_inbox().into());
+        Self(tokio::spawn(listen(client, subject)).abort_handle())
+    }
+}
+
+impl Drop for Echoes {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Sends messages to a subject, and listens to it.
+async fn listen(client: Client, subject: Subject) {
+    let Ok(mut echoes) = client.subscribe(subject.clone()).await else {
+        return;
+    };
+    let mut ticks = interval(EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    // Without permission, there is never an echo.
+    let (mut has_come, mut missing) = (false, 0);
+    loop {
+        tokio::select! {
+            echo = echoes.next() => match echo {
+                Some(_) => (has_come, missing) = (true, 0),
+                None => return,
+            },
+            _ = ticks.tick() => {
+                if client.connection_state() != State::Connected {
+                    missing = 0;
+                } else if has_come && missing >= MISSING_MAX {
+                    missing = 0;
+                    // Waits if the client has many commands.
+                    let _ = timeout(EVERY, client.force_reconnect()).await;
+                } else {
+                    missing += 1;
+                    let echo = client.publish(subject.clone(), Bytes::new());
+                    let _ = timeout(EVERY, echo).await;
+                }
+            }
+        }
+    }
+}
