@@ -89,6 +89,8 @@ enum Task {
     /// Count the crates of a first build and of a hello-world program, time both builds, and count
     /// public names.
     Sizes,
+    /// Print 50 doc comments and 50 sentences of the guides, chosen at random, to check the English.
+    Sample(steps::SampleOptions),
     /// Measure Garrick and other libraries, and put the table and the chart into the README.
     Why {
         /// Do not measure. Draw the results of the last measurement.
@@ -129,6 +131,10 @@ fn main() -> Result<ExitCode> {
         Task::Sim => steps::SIM,
         Task::Journal => steps::JOURNAL,
         Task::Sizes => steps::SIZES,
+        Task::Sample(options) => {
+            steps::sample(&workspace, &options)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Task::Why { redraw: false } => steps::WHY,
         Task::Why { redraw: true } => steps::REDRAW,
         Task::Mutants(options) => return mutants::run(&workspace, &options),
