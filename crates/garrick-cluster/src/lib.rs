@@ -15,6 +15,7 @@ mod frame;
 mod options;
 
 mod counts;
+pub mod placement;
 mod transport;
 
 mod line;

@@ -1,0 +1,165 @@
+//! A placement within a process.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use garrick_actor::{Actor, Address, Context, Handle, Internal};
+use hashbrown::HashMap;
+
+use super::{Change, News, Outcome, Placement, Record};
+use crate::error::JoinError;
+
+/// A placement within a process, for clusters without a server, for tests and for simulations.
+/// Clones are handles to the same placement.
+///
+/// Its records belong to an actor. In a simulation, the requests of other nodes and the answers are
+/// messages between nodes, so links and partitions delay and lose them.
+#[derive(Clone)]
+pub struct LocalPlacement {
+    store: Address<Request>,
+}
+
+/// A request of a node.
+enum Request {
+    Read { since: u64, to: Address<News> },
+    Change { change: Change, to: Address<News> },
+    Watch(Address<News>),
+}
+
+/// The records.
+#[derive(Default)]
+struct Store {
+    /// Records by their keys, with those that were deleted.
+    records: HashMap<Arc<str>, (u64, Option<Bytes>)>,
+    /// Keys by the last revisions of their records.
+    changes: BTreeMap<u64, Arc<str>>,
+    revision: u64,
+    watchers: Vec<Address<News>>,
+}
+
+impl LocalPlacement {
+    /// Creates a placement without records, which lives as long as the system of `handle`.
+    ///
+    /// # Errors
+    /// Returns [`JoinError::Closed`] if the system is shutting down.
+    pub fn new(handle: &Handle) -> Result<Self, JoinError> {
+        let store = handle.spawn(Internal(Store::default()));
+        Ok(Self {
+            store: store.map_err(|_| JoinError::Closed)?,
+        })
+    }
+
+    fn request(&self, request: Request) {
+        // If the actor has ended, there is no answer.
+        let _ = self.store.send(request);
+    }
+}
+
+impl Placement for LocalPlacement {
+    fn read(&self, since: u64, to: &Address<News>) {
+        let to = to.clone();
+        self.request(Request::Read { since, to });
+    }
+
+    fn change(&self, change: Change, to: &Address<News>) {
+        let to = to.clone();
+        self.request(Request::Change { change, to });
+    }
+
+    fn watch(&self, to: &Address<News>) {
+        self.request(Request::Watch(to.clone()));
+    }
+}
+
+impl Store {
+    fn read(&self, since: u64) -> News {
+        let record = |key: &Arc<str>| {
+            let (revision, value) = &self.records[key];
+            Record {
+                key: key.clone(),
+                revision: *revision,
+                value: value.clone(),
+            }
+        };
+        let records = self.changes.range(since + 1..).map(|(_, key)| record(key));
+        let is_whole = since == 0;
+        News::Records {
+            records: (records.filter(|record| !is_whole || record.value.is_some())).collect(),
+            revision: self.revision,
+            is_whole,
+        }
+    }
+
+    fn change(&mut self, change: Change) -> Outcome {
+        if let Err(error) = change.check() {
+            return Outcome::Invalid(error);
+        }
+        let Change {
+            key,
+            expected,
+            value,
+            ..
+        } = change;
+        let known = self.records.get(&key);
+        let revision = known.map_or(0, |(revision, _)| *revision);
+        let is_there = known.is_some_and(|(_, value)| value.is_some());
+        let current = if is_there { revision } else { 0 };
+        if current != expected {
+            return Outcome::Refused;
+        }
+        if !is_there && value.is_none() {
+            // Nothing is deleted.
+            return Outcome::Refused;
+        }
+        self.revision += 1;
+        self.changes.remove(&revision);
+        self.changes.insert(self.revision, key.clone());
+        self.records.insert(key, (self.revision, value));
+        Outcome::Changed(self.revision)
+    }
+
+    /// Tells all watchers that something was changed.
+    fn hint(&mut self, cx: &Context<'_, Request>) {
+        self.watchers.retain(|watcher| !watcher.is_stopped());
+        for watcher in &self.watchers {
+            let _ = cx.send(watcher, News::Hint);
+        }
+    }
+}
+
+impl Actor for Store {
+    type Msg = Request;
+    type Outcome = ();
+    const STARTS: bool = false;
+
+    fn receive(&mut self, request: Request, cx: &mut Context<'_, Request>) {
+        match request {
+            Request::Read { since, to } => {
+                let _ = cx.send(&to, self.read(since));
+            }
+            Request::Change { change, to } => {
+                let (key, ticket) = (change.key.clone(), change.ticket);
+                let outcome = self.change(change);
+                let is_changed = matches!(outcome, Outcome::Changed(_));
+                let answer = News::Outcome {
+                    key,
+                    ticket,
+                    outcome,
+                };
+                let _ = cx.send(&to, answer);
+                if is_changed {
+                    self.hint(cx);
+                }
+            }
+            Request::Watch(to) => self.watchers.push(to),
+        }
+    }
+}
+
+impl fmt::Debug for LocalPlacement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalPlacement").finish_non_exhaustive()
+    }
+}

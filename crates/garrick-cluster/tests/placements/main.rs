@@ -1,0 +1,14 @@
+//! The rules of placements.
+#![forbid(unsafe_code)]
+
+mod checks;
+
+use garrick_actor::System;
+use garrick_cluster::placement::LocalPlacement;
+
+#[test]
+fn a_local_placement_keeps_the_rules() {
+    let system = System::new().unwrap();
+    let placement = LocalPlacement::new(&system.handle()).unwrap();
+    checks::check(&system.handle(), &placement, &placement.clone());
+}
