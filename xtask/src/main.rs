@@ -89,7 +89,8 @@ enum Task {
     /// Count the crates of a first build and of a hello-world program, time both builds, and count
     /// public names.
     Sizes,
-    /// Print 50 doc comments and 50 sentences of the guides, chosen at random, to check the English.
+    /// Print 50 doc comments and 50 sentences of the guides, chosen at random, to check their
+    /// English.
     Sample(steps::SampleOptions),
     /// Measure Garrick and other libraries, and put the table and the chart into the README.
     Why {

@@ -1,4 +1,4 @@
-//! Errors that have lost nothing, for people.
+//! Notices: errors that have lost no data.
 
 use std::mem;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use crate::error::{JournalError, describe};
 /// Number of errors that are kept.
 const KEPT_MAX: usize = 64;
 
-/// Errors of snapshots and of compactions, which have lost nothing.
+/// Errors of snapshots and of compactions, which have lost no data.
 #[derive(Debug, Default)]
 pub(crate) struct Notices {
-    /// Oldest first.
+    /// The kept errors, oldest first.
     kept: Vec<JournalError>,
-    /// Number so far, including those that were not kept or were taken.
+    /// Number of all errors so far, including those that were taken or not kept.
     count: u64,
     /// Text of the newest error.
     newest: Option<Arc<str>>,

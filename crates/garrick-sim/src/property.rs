@@ -20,7 +20,7 @@ pub(crate) struct Properties {
     always: Vec<(String, Holds)>,
     eventually: Vec<Awaited>,
     at_end: Vec<(String, Explains)>,
-    /// True when the faults have ceased.
+    /// True after the faults have ceased.
     is_calm: bool,
 }
 
@@ -54,7 +54,7 @@ pub enum Kind {
     Eventually,
     /// A property that must hold at the end of the run.
     AtEnd,
-    /// No actor fails by itself.
+    /// The property that no actor fails, unless the simulation makes it fail.
     NoFailure,
 }
 

@@ -34,7 +34,7 @@ const FAILURE_BYTES: usize = 1 << 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Slot {
     pub(crate) index: u32,
-    /// Number of addresses that had the place before.
+    /// Number of addresses that had this place before.
     pub(crate) generation: u32,
 }
 
@@ -50,21 +50,22 @@ pub(crate) enum Target<'a> {
 /// An address in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ref {
-    /// The node of the sender has exported it.
+    /// An address that the sender's node has exported.
     Senders(Slot),
-    /// The node of the receiver has exported it before.
+    /// An address that the receiver's node has exported.
     Receivers(Slot),
 }
 
 /// The content of a message or of an answer, with the replies and addresses in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Load<'a> {
-    /// Number of replies. They answer the questions with the numbers from `first` on.
+    /// Number of replies. They answer the questions with the numbers `first`, `first + 1` and so
+    /// on.
     pub(crate) replies: u32,
     pub(crate) first: u64,
     /// Number of addresses.
     refs: u32,
-    /// The addresses, which were checked.
+    /// The encoded addresses, which have been checked.
     listed: &'a [u8],
     pub(crate) content: &'a [u8],
 }
@@ -88,17 +89,18 @@ pub(crate) struct Answer<'a> {
 /// An entry that is sent again until it is confirmed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Tell when the receiver has ended.
+    /// Report when the receiver has ended.
     Watch { watch: u64, target: Owned },
     /// The receiver that was watched has ended.
     Ended { watch: u64, ended: Ended },
     /// Stop the receiver.
     Stop { target: Owned },
-    /// Exported addresses are not held any more. The count is that of their travels.
+    /// The exported address is no longer held. `travels` is the number of times that it has
+    /// arrived.
     Release { slot: Slot, travels: u64 },
-    /// The frames with these numbers have not come.
+    /// The frames with these numbers have not arrived.
     Lost { from: u64, to: u64 },
-    /// The mailbox of the receiver is full, or has room again.
+    /// The mailbox of the receiver has become full, or has room again.
     Full { target: Owned, is_full: bool },
 }
 
@@ -110,7 +112,7 @@ pub(crate) enum Owned {
 }
 
 impl Owned {
-    /// Returns true if both are known to be the same.
+    /// Returns true if both are certainly the same.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Service(one), Self::Service(other)) => Arc::ptr_eq(one, other),
@@ -217,7 +219,7 @@ pub(crate) fn put_refusal(question: u64, why: NoReply, to: &mut Vec<u8>) {
     });
 }
 
-/// Appends the end of the sender's node.
+/// Appends the notice that the sender's node leaves.
 pub(crate) fn put_leave(to: &mut Vec<u8>) {
     to.push(LEAVE);
 }
@@ -277,7 +279,7 @@ fn put_ended(ended: &Ended, to: &mut Vec<u8>) {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Entry<'a> {
     Tell(Message<'a>),
-    /// The content of a message to the target of the last one, of its type.
+    /// The content of a message with the same target and type as the message before it.
     Another(&'a [u8]),
     Answer(Answer<'a>),
     Refusal {
@@ -292,7 +294,7 @@ pub(crate) enum Entry<'a> {
     Leave,
 }
 
-/// Reads the entries of a frame. Ends after an error.
+/// An iterator over the entries of a frame. It ends after an error.
 #[derive(Debug)]
 pub(crate) struct Entries<'a> {
     reader: Reader<'a>,
@@ -300,7 +302,7 @@ pub(crate) struct Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
-    /// Reads `count` entries, which are all of `bytes`.
+    /// Creates an iterator over `count` entries, which must be all of `bytes`.
     pub(crate) fn new(bytes: &'a [u8], count: u32) -> Self {
         Self {
             reader: Reader(bytes),

@@ -11,20 +11,21 @@ use crate::frame::{Answer, Entry, Load, Message, Order, Owned, Ref, Target};
 use crate::line::{Carrier, Exported, Held, Line, Undelivered};
 use crate::message::LinkMsg;
 
-/// State while the entries of a frame are handled. It makes messages to one receiver faster.
+/// State during the handling of a frame's entries. It makes several messages to the same receiver
+/// faster.
 #[derive(Default)]
 pub(super) struct Delivery {
     /// Receiver of the last message.
     receiver: Option<(Owned, Arc<dyn Exported>)>,
     /// Type of the last message. `None` if there was none.
     of: Option<MessageId>,
-    /// A carrier that is used again.
+    /// A carrier, kept for the next message.
     carrier: Option<Carrier>,
     /// Number of messages that were delivered.
     count: u64,
 }
 
-/// A stop that waits behind messages.
+/// A stop that waits until earlier messages have been delivered.
 struct Stop(Arc<dyn Exported>);
 
 impl Held for Stop {
@@ -71,7 +72,8 @@ impl Link {
         }
     }
 
-    /// Gives a message to its receiver. Refuses its questions if that is not possible.
+    /// Delivers a message to its receiver. If that is not possible, refuses the questions in the
+    /// message.
     fn tell(&mut self, message: &Message<'_>) {
         let Message { target, of, load } = message;
         let known = self.delivery.receiver.take();
@@ -81,7 +83,7 @@ impl Link {
         self.deliver(*of, load);
     }
 
-    /// Gives a message to the receiver of the last one.
+    /// Delivers a message to the receiver of the message before it.
     fn deliver(&mut self, of: MessageId, load: &Load<'_>) {
         let receiver = self.delivery.receiver.take();
         let takes = receiver.as_ref().filter(|(_, found)| found.message() == of);
@@ -127,7 +129,7 @@ impl Link {
         self.base.counts.add_refused(&why);
     }
 
-    /// Gives messages that wait to receivers that have room again.
+    /// Delivers waiting messages to receivers that have room again.
     pub(super) fn retry(&mut self) {
         for target in self.holding.retry() {
             let is_full = false;
@@ -135,7 +137,8 @@ impl Link {
         }
     }
 
-    /// Counts what was delivered, and forgets the receiver, which may not be offered any more.
+    /// Counts the delivered messages, and forgets the receiver, because its service may be
+    /// withdrawn before the next frame.
     pub(super) fn end_delivery(&mut self) {
         let delivery = std::mem::take(&mut self.delivery);
         self.base.counts.add_delivered(delivery.count);
@@ -160,8 +163,8 @@ impl Link {
         }
     }
 
-    /// Calls `f` with the content of a message, while its addresses are held. Returns `None` if `f`
-    /// panics: it calls the decoding of the program.
+    /// Calls `f` with the content of a message, and holds the addresses in the message meanwhile.
+    /// Returns `None` if `f` panics, because `f` runs the program's own decoding.
     fn unpack<R>(
         &mut self,
         load: &Load<'_>,

@@ -57,7 +57,7 @@ pub(super) fn probe(node: &NodeName) -> String {
 
 /// Returns the permissions of a node for the configuration of the NATS server: the content of
 /// `permissions { .. }` of its user. The node may send frames to each node of its cluster, and may
-/// change its own record. It receives only its own frames, and what the server answers to it.
+/// change its own record. It receives only its own frames, and the server's answers to it.
 ///
 /// # Errors
 /// Returns an error if a name is not allowed.
