@@ -98,6 +98,11 @@ pub enum StartError {
         /// Names of the stages in the order of the cycle. The first name is repeated at the end.
         stages: Vec<String>,
     },
+    /// A stage has declared an end of a channel that another graph has created.
+    OtherGraph {
+        /// Name of the stage.
+        stage: String,
+    },
     /// A channel is marked as feedback, but it is not part of a loop of stages. Only the channel
     /// ends that the stages have declared are taken into account.
     Feedback {
@@ -334,6 +339,8 @@ impl Graph {
     ///
     /// - Stages form a cycle, and no channel of the cycle is marked by
     ///   [`feedback`](Self::feedback).
+    /// - A stage declares an end of a channel that another graph has created. An `AsyncSender` or
+    ///   `AsyncReceiver` of another graph is allowed.
     /// - A channel is marked as feedback. But according to the ends that the stages declare, the
     ///   channel does not lead back to an earlier stage.
     /// - A thread cannot be started: its core does not exist, its stack size is not allowed, or the
@@ -399,6 +406,11 @@ impl fmt::Display for StartError {
                  again",
             ),
             Self::Cycle { stages } => f.write_str(&wires::refusal(stages)),
+            Self::OtherGraph { stage } => write!(
+                f,
+                "the stage \"{stage}\" has an end of a channel of another graph: create the channel by \
+                 the graph of the stage, or use an `AsyncSender` or `AsyncReceiver`"
+            ),
             Self::Feedback { channel, missing } => {
                 write!(f, "channel {channel} is marked as feedback, but {missing}")
             }
@@ -410,7 +422,9 @@ impl Error for StartError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Thread { reason, .. } => Some(reason),
-            Self::NoNode | Self::Cycle { .. } | Self::Feedback { .. } => None,
+            Self::NoNode | Self::Cycle { .. } | Self::OtherGraph { .. } | Self::Feedback { .. } => {
+                None
+            }
         }
     }
 }
