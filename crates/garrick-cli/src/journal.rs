@@ -93,7 +93,9 @@ impl Command {
 }
 
 fn files(folder: &Path) -> Result<Arc<Folder>> {
-    Ok(Arc::new(Folder::open(folder)?))
+    let opened = Folder::open(folder);
+    let opened = opened.map_err(|error| format!("cannot open {}: {error}", folder.display()))?;
+    Ok(Arc::new(opened))
 }
 
 /// Returns options that show a progress bar on a terminal while a large log is read.

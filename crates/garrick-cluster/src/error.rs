@@ -34,7 +34,7 @@ impl fmt::Display for JoinError {
         match self {
             Self::Name { name } => write!(
                 f,
-                "{name:?} is no name of a node: it must have 1 to 64 letters, digits, `-` or `_` \
+                "{name:?} is not a valid name for a node: it must have 1 to 64 letters, digits, `-` or `_` \
                  of ASCII"
             ),
             Self::Taken { name } => write!(f, "the name {name:?} belongs to another node"),

@@ -158,7 +158,7 @@ pub(crate) fn describe(error: &dyn Error) -> String {
 impl fmt::Display for JournalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Disk { doing, file, .. } => write!(f, "cannot {doing} {file:?}"),
+            Self::Disk { doing, file, .. } => write!(f, "cannot {doing} {file}"),
             Self::Full { file } => write!(f, "no space is left on the disk to extend {file:?}"),
             Self::Conflict {
                 journal,
@@ -177,9 +177,11 @@ impl fmt::Display for JournalError {
                 write!(f, "{row} in {file:?} is damaged: {why}")
             }
             Self::TooLarge { what, bytes, limit } => {
-                write!(f, "{what} of {bytes} bytes: it can have at most {limit}")
+                write!(f, "{what} may have at most {limit} bytes, not {bytes}")
             }
-            Self::Name { name, why } => write!(f, "{name:?} is no name of a journal: {why}"),
+            Self::Name { name, why } => {
+                write!(f, "{name:?} is not a valid name for a journal: {why}")
+            }
             Self::InUse { journal } => {
                 write!(f, "there is another entity with the name {journal:?}")
             }
@@ -193,7 +195,7 @@ impl fmt::Display for JournalError {
             ),
             Self::Due { journal, key } => write!(
                 f,
-                "the actor of the journal {journal:?} returns no message for {key:?}, which is due"
+                "the actor of the journal {journal:?} returns no message for the due key {key:?}"
             ),
             Self::Tag { journal, tag } => write!(
                 f,
@@ -204,7 +206,7 @@ impl fmt::Display for JournalError {
             Self::Closed => write!(f, "the system that writes the log is shutting down"),
             Self::Broken => write!(
                 f,
-                "an earlier error of the disk has ended the log: open the log again"
+                "the log is broken by an earlier error of the disk: open the log again"
             ),
         }
     }

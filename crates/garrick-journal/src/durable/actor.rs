@@ -360,7 +360,7 @@ fn check_key(key: &str) {
     let bytes = key.len();
     assert!(
         bytes <= KEY_BYTES_MAX,
-        "a key of {bytes} bytes: it can have at most {KEY_BYTES_MAX}"
+        "a key may have at most {KEY_BYTES_MAX} bytes, not {bytes}"
     );
 }
 
