@@ -420,7 +420,7 @@ fn a_duty_without_a_message_is_an_error() {
             .is_err()
     );
     let failures = kit.failures();
-    let text = "the actor of the journal \"clerk\" returns no message for \"unknown\"";
+    let text = "the actor of the journal \"clerk\" returns no message for the due key \"unknown\"";
     assert!(
         failures[0].message.contains(text),
         "{}",

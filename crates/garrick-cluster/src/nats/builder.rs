@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 use super::error::NatsError;
 use super::servers::Servers;
 
-/// Time between two pings. A connection whose other end is silent ends after three of them.
+/// Time between two pings. If the server answers none of three pings, the connection ends.
 const PING_EVERY: Duration = Duration::from_secs(2);
 
 /// Time limit of a request to JetStream.

@@ -11,10 +11,12 @@ mod straggler;
 
 mod running;
 
+mod planned;
+
 mod shape;
+mod team;
 
 mod plan;
-mod team;
 
 use std::error::Error;
 use std::fmt;
@@ -30,14 +32,15 @@ use crate::wires;
 use crate::wiring::{Ends, Wiring};
 
 pub use monitor::Monitor;
-pub(crate) use plan::{AnyStage, Opened};
+pub(crate) use plan::Opened;
+pub(crate) use planned::AnyStage;
 pub use report::{Failure, Report};
-pub use running::{Running, Stopper};
+pub use running::{Running, Stopper, Unended};
 pub use sample::{ChannelSample, Sample, StageSample, StageState};
-pub use straggler::{Because, Straggler, Unended};
+pub use straggler::{Because, Straggler};
 pub use team::Team;
 
-use plan::Planned;
+use planned::Planned;
 use team::Crew;
 
 /// A pipeline of channels and stages that has not been started yet. [`start`](Self::start) starts

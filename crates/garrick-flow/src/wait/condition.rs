@@ -44,8 +44,8 @@ pub(super) enum Condition {
 }
 
 impl Condition {
-    /// Returns true if all channels of the condition belong to a graph. `graph` is the short form of
-    /// its number.
+    /// Returns true if all channels of the condition belong to a graph. `of` is the short form of
+    /// the graph's number.
     pub(super) fn is_of(&self, of: u16) -> bool {
         match *self {
             Self::Ends { graph, len, .. } => graph == of || len == 0,

@@ -9,7 +9,7 @@ pub(super) type Nanos = u64;
 /// each group, not for each turn.
 #[derive(Default)]
 pub(super) struct Waits {
-    /// Number of turns that were appended so far, and of those that were taken.
+    /// Number of turns that were appended so far.
     appended: u64,
     taken: u64,
     /// Marks: the number of a turn, and a time. A turn was appended between the time of the last
