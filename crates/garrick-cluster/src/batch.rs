@@ -14,8 +14,8 @@ use garrick_actor::{Ended, NoReply, SendError};
 use garrick_sched::{TurnMark, turn_mark};
 use garrick_wire::{MessageId, WireError};
 
-use crate::frame::{Loading, Owned, put_another, put_message};
-use crate::line::{Batch, Carrier, Contents, Given, Item, Line, Load, Travels, address_of};
+use crate::frame::{NewBody, Owned, put_another, put_message};
+use crate::line::{Batch, Carrier, Contents, EncodedBody, Given, Item, Line, Travels, address_of};
 use crate::lock::lock;
 use crate::name::NodeName;
 
@@ -129,12 +129,12 @@ impl Route<'_> {
             if packed.is_empty() {
                 return put_plain(carrier, turn, target, of, content);
             }
-            let load = Load {
+            let body = EncodedBody {
                 content: content.clone(),
                 packed,
             };
             let target = target.clone();
-            put(carrier.line(), Item::Tell { target, of, load });
+            put(carrier.line(), Item::Tell { target, of, body });
         });
         Ok(())
     }
@@ -186,11 +186,11 @@ fn put_plain(
         if last.is_some_and(|(last, type_of)| last.is_same(target) && *type_of == of) {
             put_another(content, &mut contents.entries);
         } else {
-            let load = Loading {
+            let body = NewBody {
                 content,
-                ..Loading::default()
+                ..NewBody::default()
             };
-            put_message(target.target(), of, &load, &mut contents.entries);
+            put_message(target.target(), of, &body, &mut contents.entries);
             contents.last = Some((target.clone(), of));
         }
         contents.count += 1;
@@ -287,8 +287,8 @@ pub(crate) fn answer<R: Travels>(line: &Arc<dyn Line>, question: u64, answer: Re
     let item = match encode(answer, &mut content, &mut carrier) {
         Ok(()) => {
             let packed = carrier.take_packed();
-            let load = Load { content, packed };
-            Item::Answer { question, load }
+            let body = EncodedBody { content, packed };
+            Item::Answer { question, body }
         }
         Err(error) => {
             line.count_refused(&error);

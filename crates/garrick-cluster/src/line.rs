@@ -11,7 +11,7 @@ use garrick_actor::{Ended, NoReply};
 use garrick_sched::TaskId;
 use garrick_wire::{Limits, MessageId, Wire, WireError};
 
-use crate::frame::{Load as Loaded, Owned, Ref, Slot};
+use crate::frame::{Body, Owned, Ref, Slot};
 use crate::lock::lock;
 use crate::name::NodeName;
 use crate::options::Bounds;
@@ -217,11 +217,11 @@ impl Carrier {
     }
 
     /// Sets the addresses and replies of the message that is decoded next.
-    pub(crate) fn load(&mut self, load: &Loaded<'_>) {
+    pub(crate) fn load(&mut self, body: &Body<'_>) {
         if let Side::Unpacking(unpacking) = &mut self.side {
             unpacking.refs.clear();
-            unpacking.refs.extend(load.refs());
-            (unpacking.first, unpacking.questions) = (load.first, load.replies);
+            unpacking.refs.extend(body.refs());
+            (unpacking.first, unpacking.questions) = (body.first, body.replies);
             unpacking.decoded.clear();
         }
     }
@@ -307,11 +307,11 @@ pub(crate) enum Item {
     Tell {
         target: Owned,
         of: MessageId,
-        load: Load,
+        body: EncodedBody,
     },
     Answer {
         question: u64,
-        load: Load,
+        body: EncodedBody,
     },
     Refusal {
         question: u64,
@@ -327,7 +327,7 @@ pub(crate) enum Item {
 }
 
 /// A message or an answer that was encoded.
-pub(crate) struct Load {
+pub(crate) struct EncodedBody {
     pub(crate) content: Vec<u8>,
     /// Addresses and replies.
     pub(crate) packed: Packed,
@@ -346,7 +346,7 @@ impl Item {
 
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            Self::Tell { load, .. } | Self::Answer { load, .. } => ITEM_BYTES + load.content.len(),
+            Self::Tell { body, .. } | Self::Answer { body, .. } => ITEM_BYTES + body.content.len(),
             Self::Refusal { .. } | Self::Watch { .. } | Self::Stop { .. } => ITEM_BYTES,
         }
     }

@@ -1,13 +1,13 @@
 //! Entries of frames.
 //!
 //! ```text
-//! tell    | 1 | target | message 8 | load
-//! answer  | 2 | question | load
+//! tell    | 1 | target | message 8 | body
+//! answer  | 2 | question | body
 //! refusal | 3 | question | why u8
 //! order   | 4 | number | kind u8 | fields
 //! leave   | 5
 //! another | 6 | length | content         (to the target of the last message, of its type)
-//! load    | replies | first question, if there are replies | refs | ref .. | length | content
+//! body    | replies | first question, if there are replies | refs | ref .. | length | content
 //! target  | 0 | name   or   1 | slot
 //! ref     | 0 | slot of the sender   or   1 | slot of the receiver
 //! slot    | index | generation
@@ -58,7 +58,7 @@ pub(crate) enum Ref {
 
 /// The content of a message or of an answer, with the replies and addresses in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Load<'a> {
+pub(crate) struct Body<'a> {
     /// Number of replies. They answer the questions with the numbers `first`, `first + 1` and so
     /// on.
     pub(crate) replies: u32,
@@ -76,14 +76,14 @@ pub(crate) struct Message<'a> {
     pub(crate) target: Target<'a>,
     /// Type of the message.
     pub(crate) of: MessageId,
-    pub(crate) load: Load<'a>,
+    pub(crate) body: Body<'a>,
 }
 
 /// An answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Answer<'a> {
     pub(crate) question: u64,
-    pub(crate) load: Load<'a>,
+    pub(crate) body: Body<'a>,
 }
 
 /// An entry that is sent again until it is confirmed.
@@ -158,16 +158,16 @@ impl Slot {
     }
 }
 
-/// A [`Load`] that is written.
+/// A [`Body`] that is written.
 #[derive(Default)]
-pub(crate) struct Loading<'a> {
+pub(crate) struct NewBody<'a> {
     pub(crate) replies: u32,
     pub(crate) first: u64,
     pub(crate) refs: &'a [Ref],
     pub(crate) content: &'a [u8],
 }
 
-impl Loading<'_> {
+impl NewBody<'_> {
     fn put(&self, to: &mut Vec<u8>) {
         put_number(self.replies.into(), to);
         if self.replies > 0 {
@@ -187,11 +187,11 @@ impl Loading<'_> {
 }
 
 /// Appends a message.
-pub(crate) fn put_message(target: Target<'_>, of: MessageId, load: &Loading<'_>, to: &mut Vec<u8>) {
+pub(crate) fn put_message(target: Target<'_>, of: MessageId, body: &NewBody<'_>, to: &mut Vec<u8>) {
     to.push(TELL);
     target.put(to);
     to.extend_from_slice(&of.to_bytes());
-    load.put(to);
+    body.put(to);
 }
 
 /// Appends a message without addresses and replies to the target of the last message in the frame,
@@ -202,10 +202,10 @@ pub(crate) fn put_another(content: &[u8], to: &mut Vec<u8>) {
 }
 
 /// Appends an answer.
-pub(crate) fn put_answer(question: u64, load: &Loading<'_>, to: &mut Vec<u8>) {
+pub(crate) fn put_answer(question: u64, body: &NewBody<'_>, to: &mut Vec<u8>) {
     to.push(ANSWER);
     put_number(question, to);
-    load.put(to);
+    body.put(to);
 }
 
 /// Appends the refusal of a question.
@@ -339,12 +339,12 @@ impl<'a> Reader<'a> {
                 Entry::Tell(Message {
                     target,
                     of: MessageId::from_bytes(*of),
-                    load: self.load()?,
+                    body: self.body()?,
                 })
             }
             ANSWER => Entry::Answer(Answer {
                 question: self.number()?,
-                load: self.load()?,
+                body: self.body()?,
             }),
             REFUSAL => Entry::Refusal {
                 question: self.number()?,
@@ -438,7 +438,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn load(&mut self) -> Result<Load<'a>, Bad> {
+    fn body(&mut self) -> Result<Body<'a>, Bad> {
         let replies = self.small()?;
         let first = if replies > 0 { self.number()? } else { 0 };
         let refs = self.small()?;
@@ -455,7 +455,7 @@ impl<'a> Reader<'a> {
         if u64::from(replies) + u64::from(refs) > content.len() as u64 {
             return Err("a message has more replies and addresses than bytes");
         }
-        Ok(Load {
+        Ok(Body {
             replies,
             first,
             refs,
@@ -465,8 +465,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl<'a> Load<'a> {
-    /// Returns a load without addresses and replies.
+impl<'a> Body<'a> {
+    /// Returns a body without addresses and replies.
     pub(crate) fn of(content: &'a [u8]) -> Self {
         Self {
             replies: 0,
@@ -535,15 +535,15 @@ mod tests {
             generation: 2,
         };
         let refs = [Ref::Senders(slot), Ref::Receivers(slot)];
-        let load = Loading {
+        let body = NewBody {
             replies: 2,
             first: 500,
             refs: &refs,
             content: b"content",
         };
         let (mut bytes, of) = (Vec::new(), MessageId::of("a"));
-        put_message(Target::Service("bank"), of, &load, &mut bytes);
-        put_answer(70, &load, &mut bytes);
+        put_message(Target::Service("bank"), of, &body, &mut bytes);
+        put_answer(70, &body, &mut bytes);
         put_refusal(71, NoReply::Refused, &mut bytes);
         let orders = orders();
         for (number, order) in orders.iter().enumerate() {
@@ -561,9 +561,9 @@ mod tests {
         let Entry::Answer(answer) = &entries[1] else {
             panic!("{entries:?}")
         };
-        assert_eq!((answer.question, answer.load), (70, tell.load));
-        assert_eq!(tell.load.refs().collect::<Vec<_>>(), refs);
-        assert_eq!((tell.load.first, tell.load.content), (500, &b"content"[..]));
+        assert_eq!((answer.question, answer.body), (70, tell.body));
+        assert_eq!(tell.body.refs().collect::<Vec<_>>(), refs);
+        assert_eq!((tell.body.first, tell.body.content), (500, &b"content"[..]));
         let refusal = Entry::Refusal {
             question: 71,
             why: NoReply::Refused,
@@ -603,7 +603,7 @@ mod tests {
             for entry in Entries::new(&bytes, count) {
                 read += 1;
                 if let Ok(Entry::Tell(tell)) = entry {
-                    tell.load.refs().for_each(drop);
+                    tell.body.refs().for_each(drop);
                 }
             }
             prop_assert!(read <= bytes.len() + 1);

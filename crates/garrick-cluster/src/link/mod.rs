@@ -22,9 +22,9 @@ use hashbrown::HashMap;
 use crate::base::Base;
 use crate::export::key_of;
 use crate::frame::{
-    Entries, HEAD_BYTES, Head, Loading, Order, Ref, put_answer, put_leave, put_message, put_refusal,
+    Entries, HEAD_BYTES, Head, NewBody, Order, Ref, put_answer, put_leave, put_message, put_refusal,
 };
-use crate::line::{Contents, Item, Line as _, Load, Question};
+use crate::line::{Contents, EncodedBody, Item, Line as _, Question};
 use crate::message::LinkMsg;
 use crate::peer::{Peer, Peers};
 use crate::session::{LinkCell, Session};
@@ -163,11 +163,11 @@ impl Link {
 
     fn put_item(&mut self, item: Item) {
         match item {
-            Item::Tell { target, of, load } => {
-                self.put_loaded(load, |load, to| put_message(target.target(), of, load, to));
+            Item::Tell { target, of, body } => {
+                self.put_body(body, |body, to| put_message(target.target(), of, body, to));
             }
-            Item::Answer { question, load } => {
-                if self.put_loaded(load, |load, to| put_answer(question, load, to)) {
+            Item::Answer { question, body } => {
+                if self.put_body(body, |body, to| put_answer(question, body, to)) {
                     let frame = self.sending.frame(self.base.name.as_str());
                     frame.carried.answers.push(question);
                 } else {
@@ -199,8 +199,12 @@ impl Link {
 
     /// Adds a message or an answer. Exports its addresses, and numbers its questions. Returns false
     /// if the message or answer is refused.
-    fn put_loaded(&mut self, load: Load, put: impl FnOnce(&Loading<'_>, &mut Vec<u8>)) -> bool {
-        let Load { content, packed } = load;
+    fn put_body(
+        &mut self,
+        body: EncodedBody,
+        put: impl FnOnce(&NewBody<'_>, &mut Vec<u8>),
+    ) -> bool {
+        let EncodedBody { content, packed } = body;
         if self.questions.len() + packed.questions.len() > self.base.bounds.questions {
             let why = format!("too many questions to the node {}", self.peer.name());
             self.base.counts.add_refused(&why);
@@ -235,13 +239,13 @@ impl Link {
             frame.carried.questions.push(number);
             self.questions.insert(number, question);
         }
-        let load = Loading {
+        let body = NewBody {
             replies,
             first,
             refs: &refs,
             content: &content,
         };
-        put(&load, &mut frame.bytes);
+        put(&body, &mut frame.bytes);
         frame.entries += 1;
         true
     }
@@ -367,8 +371,8 @@ impl Link {
     fn drop_late(&mut self, contents: Contents) {
         for (_, _, item) in contents.items {
             match item {
-                Item::Tell { load, .. } | Item::Answer { load, .. } => {
-                    for question in load.packed.questions {
+                Item::Tell { body, .. } | Item::Answer { body, .. } => {
+                    for question in body.packed.questions {
                         question.refuse(NoReply::NodeLost);
                     }
                 }
