@@ -133,7 +133,7 @@ impl Properties {
         Ok(())
     }
 
-    /// Returns the longest time within which a property that has not held yet must hold.
+    /// Returns the longest time limit of the awaited properties that have not held yet.
     pub(crate) fn awaited(&self) -> Option<Nanos> {
         let open = self.eventually.iter().filter(|awaited| !awaited.held);
         open.map(|awaited| awaited.within).max()

@@ -27,7 +27,7 @@ const ORDER: u8 = 4;
 const LEAVE: u8 = 5;
 const ANOTHER: u8 = 6;
 
-/// Maximum length in bytes of the message of a failure that travels.
+/// Maximum length in bytes of the text of a failure that is sent to another node.
 const FAILURE_BYTES: usize = 1 << 10;
 
 /// The place of an exported address in the table of its node.
