@@ -13,8 +13,9 @@ pub struct Wiring {
     graph: u64,
     /// The ends that the stage has. Each entry is a channel's number, and the side of the end.
     pub(crate) ends: Vec<(u32, Side)>,
-    /// True if the stage has an end of another graph's channel that only works in that graph.
-    pub(crate) is_foreign: bool,
+    /// Name of a channel of another graph of which the stage has an end that only works in that
+    /// graph, if there is one.
+    pub(crate) foreign: Option<String>,
 }
 
 /// A trait for types that contain channel ends, so that a stage can declare all of these ends in
@@ -48,7 +49,7 @@ impl Wiring {
         Self {
             graph,
             ends: Vec::new(),
-            is_foreign: false,
+            foreign: None,
         }
     }
 
@@ -61,7 +62,9 @@ impl Wiring {
     /// Records that the stage has the end on `side` of this channel.
     pub(crate) fn has_end(&mut self, line: &Line, side: Side) {
         self.has_async_end(line, side);
-        self.is_foreign |= line.graph() != self.graph;
+        if line.graph() != self.graph {
+            self.foreign = Some(line.label());
+        }
     }
 
     /// Records that the stage has an end on `side` of this channel that also works in other graphs.

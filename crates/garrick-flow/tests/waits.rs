@@ -218,10 +218,18 @@ fn ends_of_another_graph_are_refused_at_the_start() -> Result {
     let error = graph.start().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the stage \"numbers\" has an end of a channel of another graph: create the channel by the graph of the \
+        "the stage \"numbers\" has an end of channel 0 of another graph: create the channel by the graph of the \
          stage, or use an `AsyncSender` or `AsyncReceiver`"
     );
     drop(numbers_in);
+
+    let mut graph = Graph::new();
+    let (back, _) = other.channel::<u64>(Slots::of(4).named("back"))?;
+    graph.feedback(&back);
+    assert_eq!(
+        graph.start().unwrap_err().to_string(),
+        "channel \"back\" is marked as feedback, but another graph has created it"
+    );
     Ok(())
 }
 

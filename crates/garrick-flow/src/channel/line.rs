@@ -216,6 +216,12 @@ impl Line {
         self.cut.store(true, Release);
     }
 
+    /// Returns the name of the channel in quotes, or its number if it has no name.
+    pub(crate) fn label(&self) -> String {
+        let name = self.name.as_ref();
+        name.map_or(self.id.to_string(), |name| format!("\"{name}\""))
+    }
+
     /// Returns the number of the channel's graph.
     pub(crate) fn graph(&self) -> u64 {
         self.post.graph()

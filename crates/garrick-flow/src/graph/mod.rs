@@ -77,6 +77,8 @@ pub struct Graph {
     slow: Option<Duration>,
     /// Time for which a loop may continue after the sources are stopped.
     grace: Duration,
+    /// Name of a channel of another graph that was marked as feedback, if there is one.
+    foreign_feedback: Option<String>,
 }
 
 /// Default grace of loops. It is much longer than messages usually stay in a loop, but acceptable
@@ -105,6 +107,8 @@ pub enum StartError {
     OtherGraph {
         /// Name of the stage.
         stage: String,
+        /// Name of the channel in quotes, or its number in the other graph if it has no name.
+        channel: String,
     },
     /// A channel is marked as feedback, but it is not part of a loop of stages. Only the channel
     /// ends that the stages have declared are taken into account.
@@ -126,6 +130,7 @@ impl Graph {
             teams: Vec::new(),
             slow: None,
             grace: GRACE,
+            foreign_feedback: None,
         }
     }
 
@@ -255,6 +260,7 @@ impl Graph {
         for (line, _) in wiring.ends {
             self.lines[line as usize].set_feedback();
         }
+        self.foreign_feedback = self.foreign_feedback.take().or(wiring.foreign);
     }
 
     /// Sets how long [feedback](Self::feedback) loops may continue after all stages have agreed to
@@ -409,9 +415,9 @@ impl fmt::Display for StartError {
                  again",
             ),
             Self::Cycle { stages } => f.write_str(&wires::refusal(stages)),
-            Self::OtherGraph { stage } => write!(
+            Self::OtherGraph { stage, channel } => write!(
                 f,
-                "the stage \"{stage}\" has an end of a channel of another graph: create the channel by \
+                "the stage \"{stage}\" has an end of channel {channel} of another graph: create the channel by \
                  the graph of the stage, or use an `AsyncSender` or `AsyncReceiver`"
             ),
             Self::Feedback { channel, missing } => {

@@ -38,6 +38,12 @@ impl Shape {
     /// Returns the shape of `graph`, or an error if the graph is not valid. Takes time proportional
     /// to the number of stages and channels.
     pub(super) fn of(graph: &Graph) -> Result<Self, StartError> {
+        if let Some(channel) = &graph.foreign_feedback {
+            return Err(StartError::Feedback {
+                channel: channel.clone(),
+                missing: "another graph has created it".to_owned(),
+            });
+        }
         let users = users(graph)?;
         let names = || {
             graph
@@ -161,9 +167,9 @@ fn users(graph: &Graph) -> Result<Vec<[Option<StageId>; 2]>, StartError> {
     for (stage, planned) in (0..).zip(&graph.stages) {
         let mut wiring = Wiring::new(graph.post.graph());
         planned.stage.tell(&mut wiring);
-        if wiring.is_foreign {
+        if let Some(channel) = wiring.foreign {
             let stage = planned.name.clone();
-            return Err(StartError::OtherGraph { stage });
+            return Err(StartError::OtherGraph { stage, channel });
         }
         for (line, side) in wiring.ends {
             users[line as usize][side as usize] = Some(stage);
@@ -198,9 +204,8 @@ fn check(
             )
         }
     };
-    let name = line.name.as_ref();
     Err(StartError::Feedback {
-        channel: name.map_or(line.id.to_string(), |name| format!("\"{name}\"")),
+        channel: line.label(),
         missing,
     })
 }
