@@ -158,7 +158,7 @@ pub(crate) fn describe(error: &dyn Error) -> String {
 impl fmt::Display for JournalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Disk { doing, file, .. } => write!(f, "cannot {doing} {file}"),
+            Self::Disk { doing, file, .. } => write!(f, "cannot {doing} {file:?}"),
             Self::Full { file } => write!(f, "no space is left on the disk to extend {file:?}"),
             Self::Conflict {
                 journal,

@@ -373,7 +373,7 @@ fn a_log_is_opened_once_at_a_time() {
     let (disk, ..) = three_groups(&mut kit);
     let log = open(&disk).unwrap();
     let error = open(&disk).unwrap_err();
-    assert_eq!(error.to_string(), "cannot lock the folder");
+    assert_eq!(error.to_string(), "cannot lock \"the folder\"");
     drop(log);
     open(&disk).unwrap();
 }
