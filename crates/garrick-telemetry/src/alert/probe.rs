@@ -3,8 +3,8 @@
 use crate::snapshot::{Edge, JournalPhase, JournalStatus, Level, Node, Snapshot};
 use crate::snapshot::{SponsorStatus, State};
 
-/// The kind of item that a [`Threshold`] applies to: nodes, edges, sponsors, journals or the
-/// process.
+/// The kind of item that a [`Threshold`](crate::Threshold) applies to: nodes, edges, sponsors,
+/// journals or the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Of {
     /// Items of all kinds. Items without the kind of value that the threshold checks are ignored.
