@@ -39,7 +39,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run all steps, and print a summary. Omits `rivals`, `sanitize`, `lines`, `sim`, `journal`,
+    /// Run all steps, and print a summary. Omits `rivals`, `sanitize`, `lines`, `sim`, `journal`, `cluster`,
     /// `sizes`, `why` and `mutants`, and runs only the benches of `bench`.
     Ci {
         /// Stop at the first failure instead of running all steps.
@@ -86,6 +86,9 @@ enum Task {
     /// Kill and crash journals much more often than the tests do, trace their system calls, and
     /// measure them beside the raw disk.
     Journal,
+    /// Simulate clusters with 1,000 seeds for each failure, and kill and stop their processes for a
+    /// minute.
+    Cluster,
     /// Count the crates of a first build and of a hello-world program, time both builds, and count
     /// public names.
     Sizes,
@@ -131,6 +134,7 @@ fn main() -> Result<ExitCode> {
         Task::Lines => steps::LINES,
         Task::Sim => steps::SIM,
         Task::Journal => steps::JOURNAL,
+        Task::Cluster => steps::CLUSTER,
         Task::Sizes => steps::SIZES,
         Task::Sample(options) => {
             steps::sample(&workspace, &options)?;

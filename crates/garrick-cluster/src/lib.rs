@@ -35,15 +35,23 @@ mod peer;
 
 mod link;
 
+mod members;
+
 mod node;
+
+mod entities;
 
 #[cfg(feature = "nats")]
 pub mod nats;
 
 pub use counts::NodeSample;
+pub use entities::{
+    ENTITY_KEY_BYTES_MAX, Entities, EntitiesSample, EntityError, Kind, KindOptions,
+};
 pub use error::JoinError;
 pub use garrick_wire::Wire;
 pub use line::{Carrier, Travels};
+pub use members::MembersSample;
 pub use name::NodeName;
 pub use node::Node;
 pub use transport::{Incoming, LocalNet, Transport};

@@ -20,7 +20,7 @@ pub(crate) enum LinkMsg {
     },
     /// Request to do a beat now.
     Beat,
-    /// Mailboxes that were full may have room.
+    /// Mailboxes that were full may have room, and a transport may take frames.
     Retry,
     /// This node leaves.
     Leave,

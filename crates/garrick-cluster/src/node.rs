@@ -228,8 +228,23 @@ impl Node {
         &self.core.base.name
     }
 
-    /// Offers `address` to other nodes as the service `name`. Replaces an earlier service with this
-    /// name. The node holds the address until the service is replaced or withdrawn.
+    /// Returns the number of this life of the node.
+    pub(crate) fn life(&self) -> u64 {
+        self.core.base.life
+    }
+
+    /// Returns the handle to the system of the node.
+    pub(crate) fn handle(&self) -> &Handle {
+        &self.core.handle
+    }
+
+    /// Returns the node for doors.
+    pub(crate) fn lines(&self) -> Arc<dyn Lines> {
+        Arc::clone(&self.core) as _
+    }
+
+    /// Lets other nodes send to `address` as the service `name`. Replaces an earlier service with
+    /// this name. The node holds the address until it is replaced or withdrawn.
     pub fn offer<M: Travels>(&self, name: &str, address: &Address<M>) {
         let offered = exported(address.clone());
         let before = self.core.base.offer(name.into(), offered);

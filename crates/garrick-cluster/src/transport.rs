@@ -45,8 +45,9 @@ impl fmt::Debug for Incoming {
 ///
 /// # Rules
 /// - Frames from one node to another arrive in their order, or not at all. A frame may arrive
-///   twice. Frames may be lost, even after [`Transport::send`] has returned true. The nodes detect
-///   lost and repeated frames.
+///   twice. Frames may be lost, also if [`Transport::send`] was successful. A node notices all of
+///   that. A transport should refuse frames while it has no connection, so that a short outage
+///   loses only what was under way.
 /// - A node that joins gets a number that is greater than those of all earlier nodes with its name
 ///   in its cluster.
 /// - The transport keeps the address to which it sends the frames of a node. If the node loses its
@@ -77,9 +78,9 @@ pub trait Transport: Send + Sync + 'static {
         usize::MAX
     }
 
-    /// Sends a frame to the node `to`. Returns false if the transport knows that it cannot send the
-    /// frame now. Does not block. If the caller is in a turn, the frame may be sent when the turn
-    /// commits.
+    /// Sends a frame to the node `to`. Returns false if that is known to be impossible now: then
+    /// nothing was sent, and the node tries again later, so the frame is not lost. Does not wait.
+    /// If the caller is in a turn, the frame may be sent when the turn commits.
     fn send(&self, to: &NodeName, frame: Incoming) -> bool;
 }
 

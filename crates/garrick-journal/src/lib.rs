@@ -28,12 +28,16 @@ mod group;
 
 mod log;
 
+mod memory;
 mod segments;
 
 mod durable;
 
 #[cfg(feature = "sqlite")]
 mod sqlite;
+
+#[cfg(feature = "conformance")]
+pub mod conformance;
 
 #[cfg(feature = "serde")]
 #[doc(hidden)]
@@ -48,7 +52,9 @@ pub use event::{Event, EventKind};
 pub use garrick_macros::Stored;
 pub use group::{Group, JournalId};
 pub use log::{Log, LogSample, READ_BYTES, Refused, Snapshot, Start};
+pub use memory::MemoryLog;
 pub use name::check_name;
+pub use notices::Notices;
 pub use segments::{Compacted, Opened, Options, Progress, SegmentLog, Torn};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{Listed, SqliteLog};

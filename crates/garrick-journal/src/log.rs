@@ -102,7 +102,7 @@ pub struct LogSample {
 /// may call the other methods at the same time. A journal is never read while its events are being
 /// appended.
 ///
-/// The tests in `tests/conformance` of this crate check these rules for any log.
+/// The feature `conformance` has tests of these rules for any log.
 pub trait Log: Send + Sync + 'static {
     /// Begins to read the journal with a name. If the journal does not exist, assigns a number to
     /// it, under which events can be appended. Stores nothing.

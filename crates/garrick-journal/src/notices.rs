@@ -8,10 +8,11 @@ use crate::error::{JournalError, describe};
 /// Number of errors that are kept.
 const KEPT_MAX: usize = 64;
 
-/// Errors of snapshots and of compactions, which have lost no data.
+/// Errors that have lost nothing, for example of snapshots and of compactions. Used by
+/// implementations of [`Log`](crate::Log).
 #[derive(Debug, Default)]
-pub(crate) struct Notices {
-    /// The kept errors, oldest first.
+pub struct Notices {
+    /// Oldest first.
     kept: Vec<JournalError>,
     /// Number of all errors so far, including those that were taken or not kept.
     count: u64,
@@ -20,7 +21,8 @@ pub(crate) struct Notices {
 }
 
 impl Notices {
-    pub(crate) fn add(&mut self, error: JournalError) {
+    /// Adds an error. Only the first 64 errors that were not taken are kept.
+    pub fn add(&mut self, error: JournalError) {
         self.count += 1;
         self.newest = Some(describe(&error).into());
         if self.kept.len() < KEPT_MAX {
@@ -28,15 +30,20 @@ impl Notices {
         }
     }
 
-    pub(crate) fn take(&mut self) -> Vec<JournalError> {
+    /// Takes the errors, oldest first.
+    pub fn take(&mut self) -> Vec<JournalError> {
         mem::take(&mut self.kept)
     }
 
-    pub(crate) fn count(&self) -> u64 {
+    /// Returns the number of errors so far, including those that were not kept or were taken.
+    #[must_use]
+    pub fn count(&self) -> u64 {
         self.count
     }
 
-    pub(crate) fn newest(&self) -> Option<&Arc<str>> {
+    /// Returns the text of the newest error, with its causes.
+    #[must_use]
+    pub fn newest(&self) -> Option<&Arc<str>> {
         self.newest.as_ref()
     }
 }

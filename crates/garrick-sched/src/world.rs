@@ -29,6 +29,13 @@ pub trait World: Send + Sync + 'static {
     /// Returns the current time, which must never go back.
     fn now(&self) -> Nanos;
 
+    /// Returns a time that also passes while the machine sleeps, since an unspecified moment. It
+    /// must never go back. Leases between machines use it. By default, this is [`World::now`]. The
+    /// real world uses the clock `CLOCK_BOOTTIME` on Linux.
+    fn lease_now(&self) -> Nanos {
+        self.now()
+    }
+
     /// Returns the current date and time. Unlike [`World::now`], it may go back when the clock is
     /// set. By default, this is the clock of the system.
     fn date(&self) -> SystemTime {
@@ -128,6 +135,11 @@ impl World for RealWorld {
         self.began.elapsed().as_nanos() as Nanos
     }
 
+    #[cfg(target_os = "linux")]
+    fn lease_now(&self) -> Nanos {
+        boot_time().unwrap_or_else(|| self.now())
+    }
+
     fn seed(&self) -> u64 {
         use std::hash::{BuildHasher, RandomState};
         RandomState::new().hash_one(self.now())
@@ -142,8 +154,35 @@ impl World for RealWorld {
     }
 }
 
+/// Returns the time since the start of the machine, with the time for which it has slept. Returns
+/// `None` if the kernel does not know it, which is then so for every call.
+#[cfg(target_os = "linux")]
+fn boot_time() -> Option<Nanos> {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the call writes to the time, which is valid for writes.
+    let result = unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut time) };
+    let seconds = Nanos::try_from(time.tv_sec).ok().filter(|_| result == 0)?;
+    Some(seconds * 1_000_000_000 + Nanos::try_from(time.tv_nsec).ok()?)
+}
+
 impl fmt::Debug for RealWorld {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RealWorld").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RealWorld;
+
+    #[test]
+    fn the_clock_for_leases_goes_on() {
+        let world = RealWorld::shared();
+        let (lease, now) = (world.lease_now(), world.now());
+        while world.now() < now + 1_000 {}
+        assert!(world.lease_now() >= lease + 1_000);
     }
 }

@@ -43,7 +43,7 @@
 //! | share work between plain threads | [`steal`]: a work-stealing channel |
 //! | configure and observe a system | [`system`]; the feature `telemetry`; the feature `tracing`, which adds a `tracing` span for each turn |
 //! | use sockets, files and signals | the feature `tokio` |
-//! | keep the state of actors over restarts | the feature `journal`, with the attribute `#[garrick::durable]`; the feature `journal-sqlite`, which keeps it in a database |
+//! | keep the state of actors over restarts | the feature `journal`, with the attribute `#[garrick::durable]`; the feature `journal-sqlite`, which keeps it in a database; the feature `journal-nats`, which keeps it on a server |
 //! | send to actors on other nodes | the feature `cluster`; the feature `cluster-nats` for nodes in other processes |
 //! | communicate with another program over an encrypted connection | the feature `secure` |
 //! | encode messages for other nodes and other versions of a program | the feature `wire` |

@@ -22,7 +22,7 @@ pub(crate) use sample::{Options as SampleOptions, sample};
 /// databases are then tested in all crates.
 const FEATURES: &[&str] = &[
     "--features",
-    "garrick/journal-sqlite,garrick/cluster-nats,garrick-cli/bench,garrick-cli/sqlite,garrick-cli/top,garrick-wire/bytes",
+    "garrick/journal-sqlite,garrick/journal-nats,garrick-cli/bench,garrick-cli/sqlite,garrick-cli/top,garrick-wire/bytes",
 ];
 
 /// A step.
@@ -109,6 +109,10 @@ pub(crate) const SIM: Step = Step {
 pub(crate) const JOURNAL: Step = Step {
     name: "journal",
     run: verify::journal,
+};
+pub(crate) const CLUSTER: Step = Step {
+    name: "cluster",
+    run: verify::cluster,
 };
 pub(crate) const SANITIZE: Step = Step {
     name: "sanitize",

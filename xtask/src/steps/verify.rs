@@ -31,6 +31,12 @@ const SIM_MIXED: &str = "10000";
 /// Number of seeds of each simulated program in the step `journal`. Each run has several crashes.
 const JOURNAL_SEEDS: &str = "50000";
 
+/// Number of seeds of each simulated program in the step `cluster`.
+const CLUSTER_SEEDS: &str = "1000";
+
+/// Number of seconds for which processes are killed and stopped in the step `cluster`.
+const CLUSTER_SECONDS: &str = "60";
+
 /// Number of times that the processes of each test are killed in the step `journal`.
 const JOURNAL_KILLS: &str = "10000";
 
@@ -180,6 +186,22 @@ pub(super) fn journal(_: &Workspace) -> Result<String> {
         .arguments(&["--", "--nocapture"])])?;
     journal("bench", &[]).run()?;
     Ok(tests)
+}
+
+/// Runs the simulations of clusters with many seeds, and the test of processes that are killed and
+/// stopped for [`CLUSTER_SECONDS`].
+pub(super) fn cluster(workspace: &Workspace) -> Result<String> {
+    tools::install_nats(&workspace.target)?;
+    counted(&[
+        Job::cargo(&["test", "-p", "garrick-cluster", "--all-features"])
+            .arguments(&["--test", "simulated", "--test", "entities"])
+            .arguments(&["--test", "processes"])
+            .optimized()
+            .environment("GARRICK_CLUSTER_SEEDS", CLUSTER_SEEDS)
+            .environment("GARRICK_CLUSTER_SECONDS", CLUSTER_SECONDS)
+            .environment("GARRICK_TOOLS", "1")
+            .arguments(&["--", "--nocapture"]),
+    ])
 }
 
 /// Runs the stress tests under AddressSanitizer and LeakSanitizer.

@@ -130,6 +130,13 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.commit_later(decide);
     }
 
+    /// Returns true if this turn has left its commit to a later decision.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn commits_later(&self) -> bool {
+        self.turn.commits_later()
+    }
+
     /// Takes the next message of those that are held, or else out of the mailbox, as documented for
     /// `garrick_sched::Turn::next_message`. Also returns `None` if the actor has a receive timeout.
     #[doc(hidden)]
@@ -321,6 +328,14 @@ impl<'a, M: 'static> Context<'a, M> {
     #[must_use]
     pub fn now(&self) -> Nanos {
         self.turn.now()
+    }
+
+    /// Returns the current time by the clock for leases between machines, which also passes while
+    /// the machine sleeps.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn lease_now(&self) -> Nanos {
+        self.turn.lease_now()
     }
 }
 

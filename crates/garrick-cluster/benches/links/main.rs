@@ -5,6 +5,7 @@
 //! turns that send them. With `--features nats`, rows follow in which the nodes meet on a NATS
 //! server, which is another process, beside the client of NATS without Garrick.
 
+mod entities;
 #[cfg(feature = "nats")]
 mod nats;
 
@@ -137,19 +138,27 @@ impl Drop for Pair {
 /// of the sender's turns.
 fn tells<T: Transport>(net: impl Fn() -> T, bytes: usize, count: u64) -> [f64; 3] {
     let pair = Pair::new(net);
+    tells_of(&pair.systems[0], &pair.to, bytes, count)
+}
+
+/// Like [`tells`], with messages from an actor of a system to an address.
+fn tells_of(system: &System, to: &Address<Msg>, bytes: usize, count: u64) -> [f64; 3] {
+    let Ok(before) = to.ask(Msg::Done).wait() else {
+        panic!("the receiver runs");
+    };
     let (done, is_done) = channel();
     let watch = Stopwatch::start(Clock::Process);
     let flood = Flood {
-        to: pair.to.clone(),
+        to: to.clone(),
         bytes,
         sent: 0,
         count,
         cpu: Duration::ZERO,
         done,
     };
-    let flood = pair.systems[0].spawn(flood).unwrap();
+    let flood = system.spawn(flood).unwrap();
     let turns = is_done.recv().unwrap();
-    assert_eq!(pair.to.ask(Msg::Done).wait(), Ok(count));
+    assert_eq!(to.ask(Msg::Done).wait(), Ok(before + count));
     let took = watch.stop();
     drop(flood);
     let count = count as f64;
@@ -183,6 +192,10 @@ fn median(mut rows: Vec<[f64; 3]>) -> [f64; 3] {
     rows[rows.len() / 2]
 }
 
+fn print_row(name: &str, [rate, cpu, turns]: [f64; 3]) {
+    println!("{name:<20}{rate:>14.0}{cpu:>14.1}{turns:>14.1}");
+}
+
 /// Sizes of messages in bytes, and numbers of messages.
 const SIZES: [(usize, u64); 3] = [(16, 4_000_000), (256, 1_000_000), (4_096, 100_000)];
 
@@ -197,11 +210,8 @@ fn main() {
     for (bytes, count) in SIZES {
         let net = LocalNet::new();
         let row = |_| tells(|| net.clone(), bytes, count / divisor);
-        let [rate, cpu, turns] = median((0..rounds).map(row).collect());
-        println!(
-            "{:<20}{rate:>14.0}{cpu:>14.1}{turns:>14.1}",
-            format!("tell, {bytes} bytes")
-        );
+        let name = format!("tell, {bytes} bytes");
+        print_row(&name, median((0..rounds).map(row).collect()));
     }
     let net = LocalNet::new();
     let count = 20_000 / divisor as u32;
@@ -210,6 +220,7 @@ fn main() {
         "ask, median",
         asks(|| net.clone(), count)
     );
+    entities::rows(divisor, rounds);
     #[cfg(feature = "nats")]
     nats::rows(divisor, rounds);
 }

@@ -76,8 +76,9 @@ impl Holding {
         done
     }
 
-    /// Returns the time after which to look next.
-    pub(super) fn pause(&self) -> Duration {
-        LAST.min(FIRST * (1 << self.looks.min(10)))
+    /// Returns the time after which to look next, if messages wait.
+    pub(super) fn pause(&self) -> Option<Duration> {
+        let pause = LAST.min(FIRST * (1 << self.looks.min(10)));
+        (!self.is_empty()).then_some(pause)
     }
 }

@@ -69,7 +69,7 @@ pub(crate) struct Link {
     repeats: bool,
     delivery: Delivery,
     holding: Holding,
-    /// True if a look for room is scheduled.
+    /// True if a look for room, or for the transport, will come.
     retries: bool,
 }
 
@@ -282,13 +282,28 @@ impl Link {
         }
     }
 
-    /// Schedules a look for room, if messages wait for room.
+    /// Tries again after some time if messages wait for room, or entries for the transport.
     fn retry_later(&mut self, cx: &mut Context<'_, LinkMsg>) {
-        if self.retries || self.holding.is_empty() {
+        let pauses = [self.holding.pause(), self.sending.pause()];
+        let Some(pause) = pauses.into_iter().flatten().min() else {
             return;
+        };
+        if !self.retries {
+            let me = cx.address();
+            self.retries = cx.send_after(pause, &me, LinkMsg::Retry).is_ok();
         }
-        let (me, pause) = (cx.address(), self.holding.pause());
-        self.retries = cx.send_after(pause, &me, LinkMsg::Retry).is_ok();
+    }
+
+    /// Asks the other node for a sign, after which what the transport has refused is sent.
+    fn probe(&mut self) {
+        if self.sending.pause().is_some() {
+            // Like a greeting: it is answered at once, and tells a later life nothing wrong.
+            let about = About {
+                session: self.session.number(),
+                ..About::default()
+            };
+            self.sending.send_bare(&self.base, &self.peer, about);
+        }
     }
 
     fn beat_later(&mut self, cx: &mut Context<'_, LinkMsg>) {
@@ -300,8 +315,11 @@ impl Link {
 
     fn send_bare(&mut self) {
         let about = self.about();
+        self.sending.is_fresh = false;
         self.sending.send_bare(&self.base, &self.peer, about);
-        self.receiving.told();
+        if self.sending.is_fresh {
+            self.receiving.told();
+        }
     }
 
     /// Confirms the received frames to the other node, which also shows that this node is alive.
@@ -413,6 +431,7 @@ impl Link {
             return self.distrust("it confirms what was not sent", cx);
         }
         (self.life, self.heard) = (head.node, cx.now());
+        self.sending.try_again();
         let bytes = HEAD_BYTES + entries.len();
         self.base.counts.add_taken(bytes);
         if let Some((from, to)) = lost {
@@ -495,6 +514,7 @@ impl Link {
             put_leave(&mut frame.bytes);
             frame.entries += 1;
             let about = self.about();
+            self.sending.try_again();
             let sent = self.sending.flush(&self.base, &self.peer, about, true);
             self.session.sent(sent);
         }
@@ -547,12 +567,13 @@ impl Actor for Link {
             LinkMsg::Retry => {
                 self.retries = false;
                 self.retry();
+                self.probe();
             }
             LinkMsg::Leave => self.leave(),
         }
         if !self.has_left {
-            self.retry_later(cx);
             self.flush(cx);
+            self.retry_later(cx);
         }
     }
 }

@@ -2,12 +2,21 @@
 
 use std::collections::VecDeque;
 use std::mem;
+use std::time::Duration;
+
+use bytes::Bytes;
 
 use crate::base::Base;
 use crate::frame::{HEAD_BYTES, Head, Order, Slot, put_order};
 use crate::options::FRAME_BYTES;
 use crate::peer::Peer;
 use crate::transport::Incoming;
+
+/// Time after a refused frame until the next one is tried, which doubles.
+const FIRST: Duration = Duration::from_millis(5);
+
+/// Maximum time between two tries.
+const LAST: Duration = Duration::from_millis(80);
 
 /// A frame that is not sent yet.
 #[derive(Default)]
@@ -61,10 +70,13 @@ pub(super) struct Sending {
     beats_stuck: u32,
     /// True if a frame was sent since this field was last set to false.
     pub(super) is_fresh: bool,
+    /// Number of frames in a row that the transport has refused, since the other node was heard. No
+    /// entries are sent meanwhile.
+    refusals: u32,
 }
 
-/// The fields of a head that depend on the other node.
-#[derive(Clone, Copy)]
+/// The part of a head that is about the other node.
+#[derive(Clone, Copy, Default)]
 pub(super) struct About {
     pub(super) peer_life: u64,
     pub(super) session: u64,
@@ -125,26 +137,53 @@ impl Sending {
     /// Sends the unconfirmed orders again if one of them is older than the last beat.
     pub(super) fn beat(&mut self, name: &str) {
         let oldest = self.orders.front();
-        if oldest.is_some_and(|(number, _)| *number <= self.order_at_beat) {
+        let is_old = oldest.is_some_and(|(number, _)| *number <= self.order_at_beat);
+        // As long as frames are refused, the orders still wait in frames.
+        if is_old && !self.is_refused() {
             self.repeat_orders(name);
         }
         self.order_at_beat = self.order;
-        let oldest = self.under_way.front().map_or(0, |frame| frame.number);
+        let oldest = match self.under_way.front() {
+            Some(frame) => frame.number,
+            None if self.is_refused() && self.has_entries() => self.number + 1,
+            None => 0,
+        };
         let is_stuck = oldest > 0 && oldest == self.oldest_at_beat;
         self.beats_stuck = if is_stuck { self.beats_stuck + 1 } else { 0 };
         self.oldest_at_beat = oldest;
     }
 
-    /// Returns the number of beats since the other node last confirmed a frame. It is 0 if no
-    /// frames are under way.
+    /// Returns the number of beats since the other node has confirmed a frame, while frames are
+    /// under way or are refused.
     pub(super) fn beats_stuck(&self) -> u32 {
         self.beats_stuck
     }
 
     /// Returns true if any frame or order is unsent or unconfirmed.
     pub(super) fn is_busy(&self) -> bool {
-        self.open.is_some()
-            || !(self.ready.is_empty() && self.under_way.is_empty() && self.orders.is_empty())
+        self.has_entries() || !(self.under_way.is_empty() && self.orders.is_empty())
+    }
+
+    /// Returns true if entries are not sent.
+    fn has_entries(&self) -> bool {
+        self.open.is_some() || !self.ready.is_empty()
+    }
+
+    /// Returns true if the transport has refused a frame, and the other node was not heard since.
+    pub(super) fn is_refused(&self) -> bool {
+        self.refusals > 0
+    }
+
+    /// Returns the time after which to try again, if entries wait because a frame was refused.
+    pub(super) fn pause(&self) -> Option<Duration> {
+        let doublings = self.refusals.saturating_sub(1).min(10);
+        let pause = LAST.min(FIRST * (1 << doublings));
+        (self.is_refused() && self.has_entries()).then_some(pause)
+    }
+
+    /// Has entries sent again, for example because the other node was heard.
+    pub(super) fn try_again(&mut self) {
+        self.refusals = 0;
     }
 
     /// Returns the number of unconfirmed orders.
@@ -152,44 +191,67 @@ impl Sending {
         self.orders.len()
     }
 
-    /// Sends frames as long as the window allows. Closes and sends the open frame, too, if `closes`
-    /// is true. Returns the number of waiting bytes that were sent.
+    /// Sends frames as long as the window allows it, with the open one if `closes` is true. Returns
+    /// the number of waiting bytes that were sent. After a refused frame, sends nothing until the
+    /// other node was heard: it may need longer than this one to be connected again.
     pub(super) fn flush(&mut self, base: &Base, peer: &Peer, about: About, closes: bool) -> usize {
-        if closes {
-            self.ready.extend(self.open.take());
-        }
         let mut sent = 0;
         while self.bytes_under_way < base.bounds.window
-            && let Some(frame) = self.ready.pop_front()
+            && !self.is_refused()
+            && let Some(frame) = self.take_frame(closes)
         {
-            self.number += 1;
-            self.bytes_under_way += frame.bytes.len();
-            self.under_way.push_back(UnderWay {
-                is_lost: false,
-                number: self.number,
-                bytes: frame.bytes.len(),
-                carried: frame.carried,
-            });
-            sent += frame.charged;
-            self.send(base, peer, about, frame.bytes, frame.entries);
+            let (bytes, number) = (frame.bytes.len(), self.number + 1);
+            match self.send(base, peer, about, number, frame.bytes, frame.entries) {
+                Ok(()) => {
+                    self.number = number;
+                    self.bytes_under_way += bytes;
+                    self.under_way.push_back(UnderWay {
+                        is_lost: false,
+                        number,
+                        bytes,
+                        carried: frame.carried,
+                    });
+                    sent += frame.charged;
+                }
+                // It stays the first one, and its number is not given away.
+                Err(bytes) => self.ready.push_front(Frame { bytes, ..frame }),
+            }
         }
         sent
     }
 
-    /// Sends a frame without entries. Its head confirms the received frames, and contains the
-    /// number of the last sent frame.
+    /// Takes the next frame. Takes the open one, which is the last one, only if `closes` is true.
+    fn take_frame(&mut self, closes: bool) -> Option<Frame> {
+        let ready = self.ready.pop_front();
+        ready.or_else(|| self.open.take_if(|_| closes))
+    }
+
+    /// Sends a frame without entries: it tells what was taken, and how many frames were sent.
     pub(super) fn send_bare(&mut self, base: &Base, peer: &Peer, about: About) {
         let mut bytes = vec![0; HEAD_BYTES];
         bytes.extend_from_slice(base.name.as_str().as_bytes());
-        self.send(base, peer, about, bytes, 0);
+        // The next one tells the same.
+        let _ = self.send(base, peer, about, self.number, bytes, 0);
     }
 
-    fn send(&mut self, base: &Base, peer: &Peer, about: About, mut bytes: Vec<u8>, entries: u32) {
+    /// Sends a frame.
+    ///
+    /// # Errors
+    /// Returns its bytes if the transport refuses it.
+    fn send(
+        &mut self,
+        base: &Base,
+        peer: &Peer,
+        about: About,
+        number: u64,
+        mut bytes: Vec<u8>,
+        entries: u32,
+    ) -> Result<(), Vec<u8>> {
         let head = Head {
             node: base.life,
             peer: about.peer_life,
             session: about.session,
-            number: self.number,
+            number,
             seen: about.seen,
             taken: about.taken,
             orders: about.orders,
@@ -197,10 +259,16 @@ impl Sending {
             entries,
         };
         head.write(base.cluster, base.name.as_str().len(), &mut bytes);
+        let bytes = Bytes::from(bytes);
+        if !base.transport.send(peer.name(), Incoming(bytes.clone())) {
+            self.refusals = self.refusals.saturating_add(1);
+            // The transport has dropped its handle, so nothing is copied.
+            return Err(bytes.into());
+        }
+        // A frame that is lost is noticed by its number.
         self.is_fresh = true;
         base.counts.add_sent(bytes.len());
-        // A frame that is lost is noticed like any other one.
-        let _ = base.transport.send(peer.name(), Incoming(bytes.into()));
+        Ok(())
     }
 
     /// Returns true if frames and orders with these numbers were sent.

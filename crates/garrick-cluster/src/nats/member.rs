@@ -13,9 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_nats::connection::State;
-use async_nats::jetstream::context::ContextBuilder;
 use async_nats::jetstream::kv::{Entry, Operation, Store};
-use async_nats::jetstream::stream;
 use async_nats::{Client, Message, Subject, Subscriber};
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -23,6 +21,7 @@ use garrick_actor::Address;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
+use super::bucket::Bucket;
 use super::builder::{NatsBuilder, REQUEST_WITHIN};
 use super::connection;
 use super::counts::{Counts, NameState, NatsSample, add};
@@ -150,7 +149,13 @@ pub(super) async fn join(joining: Joining) -> Result<Member, JoinError> {
     let label = format!("{} {cluster}/{name}", joining.builder.label);
     let inbox = names::inbox(cluster, name);
     let client = connection::open(&joining.builder, label, Some(inbox), &counts).await?;
-    let store = bucket(&client, cluster, joining.builder.replicas).await?;
+    let bucket = Bucket {
+        name: names::bucket(cluster),
+        description: format!("nodes of the Garrick cluster {cluster}"),
+        record_max: 1_024,
+        replicas: joining.builder.replicas,
+    };
+    let store = bucket.open(&client).await?;
     let lease = match claim(store.clone(), name.clone(), until).await {
         Ok(lease) => lease,
         Err(Unclaimed::Taken) => {
@@ -229,39 +234,6 @@ fn run(alive: &Alive, task: impl Future<Output = ()> + Send + 'static) {
         task.await;
         drop(alive);
     });
-}
-
-/// Returns the bucket with the records of the nodes. Creates it if there is none.
-async fn bucket(client: &Client, cluster: &str, replicas: usize) -> Result<Store, NatsError> {
-    let context = ContextBuilder::new()
-        .timeout(REQUEST_WITHIN)
-        .build(client.clone());
-    let bucket = names::bucket(cluster);
-    if let Ok(store) = context.get_key_value(&bucket).await {
-        return Ok(store);
-    }
-    let config = stream::Config {
-        name: format!("KV_{bucket}"),
-        description: Some(format!("nodes of the Garrick cluster {cluster}")),
-        subjects: vec![format!("$KV.{bucket}.>")],
-        max_messages_per_subject: 1,
-        max_message_size: 1_024,
-        num_replicas: replicas,
-        discard: stream::DiscardPolicy::New,
-        deny_delete: true,
-        // Reads are answered by the leader. Records do not expire: see `lease`.
-        allow_direct: false,
-        ..stream::Config::default()
-    };
-    let created = context.create_stream(config).await;
-    // Another node may have been faster.
-    match context.get_key_value(&bucket).await {
-        Ok(store) => Ok(store),
-        Err(found) => Err(NatsError::Bucket {
-            bucket,
-            why: created.map_or_else(|error| with_sources(&error), |_| with_sources(&found)),
-        }),
-    }
 }
 
 /// A subscription to the subject of this node.

@@ -23,12 +23,22 @@ mod lease;
 
 mod connection;
 
+mod bucket;
+mod publish;
+
 mod member;
 
 mod net;
+mod placement;
+
+#[cfg(feature = "nats-journal")]
+mod log;
 
 pub use builder::NatsBuilder;
 pub use counts::{NameState, NatsSample};
 pub use error::NatsError;
+#[cfg(feature = "nats-journal")]
+pub use log::{NatsLog, NatsLogOptions};
 pub use names::permissions;
 pub use net::NatsNet;
+pub use placement::NatsPlacement;

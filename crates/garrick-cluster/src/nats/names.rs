@@ -5,6 +5,7 @@
 //! | `g.<cluster>.n.<node>.<life>` | subject of the frames to a life of a node |
 //! | `g.<cluster>.i.<node>.>` | subjects of the answers of the server to a node |
 //! | `g_<cluster>_nodes` | bucket of the records of the nodes |
+//! | `g_<cluster>_place` | bucket of the records of the placement |
 //! | `<node>` | key of the record of a node |
 //! | `<node>.probe` | key with which a node finds out if the bucket takes updates |
 
@@ -50,14 +51,20 @@ pub(super) fn bucket(cluster: &str) -> String {
     format!("g_{cluster}_nodes")
 }
 
+/// Returns the name of the bucket with the records of the placement.
+pub(super) fn placement(cluster: &str) -> String {
+    format!("g_{cluster}_place")
+}
+
 /// Returns the key with which a node finds out if the bucket takes updates.
 pub(super) fn probe(node: &NodeName) -> String {
     format!("{node}.probe")
 }
 
 /// Returns the permissions of a node for the configuration of the NATS server: the content of
-/// `permissions { .. }` of its user. The node may send frames to each node of its cluster, and may
-/// change its own record. It receives only its own frames, and the server's answers to it.
+/// `permissions { .. }` of its user. The node may send frames to each node of its cluster, may
+/// change its own record and those of the placement, and may use all journals. It receives only its
+/// own frames, and what the server answers to it.
 ///
 /// # Errors
 /// Returns an error if a name is not allowed.
@@ -78,6 +85,8 @@ pub fn permissions(cluster: &str, node: &str) -> Result<String, JoinError> {
     check_cluster(cluster)?;
     let node = NodeName::new(node)?;
     let (bucket, inbox, probe) = (bucket(cluster), inbox(cluster, &node), probe(&node));
+    let place = placement(cluster);
+    let (events, states) = (format!("g_{cluster}_events"), format!("g_{cluster}_states"));
     Ok(format!(
         r#"{{
     publish: {{ allow: [
@@ -91,6 +100,23 @@ pub fn permissions(cluster: &str, node: &str) -> Result<String, JoinError> {
         "$JS.API.CONSUMER.CREATE.KV_{bucket}.>"
         "$JS.API.CONSUMER.DELETE.KV_{bucket}.>"
         "$JS.FC.KV_{bucket}.>"
+        "$KV.{place}.>"
+        "$JS.API.STREAM.CREATE.KV_{place}"
+        "$JS.API.STREAM.INFO.KV_{place}"
+        "$JS.API.STREAM.MSG.GET.KV_{place}"
+        "$JS.API.CONSUMER.CREATE.KV_{place}"
+        "$JS.API.CONSUMER.CREATE.KV_{place}.>"
+        "$JS.API.CONSUMER.DELETE.KV_{place}.>"
+        "$JS.FC.KV_{place}.>"
+        "g.{cluster}.e.>"
+        "g.{cluster}.s.>"
+        "$JS.API.STREAM.CREATE.{events}"
+        "$JS.API.STREAM.INFO.{events}"
+        "$JS.API.STREAM.MSG.GET.{events}"
+        "$JS.API.STREAM.PURGE.{events}"
+        "$JS.API.STREAM.CREATE.{states}"
+        "$JS.API.STREAM.INFO.{states}"
+        "$JS.API.STREAM.MSG.GET.{states}"
     ] }}
     subscribe: {{ allow: ["g.{cluster}.n.{node}.*", "{inbox}.>"] }}
 }}"#

@@ -8,5 +8,6 @@ mod conformance;
 mod encrypted;
 mod messages;
 mod names;
+mod outages;
 mod refusals;
 mod strangers;

@@ -14,7 +14,7 @@ use garrick_cluster::placement::{
 use garrick_testkit::HANGS_AFTER;
 
 /// A user of a placement.
-struct User<'a> {
+pub(crate) struct User<'a> {
     placement: &'a dyn Placement,
     address: Address<News>,
     news: Receiver<News>,
@@ -22,7 +22,7 @@ struct User<'a> {
 }
 
 impl<'a> User<'a> {
-    fn new(handle: &Handle, placement: &'a dyn Placement) -> Self {
+    pub(crate) fn new(handle: &Handle, placement: &'a dyn Placement) -> Self {
         let (sender, news) = channel();
         let address = handle.spawn(behavior(move |news: News, _| {
             let _ = sender.send(news);
@@ -48,7 +48,7 @@ impl<'a> User<'a> {
         }
     }
 
-    fn change(&mut self, key: &str, expected: u64, value: Option<&[u8]>) -> Outcome {
+    pub(crate) fn change(&mut self, key: &str, expected: u64, value: Option<&[u8]>) -> Outcome {
         self.ticket += 1;
         let change = Change {
             key: key.into(),
@@ -71,14 +71,14 @@ impl<'a> User<'a> {
     }
 
     /// Changes a record, and returns its revision.
-    fn must_change(&mut self, key: &str, expected: u64, value: Option<&[u8]>) -> u64 {
+    pub(crate) fn must_change(&mut self, key: &str, expected: u64, value: Option<&[u8]>) -> u64 {
         match self.change(key, expected, value) {
             Outcome::Changed(revision) => revision,
             other => panic!("{key}: {other:?}"),
         }
     }
 
-    fn read(&self, since: u64) -> (Vec<Record>, u64, bool) {
+    pub(crate) fn read(&self, since: u64) -> (Vec<Record>, u64, bool) {
         self.placement.read(since, &self.address);
         match self.next() {
             News::Records {
@@ -91,7 +91,7 @@ impl<'a> User<'a> {
     }
 
     /// Reads until all changes up to `until` are included.
-    fn read_until(&self, since: u64, until: u64) -> (Vec<Record>, u64, bool) {
+    pub(crate) fn read_until(&self, since: u64, until: u64) -> (Vec<Record>, u64, bool) {
         loop {
             let read = self.read(since);
             if read.1 >= until {

@@ -2,6 +2,15 @@
 #![forbid(unsafe_code)]
 
 mod checks;
+#[cfg(feature = "nats")]
+mod nats;
+#[cfg(feature = "nats")]
+#[path = "../nats/proxy.rs"]
+mod proxy;
+#[cfg(feature = "nats")]
+#[expect(dead_code, reason = "the tests of nodes use more of it")]
+#[path = "../nats/server.rs"]
+mod server;
 
 use garrick_actor::System;
 use garrick_cluster::placement::LocalPlacement;

@@ -13,5 +13,6 @@ mod bounds;
 mod doors;
 mod hostile;
 mod networks;
+mod outages;
 mod threads;
 mod versions;

@@ -1,4 +1,4 @@
-//! Networks that lose frames one way, or carry them late.
+//! Networks that lose frames one way, refuse them, or carry them late.
 
 use garrick_actor::{Address, NoReply};
 use garrick_core::random::mix;
@@ -95,7 +95,8 @@ impl Chance {
     }
 }
 
-/// Cuts one way or the other at random for about two minutes, while both nodes ask each other.
+/// Cuts one way or the other at random for about two minutes, or refuses all frames, while both
+/// nodes ask each other.
 /// Returns the number of frames, and that of the questions that have not ended in the end.
 fn cut_at_random(seed: u64) -> (usize, u64) {
     let pair = Pair::new();
@@ -112,6 +113,7 @@ fn cut_at_random(seed: u64) -> (usize, u64) {
             }
         }
         pair.spy.cut(&cut);
+        pair.spy.refuse((chance.below(8) == 0).then_some(0));
         for _ in 0..chance.below(3) {
             let to = [&pair.far, &back][chance.below(2) as usize];
             asks.push(to.ask(Msg::Get));
@@ -120,6 +122,7 @@ fn cut_at_random(seed: u64) -> (usize, u64) {
         pair.pass(1 + chance.below(3) as u32);
     }
     pair.spy.cut(&[]);
+    pair.spy.refuse(None);
     pair.pass(30);
     let questions = pair.client.sample().questions + pair.server.sample().questions;
     let unanswered = asks.into_iter().map(ready).filter(Option::is_none).count();
@@ -128,7 +131,7 @@ fn cut_at_random(seed: u64) -> (usize, u64) {
 }
 
 #[test]
-fn one_way_losses_at_random_leave_no_question_and_cause_no_storm() {
+fn losses_and_outages_at_random_leave_no_question_and_cause_no_storm() {
     for seed in 0..setting("GARRICK_CLUSTER_SEEDS").unwrap_or(SEEDS) {
         let (frames, questions) = cut_at_random(seed);
         assert!(frames < FRAMES_MAX, "{seed}: {frames} frames");

@@ -1,5 +1,6 @@
 //! A network that shows, loses and delays frames.
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use garrick_actor::Address;
@@ -18,6 +19,10 @@ pub(crate) struct Spy {
     seen: Arc<Mutex<Vec<Seen>>>,
     /// Names of the nodes that get no frames. Their senders are not told.
     cut: Arc<Mutex<Vec<&'static str>>>,
+    /// Number of bytes from which on frames are refused.
+    refuses: Arc<Mutex<Option<usize>>>,
+    /// Number of frames that were refused.
+    refused: Arc<AtomicUsize>,
     /// Frames that wait, if frames are late.
     late: Arc<Mutex<Option<Vec<Seen>>>>,
 }
@@ -26,6 +31,16 @@ impl Spy {
     /// From now on, loses all frames to these nodes, and only to these.
     pub(crate) fn cut(&self, nodes: &[&'static str]) {
         *self.cut.lock().unwrap() = nodes.to_vec();
+    }
+
+    /// From now on, refuses frames of at least so many bytes, and only these.
+    pub(crate) fn refuse(&self, from: Option<usize>) {
+        *self.refuses.lock().unwrap() = from;
+    }
+
+    /// Returns the number of frames that were refused.
+    pub(crate) fn refused(&self) -> usize {
+        self.refused.load(Relaxed)
     }
 
     /// Holds all frames until [`Spy::hasten`].
@@ -75,6 +90,11 @@ impl Transport for Spy {
     }
 
     fn send(&self, to: &NodeName, frame: Incoming) -> bool {
+        let refuses = *self.refuses.lock().unwrap();
+        if refuses.is_some_and(|from| frame.bytes() >= from) {
+            self.refused.fetch_add(1, Relaxed);
+            return false;
+        }
         if self.cut.lock().unwrap().contains(&to.as_str()) {
             return true;
         }

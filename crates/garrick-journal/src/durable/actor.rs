@@ -322,7 +322,7 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
     /// actor should then ignore the message.
     pub fn complete(&mut self, due: &Due) -> bool {
         let is_changed = |recorded: &Recorded<A::Event>| match recorded {
-            Recorded::Change(change) => change.key() == due.key,
+            Recorded::Change(change) => change.key() == Some(&due.key),
             Recorded::Event(_) => false,
         };
         let is_current = self.duties.has(due) && !self.recorded.iter().any(is_changed);
@@ -345,7 +345,7 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
     #[must_use]
     pub fn is_pending(&self, key: &str) -> bool {
         let of_key = |recorded: &Recorded<A::Event>| match recorded {
-            Recorded::Change(change) if change.key() == key => {
+            Recorded::Change(change) if change.key() == Some(key) => {
                 Some(!matches!(change, Change::Done(_)))
             }
             _ => None,

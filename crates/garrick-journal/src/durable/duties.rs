@@ -43,16 +43,22 @@ pub(super) enum Change {
     Remind(String, u64),
     /// The effect or reminder with this key is done.
     Done(String),
+    /// Changes nothing. An entity that has appended it knows that no other writer can append to the
+    /// journal any more without being refused.
+    Fence,
 }
 
 const ONCE: u8 = 1;
 const REMIND: u8 = 2;
 const DONE: u8 = 3;
+const FENCE: u8 = 4;
 
 impl Change {
-    pub(super) fn key(&self) -> &str {
+    /// Returns the key of the duty that is changed.
+    pub(super) fn key(&self) -> Option<&str> {
         match self {
-            Self::Once(key) | Self::Remind(key, _) | Self::Done(key) => key,
+            Self::Once(key) | Self::Remind(key, _) | Self::Done(key) => Some(key),
+            Self::Fence => None,
         }
     }
 
@@ -65,8 +71,9 @@ impl Change {
                 bytes.extend(at.to_le_bytes());
             }
             Self::Done(_) => bytes.push(DONE),
+            Self::Fence => bytes.push(FENCE),
         }
-        bytes.extend(self.key().as_bytes());
+        bytes.extend(self.key().unwrap_or_default().as_bytes());
     }
 
     pub(super) fn decode(kind: EventKind, bytes: &[u8]) -> Result<Self, BoxError> {
@@ -81,6 +88,7 @@ impl Change {
                 Ok(Self::Remind(key(rest)?, u64::from_le_bytes(*at)))
             }
             (1, DONE) => Ok(Self::Done(key(rest)?)),
+            (1, FENCE) if rest.is_empty() => Ok(Self::Fence),
             _ => Err("another version of Garrick has written it".into()),
         }
     }
@@ -124,6 +132,7 @@ impl Duties {
                 let at = Some(at);
                 self.0.insert(key, Duty { number, at });
             }
+            Change::Fence => {}
         }
     }
 
@@ -200,6 +209,7 @@ mod tests {
             "[a-d]{0,2}".prop_map(Change::Once),
             ("[a-d]{0,2}", 1..9_u64).prop_map(|(key, at)| Change::Remind(key, at)),
             "[a-d]{0,2}".prop_map(Change::Done),
+            Just(Change::Fence),
         ];
         prop::collection::vec(change, 0..20)
     }
@@ -213,9 +223,11 @@ mod tests {
                 change.encode(&mut bytes);
                 prop_assert_eq!(Change::decode(CHANGE, &bytes).unwrap(), change.clone());
                 let is_done = matches!(change, Change::Done(_));
-                let key = change.key().to_owned();
+                let key = change.key().map(str::to_owned);
                 duties.apply(number, change);
-                prop_assert_eq!(duties.contains(&key), !is_done);
+                if let Some(key) = key {
+                    prop_assert_eq!(duties.contains(&key), !is_done);
+                }
             }
             let mut bytes = Vec::new();
             duties.encode(&mut bytes);

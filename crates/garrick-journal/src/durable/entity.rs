@@ -47,6 +47,8 @@ pub struct Entity<A: DurableActor> {
     replaced: Vec<Timer>,
     /// True if a turn handles all messages that wait.
     is_pipelined: bool,
+    /// True if other writers may append to the journal.
+    is_fenced: bool,
 }
 
 impl Journal {
@@ -86,6 +88,7 @@ impl<A: DurableActor> Entity<A> {
             timers: HashMap::new(),
             replaced: Vec::new(),
             is_pipelined: false,
+            is_fenced: false,
         }
     }
 
@@ -114,6 +117,18 @@ impl<A: DurableActor> Entity<A> {
     #[must_use]
     pub fn pipelined(mut self) -> Self {
         self.is_pipelined = true;
+        self
+    }
+
+    /// Appends an event that changes nothing with the first decision after the state was read. Its
+    /// effects take place when that event is durable. From then on, no other writer can append to
+    /// the journal without being refused, and what this entity has read is up to date.
+    ///
+    /// This is for logs that several processes share. If another writer appends later, the next
+    /// turn with events is undone, and this entity fails and reads its state again.
+    #[must_use]
+    pub fn fenced(mut self) -> Self {
+        self.is_fenced = true;
         self
     }
 
@@ -288,9 +303,12 @@ impl<A: DurableActor> Entity<A> {
         change: Change,
         cx: &Context<'_, A::Msg>,
     ) -> Result<(), JournalError> {
-        let key = change.key().to_owned();
+        let key = change.key().map(str::to_owned);
         loaded.duties.apply(loaded.number, change);
-        self.tell(&loaded.duties, &key, cx)
+        match key {
+            Some(key) => self.tell(&loaded.duties, &key, cx),
+            None => Ok(()),
+        }
     }
 
     /// Decides about a message. Returns the recorded events, if there are any and the actor
@@ -302,11 +320,14 @@ impl<A: DurableActor> Entity<A> {
         cx: &mut Context<'_, A::Msg>,
     ) -> Result<(Next, Option<Batch>), JournalError> {
         let mut recorded = mem::take(&mut self.recorded);
+        if self.is_fenced && !loaded.is_fenced {
+            recorded.push(Recorded::Change(Change::Fence));
+        }
         let mut decide = Decide::new(cx, &mut recorded, &loaded.duties);
         let next = (self.actor.decide(&loaded.state, msg, &mut decide)).into_next();
         let mut batch = None;
         if matches!(next, Next::Continue | Next::Stop) {
-            loaded.is_told = true;
+            (loaded.is_told, loaded.is_fenced) = (true, true);
             if !recorded.is_empty() {
                 batch = Some(self.record(&mut recorded, loaded, cx)?);
             }

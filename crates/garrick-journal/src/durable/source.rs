@@ -32,6 +32,8 @@ pub(super) struct Loaded<S> {
     pub(super) duties: Duties,
     /// True if a committed turn has sent the entity the messages about all its duties.
     pub(super) is_told: bool,
+    /// True if an event of this entity was recorded since.
+    pub(super) is_fenced: bool,
     /// Number of the newest event.
     pub(super) number: u64,
     /// Number of the event after which the state was last saved.
@@ -84,6 +86,7 @@ impl Source {
             state: image.state,
             duties: image.duties,
             is_told: false,
+            is_fenced: false,
             number: start.newest,
             saved,
             events: read,

@@ -8,20 +8,12 @@ use std::{env, fs, process};
 use garrick_actor::files::{Files, Folder};
 #[cfg(feature = "sqlite")]
 use garrick_journal::SqliteLog;
-use garrick_journal::{Log, Options};
+use garrick_journal::conformance::Store;
+use garrick_journal::{Log, MemoryLog, Options};
 use garrick_sim::testing::Kit;
 
 /// Size of segments, so small that the log has many.
 const SEGMENT_BYTES: u64 = 4_000;
-
-/// A place for a log, which is empty at first.
-pub(crate) trait Store {
-    /// Opens the log. The log that was opened before has been dropped.
-    fn open(&mut self) -> Box<dyn Log>;
-
-    /// Removes the log, which has been dropped.
-    fn clear(&mut self);
-}
 
 /// A folder that is removed when it is dropped.
 struct Place(PathBuf);
@@ -89,6 +81,20 @@ impl Store for Simulated {
         // First: a thread has one kit.
         self.0 = None;
         self.0 = Some(Kit::new());
+    }
+}
+
+/// A log in memory.
+#[derive(Default)]
+pub(crate) struct Memory(MemoryLog);
+
+impl Store for Memory {
+    fn open(&mut self) -> Box<dyn Log> {
+        Box::new(self.0.clone())
+    }
+
+    fn clear(&mut self) {
+        self.0 = MemoryLog::new();
     }
 }
 

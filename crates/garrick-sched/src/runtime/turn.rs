@@ -305,6 +305,14 @@ impl<M: 'static> Turn<'_, M> {
         self.worker.later.request(Box::new(decide));
     }
 
+    /// Returns true if this turn has left its commit to a later decision, by
+    /// [`Turn::commit_later`].
+    #[doc(hidden)]
+    #[must_use]
+    pub fn commits_later(&self) -> bool {
+        self.worker.later.is_requested()
+    }
+
     /// Takes the next message out of the mailbox of the task. Returns `None` if there is none that
     /// this activation may handle, if this is not a turn for a message of a task that is declared
     /// with [`Task::COMMITS_LATER`](crate::Task::COMMITS_LATER), if the task does not receive
@@ -430,6 +438,14 @@ impl<M: 'static> Turn<'_, M> {
     /// [`World`](crate::World).
     pub fn now(&self) -> Nanos {
         self.worker.now()
+    }
+
+    /// Returns the current time by the clock for leases
+    /// ([`World::lease_now`](crate::World::lease_now)).
+    #[doc(hidden)]
+    #[must_use]
+    pub fn lease_now(&self) -> Nanos {
+        self.worker.lease_now()
     }
 
     /// Returns the current date and time, according to the sponsor's [`World`](crate::World).

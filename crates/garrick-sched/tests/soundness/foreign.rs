@@ -189,6 +189,10 @@ impl World for NoTime {
         self.real.now()
     }
 
+    fn lease_now(&self) -> Nanos {
+        fail()
+    }
+
     fn seed(&self) -> u64 {
         fail()
     }
@@ -222,6 +226,7 @@ fn workers_go_on_in_a_world_whose_clock_panics() {
             let (tell, heard) = mpsc::channel();
             let timed = does(move |left: u32, turn: &Turn<'_, u32>| {
                 let _ = turn.now();
+                assert_eq!(turn.lease_now(), Nanos::MAX, "all leases have ended");
                 if left == 0 {
                     tell.send(()).unwrap();
                     return Flow::Stop;

@@ -15,6 +15,7 @@ mod partners;
 pub(crate) mod rescue;
 
 mod builder;
+mod clock;
 mod date;
 pub(crate) mod guest;
 mod here;
@@ -38,7 +39,6 @@ use std::fmt;
 use std::sync::{Arc, PoisonError};
 
 use garrick_core::fence::Asymmetric;
-use garrick_core::wheel::Precision;
 
 use away::Away;
 pub use builder::{BLOCKING_THREADS_MAX, Builder, StartError};
@@ -59,7 +59,7 @@ use crate::quiet;
 use crate::remote::{Remote, Wake};
 use crate::run_queue::Entry;
 use crate::runtime::address::push_out;
-use crate::runtime::current::{self, Entered};
+use crate::runtime::current;
 use crate::runtime::worker::Worker;
 use crate::world::{Nanos, RealWorld, World};
 
@@ -457,47 +457,6 @@ impl Shared {
             };
             let _ = quiet::call(|| reporter(&failure));
         }
-    }
-
-    /// Returns true if the sponsor uses the clock of the real world.
-    pub(crate) fn is_real(&self) -> bool {
-        self.clock.is_some()
-    }
-
-    /// Returns the precision of timers. The clock of the real world is not precise, so its timers
-    /// need not be, either.
-    pub(crate) fn precision(&self) -> Precision {
-        if self.is_real() {
-            Precision::Tick
-        } else {
-            Precision::Exact
-        }
-    }
-
-    /// Returns the time of the sponsor's world, for a worker. A panic of the clock must not
-    /// interrupt the worker's code. It is caught and reported once, and the latest known time is
-    /// returned.
-    #[inline]
-    pub(crate) fn now(&self) -> Nanos {
-        match &self.clock {
-            Some(clock) => clock.now(),
-            None => self.foreign_now(),
-        }
-    }
-
-    #[inline(never)]
-    fn foreign_now(&self) -> Nanos {
-        // The clock's code belongs to no turn.
-        let _nobody = Entered::nobody();
-        let told = quiet::call(|| self.world.now());
-        if let Err(panic) = &told
-            && !self.clock_failed.swap(true, Relaxed)
-        {
-            self.report("the clock of the sponsor's world", panic.message(), false);
-        }
-        let now = told.unwrap_or(0);
-        // The time never goes back, whatever the world returns.
-        self.latest.fetch_max(now, Relaxed).max(now)
     }
 
     /// Returns a seed for a worker's random numbers.

@@ -240,6 +240,10 @@ impl Worker {
         self.shared.now()
     }
 
+    pub(crate) fn lease_now(&self) -> Nanos {
+        self.shared.lease_now()
+    }
+
     pub(crate) fn date(&self) -> SystemTime {
         self.shared.date()
     }

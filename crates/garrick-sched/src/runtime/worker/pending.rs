@@ -91,6 +91,11 @@ impl Later {
         drop(before);
     }
 
+    /// Returns true if the current turn has left its commit to a later decision.
+    pub(crate) fn is_requested(&self) -> bool {
+        self.with_asked(|asked| matches!(asked.wish, Wish::By(..)))
+    }
+
     /// Forbids the current turn to take more messages.
     pub(crate) fn take_no_more(&self) {
         self.with_asked(|asked| asked.is_barred = true);

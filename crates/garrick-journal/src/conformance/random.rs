@@ -2,12 +2,12 @@
 
 use std::cell::RefCell;
 
-use garrick_journal::{Event, EventKind, Group, JournalId, Log};
+use crate::{Event, EventKind, Group, JournalId, Log};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::Store;
-use crate::model::{Expected, KIND_OF_STATES, Written, append, start};
+use super::Store;
+use super::model::{Expected, KIND_OF_STATES, Written, append, start};
 
 /// Names of the journals.
 const NAMES: [&str; 3] = ["a", "b/1", "c"];
@@ -143,7 +143,7 @@ impl Pair<'_> {
 }
 
 /// Runs random operations on logs that are empty at first.
-pub(crate) fn random_operations(store: &mut dyn Store) {
+pub fn random_operations(store: &mut dyn Store) {
     let store = RefCell::new(store);
     let mut runner = TestRunner::new(Config {
         failure_persistence: None,

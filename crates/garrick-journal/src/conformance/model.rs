@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use garrick_journal::{Event, EventKind, Group, JournalId, Log, Refused, Start};
+use crate::{Event, EventKind, Group, JournalId, Log, Refused, Start};
 
 /// An event as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,12 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 
-use garrick_journal::{
-    Event, EventKind, Group, JournalError, JournalId, Log, READ_BYTES, Refused, Snapshot,
-};
+use crate::{Event, EventKind, Group, JournalError, JournalId, Log, READ_BYTES, Refused, Snapshot};
 
-use crate::Store;
-use crate::model::{KIND_OF_STATES, append, event, read_all, start};
+use super::Store;
+use super::model::{KIND_OF_STATES, append, event, read_all, start};
 
 /// Appends events with these numbers and these numbers as their contents, each as a group.
 fn append_each(log: &dyn Log, journal: JournalId, numbers: impl IntoIterator<Item = u64>) {
@@ -39,7 +37,7 @@ fn is_conflict(refused: &Refused, of: (JournalId, &str), numbers: (u64, u64)) ->
     (refused.journal, &**journal) == of && (*expected, *found) == numbers
 }
 
-pub(crate) fn events_are_read_as_they_were_appended(store: &mut dyn Store) {
+pub fn events_are_read_as_they_were_appended(store: &mut dyn Store) {
     let log = store.open();
     let journal = start(&*log, "a").journal;
     let events = [
@@ -79,7 +77,7 @@ pub(crate) fn events_are_read_as_they_were_appended(store: &mut dyn Store) {
     assert_eq!(start(&*log, "a").newest, 4);
 }
 
-pub(crate) fn a_read_ends_after_some_bytes(store: &mut dyn Store) {
+pub fn a_read_ends_after_some_bytes(store: &mut dyn Store) {
     const EACH: usize = 1_000;
     let log = store.open();
     let journal = start(&*log, "a").journal;
@@ -103,7 +101,7 @@ pub(crate) fn a_read_ends_after_some_bytes(store: &mut dyn Store) {
     assert_eq!(numbers(&*log, journal, 1), (1..=600).collect::<Vec<_>>());
 }
 
-pub(crate) fn a_read_of_events_without_payload_ends(store: &mut dyn Store) {
+pub fn a_read_of_events_without_payload_ends(store: &mut dyn Store) {
     let log = store.open();
     let journal = start(&*log, "a").journal;
     let events: Vec<_> = (1..=20_000)
@@ -119,7 +117,7 @@ pub(crate) fn a_read_of_events_without_payload_ends(store: &mut dyn Store) {
     assert_eq!(numbers(&*log, journal, 1).len(), 20_000);
 }
 
-pub(crate) fn journals_are_apart(store: &mut dyn Store) {
+pub fn journals_are_apart(store: &mut dyn Store) {
     let log = store.open();
     let (a, b) = (start(&*log, "a").journal, start(&*log, "b/1").journal);
     assert_ne!(a, b);
@@ -148,7 +146,7 @@ pub(crate) fn journals_are_apart(store: &mut dyn Store) {
     assert_eq!(start(&*log, "A").newest, 0, "upper case is another name");
 }
 
-pub(crate) fn a_journal_exists_from_its_first_event_on(store: &mut dyn Store) {
+pub fn a_journal_exists_from_its_first_event_on(store: &mut dyn Store) {
     let log = store.open();
     let unused = start(&*log, "unused");
     assert_eq!((unused.oldest, unused.newest), (1, 0));
@@ -169,7 +167,7 @@ pub(crate) fn a_journal_exists_from_its_first_event_on(store: &mut dyn Store) {
     assert_eq!(start(&*log, "unused").newest, 3);
 }
 
-pub(crate) fn a_conflict_refuses_one_journal(store: &mut dyn Store) {
+pub fn a_conflict_refuses_one_journal(store: &mut dyn Store) {
     let log = store.open();
     let [a, b, c] = ["a", "b", "c"].map(|name| start(&*log, name).journal);
     append_each(&*log, a, [1, 2]);
@@ -210,7 +208,7 @@ pub(crate) fn a_conflict_refuses_one_journal(store: &mut dyn Store) {
     assert_eq!(start(&*log, "c").newest, 1);
 }
 
-pub(crate) fn an_unknown_journal_is_refused(store: &mut dyn Store) {
+pub fn an_unknown_journal_is_refused(store: &mut dyn Store) {
     let log = store.open();
     let a = start(&*log, "a").journal;
     for unknown in [77, u64::MAX] {
@@ -228,7 +226,7 @@ pub(crate) fn an_unknown_journal_is_refused(store: &mut dyn Store) {
     assert!(is_conflict(&refused[0], (a, "a"), (2, u64::MAX)));
 }
 
-pub(crate) fn a_whole_event_replaces_those_before(store: &mut dyn Store) {
+pub fn a_whole_event_replaces_those_before(store: &mut dyn Store) {
     let log = store.open();
     let (a, b) = (start(&*log, "a").journal, start(&*log, "b").journal);
     append_each(&*log, a, 1..=3);
@@ -266,7 +264,7 @@ pub(crate) fn a_whole_event_replaces_those_before(store: &mut dyn Store) {
     check(&*store.open());
 }
 
-pub(crate) fn two_snapshots_are_kept(store: &mut dyn Store) {
+pub fn two_snapshots_are_kept(store: &mut dyn Store) {
     let log = store.open();
     let (a, b) = (start(&*log, "a").journal, start(&*log, "b").journal);
     append_each(&*log, a, 1..=10);
@@ -303,7 +301,7 @@ pub(crate) fn two_snapshots_are_kept(store: &mut dyn Store) {
     assert_eq!(start(&*log, "a").newest, 11);
 }
 
-pub(crate) fn a_wrong_snapshot_is_refused(store: &mut dyn Store) {
+pub fn a_wrong_snapshot_is_refused(store: &mut dyn Store) {
     let log = store.open();
     let a = start(&*log, "a").journal;
     append_each(&*log, a, 1..=5);
@@ -323,7 +321,7 @@ pub(crate) fn a_wrong_snapshot_is_refused(store: &mut dyn Store) {
     assert!(saved.is_err() || start(&*log, "empty").snapshot.is_none());
 }
 
-pub(crate) fn snapshots_and_whole_events(store: &mut dyn Store) {
+pub fn snapshots_and_whole_events(store: &mut dyn Store) {
     let log = store.open();
     let a = start(&*log, "a").journal;
     append_each(&*log, a, 1..=4);
@@ -350,7 +348,7 @@ pub(crate) fn snapshots_and_whole_events(store: &mut dyn Store) {
     check(&*store.open());
 }
 
-pub(crate) fn a_start_that_does_not_wait(store: &mut dyn Store) {
+pub fn a_start_that_does_not_wait(store: &mut dyn Store) {
     let log = store.open();
     // Nobody else uses the log. So a log on this machine answers.
     let found = log.start("a", false).unwrap();
@@ -363,7 +361,7 @@ pub(crate) fn a_start_that_does_not_wait(store: &mut dyn Store) {
     assert!(log.start("a", true).unwrap().is_some());
 }
 
-pub(crate) fn wrong_names_are_refused(store: &mut dyn Store) {
+pub fn wrong_names_are_refused(store: &mut dyn Store) {
     let log = store.open();
     let (long, longest) = ("a".repeat(256), "ä".repeat(127));
     for name in ["", "/", "a/", "a//b", "..", "a/../b", "a\0", "a\n", &long] {
@@ -384,7 +382,7 @@ pub(crate) fn wrong_names_are_refused(store: &mut dyn Store) {
     assert_eq!(start(&*log, "konto/Zürich").newest, 0);
 }
 
-pub(crate) fn an_empty_group_changes_nothing(store: &mut dyn Store) {
+pub fn an_empty_group_changes_nothing(store: &mut dyn Store) {
     let log = store.open();
     let before = log.sample(true).unwrap();
     assert!(log.append(&Group::new()).unwrap().is_empty());
@@ -395,7 +393,7 @@ pub(crate) fn an_empty_group_changes_nothing(store: &mut dyn Store) {
     assert_eq!(start(&*store.open(), "a").newest, 1);
 }
 
-pub(crate) fn large_events(store: &mut dyn Store) {
+pub fn large_events(store: &mut dyn Store) {
     const MAX: usize = 16 << 20;
     let log = store.open();
     let a = start(&*log, "a").journal;
@@ -420,7 +418,7 @@ pub(crate) fn large_events(store: &mut dyn Store) {
     check(&*store.open());
 }
 
-pub(crate) fn a_log_has_numbers(store: &mut dyn Store) {
+pub fn a_log_has_numbers(store: &mut dyn Store) {
     let log = store.open();
     append_each(&*log, start(&*log, "a").journal, 1..=3);
     log.tend();
@@ -431,7 +429,7 @@ pub(crate) fn a_log_has_numbers(store: &mut dyn Store) {
     assert_eq!(sample.files == 0, sample.bytes == 0);
 }
 
-pub(crate) fn threads_read_meanwhile(store: &mut dyn Store) {
+pub fn threads_read_meanwhile(store: &mut dyn Store) {
     let log = &*store.open();
     let (a, b) = (start(log, "a").journal, start(log, "b").journal);
     append_each(log, a, 1..=50);

@@ -1,0 +1,116 @@
+//! Gates, through which messages to the entities of a kind pass on a node.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use garrick_actor::door::{Door, Notice, door};
+use garrick_actor::{Address, SendError};
+use garrick_sched::TaskId;
+
+use super::message::RegionMsg;
+use crate::line::Travels;
+use crate::members::hash;
+
+/// Number of messages of a kind that wait on a node, for owners of shards or for entities that
+/// stop. From this number on, messages are refused.
+pub(crate) const WAITING_MAX: usize = 16_384;
+
+/// Numbers of a region, for its doors and for samples.
+#[derive(Default)]
+pub(super) struct Gate {
+    /// Number of messages that wait.
+    waiting: AtomicUsize,
+    /// True if the node has left.
+    is_closed: AtomicBool,
+    /// Number of entities that run here.
+    pub(super) active: AtomicUsize,
+    /// Number of entities that were created here.
+    pub(super) created: AtomicU64,
+    /// Number of messages that were dropped because this node did not own their shards.
+    pub(super) strays: AtomicU64,
+    /// Number of messages that were dropped because no node has taken them in time.
+    pub(super) expired: AtomicU64,
+}
+
+// Relaxed everywhere: the numbers and the flag publish nothing, and the bound need not be exact.
+impl Gate {
+    pub(super) fn waits(&self) {
+        self.waiting.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn waits_no_more(&self, count: usize) {
+        self.waiting.fetch_sub(count, Relaxed);
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.load(Relaxed)
+    }
+
+    pub(super) fn close(&self) {
+        self.is_closed.store(true, Relaxed);
+    }
+
+    fn is_open(&self) -> bool {
+        !self.is_closed.load(Relaxed)
+    }
+}
+
+/// A door in front of an entity, on any node.
+struct Entrance<M> {
+    region: Address<RegionMsg<M>>,
+    gate: Arc<Gate>,
+    key: Arc<str>,
+    hash: u64,
+    id: TaskId,
+    message: PhantomData<fn(M)>,
+}
+
+/// Returns the address of an entity.
+pub(super) fn entity_address<M: Travels>(
+    cluster: u64,
+    kind: &str,
+    key: &str,
+    region: Address<RegionMsg<M>>,
+    gate: Arc<Gate>,
+) -> Address<M> {
+    let of_key = hash(key);
+    let id = hash(kind).rotate_left(1) ^ of_key ^ cluster.rotate_left(2);
+    door(Entrance {
+        region,
+        gate,
+        key: key.into(),
+        hash: of_key,
+        id: TaskId::far(id >> 1),
+        message: PhantomData,
+    })
+}
+
+impl<M: Travels> Door for Entrance<M> {
+    type Message = M;
+
+    fn pass(&self, message: M, _: &Address<M>) -> Result<(), SendError<M>> {
+        if !self.gate.is_open() || self.gate.waiting() >= WAITING_MAX {
+            return Err(SendError(message));
+        }
+        let (key, hash) = (self.key.clone(), self.hash);
+        let sent = self.region.send(RegionMsg::Send { key, hash, message });
+        sent.map_err(|SendError(refused)| match refused {
+            RegionMsg::Send { message, .. } => SendError(message),
+            _ => unreachable!("a refused message comes back as it was"),
+        })
+    }
+
+    fn is_stopped(&self) -> bool {
+        !self.gate.is_open() || self.region.is_stopped()
+    }
+
+    fn watch(&self, notice: Notice) {
+        // Ends when this node leaves: an entity has no end.
+        drop(self.region.watch(notice));
+    }
+
+    fn stands_for(&self) -> Option<TaskId> {
+        Some(self.id)
+    }
+}

@@ -1,0 +1,293 @@
+//! The handle by which a node uses and runs entities.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
+
+use garrick_actor::{Actor, Address, Ask, Internal};
+use hashbrown::HashMap;
+
+use super::gate::{Gate, entity_address};
+use super::host::{HostOf, KindOptions};
+use super::kind::{ENTITY_KEY_BYTES_MAX, EntityError, Kind};
+use super::message::RegionMsg;
+use super::region::Region;
+use crate::error::JoinError;
+use crate::line::Travels;
+use crate::lock::lock;
+use crate::members::{
+    KINDS_MAX, MembersSample, Order, Own, Placer, PlacerMsg, Regional, SHARDS_MAX,
+};
+use crate::node::Node;
+use crate::placement::Placement;
+
+impl<M: Travels> Regional for Address<RegionMsg<M>> {
+    fn order(&self, order: Order) {
+        // A region that has ended needs no orders.
+        let _ = self.send(RegionMsg::Order(order));
+    }
+}
+
+/// A kind that a node uses, without the type of its messages.
+struct Used {
+    /// The `Address<RegionMsg<M>>` of the region.
+    region: Box<dyn Any + Send + Sync>,
+    gate: Arc<Gate>,
+    is_hosted: bool,
+}
+
+struct Shared {
+    node: Node,
+    placer: Address<PlacerMsg>,
+    members: Arc<Mutex<MembersSample>>,
+    kinds: Mutex<HashMap<&'static str, Used>>,
+}
+
+/// Numbers of the entities of a kind on a node.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EntitiesSample {
+    /// Name of the kind.
+    pub kind: &'static str,
+    /// Number of entities that run on this node.
+    pub active: usize,
+    /// Number of times that an entity was created on this node.
+    pub created: u64,
+    /// Number of messages that wait on this node, for an owner of their shard or for the end of an
+    /// entity that stops.
+    pub waiting: usize,
+    /// Number of messages that were dropped because they came to this node when it was not the
+    /// owner of their shard, and their sender could not know that.
+    pub strays: u64,
+    /// Number of messages that were dropped because no node has taken them within 10 seconds.
+    pub expired: u64,
+}
+
+/// Entities of a node: actors that have a key, and run on one node of the cluster at a time. Clones
+/// are handles to the same node.
+///
+/// A *kind* of entities is divided into *shards*. A node that [hosts](Entities::host) the kind owns
+/// some of the shards, and creates an entity when its first message comes. If the node is lost,
+/// other nodes take its shards over. If a node comes or leaves, shards are handed over: their
+/// entities handle the messages that they have, and stop.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Actor, Context, Reply, System};
+/// use garrick_cluster::placement::LocalPlacement;
+/// use garrick_cluster::{Carrier, Entities, Kind, KindOptions, LocalNet, Node, Wire};
+///
+/// struct Counter(u64);
+///
+/// #[derive(Wire)]
+/// #[wire(name = "example.Count", context = Carrier)]
+/// enum Count {
+///     Add(u64),
+///     Get(Reply<u64>),
+/// }
+///
+/// impl Actor for Counter {
+///     type Msg = Count;
+///     type Outcome = ();
+///
+///     fn receive(&mut self, count: Count, _: &mut Context<'_, Count>) {
+///         match count {
+///             Count::Add(number) => self.0 += number,
+///             Count::Get(reply) => reply.send(self.0),
+///         }
+///     }
+/// }
+///
+/// const COUNTER: Kind<Count> = Kind::new("counter");
+///
+/// let system = System::new()?;
+/// let placement = LocalPlacement::new(&system.handle())?;
+/// let node = Node::join(&system.handle(), LocalNet::new(), "example", "node-1")?;
+/// let entities = Entities::start(&node, placement)?;
+/// entities.host(COUNTER, KindOptions::new(), |_key| Counter(0))?;
+///
+/// let visits = entities.get(COUNTER, "visits")?;
+/// visits.send(Count::Add(2))?;
+/// assert_eq!(visits.ask(Count::Get).wait(), Ok(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Entities {
+    shared: Arc<Shared>,
+}
+
+impl Entities {
+    /// Makes a node a member, which can use and run entities. Do this once for each node. All nodes
+    /// of the cluster must use the same placement.
+    ///
+    /// # Errors
+    /// Returns [`JoinError::Closed`] if the system is shutting down.
+    pub fn start(node: &Node, placement: impl Placement) -> Result<Self, JoinError> {
+        let members = Arc::<Mutex<MembersSample>>::default();
+        let own = Own::new(node.name().clone(), node.life());
+        let placer = Placer::new(own, node.lines(), Arc::new(placement), members.clone());
+        let placer = node.handle().spawn(Internal(placer));
+        let shared = Shared {
+            node: node.clone(),
+            placer: placer.map_err(|_| JoinError::Closed)?,
+            members,
+            kinds: Mutex::default(),
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// Returns the region and the gate of a kind, which are created at the first use.
+    fn used<M: Travels>(
+        &self,
+        kind: Kind<M>,
+        hosts: bool,
+    ) -> Result<(Address<RegionMsg<M>>, Arc<Gate>), EntityError> {
+        kind.check()?;
+        let (shared, name) = (&*self.shared, kind.name());
+        let mut kinds = lock(&shared.kinds);
+        if let Some(used) = kinds.get_mut(name) {
+            let region: Option<&Address<RegionMsg<M>>> = used.region.downcast_ref();
+            let region = region.ok_or(EntityError::Message { kind: name })?.clone();
+            if hosts && used.is_hosted {
+                return Err(EntityError::Hosted { kind: name });
+            }
+            used.is_hosted |= hosts;
+            return Ok((region, used.gate.clone()));
+        }
+        if kinds.len() >= KINDS_MAX {
+            return Err(EntityError::Kinds);
+        }
+        let (node, gate) = (&shared.node, Arc::<Gate>::default());
+        let region = Region::new(
+            name.into(),
+            node.name().clone(),
+            node.lines(),
+            shared.placer.clone(),
+            gate.clone(),
+        );
+        let region = node.handle().spawn(Internal(region));
+        let region = region.map_err(|_| EntityError::Closed)?;
+        let from_others = region.contramap(RegionMsg::From);
+        node.offer(&Region::<M>::service(name), &from_others);
+        let used = PlacerMsg::Use {
+            kind: name.into(),
+            region: Arc::new(region.clone()),
+        };
+        shared.placer.send(used).map_err(|_| EntityError::Closed)?;
+        let used = Used {
+            region: Box::new(region.clone()),
+            gate: gate.clone(),
+            is_hosted: hosts,
+        };
+        kinds.insert(name, used);
+        Ok((region, gate))
+    }
+
+    /// Lets this node run entities of a kind. `make` creates the actor of a key, also after a
+    /// failure. It may panic: then it is called again after some time.
+    ///
+    /// The actor of a key is created when a message for it comes, and again after it has stopped.
+    /// If it fails, the message whose turn has failed is lost, and the next actor handles those
+    /// that wait. If it stops by itself, those that wait in its mailbox are lost, too.
+    ///
+    /// # Errors
+    /// Returns an [`EntityError`] if the name of the kind or the number of shards is not allowed,
+    /// if the node runs the kind already or uses it with other messages, if it uses too many kinds,
+    /// or if it has left.
+    pub fn host<M, A>(
+        &self,
+        kind: Kind<M>,
+        options: KindOptions,
+        make: impl Fn(&str) -> A + Send + Sync + 'static,
+    ) -> Result<(), EntityError>
+    where
+        M: Travels,
+        A: Actor<Msg = M> + Send,
+    {
+        let shards = options.shards;
+        if !(1..=SHARDS_MAX).contains(&shards) {
+            return Err(EntityError::Shards { shards });
+        }
+        let handle = self.shared.node.handle().clone();
+        let (region, _) = self.used(kind, true)?;
+        let host = HostOf::new(handle, kind.name(), options.idle, make)?;
+        let closed = |_| EntityError::Closed;
+        region
+            .send(RegionMsg::Host(Arc::new(host)))
+            .map_err(|_| EntityError::Closed)?;
+        let hosted = PlacerMsg::Host {
+            kind: kind.name().into(),
+            shards,
+        };
+        self.shared.placer.send(hosted).map_err(closed)
+    }
+
+    /// Returns the address of the entity of a kind with a key, on any node. It need not run.
+    ///
+    /// The address works as long as this node has not left. Messages wait for at most 10 seconds if
+    /// no node owns the shard of the entity. If 16,384 messages of the kind wait on this node,
+    /// sends return their messages. A stop has no effect, and a watch ends when this node leaves.
+    ///
+    /// # Errors
+    /// Returns an [`EntityError`] if the name of the kind or the key is not allowed, if this node
+    /// uses the kind with other messages, if it uses too many kinds, or if it has left.
+    pub fn get<M: Travels>(&self, kind: Kind<M>, key: &str) -> Result<Address<M>, EntityError> {
+        let bytes = key.len();
+        if !(1..=ENTITY_KEY_BYTES_MAX).contains(&bytes) {
+            return Err(EntityError::Key { bytes });
+        }
+        let (region, gate) = self.used(kind, false)?;
+        let cluster = self.shared.node.lines().cluster();
+        Ok(entity_address(cluster, kind.name(), key, region, gate))
+    }
+
+    /// Hands the shards of this node over to other nodes, and ends its membership. Its entities
+    /// handle the messages that they have. The answer comes when the last shard was handed over. If
+    /// there is no other node that runs a kind, its entities only stop.
+    ///
+    /// Addresses of entities refuse messages then. The node itself does not [leave](Node::leave).
+    pub fn drain(&self) -> Ask<()> {
+        self.shared.placer.ask(PlacerMsg::Drain)
+    }
+
+    /// Ends the membership at once. Turns of entities that have not taken effect are undone. Other
+    /// nodes take the shards over.
+    pub fn leave(&self) {
+        // A placer that has ended has left.
+        let _ = self.shared.placer.send(PlacerMsg::Leave);
+    }
+
+    /// Returns the numbers of this node about members and shards.
+    #[must_use]
+    pub fn members(&self) -> MembersSample {
+        lock(&self.shared.members).clone()
+    }
+
+    /// Returns the numbers of all kinds that this node uses, by their names.
+    #[must_use]
+    pub fn sample(&self) -> Vec<EntitiesSample> {
+        let kinds = lock(&self.shared.kinds);
+        let sample = kinds.iter().map(|(kind, used)| EntitiesSample {
+            kind,
+            active: used.gate.active.load(Relaxed),
+            created: used.gate.created.load(Relaxed),
+            waiting: used.gate.waiting(),
+            strays: used.gate.strays.load(Relaxed),
+            expired: used.gate.expired.load(Relaxed),
+        });
+        let mut sample: Vec<_> = sample.collect();
+        sample.sort_unstable_by_key(|sample| sample.kind);
+        sample
+    }
+}
+
+impl fmt::Debug for Entities {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entities")
+            .field("node", self.shared.node.name())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,120 @@
+//! Hosts, which create the entities of a kind on a node.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use garrick_actor::supervise::{Backoff, Restart, Strategy, Supervisor, Tree};
+use garrick_actor::{Actor, Address, Handle};
+
+use super::kind::EntityError;
+use super::leased::Leased;
+use crate::members::Lease;
+
+/// Time before an entity that has failed is created again: it doubles with each failure.
+const BACKOFF: Duration = Duration::from_millis(10);
+const BACKOFF_MAX: Duration = Duration::from_secs(10);
+
+/// Options of a kind on a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KindOptions {
+    pub(super) shards: u32,
+    pub(super) idle: Option<Duration>,
+}
+
+impl Default for KindOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl KindOptions {
+    /// Returns options with 256 shards, whose entities stop after 5 minutes without a message.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            shards: 256,
+            idle: Some(Duration::from_secs(300)),
+        }
+    }
+
+    /// Sets the number of shards, from 1 to 1,024. A shard is the part of the entities that moves
+    /// between nodes at once. The first node that runs the kind decides the number for all, for
+    /// ever: later, another number has no effect.
+    #[must_use]
+    pub const fn shards(mut self, shards: u32) -> Self {
+        self.shards = shards;
+        self
+    }
+
+    /// Sets the time after which an entity without messages stops, after twice this time at the
+    /// latest. Its next message creates it again. `None` lets entities run until their shards move.
+    #[must_use]
+    pub const fn idle(mut self, idle: Option<Duration>) -> Self {
+        self.idle = idle;
+        self
+    }
+}
+
+/// Creates the entities of a kind.
+pub(super) trait Host<M>: Send + Sync {
+    /// Creates the entity with a key. Returns `None` if the system is shutting down.
+    fn create(&self, key: &Arc<str>, lease: &Arc<Lease>) -> Option<Address<M>>;
+
+    /// Time after which an entity without messages stops.
+    fn idle(&self) -> Option<Duration>;
+}
+
+/// A host with a function that creates an actor.
+pub(super) struct HostOf<F> {
+    handle: Handle,
+    tree: Tree,
+    make: Arc<F>,
+    idle: Option<Duration>,
+}
+
+impl<F> HostOf<F> {
+    /// Creates a host with a supervisor for the entities.
+    pub(super) fn new(
+        handle: Handle,
+        kind: &'static str,
+        idle: Option<Duration>,
+        make: F,
+    ) -> Result<Self, EntityError> {
+        let supervisor = Supervisor::new(kind, Strategy::OneForOne);
+        // An entity that fails again and again does not stop the others.
+        let supervisor = supervisor.intensity(usize::MAX, Duration::from_nanos(1));
+        let tree = supervisor.spawn(&handle);
+        Ok(Self {
+            tree: tree.map_err(|_| EntityError::Closed)?,
+            handle,
+            make: Arc::new(make),
+            idle,
+        })
+    }
+}
+
+impl<M, A, F> Host<M> for HostOf<F>
+where
+    M: Send + 'static,
+    A: Actor<Msg = M> + Send,
+    F: Fn(&str) -> A + Send + Sync + 'static,
+{
+    fn create(&self, key: &Arc<str>, lease: &Arc<Lease>) -> Option<Address<M>> {
+        let (make, key, lease) = (self.make.clone(), key.clone(), lease.clone());
+        let make = move || Leased::new(make(&key), lease.clone(), key.clone());
+        let actor = self.handle.actor(make).supervised_by(&self.tree);
+        let actor = actor.restart(Restart::Transient);
+        let actor = actor.backoff(Backoff::exponential(BACKOFF, BACKOFF_MAX));
+        actor.spawn().ok()
+    }
+
+    fn idle(&self) -> Option<Duration> {
+        self.idle
+    }
+}
+
+impl<F> Drop for HostOf<F> {
+    fn drop(&mut self) {
+        drop(self.tree.stop());
+    }
+}

@@ -1,0 +1,134 @@
+//! Kinds of entities.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use crate::name::NodeName;
+
+/// Maximum length of a key in bytes.
+pub const ENTITY_KEY_BYTES_MAX: usize = 255;
+
+/// A kind of entities, with the type of their messages. Usually a constant.
+///
+/// # Examples
+/// ```
+/// use garrick_cluster::{Kind, Wire};
+///
+/// #[derive(Wire)]
+/// #[wire(name = "bank.Order")]
+/// enum Order {
+///     Deposit(u64),
+/// }
+///
+/// const ACCOUNT: Kind<Order> = Kind::new("account");
+/// assert_eq!(ACCOUNT.name(), "account");
+/// ```
+pub struct Kind<M> {
+    name: &'static str,
+    message: PhantomData<fn(M)>,
+}
+
+impl<M> Kind<M> {
+    /// Creates the kind with a name: 1 to 64 letters, digits, `-` and `_` of ASCII. Other names are
+    /// refused when the kind is used.
+    #[must_use]
+    pub const fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            message: PhantomData,
+        }
+    }
+
+    /// Returns the name.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Checks the name.
+    pub(super) fn check(&self) -> Result<(), EntityError> {
+        if NodeName::is_allowed(self.name) {
+            return Ok(());
+        }
+        Err(EntityError::Kind { name: self.name })
+    }
+}
+
+impl<M> Clone for Kind<M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for Kind<M> {}
+
+impl<M> fmt::Debug for Kind<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Kind({:?})", self.name)
+    }
+}
+
+/// Reason why an entity or its kind cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EntityError {
+    /// The name of the kind is not allowed.
+    Kind {
+        /// The name.
+        name: &'static str,
+    },
+    /// The key is empty or too long.
+    Key {
+        /// Number of bytes.
+        bytes: usize,
+    },
+    /// The kind is used with another type of messages on this node.
+    Message {
+        /// Name of the kind.
+        kind: &'static str,
+    },
+    /// This node runs entities of the kind already.
+    Hosted {
+        /// Name of the kind.
+        kind: &'static str,
+    },
+    /// The number of shards is 0 or more than 1,024.
+    Shards {
+        /// The number.
+        shards: u32,
+    },
+    /// This node uses 256 kinds already.
+    Kinds,
+    /// The node has left, or its system is shutting down.
+    Closed,
+}
+
+impl fmt::Display for EntityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kind { name } => write!(
+                f,
+                "{name:?} is no name of a kind: it must have 1 to 64 letters, digits, `-` or `_` \
+                 of ASCII"
+            ),
+            Self::Key { bytes } => write!(
+                f,
+                "a key of {bytes} bytes: it must have 1 to {ENTITY_KEY_BYTES_MAX}"
+            ),
+            Self::Message { kind } => write!(
+                f,
+                "the kind {kind} is used with another type of messages on this node"
+            ),
+            Self::Hosted { kind } => {
+                write!(f, "this node runs entities of the kind {kind} already")
+            }
+            Self::Shards { shards } => {
+                write!(f, "{shards} shards: a kind must have 1 to 1024")
+            }
+            Self::Kinds => f.write_str("this node uses 256 kinds already, which is the maximum"),
+            Self::Closed => f.write_str("the node has left, or its system is shutting down"),
+        }
+    }
+}
+
+impl std::error::Error for EntityError {}

@@ -1,0 +1,71 @@
+//! The wrapper of an entity, whose turns take effect only while the node owns its shard.
+
+use std::sync::Arc;
+
+use garrick_actor::{Actor, Context, Next, Outcome};
+
+use crate::members::Lease;
+
+/// An entity with the lease of its node.
+pub(super) struct Leased<A> {
+    actor: A,
+    lease: Arc<Lease>,
+    key: Arc<str>,
+    has_started: bool,
+}
+
+impl<A> Leased<A> {
+    pub(super) fn new(actor: A, lease: Arc<Lease>, key: Arc<str>) -> Self {
+        Self {
+            actor,
+            lease,
+            key,
+            has_started: false,
+        }
+    }
+}
+
+impl<A: Actor> Actor for Leased<A> {
+    type Msg = A::Msg;
+    type Outcome = Next;
+    // The actor starts in the turn of its first message, so that this has effects only with the
+    // lease, too.
+    const STARTS: bool = false;
+    const BLOCKS: bool = A::BLOCKS;
+    const COMMITS_LATER: bool = true;
+    const MESSAGES: &'static [&'static str] = A::MESSAGES;
+
+    fn receive(&mut self, message: A::Msg, cx: &mut Context<'_, A::Msg>) -> Next {
+        if self.lease.is_over() {
+            return Next::Stop;
+        }
+        if A::STARTS && !self.has_started {
+            let next = self.actor.started(cx).into_next();
+            if next != Next::Continue {
+                return next;
+            }
+        }
+        self.has_started = true;
+        let next = self.actor.receive(message, cx).into_next();
+        let now = cx.lease_now();
+        // If the actor has left the commit to its journal, that decides: it accepts no event after
+        // another node has opened the entity.
+        if !self.lease.is_valid(now) && !cx.commits_later() {
+            let lease = Arc::clone(&self.lease);
+            cx.commit_later(move |turn| lease.hold(turn, now));
+        }
+        next
+    }
+
+    fn message_kind(message: &A::Msg) -> usize {
+        A::message_kind(message)
+    }
+
+    fn name() -> &'static str {
+        A::name()
+    }
+
+    fn label(&self) -> Option<String> {
+        self.actor.label().or_else(|| Some(self.key.to_string()))
+    }
+}

@@ -1,0 +1,53 @@
+//! Messages to regions.
+
+use std::sync::Arc;
+
+use garrick_wire::Wire;
+
+use super::host::Host;
+use crate::line::Carrier;
+use crate::members::Order;
+
+/// A message of a region to the region of the same kind on another node.
+#[derive(Wire)]
+#[wire(name = "garrick.ToRegion", context = Carrier)]
+pub(super) enum ToRegion<M> {
+    /// A message to an entity.
+    Message {
+        shard: u32,
+        key: String,
+        /// Revision of the record by which the sender takes the receiver for the owner.
+        revision: u64,
+        message: M,
+    },
+    /// Nothing more comes from a node for a shard, until the record of the shard has another
+    /// revision than this one.
+    Held {
+        shard: u32,
+        revision: u64,
+        node: String,
+    },
+}
+
+/// A message to a region.
+pub(super) enum RegionMsg<M> {
+    /// A message to an entity, from this node.
+    Send {
+        key: Arc<str>,
+        /// Hash of the key.
+        hash: u64,
+        message: M,
+    },
+    /// A message from another node.
+    From(ToRegion<M>),
+    Order(Order),
+    /// The node runs entities of the kind.
+    Host(Arc<dyn Host<M>>),
+    /// An entity has ended.
+    Ended {
+        shard: u32,
+        key: Arc<str>,
+        generation: u64,
+    },
+    Tick,
+}

@@ -1,0 +1,21 @@
+//! Entities: actors that have a key, and run on one node at a time. The README of the crate has the
+//! protocol.
+
+mod kind;
+
+mod leased;
+
+mod host;
+
+mod message;
+
+mod gate;
+mod shard;
+
+mod region;
+
+mod handle;
+
+pub use handle::{Entities, EntitiesSample};
+pub use host::KindOptions;
+pub use kind::{ENTITY_KEY_BYTES_MAX, EntityError, Kind};

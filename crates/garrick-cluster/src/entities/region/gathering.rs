@@ -1,0 +1,65 @@
+//! Messages to other nodes, which are gathered until an activation of the region ends.
+
+use garrick_actor::{Context, SendError};
+
+use super::{LOOK, Leaving, Region, is_late};
+use crate::entities::message::{RegionMsg, ToRegion};
+use crate::entities::shard::Waiting;
+use crate::line::Travels;
+
+impl<M: Travels> Region<M> {
+    /// Sends the messages to other nodes that were gathered in this activation. What one turn sends
+    /// to a node is one batch, which costs much less than many.
+    pub(super) fn send_gathered(&mut self, cx: &Context<'_, RegionMsg<M>>) {
+        let mut refused: Vec<(u32, Waiting<M>)> = Vec::new();
+        for leaving in std::mem::take(&mut self.leaving) {
+            let Leaving {
+                to,
+                shard,
+                revision,
+                waiting,
+            } = leaving;
+            if refused.iter().any(|(of, _)| *of == shard) {
+                // In order.
+                refused.push((shard, waiting));
+                continue;
+            }
+            let Waiting {
+                key,
+                message,
+                since,
+                by,
+            } = waiting;
+            let parcel = ToRegion::Message {
+                shard,
+                key: key.to_string(),
+                revision,
+                message,
+            };
+            // A panic of the encoding is caught by the door, and the message is lost.
+            if let Err(SendError(ToRegion::Message { message, .. })) = cx.send(&to, parcel) {
+                // Too much waits for that node, or it was lost.
+                refused.push((
+                    shard,
+                    Waiting {
+                        key,
+                        message,
+                        since,
+                        by,
+                    },
+                ));
+            }
+        }
+        for (number, mut waiting) in refused.into_iter().rev() {
+            waiting.wait_from(cx.now());
+            if is_late(waiting.since, cx.now()) {
+                self.expires(waiting);
+                continue;
+            }
+            self.gate.waits();
+            self.shards[number as usize].queue.push_front(waiting);
+            self.unsettled.insert(number);
+            self.look_within(LOOK, cx);
+        }
+    }
+}

@@ -1,0 +1,450 @@
+//! Regions: the actors through which all messages to entities of a kind pass on a node.
+
+mod gathering;
+mod running;
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use garrick_actor::{Actor, Address, Context, Next};
+use garrick_sched::{Nanos, nanos};
+use hashbrown::HashSet;
+
+use crate::batch::Lines;
+use crate::entities::gate::{Gate, WAITING_MAX};
+use crate::entities::host::Host;
+use crate::entities::kind::ENTITY_KEY_BYTES_MAX;
+use crate::entities::message::{RegionMsg, ToRegion};
+use crate::entities::shard::{Phase, Place, Shard, Waiting, Way};
+use crate::far::service_address;
+use crate::line::Travels;
+use crate::members::{Lease, Order, Owner, PlacerMsg, hash};
+use crate::name::NodeName;
+
+/// Time after which a message that waits is dropped.
+const WAITS_MAX: Duration = Duration::from_secs(10);
+
+/// Time for which a shard that is handed over waits for the other nodes.
+const HELD_WITHIN: Duration = Duration::from_secs(2);
+
+/// Number of messages to other nodes that are sent by one turn.
+const GATHERED_MAX: usize = 256;
+
+/// Time between two looks at shards with messages that wait.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Time between two looks at entities that may be idle, at least.
+const IDLE_LOOK: Duration = Duration::from_millis(500);
+
+/// Returns true if a message that waits since a time has waited for too long.
+fn is_late(since: Nanos, now: Nanos) -> bool {
+    now.saturating_sub(since) >= nanos(WAITS_MAX)
+}
+
+/// Drops a message, whose destructor is foreign code. A panic is caught.
+fn discard(message: impl Sized) {
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(message)));
+}
+
+/// An entity that may be idle at some time.
+struct Idle {
+    at: Nanos,
+    shard: u32,
+    key: Arc<str>,
+    generation: u64,
+}
+
+/// A message to another node.
+struct Leaving<M> {
+    to: Address<ToRegion<M>>,
+    shard: u32,
+    revision: u64,
+    waiting: Waiting<M>,
+}
+
+/// The actor through which all messages to entities of a kind pass on a node. So they stay in
+/// their order when the owner of a shard changes.
+pub(super) struct Region<M: Travels> {
+    kind: Arc<str>,
+    node: NodeName,
+    lines: Arc<dyn Lines>,
+    placer: Address<PlacerMsg>,
+    gate: Arc<Gate>,
+    host: Option<Arc<dyn Host<M>>>,
+    lease: Option<Arc<Lease>>,
+    /// Empty until their number is known.
+    shards: Vec<Shard<M>>,
+    /// Messages that have come before that, with the hashes of their keys.
+    early: VecDeque<(u64, Waiting<M>)>,
+    /// Shards at which the region looks after some time.
+    unsettled: HashSet<u32>,
+    /// Messages to other nodes that are sent when the activation ends, oldest first.
+    leaving: VecDeque<Leaving<M>>,
+    /// Entities with the times at which they may be idle, in the order of these times.
+    idle: VecDeque<Idle>,
+    generation: u64,
+    /// Time of the next look.
+    looks_at: Option<Nanos>,
+}
+
+impl<M: Travels> Region<M> {
+    pub(super) fn new(
+        kind: Arc<str>,
+        node: NodeName,
+        lines: Arc<dyn Lines>,
+        placer: Address<PlacerMsg>,
+        gate: Arc<Gate>,
+    ) -> Self {
+        Self {
+            kind,
+            node,
+            lines,
+            placer,
+            gate,
+            host: None,
+            lease: None,
+            shards: Vec::new(),
+            early: VecDeque::new(),
+            unsettled: HashSet::new(),
+            leaving: VecDeque::new(),
+            idle: VecDeque::new(),
+            generation: 0,
+            looks_at: None,
+        }
+    }
+
+    /// Returns the name of the service by which the regions of a kind reach each other.
+    pub(super) fn service(kind: &str) -> String {
+        format!("garrick.entities.{kind}")
+    }
+
+    fn region_of(&self, node: NodeName) -> Address<ToRegion<M>> {
+        let lines = Arc::clone(&self.lines);
+        service_address(lines, node, Self::service(&self.kind).into())
+    }
+
+    /// Handles a message of this node.
+    fn send(&mut self, key: Arc<str>, hash: u64, message: M, cx: &Context<'_, RegionMsg<M>>) {
+        let waiting = Waiting {
+            key,
+            message,
+            since: 0,
+            by: None,
+        };
+        match self.shard_of(hash) {
+            Some(number) => self.pass(number, waiting, cx),
+            None => {
+                self.gate.waits();
+                let since = cx.now();
+                self.early.push_back((hash, Waiting { since, ..waiting }));
+                self.look_within(LOOK, cx);
+            }
+        }
+    }
+
+    /// Returns the shard of a key with this hash, if the number of shards is known.
+    fn shard_of(&self, hash: u64) -> Option<u32> {
+        let shard = hash.checked_rem(self.shards.len() as u64)?;
+        Some(shard as u32)
+    }
+
+    /// Handles a message of another node.
+    fn receive_from(&mut self, from: ToRegion<M>, cx: &Context<'_, RegionMsg<M>>) {
+        match from {
+            ToRegion::Message {
+                shard,
+                key,
+                revision,
+                message,
+            } => {
+                // Another node may be wrong about anything.
+                let is_allowed = key.len() <= ENTITY_KEY_BYTES_MAX
+                    && self.shard_of(hash(&key)) == Some(shard)
+                    && self.gate.waiting() < WAITING_MAX;
+                if !is_allowed {
+                    return self.strays(message);
+                }
+                let waiting = Waiting {
+                    key: key.into(),
+                    message,
+                    since: 0,
+                    by: Some(revision),
+                };
+                self.pass(shard, waiting, cx);
+            }
+            ToRegion::Held {
+                shard,
+                revision,
+                node,
+            } => {
+                let Some(known) = self.shards.get_mut(shard as usize) else {
+                    return;
+                };
+                if let Place::HandsOver {
+                    phase: Phase::Waits { nodes, .. },
+                    ..
+                } = &mut known.place
+                    && known.revision == revision
+                {
+                    nodes.remove(&node);
+                    if nodes.is_empty() {
+                        self.stop_entities(shard, cx);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Drops a message whose sender was mistaken about the owner.
+    fn strays(&self, message: impl Sized) {
+        self.gate.strays.fetch_add(1, Relaxed);
+        discard(message);
+    }
+
+    /// Drops a message that has waited for too long.
+    fn expires(&self, message: impl Sized) {
+        self.gate.expired.fetch_add(1, Relaxed);
+        discard(message);
+    }
+
+    /// Passes a message on, or lets it wait behind others.
+    fn pass(&mut self, number: u32, waiting: Waiting<M>, cx: &Context<'_, RegionMsg<M>>) {
+        let shard = &self.shards[number as usize];
+        let refused = if shard.queue.is_empty() {
+            self.pass_now(number, waiting, cx)
+        } else {
+            Some(waiting)
+        };
+        if let Some(mut waiting) = refused {
+            self.gate.waits();
+            waiting.wait_from(cx.now());
+            self.shards[number as usize].queue.push_back(waiting);
+            self.unsettled.insert(number);
+            self.look_within(LOOK, cx);
+        }
+    }
+
+    /// Passes a message on before those that wait. Returns it if it must wait.
+    fn pass_now(
+        &mut self,
+        number: u32,
+        waiting: Waiting<M>,
+        cx: &Context<'_, RegionMsg<M>>,
+    ) -> Option<Waiting<M>> {
+        let shard = &self.shards[number as usize];
+        match shard.way(waiting.by) {
+            Way::Wait => Some(waiting),
+            Way::Stray => {
+                self.strays(waiting);
+                None
+            }
+            Way::Entity => {
+                self.deliver(number, waiting, cx);
+                None
+            }
+            Way::Far(to) => {
+                let (to, revision) = (to.clone(), shard.revision);
+                self.leaving.push_back(Leaving {
+                    to,
+                    shard: number,
+                    revision,
+                    waiting,
+                });
+                None
+            }
+        }
+    }
+
+    fn order(&mut self, order: Order, cx: &Context<'_, RegionMsg<M>>) -> Next {
+        match order {
+            Order::Shards(count) => {
+                self.shards.resize_with(count as usize, Shard::default);
+                for (hash, waiting) in std::mem::take(&mut self.early) {
+                    self.gate.waits_no_more(1);
+                    if let Some(number) = self.shard_of(hash) {
+                        self.pass(number, waiting, cx);
+                    }
+                }
+            }
+            Order::Joined(lease) => self.lease = Some(lease),
+            Order::Owner {
+                shard,
+                owner,
+                revision,
+            } => self.set_owner(shard, owner, revision, cx),
+            Order::Lost => self.lose(cx),
+            Order::Left => {
+                self.gate.close();
+                self.lose(cx);
+                return Next::Stop;
+            }
+        }
+        Next::Continue
+    }
+
+    /// Handles the loss of all shards.
+    fn lose(&mut self, cx: &Context<'_, RegionMsg<M>>) {
+        for number in 0..self.shards.len() as u32 {
+            let shard = &mut self.shards[number as usize];
+            shard.place = Place::Nobody;
+            shard.stop_all();
+            self.settle(number, cx);
+        }
+    }
+
+    fn set_owner(
+        &mut self,
+        number: u32,
+        owner: Owner,
+        revision: u64,
+        cx: &Context<'_, RegionMsg<M>>,
+    ) {
+        let since = match &self.shards[number as usize].place {
+            Place::HandsOver { since, .. } | Place::Here { since } => Some(*since),
+            Place::Nobody | Place::Far(_) | Place::Leaving(_) => None,
+        };
+        // What was gathered for the owner before goes first.
+        self.send_gathered(cx);
+        let place = match owner {
+            Owner::Nobody => Place::Nobody,
+            // After a handing over that was given up, too: the others send again from here on.
+            Owner::Here => Place::Here { since: revision },
+            Owner::Far(node) => Place::Far(self.region_of(node)),
+            Owner::Leaving(node) => Place::Leaving(Some(self.region_of(node))),
+            Owner::HandsOver(nodes) => Place::HandsOver {
+                since: since.unwrap_or(revision),
+                phase: Phase::Waits {
+                    nodes: nodes.iter().map(ToString::to_string).collect(),
+                    until: cx.now().saturating_add(nanos(HELD_WITHIN)),
+                },
+            },
+        };
+        let is_own = matches!(place, Place::HandsOver { .. } | Place::Here { .. });
+        let shard = &mut self.shards[number as usize];
+        (shard.place, shard.revision) = (place, revision);
+        if !is_own {
+            shard.stop_all();
+        }
+        self.settle(number, cx);
+    }
+
+    /// Does what a shard waits for, as far as it is possible now.
+    fn settle(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
+        let now = cx.now();
+        let node = self.node.to_string();
+        let shard = &mut self.shards[number as usize];
+        match &mut shard.place {
+            Place::Leaving(to) => {
+                // What was gathered before was sent.
+                let held = ToRegion::Held {
+                    shard: number,
+                    revision: shard.revision,
+                    node,
+                };
+                if let Some(region) = to
+                    && cx.send(region, held).is_ok()
+                {
+                    *to = None;
+                }
+            }
+            Place::HandsOver {
+                phase: Phase::Waits { nodes, until },
+                ..
+            } if nodes.is_empty() || now >= *until => self.stop_entities(number, cx),
+            _ => {}
+        }
+        self.pass_waiting(number, cx);
+        let shard = &self.shards[number as usize];
+        if shard.is_unsettled() {
+            self.unsettled.insert(number);
+            self.look_within(LOOK, cx);
+        } else {
+            self.unsettled.remove(&number);
+        }
+    }
+
+    /// Passes on the messages that wait for a shard. Drops those that have waited for too long.
+    fn pass_waiting(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
+        while let Some(waiting) = self.shards[number as usize].queue.pop_front() {
+            if let Some(waiting) = self.pass_now(number, waiting, cx) {
+                if !is_late(waiting.since, cx.now()) {
+                    return self.shards[number as usize].queue.push_front(waiting);
+                }
+                self.expires(waiting);
+            }
+            self.gate.waits_no_more(1);
+        }
+    }
+
+    /// Looks at all shards after some time at the latest.
+    fn look_within(&mut self, time: Duration, cx: &Context<'_, RegionMsg<M>>) {
+        let at = cx.now().saturating_add(nanos(time));
+        if self.looks_at.is_none_or(|known| at < known) {
+            let me = cx.address();
+            if cx.send_after(time, &me, RegionMsg::Tick).is_ok() {
+                self.looks_at = Some(at);
+            }
+        }
+    }
+
+    fn tick(&mut self, cx: &Context<'_, RegionMsg<M>>) {
+        let now = cx.now();
+        self.looks_at = None;
+        let mut unsettled: Vec<u32> = self.unsettled.iter().copied().collect();
+        unsettled.sort_unstable();
+        for number in unsettled {
+            self.settle(number, cx);
+        }
+        while (self.early.front()).is_some_and(|(_, waiting)| is_late(waiting.since, now)) {
+            let late = self.early.pop_front();
+            self.gate.waits_no_more(1);
+            self.expires(late);
+        }
+        if !self.early.is_empty() {
+            self.look_within(LOOK, cx);
+        }
+        self.stop_idle(cx);
+    }
+}
+
+impl<M: 'static> Shard<M> {
+    /// Tells all entities to stop after the messages that they have.
+    fn stop_all(&mut self) {
+        for entity in self.entities.values_mut() {
+            if !entity.stops {
+                entity.stops = true;
+                entity.address.stop();
+            }
+        }
+    }
+}
+
+impl<M: Travels> Actor for Region<M> {
+    type Msg = RegionMsg<M>;
+    type Outcome = Next;
+    const STARTS: bool = false;
+
+    fn receive(&mut self, message: RegionMsg<M>, cx: &mut Context<'_, RegionMsg<M>>) -> Next {
+        let mut next = Next::Continue;
+        match message {
+            RegionMsg::Send { key, hash, message } => self.send(key, hash, message, cx),
+            RegionMsg::From(from) => self.receive_from(from, cx),
+            RegionMsg::Order(order) => next = self.order(order, cx),
+            RegionMsg::Host(host) => self.host = Some(host),
+            RegionMsg::Ended {
+                shard,
+                key,
+                generation,
+            } => self.ended(shard, &key, generation, cx),
+            RegionMsg::Tick => self.tick(cx),
+        }
+        let is_last = next == Next::Stop || !cx.has_more();
+        if is_last || self.leaving.len() >= GATHERED_MAX {
+            self.send_gathered(cx);
+        }
+        next
+    }
+}

@@ -1,0 +1,137 @@
+//! Shards of a region: their owners, their waiting messages and their entities.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use garrick_actor::Address;
+use garrick_sched::Nanos;
+use hashbrown::{HashMap, HashSet};
+
+use super::message::ToRegion;
+
+/// A message that waits.
+pub(super) struct Waiting<M> {
+    pub(super) key: Arc<str>,
+    pub(super) message: M,
+    /// Time since which it waits. 0 if it does not.
+    pub(super) since: Nanos,
+    /// Revision of the record by which another node has taken this one for the owner. `None` if
+    /// the message is from this node.
+    pub(super) by: Option<u64>,
+}
+
+impl<M> Waiting<M> {
+    /// Records that the message waits, unless it does already.
+    pub(super) fn wait_from(&mut self, now: Nanos) {
+        if self.since == 0 {
+            self.since = now;
+        }
+    }
+}
+
+/// Owner of a shard, as far as this region knows.
+pub(super) enum Place<M> {
+    /// Nobody owns the shard. Messages wait.
+    Nobody,
+    /// This node owns the shard, since the revision.
+    Here { since: u64 },
+    /// Another node owns the shard. Contains the address of its region.
+    Far(Address<ToRegion<M>>),
+    /// Another node owns the shard, and hands it over. Messages wait. If the other node could not
+    /// be told yet that nothing more comes, contains the address of its region.
+    Leaving(Option<Address<ToRegion<M>>>),
+    /// This node owns the shard, and hands it over.
+    HandsOver { since: u64, phase: Phase },
+}
+
+/// Phase of a shard that is handed over.
+pub(super) enum Phase {
+    /// Messages of these nodes may still come, until the time.
+    Waits {
+        nodes: HashSet<String>,
+        until: Nanos,
+    },
+    /// The entities stop. Messages wait.
+    Stops,
+}
+
+/// An entity that runs, or that has not ended yet.
+pub(super) struct Entity<M> {
+    pub(super) address: Address<M>,
+    pub(super) generation: u64,
+    /// True if it has got a message since the last look for idle entities.
+    pub(super) is_used: bool,
+    /// True if it was told to stop. Then messages wait until it has ended.
+    pub(super) stops: bool,
+    pub(super) queue: VecDeque<Waiting<M>>,
+}
+
+/// A shard of a region.
+pub(super) struct Shard<M> {
+    pub(super) place: Place<M>,
+    /// Revision of the record of the shard.
+    pub(super) revision: u64,
+    /// Messages that wait for an owner, oldest first.
+    pub(super) queue: VecDeque<Waiting<M>>,
+    pub(super) entities: HashMap<Arc<str>, Entity<M>>,
+}
+
+/// Way of a message.
+pub(super) enum Way<'a, M> {
+    /// To an entity of this node.
+    Entity,
+    /// To another node.
+    Far(&'a Address<ToRegion<M>>),
+    /// Waits.
+    Wait,
+    /// The sender is mistaken about the owner.
+    Stray,
+}
+
+impl<M> Default for Shard<M> {
+    fn default() -> Self {
+        Self {
+            place: Place::Nobody,
+            revision: 0,
+            queue: VecDeque::new(),
+            entities: HashMap::new(),
+        }
+    }
+}
+
+impl<M> Shard<M> {
+    /// Returns the way of a message, if none waits before it.
+    pub(super) fn way(&self, by: Option<u64>) -> Way<'_, M> {
+        // The sender has read a later record: this region will soon know of it.
+        if by.is_some_and(|by| by > self.revision) {
+            return Way::Wait;
+        }
+        match (&self.place, by) {
+            (Place::Here { since }, Some(by)) if by < *since => Way::Stray,
+            (Place::Here { .. }, _) => Way::Entity,
+            (Place::HandsOver { since, phase }, by) => match (phase, by) {
+                (_, Some(by)) if by < *since => Way::Stray,
+                (Phase::Waits { .. }, _) => Way::Entity,
+                // It comes too late, from a node that was not waited for.
+                (Phase::Stops, Some(_)) => Way::Stray,
+                (Phase::Stops, None) => Way::Wait,
+            },
+            (_, Some(_)) => Way::Stray,
+            (Place::Far(to), None) => Way::Far(to),
+            (Place::Nobody | Place::Leaving(_), None) => Way::Wait,
+        }
+    }
+
+    /// Returns true if the region must look at the shard after some time.
+    pub(super) fn is_unsettled(&self) -> bool {
+        let waits = matches!(
+            self.place,
+            Place::Leaving(Some(_))
+                | Place::HandsOver {
+                    phase: Phase::Waits { .. },
+                    ..
+                }
+        );
+        waits || !self.queue.is_empty()
+    }
+}

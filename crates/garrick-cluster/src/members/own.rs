@@ -1,0 +1,244 @@
+//! The own membership of a node.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use garrick_sched::{Nanos, nanos};
+
+use super::lease::Lease;
+use super::record::{Key, Member, encode};
+use super::roster::OWN_LEASE;
+use super::view::{Seen, View};
+use crate::name::NodeName;
+use crate::placement::{Change, Outcome};
+
+/// Bit that is set in the numbers of changes of the own record.
+const RENEWAL: u64 = 1 << 63;
+
+/// Number of renewals whose times are remembered.
+const SENT_MAX: usize = 16;
+
+/// State of the membership.
+enum Standing {
+    /// Has no record, or none that is known.
+    Outside,
+    Member {
+        epoch: u64,
+        /// Last revision of the record.
+        revision: u64,
+        lease: Arc<Lease>,
+    },
+}
+
+/// The own membership of a node.
+///
+/// A node that is no member tries to create its record. If another record is there, of an earlier
+/// life for example, the creation is refused until the record was removed.
+pub(crate) struct Own {
+    pub(crate) name: NodeName,
+    key: Arc<str>,
+    life: u64,
+    /// Number of the membership, which grows with each loss.
+    attempt: u64,
+    standing: Standing,
+    beat: u64,
+    /// Times at which the last changes of the record were sent, by their beats.
+    sent: VecDeque<(u64, Nanos)>,
+    /// Beat of the change without an answer.
+    unanswered: Option<u64>,
+    pub(crate) hosts: Vec<Arc<str>>,
+    pub(crate) uses: Vec<Arc<str>>,
+    pub(crate) is_draining: bool,
+}
+
+/// Result of a look at the own record.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Look {
+    /// Nothing has changed.
+    Same,
+    /// The node has become a member.
+    Joined,
+    /// The node is no member any more.
+    Lost,
+}
+
+impl Own {
+    pub(crate) fn new(name: NodeName, life: u64) -> Self {
+        Self {
+            key: Key::Member(name.clone()).text(),
+            name,
+            life,
+            attempt: 1,
+            standing: Standing::Outside,
+            beat: 0,
+            sent: VecDeque::new(),
+            unanswered: None,
+            hosts: Vec::new(),
+            uses: Vec::new(),
+            is_draining: false,
+        }
+    }
+
+    /// Returns the beat of a change with this number, if it is one of the own record.
+    pub(crate) fn beat_of(ticket: u64) -> Option<u64> {
+        (ticket & RENEWAL != 0).then_some(ticket & !RENEWAL)
+    }
+
+    /// Returns the number of the membership, if the node is a member.
+    pub(crate) fn epoch(&self) -> Option<u64> {
+        match &self.standing {
+            Standing::Outside => None,
+            Standing::Member { epoch, .. } => Some(*epoch),
+        }
+    }
+
+    /// Returns the lease of the membership.
+    pub(crate) fn lease(&self) -> Option<&Arc<Lease>> {
+        match &self.standing {
+            Standing::Outside => None,
+            Standing::Member { lease, .. } => Some(lease),
+        }
+    }
+
+    /// Returns true if the node is a member, and its lease is valid.
+    pub(crate) fn may_act(&self, now: Nanos) -> bool {
+        self.lease().is_some_and(|lease| lease.is_valid(now))
+    }
+
+    /// Returns true if the last change of the record has no answer yet.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        self.unanswered.is_some()
+    }
+
+    /// Returns a change that creates or renews the record.
+    pub(crate) fn renewal(&mut self, now: Nanos) -> Change {
+        self.beat += 1;
+        if self.sent.len() == SENT_MAX {
+            self.sent.pop_front();
+        }
+        self.sent.push_back((self.beat, now));
+        self.unanswered = Some(self.beat);
+        let (epoch, revision) = match self.standing {
+            Standing::Outside => (0, 0),
+            Standing::Member {
+                epoch, revision, ..
+            } => (epoch, revision),
+        };
+        let text = |kinds: &[Arc<str>]| kinds.iter().map(|kind| kind.to_string()).collect();
+        let member = Member {
+            life: self.life,
+            attempt: self.attempt,
+            epoch,
+            beat: self.beat,
+            is_draining: self.is_draining,
+            hosts: text(&self.hosts),
+            uses: text(&self.uses),
+        };
+        self.change(revision, Some(encode(member)))
+    }
+
+    /// Returns a change that removes the record. Ends the lease.
+    pub(crate) fn removal(&mut self) -> Option<Change> {
+        let Standing::Member {
+            revision, lease, ..
+        } = &self.standing
+        else {
+            return None;
+        };
+        lease.end();
+        let revision = *revision;
+        Some(self.change(revision, None))
+    }
+
+    fn change(&self, expected: u64, value: Option<bytes::Bytes>) -> Change {
+        Change {
+            key: self.key.clone(),
+            expected,
+            value,
+            ticket: self.beat | RENEWAL,
+        }
+    }
+
+    /// Handles the answer to a change of the record. Returns true if it came in time and is no
+    /// failure, and whether the node has become a member.
+    pub(crate) fn answered(&mut self, beat: u64, outcome: &Outcome) -> (bool, Look) {
+        // Changes of earlier memberships are forgotten, and so are very old ones.
+        let is_known = self.sent.iter().any(|(sent, _)| *sent == beat);
+        if self.unanswered == Some(beat) {
+            self.unanswered = None;
+        }
+        match outcome {
+            Outcome::Changed(revision) if is_known => (true, self.renewed(beat, *revision)),
+            Outcome::Changed(_) => (true, Look::Same),
+            // If a change without an answer has taken place, or the record is gone, the next look
+            // tells.
+            Outcome::Refused => (true, Look::Same),
+            Outcome::Invalid(_) | Outcome::Unknown(_) => (false, Look::Same),
+        }
+    }
+
+    /// The record has a revision, which the change of a beat has made.
+    fn renewed(&mut self, beat: u64, now: u64) -> Look {
+        let sent = self.sent.iter().find(|(sent, _)| *sent == beat);
+        let until = sent.map_or(0, |(_, at)| at.saturating_add(nanos(OWN_LEASE)));
+        match &mut self.standing {
+            Standing::Outside => {
+                let lease = Arc::new(Lease::new());
+                lease.renew(until);
+                self.standing = Standing::Member {
+                    epoch: now,
+                    revision: now,
+                    lease,
+                };
+                Look::Joined
+            }
+            Standing::Member {
+                revision, lease, ..
+            } => {
+                if now > *revision {
+                    *revision = now;
+                    lease.renew(until);
+                }
+                Look::Same
+            }
+        }
+    }
+
+    /// Looks at the own record after a reading.
+    pub(crate) fn look(&mut self, view: &View) -> Look {
+        let is_own = |seen: &Seen<Member>| {
+            seen.value.life == self.life && seen.value.attempt == self.attempt
+        };
+        let found = view.member(&self.name).filter(|seen| is_own(seen));
+        match (&self.standing, found) {
+            (Standing::Outside, None) => Look::Same,
+            (Standing::Outside, Some(seen)) if seen.value.epoch == 0 => {
+                self.renewed(seen.value.beat, seen.revision)
+            }
+            // It was removed, and a late answer shows it: the node waits until it sees that.
+            (Standing::Outside, Some(_)) => Look::Same,
+            (Standing::Member { revision, .. }, Some(seen)) => {
+                if seen.revision > *revision {
+                    self.renewed(seen.value.beat, seen.revision);
+                }
+                Look::Same
+            }
+            (Standing::Member { revision, .. }, None) if view.revision() < *revision => Look::Same,
+            (Standing::Member { .. }, None) => {
+                self.lose();
+                Look::Lost
+            }
+        }
+    }
+
+    /// Ends the membership.
+    pub(crate) fn lose(&mut self) {
+        if let Standing::Member { lease, .. } = &self.standing {
+            lease.end();
+        }
+        self.standing = Standing::Outside;
+        self.attempt += 1;
+        self.sent.clear();
+        self.unanswered = None;
+    }
+}

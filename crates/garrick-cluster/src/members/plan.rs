@@ -1,0 +1,74 @@
+//! The plan: which node should own a shard.
+
+use garrick_core::random::mix;
+
+use crate::name::NodeName;
+
+/// Returns a hash of some text, which is the same on all machines and in all versions: FNV-1a, with
+/// its bits mixed.
+pub(crate) fn hash(text: &str) -> u64 {
+    let fnv = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    mix(fnv)
+}
+
+/// Returns the node that should own a shard of the kind with a hash: the one with the largest
+/// hash of node and shard (rendezvous hashing). So only the shards of a node that comes or goes
+/// move.
+pub(crate) fn ideal<'a>(
+    kind: u64,
+    shard: u32,
+    nodes: impl Iterator<Item = &'a NodeName>,
+) -> Option<&'a NodeName> {
+    let weight = |node: &NodeName| mix(hash(node.as_str()) ^ mix(kind ^ u64::from(shard)));
+    nodes.max_by_key(|node| (weight(node), *node))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::{NodeName, hash, ideal};
+
+    fn owners(nodes: &[NodeName]) -> Vec<NodeName> {
+        let kind = hash("account");
+        let owner = |shard| ideal(kind, shard, nodes.iter()).unwrap().clone();
+        (0..256).map(owner).collect()
+    }
+
+    #[test]
+    fn a_hash_never_changes() {
+        assert_eq!(hash(""), 0xc381_7c01_6ba4_ff30);
+        assert_eq!(hash("alice"), 0x1a04_6f57_3e1e_5475);
+    }
+
+    #[test]
+    fn only_the_shards_of_a_new_node_move() {
+        let nodes: Vec<_> = (0..5)
+            .map(|number| NodeName::new(&format!("node-{number}")).unwrap())
+            .collect();
+        let (before, after) = (owners(&nodes[..4]), owners(&nodes));
+        let mut moved = 0;
+        for (before, after) in before.iter().zip(&after) {
+            if before != after {
+                assert_eq!(after, &nodes[4]);
+                moved += 1;
+            }
+        }
+        assert!((25..=80).contains(&moved), "{moved}");
+        let mut counts: HashMap<&NodeName, u32> = HashMap::new();
+        for owner in &after {
+            *counts.entry(owner).or_default() += 1;
+        }
+        assert!(
+            counts.values().all(|count| (30..=80).contains(count)),
+            "{counts:?}"
+        );
+    }
+
+    #[test]
+    fn without_nodes_there_is_no_owner() {
+        assert_eq!(ideal(1, 1, [].iter()), None);
+    }
+}

@@ -1,0 +1,157 @@
+//! Records of members, kinds and shards.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use garrick_wire::{Wire, from_slice, to_vec};
+
+use crate::name::NodeName;
+
+/// Maximum number of kinds that a node can use.
+pub(crate) const KINDS_MAX: usize = 256;
+
+/// Maximum number of shards of a kind.
+pub(crate) const SHARDS_MAX: u32 = 1_024;
+
+/// Content of the record of a member.
+#[derive(Wire, Clone, Debug, PartialEq, Eq)]
+#[wire(name = "garrick.Member", version = 2)]
+pub(crate) struct Member {
+    /// Number of the life of the node.
+    #[wire(1)]
+    pub(crate) life: u64,
+    /// Number of the membership within the life.
+    #[wire(2)]
+    pub(crate) attempt: u64,
+    /// Revision with which the membership began. 0 in the first record, which has that revision.
+    #[wire(3)]
+    pub(crate) epoch: u64,
+    /// Grows with each renewal.
+    #[wire(4)]
+    pub(crate) beat: u64,
+    /// True if the node hands its shards over.
+    #[wire(5)]
+    pub(crate) is_draining: bool,
+    /// Kinds whose entities the node runs.
+    #[wire(6)]
+    pub(crate) hosts: Vec<String>,
+    /// Kinds to whose entities the node sends.
+    #[wire(7)]
+    pub(crate) uses: Vec<String>,
+}
+
+/// Content of the record of a kind.
+#[derive(Wire, Clone, Debug, PartialEq, Eq)]
+#[wire(name = "garrick.Kind", version = 2)]
+pub(crate) struct KindRecord {
+    /// Number of shards, which never changes.
+    #[wire(1)]
+    pub(crate) shards: u32,
+}
+
+/// Content of the record of a shard.
+#[derive(Wire, Clone, Debug, PartialEq, Eq)]
+#[wire(name = "garrick.Shard", version = 2)]
+pub(crate) struct Shard {
+    /// Name of the node that owns the shard.
+    #[wire(1)]
+    pub(crate) node: String,
+    /// Epoch of its membership. The shard has no owner after the end of that membership.
+    #[wire(2)]
+    pub(crate) epoch: u64,
+    /// True if the owner hands the shard over.
+    #[wire(3)]
+    pub(crate) is_draining: bool,
+}
+
+/// A key, as it is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    Member(NodeName),
+    Kind(Arc<str>),
+    Shard(Arc<str>, u32),
+}
+
+impl Key {
+    /// Returns the key of a record.
+    pub(crate) fn text(&self) -> Arc<str> {
+        match self {
+            Self::Member(name) => format!("member.{name}").into(),
+            Self::Kind(kind) => format!("kind.{kind}").into(),
+            Self::Shard(kind, number) => format!("shard.{kind}.{number}").into(),
+        }
+    }
+
+    /// Reads the key of a record. Returns `None` if it is not one of this crate.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let mut parts = text.split('.');
+        let key = match (parts.next()?, parts.next()?, parts.next()) {
+            ("member", name, None) => Self::Member(NodeName::new(name).ok()?),
+            ("kind", kind, None) => Self::Kind(kind.into()),
+            ("shard", kind, Some(number)) => {
+                let number = number.parse().ok().filter(|number| *number < SHARDS_MAX)?;
+                Self::Shard(kind.into(), number)
+            }
+            _ => return None,
+        };
+        (parts.next().is_none()).then_some(key)
+    }
+}
+
+/// Encodes the content of a record.
+pub(crate) fn encode<R: Wire>(record: R) -> Bytes {
+    // These types have no part that cannot be encoded, and are far below all limits.
+    to_vec(record).unwrap_or_default().into()
+}
+
+/// Decodes the content of a record. Returns `None` if it was damaged or made by something else.
+pub(crate) fn decode<R: Wire>(value: &[u8]) -> Option<R> {
+    from_slice(value).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Key, Member, NodeName, Shard, decode, encode};
+
+    #[test]
+    fn keys_are_read_as_they_were_written() {
+        let keys = [
+            Key::Member(NodeName::new("bank-1").unwrap()),
+            Key::Kind("account".into()),
+            Key::Shard("account".into(), 255),
+        ];
+        for key in keys {
+            assert_eq!(Key::read(&key.text()), Some(key));
+        }
+        for text in [
+            "",
+            "member",
+            "member.",
+            "member.a.b",
+            "kind.a.b",
+            "shard.a",
+            "shard.a.b",
+            "shard.a.-1",
+            "shard.a.1024",
+            "shard.a.1.2",
+            "other.a",
+        ] {
+            assert_eq!(Key::read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn records_are_decoded_as_they_were_encoded() {
+        let member = Member {
+            life: 1,
+            attempt: 2,
+            epoch: 3,
+            beat: 4,
+            is_draining: true,
+            hosts: vec!["a".into()],
+            uses: vec!["a".into(), "b".into()],
+        };
+        assert_eq!(decode(&encode(member.clone())), Some(member));
+        assert_eq!(decode::<Shard>(b"other"), None);
+    }
+}

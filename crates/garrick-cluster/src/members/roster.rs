@@ -1,0 +1,86 @@
+//! The roster: how long the records of other members have not changed.
+
+use std::time::Duration;
+
+use garrick_sched::{Nanos, nanos};
+use hashbrown::HashMap;
+
+use crate::name::NodeName;
+
+/// Time without a renewal after which the record of another member is removed.
+pub(crate) const LEASE: Duration = Duration::from_secs(5);
+
+/// Time for which a node acts as the owner of its shards after it has sent a renewal that went
+/// through. The difference allows clocks to run at speeds that differ by 10 %.
+pub(crate) const OWN_LEASE: Duration = Duration::from_millis(4_500);
+
+/// When the records of members were seen to change, by the clock of this node.
+#[derive(Default)]
+pub(crate) struct Roster {
+    /// Last revision of each record, and the time at which it was first seen.
+    seen: HashMap<NodeName, (u64, Nanos)>,
+    /// Time since which all renewals of this node went through without delay. A node that cannot
+    /// renew its own record cannot tell whether others can.
+    good_since: Nanos,
+}
+
+impl Roster {
+    /// Records that a renewal of this node has failed or is late.
+    pub(crate) fn is_unsure(&mut self, now: Nanos) {
+        self.good_since = now;
+    }
+
+    /// Records the revision of a record. `None` if it was removed.
+    pub(crate) fn saw(&mut self, name: &NodeName, revision: Option<u64>, now: Nanos) {
+        match revision {
+            Some(revision) => {
+                let seen = self.seen.entry(name.clone()).or_insert((0, 0));
+                if seen.0 != revision {
+                    *seen = (revision, now);
+                }
+            }
+            None => {
+                self.seen.remove(name);
+            }
+        }
+    }
+
+    /// Returns the members whose records have not changed for too long, with their revisions, by
+    /// their names.
+    pub(crate) fn silent(&self, now: Nanos) -> Vec<(NodeName, u64)> {
+        let lease = nanos(LEASE);
+        let is_silent = |since: Nanos| now.saturating_sub(since.max(self.good_since)) >= lease;
+        let silent = self.seen.iter().filter(|(_, (_, since))| is_silent(*since));
+        let mut silent: Vec<_> =
+            (silent.map(|(name, (revision, _))| (name.clone(), *revision))).collect();
+        silent.sort_unstable();
+        silent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LEASE, NodeName, Roster, nanos};
+
+    #[test]
+    fn a_record_is_silent_if_it_did_not_change_while_own_renewals_went_through() {
+        let (name, lease) = (NodeName::new("a").unwrap(), nanos(LEASE));
+        let mut roster = Roster::default();
+        roster.saw(&name, Some(1), 10);
+        assert!(roster.silent(10 + lease - 1).is_empty());
+        assert_eq!(roster.silent(10 + lease), [(name.clone(), 1)]);
+        roster.saw(&name, Some(1), 20);
+        assert_eq!(
+            roster.silent(10 + lease).len(),
+            1,
+            "it is the same revision"
+        );
+        roster.saw(&name, Some(2), 20);
+        assert!(roster.silent(20 + lease - 1).is_empty());
+        roster.is_unsure(100);
+        assert!(roster.silent(100 + lease - 1).is_empty());
+        assert_eq!(roster.silent(100 + lease), [(name.clone(), 2)]);
+        roster.saw(&name, None, 200);
+        assert!(roster.silent(200 + 2 * lease).is_empty());
+    }
+}

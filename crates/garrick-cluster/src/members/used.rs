@@ -1,0 +1,81 @@
+//! Kinds that a node uses, and what their regions were told.
+
+use std::sync::Arc;
+
+use super::order::{Order, Owner, Regional};
+use super::view::View;
+use crate::name::NodeName;
+
+/// A kind that the node uses.
+pub(super) struct UsedKind {
+    region: Arc<dyn Regional>,
+    /// True if the region knows the number of shards.
+    knows_shards: bool,
+    /// Owners that were told, by shard, with the revisions of their records.
+    told: Vec<(Owner, u64)>,
+}
+
+impl UsedKind {
+    pub(super) fn new(region: Arc<dyn Regional>) -> Self {
+        Self {
+            region,
+            knows_shards: false,
+            told: Vec::new(),
+        }
+    }
+
+    /// Gives an order to the region.
+    pub(super) fn order(&self, order: Order) {
+        self.region.order(order);
+    }
+
+    /// Tells the region that all owners are unknown.
+    pub(super) fn forget(&mut self) {
+        self.told.clear();
+        self.order(Order::Lost);
+    }
+
+    /// Tells the region of this node of owners that have changed.
+    pub(super) fn tell(&mut self, kind: &str, view: &View, own: &NodeName) {
+        let Some(shards) = view.shards(kind) else {
+            return;
+        };
+        if !self.knows_shards {
+            self.knows_shards = true;
+            self.order(Order::Shards(shards));
+        }
+        self.told.resize(shards as usize, (Owner::Nobody, 0));
+        for (shard, told) in (0..).zip(&mut self.told) {
+            let revision = view.shard(kind, shard).map_or(0, |seen| seen.revision);
+            let owner = owner_of(kind, shard, view, own);
+            if told.1 == revision && told.0.is_like(&owner) {
+                continue;
+            }
+            *told = (owner.clone(), revision);
+            self.region.order(Order::Owner {
+                shard,
+                owner,
+                revision,
+            });
+        }
+    }
+}
+
+/// Returns the owner of a shard as the node `own` sees it.
+fn owner_of(kind: &str, shard: u32, view: &View, own: &NodeName) -> Owner {
+    let Some((name, seen)) = view.owner(kind, shard) else {
+        return Owner::Nobody;
+    };
+    match (name == *own, seen.value.is_draining) {
+        (true, false) => Owner::Here,
+        (false, false) => Owner::Far(name),
+        (false, true) => Owner::Leaving(name),
+        (true, true) => {
+            let others = view.members();
+            let others = others.filter(|(name, seen)| *name != own && seen.uses(kind));
+            let mut others: Vec<_> = others.map(|(name, _)| name.clone()).collect();
+            others.sort_unstable();
+            Owner::HandsOver(others)
+        }
+    }
+}

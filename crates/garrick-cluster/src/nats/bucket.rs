@@ -1,0 +1,54 @@
+//! Key-value buckets of a cluster.
+
+use async_nats::Client;
+use async_nats::jetstream::context::ContextBuilder;
+use async_nats::jetstream::kv::Store;
+use async_nats::jetstream::stream;
+
+use super::builder::REQUEST_WITHIN;
+use super::error::{NatsError, with_sources};
+
+/// Settings of a bucket.
+#[derive(Debug)]
+pub(super) struct Bucket {
+    pub(super) name: String,
+    pub(super) description: String,
+    /// Maximum size of a record in bytes.
+    pub(super) record_max: i32,
+    pub(super) replicas: usize,
+}
+
+impl Bucket {
+    /// Opens the bucket. Creates it if there is none.
+    pub(super) async fn open(self, client: &Client) -> Result<Store, NatsError> {
+        let context = ContextBuilder::new()
+            .timeout(REQUEST_WITHIN)
+            .build(client.clone());
+        let bucket = self.name;
+        if let Ok(store) = context.get_key_value(&bucket).await {
+            return Ok(store);
+        }
+        let config = stream::Config {
+            name: format!("KV_{bucket}"),
+            description: Some(self.description),
+            subjects: vec![format!("$KV.{bucket}.>")],
+            max_messages_per_subject: 1,
+            max_message_size: self.record_max,
+            num_replicas: self.replicas,
+            discard: stream::DiscardPolicy::New,
+            deny_delete: true,
+            // Reads are answered by the leader. Records do not expire: see `lease`.
+            allow_direct: false,
+            ..stream::Config::default()
+        };
+        let created = context.create_stream(config).await;
+        // Another node may have been faster.
+        match context.get_key_value(&bucket).await {
+            Ok(store) => Ok(store),
+            Err(found) => Err(NatsError::Bucket {
+                bucket,
+                why: created.map_or_else(|error| with_sources(&error), |_| with_sources(&found)),
+            }),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The journals that a log has started to read, and what it knows of them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use garrick_journal::JournalId;
+use hashbrown::HashMap;
+
+use super::format::{Head, Mark};
+use super::subject::tokens;
+
+/// Number of messages of which it is kept which events they have.
+const MARKS_MAX: usize = 32;
+
+/// The journals. Their numbers are 1, 2, 3 and so on.
+#[derive(Default)]
+pub(super) struct Journals {
+    names: HashMap<Arc<str>, u64>,
+    all: Vec<Known>,
+}
+
+/// A journal.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Known {
+    pub(super) name: Arc<str>,
+    /// End of its subjects.
+    pub(super) tokens: Arc<str>,
+    /// Number of the newest event, or 0.
+    pub(super) newest: u64,
+    /// Sequence of its last message, or 0.
+    pub(super) sequence: u64,
+    /// Number of the newest whole event, or 0, and a sequence behind which it is.
+    pub(super) whole: Mark,
+    pub(super) saved: SavedStates,
+    /// The last events of some of the last messages, oldest first.
+    marks: VecDeque<Mark>,
+    /// Number of messages since the last purge.
+    pub(super) unpurged: u32,
+    /// The event after those that were read last, and the sequence of its message.
+    pub(super) cursor: Mark,
+}
+
+/// The saved states of a journal.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct SavedStates {
+    /// The newest one, and the one before.
+    pub(super) marks: [Mark; 2],
+    /// Sequence of the last message.
+    pub(super) sequence: u64,
+}
+
+impl Journals {
+    /// Returns the number of the journal with a name.
+    pub(super) fn number(&mut self, name: &str) -> JournalId {
+        if let Some(number) = self.names.get(name) {
+            return JournalId::new(*number);
+        }
+        let name: Arc<str> = name.into();
+        self.all.push(Known {
+            name: Arc::clone(&name),
+            tokens: tokens(&name).into(),
+            ..Known::default()
+        });
+        let number = self.all.len() as u64;
+        self.names.insert(name, number);
+        JournalId::new(number)
+    }
+
+    fn index(journal: JournalId) -> Option<usize> {
+        usize::try_from(journal.get().checked_sub(1)?).ok()
+    }
+
+    pub(super) fn get(&self, journal: JournalId) -> Option<&Known> {
+        self.all.get(Self::index(journal)?)
+    }
+
+    pub(super) fn get_mut(&mut self, journal: JournalId) -> Option<&mut Known> {
+        self.all.get_mut(Self::index(journal)?)
+    }
+}
+
+impl Known {
+    /// Returns the number of the oldest event that can be read.
+    pub(super) fn oldest(&self) -> u64 {
+        let [_, before] = self.saved.marks;
+        (before.number + 1).max(self.whole.number)
+    }
+
+    /// Records the last message of the journal.
+    pub(super) fn last(&mut self, head: &Head, sequence: u64) {
+        (self.newest, self.sequence) = (head.newest, sequence);
+        self.whole = Mark {
+            number: head.whole,
+            covers: head.whole_after,
+        };
+    }
+
+    /// Records that a message was appended.
+    pub(super) fn appended(&mut self, head: &Head, sequence: u64) {
+        self.last(head, sequence);
+        self.unpurged = self.unpurged.saturating_add(1);
+        if self.marks.len() == MARKS_MAX {
+            // Every second one: what is left is right, and less exact.
+            let mut count = 0_usize;
+            self.marks.retain(|_| {
+                count += 1;
+                count.is_multiple_of(2)
+            });
+        }
+        self.marks.push_back(Mark {
+            number: head.newest,
+            covers: sequence,
+        });
+    }
+
+    /// Returns a sequence up to which no message has an event after `number`.
+    pub(super) fn covers(&self, number: u64) -> u64 {
+        if number == self.newest {
+            return self.sequence;
+        }
+        let [saved, before] = self.saved.marks;
+        let whole = Mark {
+            // Messages up to this sequence are before the whole event.
+            number: self.whole.number.saturating_sub(1),
+            ..self.whole
+        };
+        let marks = self.marks.iter().copied().chain([saved, before, whole]);
+        let known = marks.filter(|mark| mark.number <= number);
+        known.map(|mark| mark.covers).max().unwrap_or(0)
+    }
+
+    /// Returns the sequence from which on the message with an event is searched.
+    pub(super) fn search(&self, number: u64) -> u64 {
+        if self.cursor.number == number {
+            return self.cursor.covers;
+        }
+        self.covers(number - 1) + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Known, MARKS_MAX};
+    use crate::nats::log::format::{Head, MessageOf};
+
+    #[test]
+    fn what_a_sequence_covers_is_never_too_much() {
+        let mut known = Known::default();
+        for number in 1..=10 * MARKS_MAX as u64 {
+            let head = Head {
+                of: MessageOf {
+                    writer: 1,
+                    group: number,
+                },
+                after: known.sequence,
+                newest: number * 2,
+                whole: 0,
+                whole_after: 0,
+                count: 2,
+            };
+            // The message with the events up to `2 * number` has the sequence `3 * number`.
+            known.appended(&head, 3 * number);
+            for event in 1..=2 * number {
+                assert!(known.covers(event) <= 3 * (event / 2), "event {event}");
+                assert!(known.search(event) <= 3 * event.div_ceil(2));
+            }
+            assert_eq!(known.covers(2 * number), 3 * number);
+            assert!(known.marks.len() <= MARKS_MAX);
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Journals on NATS: the events of many journals in streams of JetStream.
+
+mod format;
+mod subject;
+
+mod journals;
+mod store;
+
+mod append;
+
+mod read;
+
+mod save;
+
+mod open;
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use garrick_journal::{
+    EventKind, Group, JournalError, JournalId, Log, LogSample, Notices, Refused, Start,
+};
+use hashbrown::HashMap;
+
+use self::format::MessageOf;
+use self::journals::Journals;
+use self::store::Store;
+use super::home::Home;
+use crate::lock::lock;
+pub use open::NatsLogOptions;
+
+/// Time after the time limit of a call until its runtime counts as standing still.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// The events of the journals of a cluster in streams of NATS. Needs the feature `nats-journal`.
+///
+/// Several processes may have the log open. Of several writers of one journal, one succeeds: a
+/// writer that does not know the newest message of the journal is refused with
+/// [`JournalError::Conflict`], and nothing of its group is stored in that journal. After that, it
+/// must begin again with [`Log::start`].
+///
+/// What is acknowledged is on the disk of the server, or of a majority of the servers. When a
+/// server writes to its disk is its own setting: see `sync_interval` in `docs/cluster.md`.
+///
+/// Each call ends within the time limit, 20 s by default. If a message was not acknowledged, the
+/// log appends another one without events in its place: then it is known whether the first one was
+/// stored. Only if that is impossible, too, the log is broken ([`JournalError::Broken`]). Then open
+/// it again, and spawn the durable actors again.
+///
+/// The events of a journal in a group must fit into the server's `max_payload`, which is 1 MiB by
+/// default, and so must a saved state. Larger ones are refused with [`JournalError::TooLarge`].
+///
+/// # Examples
+/// ```no_run
+/// use garrick_actor::System;
+/// use garrick_cluster::nats::{NatsLog, NatsNet};
+/// use garrick_journal::Journal;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let system = System::new()?;
+/// let log = NatsLog::open(NatsNet::builder("nats://localhost"), "bank", "bank-1")?;
+/// let journal = Journal::new(&system.handle(), log)?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct NatsLog {
+    home: Home,
+    store: Store,
+    /// Random number of this writer.
+    writer: u64,
+    /// Number of the last message.
+    group: AtomicU64,
+    /// Time limit of a call.
+    answer_within: Duration,
+    /// True if a start lets no other writer append any more.
+    fences: bool,
+    journals: Mutex<Journals>,
+    /// Journals with the sequences up to which their messages are removed.
+    due: Mutex<HashMap<JournalId, u64>>,
+    /// Held while messages are removed.
+    purging: Arc<AtomicBool>,
+    notes: Notes,
+    written: AtomicU64,
+    saved: AtomicU64,
+    is_broken: AtomicBool,
+    /// Text of the error that has broken the log.
+    cause: Mutex<Option<Arc<str>>>,
+}
+
+/// Errors that have lost nothing. Clones are handles to the same ones.
+#[derive(Clone, Default)]
+struct Notes(Arc<Mutex<Notices>>);
+
+impl Notes {
+    fn add(&self, error: JournalError) {
+        lock(&self.0).add(error);
+    }
+}
+
+/// Held while messages are removed.
+struct Purging(Arc<AtomicBool>);
+
+impl Drop for Purging {
+    fn drop(&mut self) {
+        // Relaxed: the flag publishes nothing.
+        self.0.store(false, Relaxed);
+    }
+}
+
+impl NatsLog {
+    fn journals(&self) -> MutexGuard<'_, Journals> {
+        lock(&self.journals)
+    }
+
+    fn due(&self) -> MutexGuard<'_, HashMap<JournalId, u64>> {
+        lock(&self.due)
+    }
+
+    fn notes(&self) -> Notes {
+        self.notes.clone()
+    }
+
+    fn add_notice(&self, error: JournalError) {
+        self.notes.add(error);
+    }
+
+    /// Returns the right to remove messages, unless that is under way.
+    fn purging(&self) -> Option<Purging> {
+        let was = self.purging.swap(true, Relaxed);
+        (!was).then(|| Purging(Arc::clone(&self.purging)))
+    }
+
+    /// Returns the identity of a new message.
+    fn next_message(&self) -> MessageOf {
+        MessageOf {
+            writer: self.writer,
+            // Relaxed: the numbers order nothing.
+            group: self.group.fetch_add(1, Relaxed) + 1,
+        }
+    }
+
+    fn count_written(&self, bytes: usize) {
+        self.written.fetch_add(bytes as u64, Relaxed);
+    }
+
+    fn count_saved(&self) {
+        self.saved.fetch_add(1, Relaxed);
+    }
+
+    fn check_usable(&self) -> Result<(), JournalError> {
+        if self.is_broken() {
+            return Err(JournalError::Broken);
+        }
+        Ok(())
+    }
+
+    /// Records that it is not known what is stored.
+    fn break_down(&self, why: &str) -> JournalError {
+        // Relaxed: a flag that publishes nothing.
+        self.is_broken.store(true, Relaxed);
+        lock(&self.cause).get_or_insert(why.into());
+        JournalError::Broken
+    }
+
+    /// Runs a task on the thread of the connection.
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let alive = self.home.alive();
+        self.home.handle().spawn(async move {
+            task.await;
+            drop(alive);
+        });
+    }
+
+    /// Runs a task on the thread of the connection, and waits for it.
+    ///
+    /// # Errors
+    /// Returns the reason if the task panics, or the runtime does not run.
+    fn run<T: Send + 'static>(
+        &self,
+        task: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, String> {
+        let (tell, told) = sync_channel(1);
+        self.spawn(async move {
+            // The caller may have given up.
+            let _ = tell.send(task.await);
+        });
+        let told = told.recv_timeout(self.answer_within + GRACE);
+        told.map_err(|_| "the thread of the connection does not answer".to_owned())
+    }
+}
+
+impl Log for NatsLog {
+    fn start(&self, name: &str, waits: bool) -> Result<Option<Start>, JournalError> {
+        self.begin(name, waits)
+    }
+
+    fn read(&self, journal: JournalId, from: u64, events: &mut Group) -> Result<(), JournalError> {
+        self.read_events(journal, from, events)
+    }
+
+    fn append(&self, group: &Group) -> Result<Vec<Refused>, JournalError> {
+        self.append_group(group)
+    }
+
+    fn save(
+        &self,
+        journal: JournalId,
+        number: u64,
+        kind: EventKind,
+        state: &[u8],
+    ) -> Result<(), JournalError> {
+        self.save_state(journal, number, kind, state)
+    }
+
+    fn tend(&self) {
+        self.purge_if_due();
+    }
+
+    fn is_broken(&self) -> bool {
+        self.is_broken.load(Relaxed)
+    }
+
+    fn sample(&self, _: bool) -> Option<LogSample> {
+        let notices = lock(&self.notes.0);
+        Some(LogSample {
+            written: self.written.load(Relaxed),
+            saved: self.saved.load(Relaxed),
+            notices: notices.count(),
+            notice: notices.newest().cloned(),
+            is_broken: self.is_broken(),
+            cause: lock(&self.cause).clone(),
+            ..LogSample::default()
+        })
+    }
+
+    fn notice(&self, error: JournalError) {
+        self.add_notice(error);
+    }
+
+    fn take_notices(&self) -> Vec<JournalError> {
+        lock(&self.notes.0).take()
+    }
+}
+
+impl fmt::Debug for NatsLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NatsLog")
+            .field("is_broken", &self.is_broken())
+            .finish_non_exhaustive()
+    }
+}

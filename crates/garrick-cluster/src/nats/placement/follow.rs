@@ -1,0 +1,115 @@
+//! The watch of the records. It begins anew after each connection, and then tells all records.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::jetstream::kv::{Entry, Operation, Store};
+use futures_util::StreamExt;
+use tokio::sync::watch;
+use tokio::time::{interval, sleep};
+
+use super::Shared;
+use super::mirror::Told;
+use crate::nats::counts::Counts;
+use crate::nats::error::with_sources;
+use crate::placement::News;
+
+/// Time before a watch that has failed is made again.
+const AGAIN_AFTER: Duration = Duration::from_millis(250);
+
+/// Time after which a watch that is behind an own change is made again.
+const LATE_AFTER: Duration = Duration::from_secs(2);
+
+/// Follows the records until nobody needs them.
+pub(super) async fn follow(
+    store: Store,
+    shared: Arc<Shared>,
+    counts: Arc<Counts>,
+    mut ends: watch::Receiver<()>,
+) {
+    let mut connects = counts.connects();
+    loop {
+        connects.mark_unchanged();
+        let why = tokio::select! {
+            // The only sender is dropped in the end.
+            _ = ends.changed() => return,
+            Ok(()) = connects.changed() => continue,
+            why = follow_once(&store, &shared) => why,
+        };
+        counts.tell(why);
+        tokio::select! {
+            _ = ends.changed() => return,
+            () = sleep(AGAIN_AFTER) => {}
+        }
+    }
+}
+
+/// Follows the records until that fails. Returns the reason.
+async fn follow_once(store: &Store, shared: &Shared) -> String {
+    // Before the watch: what comes later is told by it.
+    let state = match store.stream.get_info().await {
+        Ok(info) => info.state,
+        Err(error) => return with_sources(&error),
+    };
+    let mut news = match store.watch_with_history(">").await {
+        Ok(news) => news,
+        Err(error) => return with_sources(&error),
+    };
+    if state.messages > 0 {
+        shared.mirror().begin();
+    } else if shared.mirror().clear(state.last_sequence) {
+        shared.advanced();
+    } else {
+        return "the server has an older state of the records".to_owned();
+    }
+    let (mut looks, mut was_late) = (interval(LATE_AFTER), false);
+    loop {
+        let entry = tokio::select! {
+            entry = news.next() => entry,
+            _ = looks.tick() => {
+                let is_late = shared.mirror().is_late();
+                if is_late && was_late {
+                    return "the watch of the records is late".to_owned();
+                }
+                was_late = is_late;
+                continue;
+            }
+        };
+        match entry {
+            Some(Ok(entry)) => {
+                if shared.mirror().tell(told(entry)) {
+                    shared.advanced();
+                }
+            }
+            Some(Err(error)) => return with_sources(&error),
+            None => return "the watch of the records has ended".to_owned(),
+        }
+    }
+}
+
+fn told(entry: Entry) -> Told {
+    Told {
+        key: entry.key.into(),
+        revision: entry.revision,
+        value: (entry.operation == Operation::Put).then_some(entry.value),
+        is_last: entry.delta == 0,
+    }
+}
+
+impl Shared {
+    /// Answers reads, and tells the watchers and the changes that wait.
+    fn advanced(&self) {
+        let (answers, watchers) = {
+            let mut mirror = self.mirror();
+            mirror.watchers.retain(|watcher| !watcher.is_stopped());
+            (mirror.answers(), mirror.watchers.clone())
+        };
+        self.advances.send_modify(|count| *count += 1);
+        for (to, news) in answers {
+            let _ = to.send(news);
+        }
+        for watcher in watchers {
+            let _ = watcher.send(News::Hint);
+        }
+    }
+}

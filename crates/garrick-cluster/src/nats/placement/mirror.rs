@@ -1,0 +1,363 @@
+//! A copy of the records, which a watch keeps up to date.
+//!
+//! The watch tells the last change of each record in the order of the changes, and leaves out what
+//! was replaced before it was told. So the copy is *exact*, a state that all records have had at
+//! one time, if nothing was left out since it was exact, or if nothing more is to be told.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use garrick_actor::Address;
+use hashbrown::HashMap;
+
+use crate::placement::{News, Record};
+
+/// Number of reads that wait. More are not answered.
+const READS_MAX: usize = 1_024;
+
+/// A change that a watch has told.
+#[derive(Debug)]
+pub(super) struct Told {
+    pub(super) key: Arc<str>,
+    pub(super) revision: u64,
+    /// `None` if the record was deleted.
+    pub(super) value: Option<Bytes>,
+    /// True if there was no later change at that time.
+    pub(super) is_last: bool,
+}
+
+/// Records by their keys, with those that were deleted.
+#[derive(Default)]
+struct Picture {
+    records: HashMap<Arc<str>, (u64, Option<Bytes>)>,
+    /// Keys by the last revisions of their records.
+    changes: BTreeMap<u64, Arc<str>>,
+    /// Revision of the last change that was told.
+    last: u64,
+}
+
+/// The copy.
+#[derive(Default)]
+pub(super) struct Mirror {
+    picture: Picture,
+    /// The records that a new watch tells, until they are exact.
+    next: Option<Picture>,
+    /// Revision at which the copy was exact the last time. `None` if it never was.
+    exact: Option<u64>,
+    /// Deletions up to this revision may be unknown.
+    forgotten: u64,
+    /// Own changes that the watch has not told: revisions, and true if the record was not deleted.
+    own: HashMap<Arc<str>, (u64, bool)>,
+    /// Revision of the last own change. Reads wait for it: so a watch that stands still, while own
+    /// changes go through, does not look as if nothing happened.
+    own_last: u64,
+    /// Reads that wait: `since`, the revision for which it waits, and the receiver.
+    reads: Vec<(u64, u64, Address<News>)>,
+    pub(super) watchers: Vec<Address<News>>,
+}
+
+/// Answers to reads that were waiting, with their receivers.
+pub(super) type Answers = Vec<(Address<News>, News)>;
+
+/// The record that a change expects.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// The record may still be there.
+    Perhaps,
+    /// The record is not there any more.
+    Gone,
+    /// The record is not known yet.
+    Unknown,
+}
+
+impl Picture {
+    fn apply(&mut self, told: Told) {
+        let before = self.records.get(&told.key).map(|(revision, _)| *revision);
+        if before.is_some_and(|before| before >= told.revision) {
+            return;
+        }
+        self.changes.remove(&before.unwrap_or(0));
+        self.changes.insert(told.revision, Arc::clone(&told.key));
+        self.records.insert(told.key, (told.revision, told.value));
+        self.last = self.last.max(told.revision);
+    }
+}
+
+impl Mirror {
+    /// Returns true if the watch is behind an own change.
+    pub(super) fn is_late(&self) -> bool {
+        self.exact.unwrap_or(0) < self.own_last
+    }
+
+    /// Begins a new watch, which tells all records.
+    pub(super) fn begin(&mut self) {
+        self.next = Some(Picture::default());
+    }
+
+    /// Takes a bucket without records, whose last change had a revision. Returns false if the copy
+    /// is newer.
+    pub(super) fn clear(&mut self, revision: u64) -> bool {
+        if revision < self.exact.unwrap_or(0) {
+            return false;
+        }
+        let empty = Picture {
+            last: revision,
+            ..Picture::default()
+        };
+        self.next = Some(empty);
+        self.replace();
+        true
+    }
+
+    /// Takes a change. Returns true if the copy is exact now.
+    pub(super) fn tell(&mut self, told: Told) -> bool {
+        let (revision, is_last) = (told.revision, told.is_last);
+        if let Some(next) = &mut self.next {
+            next.apply(told);
+            let is_newer = next.last >= self.exact.unwrap_or(0);
+            let is_done = is_last && is_newer;
+            if is_done {
+                self.replace();
+            }
+            return is_done;
+        }
+        let Some(exact) = self.exact else {
+            return false;
+        };
+        if revision <= exact {
+            return false;
+        }
+        let follows = self.picture.last == exact && revision == exact + 1;
+        self.picture.apply(told);
+        let is_exact = follows || is_last;
+        if is_exact {
+            self.exact = Some(self.picture.last);
+            self.forget_own();
+        }
+        is_exact
+    }
+
+    /// Replaces the copy by the records that a new watch has told.
+    fn replace(&mut self) {
+        let Some(next) = self.next.take() else { return };
+        let before = std::mem::replace(&mut self.picture, next);
+        let has_vanished = |key| !self.picture.records.contains_key(key);
+        if before.records.keys().any(has_vanished) {
+            self.forgotten = self.picture.last;
+        }
+        self.exact = Some(self.picture.last);
+        self.forget_own();
+    }
+
+    /// Forgets the own changes that the watch has told.
+    fn forget_own(&mut self) {
+        let exact = self.exact.unwrap_or(0);
+        self.own.retain(|_, (revision, _)| *revision > exact);
+    }
+
+    /// Records an own change.
+    pub(super) fn changed(&mut self, key: &Arc<str>, revision: u64, is_there: bool) {
+        self.own_last = self.own_last.max(revision);
+        if revision <= self.exact.unwrap_or(0) {
+            return;
+        }
+        let own = self.own.entry(Arc::clone(key)).or_default();
+        if own.0 < revision {
+            *own = (revision, is_there);
+        }
+    }
+
+    /// Returns what is known of the record with a revision.
+    pub(super) fn expected(&self, key: &str, revision: u64) -> Expected {
+        let own = self.own.get(key).filter(|(own, _)| *own == revision);
+        let told = self.picture.records.get(key);
+        let told = told.filter(|(told, _)| *told == revision);
+        let is_there = match (own, told) {
+            (Some((_, is_there)), _) => *is_there,
+            (None, Some((_, value))) => value.is_some(),
+            (None, None) if self.exact.is_some_and(|exact| exact >= revision) => false,
+            (None, None) => return Expected::Unknown,
+        };
+        if is_there {
+            Expected::Perhaps
+        } else {
+            Expected::Gone
+        }
+    }
+
+    /// Returns the revision of the deletion of a record, or 0 if none is known.
+    pub(super) fn deletion(&self, key: &str) -> u64 {
+        let told = self.picture.records.get(key);
+        let told = told.map_or((0, true), |(revision, value)| (*revision, value.is_some()));
+        let own = self.own.get(key).copied().unwrap_or((0, true));
+        let (revision, is_there) = if own.0 > told.0 { own } else { told };
+        if is_there { 0 } else { revision }
+    }
+
+    /// Adds a read.
+    pub(super) fn read(&mut self, since: u64, to: Address<News>) {
+        if self.reads.len() < READS_MAX {
+            self.reads.push((since, self.own_last, to));
+        }
+    }
+
+    /// Takes the answers to the reads, as far as they can be answered.
+    pub(super) fn answers(&mut self) -> Answers {
+        // Between two exact states, the copy is none.
+        let Some(exact) = self.exact.filter(|exact| *exact == self.picture.last) else {
+            return Vec::new();
+        };
+        let reads = std::mem::take(&mut self.reads);
+        let (ready, waiting): (Vec<_>, Vec<_>) =
+            reads.into_iter().partition(|(_, until, _)| *until <= exact);
+        self.reads = waiting;
+        let ready = ready.into_iter();
+        ready
+            .map(|(since, _, to)| (to, self.answer(since, exact)))
+            .collect()
+    }
+
+    fn answer(&self, since: u64, exact: u64) -> News {
+        let is_whole = since == 0 || since < self.forgotten;
+        let since = if is_whole { 0 } else { since };
+        let record = |key: &Arc<str>| {
+            let (revision, value) = &self.picture.records[key];
+            Record {
+                key: Arc::clone(key),
+                revision: *revision,
+                value: value.clone(),
+            }
+        };
+        let changes = self.picture.changes.range(since.saturating_add(1)..);
+        let records = changes.map(|(_, key)| record(key));
+        News::Records {
+            records: records
+                .filter(|record| !is_whole || record.value.is_some())
+                .collect(),
+            revision: exact,
+            is_whole,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use garrick_actor::{Address, System, behavior};
+
+    use super::{Expected, Mirror, Told};
+    use crate::placement::News;
+
+    fn told(key: &str, revision: u64, is_last: bool) -> Told {
+        Told {
+            key: key.into(),
+            revision,
+            value: (key != "gone").then(|| Bytes::from_static(b"value")),
+            is_last,
+        }
+    }
+
+    /// Reads, and returns the keys and revisions, the revision and if all records are included.
+    /// Returns `None` if there is no answer.
+    type Read = Option<(Vec<(String, u64)>, u64, bool)>;
+
+    fn read(mirror: &mut Mirror, since: u64, to: &Address<News>) -> Read {
+        mirror.read(since, to.clone());
+        let (_, news) = mirror.answers().pop()?;
+        let News::Records {
+            records,
+            revision,
+            is_whole,
+        } = news
+        else {
+            panic!("{news:?}")
+        };
+        let records = records.iter();
+        let records = records.map(|record| (record.key.to_string(), record.revision));
+        Some((records.collect(), revision, is_whole))
+    }
+
+    fn keys(keys: &[(&str, u64)]) -> Vec<(String, u64)> {
+        let keys = keys.iter();
+        keys.map(|(key, revision)| ((*key).to_owned(), *revision))
+            .collect()
+    }
+
+    #[test]
+    fn only_states_that_were_there_are_read() {
+        let system = System::new().unwrap();
+        let to = &system.spawn(behavior(|_: News, _| ())).unwrap();
+        let mut mirror = Mirror::default();
+        assert_eq!(read(&mut mirror, 0, to), None);
+        mirror.begin();
+        assert!(!mirror.tell(told("a", 3, false)));
+        assert_eq!(read(&mut mirror, 0, to), None);
+        assert!(mirror.tell(told("b", 5, true)));
+        let first = keys(&[("a", 3), ("b", 5)]);
+        assert_eq!(read(&mut mirror, 0, to), Some((first, 5, true)));
+        // The next one follows, although more is to come.
+        assert!(mirror.tell(told("a", 6, false)));
+        let second = Some((keys(&[("a", 6)]), 6, false));
+        assert_eq!(read(&mut mirror, 5, to), second);
+        // Another record was changed as 7, and again later.
+        assert!(!mirror.tell(told("a", 8, false)));
+        assert_eq!(read(&mut mirror, 5, to), None);
+        assert!(!mirror.tell(told("b", 9, false)));
+        assert!(mirror.tell(told("gone", 10, true)));
+        let third = Some((keys(&[("a", 8), ("b", 9), ("gone", 10)]), 10, false));
+        assert_eq!(read(&mut mirror, 5, to), third);
+        let whole = Some((keys(&[("a", 8), ("b", 9)]), 10, true));
+        assert_eq!(read(&mut mirror, 0, to), whole);
+        assert_eq!(read(&mut mirror, u64::MAX, to), Some((vec![], 10, false)));
+    }
+
+    #[test]
+    fn a_new_watch_replaces_all_records_when_it_is_not_older() {
+        let system = System::new().unwrap();
+        let to = &system.spawn(behavior(|_: News, _| ())).unwrap();
+        let mut mirror = Mirror::default();
+        mirror.begin();
+        mirror.tell(told("a", 3, false));
+        mirror.tell(told("b", 5, true));
+        // A server that lags behind.
+        mirror.begin();
+        assert!(!mirror.tell(told("a", 3, true)));
+        let before = Some((keys(&[("a", 3), ("b", 5)]), 5, true));
+        assert_eq!(read(&mut mirror, 0, to), before);
+        assert!(mirror.tell(told("c", 6, true)));
+        let after = Some((keys(&[("a", 3), ("c", 6)]), 6, true));
+        // The deletion of `b` is not known, so all records are told.
+        assert_eq!(read(&mut mirror, 5, to), after);
+        assert_eq!(read(&mut mirror, 6, to), Some((vec![], 6, false)));
+        assert!(!mirror.clear(5));
+        assert!(mirror.clear(9));
+        assert_eq!(read(&mut mirror, 6, to), Some((vec![], 9, true)));
+    }
+
+    #[test]
+    fn reads_have_own_changes() {
+        let system = System::new().unwrap();
+        let to = &system.spawn(behavior(|_: News, _| ())).unwrap();
+        let mut mirror = Mirror::default();
+        assert_eq!(mirror.expected("a", 1), Expected::Unknown);
+        mirror.begin();
+        mirror.tell(told("a", 1, true));
+        assert_eq!(mirror.expected("a", 1), Expected::Perhaps);
+        mirror.changed(&"a".into(), 2, true);
+        mirror.changed(&"gone".into(), 3, false);
+        assert!(mirror.is_late());
+        assert_eq!(read(&mut mirror, 0, to), None);
+        assert_eq!(mirror.expected("a", 2), Expected::Perhaps);
+        assert_eq!(mirror.expected("gone", 3), Expected::Gone);
+        assert_eq!((mirror.deletion("gone"), mirror.deletion("a")), (3, 0));
+        mirror.tell(told("a", 2, false));
+        mirror.tell(told("gone", 3, true));
+        assert!(!mirror.is_late());
+        // The read above waits, and is answered now.
+        assert_eq!(mirror.answers().len(), 1);
+        assert_eq!(mirror.expected("a", 1), Expected::Gone);
+        assert_eq!(mirror.expected("gone", 3), Expected::Gone);
+        assert_eq!(mirror.deletion("gone"), 3);
+    }
+}

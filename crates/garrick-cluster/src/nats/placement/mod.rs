@@ -1,0 +1,259 @@
+//! Placements on NATS: records in a key-value bucket.
+
+mod mirror;
+
+mod change;
+mod follow;
+
+use std::fmt;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use async_nats::jetstream::context::ContextBuilder;
+use async_nats::jetstream::kv::Store;
+use garrick_actor::{Actor, Address, Context, Handle, Internal};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
+
+use self::change::Changes;
+use self::mirror::Mirror;
+use super::bucket::Bucket;
+use super::builder::{NatsBuilder, REQUEST_WITHIN};
+use super::connection;
+use super::counts::Counts;
+use super::error::NatsError;
+use super::home::Home;
+use super::names;
+use crate::error::JoinError;
+use crate::lock::lock;
+use crate::name::NodeName;
+use crate::placement::{Change, News, Placement, VALUE_BYTES_MAX};
+
+/// Time after the time limit until the runtime counts as standing still.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// Number of changes under way at once. More wait.
+const CHANGES_MAX: usize = 4_096;
+
+/// Room of a record for its headers, in bytes.
+const HEADERS: usize = 1_024;
+
+/// A placement in a key-value bucket of NATS. Clones are handles to the same placement.
+///
+/// Reads are answered from a copy, which a watch keeps up to date. While there is no connection,
+/// they are answered with the last state, and changes end with
+/// [`Outcome::Unknown`](crate::placement::Outcome::Unknown) within some seconds. A read that comes
+/// after an own change has it.
+///
+/// # Examples
+/// ```no_run
+/// use garrick_actor::System;
+/// use garrick_cluster::nats::{NatsNet, NatsPlacement};
+///
+/// let system = System::new()?;
+/// let servers = NatsNet::builder("nats://localhost");
+/// let placement = NatsPlacement::open(&system.handle(), servers, "bank", "bank-1")?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct NatsPlacement {
+    desk: Address<Request>,
+}
+
+/// A request of a node.
+enum Request {
+    Read { since: u64, to: Address<News> },
+    Change { change: Change, to: Address<News> },
+    Watch(Address<News>),
+}
+
+/// Passes requests on to the connection. A request of a turn comes when the turn commits.
+struct Desk {
+    requests: UnboundedSender<Request>,
+    /// The watch of the records ends when it is dropped.
+    _ends: watch::Sender<()>,
+}
+
+/// State of the tasks.
+struct Shared {
+    mirror: Mutex<Mirror>,
+    /// Counts the exact states of the copy.
+    advances: watch::Sender<u64>,
+}
+
+impl Shared {
+    fn mirror(&self) -> MutexGuard<'_, Mirror> {
+        lock(&self.mirror)
+    }
+}
+
+impl NatsPlacement {
+    /// Opens the placement of a cluster. Creates its bucket if there is none. `servers` has the
+    /// settings of the connection, also the number of replicas of a new bucket. `node` is the name
+    /// of this node, which has permissions for answers. Waits for the server: call it on a thread
+    /// that may wait.
+    ///
+    /// # Errors
+    /// Returns [`JoinError::Transport`] if there is no connection to a server that can be used, or
+    /// the bucket cannot be used, and [`JoinError::Closed`] if the system is shutting down.
+    pub fn open(
+        system: &Handle,
+        servers: NatsBuilder,
+        cluster: &str,
+        node: &str,
+    ) -> Result<Self, JoinError> {
+        names::check_cluster(cluster)?;
+        let node = NodeName::new(node)?;
+        let home = Home::new(servers.runtime.clone())?;
+        let (tell, told) = sync_channel(1);
+        let (limit, cluster) = (servers.join_within, cluster.to_owned());
+        home.handle().spawn(async move {
+            let opened = open(&servers, &cluster, &node);
+            // The caller may have given up.
+            let _ = tell.send(tokio::time::timeout(servers.join_within, opened).await);
+        });
+        let thread = |why: &str| NatsError::Thread {
+            why: why.to_owned(),
+        };
+        let told = told.recv_timeout(limit + GRACE);
+        let opened = told.map_err(|_| thread("its runtime does not run"))?;
+        let opened = opened.map_err(|_| thread("no answer within the time limit"))??;
+        let (requests, incoming) = unbounded_channel();
+        let (ends, ended) = watch::channel(());
+        let desk = Desk {
+            requests,
+            _ends: ends,
+        };
+        let desk = system.spawn(Internal(desk));
+        let desk = desk.map_err(|_| JoinError::Closed)?;
+        opened.begin(&home, incoming, ended);
+        Ok(Self { desk })
+    }
+
+    fn request(&self, request: Request) {
+        // If the actor has ended, there is no answer.
+        let _ = self.desk.send(request);
+    }
+}
+
+/// A bucket that was opened.
+struct Opened {
+    changes: Changes,
+    counts: Arc<Counts>,
+}
+
+/// Opens the bucket.
+async fn open(servers: &NatsBuilder, cluster: &str, node: &NodeName) -> Result<Opened, NatsError> {
+    let counts = Counts::new();
+    let label = format!("{} {cluster}/{node} placement", servers.label);
+    let inbox = Some(names::inbox(cluster, node));
+    let client = connection::open(servers, label, inbox, &counts).await?;
+    let bucket = Bucket {
+        name: names::placement(cluster),
+        description: format!("placement of the Garrick cluster {cluster}"),
+        record_max: (VALUE_BYTES_MAX + HEADERS) as i32,
+        replicas: servers.replicas,
+    };
+    let store = bucket.open(&client).await?;
+    let context = ContextBuilder::new()
+        .timeout(REQUEST_WITHIN)
+        .ack_timeout(REQUEST_WITHIN)
+        .max_ack_inflight(CHANGES_MAX)
+        .backpressure_on_inflight(true)
+        .build(client);
+    let shared = Arc::new(Shared {
+        mirror: Mutex::default(),
+        advances: watch::Sender::new(0),
+    });
+    let changes = Changes {
+        store,
+        context,
+        shared,
+    };
+    Ok(Opened { changes, counts })
+}
+
+impl Opened {
+    /// Begins to serve requests. The thread of the connection ends with the tasks.
+    fn begin(self, home: &Home, incoming: UnboundedReceiver<Request>, ended: watch::Receiver<()>) {
+        let store: Store = self.changes.store.clone();
+        let shared = Arc::clone(&self.changes.shared);
+        let following = follow::follow(store, shared, self.counts, ended);
+        let alive = home.alive();
+        home.handle().spawn(async move {
+            following.await;
+            drop(alive);
+        });
+        let alive = home.alive();
+        let changes = Arc::new(self.changes);
+        home.handle().spawn(async move {
+            serve(changes, incoming).await;
+            drop(alive);
+        });
+    }
+}
+
+/// Serves requests until nobody can send any more.
+async fn serve(changes: Arc<Changes>, mut incoming: UnboundedReceiver<Request>) {
+    while let Some(request) = incoming.recv().await {
+        match request {
+            Request::Read { since, to } => {
+                let answers = {
+                    let mut mirror = changes.shared.mirror();
+                    mirror.read(since, to);
+                    mirror.answers()
+                };
+                for (to, news) in answers {
+                    let _ = to.send(news);
+                }
+            }
+            Request::Change { change, to } => {
+                let changes = Arc::clone(&changes);
+                tokio::spawn(async move {
+                    let (key, ticket) = (Arc::clone(&change.key), change.ticket);
+                    let outcome = changes.change(change).await;
+                    let _ = to.send(News::Outcome {
+                        key,
+                        ticket,
+                        outcome,
+                    });
+                });
+            }
+            Request::Watch(to) => changes.shared.mirror().watchers.push(to),
+        }
+    }
+}
+
+impl Placement for NatsPlacement {
+    fn read(&self, since: u64, to: &Address<News>) {
+        let to = to.clone();
+        self.request(Request::Read { since, to });
+    }
+
+    fn change(&self, change: Change, to: &Address<News>) {
+        let to = to.clone();
+        self.request(Request::Change { change, to });
+    }
+
+    fn watch(&self, to: &Address<News>) {
+        self.request(Request::Watch(to.clone()));
+    }
+}
+
+impl Actor for Desk {
+    type Msg = Request;
+    type Outcome = ();
+    const STARTS: bool = false;
+
+    fn receive(&mut self, request: Request, _: &mut Context<'_, Request>) {
+        // After the end of the tasks, there are no answers.
+        let _ = self.requests.send(request);
+    }
+}
+
+impl fmt::Debug for NatsPlacement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NatsPlacement").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,81 @@
+//! Messages that are stored only if the last one of their subject is the expected one.
+
+use async_nats::HeaderMap;
+use async_nats::jetstream::context::{PublishError, PublishErrorKind};
+use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::{Context, Error as ApiError, ErrorCode};
+use bytes::Bytes;
+
+use super::error::with_sources;
+
+/// Result of an attempt to publish a message.
+#[derive(Debug)]
+pub(super) enum Published {
+    /// The message has this sequence.
+    Stored(u64),
+    /// The last message of the subject is another one than expected. Nothing was stored.
+    Wrong,
+    /// The stream has no space. Nothing was stored.
+    Full(String),
+    /// Nothing was stored, and nothing will be.
+    Absent(String),
+    /// The message may be stored, or may be stored later.
+    Unknown(String),
+}
+
+/// A message for a stream.
+#[derive(Debug)]
+pub(super) struct Outgoing<'a> {
+    pub(super) stream: &'a str,
+    pub(super) subject: String,
+    pub(super) headers: HeaderMap,
+    pub(super) content: Bytes,
+    /// Sequence of the last message of the subject, or 0 if there is none.
+    pub(super) after: u64,
+}
+
+/// Publishes a message if the last one of its subject is the expected one.
+pub(super) async fn publish(context: &Context, message: Outgoing<'_>) -> Published {
+    let publish = PublishMessage::build()
+        .headers(message.headers)
+        .payload(message.content)
+        .expected_stream(message.stream)
+        .expected_last_subject_sequence(message.after);
+    let ack = match context.send_publish(message.subject, publish).await {
+        Ok(ack) => ack,
+        Err(error) => return Published::Absent(with_sources(&error)),
+    };
+    match ack.await {
+        Ok(ack) => Published::Stored(ack.sequence),
+        Err(error) => refusal(&error),
+    }
+}
+
+/// Returns what is known after a message was not acknowledged.
+fn refusal(error: &PublishError) -> Published {
+    let why = with_sources(error);
+    match error.kind() {
+        PublishErrorKind::WrongLastSequence => Published::Wrong,
+        // No server has a leader of the stream, or the stream does not exist.
+        PublishErrorKind::StreamNotFound | PublishErrorKind::MaxPayloadExceeded => {
+            Published::Absent(why)
+        }
+        _ if is_full(error, &why) => Published::Full(why),
+        _ => Published::Unknown(why),
+    }
+}
+
+fn is_full(error: &PublishError, why: &str) -> bool {
+    let source = std::error::Error::source(error);
+    let source = source.and_then(|source| source.downcast_ref::<ApiError>());
+    match source.map(ApiError::error_code) {
+        Some(ErrorCode::STREAM_STORE_FAILED) => why.contains("maximum") || why.contains("no space"),
+        Some(code) => [
+            ErrorCode::INSUFFICIENT_RESOURCES,
+            ErrorCode::STORAGE_RESOURCES_EXCEEDED,
+            ErrorCode::ACCOUNT_RESOURCES_EXCEEDED,
+        ]
+        .contains(&code),
+        None => false,
+    }
+}

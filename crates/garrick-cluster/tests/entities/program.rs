@@ -1,0 +1,326 @@
+//! The program that is checked: three nodes, their clients, and the placement.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use garrick_actor::{Actor, Context, Handle};
+use garrick_cluster::placement::LocalPlacement;
+use garrick_cluster::{Entities, EntitiesSample, KindOptions, LocalNet, MembersSample, Node};
+use garrick_journal::{Journal, MemoryLog};
+use garrick_sim::{Facts, Sim};
+
+use crate::counters::{Answered, Asked, COUNTER, Client, Counter, KEYS, Ran, Took};
+use crate::register::{REGISTER, Register};
+use crate::registers::{Good, Model, REGISTERS, User};
+
+/// Names of the nodes.
+const NODES: [&str; 3] = ["node-1", "node-2", "node-3"];
+
+/// Time after which the nodes leave.
+const LEAVES_AFTER: Duration = Duration::from_secs(60);
+
+/// Time within which each question is answered or refused. A message waits for at most 10 s on its
+/// way, and a node is noticed to be lost after 5 s. Cut nodes may add 12 s.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(45);
+
+/// Number of lives that a node has at most.
+const LIVES: u64 = 100;
+
+/// Differences between programs.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan {
+    /// True if all messages must be handled.
+    loses_nothing: bool,
+    /// True if no node may lose its membership.
+    keeps_members: bool,
+    /// True if nodes come late and leave early.
+    moves: bool,
+    /// True if the entities are durable registers.
+    is_durable: bool,
+}
+
+impl Plan {
+    pub(crate) fn calm() -> Self {
+        Self {
+            loses_nothing: true,
+            keeps_members: true,
+            moves: false,
+            is_durable: false,
+        }
+    }
+
+    pub(crate) fn moving() -> Self {
+        Self {
+            loses_nothing: true,
+            keeps_members: true,
+            moves: true,
+            is_durable: false,
+        }
+    }
+
+    pub(crate) fn rough() -> Self {
+        Self {
+            loses_nothing: false,
+            keeps_members: false,
+            moves: false,
+            is_durable: false,
+        }
+    }
+
+    /// Returns a plan in which messages may be lost, and no node.
+    pub(crate) fn without_placement() -> Self {
+        Self {
+            keeps_members: true,
+            ..Self::rough()
+        }
+    }
+
+    /// Returns this plan with durable registers instead of counters.
+    pub(crate) fn durable(self) -> Self {
+        Self {
+            is_durable: true,
+            ..self
+        }
+    }
+}
+
+/// Numbers of a node before it leaves.
+#[derive(Debug)]
+struct Sampled(MembersSample, Vec<EntitiesSample>);
+
+/// Lets a node join after some time, and leave after some time.
+struct Life {
+    handle: Handle,
+    net: LocalNet,
+    placement: LocalPlacement,
+    log: MemoryLog,
+    name: &'static str,
+    instances: Arc<AtomicU64>,
+    joins_after: Duration,
+    drains_after: Option<Duration>,
+    client: u64,
+    is_durable: bool,
+    joined: Option<(Node, Entities)>,
+}
+
+enum ToLife {
+    Join,
+    Drain,
+    Leave,
+}
+
+impl Life {
+    fn join(&mut self, cx: &mut Context<'_, ToLife>) {
+        let node = Node::join(&self.handle, self.net.clone(), "test", self.name).unwrap();
+        let entities = Entities::start(&node, self.placement.clone()).unwrap();
+        if self.is_durable {
+            self.host_registers(&entities, cx);
+        } else {
+            self.host_counters(&entities, cx);
+        }
+        self.joined = Some((node, entities));
+    }
+}
+
+impl Life {
+    fn host_counters(&self, entities: &Entities, cx: &Context<'_, ToLife>) {
+        let instances = self.instances.clone();
+        let make = move |key: &str| Counter {
+            key: KEYS.into_iter().find(|known| *known == key).unwrap(),
+            instance: instances.fetch_add(1, Relaxed),
+        };
+        let options = KindOptions::new()
+            .shards(4)
+            .idle(Some(Duration::from_secs(3)));
+        entities.host(COUNTER, options, make).unwrap();
+        let counters = KEYS.map(|key| entities.get(COUNTER, key).unwrap());
+        let client = Client {
+            client: self.client,
+            counters: counters.into(),
+            number: 0,
+            // Its addresses do not work after its node has left.
+            last: if self.drains_after.is_some() { 40 } else { 60 },
+            pause: Duration::from_millis(480),
+        };
+        drop(cx.spawn(client));
+    }
+
+    fn host_registers(&self, entities: &Entities, cx: &Context<'_, ToLife>) {
+        let journal = Journal::new(&self.handle, self.log.clone()).unwrap();
+        let make = move |key: &str| {
+            let entity = journal.entity(format!("register/{key}"), Register);
+            entity.unwrap().fenced()
+        };
+        let options = KindOptions::new()
+            .shards(4)
+            .idle(Some(Duration::from_secs(3)));
+        entities.host(REGISTER, options, make).unwrap();
+        let registers = 0..REGISTERS;
+        let address = |key: u64| entities.get(REGISTER, &key.to_string()).unwrap();
+        drop(cx.spawn(User {
+            client: self.client,
+            registers: registers.map(address).collect(),
+            calls: 0,
+            last: if self.drains_after.is_some() { 20 } else { 40 },
+            pause: Duration::from_millis(700),
+            seen: None,
+        }));
+    }
+}
+
+impl Actor for Life {
+    type Msg = ToLife;
+    type Outcome = ();
+
+    fn started(&mut self, cx: &mut Context<'_, ToLife>) {
+        let me = cx.address();
+        let _ = cx.send_after(self.joins_after, &me, ToLife::Join);
+        if let Some(after) = self.drains_after {
+            let _ = cx.send_after(after, &me, ToLife::Drain);
+        }
+        let _ = cx.send_after(LEAVES_AFTER, &me, ToLife::Leave);
+    }
+
+    fn receive(&mut self, message: ToLife, cx: &mut Context<'_, ToLife>) {
+        match message {
+            ToLife::Join => self.join(cx),
+            ToLife::Drain => {
+                if let Some((_, entities)) = &self.joined {
+                    drop(entities.drain());
+                }
+            }
+            ToLife::Leave => {
+                if let Some((node, entities)) = self.joined.take() {
+                    cx.note(Sampled(entities.members(), entities.sample()));
+                    entities.leave();
+                    node.leave();
+                }
+            }
+        }
+    }
+}
+
+pub(crate) fn program(sim: &mut Sim, plan: Plan) {
+    let net = LocalNet::new();
+    let store = sim.node("store");
+    let placement = LocalPlacement::new(store.handle()).unwrap();
+    let instances = Arc::new(AtomicU64::new(1));
+    let log = MemoryLog::new();
+    for (number, name) in (0..).zip(NODES) {
+        let (net, placement, instances) = (net.clone(), placement.clone(), instances.clone());
+        let log = log.clone();
+        let mut life = 0;
+        sim.restarting(name, move |node| {
+            life += 1;
+            let moves = |time: u64| if plan.moves { time * number } else { 0 };
+            let life = Life {
+                handle: node.handle().clone(),
+                net: net.clone(),
+                placement: placement.clone(),
+                log: log.clone(),
+                name,
+                instances: instances.clone(),
+                joins_after: Duration::from_secs(moves(3)),
+                // The last node leaves while the others send.
+                drains_after: (moves(1) == 2).then(|| Duration::from_secs(28)),
+                client: number * LIVES + life,
+                is_durable: plan.is_durable,
+                joined: None,
+            };
+            drop(node.spawn(life).unwrap());
+        });
+    }
+    sim.latency(Duration::from_millis(1)..Duration::from_millis(30));
+    if plan.keeps_members {
+        sim.explained("no node is lost", |facts| {
+            let mut lost = facts.seen::<Sampled>().filter(|sampled| sampled.0.lost > 0);
+            lost.next()
+                .map_or(Ok(()), |sampled| Err(format!("{sampled:?}")))
+        });
+    }
+    if plan.loses_nothing {
+        sim.explained("no message is dropped", |facts| {
+            let drops = |sample: &EntitiesSample| sample.strays + sample.expired > 0;
+            let mut drops = (facts.seen::<Sampled>()).filter(|sampled| sampled.1.iter().any(drops));
+            drops
+                .next()
+                .map_or(Ok(()), |sampled| Err(format!("{sampled:?}")))
+        });
+    }
+    if plan.is_durable {
+        sim.linearizable(Model::default());
+        if plan.loses_nothing {
+            sim.at_end("all calls are answered", |facts| {
+                facts.seen::<Good>().len() >= 100
+            });
+        }
+        return;
+    }
+    sim.always("one instance of a counter runs at a time", one_at_a_time);
+    sim.always("messages come in order, and once", in_order);
+    sim.explained("each question ends in time", ends_in_time);
+    if plan.loses_nothing {
+        sim.explained("all messages are handled", all_are_handled);
+    }
+}
+
+/// When a later instance of a counter has run, earlier ones have no effect any more.
+fn one_at_a_time(facts: &Facts) -> bool {
+    let mut seen: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    facts.seen::<Ran>().all(|ran| {
+        let instances = seen.entry(ran.key).or_default();
+        match instances.iter().position(|known| *known == ran.instance) {
+            Some(place) => place + 1 == instances.len(),
+            None => {
+                instances.push(ran.instance);
+                true
+            }
+        }
+    })
+}
+
+fn in_order(facts: &Facts) -> bool {
+    let mut last: BTreeMap<(&str, u64), u64> = BTreeMap::new();
+    facts.seen::<Ran>().all(|ran| {
+        let before = last.insert((ran.key, ran.client), ran.number);
+        before.is_none_or(|before| before < ran.number)
+    })
+}
+
+fn ends_in_time(facts: &Facts) -> Result<(), String> {
+    let limit = ANSWERED_WITHIN.as_nanos() as u64;
+    let mut answers: BTreeMap<(u64, u64), Vec<u64>> = BTreeMap::new();
+    for (at, Answered(client, number, _)) in facts.timed::<Answered>() {
+        answers.entry((*client, *number)).or_default().push(at);
+    }
+    // A client that has crashed gets no answers. The next life of its node has another one.
+    let mut last: BTreeMap<u64, u64> = BTreeMap::new();
+    for Asked(client, _) in facts.seen::<Asked>() {
+        let last = last.entry(client / LIVES).or_default();
+        *last = (*client).max(*last);
+    }
+    for (asked, Asked(client, number)) in facts.timed::<Asked>() {
+        if last[&(client / LIVES)] != *client {
+            continue;
+        }
+        match answers.get(&(*client, *number)).map(Vec::as_slice) {
+            Some([at]) if *at < asked + limit => {}
+            other => return Err(format!("{client} {number}, asked at {asked}: {other:?}")),
+        }
+    }
+    Ok(())
+}
+
+fn all_are_handled(facts: &Facts) -> Result<(), String> {
+    let handled = facts.seen::<Ran>().len();
+    let sent = facts.seen::<Took>().len() + facts.seen::<Asked>().len();
+    let failed = facts
+        .seen::<Answered>()
+        .find(|answered| answered.2.is_err());
+    if handled == sent && failed.is_none() && sent > 100 {
+        return Ok(());
+    }
+    Err(format!("{handled} of {sent}; {failed:?}"))
+}

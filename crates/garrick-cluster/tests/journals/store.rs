@@ -1,0 +1,56 @@
+//! A server with a log.
+
+use std::time::Duration;
+
+use garrick_cluster::nats::{NatsLog, NatsLogOptions, NatsNet};
+use garrick_journal::Log;
+use garrick_journal::conformance::Store;
+
+use crate::server::Server;
+
+/// Settings of a server with large messages: an event may have 16 MiB.
+const LARGE: &str = "max_payload: 64MB\nmax_pending: 128MB";
+
+/// Logs of clusters on one server.
+pub(crate) struct Streams {
+    server: Server,
+    cluster: u32,
+    fences: bool,
+}
+
+impl Streams {
+    /// Starts a server. Returns `None` if it is missing and optional.
+    pub(crate) fn new(fences: bool) -> Option<Self> {
+        Some(Self {
+            server: Server::start(LARGE)?,
+            cluster: 0,
+            fences,
+        })
+    }
+}
+
+impl Store for Streams {
+    fn open(&mut self) -> Box<dyn Log> {
+        let mut options = NatsLogOptions::new();
+        if self.fences {
+            options = options.fence_at_start();
+        }
+        let cluster = format!("c{}", self.cluster);
+        Box::new(open(&self.server, options, &cluster))
+    }
+
+    fn clear(&mut self) {
+        self.cluster += 1;
+    }
+}
+
+/// Opens a log.
+pub(crate) fn open(server: &Server, options: NatsLogOptions, cluster: &str) -> NatsLog {
+    let servers = NatsNet::builder(server.address());
+    options.open(servers, cluster, "node").unwrap()
+}
+
+/// Returns settings with a short time limit.
+pub(crate) fn hasty() -> NatsLogOptions {
+    NatsLogOptions::new().answer_within(Duration::from_secs(4))
+}

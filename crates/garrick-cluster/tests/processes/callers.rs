@@ -1,0 +1,174 @@
+//! Threads that call registers, and the history of their calls.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use garrick_actor::{Address, NoReply, System};
+use garrick_cluster::nats::{NatsNet, NatsPlacement};
+use garrick_cluster::{Entities, Node};
+use garrick_core::random::mix;
+use garrick_sim::history::models::key_value::{KeyValue, Op, Ret};
+use garrick_sim::history::{History, Verdict};
+
+use crate::member::{CLUSTER, join};
+use crate::register::{Access, REGISTER};
+
+/// Number of threads, and number of registers.
+const CALLERS: u64 = 8;
+const REGISTERS: u64 = 12;
+
+/// Time between two calls of a thread.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Time limit of a call. A message waits for at most 10 s on its way.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// State that the threads share.
+struct Shared {
+    history: Mutex<History<Op<u64, u64>, Ret<u64>>>,
+    answered: AtomicU64,
+    failed: AtomicU64,
+    /// Times of the last answers of the registers, and longest time between two of them.
+    answers: Mutex<(Vec<Instant>, Duration)>,
+    ends: AtomicBool,
+}
+
+/// Threads that call registers from a node that runs none.
+pub(crate) struct Callers {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+    entities: Entities,
+    node: Node,
+    net: NatsNet,
+    _system: System,
+}
+
+impl Callers {
+    pub(crate) fn start(server: &str) -> Self {
+        let system = System::new().unwrap();
+        let net = NatsNet::builder(server).start().unwrap();
+        let node = join(&system, &net, "callers");
+        let servers = NatsNet::builder(server);
+        let placement = NatsPlacement::open(&system.handle(), servers, CLUSTER, "callers");
+        let entities = Entities::start(&node, placement.unwrap()).unwrap();
+        let shared = Arc::new(Shared {
+            history: Mutex::new(History::new()),
+            answered: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            answers: Mutex::new((vec![Instant::now(); REGISTERS as usize], Duration::ZERO)),
+            ends: AtomicBool::new(false),
+        });
+        let address = |key: u64| entities.get(REGISTER, &key.to_string()).unwrap();
+        let registers: Vec<_> = (0..REGISTERS).map(address).collect();
+        let caller = |number| {
+            let (shared, registers) = (shared.clone(), registers.clone());
+            thread::spawn(move || call_until_the_end(number, &shared, &registers))
+        };
+        Self {
+            threads: (0..CALLERS).map(caller).collect(),
+            shared,
+            entities,
+            node,
+            net,
+            _system: system,
+        }
+    }
+
+    /// Ends the calls, and checks their history. The members must still run.
+    pub(crate) fn end(self) {
+        self.shared.ends.store(true, SeqCst);
+        for thread in self.threads {
+            thread.join().unwrap();
+        }
+        let count = |count: &AtomicU64| count.load(SeqCst);
+        let (answered, failed) = (count(&self.shared.answered), count(&self.shared.failed));
+        let silence = self.shared.answers.lock().unwrap().1;
+        println!(
+            "{answered} calls answered, {failed} not, longest silence of a register {silence:?}"
+        );
+        println!(
+            "{:?}\n{:?}",
+            self.entities.members(),
+            self.entities.sample()
+        );
+        let history = self.shared.history.lock().unwrap();
+        match history.check(&KeyValue::default()) {
+            Verdict::Linearizable(_) => {}
+            Verdict::NotLinearizable(why) => panic!("{why}"),
+            Verdict::Unknown { explored } => panic!("too many calls: {explored}"),
+        }
+        assert!(
+            answered > failed && answered > 200,
+            "{answered} of {}",
+            answered + failed
+        );
+        self.entities.leave();
+        self.node.leave();
+        self.net.close(Duration::from_secs(2));
+    }
+}
+
+fn call_until_the_end(number: u64, shared: &Shared, registers: &[Address<Access>]) {
+    let mut seen = None;
+    for call in 0.. {
+        if shared.ends.load(SeqCst) {
+            return;
+        }
+        let new = number << 32 | call;
+        let chance = mix(new);
+        let key = chance % REGISTERS;
+        let op = match chance >> 32 & 3 {
+            0 => Op::Put(key, new),
+            1 => Op::CompareAndSwap {
+                key,
+                expected: seen,
+                new,
+            },
+            _ => Op::Get(key),
+        };
+        let recorded = shared.history.lock().unwrap().invoke(number, op.clone());
+        match ask(&registers[key as usize], &op) {
+            Ok(ret) => {
+                if let Ret::Value(value) = &ret {
+                    seen = *value;
+                }
+                shared.history.lock().unwrap().complete(recorded, ret);
+                shared.answered.fetch_add(1, SeqCst);
+                let mut answers = shared.answers.lock().unwrap();
+                let (last, longest) = &mut *answers;
+                *longest = last[key as usize].elapsed().max(*longest);
+                last[key as usize] = Instant::now();
+            }
+            // It may have taken effect.
+            Err(_) => {
+                shared.failed.fetch_add(1, SeqCst);
+            }
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Calls a register, and waits for the answer.
+fn ask(register: &Address<Access>, op: &Op<u64, u64>) -> Result<Ret<u64>, NoReply> {
+    match *op {
+        Op::Get(_) => register
+            .ask(Access::Get)
+            .wait_timeout(LIMIT)
+            .map(Ret::Value),
+        Op::Put(_, new) => {
+            let put = |reply| Access::Put { new, reply };
+            register.ask(put).wait_timeout(LIMIT).map(|()| Ret::Done)
+        }
+        Op::CompareAndSwap { expected, new, .. } => {
+            let swap = |reply| Access::Swap {
+                expected,
+                new,
+                reply,
+            };
+            register.ask(swap).wait_timeout(LIMIT).map(Ret::Swapped)
+        }
+        Op::Delete(_) => unreachable!("no caller deletes"),
+    }
+}

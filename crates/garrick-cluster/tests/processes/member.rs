@@ -1,0 +1,134 @@
+//! A process with a member, which runs registers.
+
+use std::env;
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use garrick_actor::System;
+use garrick_cluster::nats::{NatsLog, NatsNet, NatsPlacement};
+use garrick_cluster::{Entities, JoinError, KindOptions, Node};
+use garrick_journal::Journal;
+use garrick_testkit::HANGS_AFTER;
+
+use crate::register::{REGISTER, Register};
+
+/// Variables of the process: the name of the member, and the address of the server.
+const NAME: &str = "GARRICK_CLUSTER_MEMBER";
+const SERVER: &str = "GARRICK_CLUSTER_SERVER";
+
+/// Name of the cluster.
+pub(crate) const CLUSTER: &str = "processes";
+
+/// Name of the test, which the process runs.
+const TEST: &str = "calls_of_entities_are_linearizable_while_processes_are_killed_and_stopped";
+
+/// Line that the process prints when it has joined.
+const READY: &str = "the member has joined";
+
+/// Returns true if this process is a member.
+pub(crate) fn runs_here() -> bool {
+    env::var_os(NAME).is_some()
+}
+
+/// Joins as a node. After a kill, the name is free only after some time.
+pub(crate) fn join(system: &System, net: &NatsNet, name: &str) -> Node {
+    let began = Instant::now();
+    loop {
+        match Node::join(&system.handle(), net.clone(), CLUSTER, name) {
+            Ok(node) => return node,
+            Err(JoinError::Taken { .. }) if began.elapsed() < HANGS_AFTER => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// Runs the member until its standard input ends.
+pub(crate) fn run() {
+    let [name, server] = [NAME, SERVER].map(|name| env::var(name).unwrap());
+    let system = System::new().unwrap();
+    let net = NatsNet::builder(&server).start().unwrap();
+    let node = join(&system, &net, &name);
+    let servers = || NatsNet::builder(&server);
+    let placement = NatsPlacement::open(&system.handle(), servers(), CLUSTER, &name).unwrap();
+    let log = NatsLog::open(servers(), CLUSTER, &name).unwrap();
+    let journal = Journal::new(&system.handle(), log).unwrap();
+    let entities = Entities::start(&node, placement).unwrap();
+    let make = move |key: &str| {
+        let entity = journal.entity(format!("register/{key}"), Register);
+        entity.unwrap().fenced()
+    };
+    entities
+        .host(REGISTER, KindOptions::new().shards(16), make)
+        .unwrap();
+    // Ends the line of the test runner.
+    println!("\n{READY}");
+    io::stdout().flush().unwrap();
+    let _ = io::stdin().lines().next();
+    entities.drain().wait().unwrap();
+    node.leave();
+    net.close(Duration::from_secs(2));
+    println!("{:?}", entities.sample());
+}
+
+/// A process that was started.
+pub(crate) struct Member {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Member {
+    pub(crate) fn start(number: usize, server: &str) -> Self {
+        let mut child = Command::new(env::current_exe().unwrap())
+            .args([TEST, "--exact", "--nocapture"])
+            .env(NAME, format!("member-{number}"))
+            .env(SERVER, server)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Self { child, lines }
+    }
+
+    /// Waits until the member has joined.
+    pub(crate) fn is_ready(&mut self) {
+        let mut line = String::new();
+        while line.trim() != READY {
+            line.clear();
+            assert_ne!(
+                self.lines.read_line(&mut line).unwrap(),
+                0,
+                "the member has ended"
+            );
+        }
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Sends a signal to the process.
+    pub(crate) fn signal(&self, name: &str) {
+        let command = format!("kill -{name} {}", self.child.id());
+        let status = Command::new("sh").args(["-c", &command]).status().unwrap();
+        assert!(status.success());
+    }
+
+    /// Lets the member hand its shards over and leave.
+    pub(crate) fn end(&mut self) {
+        drop(self.child.stdin.take());
+        let mut rest = String::new();
+        while self.lines.read_line(&mut rest).unwrap() > 0 {}
+        let status = self.child.wait().unwrap();
+        assert!(status.success(), "{status}: {rest}");
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
