@@ -39,8 +39,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run all steps, and print a summary. Omits `rivals`, `sanitize`, `lines`, `sim`, `journal`, `cluster`,
-    /// `sizes`, `why` and `mutants`, and runs only the benches of `bench`.
+    /// Run all steps, and print a summary. Omits `rivals`, `sanitize`, `lines`, `sim`, `journal`,
+    /// `cluster`, `sizes`, `why` and `mutants`, and runs only the benches of `bench`.
     Ci {
         /// Stop at the first failure instead of running all steps.
         #[arg(long)]
