@@ -8,9 +8,9 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
-use garrick::Ended;
 use garrick::naming::Topic;
 use garrick::prelude::*;
+use garrick::supervise::Ended;
 use garrick::supervise::{Decision, Strategy, Supervisor};
 use garrick_testkit::HANGS_AFTER;
 

@@ -7,7 +7,8 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::thread;
 
 use garrick::mailbox::{CapacityError, Mailbox, OnFull, TrySendError, Workload};
-use garrick::{Actor, Address, Context, Ended, Local, Next, SendError, System, behavior};
+use garrick::supervise::Ended;
+use garrick::{Actor, Address, Context, Local, Next, SendError, System, behavior};
 use garrick_testkit::wait;
 
 /// Returns an actor that passes on its messages.

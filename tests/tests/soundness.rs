@@ -5,8 +5,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, mpsc};
 
-use garrick::Ended;
 use garrick::prelude::*;
+use garrick::supervise::Ended;
 use garrick_testkit::{Bomb, HANGS_AFTER};
 
 #[test]

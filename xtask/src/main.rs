@@ -92,6 +92,9 @@ enum Task {
     /// Count the crates of a first build and of a hello-world program, time both builds, and count
     /// public names.
     Sizes,
+    /// Print 50 doc comments and 50 sentences of the guides, chosen at random, to check their
+    /// English.
+    Sample(steps::SampleOptions),
     /// Measure Garrick and other libraries, and put the table and the chart into the README.
     Why {
         /// Do not measure. Draw the results of the last measurement.
@@ -133,6 +136,10 @@ fn main() -> Result<ExitCode> {
         Task::Journal => steps::JOURNAL,
         Task::Cluster => steps::CLUSTER,
         Task::Sizes => steps::SIZES,
+        Task::Sample(options) => {
+            steps::sample(&workspace, &options)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Task::Why { redraw: false } => steps::WHY,
         Task::Why { redraw: true } => steps::REDRAW,
         Task::Mutants(options) => return mutants::run(&workspace, &options),

@@ -96,11 +96,11 @@ pub mod door {
     pub use garrick_sched::{Door, Notice, door};
 }
 
-/// Errors of operations on actors. The errors of ordinary sends and spawns are in the root of this
-/// crate.
+/// Errors of operations on actors. The error of ordinary sends, [`SendError`], is in the root of
+/// this crate.
 pub mod error {
     pub use crate::extras::receive_timeout::NoReceiveTimeout;
     pub use crate::extras::stash::StashError;
     pub use crate::timer::SendEveryError;
-    pub use garrick_sched::BatchError;
+    pub use garrick_sched::{BatchError, SpawnError, StartError};
 }

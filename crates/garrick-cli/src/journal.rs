@@ -26,7 +26,7 @@ pub(crate) enum Command {
     Ls(Place),
     /// Print the events of a journal. Another process may have opened it.
     Show(Show),
-    /// Read everything, and check that it is as it was written.
+    /// Read all events and saved states, and check them for damage.
     Verify(Place),
     /// Remove the oldest files of the log, and copy those of their events that are still needed. No
     /// other process may have opened the log. A database needs no compaction.
@@ -93,16 +93,18 @@ impl Command {
 }
 
 fn files(folder: &Path) -> Result<Arc<Folder>> {
-    Ok(Arc::new(Folder::open(folder)?))
+    let opened = Folder::open(folder);
+    let opened = opened.map_err(|error| format!("cannot open {}: {error}", folder.display()))?;
+    Ok(Arc::new(opened))
 }
 
-/// Returns options with which the reading of a large log shows a bar on a terminal.
+/// Returns options that show a progress bar on a terminal while a large log is read.
 fn options() -> Options {
     let bar = Bar::new();
     Options::new().progress(move |progress| bar.show(progress))
 }
 
-/// Returns the end of a command that names a file. This build does not have SQLite.
+/// Returns the error for a place that is a file, because this build does not contain SQLite.
 #[cfg(not(feature = "sqlite"))]
 fn refuse(file: &Path) -> Ended {
     let file = file.display();
@@ -113,7 +115,7 @@ fn refuse(file: &Path) -> Ended {
     ))
 }
 
-/// Reads the log in a folder. Returns an end if there is none.
+/// Reads the log in a folder. Returns the error for the user if there is none.
 fn inspect(place: &Place) -> Result<std::result::Result<(SegmentLog, Opened), Ended>> {
     let (log, opened) = options().inspect(files(&place.folder)?)?;
     if log.segments() == 0 {
@@ -123,7 +125,7 @@ fn inspect(place: &Place) -> Result<std::result::Result<(SegmentLog, Opened), En
     Ok(Ok((log, opened)))
 }
 
-/// Returns a further line about the end of the log, if it is torn.
+/// Returns an additional line of output if the end of the log is torn.
 fn torn(opened: &Opened) -> String {
     opened.torn.as_ref().map_or_else(String::new, |torn| {
         format!(
@@ -190,7 +192,7 @@ fn show(show: &Show) -> Result<Ended> {
     Ok(Ended::Well)
 }
 
-/// Returns the end of a command that names a journal that does not exist.
+/// Returns the error for a journal that does not exist.
 fn unknown(show: &Show) -> Ended {
     let (name, place) = (&show.name, show.place.folder.display());
     Ended::Refused(format!(
@@ -198,7 +200,8 @@ fn unknown(show: &Show) -> Ended {
     ))
 }
 
-/// Returns the number of the first event to print. Prints why earlier ones are not printed.
+/// Returns the number of the first event to print. If earlier events were requested, prints why
+/// they are missing.
 fn first(show: &Show, oldest: u64) -> u64 {
     let from = show.from.max(oldest);
     if from > show.from {
@@ -218,7 +221,7 @@ fn print_event(event: Event<'_>) {
     ));
 }
 
-/// Returns the beginning of an event as text, or as hexadecimal digits if it is no text.
+/// Returns the beginning of an event as text, or as hexadecimal digits if it is not text.
 fn content(payload: &[u8]) -> String {
     let (shown, is_cut) = match payload.get(..SHOWN_BYTES) {
         Some(shown) if payload.len() > SHOWN_BYTES => (shown, true),
@@ -258,7 +261,7 @@ fn verify(place: &Place) -> Result<Ended> {
     Ok(flaws.ended())
 }
 
-/// The saved states of a log that cannot be read.
+/// The unreadable saved states of a log.
 #[derive(Default)]
 struct Flaws {
     count: u64,
@@ -274,7 +277,7 @@ impl Flaws {
         self.count += 1;
     }
 
-    /// Returns the end of a command that has found them.
+    /// Returns the error if there are any.
     fn ended(self) -> Ended {
         let Self { count, first } = self;
         match count {

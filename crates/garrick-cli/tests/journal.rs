@@ -192,3 +192,25 @@ fn a_log_in_a_database_is_listed_shown_and_verified() {
     assert!(!other.status.success());
     assert!(said(&other).contains("it is no SQLite database"));
 }
+
+#[test]
+fn a_missing_subcommand_lists_those_that_exist() {
+    let output = Command::new(env!("CARGO_BIN_EXE_garrick"))
+        .arg("journal")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let text = said(&output);
+    assert!(text.starts_with("error: a subcommand is missing"), "{text}");
+    for name in ["ls", "show", "verify", "compact"] {
+        assert!(text.contains(&format!("\n  {name} ")), "{text}");
+    }
+}
+
+#[test]
+fn a_missing_folder_is_named() {
+    let output = garrick("ls", Path::new("/no/such/folder"), &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = said(&output);
+    assert!(text.contains("cannot open /no/such/folder: "), "{text}");
+}

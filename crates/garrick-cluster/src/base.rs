@@ -25,8 +25,8 @@ pub(crate) struct Base {
     pub(crate) transport: Arc<dyn Transport>,
     exports: Mutex<Exports>,
     services: Mutex<HashMap<Arc<str>, Arc<dyn Exported>>>,
-    /// Numbers of the last session, question and watch. A later link to a node gets others than the
-    /// one before.
+    /// Numbers of the last session, question and watch. They are never used again, so the numbers
+    /// of an earlier link to a node differ from those of a later one.
     session: AtomicU64,
     question: AtomicU64,
     watch: AtomicU64,
@@ -81,7 +81,7 @@ impl Base {
         lock(&self.services).get(name).cloned()
     }
 
-    /// Adds a service. Returns the one that had the name, which the caller drops.
+    /// Adds a service. Returns the earlier service with this name, which the caller must drop.
     pub(crate) fn offer(
         &self,
         name: Arc<str>,

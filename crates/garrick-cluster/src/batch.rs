@@ -1,4 +1,5 @@
-//! Batches: what one turn sends to one node. It travels as a whole or not at all.
+//! Batches. A batch contains everything that one turn sends to one node. It arrives as a whole or
+//! not at all.
 //!
 //! A door adds to the batch of the current turn. The first addition sends the batch to the link, in
 //! the turn. So the link gets it when the turn commits. If the turn is undone, the batch is dropped
@@ -13,16 +14,16 @@ use garrick_actor::{Ended, NoReply, SendError};
 use garrick_sched::{TurnMark, turn_mark};
 use garrick_wire::{MessageId, WireError};
 
-use crate::frame::{Loading, Owned, put_another, put_message};
-use crate::line::{Batch, Carrier, Contents, Given, Item, Line, Load, Travels, address_of};
+use crate::frame::{NewBody, Owned, put_another, put_message};
+use crate::line::{Batch, Carrier, Contents, EncodedBody, Given, Item, Line, Travels, address_of};
 use crate::lock::lock;
 use crate::name::NodeName;
 
 /// The batch of a turn, to which later messages of the turn are added.
 struct Open {
     turn: TurnMark,
-    /// Addresses of the line and of the node, which are only compared. They exist as long as the
-    /// batch has its line.
+    /// Addresses of the line and of the node. They are only compared, and stay valid as long as the
+    /// batch holds its line.
     line: *const (),
     node: *const (),
     peer: NodeName,
@@ -35,7 +36,7 @@ thread_local! {
 }
 
 /// Calls `f` with the open batch of a turn for which `is_it` returns true. Returns `None` if there
-/// is none. `f` must not call foreign code.
+/// is no such batch. `f` must not call foreign code.
 fn with_open<R>(
     turn: TurnMark,
     is_it: impl Fn(&Open) -> bool,
@@ -53,7 +54,7 @@ fn with_open<R>(
 
 /// Implemented by nodes, which know the current sessions with other nodes.
 pub(crate) trait Lines: Send + Sync {
-    /// Address of the state of the node, which is only compared.
+    /// Address of the state of the node. It is only compared.
     fn node(&self) -> *const ();
 
     /// Identity of the cluster.
@@ -66,10 +67,10 @@ pub(crate) trait Lines: Send + Sync {
     fn has_left(&self) -> bool;
 }
 
-/// Way to another node.
+/// A way to reach another node.
 #[derive(Clone, Copy)]
 pub(crate) enum Route<'a> {
-    /// Only in this session.
+    /// In this session only.
     Line(&'a Arc<dyn Line>),
     /// In the current session.
     Node(&'a dyn Lines, &'a NodeName),
@@ -112,8 +113,8 @@ impl Route<'_> {
     /// Sends a message.
     ///
     /// # Errors
-    /// Returns the message if the session has ended, or if too much is waiting. A message that
-    /// cannot be encoded is lost and counted.
+    /// Returns the message if the session has ended, or if too many bytes are waiting. A message
+    /// that cannot be encoded is lost, and is counted.
     pub(crate) fn tell<M: Travels>(self, target: &Owned, message: M) -> Result<(), SendError<M>> {
         let turn = turn_mark();
         let Some(mut carrier) = self.carrier(turn, target) else {
@@ -128,12 +129,12 @@ impl Route<'_> {
             if packed.is_empty() {
                 return put_plain(carrier, turn, target, of, content);
             }
-            let load = Load {
+            let body = EncodedBody {
                 content: content.clone(),
                 packed,
             };
             let target = target.clone();
-            put(carrier.line(), Item::Tell { target, of, load });
+            put(carrier.line(), Item::Tell { target, of, body });
         });
         Ok(())
     }
@@ -144,7 +145,7 @@ fn may_send(line: &Arc<dyn Line>, to: &Owned) -> bool {
     line.may_send() && !line.is_full(to)
 }
 
-/// Encodes a value. After an error, its replies are refused.
+/// Encodes a value. If that fails, refuses the questions of its replies.
 pub(crate) fn encode<T: Travels>(
     value: T,
     content: &mut Vec<u8>,
@@ -185,11 +186,11 @@ fn put_plain(
         if last.is_some_and(|(last, type_of)| last.is_same(target) && *type_of == of) {
             put_another(content, &mut contents.entries);
         } else {
-            let load = Loading {
+            let body = NewBody {
                 content,
-                ..Loading::default()
+                ..NewBody::default()
             };
-            put_message(target.target(), of, &load, &mut contents.entries);
+            put_message(target.target(), of, &body, &mut contents.entries);
             contents.last = Some((target.clone(), of));
         }
         contents.count += 1;
@@ -211,7 +212,7 @@ fn put_plain(
     }
 }
 
-/// Adds an item to the batch of the current turn. Outside of a turn, it is a batch of its own.
+/// Adds an item to the batch of the current turn. Outside of a turn, the item gets its own batch.
 pub(crate) fn put(line: &Arc<dyn Line>, item: Item) {
     let mut item = Some(item);
     let mut add = |batch: &mut Batch| {
@@ -286,8 +287,8 @@ pub(crate) fn answer<R: Travels>(line: &Arc<dyn Line>, question: u64, answer: Re
     let item = match encode(answer, &mut content, &mut carrier) {
         Ok(()) => {
             let packed = carrier.take_packed();
-            let load = Load { content, packed };
-            Item::Answer { question, load }
+            let body = EncodedBody { content, packed };
+            Item::Answer { question, body }
         }
         Err(error) => {
             line.count_refused(&error);
@@ -305,7 +306,7 @@ pub(crate) fn stop(line: &Arc<dyn Line>, target: Owned) {
     }
 }
 
-/// Has the other node tell when a receiver has ended.
+/// Asks the other node to report when a receiver has ended.
 pub(crate) fn watch(line: &Arc<dyn Line>, target: Owned, notice: Notice) {
     if line.is_over() {
         return notice(Ended::NodeLost(line.peer().shared()));

@@ -1,15 +1,15 @@
-//! Numbers of a node.
+//! Counters of a node.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::lock::lock;
 
-/// Numbers of a node since it has joined. [`Node::sample`](crate::Node::sample) returns them.
+/// Counters of a node since it joined. [`Node::sample`](crate::Node::sample) returns them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeSample {
-    /// Number of frames given to the transport.
+    /// Number of frames that were passed to the transport.
     pub frames_sent: u64,
     /// Number of bytes in these frames.
     pub bytes_sent: u64,
@@ -17,24 +17,24 @@ pub struct NodeSample {
     pub frames_taken: u64,
     /// Number of bytes in these frames.
     pub bytes_taken: u64,
-    /// Number of frames that were dropped: damaged ones, those of another cluster, those that came
-    /// twice or too late.
+    /// Number of incoming frames that were dropped, because they were damaged, came from another
+    /// cluster, or arrived twice or too late.
     pub frames_dropped: u64,
-    /// Number of frames to other nodes that were lost, as these nodes have told.
+    /// Number of frames to other nodes that were lost. These nodes report the losses.
     pub frames_lost: u64,
-    /// Number of messages from other nodes that were given to their receivers.
+    /// Number of messages from other nodes that were delivered to their receivers.
     pub delivered: u64,
     /// Number of messages that could not be encoded, decoded or delivered.
     pub refused: u64,
-    /// Reason why the last of these messages was refused.
+    /// Reason why the last refused message was refused.
     pub refusal: Option<Arc<str>>,
     /// Number of times that another node was lost.
     pub losses: u64,
-    /// Number of addresses of this node that other nodes hold.
+    /// Number of addresses of actors on this node that other nodes hold.
     pub exported: usize,
-    /// Number of addresses of other nodes that are held here.
+    /// Number of addresses of actors on other nodes that this node holds.
     pub imported: usize,
-    /// Number of questions to other nodes without an answer.
+    /// Number of questions to other nodes that wait for their answers.
     pub questions: u64,
 }
 
@@ -104,7 +104,7 @@ impl Counts {
         add(&self.answered, questions);
     }
 
-    /// Returns the numbers. Those of addresses are 0.
+    /// Returns the counters. Those of addresses are 0.
     pub(crate) fn sample(&self) -> NodeSample {
         let get = |count: &AtomicU64| count.load(Relaxed);
         // First: an answer is counted after its question.

@@ -7,7 +7,7 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JoinError {
-    /// The name is not one that [`NodeName::new`](crate::NodeName::new) accepts.
+    /// [`NodeName::new`](crate::NodeName::new) does not accept the name.
     Name {
         /// The name, or its beginning if it is too long.
         name: String,
@@ -19,9 +19,10 @@ pub enum JoinError {
     },
     /// The system of the node is shutting down.
     Closed,
-    /// The node was to join in a turn of an actor or task, and its transport has to wait.
+    /// A turn of an actor or a task tried to join, but the transport has to block the thread for
+    /// that.
     InTurn,
-    /// The transport could not do it.
+    /// The transport has failed.
     Transport {
         /// Reason.
         why: String,
@@ -33,7 +34,7 @@ impl fmt::Display for JoinError {
         match self {
             Self::Name { name } => write!(
                 f,
-                "{name:?} is no name of a node: it must have 1 to 64 letters, digits, `-` or `_` \
+                "{name:?} is not a valid name for a node: it must have 1 to 64 letters, digits, `-` or `_` \
                  of ASCII"
             ),
             Self::Taken { name } => write!(f, "the name {name:?} belongs to another node"),

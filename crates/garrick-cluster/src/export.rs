@@ -1,4 +1,4 @@
-//! Exported addresses: those that other nodes hold, or may call by name.
+//! Exported addresses: those that other nodes hold, or can reach by the name of a service.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::options::WIRE_LIMITS;
 struct Export<M>(Address<M>);
 
 impl<M: Travels> Export<M> {
-    /// Returns true if a message that was refused may be taken later.
+    /// Returns true if a message that was refused can perhaps be sent later.
     fn may_have_room(&self) -> bool {
         has_bound(&self.0) && !self.0.is_stopped()
     }
@@ -100,7 +100,7 @@ pub(crate) fn exported<M: Travels>(address: Address<M>) -> Arc<dyn Exported> {
 struct Place {
     generation: u32,
     exported: Option<(Key, Arc<dyn Exported>)>,
-    /// Numbers of travels of the address to the nodes that hold it.
+    /// For each node that holds the address: how often it was sent there.
     holders: HashMap<NodeName, u64>,
 }
 
@@ -112,7 +112,7 @@ pub(crate) struct Exports {
     by_task: HashMap<Key, u32>,
 }
 
-/// Identity of an address, and type of its messages.
+/// Identity of an address, and the type of its messages.
 pub(crate) type Key = (TaskId, MessageId);
 
 /// Returns the key of an address. Calls foreign code.
@@ -121,8 +121,8 @@ pub(crate) fn key_of(exported: &dyn Exported) -> Key {
 }
 
 impl Exports {
-    /// Returns the place of an address that travels to a node.
-    /// The second value is dropped when nothing is locked. `key` is that of the address.
+    /// Returns the place of an address that is sent to a node. The caller must drop the second
+    /// value while nothing is locked. `key` is the key of the address.
     pub(crate) fn give(
         &mut self,
         key: Key,
@@ -167,9 +167,9 @@ impl Exports {
             .map(|(_, exported)| Arc::clone(exported))
     }
 
-    /// Records that a node does not hold an address any more, as far as `travels` of its travels
-    /// are concerned. Returns the address if nobody holds it. The caller drops it when nothing is
-    /// locked.
+    /// Records that a node no longer holds an address. `travels` is the number of times that the
+    /// address had arrived there; if it was sent there more often, the node still holds it. Returns
+    /// the address if no node holds it. The caller must drop it while nothing is locked.
     pub(crate) fn release(
         &mut self,
         slot: Slot,
@@ -185,7 +185,8 @@ impl Exports {
         self.take_if_free(slot.index)
     }
 
-    /// Removes a node that was lost from all holders. Returns the addresses that nobody holds.
+    /// Removes a node that was lost from the holders of all addresses. Returns the addresses that
+    /// no node holds any longer.
     pub(crate) fn strike(&mut self, holder: &NodeName) -> Vec<Arc<dyn Exported>> {
         let indices = 0..self.places.len() as u32;
         let freed = indices.filter_map(|index| {

@@ -1,4 +1,4 @@
-//! Doors in front of what is on other nodes.
+//! Doors that lead to other nodes.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::marker::PhantomData;
@@ -14,12 +14,12 @@ use crate::frame::{Owned, Slot};
 use crate::line::{Line, Travels};
 use crate::name::NodeName;
 
-/// A door in front of an address that another node has exported.
+/// A door that leads to an address that another node has exported.
 struct Far<M> {
     line: Arc<dyn Line>,
     slot: Slot,
     id: TaskId,
-    /// Number of the session of the other node in which it was exported.
+    /// Number of the other node's session in which the address was exported.
     session: u64,
     message: PhantomData<fn(M)>,
 }
@@ -36,7 +36,7 @@ pub(crate) fn far_address<M: Travels>(line: &Arc<dyn Line>, slot: Slot) -> Addre
 }
 
 impl<M> Far<M> {
-    /// Returns true if the other node was lost, or has lost this one.
+    /// Returns true if the session is over, because one of the two nodes has lost the other.
     fn is_over(&self) -> bool {
         self.line.is_over() || self.session != self.line.peer_session()
     }
@@ -80,7 +80,8 @@ impl<M> Drop for Far<M> {
     }
 }
 
-/// A door in front of a service of another node. It outlives the sessions with that node.
+/// A door that leads to a service of another node. It stays valid when the session with that node
+/// ends.
 struct Service<M> {
     lines: Arc<dyn Lines>,
     node: NodeName,
@@ -136,14 +137,14 @@ impl<M: Travels> Door for Service<M> {
     }
 }
 
-/// A door in front of a service of this node.
+/// A door that leads to a service of this node.
 struct Own<M> {
     base: Arc<Base>,
     name: Arc<str>,
     message: PhantomData<fn(M)>,
 }
 
-/// Returns the address of a service of this node, which need not exist yet.
+/// Returns the address of a service of this node. The service need not exist yet.
 pub(crate) fn own_address<M: Travels>(base: Arc<Base>, name: Arc<str>) -> Address<M> {
     door(Own::<M> {
         base,
@@ -183,7 +184,7 @@ impl<M: Travels> Door for Own<M> {
     }
 }
 
-/// A door that takes the answer to a question of another node.
+/// A door that receives the answer to a question of another node.
 struct Answers<R> {
     line: Arc<dyn Line>,
     question: u64,

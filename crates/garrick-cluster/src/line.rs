@@ -1,4 +1,5 @@
-//! Lines: what doors and carriers need of a session, and what they give to its link.
+//! Lines: the interface by which doors and carriers use a session, and the data that they pass to
+//! its link.
 
 use std::any::Any;
 use std::fmt;
@@ -10,7 +11,7 @@ use garrick_actor::{Ended, NoReply};
 use garrick_sched::TaskId;
 use garrick_wire::{Limits, MessageId, Wire, WireError};
 
-use crate::frame::{Load as Loaded, Owned, Ref, Slot};
+use crate::frame::{Body, Owned, Ref, Slot};
 use crate::lock::lock;
 use crate::name::NodeName;
 use crate::options::Bounds;
@@ -18,12 +19,13 @@ use crate::options::Bounds;
 /// Number of bytes that an item counts for in addition to its content.
 const ITEM_BYTES: usize = 64;
 
-/// Number of bytes of a batch that are counted as waiting together.
+/// Number of bytes of a batch after which they are counted as waiting. Counting them together is
+/// cheaper.
 const COUNTED_BYTES: usize = 16 << 10;
 
-/// A session with another node, for doors and carriers.
+/// A session with another node, as doors and carriers see it.
 pub(crate) trait Line: Send + Sync {
-    /// Number of the session. Sessions with one node have different numbers.
+    /// Number of the session. No two sessions with the same node have the same number.
     fn number(&self) -> u64;
 
     /// Name of the other node.
@@ -32,16 +34,18 @@ pub(crate) trait Line: Send + Sync {
     /// Address of the state of this node, which is only compared.
     fn node(&self) -> *const ();
 
-    /// Returns true if nothing is sent any more.
+    /// Returns true if the session is over: nothing is sent any longer.
     fn is_over(&self) -> bool;
 
-    /// Bounds of what is sent.
+    /// Bounds for the data that is sent.
     fn bounds(&self) -> &Bounds;
 
-    /// Returns true if the session goes on, and not too much is waiting.
+    /// Returns true if a message may be sent: the session is not over, and not too many bytes are
+    /// waiting.
     fn may_send(&self) -> bool;
 
-    /// Returns true if an answer may be sent. More may wait than for other messages.
+    /// Returns true if an answer may be sent. For answers, more bytes may be waiting than for
+    /// messages.
     fn may_answer(&self) -> bool;
 
     /// Number of the session of the other node. Addresses of an earlier one are over.
@@ -56,23 +60,25 @@ pub(crate) trait Line: Send + Sync {
     /// Counts bytes that wait for the transport.
     fn waits(&self, bytes: usize);
 
-    /// Counts bytes that the transport has, or that were dropped.
+    /// Subtracts bytes that the transport has accepted, or that were dropped.
     fn sent(&self, bytes: usize);
 
-    /// Gives a batch to the link. If the caller is in a turn, the link gets it when the turn
-    /// commits. Returns false if the link has ended.
+    /// Sends a batch to the link. If the caller is in a turn, the link receives the batch when the
+    /// turn commits. Returns false if the link has ended.
     fn give(&self, given: Given) -> bool;
 
-    /// Holds an address of the other node. Returns its identity here.
+    /// Adds a holder to an address of the other node. Returns the identity of the address on this
+    /// node.
     fn hold(&self, slot: Slot) -> TaskId;
 
-    /// Holds an address of the other node that is held already.
+    /// Adds a holder to an address of the other node that already has one.
     fn keep(&self, slot: Slot);
 
-    /// Holds an address of the other node once less.
+    /// Removes a holder from an address of the other node.
     fn let_go(&self, slot: Slot);
 
-    /// Returns the place of an address at the other node, if that node has exported it.
+    /// Returns the place that an address has in the table of the other node, if that node has
+    /// exported it.
     fn home_of(&self, id: TaskId) -> Option<Slot>;
 
     /// Returns an address that this node has exported to the other one.
@@ -89,9 +95,9 @@ pub(crate) fn address_of(line: &Arc<dyn Line>) -> *const () {
 
 /// Reason why a message was not delivered.
 pub(crate) enum Undelivered {
-    /// The bytes are no message of the type.
+    /// The bytes are not a message of the type.
     Wire(WireError),
-    /// The receiver has stopped, or a door refuses the message.
+    /// The receiver has stopped, or is a door that refuses the message.
     Refused,
     /// The mailbox of the receiver is full.
     Full(Box<dyn Held>),
@@ -113,8 +119,8 @@ pub(crate) trait Exported: Send + Sync {
     /// Type of the messages.
     fn message(&self) -> MessageId;
 
-    /// Decodes a message, and sends it. If `waits` is true, holds it like one to a full mailbox,
-    /// because earlier messages wait.
+    /// Decodes a message, and sends it. If `waits` is true, treats the mailbox as full, because
+    /// earlier messages already wait for room.
     fn deliver(
         &self,
         content: &[u8],
@@ -132,15 +138,15 @@ pub(crate) trait Exported: Send + Sync {
 
 /// A reply of any type, which has travelled to another node.
 pub(crate) trait Question: Send {
-    /// Decodes the answer, and gives it. Returns false if the bytes are no answer.
+    /// Decodes the answer, and sends it to the asker. Returns false if the bytes are not an answer.
     fn answer(self: Box<Self>, content: &[u8], carrier: &mut Carrier) -> bool;
 
     fn refuse(self: Box<Self>, why: NoReply);
 }
 
-/// The context in which messages travel. Addresses and replies implement
-/// [`Wire<Carrier>`](garrick_wire::Wire), so a message with one of them has the attribute
-/// `#[wire(context = Carrier)]`. Messages without them need no attribute.
+/// The context of messages between nodes. Addresses and replies implement
+/// [`Wire<Carrier>`](garrick_wire::Wire). So a message that contains one of them needs the
+/// attribute `#[wire(context = Carrier)]`. Other messages do not need it.
 pub struct Carrier {
     line: Arc<dyn Line>,
     /// Limits of a message to the other node.
@@ -163,7 +169,7 @@ pub(crate) struct Packed {
 /// An address in a message.
 pub(crate) struct Passed {
     pub(crate) exported: Arc<dyn Exported>,
-    /// Its place at the receiver, if the receiver has exported it.
+    /// The place of the address in the receiver's table, if the receiver has exported it.
     pub(crate) home: Option<Slot>,
 }
 
@@ -171,14 +177,14 @@ pub(crate) struct Passed {
 #[derive(Default)]
 struct Unpacking {
     refs: Vec<Ref>,
-    /// Numbers of the questions.
+    /// Number of the first question.
     first: u64,
     questions: u32,
     /// Indices of the questions whose replies were decoded.
     decoded: Vec<u64>,
 }
 
-/// Implemented by all types whose values travel to other nodes as messages or answers:
+/// Implemented by all types whose values can be sent to other nodes, as messages or answers.
 /// `#[derive(Wire)]` is enough.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not travel to other nodes",
@@ -211,16 +217,16 @@ impl Carrier {
     }
 
     /// Sets the addresses and replies of the message that is decoded next.
-    pub(crate) fn load(&mut self, load: &Loaded<'_>) {
+    pub(crate) fn load(&mut self, body: &Body<'_>) {
         if let Side::Unpacking(unpacking) = &mut self.side {
             unpacking.refs.clear();
-            unpacking.refs.extend(load.refs());
-            (unpacking.first, unpacking.questions) = (load.first, load.replies);
+            unpacking.refs.extend(body.refs());
+            (unpacking.first, unpacking.questions) = (body.first, body.replies);
             unpacking.decoded.clear();
         }
     }
 
-    /// Takes what was moved into the carrier, which can be used again.
+    /// Takes the addresses and replies out of the carrier, which can then be used again.
     pub(crate) fn take_packed(&mut self) -> Packed {
         match &mut self.side {
             Side::Packing(packed) => std::mem::take(packed),
@@ -237,8 +243,8 @@ impl Carrier {
         }
     }
 
-    /// Returns the line and the address with an index in the message that is decoded. Returns
-    /// `None` if there is none.
+    /// Returns the line, and the address at an index of the message that is decoded. Returns `None`
+    /// if there is no such address.
     pub(crate) fn unpacks_address(&self, index: u64) -> Option<(&Arc<dyn Line>, Ref)> {
         let Side::Unpacking(unpacking) = &self.side else {
             return None;
@@ -247,8 +253,8 @@ impl Carrier {
         Some((&self.line, *found))
     }
 
-    /// Returns the line and the number of the question with an index in the message that is
-    /// decoded. Returns `None` if there is none.
+    /// Returns the line, and the number of the question at an index of the message that is decoded.
+    /// Returns `None` if there is no such question.
     pub(crate) fn unpacks_question(&mut self, index: u64) -> Option<(&Arc<dyn Line>, u64)> {
         let Side::Unpacking(unpacking) = &mut self.side else {
             return None;
@@ -295,17 +301,17 @@ impl fmt::Debug for Carrier {
     }
 }
 
-/// A part of a batch that is more than bytes.
+/// A part of a batch that does not consist of bytes only.
 pub(crate) enum Item {
     /// A message with addresses or replies.
     Tell {
         target: Owned,
         of: MessageId,
-        load: Load,
+        body: EncodedBody,
     },
     Answer {
         question: u64,
-        load: Load,
+        body: EncodedBody,
     },
     Refusal {
         question: u64,
@@ -321,7 +327,7 @@ pub(crate) enum Item {
 }
 
 /// A message or an answer that was encoded.
-pub(crate) struct Load {
+pub(crate) struct EncodedBody {
     pub(crate) content: Vec<u8>,
     /// Addresses and replies.
     pub(crate) packed: Packed,
@@ -340,7 +346,7 @@ impl Item {
 
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            Self::Tell { load, .. } | Self::Answer { load, .. } => ITEM_BYTES + load.content.len(),
+            Self::Tell { body, .. } | Self::Answer { body, .. } => ITEM_BYTES + body.content.len(),
             Self::Refusal { .. } | Self::Watch { .. } | Self::Stop { .. } => ITEM_BYTES,
         }
     }
@@ -357,26 +363,29 @@ pub(crate) struct Contents {
     pub(crate) items: Vec<(usize, u32, Item)>,
     /// Number of bytes that count as waiting.
     pub(crate) bytes: usize,
-    /// Number of bytes that were not counted yet.
+    /// Number of bytes that are not counted yet.
     pub(crate) uncounted: usize,
-    /// Places of the addresses to which the batch sends. They are held until it is in a frame.
+    /// Places of the addresses to which the batch sends. The addresses are held until the batch is
+    /// in a frame.
     pub(crate) slots: Vec<Slot>,
-    /// Target and type of the last message, if nothing else came after it.
+    /// Target and type of the last message, if it is the last entry.
     pub(crate) last: Option<(Owned, MessageId)>,
 }
 
 pub(crate) struct Batch {
-    /// `None` if the link has the batch, or if it was dropped. Nothing is added any more.
+    /// `None` if the link has received the batch, or if the batch was dropped. Nothing can be added
+    /// then.
     pub(crate) line: Option<Arc<dyn Line>>,
     pub(crate) contents: Contents,
-    /// A carrier that is used again.
+    /// A carrier, kept for the next message.
     pub(crate) carrier: Option<Carrier>,
     /// Size from which on no message is added, in bytes.
     pub(crate) bytes_max: usize,
 }
 
 impl Batch {
-    /// Holds the address to which a part is sent, so that its release does not come first.
+    /// Holds the address to which a part is sent, so that the address is not released before the
+    /// part is sent.
     pub(crate) fn keep(&mut self, target: &Owned) {
         let (Owned::Slot(slot), Some(line)) = (target, &self.line) else {
             return;
@@ -387,7 +396,7 @@ impl Batch {
         }
     }
 
-    /// Counts bytes that were added.
+    /// Counts added bytes.
     pub(crate) fn count(&mut self, bytes: usize) {
         let contents = &mut self.contents;
         contents.bytes += bytes;
@@ -429,7 +438,7 @@ impl Drop for Given {
 }
 
 impl Contents {
-    /// Ends the holds of the addresses to which the batch sends.
+    /// Stops holding the addresses to which the batch sends.
     pub(crate) fn let_go(&self, line: &dyn Line) {
         self.slots.iter().for_each(|slot| line.let_go(*slot));
     }

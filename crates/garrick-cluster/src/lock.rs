@@ -1,9 +1,9 @@
-//! Locks that a panic does not close.
+//! Locking of mutexes, even after a panic.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks a mutex, even if a thread has panicked while it held it. No foreign code is called while a
-/// mutex of this crate is locked, so its value is never half way.
+/// Locks a mutex, even if a thread has panicked while holding it. No foreign code runs while a
+/// mutex of this crate is locked, so the value of the mutex is always consistent.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

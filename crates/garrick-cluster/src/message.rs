@@ -10,15 +10,15 @@ use crate::line::Given;
 pub(crate) enum LinkMsg {
     /// A batch of a turn.
     Out(Given),
-    /// The head and the entries of a frame of the other node. The head was checked.
+    /// The head and the entries of a frame from the other node. The head has been checked.
     Frame(Head, Bytes),
-    /// A receiver of this node has ended, which the other node watches in a session.
+    /// A receiver of this node, which the other node watches in a session, has ended.
     Ended {
         session: u64,
         watch: u64,
         ended: Ended,
     },
-    /// The time of a beat has come.
+    /// Request to do a beat now.
     Beat,
     /// Mailboxes that were full may have room, and a transport may take frames.
     Retry,

@@ -8,7 +8,7 @@ use crate::error::JoinError;
 /// Maximum length of a name in bytes.
 const NAME_MAX: usize = 64;
 
-/// Name of a node: 1 to 64 letters, digits, `-` and `_` of ASCII.
+/// Name of a node: 1 to 64 ASCII letters, digits, `-` and `_`.
 ///
 /// # Examples
 /// ```
@@ -25,7 +25,7 @@ impl NodeName {
     /// Returns the name.
     ///
     /// # Errors
-    /// Returns [`JoinError::Name`] if the name is too long or too short, or has other characters.
+    /// Returns [`JoinError::Name`] if the name is empty, is too long, or contains other characters.
     pub fn new(name: &str) -> Result<Self, JoinError> {
         if Self::is_allowed(name) {
             return Ok(Self(name.into()));

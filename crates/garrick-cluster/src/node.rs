@@ -87,8 +87,8 @@ impl Lines for Core {
     }
 }
 
-/// Gives the frames from other nodes to the links. The node leaves when it ends: the transport
-/// stops it if the node has lost its name.
+/// An actor that passes the frames from other nodes to the links. When it ends, the node leaves:
+/// the transport stops it if the node has lost its name.
 struct Porter {
     /// Set when the node has joined.
     core: Arc<OnceLock<Arc<Core>>>,
@@ -122,7 +122,8 @@ impl Actor for Porter {
     }
 }
 
-/// A node of a cluster. Clones are handles to the same node.
+/// A node of a cluster: the part of the cluster that runs on one system. Clones are handles to the
+/// same node.
 ///
 /// The node ends when it [leaves](Node::leave), or with its system.
 ///
@@ -173,8 +174,8 @@ impl Node {
     ///
     /// # Errors
     /// Returns [`JoinError::Name`] if the name is not allowed, [`JoinError::Taken`] if another node
-    /// has it, [`JoinError::Closed`] if the system is shutting down, and [`JoinError::InTurn`] or
-    /// [`JoinError::Transport`] if the transport says so.
+    /// has it, and [`JoinError::Closed`] if the system is shutting down. The transport can return
+    /// [`JoinError::InTurn`] and [`JoinError::Transport`].
     pub fn join(
         handle: &Handle,
         transport: impl Transport,
@@ -250,14 +251,14 @@ impl Node {
         drop(before);
     }
 
-    /// Ends a service. Messages that come later are refused.
+    /// Ends a service. Later messages to it are refused.
     pub fn withdraw(&self, name: &str) {
         let before = self.core.base.withdraw(name);
         drop(before);
     }
 
-    /// Returns the address of a service of a node, which need not exist yet. Messages of another
-    /// type than those of the service are refused there.
+    /// Returns the address of a service of a node. Neither the node nor the service needs to exist
+    /// yet. If the service has another type of messages, the other node refuses the messages.
     ///
     /// # Errors
     /// Returns [`JoinError::Name`] if the name of the node is not allowed.
@@ -270,13 +271,13 @@ impl Node {
         Ok(service_address(lines, node, name.into()))
     }
 
-    /// Leaves the cluster. All links end: questions and watches are told that the other node was
-    /// lost, and so are those of the other nodes.
+    /// Leaves the cluster. All links end. On this node and on the other nodes, questions and
+    /// watches end as if the node at the other end had been lost.
     pub fn leave(&self) {
         self.core.leave();
     }
 
-    /// Returns the numbers of the node.
+    /// Returns the counters of the node.
     #[must_use]
     pub fn sample(&self) -> NodeSample {
         let base = &self.core.base;

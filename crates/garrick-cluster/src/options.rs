@@ -10,38 +10,39 @@ const MESSAGE_BYTES: usize = 1 << 20;
 /// Limits of a message that travels.
 pub(crate) const WIRE_LIMITS: Limits = Limits::new().message_bytes(MESSAGE_BYTES);
 
-/// Size in bytes from which on a frame gets no more messages.
+/// Size in bytes at which a frame is full: no more messages are added.
 pub(crate) const FRAME_BYTES: usize = 32 << 10;
 
-/// Maximum size of what a turn sends to one node before its last message, in bytes. It lies in one
-/// frame.
+/// Maximum total size in bytes of the messages that a turn sends to one node, without the last
+/// message. They are all in one frame.
 pub(crate) const TURN_BYTES: usize = 4 << 20;
 
-/// Room in a frame for its head, and for what is not content.
+/// Space in a frame for its head, and for all data other than the contents of messages.
 const ROOM_BYTES: usize = 2 * FRAME_BYTES;
 
-/// Bounds of the links of a node.
+/// The bounds of a node's links.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
-    /// Number of bytes under way to a node from which on frames wait.
+    /// Number of bytes under way to a node. If more are under way, further frames wait.
     pub(crate) window: usize,
-    /// Number of bytes that wait for a node from which on messages are refused.
+    /// Number of bytes that wait for a node. If more wait, further messages are refused.
     pub(crate) waiting: usize,
-    /// Number of questions to a node without an answer.
+    /// Maximum number of questions to a node that wait for their answers.
     pub(crate) questions: usize,
-    /// Time between two looks at a link.
+    /// Time between two beats of a link.
     pub(crate) beat: Duration,
-    /// Time without a frame after which a node is lost.
+    /// Time without a frame after which a node counts as lost.
     pub(crate) silence: Duration,
     /// Maximum size of a message to another node, in bytes.
     pub(crate) message: usize,
-    /// Maximum size of what a turn sends to one node before its last message, in bytes.
+    /// Maximum total size in bytes of the messages that a turn sends to one node, without the last
+    /// one.
     pub(crate) turn: usize,
 }
 
 impl Bounds {
-    /// Returns these bounds for a transport whose frames have `frame` bytes at most: what a turn
-    /// sends to a node must fit into one frame.
+    /// Returns these bounds for a transport whose frames have at most `frame` bytes. All messages
+    /// of a turn to a node must fit into one frame.
     #[must_use]
     pub(crate) fn for_frames(self, frame: usize) -> Self {
         let room = frame.saturating_sub(ROOM_BYTES);

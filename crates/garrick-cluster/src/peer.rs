@@ -1,4 +1,4 @@
-//! Other nodes.
+//! The other nodes that a node knows.
 
 use std::mem;
 use std::sync::{Arc, Mutex};
@@ -74,7 +74,7 @@ impl Peers {
         found.filter(|peer| peer.link().is_some())
     }
 
-    /// Adds a node. If another thread was faster, returns the one that it has added.
+    /// Adds a node. If another thread has already added it, returns that one.
     pub(crate) fn add(&self, peer: Arc<Peer>) -> Arc<Peer> {
         let mut all = lock(&self.all);
         let known = all.get(peer.name());

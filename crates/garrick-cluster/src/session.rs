@@ -1,4 +1,4 @@
-//! Sessions: what two nodes share between two losses.
+//! Sessions: the state that two nodes share, until one of them loses the other.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -18,7 +18,7 @@ use crate::message::LinkMsg;
 use crate::name::NodeName;
 use crate::options::Bounds;
 
-/// The address of a link, which is set when the link was spawned.
+/// The address of a link. It is set when the link has been spawned.
 pub(crate) type LinkCell = Arc<OnceLock<Address<LinkMsg>>>;
 
 /// A session with another node. It ends when the node is lost.
@@ -28,12 +28,12 @@ pub(crate) struct Session {
     number: u64,
     link: LinkCell,
     is_over: AtomicBool,
-    /// Number of bytes that were given to the link, and not to the transport.
+    /// Number of bytes that were passed to the link, but not yet to the transport.
     waiting: AtomicUsize,
     imports: Mutex<Imports>,
     /// Number of the session of the other node, or 0. Addresses of an earlier one are over.
     peer_session: AtomicU64,
-    /// Receivers of the other node whose mailboxes are full, and the number of them.
+    /// Receivers of the other node whose mailboxes are full, and their number.
     full: Mutex<HashSet<Owned>>,
     full_count: AtomicUsize,
 }
@@ -43,14 +43,14 @@ pub(crate) struct Session {
 struct Imports {
     held: HashMap<Slot, Import>,
     by_id: HashMap<TaskId, Slot>,
-    /// Addresses that are not held any more, with the numbers of their travels.
+    /// Addresses that are no longer held, with the number of times that each has arrived.
     released: Vec<(Slot, u64)>,
 }
 
 struct Import {
-    /// Number of the doors, and of the messages with the address that are being decoded.
+    /// Number of holders: doors, and messages with the address that are being decoded.
     holds: usize,
-    /// Number of travels to this node.
+    /// Number of times that the address has arrived at this node.
     travels: u64,
 }
 
@@ -96,7 +96,7 @@ impl Session {
         lock(&self.imports)
     }
 
-    /// Counts a travel of an address to this node, which is held until [`Line::let_go`].
+    /// Counts an arrival of an address, and adds a holder until [`Line::let_go`].
     pub(crate) fn arrived(&self, slot: Slot) {
         let mut imports = self.imports();
         let import = imports.of(slot);
@@ -104,7 +104,7 @@ impl Session {
         import.travels += 1;
     }
 
-    /// Takes the addresses that are not held any more, with the numbers of their travels.
+    /// Takes the addresses that are no longer held, with the number of times that each has arrived.
     pub(crate) fn take_released(&self) -> Vec<(Slot, u64)> {
         std::mem::take(&mut self.imports().released)
     }

@@ -16,7 +16,7 @@ use crate::name::NodeName;
 pub struct Incoming(pub(crate) Bytes);
 
 impl Incoming {
-    /// Returns the frame with these bytes, which come from another node or from an enemy.
+    /// Returns the frame with these bytes, which may come from an attacker.
     #[must_use]
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         Self(bytes.into())
@@ -53,13 +53,14 @@ impl fmt::Debug for Incoming {
 /// - The transport keeps the address to which it sends the frames of a node. If the node loses its
 ///   name to another one, the transport stops this address, and the node leaves.
 pub trait Transport: Send + Sync + 'static {
-    /// Joins the cluster `cluster` as the node `name`. From now on, frames to this node are sent to
-    /// `incoming`. Returns the number of this life of the node, which is not 0. May wait.
+    /// Joins the cluster `cluster` as the node `name`. From now on, the transport sends frames for
+    /// this node to `incoming`. Returns the number of this life of the node, which is not 0. May
+    /// block.
     ///
     /// # Errors
-    /// Returns [`JoinError::Taken`] if another node has the name, [`JoinError::InTurn`] if the
-    /// transport must wait, and a turn calls it, and [`JoinError::Transport`] if it is impossible
-    /// for another reason.
+    /// Returns [`JoinError::Taken`] if another node has the name, [`JoinError::InTurn`] if a turn
+    /// calls this method and the transport would have to block, and [`JoinError::Transport`] for
+    /// any other reason.
     fn join(
         &self,
         cluster: &str,
@@ -67,12 +68,12 @@ pub trait Transport: Send + Sync + 'static {
         incoming: Address<Incoming>,
     ) -> Result<u64, JoinError>;
 
-    /// Leaves as the node `name`, if `life` is the number of its current life. Does not wait.
+    /// Makes the node `name` leave, if `life` is the number of its current life. Does not block.
     fn leave(&self, name: &NodeName, life: u64);
 
-    /// Returns the maximum size of a frame in bytes, once a node has joined. A node makes no larger
-    /// ones, as far as it can: what one turn sends to another node is refused if it is more. By
-    /// default, there is no maximum.
+    /// Returns the maximum size of a frame in bytes, after a node has joined. If the messages of
+    /// one turn to another node would need a larger frame, the node refuses them. By default, there
+    /// is no maximum.
     fn max_frame(&self) -> usize {
         usize::MAX
     }
@@ -86,8 +87,8 @@ pub trait Transport: Send + Sync + 'static {
 /// A network within a process, for nodes on several systems, and for simulations. Clones are
 /// handles to the same network.
 ///
-/// In a simulation, frames are messages between nodes, so its links and partitions delay, lose and
-/// repeat them.
+/// In a simulation, frames are messages between nodes. So the links and partitions of the
+/// simulation delay, lose and repeat them.
 #[derive(Clone, Default)]
 pub struct LocalNet {
     nodes: Arc<Mutex<HashMap<NodeName, Joined>>>,
@@ -113,7 +114,8 @@ impl LocalNet {
 }
 
 impl Transport for LocalNet {
-    /// Joins this network. Clusters do not share names only if each one has a network of its own.
+    /// Joins this network. All clusters on one network share their names. Use one network for each
+    /// cluster.
     fn join(
         &self,
         _: &str,

@@ -13,6 +13,9 @@ pub struct Wiring {
     graph: u64,
     /// The ends that the stage has. Each entry is a channel's number, and the side of the end.
     pub(crate) ends: Vec<(u32, Side)>,
+    /// Name of a channel of another graph of which the stage has an end that only works in that
+    /// graph, if there is one.
+    pub(crate) foreign: Option<String>,
 }
 
 /// A trait for types that contain channel ends, so that a stage can declare all of these ends in
@@ -43,8 +46,11 @@ pub trait Ends {
 
 impl Wiring {
     pub(crate) fn new(graph: u64) -> Self {
-        let ends = Vec::new();
-        Self { graph, ends }
+        Self {
+            graph,
+            ends: Vec::new(),
+            foreign: None,
+        }
     }
 
     /// Declares that the stage has the given ends. Returns `self`, so that calls can be chained.
@@ -53,9 +59,17 @@ impl Wiring {
         self
     }
 
-    /// Records that the stage has the end on `side` of this channel. Ignores channels of other
-    /// graphs.
+    /// Records that the stage has the end on `side` of this channel.
     pub(crate) fn has_end(&mut self, line: &Line, side: Side) {
+        self.has_async_end(line, side);
+        if line.graph() != self.graph {
+            self.foreign = Some(line.label());
+        }
+    }
+
+    /// Records that the stage has an end on `side` of this channel that also works in other graphs.
+    /// Ignores channels of other graphs.
+    pub(crate) fn has_async_end(&mut self, line: &Line, side: Side) {
         if line.graph() == self.graph {
             self.ends.push((line.id, side));
         }
@@ -76,13 +90,13 @@ impl<T> Ends for Sender<T> {
 
 impl<T> Ends for AsyncReceiver<T> {
     fn tell(&self, wiring: &mut Wiring) {
-        Receiver::tell(self, wiring);
+        wiring.has_async_end(self.line(), Side::Receiver);
     }
 }
 
 impl<T> Ends for AsyncSender<T> {
     fn tell(&self, wiring: &mut Wiring) {
-        Sender::tell(self, wiring);
+        wiring.has_async_end(self.line(), Side::Sender);
     }
 }
 

@@ -209,3 +209,45 @@ fn guards_move_what_they_did() -> Result {
     assert_eq!(rx.peek().as_slices().0, [2, 3]);
     Ok(())
 }
+
+#[test]
+fn ends_of_another_graph_are_refused_at_the_start() -> Result {
+    let (mut graph, mut other) = (Graph::new(), Graph::new());
+    let (numbers, numbers_in) = other.channel::<u64>(4)?;
+    graph.source("numbers", stages::produce(numbers, 0..10));
+    let error = graph.start().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the stage \"numbers\" has an end of channel 0 of another graph: create the channel by the graph of the \
+         stage, or use an `AsyncSender` or `AsyncReceiver`"
+    );
+    drop(numbers_in);
+
+    let mut graph = Graph::new();
+    let (back, _) = other.channel::<u64>(Slots::of(4).named("back"))?;
+    graph.feedback(&back);
+    assert_eq!(
+        graph.start().unwrap_err().to_string(),
+        "channel \"back\" is marked as feedback, but another graph has created it"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_stage_that_waits_for_a_channel_of_another_graph_fails() -> Result {
+    for channels in [0, 3] {
+        let (mut graph, mut other) = (Graph::new(), Graph::new());
+        // The wait must not concern a channel of this graph with the same number.
+        let own: Vec<_> = (0..channels).map(|_| graph.channel::<u64>(4)).collect();
+        let (_numbers, numbers_in) = other.channel::<u64>(4)?;
+        graph.stage("reads", move |_: &mut Cx<'_>| {
+            Wait::readable(&numbers_in, 1)
+        });
+        let report = graph.start()?.join();
+        assert_eq!(report.failures().len(), 1);
+        let message = &report.failures()[0].message;
+        assert!(message.starts_with("the stage waits for a channel of another graph"));
+        drop(own);
+    }
+    Ok(())
+}

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt::{self, Write as _};
 use std::io;
 
-/// Error of a log. Nothing that was appended successfully is lost by an error.
+/// Error of a log. An error never loses data that was appended successfully.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum JournalError {
@@ -32,7 +32,7 @@ pub enum JournalError {
         /// Number that the event has.
         found: u64,
     },
-    /// A file is not as it was written. The data that are missing or wrong may have been
+    /// The content of a file differs from what was written. The missing or wrong data may have been
     /// acknowledged.
     Damaged {
         /// Name of the file.
@@ -51,14 +51,14 @@ pub enum JournalError {
         /// Error of the database.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// A file is no log, or a log of another version. Nothing was changed.
+    /// A file is not a log, or is a log of another version. Nothing was changed.
     Foreign {
         /// Name of the file.
         file: String,
         /// Description of what was found and what is expected.
         why: String,
     },
-    /// A row of a database is not as it was written. It may have been acknowledged.
+    /// The content of a row differs from what was written. Its data may have been acknowledged.
     DamagedRow {
         /// Name of the database.
         file: String,
@@ -116,8 +116,8 @@ pub enum JournalError {
     Closed,
     /// The log was opened for reading.
     ReadOnly,
-    /// An earlier error of the disk could not be handled. The events of that group may or may not
-    /// be in the log. Open the log again.
+    /// The log is broken: after an earlier error of the disk, it is unknown whether the events of a
+    /// group are in the log. Open the log again.
     Broken,
 }
 
@@ -177,9 +177,11 @@ impl fmt::Display for JournalError {
                 write!(f, "{row} in {file:?} is damaged: {why}")
             }
             Self::TooLarge { what, bytes, limit } => {
-                write!(f, "{what} of {bytes} bytes: it can have at most {limit}")
+                write!(f, "{what} may have at most {limit} bytes, not {bytes}")
             }
-            Self::Name { name, why } => write!(f, "{name:?} is no name of a journal: {why}"),
+            Self::Name { name, why } => {
+                write!(f, "{name:?} is not a valid name for a journal: {why}")
+            }
             Self::InUse { journal } => {
                 write!(f, "there is another entity with the name {journal:?}")
             }
@@ -193,7 +195,7 @@ impl fmt::Display for JournalError {
             ),
             Self::Due { journal, key } => write!(
                 f,
-                "the actor of the journal {journal:?} returns no message for {key:?}, which is due"
+                "the actor of the journal {journal:?} returns no message for the due key {key:?}"
             ),
             Self::Tag { journal, tag } => write!(
                 f,
@@ -204,7 +206,7 @@ impl fmt::Display for JournalError {
             Self::Closed => write!(f, "the system that writes the log is shutting down"),
             Self::Broken => write!(
                 f,
-                "an earlier error of the disk has ended the log: open the log again"
+                "the log is broken by an earlier error of the disk: open the log again"
             ),
         }
     }

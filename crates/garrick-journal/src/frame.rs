@@ -30,13 +30,13 @@ const COMMIT_BYTES: usize = 1 + 8 + 4 * 4;
 pub(crate) enum Frame<'a> {
     /// An event of a journal.
     Event { journal: u64, event: Event<'a> },
-    /// A journal has this name, and has had events up to the number `newest`.
+    /// The name of a journal, and the number of its newest event so far.
     Name {
         journal: u64,
         newest: u64,
         name: &'a str,
     },
-    /// A group ends.
+    /// The end of a group.
     Commit(Commit),
     /// A journal was deleted with all its events.
     Deleted { journal: u64 },
@@ -51,10 +51,10 @@ pub(crate) struct Commit {
     pub(crate) start: u32,
     /// Number of the other frames of the group.
     pub(crate) count: u32,
-    /// Position of this frame. A copy of the frame in a payload is at another position.
+    /// Position of this frame. It distinguishes the frame from a copy of it in a payload.
     pub(crate) at: u32,
-    /// If the group is a copy of the last group of the segment before: the position of that group.
-    /// Otherwise 0.
+    /// If the group is a copy of the last group of the previous segment, the position of that
+    /// group. Otherwise 0.
     pub(crate) copy_of: u32,
 }
 
@@ -121,13 +121,13 @@ pub(crate) fn size_of(bytes: &[u8]) -> Option<usize> {
     Some(HEAD_BYTES + length as usize)
 }
 
-/// Reason why bytes are no frame.
+/// Reason why bytes are not a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flaw {
     /// The bytes end before the frame does.
     Short,
     Checksum,
-    /// The checksum is right, but the fields are not.
+    /// The checksum is right, but the fields are invalid.
     Fields,
 }
 

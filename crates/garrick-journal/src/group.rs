@@ -47,7 +47,7 @@ impl JournalId {
     }
 }
 
-/// Events that are appended together: after a crash, all of them are in the log or none.
+/// Events that are appended together. After a crash, the log contains all of them or none.
 #[derive(Debug, Clone, Default)]
 pub struct Group {
     entries: Vec<Entry>,
@@ -71,7 +71,8 @@ impl Group {
         Self::default()
     }
 
-    /// Adds an event with the number that the writer expects it to get.
+    /// Adds an event. Its number must be the one that the writer expects for the next event of the
+    /// journal.
     ///
     /// # Errors
     /// Returns [`JournalError::TooLarge`] if the payload has more than 16 MiB.

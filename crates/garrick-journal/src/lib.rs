@@ -1,15 +1,16 @@
 //! Durable actors: actors whose state survives the end of the process.
 //!
-//! A turn of a [`DurableActor`] commits when its events are durable. So nobody sees an effect of a
-//! turn that can be lost. The turns that end while the disk is busy share the next sync. The
-//! [`Journal`] has the events of all durable actors of a program.
+//! A turn of a [`DurableActor`] commits when its events are durable. So nobody ever sees an effect
+//! of a turn that could still be lost. All turns that end while the disk is busy share the next
+//! sync. A [`Journal`] contains the events of all durable actors of a program.
 //!
-//! The [`SegmentLog`] below it is usable on its own. A [`Group`] of events is appended by one write
-//! and one sync. After a crash at any moment, the log has all groups that were acknowledged, and
-//! perhaps the one after them. Damage before the last group is an error that names the place.
+//! Its files are a [`SegmentLog`], which can also be used alone. A [`Group`] of events is appended
+//! by one write and one sync. After a crash at any moment, the log contains all acknowledged
+//! groups, and perhaps the group that was being written. Damage before the last group is an error
+//! that names the position.
 //!
-//! With the feature `sqlite`, `Journal::open_sqlite` keeps the events in a database that people
-//! can query. Any other store is a [`Log`].
+//! With the feature `sqlite`, `Journal::open_sqlite` stores the events in a database that people
+//! can query. To use any other store, implement [`Log`].
 //!
 //! The README of the crate has the steps of a turn, the format of the files, and the reasons. The
 //! log uses [`Files`](garrick_actor::files::Files), so the same code runs on a folder and on the

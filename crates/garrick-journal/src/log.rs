@@ -8,7 +8,7 @@ use crate::event::Event;
 use crate::event::EventKind;
 use crate::group::{Group, JournalId};
 
-/// Size of a group in bytes from which on [`Log::read`] adds no more events.
+/// Size of a group in bytes at which [`Log::read`] stops adding events.
 pub const READ_BYTES: usize = 256 << 10;
 
 /// The state of a journal after an event.
@@ -22,17 +22,18 @@ pub struct Snapshot {
     pub payload: Vec<u8>,
 }
 
-/// The beginning of the reading of a journal. [`Log::start`] returns it.
+/// The data that reading a journal begins with. [`Log::start`] returns it.
 #[derive(Debug)]
 pub struct Start {
     /// The journal.
     pub journal: JournalId,
     /// Number of the newest event, or 0 if there is none.
     pub newest: u64,
-    /// Number of the oldest event that can be read. The number of the next event if there is none.
+    /// Number of the oldest event that can be read. If there is none, the number of the next event.
     pub oldest: u64,
-    /// Newest snapshot that can be read and after which no event is missing: its number is at least
-    /// `oldest - 1`. `None` if there is none. Then `oldest` is 1, or that event is whole.
+    /// Newest readable snapshot after which no event is missing, so its number is at least `oldest
+    /// - 1`. `None` if there is no such snapshot. In this case, `oldest` is 1, or the event
+    /// `oldest` is whole.
     pub snapshot: Option<Snapshot>,
 }
 
@@ -45,11 +46,11 @@ pub struct Refused {
     pub error: JournalError,
 }
 
-/// Numbers of a log since it was opened. Those that a log does not have are 0.
+/// Counters of a log since it was opened. A counter that does not apply to the log is 0.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LogSample {
-    /// Number of bytes that were written to the disk, also for snapshots and for compactions. Bytes
-    /// of a write that has failed count as well.
+    /// Number of bytes that were written to the disk, including those of snapshots, compactions and
+    /// failed writes.
     pub written: u64,
     /// Number of syncs of files and of the folder.
     pub syncs: u64,
@@ -81,31 +82,34 @@ pub struct LogSample {
 ///   older events were removed. A number is never given twice.
 /// - A journal exists from its first event on. [`Log::start`] gives a name the same [`JournalId`]
 ///   as long as the log is open. After the log was opened again, the number may be another one.
-/// - What a method has stored is durable when it returns, and all later calls see it.
-/// - The oldest event that can be read is the newest one that is whole ([`Event::is_whole`]), or
-///   the one after the older of the two newest snapshots, whichever is newer. Without both, it is
-///   event 1. Older events are as if they were not there, also after the log was opened again.
-/// - A log must be as it was before a call that returns an error, except after
-///   [`JournalError::Broken`]. If it is not known what is durable, for example after a sync that
-///   has failed or a server that has not answered, the error is `Broken`. All later calls of
-///   [`Log::append`], [`Log::save`] and [`Log::start`] then return it, and [`Log::is_broken`]
-///   returns true. When the log is opened again, each journal has all events of that group or none.
-/// - If a call panics, the journal does not know what was appended, and undoes the turns. So the
-///   log must be broken then.
+/// - When a method that stores something returns, the stored data are durable, and all later calls
+///   see them.
+/// - The oldest event that can be read is the newer of two: the newest whole event
+///   ([`Event::is_whole`]), and the event after the older of the two newest snapshots. If there is
+///   neither, it is event 1. Older events can never be read again, even after the log was opened
+///   again.
+/// - A call that returns an error changes nothing, except if the error is [`JournalError::Broken`].
+///   A log returns `Broken` if it does not know what is durable, for example because a sync has
+///   failed or a server has not answered. After that, all calls of [`Log::append`], [`Log::save`]
+///   and [`Log::start`] return `Broken`, and [`Log::is_broken`] returns true. When the log is
+///   opened again, each journal contains all events of that group or none.
+/// - If a call panics, the journal undoes its turns, although it does not know what was appended.
+///   So after a panic, the log must be broken.
 ///
 /// All methods may wait for the disk or for a server.
 ///
-/// One thread at a time calls [`Log::append`], [`Log::save`] and [`Log::tend`]. Other threads call
-/// the other methods meanwhile. Nobody reads a journal while its events are being appended.
+/// Only one thread at a time calls [`Log::append`], [`Log::save`] and [`Log::tend`]. Other threads
+/// may call the other methods at the same time. A journal is never read while its events are being
+/// appended.
 ///
 /// The feature `conformance` has tests of these rules for any log.
 pub trait Log: Send + Sync + 'static {
-    /// Begins to read the journal with a name. A journal that does not exist has no events, and
-    /// gets a number to which events can be appended. Stores nothing.
+    /// Begins to read the journal with a name. If the journal does not exist, assigns a number to
+    /// it, under which events can be appended. Stores nothing.
     ///
-    /// If `waits` is false, the caller must not be held up: returns `None` if another thread uses
-    /// the log, if there is much to read, or if a server must be asked. The caller then calls this
-    /// method again on another thread. If `waits` is true, never returns `None`.
+    /// If `waits` is false, this method must not block for long: it returns `None` if another
+    /// thread uses the log, if there is much to read, or if a server must be asked. The caller then
+    /// calls it again on another thread. If `waits` is true, it never returns `None`.
     ///
     /// # Errors
     /// Returns [`JournalError::Name`] if the name is not accepted by
@@ -156,21 +160,21 @@ pub trait Log: Send + Sync + 'static {
         state: &[u8],
     ) -> Result<(), JournalError>;
 
-    /// Removes events that are not needed any more, if it is time. Changes nothing that can be
-    /// read. Called after each group. Errors are notices.
+    /// Removes events that are no longer needed, if the log decides that it is time. Changes
+    /// nothing that can be read. Called after each group. Errors become notices.
     fn tend(&self);
 
     /// Returns true if the log must be opened again.
     fn is_broken(&self) -> bool;
 
-    /// Returns the numbers of the log. If `waits` is false, returns `None` while another thread
+    /// Returns the counters of the log. If `waits` is false, returns `None` while another thread
     /// uses the log.
     fn sample(&self, waits: bool) -> Option<LogSample>;
 
-    /// Adds an error that has lost nothing.
+    /// Adds a notice: an error that has lost no data.
     fn notice(&self, error: JournalError);
 
-    /// Takes the errors that have lost nothing, oldest first: snapshots that could not be read,
-    /// written or removed, and compactions. Keeps at most 64 errors.
+    /// Takes the notices, oldest first: errors of snapshots and of compactions, which have lost no
+    /// data. At most 64 notices are kept.
     fn take_notices(&self) -> Vec<JournalError>;
 }

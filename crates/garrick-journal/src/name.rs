@@ -37,7 +37,10 @@ mod tests {
         let long = "a".repeat(256);
         for name in ["", ".", "a/..", "/a", "a/", "a//b", "a\0b", "a\nb", &long] {
             let error = check_name(name).unwrap_err().to_string();
-            assert!(error.contains("is no name of a journal: "), "{error}");
+            assert!(
+                error.contains("is not a valid name for a journal: "),
+                "{error}"
+            );
         }
     }
 }

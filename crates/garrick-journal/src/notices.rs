@@ -1,4 +1,4 @@
-//! Errors that have lost nothing, for people.
+//! Notices: errors that have lost no data.
 
 use std::mem;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const KEPT_MAX: usize = 64;
 pub struct Notices {
     /// Oldest first.
     kept: Vec<JournalError>,
-    /// Number so far, including those that were not kept or were taken.
+    /// Number of all errors so far, including those that were taken or not kept.
     count: u64,
     /// Text of the newest error.
     newest: Option<Arc<str>>,

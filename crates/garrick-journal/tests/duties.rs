@@ -420,7 +420,7 @@ fn a_duty_without_a_message_is_an_error() {
             .is_err()
     );
     let failures = kit.failures();
-    let text = "the actor of the journal \"clerk\" returns no message for \"unknown\"";
+    let text = "the actor of the journal \"clerk\" returns no message for the due key \"unknown\"";
     assert!(
         failures[0].message.contains(text),
         "{}",
@@ -437,7 +437,7 @@ fn a_key_that_is_too_long_is_refused() {
         kit.answer(clerk.ask(|reply| Command::Once(long, reply)))
             .is_err()
     );
-    let text = "a key of 256 bytes: it can have at most 255";
+    let text = "a key may have at most 255 bytes, not 256";
     assert!(kit.failures()[0].message.contains(text));
 }
 

@@ -41,6 +41,8 @@ pub(crate) struct Block {
     pub(crate) derives: Vec<Path>,
     /// Messages, in the order of the methods.
     pub(crate) messages: Vec<Message>,
+    /// Methods that cannot handle a message, but whose names are free.
+    pub(crate) rejected: Vec<Rejected>,
     /// Method that is called before the first message.
     pub(crate) started: Option<Started>,
     /// Method that changes the state of a durable actor.
@@ -65,6 +67,14 @@ pub(crate) struct Message {
     pub(crate) answer: Option<Type>,
     /// Return type of the method.
     pub(crate) returned: Returned,
+}
+
+/// A method that cannot handle a message. Its error has been reported.
+pub(crate) struct Rejected {
+    /// The message that would call the method.
+    pub(crate) message: Message,
+    /// Generic parameters of the method.
+    pub(crate) generics: Generics,
 }
 
 /// An argument of a method.
@@ -121,6 +131,7 @@ pub(crate) fn block(options: Options, item: &mut ItemImpl, errors: &mut Errors) 
         reader.read(method, mark);
     }
     let (messages, started, apply) = (reader.messages, reader.started, reader.apply);
+    let rejected = reader.rejected;
     let mut generics = item.generics.clone();
     Named(&actor).visit_generics_mut(&mut generics);
     let named = |name: Option<Ident>, end: &str| {
@@ -140,6 +151,7 @@ pub(crate) fn block(options: Options, item: &mut ItemImpl, errors: &mut Errors) 
         ident,
         generics,
         messages,
+        rejected,
         started,
         apply,
         save: options.save,
@@ -206,6 +218,7 @@ struct Reader<'a> {
     /// Names that are in use by the methods read so far.
     taken: Vec<Taken>,
     messages: Vec<Message>,
+    rejected: Vec<Rejected>,
     started: Option<Started>,
     apply: Option<Apply>,
     /// True if a method was marked `#[durable(apply)]`, even if it cannot be used.
@@ -220,6 +233,7 @@ impl<'a> Reader<'a> {
             actor,
             taken: Vec::new(),
             messages: Vec::new(),
+            rejected: Vec::new(),
             started: None,
             apply: None,
             has_apply: false,
@@ -277,7 +291,13 @@ impl<'a> Reader<'a> {
         let Some(message) = self.message(method) else {
             return;
         };
-        if self.names_are_free(&message) && !bad {
+        if !self.names_are_free(&message) {
+            return;
+        }
+        if bad {
+            let generics = method.sig.generics.clone();
+            self.rejected.push(Rejected { message, generics });
+        } else {
             self.messages.push(message);
             method.attrs.push(forced());
         }

@@ -105,6 +105,26 @@ pub(crate) fn unsendable(ty: &Type, what: &'static str) -> Vec<Error> {
     finder.found
 }
 
+/// Replaces all lifetimes of a type with `'static`. Returns `None` for a type without a name.
+pub(crate) fn owned(ty: &Type) -> Option<Type> {
+    let mut owned = ty.clone();
+    Owned.visit_type_mut(&mut owned);
+    unsendable(&owned, "an answer").is_empty().then_some(owned)
+}
+
+struct Owned;
+
+impl VisitMut for Owned {
+    fn visit_type_reference_mut(&mut self, reference: &mut TypeReference) {
+        reference.lifetime = Some(syn::parse_quote!('static));
+        visit_mut::visit_type_reference_mut(self, reference);
+    }
+
+    fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
+        *lifetime = syn::parse_quote!('static);
+    }
+}
+
 struct Finder {
     what: &'static str,
     found: Vec<Error>,

@@ -484,8 +484,8 @@ impl Handoff {
         Some(unsafe { Entry::with_slot(cell, slot) })
     }
 
-    /// Returns the cell and its message if they were here before the current turn. `turn` returns
-    /// the number of this turn. Called by other threads, like [`RunQueue::stood_before`].
+    /// Returns the cell and its message if they were in the queue before the current turn. `turn`
+    /// returns the number of this turn. Called by other threads, like [`RunQueue::stood_before`].
     pub(crate) fn stood_before(&self, turn: impl Fn() -> u64) -> Option<Entry> {
         let now = turn();
         // Acquire: pairs with the Release in `put`.

@@ -339,6 +339,29 @@ fn one_who_waits_gets_its_message_back_when_the_task_stops() {
 }
 
 #[test]
+fn a_message_of_a_turn_occupies_the_place_that_was_taken_for_it() {
+    ends_alone(|| {
+        for flow in [Flow::Continue, Flow::Undo] {
+            let here = Here::new_here().unwrap();
+            let (to, heard) = bounded(&here.handle(), 2, WhenFull::Fail);
+            let mut place = Some(to.place_blocking().unwrap());
+            assert_eq!(room(&to).taken(), 1);
+            let there = to.clone();
+            let (told, counts) = mpsc::channel();
+            in_turn(&here, move |_| {
+                there.send_in(place.take().unwrap(), 7).unwrap();
+                told.send((there.try_send(8), there.try_send(9))).unwrap();
+                flow
+            });
+            assert_eq!(wait(&counts), (Ok(()), Err(TrySendError::Full(9))));
+            assert_eq!(room(&to).taken(), 0);
+            let expected: &[u32] = if flow == Flow::Undo { &[] } else { &[7, 8] };
+            assert_eq!(heard.try_iter().collect::<Vec<_>>(), expected);
+        }
+    });
+}
+
+#[test]
 fn a_mailbox_that_drops_counts_what_it_drops_and_survives_its_destructor() {
     silence_panics();
     ends_alone(|| {

@@ -23,7 +23,7 @@ pub(crate) fn draw_time(rng: &mut Rng, range: &Range<Nanos>) -> Nanos {
     range.start + rng.below(width.max(1)) as Nanos
 }
 
-/// Returns a generator whose numbers depend on nothing but these numbers and their order.
+/// Returns a generator whose random numbers depend only on the given numbers and their order.
 pub(crate) fn rng_of(numbers: &[u64]) -> Rng {
     let seed = numbers
         .iter()

@@ -25,14 +25,14 @@ use crate::sim::Sim;
 use crate::trace::Trace;
 use crate::watchdog::Watchdog;
 
-/// Number of seeds per seed that is run twice, to check that runs are deterministic.
+/// One of so many seeds is run twice, to check that runs are deterministic.
 const TWICE_EVERY: u64 = 64;
 
-/// Number of seeds per seed whose messages are part of the coverage. To look at each message takes
-/// longer than to deliver it.
+/// One of so many seeds contributes its messages to the coverage. Recording a message takes longer
+/// than delivering it.
 const COVERED_EVERY: u64 = 8;
 
-/// Limit on the time of a step by default.
+/// Default time limit of a step.
 const STEP_TIME: Duration = Duration::from_secs(10);
 
 /// Number of times that a failing run is repeated.
@@ -48,8 +48,8 @@ const SHRINK_STEPS: usize = 1_000_000;
 /// Limit on the time of these runs, for programs with slow steps.
 const SHRINK_TIME: Duration = Duration::from_secs(60);
 
-/// Number of steps among which PCT draws the steps at which priorities change. It is the same for
-/// all runs, so that a run depends on its seed alone.
+/// Number of steps from which the strategy PCT draws the steps at which priorities change. It is
+/// the same for all runs, so that a run depends only on its seed.
 const PCT_STEPS: u64 = 64;
 
 /// Distinguishes the generator of faults from that of the strategy.
@@ -86,7 +86,7 @@ impl<E: Debug> Setup for Result<(), E> {
 /// A check of a program in many simulated runs. [`Sim::check`] is the short form.
 ///
 /// # Examples
-/// Two tellers read a balance, add to it, and write it. One of the two deposits may get lost:
+/// Two tellers read a balance, add to it, and write it back. One of the two deposits may be lost:
 /// ```
 /// use garrick_actor::{Actor, Address, Context, Reply};
 /// use garrick_sim::Check;
@@ -205,8 +205,8 @@ impl Check {
         self
     }
 
-    /// Sets the number of steps after which a run is cut. The default is 10,000. `GARRICK_SIM` has
-    /// precedence.
+    /// Sets the number of steps after which a run is cut off. The default is 10,000. `GARRICK_SIM`
+    /// has precedence.
     #[must_use]
     pub fn steps(self, steps: u32) -> Self {
         self.unless_set(|settings| settings.steps_max = steps)
@@ -234,14 +234,14 @@ impl Check {
         self
     }
 
-    /// Makes the run of one seed only.
+    /// Executes only the run of this seed.
     #[must_use]
     pub fn only(mut self, seed: u64) -> Self {
         self.only_seed = Some(seed);
         self
     }
 
-    /// Follows the choices in a file, which an earlier check has written.
+    /// Follows the choices in a file that an earlier check has written.
     #[must_use]
     pub fn replay(mut self, path: impl Into<PathBuf>) -> Self {
         self.moves = Some(path.into());
@@ -255,9 +255,9 @@ impl Check {
         self
     }
 
-    /// Runs the program until a property is broken, or until all runs are made. `setup` sets up a
-    /// run: it opens nodes, spawns actors and declares properties. It is called anew for each run
-    /// and must do the same each time, apart from what depends on [`Sim::seed`].
+    /// Runs the program until a property is broken, or until all runs are finished. `setup` sets up
+    /// a run: it opens nodes, spawns actors and declares properties. It is called again for each
+    /// run, and must always do the same, except for what depends on [`Sim::seed`].
     ///
     /// # Errors
     /// Returns the failure if a property is broken, after the failing run was shortened.
@@ -355,7 +355,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Makes the run of a seed.
+    /// Executes the run of a seed.
     fn run_seed(&mut self, seed: u64) -> Outcome {
         let mut strategy = strategy_of(self.check.settings.strategy, seed, PCT_STEPS);
         strategy.begin();
@@ -377,7 +377,7 @@ impl Runner<'_> {
         sim
     }
 
-    /// Makes a run, whose setup has the seed `seed`.
+    /// Executes a run whose setup has the seed `seed`.
     fn run(&mut self, seed: u64, driver: Driver<'_>, trace: Option<&mut Trace>) -> Outcome {
         let is_search_of_all =
             matches!(driver, Driver::Search(..)) && self.check.settings.strategy == Choosing::All;
@@ -503,9 +503,9 @@ impl Runner<'_> {
         Ok(self.report)
     }
 
-    /// Returns the reduction for a search of all orders. An outage need never happen, and the races
-    /// of a run show only what has happened in it. So each possible step is tried if there are
-    /// outages.
+    /// Returns the reduction for a search of all orders. If outages are possible, there is no
+    /// reduction, and each possible step is tried: the races of a run show only events that have
+    /// happened in it, and an outage need not happen.
     fn reduction(&mut self, seed: u64) -> Reduction {
         let sim = self.set_up(seed);
         if sim.faults_and_links().0.have_outages() {
@@ -542,8 +542,8 @@ impl Runner<'_> {
         }
     }
 
-    /// Returns the moves that were really made if a run that follows `moves` breaks the same
-    /// property. Adds the number of moves to `steps`.
+    /// Follows `moves` in a run. If the run breaks the same property, returns the moves that were
+    /// possible and were made. Adds their number to `steps`.
     fn still_fails(
         &mut self,
         seed: u64,

@@ -18,7 +18,8 @@ use crate::search::Rng;
 /// Date at which simulations begin, in seconds since the epoch: 2026-01-01.
 const BEGAN_SECONDS: u64 = 1_767_225_600;
 
-/// Distinguishes the generators for the clocks of nodes from others with the same seed.
+/// A number that distinguishes the generators for the clocks of nodes from other generators with
+/// the same seed.
 const AHEAD: u64 = 0x61_6865_6164;
 const DRIFT: u64 = 0x64_7269_6674;
 
@@ -136,8 +137,8 @@ impl Clocks {
         }
     }
 
-    /// Makes the clock of a node show a later time than the simulation. Each run draws the
-    /// difference from the range `by`.
+    /// Sets the clock of a node ahead of the clock of the simulation. Each run draws the difference
+    /// from the range `by`.
     pub fn ahead(&mut self, node: impl AsRef<str>, by: Range<Duration>) -> &mut Self {
         let node = node.as_ref();
         let ahead = draw_time(&mut self.rng(AHEAD, node), &nanos_of(&by));
@@ -145,8 +146,8 @@ impl Clocks {
         self
     }
 
-    /// Makes the clock of a node faster, or slower, by some parts per million. Each run draws them
-    /// from the range `by`. Negative numbers make the clock slower.
+    /// Makes the clock of a node faster or slower by some parts per million. Each run draws the
+    /// number from the range `by`. Negative numbers make the clock slower.
     ///
     /// # Panics
     /// Panics if the clock may be more than twice as fast, or less than half as fast, as the clock

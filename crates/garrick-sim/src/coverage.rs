@@ -1,4 +1,5 @@
-//! Coverage: which messages were handled after which, and what came of them.
+//! Coverage: the pairs of messages that were handled one after the other, and the results of
+//! messages.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,15 +7,15 @@ use std::fmt;
 use garrick_sched::{Circumstances, Fate, TaskName};
 use hashbrown::HashMap;
 
-/// The kinds of events that a check has seen. When no new ones come for many seeds, more seeds of
-/// the same program will probably not find more.
+/// The kinds of events that a check has seen. If many seeds add no new kinds, then more seeds of
+/// the same program will probably find nothing more.
 #[derive(Debug, Clone, Default)]
 pub struct Coverage {
-    /// Messages, and the messages that the same actor has handled next.
+    /// Pairs of messages that the same actor has handled one after the other.
     pairs: BTreeSet<(Message, Message)>,
-    /// Messages, and what came of them.
+    /// Messages and their results.
     outcomes: BTreeSet<(Message, Outcome)>,
-    /// Message that each task of the current run has handled last.
+    /// For each task of the current run, the message that it has handled last.
     last: HashMap<TaskName, Message>,
     /// Last seed that has added something.
     newest: Option<u64>,

@@ -10,10 +10,10 @@ use hashbrown::HashMap;
 
 use crate::history::{Called, History, Returned};
 
-/// The facts of a run so far, in the order of the turns that have noted them.
+/// The facts of a run so far, in the order of the turns that have recorded them.
 ///
-/// An actor notes a fact by [`Context::note`](garrick_actor::Context::note). A fact counts when the
-/// turn commits. An undone turn has noted nothing.
+/// An actor records a fact by [`Context::note`](garrick_actor::Context::note). The fact is added
+/// when the turn commits. If the turn is undone, its facts are dropped.
 #[derive(Default)]
 pub struct Facts {
     all: Vec<Noted>,

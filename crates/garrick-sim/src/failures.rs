@@ -1,4 +1,5 @@
-//! Failures that the simulation has not chosen, until it looks at them after a step.
+//! A list of failures that the simulation has not caused itself. The simulation checks the list
+//! after each step.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// A list of failures, oldest first.
 #[derive(Debug)]
 pub(crate) struct Failures<T> {
-    /// True if there are some. Written under the lock.
+    /// True if the list is not empty. Written under the lock.
     are_any: AtomicBool,
     list: Mutex<Vec<T>>,
 }

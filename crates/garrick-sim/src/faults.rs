@@ -9,7 +9,8 @@ use garrick_sched::{Circumstances, Nanos};
 use crate::chance::{check_per_mille, draws, nanos_of};
 use crate::search::Rng;
 
-/// Probability by default that the rest of what a crashed node has sent to an actor is lost.
+/// Default probability that a crash loses the messages from the crashed node to an actor that have
+/// not arrived yet.
 const LOSES_SENT: u32 = 500;
 
 /// The turns that fail, the nodes that crash, and the partitions of the network.
@@ -19,7 +20,8 @@ pub struct Faults {
     fails: Vec<Failing>,
     pub(crate) crashes: Vec<Crashing>,
     pub(crate) partitions: Vec<Partition>,
-    /// Probability that the rest of what a crashed node has sent to an actor is lost.
+    /// Probability that a crash loses the messages from the crashed node to an actor that have not
+    /// arrived yet.
     pub(crate) loses_sent: u32,
     /// End of all faults. `None` for the end of the run.
     pub(crate) end: Option<EndOfFaults>,
@@ -37,7 +39,7 @@ impl Default for Faults {
     }
 }
 
-/// The moment from which on there are no faults.
+/// The moment at which all faults end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum EndOfFaults {
     Time(Nanos),
@@ -50,7 +52,7 @@ pub(crate) enum EndOfFaults {
 pub struct Partition {
     /// Nodes on one side. All others are on the other side.
     pub(crate) nodes: Vec<String>,
-    /// Number of times that are left.
+    /// Number of times that it may still begin.
     pub(crate) left: u32,
     /// Time until it heals.
     pub(crate) lasts: Range<Nanos>,
@@ -59,9 +61,9 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// Makes messages wait until the partition has healed, as on a connection that outlives the
-    /// partition. By default, they are lost: a message that waits is just late, and late messages
-    /// are tried anyway.
+    /// Makes messages wait until the partition has healed, as if their connection survived the
+    /// partition. By default, they are lost. Waiting messages are merely late, and the simulation
+    /// tries late messages even without partitions.
     pub fn holds_messages(&mut self) -> &mut Self {
         self.holds = true;
         self
@@ -79,7 +81,7 @@ impl Partition {
     }
 }
 
-/// A probability that turns of a type of actor fail.
+/// A probability with which turns of a type of actor fail.
 #[derive(Debug)]
 struct Failing {
     /// Name of the type. `None` stands for all types.
@@ -160,12 +162,13 @@ impl Faults {
         self
     }
 
-    /// Sets the probability that messages of a crashed node are lost that had left the node before
-    /// the crash. The default is 500 of 1000.
+    /// Sets the probability that a crash also loses messages that the node sent before the crash.
+    /// The default is 500 of 1000.
     ///
     /// For each pair of a crashed sender and a receiver, this is the probability that the
     /// connection ends before the next message arrives. Then this message and all later ones are
-    /// lost. So what arrives has no gap. With 1000, nothing arrives after a crash.
+    /// lost. So there are no gaps between the messages that arrive. With 1000, no message arrives
+    /// after a crash.
     ///
     /// # Panics
     /// Panics if `per_mille` is greater than 1000.
@@ -176,13 +179,13 @@ impl Faults {
         self
     }
 
-    /// Lets `nodes` be cut off from all other nodes up to `times` times, each time for a time in
-    /// the range `lasts`. Messages between the two sides are lost, unless
-    /// [`Partition::holds_messages`] is called. Without [`Sim::latency`](crate::Sim::latency), a
-    /// partition may last for any time.
+    /// Adds a partition that may begin up to `times` times. While it lasts, `nodes` are cut off
+    /// from all other nodes. It lasts for a time in the range `lasts`, or for any time if
+    /// [`Sim::latency`](crate::Sim::latency) is not called. Messages between the two sides are
+    /// lost, unless [`Partition::holds_messages`] is called.
     ///
-    /// The facts [`Cut`](crate::Cut) and [`Healed`](crate::Healed) are noted when it begins and
-    /// heals.
+    /// The simulation records the facts [`Cut`](crate::Cut) and [`Healed`](crate::Healed) when the
+    /// partition begins and heals.
     pub fn partition<N: Into<String>>(
         &mut self,
         nodes: impl IntoIterator<Item = N>,
@@ -203,15 +206,15 @@ impl Faults {
     /// [`Sim::eventually`](crate::Sim::eventually) begins then. By default, there are faults until
     /// nothing is left to do.
     ///
-    /// Use it with [`Sim::latency`](crate::Sim::latency). In any order, time passes only by choice:
-    /// see [`Faults::cease_after_steps`].
+    /// Use this method together with [`Sim::latency`](crate::Sim::latency). Without it, time passes
+    /// only when a step chooses so: see [`Faults::cease_after_steps`].
     pub fn cease_after(&mut self, time: Duration) -> &mut Self {
         self.end = Some(EndOfFaults::Time(garrick_sched::nanos(time)));
         self
     }
 
     /// Ends all faults after a number of steps, like [`Faults::cease_after`]. A search of all
-    /// orders tries one order of the steps that follow.
+    /// orders tries only one order of the steps after that.
     pub fn cease_after_steps(&mut self, steps: u32) -> &mut Self {
         self.end = Some(EndOfFaults::Steps(steps));
         self
@@ -253,7 +256,7 @@ impl Faults {
         !self.fails.is_empty() || !self.crashes.is_empty()
     }
 
-    /// Draws if a turn fails.
+    /// Draws whether a turn fails.
     pub(crate) fn draw_failure(&self, rng: &mut Rng, about: &Circumstances) -> bool {
         if self.fails.is_empty() || !about.is_turn || about.is_internal {
             return false;

@@ -1,4 +1,4 @@
-//! The files about a failure: the trace, the diagram and the moves.
+//! The files that describe a failure: the trace, the diagram and the moves.
 
 use std::env;
 use std::fmt::Write;

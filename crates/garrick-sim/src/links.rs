@@ -12,8 +12,8 @@ use crate::search::Rng;
 
 /// The links between nodes. [`Sim::links`](crate::Sim::links) returns it.
 ///
-/// Links delay, lose and repeat messages between different nodes only. Within a node, a message is
-/// never lost, and never comes twice.
+/// Links delay, lose and repeat only messages between different nodes. Within a node, a message is
+/// never lost, and never arrives twice.
 #[derive(Debug, Default)]
 pub struct Links {
     /// Rules, the most specific last: names of the nodes, or `None` for all.
@@ -30,7 +30,7 @@ pub struct Link {
     duplicates: Vec<Duplicating>,
 }
 
-/// A probability that messages of a type come twice.
+/// A probability with which messages of a type arrive twice.
 struct Duplicating {
     /// Type of the messages.
     of: TypeId,
@@ -65,10 +65,10 @@ impl Link {
         self
     }
 
-    /// Delivers messages of type `M` a second time with a probability of `per_mille` / 1000, as
-    /// links do that repeat a message until it is confirmed. The copy comes after the original, at
-    /// once or at any later time. Copies of the messages from one actor to another stay in their
-    /// order. A copy may be lost, but is not copied again.
+    /// Delivers messages of type `M` a second time with a probability of `per_mille` / 1000. Real
+    /// links do this if they repeat messages until they are confirmed. The copy arrives after the
+    /// original, at once or at any later time. The copies of messages from one actor to another
+    /// stay in order. A copy may be lost, but is not copied again.
     ///
     /// `M` is the type of the messages of an actor ([`Actor::Msg`](garrick_actor::Actor::Msg)).
     /// Messages to async actors and to bounded mailboxes are not repeated.
@@ -146,7 +146,7 @@ impl Links {
         self.rules.iter().any(is_faulty)
     }
 
-    /// Allows copies of the messages that come twice in a simulation.
+    /// Allows copies of the messages that may arrive twice.
     pub(crate) fn allow_copies(&self, simulation: &mut Simulation) {
         let duplicates = self.rules.iter().flat_map(|rule| &rule.duplicates);
         duplicates.for_each(|duplicating| (duplicating.allow)(simulation));
@@ -158,7 +158,7 @@ impl Links {
         rule.map_or(0, |rule| rule.loses_per_mille)
     }
 
-    /// Draws if a message between two nodes comes twice.
+    /// Draws whether a message between two nodes arrives twice.
     pub(crate) fn draw_copy(
         &self,
         rng: &mut Rng,

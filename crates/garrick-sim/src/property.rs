@@ -20,7 +20,7 @@ pub(crate) struct Properties {
     always: Vec<(String, Holds)>,
     eventually: Vec<Awaited>,
     at_end: Vec<(String, Explains)>,
-    /// True when the faults have ceased.
+    /// True after the faults have ceased.
     is_calm: bool,
 }
 
@@ -54,7 +54,7 @@ pub enum Kind {
     Eventually,
     /// A property that must hold at the end of the run.
     AtEnd,
-    /// No actor fails by itself.
+    /// The property that no actor fails, unless the simulation makes it fail.
     NoFailure,
 }
 
@@ -133,7 +133,7 @@ impl Properties {
         Ok(())
     }
 
-    /// Returns the longest time within which a property that has not held yet must hold.
+    /// Returns the longest time limit of the awaited properties that have not held yet.
     pub(crate) fn awaited(&self) -> Option<Nanos> {
         let open = self.eventually.iter().filter(|awaited| !awaited.held);
         open.map(|awaited| awaited.within).max()

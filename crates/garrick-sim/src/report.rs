@@ -20,14 +20,14 @@ pub struct Report {
     pub runs: u64,
     /// Number of steps of all runs.
     pub steps: u64,
-    /// Number of runs that were cut because they had too many steps. Properties of the end were not
-    /// checked in them.
+    /// Number of runs that were cut off because they had too many steps. Properties of the end were
+    /// not checked in these runs.
     pub cut: u64,
-    /// Number of runs that were ended early, because another run had shown the same.
+    /// Number of runs that were ended early, because they could only have repeated an earlier run.
     pub redundant: u64,
     /// True if all orders were tried.
     pub complete: bool,
-    /// Kinds of messages that were seen. Every eighth seed is part of it.
+    /// Kinds of messages that were seen. Only every eighth seed contributes to it.
     pub coverage: Coverage,
     /// Hash of all choices, facts and times of all runs. Two checks with the same hash have made
     /// the same runs.
@@ -62,7 +62,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// A broken property, and the shortest run that was found to break it.
+/// A broken property, and the shortest run that was found in which it is broken.
 #[derive(Debug)]
 pub struct Failed {
     pub(crate) name: String,

@@ -21,12 +21,13 @@ const HASH_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 /// list of moves leads to the same end.
 const CALM_SEED: u64 = 0x6361_6c6d;
 
-/// A step of a run: a choice and what it led to.
+/// A step of a run: a choice and its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Move {
     /// The choice that was taken.
     pub choice: Choice,
-    /// Result of the choice. A message that a partition cuts off is lost in any case.
+    /// Result of the choice. A message that a partition stops is lost, whatever this field
+    /// contains.
     pub fate: Fate,
     /// Time of the choice, in nanoseconds since the start of the run.
     pub at: Nanos,
@@ -37,9 +38,9 @@ pub struct Move {
 pub enum Then {
     /// The run ends.
     Ends,
-    /// The faults cease, and the run goes on as long as properties are awaited.
+    /// The faults cease, and the run continues as long as properties are awaited.
     Calm,
-    /// The run goes on until its end, without further faults.
+    /// The run continues to its end, without further faults.
     GoesOn,
 }
 
@@ -59,14 +60,14 @@ impl Then {
 pub(crate) struct Limits {
     /// Maximum number of steps with faults, and maximum number of steps of the calm end.
     pub(crate) steps_max: u32,
-    /// True if each crash and each partition waits for a step that is drawn. Otherwise, most would
-    /// come at the beginning, because they are always possible.
+    /// True if a step is drawn for each crash and each partition, before which it cannot begin.
+    /// Otherwise, most of them would begin early in the run, because they are always possible.
     pub(crate) has_onsets: bool,
     /// True in a search of all orders.
     pub(crate) is_search_of_all: bool,
 }
 
-/// Chooser of the steps of a run.
+/// The part that chooses the steps of a run.
 pub(crate) enum Driver<'a> {
     /// A strategy chooses, and the generator draws the faults.
     Search(&'a mut dyn Strategy<Choice>, Rng),
@@ -74,7 +75,8 @@ pub(crate) enum Driver<'a> {
     Follow {
         moves: &'a [Move],
         then: Then,
-        /// True if other messages come when their time has come. Otherwise, they are late.
+        /// True if messages that are not in the list arrive at their times. Otherwise, they are
+        /// late.
         is_punctual: bool,
     },
 }
@@ -107,7 +109,7 @@ pub(crate) struct Outcome {
     pub(crate) broken: Option<Broken>,
     pub(crate) end: End,
     pub(crate) moves: Vec<Move>,
-    /// Number of moves when the list of moves was over, or when the faults ceased.
+    /// Number of moves before the end of the list of moves, or before the faults ceased.
     pub(crate) before_calm: usize,
     /// True if messages have times.
     pub(crate) has_times: bool,
@@ -123,7 +125,7 @@ struct Execution<'s, 't> {
     observers: Observers<'t>,
     limits: Limits,
     moves: Vec<Move>,
-    /// Number of moves when the list of moves was over, or when the faults ceased.
+    /// Number of moves before the end of the list of moves, or before the faults ceased.
     before_calm: Option<usize>,
     hash: u64,
     /// Number of facts at the last check of the properties.
@@ -234,7 +236,7 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Follows a list of moves. What is not in the list happens in between, when its time has come.
+    /// Follows a list of moves. Other steps happen between the moves, at their times.
     fn follow_punctually(&mut self, moves: &[Move]) -> Result<(), Broken> {
         for next in moves {
             for _ in 0..self.limits.steps_max {
@@ -343,7 +345,7 @@ impl Execution<'_, '_> {
         self.run_wild(moves, Mode::Calm)
     }
 
-    /// Finds the choices that can be taken now, and tells the strategy what was caused.
+    /// Finds the choices that can be taken now, and passes new causes to the strategy.
     fn prepare(&mut self, mode: Mode, mut driver: Option<&mut Driver<'_>>) {
         let trace = &mut self.observers.trace;
         self.schedule.prepare(self.sim, mode, |sim| {
@@ -469,7 +471,7 @@ impl Execution<'_, '_> {
     }
 }
 
-/// Takes what was caused and who was born, for the strategy and the trace.
+/// Passes new causes and new tasks to the strategy and the trace.
 fn absorb(sim: &mut Sim, trace: Option<&mut Trace>, driver: &mut Option<&mut Driver<'_>>) {
     let caused = sim.simulation.caused();
     if let Some(Driver::Search(strategy, _)) = driver {

@@ -4,10 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Number of seeds of a check by default.
+/// Default number of seeds of a check.
 const SEEDS: u64 = 1000;
 
-/// Number of steps of a run by default.
+/// Default maximum number of steps of a run.
 const STEPS: u32 = 10_000;
 
 /// The search of a check.

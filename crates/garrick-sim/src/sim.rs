@@ -25,7 +25,7 @@ use crate::node::Node;
 use crate::property::{Broken, Kind, Properties};
 use crate::stage;
 
-/// Probability of what always happens.
+/// Probability of a certain event, in per mille.
 const CERTAINLY: u32 = 1000;
 
 /// Starts the actors of a node.
@@ -217,11 +217,11 @@ impl Sim {
         self
     }
 
-    /// Declares a property that must hold at some time within the time `within` after the faults
-    /// have ceased. If it holds before that time and no longer when it begins, it must hold again.
+    /// Declares a property that must hold at least once within the time `within` after the faults
+    /// have ceased. It does not count if the property holds only before that.
     ///
-    /// The faults cease when nothing is left to do, or when the run has too many steps, or earlier
-    /// as set by [`Faults::cease_after`].
+    /// The faults cease when nothing is left to do, when the run has too many steps, or at the time
+    /// that [`Faults::cease_after`] sets.
     pub fn eventually(
         &mut self,
         name: impl Into<String>,
@@ -233,8 +233,8 @@ impl Sim {
         self
     }
 
-    /// Declares a property of the end of the run, when nothing is left to do. Not checked if the
-    /// run is cut.
+    /// Declares a property that must hold at the end of the run, when nothing is left to do. It is
+    /// not checked if the run is cut off.
     pub fn at_end(
         &mut self,
         name: impl Into<String>,
@@ -263,9 +263,9 @@ impl Sim {
     /// Declares that the history of the operations on an object is linearizable at the end of the
     /// run. `model` describes the object.
     ///
-    /// Clients note [`Called`] and [`Returned`] facts. A client has one call at a time. If it notes
-    /// another call before the previous one has returned, the previous one may take effect at any
-    /// later time, or never.
+    /// Clients record [`Called`] and [`Returned`] facts. A client has only one call at a time. If
+    /// it records another call before the previous one has returned, the previous call may take
+    /// effect at any later time, or never.
     ///
     /// [`Called`]: crate::history::Called
     /// [`Returned`]: crate::history::Returned
@@ -347,19 +347,19 @@ impl Sim {
         self.disks.disk(node.as_ref())
     }
 
-    /// Returns the rules of the disks: their space, their speed and their faults. By default, a
-    /// disk only loses at a crash what was not synced.
+    /// Returns the rules of the disks: their space, their speed and their faults. By default, the
+    /// only fault of a disk is that a crash loses unsynced data.
     pub fn disks(&mut self) -> &mut Disks {
         &mut self.disks
     }
 
-    /// Gives each message a delay in the range `delay`, so that messages and timers come in the
-    /// order of their times. Only what happens at the same time is a choice. Use it for programs
-    /// with timeouts, whose behavior depends on the times.
+    /// Gives each message a delay in the range `delay`, so that messages and timers are handled in
+    /// the order of their times. The search can choose only the order of events with the same time.
+    /// Use this method for programs with timeouts, because their behavior depends on times.
     ///
-    /// By default, there are no times: any order of messages and timers is possible that keeps the
-    /// messages of one sender to one receiver in order. A program that is correct in any order is
-    /// correct for all delays.
+    /// By default, there are no times: messages and timers can be handled in any order, except that
+    /// messages from one sender to one receiver stay in order. A program that is correct in all
+    /// these orders is correct for all delays.
     pub fn latency(&mut self, delay: Range<Duration>) -> &mut Self {
         self.latency = Some(nanos_of(&delay));
         self
@@ -372,8 +372,8 @@ impl Sim {
         self
     }
 
-    /// Allows actors and stages to fail by themselves, by a panic or an error. By default, a
-    /// failure that the simulation has not chosen is an error of the run.
+    /// Allows actors and stages to fail by a panic or an error of their own code. By default, a
+    /// failure that the simulation has not caused breaks the run.
     pub fn allow_failures(&mut self) -> &mut Self {
         self.allows_failures = true;
         self

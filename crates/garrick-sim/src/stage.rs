@@ -1,6 +1,6 @@
-//! Stages of pipelines, as far as the simulation treats them differently from actors.
+//! The differences between stages of pipelines and actors in a simulation.
 //!
-//! A stage is a task of its node like an actor. It differs in three respects:
+//! Like an actor, a stage is a task of its node. It differs from an actor in three respects:
 //!
 //! - Its messages are wake-ups. Those by channels come from its own node only, because a channel is
 //!   memory that both ends share. Answers to its questions may come from other nodes.

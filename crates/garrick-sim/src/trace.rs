@@ -1,4 +1,4 @@
-//! The trace of a run: what happened in each step, for people.
+//! The trace of a run: a readable list of its steps.
 
 use std::fmt::{self, Write};
 

@@ -10,9 +10,9 @@ use crate::varint;
 /// Reads a message. `C` is the type of the context, which implementations of
 /// [`Wire`](crate::Wire) can use.
 ///
-/// [`Limits::decode_with`] creates a decoder. After an error, its state is not defined.
+/// [`Limits::decode_with`] creates a decoder. A decoder must not be used after an error.
 pub struct Decoder<'a, C: ?Sized = ()> {
-    /// Bytes of the innermost content that are left.
+    /// The unread bytes of the innermost content.
     rest: &'a [u8],
     /// Address of the first byte of the message, from which positions are computed.
     base: usize,
@@ -54,25 +54,26 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         self.context
     }
 
-    /// Returns the number of bytes that are left of the innermost content.
+    /// Returns the number of unread bytes of the innermost content.
     #[inline]
     pub fn remaining(&self) -> usize {
         self.rest.len()
     }
 
-    /// Returns the number of bytes of the message before the next one.
+    /// Returns the position in the message of the next byte.
     #[inline]
     pub fn position(&self) -> usize {
         self.rest.as_ptr().addr() - self.base
     }
 
-    /// Returns an error that says which values are allowed.
+    /// Returns an error that lists the allowed values.
     #[cold]
     pub fn invalid(&self, allowed: &'static str) -> WireError {
         self.error(Reason::Invalid { allowed })
     }
 
-    /// Returns an error that says why a value is not taken. The text must not contain the value.
+    /// Returns an error with the reason why a value is refused. The text must not contain the
+    /// value.
     #[cold]
     pub fn refused(&self, why: impl Into<Box<str>>) -> WireError {
         self.error(Reason::Refused { why: why.into() })
@@ -86,7 +87,8 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
     /// Reads a number of 1 to 9 bytes.
     ///
     /// # Errors
-    /// If the bytes end within the number, or if the number has more bytes than it needs.
+    /// Returns an error if the bytes end within the number, or if the number has more bytes than it
+    /// needs.
     #[inline]
     pub fn varint(&mut self) -> Result<u64, WireError> {
         match varint::read(self.rest) {
@@ -111,7 +113,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
     /// Reads a fixed number of bytes.
     ///
     /// # Errors
-    /// If fewer bytes are left.
+    /// Returns an error if fewer bytes are left.
     #[inline]
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
         match self.rest.split_first_chunk() {
@@ -126,7 +128,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
     /// Reads `len` bytes.
     ///
     /// # Errors
-    /// If fewer bytes are left.
+    /// Returns an error if fewer bytes are left.
     #[inline]
     pub fn bytes(&mut self, len: usize) -> Result<&'a [u8], WireError> {
         match self.rest.split_at_checked(len) {
@@ -146,10 +148,10 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         rest
     }
 
-    /// Counts `bytes` of memory that the caller is going to allocate.
+    /// Counts `bytes` of memory that the caller will allocate.
     ///
     /// # Errors
-    /// If the message would need more memory than its length allows.
+    /// Returns an error if the message would need more memory than its length allows.
     #[inline]
     pub fn charge(&mut self, bytes: usize) -> Result<(), WireError> {
         match self.memory_left.checked_sub(bytes) {
@@ -173,7 +175,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
     /// Reads a length, or a number of items with at least one byte each.
     ///
     /// # Errors
-    /// If the number is larger than the number of bytes that are left after it.
+    /// Returns an error if the number is larger than the number of bytes that are left after it.
     #[inline]
     pub fn length(&mut self) -> Result<usize, WireError> {
         let length = self.varint()?;
@@ -223,13 +225,14 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         }
     }
 
-    /// Returns the bytes that are left, for a look ahead.
+    /// Returns the unread bytes without reading them.
     #[inline]
     pub(crate) fn peek(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Goes to bytes that [`peek`](Self::peek) has returned, or to a part at their end.
+    /// Sets the unread bytes. `rest` must be a part of the bytes that [`peek`](Self::peek) has
+    /// returned.
     #[inline]
     pub(crate) fn seek(&mut self, rest: &'a [u8]) {
         self.rest = rest;

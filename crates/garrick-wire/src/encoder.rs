@@ -1,7 +1,8 @@
 //! Writes values to a buffer.
 //!
-//! The buffer is longer than what has been written: it ends with zeros that are overwritten next.
-//! So a number is written by a copy of fixed size, with one check, and without a call.
+//! The buffer is longer than the written part of the message: it ends with zeros, which are
+//! overwritten next. So a number is written by a copy of fixed size, with a single check and no
+//! function call.
 //!
 //! ```text
 //!   | before | written | zeros |
@@ -60,7 +61,8 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         }
     }
 
-    /// Keeps what was written when the encoder is dropped. Otherwise the buffer is as before.
+    /// Ends the message. Without this call, dropping the encoder removes the written bytes from the
+    /// buffer.
     #[inline]
     pub(crate) fn finish(mut self) -> Result<(), WireError> {
         if self.at > self.at_max {
@@ -86,8 +88,9 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         self.at - self.start
     }
 
-    /// Counts `bytes` of memory that decoding the value will allocate, as [`Decoder::charge`] does.
-    /// So a sender learns that its message needs more memory than its length allows.
+    /// Counts `bytes` of memory that decoding the value will allocate, in the same way as
+    /// [`Decoder::charge`]. So the sender, too, detects a message that needs more memory than its
+    /// length allows.
     ///
     /// [`Decoder::charge`]: crate::Decoder::charge
     #[inline]
@@ -95,7 +98,7 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         self.memory = self.memory.saturating_add(bytes);
     }
 
-    /// Returns an error that says why a value cannot travel.
+    /// Returns an error with the reason why a value cannot be encoded.
     pub fn refused(&self, why: impl Into<Box<str>>) -> WireError {
         let why = why.into();
         WireError::new(Reason::Refused { why }, self.position())
@@ -104,7 +107,7 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
     /// Writes a number of 1 to 9 bytes.
     ///
     /// # Errors
-    /// If the message has too many bytes.
+    /// Returns an error if the message has too many bytes.
     #[inline]
     pub fn varint(&mut self, value: u64) -> Result<(), WireError> {
         if value < 1 << 7 {
@@ -121,7 +124,7 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
     /// Writes a fixed number of bytes.
     ///
     /// # Errors
-    /// If the message has too many bytes.
+    /// Returns an error if the message has too many bytes.
     #[inline]
     pub fn array<const N: usize>(&mut self, bytes: [u8; N]) -> Result<(), WireError> {
         self.put(bytes, N)
@@ -130,7 +133,7 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
     /// Writes bytes.
     ///
     /// # Errors
-    /// If the message has too many bytes.
+    /// Returns an error if the message has too many bytes.
     #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), WireError> {
         let end = self.at.saturating_add(bytes.len());

@@ -7,8 +7,8 @@ use crate::shape::Shape;
 
 /// An error of encoding or decoding.
 ///
-/// The text says what is wrong, where it is, and what is allowed. It has numbers of fields and
-/// variants, lengths, and names of types and fields, but never the value of a field.
+/// The text states what is wrong, where it is, and what is allowed. It contains numbers of fields
+/// and variants, lengths, and names of types and fields, but never the value of a field.
 ///
 /// # Examples
 /// ```
@@ -101,7 +101,7 @@ pub enum Reason {
         /// Number of the variant.
         number: u64,
     },
-    /// A value is none that its type has.
+    /// The bytes are not a value of the type.
     Invalid {
         /// The values that are allowed.
         allowed: &'static str,
@@ -138,7 +138,7 @@ impl WireError {
         }))
     }
 
-    /// Adds the field, or the whole message, in which the error is.
+    /// Adds the field or the message that contains the error.
     #[cold]
     #[must_use]
     pub(crate) fn within(mut self, of: &'static str, field: &'static str) -> Self {

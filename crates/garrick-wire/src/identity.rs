@@ -4,8 +4,8 @@ use std::fmt;
 
 /// Identity of a type of messages: the first 8 bytes of SHA-256 of its name.
 ///
-/// Nodes exchange these in place of names. Two names of one program have the same identity with a
-/// probability of about 1 in 10^13 for a thousand types.
+/// Nodes exchange identities instead of names. In a program with a thousand types, two names have
+/// the same identity with a probability of about 3 in 10^14.
 ///
 /// # Examples
 /// ```
@@ -53,7 +53,7 @@ impl fmt::Debug for MessageId {
 /// Bytes of a block of SHA-256.
 const BLOCK: usize = 64;
 
-/// Cube roots of the first 64 primes: the first 32 bits behind the point.
+/// The first 32 bits after the point of the cube roots of the first 64 primes.
 const ROUNDS: [u32; 64] = [
     0x428a_2f98,
     0x7137_4491,
@@ -121,7 +121,7 @@ const ROUNDS: [u32; 64] = [
     0xc671_78f2,
 ];
 
-/// Square roots of the first 8 primes, likewise.
+/// The first 32 bits after the point of the square roots of the first 8 primes.
 const START: [u32; 8] = [
     0x6a09_e667,
     0xbb67_ae85,
@@ -147,7 +147,7 @@ const fn hash(bytes: &[u8]) -> [u8; 8] {
     [a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]]
 }
 
-/// Returns the byte at `index` of the bytes with what follows them.
+/// Returns the byte at `index` of the padded bytes.
 const fn padded(bytes: &[u8], index: usize) -> u32 {
     if index < bytes.len() {
         bytes[index] as u32

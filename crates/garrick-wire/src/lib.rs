@@ -1,8 +1,8 @@
 //! The format of messages between nodes.
 //!
-//! [`Wire`] is a type whose values travel, and `#[derive(Wire)]` implements it. Fields and variants
-//! have numbers, so that a newer version of a program and an older one understand each other:
-//! a reader skips fields that it does not know, and has defaults for those that are missing.
+//! A type whose values are sent to other nodes implements [`Wire`], by `#[derive(Wire)]`. Fields
+//! and variants have numbers, so that a newer and an older version of a program understand each
+//! other: a reader skips unknown fields, and uses defaults for missing ones.
 //!
 //! ```
 //! use garrick_wire::{Wire, from_slice, to_vec};
@@ -22,13 +22,13 @@
 //!
 //! - [`Limits`] bound the bytes, the levels and the memory of a message, before anything is
 //!   allocated. Decoding never panics.
-//! - A context can be lent to all types within a message, so that a reply or an address is moved
-//!   into a table of a link: see [`Wire`].
+//! - A context can be lent to all types within a message. For example, a reply or an address is
+//!   moved into a table of the context: see [`Wire`].
 //! - [`lock!`] makes a test that compares the messages with a file, and finds changes that other
 //!   versions would not understand.
 //!
-//! This crate does no input and output, except for the test of the lock file, and knows no actors.
-//! The README of the crate has the format. The guide is `docs/wire.md`.
+//! This crate does no input and output, except for the test of the lock file, and does not depend
+//! on actors. The README of the crate describes the format. The guide is `docs/wire.md`.
 
 #![forbid(unsafe_code)]
 

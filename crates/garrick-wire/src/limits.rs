@@ -1,7 +1,7 @@
 //! Limits of encoding and decoding.
 
-/// Memory that a message may need whatever its length is, in bytes. Otherwise a short message with
-/// a small map would be refused.
+/// Memory in bytes that each message may need, even a short one. Otherwise, a short message with a
+/// small map would be refused.
 pub(crate) const MEMORY_FREE: usize = 16 * 1024;
 
 /// Limits of encoding and decoding. Both sides check them, so that a sender learns early that its
@@ -48,17 +48,17 @@ impl Limits {
     }
 
     /// Sets the largest number of messages that are nested in each other. The default is 64. Each
-    /// level needs some stack, about the size of its type, and that of the code that is inlined.
+    /// level needs stack memory: about the size of its type, plus that of inlined code.
     #[must_use]
     pub const fn depth(self, depth: u32) -> Self {
         Self { depth, ..self }
     }
 
     /// Sets the number of bytes that decoding may allocate for each byte of a message. The default
-    /// is 64, beside 16 KiB that each message may need.
+    /// is 64. In addition, each message may allocate 16 KiB.
     ///
-    /// The memory is counted before it is allocated. An empty text has one byte in a list of texts,
-    /// and 24 bytes in memory.
+    /// The memory is counted before it is allocated. For example, an empty text in a list of texts
+    /// is one byte of the message, and needs 24 bytes of memory.
     #[must_use]
     pub const fn memory_multiple(self, memory_multiple: usize) -> Self {
         Self {

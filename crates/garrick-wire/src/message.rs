@@ -22,11 +22,11 @@ pub struct FieldReader<'d, 'a, C: ?Sized = ()> {
 }
 
 impl<C: ?Sized> Encoder<'_, C> {
-    /// Writes the content of a message: calls `write`, which calls [`field`](Self::field) for each
-    /// field, in the order of their numbers.
+    /// Writes the content of a message. Calls `write`, which must call [`field`](Self::field) for
+    /// each field, in the order of their numbers.
     ///
     /// # Errors
-    /// The errors of `write`; and if messages are nested too deeply.
+    /// Returns the errors of `write`. Also returns an error if messages are nested too deeply.
     #[inline]
     pub fn message(
         &mut self,
@@ -41,7 +41,7 @@ impl<C: ?Sized> Encoder<'_, C> {
     /// Writes the content of a variant with the number `number`, like [`message`](Self::message).
     ///
     /// # Errors
-    /// The errors of `write`; and if messages are nested too deeply.
+    /// Returns the errors of `write`. Also returns an error if messages are nested too deeply.
     #[inline]
     pub fn variant(
         &mut self,
@@ -55,7 +55,7 @@ impl<C: ?Sized> Encoder<'_, C> {
     /// Writes a field with its number.
     ///
     /// # Errors
-    /// The errors of [`Wire::encode`].
+    /// Returns the errors of [`Wire::encode`].
     #[inline]
     pub fn field<T: Wire<C>>(&mut self, number: u32, value: T) -> Result<(), WireError> {
         debug_assert!((1..=NUMBER_MAX).contains(&number), "a number of a field");
@@ -64,12 +64,13 @@ impl<C: ?Sized> Encoder<'_, C> {
 }
 
 impl<'a, C: ?Sized> Decoder<'a, C> {
-    /// Reads the content of a message of the type with the name `of`: calls `read`, which asks for
-    /// the fields in the order of their numbers, and skips fields that it does not ask for.
+    /// Reads the content of a message of the type with the name `of`. Calls `read`, which must
+    /// request the fields in the order of their numbers. Skips the fields that `read` does not
+    /// request.
     ///
     /// # Errors
-    /// The errors of `read`; and if messages are nested too deeply, or if a field is wrong that is
-    /// skipped.
+    /// Returns the errors of `read`. Also returns an error if messages are nested too deeply, or if
+    /// a field is wrong that is skipped.
     #[inline]
     pub fn message<T>(
         &mut self,
@@ -95,8 +96,8 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
     /// know the number, it returns [`FieldReader::unknown_variant`].
     ///
     /// # Errors
-    /// The errors of `read`; and if messages are nested too deeply, or if a field is wrong that is
-    /// skipped.
+    /// Returns the errors of `read`. Also returns an error if messages are nested too deeply, or if
+    /// a field is wrong that is skipped.
     #[inline]
     pub fn variant<T>(
         &mut self,
@@ -114,7 +115,8 @@ impl<C: ?Sized> FieldReader<'_, '_, C> {
     /// Reads a field that has no default.
     ///
     /// # Errors
-    /// If the field is missing, unless its type is an option; and the errors of [`Wire::decode`].
+    /// Returns an error if the field is missing, unless its type is an option. Also returns the
+    /// errors of [`Wire::decode`].
     #[inline]
     pub fn required<T: Wire<C>>(
         &mut self,
@@ -134,7 +136,7 @@ impl<C: ?Sized> FieldReader<'_, '_, C> {
     /// Reads a field, or calls `default` if the field is missing.
     ///
     /// # Errors
-    /// The errors of [`Wire::decode`].
+    /// Returns the errors of [`Wire::decode`].
     #[inline]
     pub fn optional<T: Wire<C>>(
         &mut self,
@@ -219,7 +221,7 @@ impl<C: ?Sized> FieldReader<'_, '_, C> {
         }
     }
 
-    /// Skips all fields that are left.
+    /// Skips all remaining fields.
     #[inline]
     fn end(mut self) -> Result<(), WireError> {
         if self.input.peek().is_empty() {

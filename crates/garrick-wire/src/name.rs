@@ -3,7 +3,7 @@
 /// Largest length of a name.
 const LEN_MAX: usize = 512;
 
-/// A name that was joined of parts.
+/// A name that was joined from parts.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Joined {

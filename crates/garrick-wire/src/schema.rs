@@ -1,16 +1,16 @@
-//! Descriptions of types: what the lock file has.
+//! Descriptions of types: the contents of the lock file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::shape::Shape;
 
-/// Descriptions of all types that messages have within them. [`Wire::describe`] fills it.
+/// Descriptions of all types that are used in messages. [`Wire::describe`] fills it.
 ///
 /// [`Wire::describe`]: crate::Wire::describe
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Schema {
     pub(crate) types: BTreeMap<String, Type>,
-    /// Names that two types have, with the paths of these types.
+    /// Names that belong to two types, with the paths of these types.
     pub(crate) clashes: BTreeSet<String>,
     /// Paths of the types in this program, by their names.
     paths: BTreeMap<String, &'static str>,

@@ -9,11 +9,11 @@ use crate::wire::Wire;
 impl Limits {
     /// Appends the encoding of `value` to `out`.
     ///
-    /// The encoding has no length of its own, so the receiver must know where it ends.
+    /// The encoding does not contain its length, so the receiver must know where it ends.
     ///
     /// # Errors
-    /// If the message has too many bytes or levels, or if a type refuses the value. Then `out` is
-    /// as before, and the value is dropped.
+    /// Returns an error if the message has too many bytes or levels, or if a type refuses the
+    /// value. Then `out` is as before, and the value is dropped.
     #[inline]
     pub fn encode<T: Wire>(&self, value: T, out: &mut Vec<u8>) -> Result<(), WireError> {
         self.encode_with(value, out, &mut ())
@@ -22,8 +22,8 @@ impl Limits {
     /// Appends the encoding of `value` to `out`, and lends `context` to all types within it.
     ///
     /// # Errors
-    /// The errors of [`encode`](Self::encode). What the value has moved into tables of the context
-    /// before the error stays there.
+    /// Returns the errors of [`encode`](Self::encode). Parts of the value that were moved into
+    /// tables of the context before the error stay there.
     #[inline]
     pub fn encode_with<C: ?Sized, T: Wire<C>>(
         &self,
@@ -42,7 +42,7 @@ impl Limits {
     /// Decodes the value of a whole message.
     ///
     /// # Errors
-    /// If the bytes are no value of the type, or exceed a limit.
+    /// Returns an error if the bytes are no value of the type, or exceed a limit.
     #[inline]
     pub fn decode<T: Wire>(&self, bytes: &[u8]) -> Result<T, WireError> {
         self.decode_with(bytes, &mut ())
@@ -51,7 +51,7 @@ impl Limits {
     /// Decodes the value of a whole message, and lends `context` to all types within it.
     ///
     /// # Errors
-    /// The errors of [`decode`](Self::decode). Parts of the value that have been taken out of
+    /// Returns the errors of [`decode`](Self::decode). Parts of the value that were taken out of
     /// tables of the context before the error are dropped.
     #[inline]
     pub fn decode_with<C: ?Sized, T: Wire<C>>(
@@ -73,7 +73,7 @@ impl Limits {
 /// Returns the encoding of `value`, with the default [`Limits`].
 ///
 /// # Errors
-/// If the message has too many bytes or levels, or if a type refuses the value.
+/// Returns an error if the message has too many bytes or levels, or if a type refuses the value.
 pub fn to_vec<T: Wire>(value: T) -> Result<Vec<u8>, WireError> {
     let mut out = Vec::new();
     Limits::new().encode(value, &mut out)?;
@@ -83,7 +83,7 @@ pub fn to_vec<T: Wire>(value: T) -> Result<Vec<u8>, WireError> {
 /// Decodes the value of a whole message, with the default [`Limits`].
 ///
 /// # Errors
-/// If the bytes are no value of the type, or exceed a limit.
+/// Returns an error if the bytes are no value of the type, or exceed a limit.
 pub fn from_slice<T: Wire>(bytes: &[u8]) -> Result<T, WireError> {
     Limits::new().decode(bytes)
 }

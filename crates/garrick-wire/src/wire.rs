@@ -1,4 +1,4 @@
-//! The trait of all types that travel, and values with their lengths.
+//! The trait of all types whose values are sent to other nodes, and values with their lengths.
 
 use crate::decoder::Decoder;
 use crate::encoder::Encoder;
@@ -7,15 +7,15 @@ use crate::identity::MessageId;
 use crate::schema::Schema;
 use crate::shape::Shape;
 
-/// A type whose values travel between nodes.
+/// A type whose values can be sent to other nodes.
 ///
-/// Use `#[derive(Wire)]`. By hand, implement this trait for a type that needs the context, or for a
-/// leaf of your own.
+/// Usually, `#[derive(Wire)]` implements this trait. Implement it by hand only for a type that uses
+/// the context, or for a new basic type.
 ///
-/// `C` is the type of the context, which the encoder and the decoder lend. Types that need none
-/// implement the trait for all contexts. A value is encoded by value, so that it can be moved into
-/// a table of the context. The orphan rule allows an implementation for a type of another crate, if
-/// the context is a type of your crate.
+/// `C` is the type of the context, which the encoder and the decoder lend. Types that do not use
+/// the context implement the trait for all contexts. `encode` consumes the value, so that parts of
+/// it can be moved into a table of the context. If the context is a type of your crate, the orphan
+/// rule allows you to implement this trait for types of other crates.
 ///
 /// # Examples
 /// ```
@@ -69,35 +69,35 @@ use crate::shape::Shape;
     note = "`usize` and `isize` differ between machines; use `u64` or `i64`"
 )]
 pub trait Wire<C: ?Sized = ()>: Sized {
-    /// Name of the type for other nodes. It stays if the type is renamed or moved.
+    /// Name of the type for other nodes. Do not change it when the type is renamed or moved.
     ///
     /// A name has no spaces.
     const NAME: &'static str;
 
-    /// Version of the type. It grows with each change of the fields or variants.
+    /// Version of the type. Increase it with each change of the fields or variants.
     const VERSION: u16 = 1;
 
     /// Shape of a value.
     const SHAPE: Shape;
 
-    /// Identity of the type, computed from its name. Leave it as it is.
+    /// Identity of the type, computed from its name. Do not override it.
     const ID: MessageId = MessageId::of(Self::NAME);
 
     /// Writes the value. For [`Shape::Bytes`], writes the content, without its length. Otherwise
     /// writes exactly one number or 4 or 8 bytes.
     ///
     /// # Errors
-    /// If the message has too many bytes or levels, or if the context refuses the value. The value
-    /// is dropped. What it has moved into tables of the context stays there. An implementation
-    /// calls [`Encoder::charge`] for the memory that decoding will allocate.
+    /// Returns an error if the message has too many bytes or levels, or if the context refuses the
+    /// value. The value is dropped. Parts that were moved into tables of the context stay there. An
+    /// implementation must call [`Encoder::charge`] for the memory that decoding will allocate.
     fn encode(self, out: &mut Encoder<'_, C>) -> Result<(), WireError>;
 
     /// Reads a value. For [`Shape::Bytes`], [`Decoder::remaining`] is the length of the content,
     /// which must be read to its end.
     ///
     /// # Errors
-    /// If the bytes are no value of this type, or exceed a limit. An implementation never panics,
-    /// and calls [`Decoder::charge`] before it allocates.
+    /// Returns an error if the bytes are no value of this type, or exceed a limit. An
+    /// implementation must not panic, and must call [`Decoder::charge`] before it allocates.
     fn decode(input: &mut Decoder<'_, C>) -> Result<Self, WireError>;
 
     /// Returns the exact length of the content, if it is known without encoding. The length can
@@ -107,8 +107,8 @@ pub trait Wire<C: ?Sized = ()>: Sized {
         None
     }
 
-    /// Describes the type, and all types within it, for the lock file. The default describes
-    /// nothing, because the name of a leaf is enough.
+    /// Describes the type, and all types that it contains, for the lock file. The default describes
+    /// nothing, because the name of a basic type is enough.
     fn describe(_schema: &mut Schema) {}
 
     /// Shape of a field. Differs from `SHAPE` for options, because `None` is a missing field.
@@ -196,7 +196,7 @@ impl<C: ?Sized> Encoder<'_, C> {
     /// [`Shape::Bytes`].
     ///
     /// # Errors
-    /// The errors of [`Wire::encode`].
+    /// Returns the errors of [`Wire::encode`].
     #[inline]
     pub fn value<T: Wire<C>>(&mut self, value: T) -> Result<(), WireError> {
         if !matches!(T::SHAPE, Shape::Bytes) {
@@ -237,7 +237,8 @@ impl<C: ?Sized> Decoder<'_, C> {
     /// [`Shape::Bytes`].
     ///
     /// # Errors
-    /// The errors of [`Wire::decode`]; and if the content has more bytes than the value.
+    /// Returns the errors of [`Wire::decode`]. Also returns an error if the content has more bytes
+    /// than the value.
     #[inline]
     pub fn value<T: Wire<C>>(&mut self) -> Result<T, WireError> {
         if !matches!(T::SHAPE, Shape::Bytes) {

@@ -32,7 +32,7 @@
 //! | write an actor | [`Actor`], the attribute [`#[garrick::actor]`](macro@actor), [`Outcome`] for `?`, [`behavior()`] for actors written as closures |
 //! | write an actor that awaits | [`AsyncActor`], an async function that takes an [`Incoming`], [`Context::pipe`] to run a future for an actor |
 //! | spawn an actor | [`System::spawn`], [`Context::spawn`]; [`spawn`](mod@spawn) for names, mailboxes, stashes, timeouts and supervisors |
-//! | send and ask | [`Address`], [`Reply`], [`Ask`], [`Call`], [`Context::ask`], [`Handle::ask_within`] for asks with a time limit |
+//! | send and ask | [`Address`], [`Reply`], [`Ask`], [`Call`](ask::Call), [`Context::ask`], [`Handle::ask_within`] for asks with a time limit |
 //! | send a message later | [`Context::send_after`], [`Context::send_every`] |
 //! | limit the number of waiting messages | [`mailbox`] |
 //! | recover from failures | [`supervise`]; [`Context::watch`], [`Context::link`] |
@@ -61,9 +61,8 @@ pub mod prelude;
 pub mod wire;
 
 pub use garrick_actor::{
-    Actor, ActorPath, Address, Ask, AsyncActor, AsyncContext, Behavior, BehaviorContext, Call,
-    Consequence, Context, Ended, Failure, FailureRecord, Handle, Incoming, Local, Next, NoReply,
-    Outcome, Reply, SendError, SpawnError, StartError, System, Timer, Watch, behavior, cyclic,
+    Actor, Address, Ask, AsyncActor, AsyncContext, Behavior, BehaviorContext, Context, Handle,
+    Incoming, Local, Next, NoReply, Outcome, Reply, SendError, System, Timer, behavior,
 };
 
 pub use garrick_actor::{

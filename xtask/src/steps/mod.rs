@@ -6,6 +6,7 @@
 
 mod check;
 mod measure;
+mod sample;
 mod sizes;
 mod verify;
 mod wire;
@@ -14,6 +15,8 @@ use anyhow::Result;
 
 use crate::why;
 use crate::workspace::Workspace;
+
+pub(crate) use sample::{Options as SampleOptions, sample};
 
 /// The features that enable all commands of `garrick`, for a build of the whole workspace. Logs in
 /// databases are then tested in all crates.

@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::process::{Ended, Job};
+use crate::tidy;
 use crate::workspace::Workspace;
 
 /// The smallest program with an actor, for a package that depends only on the facade.
@@ -96,37 +97,11 @@ fn build(package: &[&str], target: &Path) -> Result<f64> {
 /// Returns the names that the facade's root exports.
 fn root_names(root: &Path) -> Result<BTreeSet<String>> {
     let source = fs::read_to_string(root.join("crates/garrick/src/lib.rs"))?;
-    let file = syn::parse_file(&source)?;
-    let mut names = BTreeSet::new();
-    for item in &file.items {
-        match item {
-            syn::Item::Use(item) if is_public(&item.vis) => used(&item.tree, &mut names),
-            syn::Item::Mod(item) if is_public(&item.vis) => {
-                names.insert(item.ident.to_string());
-            }
-            _ => {}
-        }
-    }
-    Ok(names)
+    Ok(tidy::names_of_root(&syn::parse_file(&source)?))
 }
 
 fn is_public(visibility: &syn::Visibility) -> bool {
     matches!(visibility, syn::Visibility::Public(_))
-}
-
-/// Adds the names that a `use` imports.
-fn used(tree: &syn::UseTree, names: &mut BTreeSet<String>) {
-    match tree {
-        syn::UseTree::Path(path) => used(&path.tree, names),
-        syn::UseTree::Name(name) => {
-            names.insert(name.ident.to_string());
-        }
-        syn::UseTree::Rename(rename) => {
-            names.insert(rename.rename.to_string());
-        }
-        syn::UseTree::Glob(_) => {}
-        syn::UseTree::Group(group) => group.items.iter().for_each(|tree| used(tree, names)),
-    }
 }
 
 /// Returns the names of the public methods of actors' addresses, contexts and systems.

@@ -34,8 +34,6 @@ const RINGS: &[Ring] = &[
         "sessions::actors",
         &["lobby", "room", "session"],
     ),
-    ("garrick-flow", "graph", &["running", "straggler"]),
-    ("garrick-flow", "graph", &["plan", "team"]),
     ("garrick-rivals", "latency", &["garrick", "peers"]),
     (
         "garrick-sched",
@@ -66,7 +64,6 @@ const RINGS: &[Ring] = &[
         &["buffer", "keeper", "reader", "scribe", "source"],
     ),
     ("garrick-steal", "deque", &["stealer", "worker"]),
-    ("garrick-telemetry", "alert", &["probe", "threshold"]),
 ];
 
 /// The modules of one target, in their order in each folder.

@@ -10,6 +10,7 @@
 //! | [`english`] | no doc comment opens with a word that refers to another place |
 //! | [`unsafety`] | `unsafe` is allowed in three crates, and forbidden in the roots of all others |
 //! | [`contracts`] | `docs/unsafe.md` has a row for each `unsafe fn` and `unsafe impl` |
+//! | [`names`] | the root of the facade has at most 45 names |
 //! | [`unfinished`] | there is no mark of unfinished work, and no test that is skipped or sleeps |
 //! | [`imports`] | atomics are imported through `prim`, and no `lib.rs` has a glob re-export |
 //! | [`includes`] | no `#[path]` points to a file outside of its package |
@@ -30,6 +31,7 @@ mod imports;
 mod includes;
 mod layers;
 mod length;
+mod names;
 mod orders;
 mod unfinished;
 mod unsafety;
@@ -42,6 +44,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
+pub(crate) use names::of_root as names_of_root;
 pub(crate) use source::{Source, is_ident, is_punct};
 pub(crate) use violation::Violation;
 
@@ -162,6 +165,7 @@ impl Findings {
         }
         if kind == Kind::Lib {
             self.violations.extend(imports::globs(root));
+            self.violations.extend(names::check(&package.name, root));
         }
     }
 

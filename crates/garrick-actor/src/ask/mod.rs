@@ -9,7 +9,7 @@ pub(crate) mod gather;
 
 pub(crate) mod pipe;
 
-pub use garrick_sched::Circle;
+pub use garrick_sched::{Call, Circle};
 pub use pipe::Pending;
 pub use question::Conversion;
 pub use request::Request;

@@ -217,6 +217,6 @@ pub fn check_name(name: &str) -> io::Result<()> {
         _ if name.len() > NAME_MAX => "it is longer than 255 bytes",
         _ => return Ok(()),
     };
-    let text = format!("{name:?} is no name of a file: {why}");
+    let text = format!("{name:?} is not a valid name for a file: {why}");
     Err(io::Error::new(io::ErrorKind::InvalidInput, text))
 }

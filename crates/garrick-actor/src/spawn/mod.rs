@@ -26,7 +26,7 @@ mod builder;
 
 mod supervised;
 
-pub use crate::model::cyclic::Cyclic;
+pub use crate::model::cyclic::{Cyclic, cyclic};
 pub use builder::Spawn;
 pub use kind::{Handles, OfActor, OfAsync, OfFactory, OfFunction, SpawnAt, Spawnable};
 pub use options::{Own, Plain, Set};

@@ -45,6 +45,7 @@ mod tree;
 pub use crate::failure::fault::Fault;
 pub use face::{ChildState, LastFailure, Snapshot, SnapshotOf};
 pub use garrick_core::backoff::Backoff;
+pub use garrick_sched::{Ended, Watch};
 pub use policy::{Decision, Restart, Shutdown, Strategy};
 pub(crate) use policy::{Policy, policy_setters};
 pub(crate) use tree::About;

@@ -11,6 +11,8 @@ pub(crate) mod builder;
 pub(crate) mod local;
 pub(crate) mod pool;
 
+pub use crate::failure::path::ActorPath;
+pub use crate::failure::{Consequence, Failure, FailureRecord};
 pub use builder::Builder;
 pub use garrick_sched::{
     AwaySample, BLOCKING_THREADS_MAX, Driver, Drivers, Ending, KindSample, LetterReason,

@@ -150,7 +150,7 @@ struct Master {
     list: Address<ToList>,
     /// Number of workers that are done.
     ended: u32,
-    /// Counts of the workers that are done.
+    /// The counts that finished workers have sent.
     tally: Tally,
 }
 

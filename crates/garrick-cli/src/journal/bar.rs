@@ -1,4 +1,4 @@
-//! A bar that shows how much of a log was read.
+//! A bar that shows how much of a log has been read.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use garrick_journal::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Time from which on the bar is shown. Most logs are read in less.
+/// Time after which the bar appears. Most logs are read faster than this.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A bar on standard error. Nothing is drawn before [`PATIENCE`] is over, or if standard error is
@@ -34,7 +34,7 @@ impl Bar {
         self.show_at(progress, self.began.elapsed(), ProgressDrawTarget::stderr);
     }
 
-    /// Shows the progress after a time. `target` returns the place of the bar.
+    /// Shows the progress `after` this time. `target` returns the place where the bar is drawn.
     fn show_at(
         &self,
         progress: Progress,

@@ -1,13 +1,13 @@
 //! Entries of frames.
 //!
 //! ```text
-//! tell    | 1 | target | message 8 | load
-//! answer  | 2 | question | load
+//! tell    | 1 | target | message 8 | body
+//! answer  | 2 | question | body
 //! refusal | 3 | question | why u8
 //! order   | 4 | number | kind u8 | fields
 //! leave   | 5
 //! another | 6 | length | content         (to the target of the last message, of its type)
-//! load    | replies | first question, if there are replies | refs | ref .. | length | content
+//! body    | replies | first question, if there are replies | refs | ref .. | length | content
 //! target  | 0 | name   or   1 | slot
 //! ref     | 0 | slot of the sender   or   1 | slot of the receiver
 //! slot    | index | generation
@@ -27,14 +27,14 @@ const ORDER: u8 = 4;
 const LEAVE: u8 = 5;
 const ANOTHER: u8 = 6;
 
-/// Maximum length in bytes of the message of a failure that travels.
+/// Maximum length in bytes of the text of a failure that is sent to another node.
 const FAILURE_BYTES: usize = 1 << 10;
 
 /// The place of an exported address in the table of its node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Slot {
     pub(crate) index: u32,
-    /// Number of addresses that had the place before.
+    /// Number of addresses that had this place before.
     pub(crate) generation: u32,
 }
 
@@ -50,21 +50,22 @@ pub(crate) enum Target<'a> {
 /// An address in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ref {
-    /// The node of the sender has exported it.
+    /// An address that the sender's node has exported.
     Senders(Slot),
-    /// The node of the receiver has exported it before.
+    /// An address that the receiver's node has exported.
     Receivers(Slot),
 }
 
 /// The content of a message or of an answer, with the replies and addresses in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Load<'a> {
-    /// Number of replies. They answer the questions with the numbers from `first` on.
+pub(crate) struct Body<'a> {
+    /// Number of replies. They answer the questions with the numbers `first`, `first + 1` and so
+    /// on.
     pub(crate) replies: u32,
     pub(crate) first: u64,
     /// Number of addresses.
     refs: u32,
-    /// The addresses, which were checked.
+    /// The encoded addresses, which have been checked.
     listed: &'a [u8],
     pub(crate) content: &'a [u8],
 }
@@ -75,30 +76,31 @@ pub(crate) struct Message<'a> {
     pub(crate) target: Target<'a>,
     /// Type of the message.
     pub(crate) of: MessageId,
-    pub(crate) load: Load<'a>,
+    pub(crate) body: Body<'a>,
 }
 
 /// An answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Answer<'a> {
     pub(crate) question: u64,
-    pub(crate) load: Load<'a>,
+    pub(crate) body: Body<'a>,
 }
 
 /// An entry that is sent again until it is confirmed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Tell when the receiver has ended.
+    /// Report when the receiver has ended.
     Watch { watch: u64, target: Owned },
     /// The receiver that was watched has ended.
     Ended { watch: u64, ended: Ended },
     /// Stop the receiver.
     Stop { target: Owned },
-    /// Exported addresses are not held any more. The count is that of their travels.
+    /// The exported address is no longer held. `travels` is the number of times that it has
+    /// arrived.
     Release { slot: Slot, travels: u64 },
-    /// The frames with these numbers have not come.
+    /// The frames with these numbers have not arrived.
     Lost { from: u64, to: u64 },
-    /// The mailbox of the receiver is full, or has room again.
+    /// The mailbox of the receiver has become full, or has room again.
     Full { target: Owned, is_full: bool },
 }
 
@@ -110,7 +112,7 @@ pub(crate) enum Owned {
 }
 
 impl Owned {
-    /// Returns true if both are known to be the same.
+    /// Returns true if both are certainly the same.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Service(one), Self::Service(other)) => Arc::ptr_eq(one, other),
@@ -156,16 +158,16 @@ impl Slot {
     }
 }
 
-/// A [`Load`] that is written.
+/// A [`Body`] that is written.
 #[derive(Default)]
-pub(crate) struct Loading<'a> {
+pub(crate) struct NewBody<'a> {
     pub(crate) replies: u32,
     pub(crate) first: u64,
     pub(crate) refs: &'a [Ref],
     pub(crate) content: &'a [u8],
 }
 
-impl Loading<'_> {
+impl NewBody<'_> {
     fn put(&self, to: &mut Vec<u8>) {
         put_number(self.replies.into(), to);
         if self.replies > 0 {
@@ -185,11 +187,11 @@ impl Loading<'_> {
 }
 
 /// Appends a message.
-pub(crate) fn put_message(target: Target<'_>, of: MessageId, load: &Loading<'_>, to: &mut Vec<u8>) {
+pub(crate) fn put_message(target: Target<'_>, of: MessageId, body: &NewBody<'_>, to: &mut Vec<u8>) {
     to.push(TELL);
     target.put(to);
     to.extend_from_slice(&of.to_bytes());
-    load.put(to);
+    body.put(to);
 }
 
 /// Appends a message without addresses and replies to the target of the last message in the frame,
@@ -200,10 +202,10 @@ pub(crate) fn put_another(content: &[u8], to: &mut Vec<u8>) {
 }
 
 /// Appends an answer.
-pub(crate) fn put_answer(question: u64, load: &Loading<'_>, to: &mut Vec<u8>) {
+pub(crate) fn put_answer(question: u64, body: &NewBody<'_>, to: &mut Vec<u8>) {
     to.push(ANSWER);
     put_number(question, to);
-    load.put(to);
+    body.put(to);
 }
 
 /// Appends the refusal of a question.
@@ -217,7 +219,7 @@ pub(crate) fn put_refusal(question: u64, why: NoReply, to: &mut Vec<u8>) {
     });
 }
 
-/// Appends the end of the sender's node.
+/// Appends the notice that the sender's node leaves.
 pub(crate) fn put_leave(to: &mut Vec<u8>) {
     to.push(LEAVE);
 }
@@ -277,7 +279,7 @@ fn put_ended(ended: &Ended, to: &mut Vec<u8>) {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Entry<'a> {
     Tell(Message<'a>),
-    /// The content of a message to the target of the last one, of its type.
+    /// The content of a message with the same target and type as the message before it.
     Another(&'a [u8]),
     Answer(Answer<'a>),
     Refusal {
@@ -292,7 +294,7 @@ pub(crate) enum Entry<'a> {
     Leave,
 }
 
-/// Reads the entries of a frame. Ends after an error.
+/// An iterator over the entries of a frame. It ends after an error.
 #[derive(Debug)]
 pub(crate) struct Entries<'a> {
     reader: Reader<'a>,
@@ -300,7 +302,7 @@ pub(crate) struct Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
-    /// Reads `count` entries, which are all of `bytes`.
+    /// Creates an iterator over `count` entries, which must be all of `bytes`.
     pub(crate) fn new(bytes: &'a [u8], count: u32) -> Self {
         Self {
             reader: Reader(bytes),
@@ -337,12 +339,12 @@ impl<'a> Reader<'a> {
                 Entry::Tell(Message {
                     target,
                     of: MessageId::from_bytes(*of),
-                    load: self.load()?,
+                    body: self.body()?,
                 })
             }
             ANSWER => Entry::Answer(Answer {
                 question: self.number()?,
-                load: self.load()?,
+                body: self.body()?,
             }),
             REFUSAL => Entry::Refusal {
                 question: self.number()?,
@@ -436,7 +438,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn load(&mut self) -> Result<Load<'a>, Bad> {
+    fn body(&mut self) -> Result<Body<'a>, Bad> {
         let replies = self.small()?;
         let first = if replies > 0 { self.number()? } else { 0 };
         let refs = self.small()?;
@@ -453,7 +455,7 @@ impl<'a> Reader<'a> {
         if u64::from(replies) + u64::from(refs) > content.len() as u64 {
             return Err("a message has more replies and addresses than bytes");
         }
-        Ok(Load {
+        Ok(Body {
             replies,
             first,
             refs,
@@ -463,8 +465,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl<'a> Load<'a> {
-    /// Returns a load without addresses and replies.
+impl<'a> Body<'a> {
+    /// Returns a body without addresses and replies.
     pub(crate) fn of(content: &'a [u8]) -> Self {
         Self {
             replies: 0,
@@ -533,15 +535,15 @@ mod tests {
             generation: 2,
         };
         let refs = [Ref::Senders(slot), Ref::Receivers(slot)];
-        let load = Loading {
+        let body = NewBody {
             replies: 2,
             first: 500,
             refs: &refs,
             content: b"content",
         };
         let (mut bytes, of) = (Vec::new(), MessageId::of("a"));
-        put_message(Target::Service("bank"), of, &load, &mut bytes);
-        put_answer(70, &load, &mut bytes);
+        put_message(Target::Service("bank"), of, &body, &mut bytes);
+        put_answer(70, &body, &mut bytes);
         put_refusal(71, NoReply::Refused, &mut bytes);
         let orders = orders();
         for (number, order) in orders.iter().enumerate() {
@@ -559,9 +561,9 @@ mod tests {
         let Entry::Answer(answer) = &entries[1] else {
             panic!("{entries:?}")
         };
-        assert_eq!((answer.question, answer.load), (70, tell.load));
-        assert_eq!(tell.load.refs().collect::<Vec<_>>(), refs);
-        assert_eq!((tell.load.first, tell.load.content), (500, &b"content"[..]));
+        assert_eq!((answer.question, answer.body), (70, tell.body));
+        assert_eq!(tell.body.refs().collect::<Vec<_>>(), refs);
+        assert_eq!((tell.body.first, tell.body.content), (500, &b"content"[..]));
         let refusal = Entry::Refusal {
             question: 71,
             why: NoReply::Refused,
@@ -601,7 +603,7 @@ mod tests {
             for entry in Entries::new(&bytes, count) {
                 read += 1;
                 if let Ok(Entry::Tell(tell)) = entry {
-                    tell.load.refs().for_each(drop);
+                    tell.body.refs().for_each(drop);
                 }
             }
             prop_assert!(read <= bytes.len() + 1);

@@ -16,9 +16,9 @@ const SUM_AT: usize = HEAD_BYTES - 4;
 /// Reason why a frame is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BadFrame {
-    /// The bytes are no frame of this version.
+    /// The bytes are not a frame of this version.
     Foreign,
-    /// The frame is shorter than its head says, or a byte was changed.
+    /// The frame is shorter than its head states, or some byte has changed.
     Damaged,
     /// The frame is from another cluster.
     OtherCluster,
@@ -40,32 +40,32 @@ impl fmt::Display for BadFrame {
 /// The head of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Head {
-    /// Number of the life of the sender's node.
+    /// Number of the sender's life: each start of a node is another life.
     pub(crate) node: u64,
-    /// Number of the life of the receiver's node, or 0 if the sender does not know it.
+    /// Number of the receiver's life, or 0 if the sender does not know it.
     pub(crate) peer: u64,
     /// Number of the session of the sender.
     pub(crate) session: u64,
     /// Number of the frame in the session. A frame without entries has the number of the frame
     /// before it.
     pub(crate) number: u64,
-    /// Number of the session of the receiver that the sender has last seen, or 0. The next two
-    /// numbers are about this session.
+    /// Number of the receiver's session that the sender saw last, or 0. The next two numbers belong
+    /// to this session.
     pub(crate) seen: u64,
-    /// Number of the last frame that was handled, and whose loss or that of an earlier one need not
-    /// be reported any more.
+    /// Number of a frame. All frames up to this one were either handled, or their loss was reported
+    /// and the report was confirmed.
     pub(crate) taken: u64,
     /// Number of the last order that was handled.
     pub(crate) orders: u64,
-    /// Number of the last session of the receiver that is over for the sender, or 0.
+    /// Number of the last session of the receiver that the sender has ended, or 0.
     pub(crate) dead: u64,
     /// Number of the entries.
     pub(crate) entries: u32,
 }
 
 impl Head {
-    /// Writes the head and the checksum into a frame that begins with [`HEAD_BYTES`] bytes of any
-    /// content and the name of the sender.
+    /// Writes the head and the checksum into a frame. The first [`HEAD_BYTES`] bytes of the frame
+    /// are overwritten. The name of the sender must follow them.
     pub(crate) fn write(self, cluster: u64, name_length: usize, frame: &mut [u8]) {
         frame[..5].copy_from_slice(&MAGIC);
         frame[5] = name_length as u8;
@@ -89,7 +89,7 @@ impl Head {
         frame[SUM_AT..HEAD_BYTES].copy_from_slice(&sum.to_le_bytes());
     }
 
-    /// Reads the head of a frame. Returns it, the name of the sender, and the entries.
+    /// Reads the head of a frame. Returns the head, the name of the sender, and the entries.
     pub(crate) fn read(frame: &[u8], cluster: u64) -> Result<(Self, NodeName, &[u8]), BadFrame> {
         if frame.get(..5) != Some(&MAGIC) {
             return Err(BadFrame::Foreign);

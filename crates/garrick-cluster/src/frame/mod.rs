@@ -15,7 +15,7 @@ mod entry;
 mod head;
 
 pub(crate) use entry::{
-    Answer, Entries, Entry, Load, Loading, Message, Order, Owned, Ref, Slot, Target, put_another,
+    Answer, Body, Entries, Entry, Message, NewBody, Order, Owned, Ref, Slot, Target, put_another,
     put_answer, put_leave, put_message, put_order, put_refusal,
 };
 pub(crate) use head::{HEAD_BYTES, Head};

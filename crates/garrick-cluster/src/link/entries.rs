@@ -7,24 +7,25 @@ use garrick_actor::{Context, Ended, NoReply};
 use garrick_wire::MessageId;
 
 use super::Link;
-use crate::frame::{Answer, Entry, Load, Message, Order, Owned, Ref, Target};
+use crate::frame::{Answer, Body, Entry, Message, Order, Owned, Ref, Target};
 use crate::line::{Carrier, Exported, Held, Line, Undelivered};
 use crate::message::LinkMsg;
 
-/// State while the entries of a frame are handled. It makes messages to one receiver faster.
+/// State during the handling of a frame's entries. It makes several messages to the same receiver
+/// faster.
 #[derive(Default)]
 pub(super) struct Delivery {
     /// Receiver of the last message.
     receiver: Option<(Owned, Arc<dyn Exported>)>,
     /// Type of the last message. `None` if there was none.
     of: Option<MessageId>,
-    /// A carrier that is used again.
+    /// A carrier, kept for the next message.
     carrier: Option<Carrier>,
     /// Number of messages that were delivered.
     count: u64,
 }
 
-/// A stop that waits behind messages.
+/// A stop that waits until earlier messages have been delivered.
 struct Stop(Arc<dyn Exported>);
 
 impl Held for Stop {
@@ -40,7 +41,7 @@ impl Link {
         match entry {
             Entry::Tell(message) => self.tell(&message),
             Entry::Another(content) => match self.delivery.of {
-                Some(of) => self.deliver(of, &Load::of(content)),
+                Some(of) => self.deliver(of, &Body::of(content)),
                 None => self.distrust("a message without a target", cx),
             },
             Entry::Answer(answer) => self.answer(&answer),
@@ -71,24 +72,25 @@ impl Link {
         }
     }
 
-    /// Gives a message to its receiver. Refuses its questions if that is not possible.
+    /// Delivers a message to its receiver. If that is not possible, refuses the questions in the
+    /// message.
     fn tell(&mut self, message: &Message<'_>) {
-        let Message { target, of, load } = message;
+        let Message { target, of, body } = message;
         let known = self.delivery.receiver.take();
         let known = known.filter(|(known, _)| known.target() == *target);
         let receiver = known.or_else(|| Some((target.owned(), self.find(*target)?)));
         (self.delivery.receiver, self.delivery.of) = (receiver, Some(*of));
-        self.deliver(*of, load);
+        self.deliver(*of, body);
     }
 
-    /// Gives a message to the receiver of the last one.
-    fn deliver(&mut self, of: MessageId, load: &Load<'_>) {
+    /// Delivers a message to the receiver of the message before it.
+    fn deliver(&mut self, of: MessageId, body: &Body<'_>) {
         let receiver = self.delivery.receiver.take();
         let takes = receiver.as_ref().filter(|(_, found)| found.message() == of);
         let delivered = takes.map(|(target, found)| {
             // Behind those that wait.
             let waits = self.holding.waits(target);
-            self.unpack(load, |content, carrier| {
+            self.unpack(body, |content, carrier| {
                 found.deliver(content, carrier, waits)
             })
         });
@@ -105,7 +107,7 @@ impl Link {
         self.delivery.receiver = receiver;
         if delivered.is_none() {
             // Its addresses have travelled, and its questions are refused.
-            self.unpack(load, |_, _| ());
+            self.unpack(body, |_, _| ());
         }
         let why = match delivered {
             Some(Some(Ok(()))) => {
@@ -120,14 +122,14 @@ impl Link {
             Some(None) => "its decoding panics".to_owned(),
             None => "there is no such receiver of messages of this type".to_owned(),
         };
-        for question in load.first..load.first + u64::from(load.replies) {
+        for question in body.first..body.first + u64::from(body.replies) {
             self.refuse(question, NoReply::Refused);
         }
         let why = format!("a message {of} from the node {}: {why}", self.peer.name());
         self.base.counts.add_refused(&why);
     }
 
-    /// Gives messages that wait to receivers that have room again.
+    /// Delivers waiting messages to receivers that have room again.
     pub(super) fn retry(&mut self) {
         for target in self.holding.retry() {
             let is_full = false;
@@ -135,7 +137,8 @@ impl Link {
         }
     }
 
-    /// Counts what was delivered, and forgets the receiver, which may not be offered any more.
+    /// Counts the delivered messages, and forgets the receiver, because its service may be
+    /// withdrawn before the next frame.
     pub(super) fn end_delivery(&mut self) {
         let delivery = std::mem::take(&mut self.delivery);
         self.base.counts.add_delivered(delivery.count);
@@ -144,11 +147,11 @@ impl Link {
     fn answer(&mut self, answer: &Answer<'_>) {
         let Some(question) = self.questions.remove(&answer.question) else {
             // It was given up, and the addresses in the answer are not held.
-            self.unpack(&answer.load, |_, _| ());
+            self.unpack(&answer.body, |_, _| ());
             return;
         };
         self.base.counts.add_answered(1);
-        let answered = self.unpack(&answer.load, |content, carrier| {
+        let answered = self.unpack(&answer.body, |content, carrier| {
             question.answer(content, carrier)
         });
         if answered != Some(true) {
@@ -160,26 +163,26 @@ impl Link {
         }
     }
 
-    /// Calls `f` with the content of a message, while its addresses are held. Returns `None` if `f`
-    /// panics: it calls the decoding of the program.
+    /// Calls `f` with the content of a message, and holds the addresses in the message meanwhile.
+    /// Returns `None` if `f` panics, because `f` runs the program's own decoding.
     fn unpack<R>(
         &mut self,
-        load: &Load<'_>,
+        body: &Body<'_>,
         f: impl FnOnce(&[u8], &mut Carrier) -> R,
     ) -> Option<R> {
         let arrived = |found: Ref| match found {
             Ref::Senders(slot) => Some(slot),
             Ref::Receivers(_) => None,
         };
-        let slots = || load.refs().filter_map(arrived);
+        let slots = || body.refs().filter_map(arrived);
         slots().for_each(|slot| self.session.arrived(slot));
         let carrier = self.delivery.carrier.take();
         let mut carrier = carrier.unwrap_or_else(|| {
             let line: Arc<dyn Line> = Arc::clone(&self.session) as _;
             Carrier::unpacking(&line)
         });
-        carrier.load(load);
-        let result = catch_unwind(AssertUnwindSafe(|| f(load.content, &mut carrier)));
+        carrier.load(body);
+        let result = catch_unwind(AssertUnwindSafe(|| f(body.content, &mut carrier)));
         slots().for_each(|slot| self.session.let_go(slot));
         // Replies that the reader does not know, or that were not reached.
         for question in carrier.undecoded() {

@@ -1,7 +1,7 @@
 //! Messages that wait for room in mailboxes of this node.
 //!
-//! The other node stops to send when it hears that a mailbox is full. What was under way until then
-//! waits here. So there is at most as much as a node sends without an answer.
+//! The other node stops sending to a mailbox when it learns that the mailbox is full. Messages that
+//! were under way before that wait here. So at most one window of data waits.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 use crate::frame::Owned;
 use crate::line::Held;
 
-/// Time until the first look for room, which doubles.
+/// Time until the first look for room. It doubles after each look without success.
 const FIRST: Duration = Duration::from_millis(1);
 
 /// Maximum time between two looks.
@@ -21,9 +21,9 @@ const LAST: Duration = Duration::from_millis(64);
 #[derive(Default)]
 pub(super) struct Holding {
     held: HashMap<Owned, VecDeque<Box<dyn Held>>>,
-    /// Receivers with messages, in the order in which their mailboxes were full.
+    /// Receivers with waiting messages, in the order in which their mailboxes became full.
     targets: Vec<Owned>,
-    /// Number of looks without success.
+    /// Number of looks that have found no room.
     looks: u32,
 }
 
@@ -48,7 +48,8 @@ impl Holding {
         is_first
     }
 
-    /// Sends what has room now. Returns the receivers to which nothing waits any more.
+    /// Sends all messages for which there is room. Returns the receivers without any more waiting
+    /// messages.
     pub(super) fn retry(&mut self) -> Vec<Owned> {
         let (mut done, mut has_moved) = (Vec::new(), false);
         for target in std::mem::take(&mut self.targets) {

@@ -1,7 +1,8 @@
-//! Links: what a node knows of another node, and what it sends to it.
+//! Links. A link is the connection of a node to one other node.
 //!
-//! A link is an actor. It puts what comes from doors into frames, until nothing waits or a frame is
-//! large. It gives what comes in frames to the receivers. The README of the crate has the protocol.
+//! A link is an actor. It puts the messages from doors into frames, and sends a frame when no more
+//! messages wait or when the frame is large. It delivers the messages in arriving frames to their
+//! receivers. The README of the crate describes the protocol.
 
 mod holding;
 mod receiving;
@@ -21,9 +22,9 @@ use hashbrown::HashMap;
 use crate::base::Base;
 use crate::export::key_of;
 use crate::frame::{
-    Entries, HEAD_BYTES, Head, Loading, Order, Ref, put_answer, put_leave, put_message, put_refusal,
+    Entries, HEAD_BYTES, Head, NewBody, Order, Ref, put_answer, put_leave, put_message, put_refusal,
 };
-use crate::line::{Contents, Item, Line as _, Load, Question};
+use crate::line::{Contents, EncodedBody, Item, Line as _, Question};
 use crate::message::LinkMsg;
 use crate::peer::{Peer, Peers};
 use crate::session::{LinkCell, Session};
@@ -32,11 +33,11 @@ use holding::Holding;
 use receiving::{Receiving, Verdict};
 use sending::{About, Frame, Sending};
 
-/// Number of orders that are not confirmed from which on other orders wait.
+/// Maximum number of unconfirmed orders. Further orders wait.
 const ORDERS_MAX: usize = 1 << 14;
 
-/// Number of beats without the confirmation of a frame after which the other node is lost, although
-/// it is heard.
+/// Number of beats without the confirmation of any frame after which the other node counts as lost,
+/// even if its frames still arrive.
 const BEATS_STUCK_MAX: u32 = 20;
 
 /// A link to another node.
@@ -49,22 +50,22 @@ pub(crate) struct Link {
     receiving: Receiving,
     questions: HashMap<u64, Box<dyn Question>>,
     watches: HashMap<u64, Notice>,
-    /// Orders that wait until others are confirmed.
+    /// Orders that wait until earlier orders are confirmed.
     backlog: VecDeque<Order>,
     /// Number of the life of the other node, or 0 if it is not connected.
     life: u64,
     /// Number of the last known life of the other node.
     last_life: u64,
-    /// Time at which the other node was last heard, or was first spoken to.
+    /// Time of the last frame from the other node, or of the first frame to it.
     heard: Nanos,
-    /// True if a beat will come.
+    /// True if a beat is scheduled.
     beats: bool,
     has_left: bool,
-    /// True if the link has got a message.
+    /// True if the link has received a message.
     is_used: bool,
-    /// True if the other node was greeted since it was lost.
+    /// True if a frame was sent to the other node since it was last lost.
     has_greeted: bool,
-    /// True if frames were lost, so that orders are sent again.
+    /// True if frames were lost, so that the orders must be sent again.
     repeats: bool,
     delivery: Delivery,
     holding: Holding,
@@ -118,8 +119,8 @@ impl Link {
         }
     }
 
-    /// Adds an order for the other node, outside of a batch. It waits if many orders are not
-    /// confirmed.
+    /// Adds an order for the other node, outside of a batch. The order waits if many orders are
+    /// unconfirmed.
     fn order(&mut self, order: Order) {
         let is_loss = matches!(order, Order::Lost { .. });
         let waits = !self.backlog.is_empty() || self.sending.unconfirmed() >= ORDERS_MAX;
@@ -131,7 +132,7 @@ impl Link {
         self.sending.order(order, name);
     }
 
-    /// Adds orders that have waited.
+    /// Adds waiting orders, as long as few orders are unconfirmed.
     fn order_waiting(&mut self) {
         while self.sending.unconfirmed() < ORDERS_MAX
             && let Some(order) = self.backlog.pop_front()
@@ -162,11 +163,11 @@ impl Link {
 
     fn put_item(&mut self, item: Item) {
         match item {
-            Item::Tell { target, of, load } => {
-                self.put_loaded(load, |load, to| put_message(target.target(), of, load, to));
+            Item::Tell { target, of, body } => {
+                self.put_body(body, |body, to| put_message(target.target(), of, body, to));
             }
-            Item::Answer { question, load } => {
-                if self.put_loaded(load, |load, to| put_answer(question, load, to)) {
+            Item::Answer { question, body } => {
+                if self.put_body(body, |body, to| put_answer(question, body, to)) {
                     let frame = self.sending.frame(self.base.name.as_str());
                     frame.carried.answers.push(question);
                 } else {
@@ -196,10 +197,14 @@ impl Link {
         frame.carried.answers.push(question);
     }
 
-    /// Adds a message or an answer. Its addresses are exported, and its questions get numbers.
-    /// Returns false if it is refused.
-    fn put_loaded(&mut self, load: Load, put: impl FnOnce(&Loading<'_>, &mut Vec<u8>)) -> bool {
-        let Load { content, packed } = load;
+    /// Adds a message or an answer. Exports its addresses, and numbers its questions. Returns false
+    /// if the message or answer is refused.
+    fn put_body(
+        &mut self,
+        body: EncodedBody,
+        put: impl FnOnce(&NewBody<'_>, &mut Vec<u8>),
+    ) -> bool {
+        let EncodedBody { content, packed } = body;
         if self.questions.len() + packed.questions.len() > self.base.bounds.questions {
             let why = format!("too many questions to the node {}", self.peer.name());
             self.base.counts.add_refused(&why);
@@ -234,18 +239,19 @@ impl Link {
             frame.carried.questions.push(number);
             self.questions.insert(number, question);
         }
-        let load = Loading {
+        let body = NewBody {
             replies,
             first,
             refs: &refs,
             content: &content,
         };
-        put(&load, &mut frame.bytes);
+        put(&body, &mut frame.bytes);
         frame.entries += 1;
         true
     }
 
-    /// Sends what waits, as far as the window allows it. Fills the last frame if more comes.
+    /// Sends the waiting frames, as far as the window allows. If more messages are coming, keeps
+    /// the last frame open for them.
     fn flush(&mut self, cx: &mut Context<'_, LinkMsg>) {
         let is_last = !cx.has_more();
         if is_last {
@@ -316,8 +322,8 @@ impl Link {
         }
     }
 
-    /// Tells the other node what was taken, or that this node is there. Ends the session if the
-    /// other node was silent for too long.
+    /// Confirms the received frames to the other node, which also shows that this node is alive.
+    /// Ends the session if the other node was silent for too long.
     fn beat(&mut self, cx: &mut Context<'_, LinkMsg>) {
         self.beats = false;
         let is_busy = self.life != 0
@@ -351,7 +357,8 @@ impl Link {
         self.flush(cx);
     }
 
-    /// Ends the current session, and begins another one. Tells all who wait for the other node.
+    /// Ends the current session, and begins another one. Notifies all askers and watchers of the
+    /// old one.
     fn end(&mut self, next: Arc<Session>) {
         self.end_delivery();
         let over = std::mem::replace(&mut self.session, next);
@@ -378,12 +385,12 @@ impl Link {
         }
     }
 
-    /// Refuses what was given to a session that is over.
+    /// Refuses a batch for a session that is over.
     fn drop_late(&mut self, contents: Contents) {
         for (_, _, item) in contents.items {
             match item {
-                Item::Tell { load, .. } | Item::Answer { load, .. } => {
-                    for question in load.packed.questions {
+                Item::Tell { body, .. } | Item::Answer { body, .. } => {
+                    for question in body.packed.questions {
                         question.refuse(NoReply::NodeLost);
                     }
                 }
@@ -456,7 +463,7 @@ impl Link {
         }
     }
 
-    /// Ends the session because of a frame that no node sends.
+    /// Ends the session because of a frame that no correct node sends.
     fn distrust(&mut self, why: &str, cx: &mut Context<'_, LinkMsg>) {
         let why = format!("a frame from the node {}: {why}", self.peer.name());
         self.base.counts.add_refused(&why);
@@ -486,7 +493,7 @@ impl Link {
         }
     }
 
-    /// Returns true if the confirmations in a head are of frames and orders that were sent.
+    /// Returns true if a head confirms only frames and orders that were sent.
     fn may_confirm(&self, head: &Head) -> bool {
         head.seen != self.session.number() || self.sending.may_confirm(head.taken, head.orders)
     }
@@ -499,7 +506,7 @@ impl Link {
         }
     }
 
-    /// Tells the other node that this one leaves, and ends the session.
+    /// Notifies the other node that this node leaves, and ends the session.
     fn leave(&mut self) {
         self.has_left = true;
         if self.life != 0 {

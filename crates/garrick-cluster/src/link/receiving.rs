@@ -1,10 +1,10 @@
-//! The receiving half of a link: which frames are new, and which were lost.
+//! The receiving half of a link, which finds out which frames are new and which were lost.
 
 use std::collections::VecDeque;
 
 use crate::frame::Head;
 
-/// Number of bytes that are taken before the other node is told at once.
+/// Number of received bytes after which they are confirmed at once.
 const TELL_BYTES: usize = 256 << 10;
 
 /// The receiving half of a link.
@@ -14,14 +14,14 @@ pub(super) struct Receiving {
     session: u64,
     /// Number of the last session of the other node that was lost.
     lost_session: u64,
-    /// Number of the last frame that has come, or was lost.
+    /// Number of the last frame that has arrived or was lost.
     number: u64,
     /// Number of the last order that was handled.
     order: u64,
-    /// Losses that the other node has perhaps not heard of: the number of our order about it, and
-    /// that of the first lost frame.
+    /// Reports of losses that the other node has not confirmed: for each, the number of the order
+    /// that reports it, and the number of the first lost frame.
     reports: VecDeque<(u64, u64)>,
-    /// Number of bytes that were taken since the other node was told.
+    /// Number of bytes that were received since the last confirmation.
     untold: usize,
 }
 
@@ -30,11 +30,12 @@ pub(super) struct Receiving {
 pub(super) enum Verdict {
     /// The frame is of an older session.
     Old,
-    /// The other node has begun another session: the current one is lost.
+    /// The other node has begun another session, so the current one is over.
     Reset,
-    /// The frame has come before. Its head may be newer.
+    /// The frame has arrived before, but its head may be newer.
     Twice,
-    /// The entries are handled. The frames with these numbers were lost, if there are any.
+    /// The entries must be handled. The range contains the numbers of the frames that were lost, if
+    /// any were.
     Next(Option<(u64, u64)>),
 }
 
@@ -63,7 +64,7 @@ impl Receiving {
         Verdict::Next(lost)
     }
 
-    /// Ends the session of the other node. Frames of this session are old now.
+    /// Ends the session of the other node. Later frames of this session are ignored.
     pub(super) fn lose(&mut self) {
         *self = Self {
             lost_session: self.session.max(self.lost_session),
@@ -81,7 +82,7 @@ impl Receiving {
         self.session
     }
 
-    /// Returns true if an order with this number is the next one. It is then handled.
+    /// Returns true if this is the number of the next order. Then counts the order as handled.
     pub(super) fn is_next_order(&mut self, number: u64) -> bool {
         let is_next = number == self.order + 1;
         self.order += u64::from(is_next);
@@ -92,13 +93,13 @@ impl Receiving {
         self.order
     }
 
-    /// Records that our order with the number `order` tells of lost frames from the number `from`
-    /// on.
+    /// Records that this node's order `order` reports lost frames, the first of which has the
+    /// number `from`.
     pub(super) fn reported(&mut self, order: u64, from: u64) {
         self.reports.push_back((order, from));
     }
 
-    /// Forgets the reports of which the other node has heard.
+    /// Forgets the reports that the other node has confirmed.
     pub(super) fn confirm(&mut self, orders: u64) {
         while self
             .reports
@@ -115,13 +116,13 @@ impl Receiving {
         reported.map_or(self.number, |(_, from)| from - 1)
     }
 
-    /// Counts bytes that were taken. Returns true if the other node must be told now.
+    /// Counts received bytes. Returns true if they must be confirmed now.
     pub(super) fn take(&mut self, bytes: usize) -> bool {
         self.untold += bytes;
         self.untold >= TELL_BYTES
     }
 
-    /// Records that the other node is told.
+    /// Records that all received bytes are confirmed.
     pub(super) fn told(&mut self) {
         self.untold = 0;
     }

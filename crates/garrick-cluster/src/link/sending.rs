@@ -1,4 +1,4 @@
-//! The sending half of a link: frames that are filled, that wait, and that are under way.
+//! The sending half of a link: the open frame, the frames that wait, and the frames under way.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -29,7 +29,7 @@ pub(super) struct Frame {
     pub(super) charged: usize,
 }
 
-/// Parts of a frame about which something is done if the frame is lost.
+/// The parts of a frame that need an action if the frame is lost.
 #[derive(Default)]
 pub(super) struct Carried {
     /// Numbers of the questions.
@@ -42,7 +42,7 @@ pub(super) struct Carried {
 
 /// A frame that was sent, and that the other node has not confirmed.
 struct UnderWay {
-    /// True if the other node has told that it was lost.
+    /// True if the other node has reported that the frame was lost.
     is_lost: bool,
     number: u64,
     bytes: usize,
@@ -66,9 +66,9 @@ pub(super) struct Sending {
     order_at_beat: u64,
     /// Number of the oldest frame under way at the last beat.
     oldest_at_beat: u64,
-    /// Number of beats at which it was the same.
+    /// Number of beats for which this number has not changed.
     beats_stuck: u32,
-    /// True if a frame was sent since the last look.
+    /// True if a frame was sent since this field was last set to false.
     pub(super) is_fresh: bool,
     /// Number of frames in a row that the transport has refused, since the other node was heard. No
     /// entries are sent meanwhile.
@@ -87,8 +87,8 @@ pub(super) struct About {
 }
 
 impl Sending {
-    /// Begins to fill a frame with a batch, which has `waiting` bytes. Begins another frame if the
-    /// open one would have many bytes.
+    /// Begins to add a batch, which has `waiting` bytes, to the open frame. Closes this frame first
+    /// if it would become too large.
     pub(super) fn begin(&mut self, waiting: usize, name: &str) {
         let open = self.open.as_ref().map_or(0, |open| open.bytes.len());
         if open > 0 && open + waiting > FRAME_BYTES {
@@ -107,7 +107,7 @@ impl Sending {
         })
     }
 
-    /// Adds an order, which is sent until it is confirmed.
+    /// Adds an order. It is sent again and again until it is confirmed.
     pub(super) fn order(&mut self, order: Order, name: &str) {
         self.order += 1;
         let number = self.order;
@@ -122,7 +122,7 @@ impl Sending {
         self.order
     }
 
-    /// Sends the unconfirmed orders again. The other node ignores those that it has.
+    /// Sends the unconfirmed orders again. The other node ignores those that it already has.
     pub(super) fn repeat_orders(&mut self, name: &str) {
         let orders = mem::take(&mut self.orders);
         for (number, order) in &orders {
@@ -159,7 +159,7 @@ impl Sending {
         self.beats_stuck
     }
 
-    /// Returns true if something is not confirmed, or not sent.
+    /// Returns true if any frame or order is unsent or unconfirmed.
     pub(super) fn is_busy(&self) -> bool {
         self.has_entries() || !(self.under_way.is_empty() && self.orders.is_empty())
     }
@@ -293,8 +293,8 @@ impl Sending {
         }
     }
 
-    /// Takes what was carried by the frames with these numbers, which were lost. Returns the number
-    /// of the frames, too.
+    /// Removes the frames with these numbers, which were lost. Returns their number, and the parts
+    /// that need an action.
     pub(super) fn take_lost(&mut self, from: u64, to: u64) -> (u64, Carried) {
         let (mut count, mut lost) = (0, Carried::default());
         let is_new = |frame: &&mut UnderWay| (from..=to).contains(&frame.number) && !frame.is_lost;
@@ -308,7 +308,7 @@ impl Sending {
         (count, lost)
     }
 
-    /// Returns the number of waiting bytes in the frames that were not sent.
+    /// Returns the number of waiting bytes in the unsent frames.
     pub(super) fn waiting(&self) -> usize {
         let frames = self.ready.iter().chain(&self.open);
         frames.map(|frame| frame.charged).sum()

@@ -10,22 +10,22 @@ use tokio::runtime::Handle;
 use super::error::NatsError;
 use super::servers::Servers;
 
-/// Time between two pings. A connection whose other end is silent ends after three of them.
+/// Time between two pings. If the server answers none of three pings, the connection ends.
 const PING_EVERY: Duration = Duration::from_secs(2);
 
 /// Time limit of a request to JetStream.
 pub(super) const REQUEST_WITHIN: Duration = Duration::from_secs(2);
 
-/// Time limit of the connection to one server.
+/// Time limit for connecting to one server.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
 /// Maximum time between two attempts to connect again.
 const AGAIN_AFTER_MAX: Duration = Duration::from_millis(512);
 
-/// Number of commands that the client holds. Each one may be a frame.
+/// Number of commands that the client queues. Each of them can contain a frame.
 const COMMANDS_MAX: usize = 64;
 
-/// Number of messages that a subscription holds. The links bound their bytes.
+/// Number of messages that a subscription queues. The links limit the number of their bytes.
 const MESSAGES_MAX: usize = 1 << 20;
 
 /// Settings of a connection to NATS. See [`NatsNet`](super::NatsNet).
@@ -67,7 +67,7 @@ impl NatsBuilder {
         }
     }
 
-    /// Uses a file with a JWT and the seed of its nkey, as `nsc` makes it.
+    /// Uses a credentials file: a JWT and the seed of its nkey, as `nsc` writes them.
     #[must_use]
     pub fn credentials(self, file: impl Into<PathBuf>) -> Self {
         let login = Login::Credentials(file.into());
@@ -88,8 +88,8 @@ impl NatsBuilder {
         Self { login, ..self }
     }
 
-    /// Encrypts each connection. A server that cannot do that is refused. Addresses with `tls://`
-    /// do the same for their server.
+    /// Encrypts each connection. A server without encryption is refused. An address with `tls://`
+    /// has the same effect for its server.
     #[must_use]
     pub fn tls(self) -> Self {
         Self {
@@ -98,16 +98,16 @@ impl NatsBuilder {
         }
     }
 
-    /// Trusts the certificates in this PEM file, beside those of the operating system, and encrypts
-    /// each connection.
+    /// Trusts the certificates in this PEM file in addition to those of the operating system, and
+    /// encrypts each connection.
     #[must_use]
     pub fn root_certificates(mut self, file: impl Into<PathBuf>) -> Self {
         self.roots.push(file.into());
         self.tls()
     }
 
-    /// Shows a certificate to the server, from PEM files with the certificate and its key, and
-    /// encrypts each connection.
+    /// Sends a client certificate to the server, and encrypts each connection. The certificate and
+    /// its key are read from PEM files.
     #[must_use]
     pub fn certificate(mut self, certificate: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
         self.identity = Some((certificate.into(), key.into()));
@@ -124,14 +124,15 @@ impl NatsBuilder {
         }
     }
 
-    /// Sets the number of servers that keep the records of the nodes, if this node creates the
-    /// bucket for them. The default is 1. Use 3 on a cluster of servers.
+    /// Sets the number of servers that store the records of the nodes. It has an effect only if
+    /// this node creates the bucket of the records. The default is 1. Use 3 for a cluster of
+    /// servers.
     #[must_use]
     pub fn replicas(self, replicas: usize) -> Self {
         Self { replicas, ..self }
     }
 
-    /// Sets the time limit for joining. The default is 20 s. To take the name of a node over that
+    /// Sets the time limit for joining. The default is 20 s. Taking over the name of a node that
     /// has crashed takes about 6 s.
     #[must_use]
     pub fn join_within(self, join_within: Duration) -> Self {
@@ -141,8 +142,8 @@ impl NatsBuilder {
         }
     }
 
-    /// Sets the beginning of the name that the server shows for the connection. The default is
-    /// `garrick`. The names of the cluster and of the node follow.
+    /// Sets the beginning of the name under which the server lists the connection. The default is
+    /// `garrick`. The names of the cluster and of the node follow it.
     #[must_use]
     pub fn label(self, label: impl Into<String>) -> Self {
         Self {
@@ -151,8 +152,8 @@ impl NatsBuilder {
         }
     }
 
-    /// Runs the connection on this runtime. It must have timers and I/O, and must run as long as
-    /// the node does. By default, the connection has a thread of its own.
+    /// Runs the connection on this runtime, which must have timers and I/O, and must run as long as
+    /// the node does. By default, the connection runs on its own thread.
     #[must_use]
     pub fn runtime(self, runtime: Handle) -> Self {
         Self {
@@ -161,7 +162,7 @@ impl NatsBuilder {
         }
     }
 
-    /// Reads the addresses, and checks that they may be used.
+    /// Parses the addresses of the servers, and checks that they may be used.
     pub(super) fn servers(&self) -> Result<Servers, NatsError> {
         let servers = Servers::parse(&self.servers)?;
         if !(self.needs_tls || self.plain_text_on_purpose) {
@@ -211,7 +212,7 @@ impl NatsBuilder {
     }
 }
 
-/// Returns the time before an attempt to connect. The first one is made at once.
+/// Returns the time to wait before an attempt to connect. The first attempt is made at once.
 fn again_after(attempt: usize) -> Duration {
     let doublings = u32::try_from(attempt).unwrap_or(u32::MAX).min(16);
     match doublings {

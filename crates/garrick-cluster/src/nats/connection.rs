@@ -8,7 +8,8 @@ use super::builder::NatsBuilder;
 use super::counts::Counts;
 use super::error::{NatsError, PAYLOAD_MIN, VERSION_MIN, with_sources};
 
-/// Opens a connection, and checks the server. Answers come to subjects that begin with `inbox`.
+/// Opens a connection, and checks the server. The server sends its answers to subjects that begin
+/// with `inbox`.
 pub(super) async fn open(
     builder: &NatsBuilder,
     name: String,
@@ -43,12 +44,12 @@ fn refusal(servers: String, error: &ConnectError) -> NatsError {
     }
 }
 
-/// Returns name, address and version of a server, for messages to users.
+/// Returns the name, the address and the version of a server, for messages to users.
 pub(super) fn label(info: &ServerInfo) -> String {
     format!("{}, version {}", place(info), info.version.escape_debug())
 }
 
-/// Returns name and address of a server. They are what the server says of itself.
+/// Returns the name and the address of a server, as the server itself reports them.
 fn place(info: &ServerInfo) -> String {
     let (name, host) = (info.server_name.escape_debug(), info.host.escape_debug());
     format!("{name} at {host}:{}", info.port)

@@ -1,4 +1,4 @@
-//! Numbers and the state of a connection.
+//! Counters and the state of a connection.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,7 +9,7 @@ use crate::lock::lock;
 use async_nats::Event;
 use tokio::sync::watch;
 
-/// State of the right of a node to its name.
+/// State of a node's right to its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum NameState {
@@ -18,8 +18,8 @@ pub enum NameState {
     None,
     /// The name belongs to the node.
     Held,
-    /// The last renewal did not go through. Another node may take the name over if that goes on for
-    /// some seconds.
+    /// The last renewal has failed. If renewals fail for some seconds, another node may take over
+    /// the name.
     Unsure,
     /// Another node has the name, or the server has forgotten it. The node leaves.
     Lost,
@@ -27,38 +27,38 @@ pub enum NameState {
     Left,
 }
 
-/// Numbers and the state of a [`NatsNet`](super::NatsNet).
+/// Counters and the state of a [`NatsNet`](super::NatsNet).
 /// [`NatsNet::sample`](super::NatsNet::sample) returns them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NatsSample {
     /// True if there is a connection to a server that is allowed.
     pub is_connected: bool,
-    /// Name, address and version of the server of the last connection.
+    /// The name, the address and the version of the server of the last connection.
     pub server: String,
-    /// Number of connections that were made for the node. The first one counts.
+    /// Number of connections that were made for the node, including the first one.
     pub connects: u64,
-    /// State of the right of the node to its name.
+    /// State of the node's right to its name.
     pub name: NameState,
     /// Number of nodes whose subject is known.
     pub nodes: usize,
-    /// Number of frames that were given to the connection.
+    /// Number of frames that were passed to the connection.
     pub frames_sent: u64,
-    /// Number of frames that have come.
+    /// Number of frames that have arrived.
     pub frames_received: u64,
-    /// Number of frames that were refused, because there was no connection, no such node, no room,
-    /// or because they were larger than the server allows.
+    /// Number of frames that were refused, because there was no connection, no such node or no
+    /// room, or because the frame was larger than the server allows.
     pub frames_refused: u64,
     /// Number of bytes of frames that wait for the connection.
     pub bytes_waiting: usize,
-    /// Number of times that the client told that what came was dropped, because it was not taken
-    /// fast enough. It is not told for each frame.
+    /// Number of times that the client reported dropped frames, because they were not processed
+    /// fast enough. The client does not report each dropped frame.
     pub slow_consumers: u64,
-    /// The last problem that the server or the client has told, or an empty text.
+    /// The last problem that the server or the client has reported, or an empty text.
     pub problem: String,
 }
 
-/// Numbers and the state of the connection of a node.
+/// Counters and the state of the connection of a node.
 pub(super) struct Counts {
     pub(super) frames_sent: AtomicU64,
     pub(super) frames_received: AtomicU64,
@@ -66,8 +66,7 @@ pub(super) struct Counts {
     slow_consumers: AtomicU64,
     name: Mutex<NameState>,
     problem: Mutex<String>,
-    /// Counts connections, as far as they are known. Watched by the task that must begin anew after
-    /// each one.
+    /// Number of known connections. The task that starts over after each connection watches it.
     connects: watch::Sender<u64>,
 }
 
@@ -100,12 +99,12 @@ impl Counts {
         lock(&self.problem).clone()
     }
 
-    /// Returns a receiver that is told of each connection.
+    /// Returns a receiver that is notified of each connection.
     pub(super) fn connects(&self) -> watch::Receiver<u64> {
         self.connects.subscribe()
     }
 
-    /// Records the number of connections. The client may not have told each one.
+    /// Records the number of connections. The client may not have reported each of them.
     pub(super) fn set_connects(&self, connects: u64) {
         self.connects.send_if_modified(|known| {
             let is_new = *known < connects;
@@ -114,7 +113,7 @@ impl Counts {
         });
     }
 
-    /// Handles what the client tells.
+    /// Handles an event that the client reports.
     pub(super) fn on_event(&self, event: &Event) {
         match event {
             Event::Connected => self.connects.send_modify(|count| *count += 1),
@@ -128,7 +127,7 @@ impl Counts {
         }
     }
 
-    /// Returns the numbers. What the connection itself knows is left out.
+    /// Returns the counters, without those that only the connection knows.
     pub(super) fn sample(&self) -> NatsSample {
         let get = |count: &AtomicU64| count.load(Relaxed);
         NatsSample {
@@ -144,7 +143,7 @@ impl Counts {
     }
 }
 
-/// Adds one to a number. Relaxed: the numbers order nothing.
+/// Adds one to a counter. Relaxed: the counters order nothing.
 pub(super) fn add(count: &AtomicU64) {
     count.fetch_add(1, Relaxed);
 }

@@ -11,8 +11,8 @@ pub(super) const VERSION_MIN: (u64, u64) = (2, 12);
 /// Smallest `max_payload` of a server that is allowed, in bytes.
 pub(super) const PAYLOAD_MIN: usize = 256 << 10;
 
-/// Reason why there is no connection to NATS that a node can use. No variant contains a password,
-/// and neither does its text.
+/// Reason why a node cannot connect to NATS. No variant contains a password, and no text of an
+/// error does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NatsError {
@@ -77,7 +77,7 @@ pub enum NatsError {
     Permissions {
         /// Subject of the node.
         subject: String,
-        /// Last problem that the server has told, or an empty text.
+        /// Last problem that the server has reported, or an empty text.
         why: String,
     },
     /// The thread for the connection could not be started, or has ended.
@@ -144,7 +144,7 @@ impl From<NatsError> for JoinError {
     }
 }
 
-/// Returns the text of an error, and those of its sources.
+/// Returns the text of an error, followed by the texts of its sources.
 pub(super) fn with_sources(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -8,13 +8,13 @@ use tokio::sync::mpsc::{Sender, channel};
 
 use super::error::NatsError;
 
-/// The runtime on which a connection runs: a thread of its own, or a runtime of the program.
+/// The runtime on which a connection runs: a runtime of the program, or one on its own thread.
 pub(super) struct Home {
     handle: Handle,
     alive: Alive,
 }
 
-/// Keeps the thread of a connection. It ends when no clone is left.
+/// Keeps the thread of a connection alive. The thread ends when the last clone is dropped.
 #[derive(Clone)]
 pub(super) struct Alive {
     _thread: Option<Sender<Infallible>>,

@@ -31,7 +31,7 @@ use super::error::with_sources;
 use super::names::probe;
 use crate::name::NodeName;
 
-/// Time for which the record of another node must not change before it is replaced.
+/// Time for which another node's record must be unchanged before it is replaced.
 pub(super) const UNCHANGED_FOR: Duration = Duration::from_secs(5);
 
 /// Time between two renewals.
@@ -43,8 +43,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Time within which an update of the candidate counts as going through.
 const LOOK_WITHIN: Duration = Duration::from_secs(1);
 
-/// Number of refused renewals in a row after which a name is lost, even if no later record of
-/// another node was found: the server has an older state than it had.
+/// Number of refused renewals in a row after which the name counts as lost, even if no other node's
+/// record was found. The server then has an older state than before.
 const REFUSALS_MAX: u32 = 5;
 
 /// First words of a record. The number is the version of the format.
@@ -53,11 +53,11 @@ const FORMAT: &str = "garrick 1";
 /// The record of a node, and its revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Record {
-    /// There is none. The revision is that of its deletion, or 0.
+    /// There is no record. The revision is that of its deletion, or 0.
     Free { revision: u64 },
     /// A node has the name.
     Held { revision: u64, holder: Holder },
-    /// Something else is in its place.
+    /// The value is not a record.
     Unknown { revision: u64 },
 }
 
@@ -131,7 +131,7 @@ enum Updated {
     Unknown(String),
 }
 
-/// Replaces a record, if it has a revision.
+/// Replaces a record, if its revision is the given one.
 async fn update(store: &Store, key: &str, content: Bytes, revision: u64) -> Updated {
     match store.update(key, content, revision).await {
         Ok(revision) => Updated::Done(revision),
@@ -169,14 +169,15 @@ pub(super) enum Renewed {
     Lost,
 }
 
-/// A record as a candidate has seen it.
+/// A record that a candidate has read.
 struct Seen {
     revision: u64,
-    /// Time since which it has this revision, and own updates have gone through.
+    /// Time since which the record has had this revision, and the candidate's own updates have
+    /// succeeded.
     since: Instant,
 }
 
-/// Claims a name until a time.
+/// Tries to claim a name until a time limit.
 pub(super) async fn claim(
     store: Store,
     node: NodeName,
@@ -210,8 +211,8 @@ pub(super) async fn claim(
     Err(Unclaimed::TimedOut(failure))
 }
 
-/// Looks at a record once, and claims it if that is possible. Returns its revision if it was
-/// claimed. A failure begins the time anew in which it must be unchanged.
+/// Reads a record once, and claims it if that is possible. Returns its revision if it was claimed.
+/// After a failure, the time in which the record must be unchanged starts over.
 async fn look(
     store: &Store,
     node: &NodeName,
@@ -292,7 +293,7 @@ impl Lease {
         }
     }
 
-    /// Deletes the record, if it is still the own one.
+    /// Deletes the record, if it still belongs to this node.
     pub(super) async fn release(mut self) {
         for _ in 0..2 {
             let delete =

@@ -28,9 +28,9 @@ struct Known {
 
 struct Life {
     number: u64,
-    /// `None` if this life has ended. A late frame of it changes nothing.
+    /// `None` if this life has ended. Late frames of this life change nothing.
     subject: Option<Subject>,
-    /// True if the record of the node says so.
+    /// True if the life is from the node's record, and not only from a frame.
     is_sure: bool,
 }
 
@@ -64,7 +64,8 @@ impl Lives {
         lives.filter(|life| life.subject.is_some()).count()
     }
 
-    /// Records what the record of a node says. It replaces what its frames have told.
+    /// Sets the life that is in the record of a node. It replaces the life that was learned from
+    /// frames.
     pub(super) fn set(&self, node: &NodeName, number: u64) {
         let is_known =
             |life: &Life| life.is_sure && life.number == number && life.subject.is_some();
@@ -92,8 +93,8 @@ impl Lives {
         known.hints -= usize::from(was_hint);
     }
 
-    /// Learns of a node from the subject for answers to its frame. The frame may come before the
-    /// news of its record. A false subject is replaced when the record is renewed.
+    /// Adds a node, whose name and life are in the reply subject of its frame. The frame may arrive
+    /// before the node's record does. A wrong subject is replaced when the record is renewed.
     pub(super) fn learn(&self, own: &str) {
         let Some((node, number)) = node_of(&self.cluster, own) else {
             return;

@@ -37,7 +37,7 @@ use crate::lock::lock;
 use crate::name::NodeName;
 use crate::transport::Incoming;
 
-/// Time before a watch that has failed is made again.
+/// Time before a failed watch is started again.
 const WATCH_AGAIN_AFTER: Duration = Duration::from_millis(250);
 
 /// Content of the message that a node sends to itself when it joins.
@@ -60,12 +60,12 @@ pub(super) struct Member {
     outbox: Outbox,
     lives: Arc<Lives>,
     counts: Arc<Counts>,
-    /// False if the server of the last connection is one that must not be used.
+    /// False if the server of the last connection must not be used.
     is_allowed: Arc<AtomicBool>,
     /// True if the node leaves.
     leaves: Arc<watch::Sender<bool>>,
     _echoes: Echoes,
-    /// Its other end is dropped when the record is deleted.
+    /// Disconnected when the record has been deleted.
     released: Mutex<Receiver<()>>,
 }
 
@@ -111,7 +111,7 @@ impl Member {
         self.client.max_payload()
     }
 
-    /// Leaves, and waits until the record is deleted, and what was sent before is written. Returns
+    /// Leaves, and waits until the record is deleted and all earlier frames are written. Returns
     /// false if that takes longer than `limit`.
     pub(super) fn close(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
@@ -243,11 +243,11 @@ fn run(alive: &Alive, task: impl Future<Output = ()> + Send + 'static) {
 struct Subscribed {
     own: Subject,
     subscriber: Subscriber,
-    /// Frames that have come already.
+    /// Frames that have already arrived.
     early: Vec<Message>,
 }
 
-/// Subscribes to the subject of this node, and checks that frames come.
+/// Subscribes to the subject of this node, and checks that frames arrive.
 async fn subscribe(
     client: &Client,
     own: Subject,
@@ -287,7 +287,7 @@ async fn until_left(leaves: &mut watch::Receiver<bool>) {
     let _ = leaves.wait_for(|leaves| *leaves).await;
 }
 
-/// The frames that come.
+/// The arriving frames.
 struct Arrivals {
     incoming: Address<Incoming>,
     lives: Arc<Lives>,
@@ -295,7 +295,7 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    /// Gives frames to the node until it leaves.
+    /// Passes frames to the node until it leaves.
     async fn receive(self, subscribed: Subscribed, mut leaves: watch::Receiver<bool>) {
         let mut subscriber = subscribed.subscriber;
         for message in subscribed.early {
@@ -323,7 +323,7 @@ impl Arrivals {
     }
 }
 
-/// Gives frames to the client, in their order.
+/// Passes frames to the client, in their order.
 async fn send(client: Client, mut parcels: Parcels, own: Subject, counts: Arc<Counts>) {
     while let Some(parcel) = parcels.next().await {
         match parcel {
@@ -365,8 +365,8 @@ struct Renewal {
 }
 
 impl Renewal {
-    /// Renews the record each second until the node leaves, or has lost its name. Drops `keeps`
-    /// when that is over.
+    /// Renews the record each second until the node leaves or has lost its name. Then drops
+    /// `keeps`.
     async fn renew(mut self, mut told: watch::Receiver<bool>, keeps: SyncSender<()>) {
         let mut ticks = interval(RENEW_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -415,7 +415,7 @@ impl Renewal {
     }
 }
 
-/// Follows the records of all nodes. The watch begins anew after each connection.
+/// Follows the records of all nodes. Starts a new watch after each connection.
 async fn follow(
     store: Store,
     lives: Arc<Lives>,
@@ -450,7 +450,7 @@ async fn follow_once(store: &Store, lives: &Lives) -> String {
     "the watch of the nodes has ended".to_owned()
 }
 
-/// Records the news of a node.
+/// Records a change of a node's record.
 fn note(lives: &Lives, entry: &Entry) {
     let Ok(node) = NodeName::new(&entry.key) else {
         return;

@@ -20,7 +20,7 @@ pub(super) fn check_cluster(cluster: &str) -> Result<(), JoinError> {
         Ok(_) => Ok(()),
         Err(_) => Err(JoinError::Transport {
             why: format!(
-                "{cluster:?} is no name of a cluster on NATS: it must have 1 to 64 letters, \
+                "{cluster:?} is not a valid name for a cluster on NATS: it must have 1 to 64 letters, \
                  digits, `-` or `_` of ASCII"
             ),
         }),

@@ -20,25 +20,26 @@ use crate::lock::lock;
 use crate::name::NodeName;
 use crate::transport::{Incoming, Transport};
 
-/// Time after the limit of a join or a connection until its runtime counts as standing still.
+/// Time to wait after the limit of a join or a connection. After that, the runtime counts as stuck.
 const GRACE: Duration = Duration::from_secs(15);
 
 /// A network on NATS servers, for one node. Clones are handles to the same network.
 ///
 /// [`NatsNet::connect`] and [`NatsBuilder::start`] check that a server can be used. Then
 /// [`Node::join`](crate::Node::join) opens the connection of the node, and claims the name of the
-/// node. The connection is made again for ever if it is lost. It has a thread of its own.
+/// node. If the connection is lost, it is opened again, without a limit on the attempts. The
+/// connection runs on its own thread.
 ///
-/// Joining waits, because it needs answers from the server: call it on a thread that may wait, not
-/// in a turn of an actor, which gets [`JoinError::InTurn`]. In an async function, use
-/// `tokio::task::spawn_blocking`. A node joins once, so there is no async way beside it.
+/// [`Node::join`](crate::Node::join) blocks its thread until the server has answered. In a turn of
+/// an actor, it returns [`JoinError::InTurn`]. In an async function, call it in
+/// `tokio::task::spawn_blocking`.
 ///
 /// # Names
-/// A name belongs to one node at a time. It has a record in a bucket of JetStream, which the node
-/// renews each second. After a crash, another node gets the name when it has seen the record
-/// unchanged for 5 s, in which the server has taken its own updates. While the server takes no
-/// updates at all, no name changes its owner. A node that finds that another one has its name
-/// leaves the cluster.
+/// A name belongs to one node at a time. Each name has a record in a bucket of JetStream, which the
+/// node renews each second. After a crash of the node, another node can get the name. For that, the
+/// record must have been unchanged for 5 s, while the server has accepted the other node's updates.
+/// While the server accepts no updates, no name changes its owner. If a node finds that another
+/// node has its name, it leaves the cluster.
 ///
 /// # Examples
 /// ```no_run
@@ -83,12 +84,12 @@ struct Inner {
 }
 
 impl NatsBuilder {
-    /// Connects, and checks that the server can be used. Waits until that is done, for some seconds
-    /// at most.
+    /// Connects, and checks that the server can be used. Blocks until this is done, for some
+    /// seconds at most.
     ///
     /// # Errors
-    /// Returns an error if the settings are not allowed, no server can be reached, it refuses the
-    /// credentials, or it cannot be used.
+    /// Returns an error if the settings are not allowed, if no server can be reached, or if the
+    /// server refuses the credentials or cannot be used.
     pub fn start(self) -> Result<NatsNet, NatsError> {
         let home = Home::new(self.runtime.clone())?;
         let (tell, told) = sync_channel(1);
@@ -141,8 +142,9 @@ fn stands_still() -> NatsError {
 }
 
 impl NatsNet {
-    /// Begins to set a connection to these servers up, whose addresses have commas between them.
-    /// An address has a host, and may have a scheme, which is `nats` or `tls`, and a port.
+    /// Returns the settings for a connection to these servers. `servers` contains their addresses,
+    /// separated by commas. An address is a host, with or without a scheme (`nats` or `tls`) and a
+    /// port.
     #[must_use]
     pub fn builder(servers: impl Into<String>) -> NatsBuilder {
         NatsBuilder::new(servers)
@@ -180,7 +182,7 @@ impl NatsNet {
             .clone()
     }
 
-    /// Returns the numbers and the state of the connection of the node.
+    /// Returns the counters and the state of the node's connection.
     #[must_use]
     pub fn sample(&self) -> NatsSample {
         match self.member() {
@@ -192,9 +194,9 @@ impl NatsNet {
         }
     }
 
-    /// Leaves, and waits until the name of the node is free and what the node has sent is written.
-    /// Returns false if that takes longer than `limit`. Call it before the process ends, after
-    /// [`Node::leave`](crate::Node::leave). Without it, the name may be free only after some
+    /// Leaves, and waits until the name of the node is free and all frames of the node are written.
+    /// Returns false if that takes longer than `limit`. Call this method before the process ends,
+    /// after [`Node::leave`](crate::Node::leave). Otherwise, the name may stay taken for some
     /// seconds.
     pub fn close(&self, limit: Duration) -> bool {
         self.member().is_none_or(|member| member.close(limit))

@@ -1,4 +1,4 @@
-//! Frames that wait for the connection. Their bytes have a bound.
+//! A queue of the frames that wait for the connection. The number of their bytes is bounded.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -7,11 +7,11 @@ use async_nats::Subject;
 use bytes::Bytes;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Maximum number of bytes that wait for the connection. Each link has at most 4 MiB and a frame
+/// Maximum number of bytes that wait for the connection. Each link has at most 4 MiB plus one frame
 /// under way.
 const BYTES_MAX: usize = 64 << 20;
 
-/// Number of bytes that a frame counts for in addition to its content.
+/// Number of bytes that a frame counts in addition to its content.
 const FRAME_COST: usize = 128;
 
 /// A frame, or a mark behind frames.
@@ -20,17 +20,17 @@ pub(super) enum Parcel {
         to: Subject,
         content: Bytes,
     },
-    /// The sender is dropped when everything before it was written.
+    /// A mark. Its sender is dropped when all earlier frames were written.
     Mark(std::sync::mpsc::SyncSender<()>),
 }
 
-/// The entrance.
+/// The end that adds frames.
 pub(super) struct Outbox {
     parcels: UnboundedSender<Parcel>,
     bytes: Arc<AtomicUsize>,
 }
 
-/// The exit.
+/// The end that takes frames.
 pub(super) struct Parcels {
     parcels: UnboundedReceiver<Parcel>,
     bytes: Arc<AtomicUsize>,
@@ -52,7 +52,7 @@ pub(super) fn outbox() -> (Outbox, Parcels) {
 }
 
 impl Outbox {
-    /// Adds a frame. Returns false if too much is waiting, or if the other end is gone.
+    /// Adds a frame. Returns false if too many bytes are waiting, or if the other end was dropped.
     pub(super) fn push(&self, to: Subject, content: Bytes) -> bool {
         let cost = content.len() + FRAME_COST;
         // Relaxed: a bound that need not be exact. The channel publishes the frame.
@@ -65,7 +65,7 @@ impl Outbox {
         is_sent
     }
 
-    /// Adds a mark. Its other end is told when everything before it was written.
+    /// Adds a mark. The returned receiver is disconnected when all earlier frames were written.
     pub(super) fn mark(&self) -> std::sync::mpsc::Receiver<()> {
         let (told, heard) = std::sync::mpsc::sync_channel(1);
         let _ = self.parcels.send(Parcel::Mark(told));
@@ -79,12 +79,13 @@ impl Outbox {
 }
 
 impl Parcels {
-    /// Returns the next parcel. Returns `None` when the entrance is gone, and nothing is left.
+    /// Returns the next parcel. Returns `None` when the other end was dropped and no parcel is
+    /// left.
     pub(super) async fn next(&mut self) -> Option<Parcel> {
         self.parcels.recv().await
     }
 
-    /// Records that a frame with `bytes` bytes does not wait any more.
+    /// Records that a frame with `bytes` bytes no longer waits.
     pub(super) fn taken(&self, bytes: usize) {
         self.bytes.fetch_sub(bytes + FRAME_COST, Relaxed);
     }

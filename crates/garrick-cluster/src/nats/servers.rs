@@ -14,7 +14,7 @@ pub(super) struct Servers {
 }
 
 impl Servers {
-    /// Reads addresses with commas between them.
+    /// Parses addresses that are separated by commas.
     pub(super) fn parse(text: &str) -> Result<Self, NatsError> {
         let addresses: Result<Vec<_>, _> = text.split(',').map(|part| parse(part.trim())).collect();
         Ok(Self {
@@ -38,7 +38,7 @@ impl Servers {
         }
     }
 
-    /// Returns hosts and ports, for messages to users.
+    /// Returns the hosts and ports, for messages to users.
     pub(super) fn label(&self) -> String {
         let labels: Vec<_> = self.addresses.iter().map(label).collect();
         labels.join(", ")

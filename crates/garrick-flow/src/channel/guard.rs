@@ -15,7 +15,7 @@ use super::link::Link;
 pub struct Peek<'a, T> {
     /// The guard of the channel's ring.
     pub(super) ring: ring::Peek<'a, T>,
-    /// The end's side of the gates.
+    /// The part of the channel end that moves its gate.
     pub(super) link: &'a mut Link,
 }
 
@@ -83,7 +83,7 @@ impl<T: fmt::Debug> fmt::Debug for Peek<'_, T> {
 pub struct Poke<'a, T> {
     /// The guard of the channel's ring.
     pub(super) ring: ring::Poke<'a, T>,
-    /// The end's side of the gates.
+    /// The part of the channel end that moves its gate.
     pub(super) link: &'a mut Link,
 }
 

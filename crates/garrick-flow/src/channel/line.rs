@@ -69,6 +69,8 @@ pub(super) const SIZES: usize = 32;
 pub(crate) struct Line {
     /// Number of the channel in its graph.
     pub(crate) id: u32,
+    /// Short form of the number of the graph: see [`short_of`].
+    pub(crate) short_graph: u16,
     /// Name that the user gave the channel, if any.
     pub(crate) name: Option<String>,
     /// Type of the values.
@@ -107,6 +109,12 @@ pub(crate) struct Line {
     post: Arc<Post>,
 }
 
+/// Returns the short form of the number of a graph. A wait contains it, because it needs less
+/// memory than the number. Only one of 65,536 graphs has the same one.
+pub(crate) fn short_of(graph: u64) -> u16 {
+    (graph % (1 << 16)) as u16
+}
+
 impl Line {
     pub(super) fn new<T>(
         id: u32,
@@ -119,6 +127,7 @@ impl Line {
         let batch = slots.batch.unwrap_or_else(|| batch_for::<T>(capacity));
         Self {
             id,
+            short_graph: short_of(post.graph()),
             name: slots.name,
             message: type_name::<T>(),
             capacity: capacity as u64,
@@ -205,6 +214,12 @@ impl Line {
     pub(crate) fn cut(&self) {
         // Release: pairs with the Acquire in `is_cut`.
         self.cut.store(true, Release);
+    }
+
+    /// Returns the name of the channel in quotes, or its number if it has no name.
+    pub(crate) fn label(&self) -> String {
+        let name = self.name.as_ref();
+        name.map_or(self.id.to_string(), |name| format!("\"{name}\""))
     }
 
     /// Returns the number of the channel's graph.

@@ -56,7 +56,7 @@ pub use async_ends::{AsyncReceiver, AsyncSender, SendError};
 pub use buffer::Buffer;
 pub use bundle::{Receivers, Senders};
 pub use guard::{Peek, Poke};
-pub(crate) use line::{Line, Met, Side};
+pub(crate) use line::{Line, Met, Side, short_of};
 pub use map::{map_batch, map_batch_owned};
 pub use receiver::Receiver;
 pub(crate) use ringer::Ringer;

@@ -11,10 +11,12 @@ mod straggler;
 
 mod running;
 
+mod planned;
+
 mod shape;
+mod team;
 
 mod plan;
-mod team;
 
 use std::error::Error;
 use std::fmt;
@@ -30,14 +32,15 @@ use crate::wires;
 use crate::wiring::{Ends, Wiring};
 
 pub use monitor::Monitor;
-pub(crate) use plan::{AnyStage, Opened};
+pub(crate) use plan::Opened;
+pub(crate) use planned::AnyStage;
 pub use report::{Failure, Report};
-pub use running::{Running, Stopper};
+pub use running::{Running, Stopper, Unended};
 pub use sample::{ChannelSample, Sample, StageSample, StageState};
-pub use straggler::{Because, Straggler, Unended};
+pub use straggler::{Because, Straggler};
 pub use team::Team;
 
-use plan::Planned;
+use planned::Planned;
 use team::Crew;
 
 /// A pipeline of channels and stages that has not been started yet. [`start`](Self::start) starts
@@ -74,6 +77,8 @@ pub struct Graph {
     slow: Option<Duration>,
     /// Time for which a loop may continue after the sources are stopped.
     grace: Duration,
+    /// Name of a channel of another graph that was marked as feedback, if there is one.
+    foreign_feedback: Option<String>,
 }
 
 /// Default grace of loops. It is much longer than messages usually stay in a loop, but acceptable
@@ -98,6 +103,13 @@ pub enum StartError {
         /// Names of the stages in the order of the cycle. The first name is repeated at the end.
         stages: Vec<String>,
     },
+    /// A stage has declared an end of a channel that another graph has created.
+    OtherGraph {
+        /// Name of the stage.
+        stage: String,
+        /// Name of the channel in quotes, or its number in the other graph if it has no name.
+        channel: String,
+    },
     /// A channel is marked as feedback, but it is not part of a loop of stages. Only the channel
     /// ends that the stages have declared are taken into account.
     Feedback {
@@ -118,6 +130,7 @@ impl Graph {
             teams: Vec::new(),
             slow: None,
             grace: GRACE,
+            foreign_feedback: None,
         }
     }
 
@@ -247,6 +260,7 @@ impl Graph {
         for (line, _) in wiring.ends {
             self.lines[line as usize].set_feedback();
         }
+        self.foreign_feedback = self.foreign_feedback.take().or(wiring.foreign);
     }
 
     /// Sets how long [feedback](Self::feedback) loops may continue after all stages have agreed to
@@ -334,6 +348,8 @@ impl Graph {
     ///
     /// - Stages form a cycle, and no channel of the cycle is marked by
     ///   [`feedback`](Self::feedback).
+    /// - A stage declares an end of a channel that another graph has created. An `AsyncSender` or
+    ///   `AsyncReceiver` of another graph is allowed.
     /// - A channel is marked as feedback. But according to the ends that the stages declare, the
     ///   channel does not lead back to an earlier stage.
     /// - A thread cannot be started: its core does not exist, its stack size is not allowed, or the
@@ -399,6 +415,11 @@ impl fmt::Display for StartError {
                  again",
             ),
             Self::Cycle { stages } => f.write_str(&wires::refusal(stages)),
+            Self::OtherGraph { stage, channel } => write!(
+                f,
+                "the stage \"{stage}\" has an end of channel {channel} of another graph: create the channel by \
+                 the graph of the stage, or use an `AsyncSender` or `AsyncReceiver`"
+            ),
             Self::Feedback { channel, missing } => {
                 write!(f, "channel {channel} is marked as feedback, but {missing}")
             }
@@ -410,7 +431,9 @@ impl Error for StartError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Thread { reason, .. } => Some(reason),
-            Self::NoNode | Self::Cycle { .. } | Self::Feedback { .. } => None,
+            Self::NoNode | Self::Cycle { .. } | Self::OtherGraph { .. } | Self::Feedback { .. } => {
+                None
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use garrick_sched::Nanos;
 
 use super::ended::Ended;
-use super::report::{Failure, Report};
+use super::report::{Failure, Failures, Report};
 use super::sample::{ChannelSample, Sample, StageSample, StageState};
 use crate::channel::Line;
 use crate::stage::{LastPanic, Outcome, WorkReader};
@@ -154,7 +154,7 @@ impl Monitor {
         let ended = self.ended();
         Report {
             totals: self.sample(),
-            failures: ended.panics().into_iter().map(failure).collect(),
+            failures: Failures::new(ended.panics().into_iter().map(failure).collect()),
             cut_short: ended.cut_short().into_iter().map(name_of).collect(),
         }
     }

@@ -1,5 +1,6 @@
 //! A graph that has been started.
 
+use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use garrick_sched::Sponsor;
 use super::monitor::Monitor;
 use super::report::Report;
 use super::sample::Sample;
-use super::straggler::{Because, Straggler, Unended};
+use super::straggler::{Because, Straggler};
 use crate::feedback::Loops;
 use crate::post::{Post, StageId, Wake};
 use crate::roll_call::{Answer, RollCall};
@@ -28,6 +29,16 @@ pub struct Running {
     loops: Loops,
     /// Reads the stages and channels.
     monitor: Monitor,
+}
+
+/// The error returned by [`Running::join_timeout`](crate::Running::join_timeout) when a graph has
+/// not stopped in time.
+#[derive(Debug)]
+pub struct Unended {
+    /// The graph, which is still running.
+    pub running: Box<Running>,
+    /// The stages that have not ended, in the order in which they were added to the graph.
+    pub stragglers: Vec<Straggler>,
 }
 
 /// A handle that stops a graph from any thread. Created by [`Running::stopper`].
@@ -257,3 +268,15 @@ impl fmt::Debug for Running {
             .finish_non_exhaustive()
     }
 }
+
+impl fmt::Display for Unended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the graph has not ended")?;
+        for (index, straggler) in self.stragglers.iter().enumerate() {
+            write!(f, "{} {straggler}", if index == 0 { ":" } else { ";" })?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for Unended {}

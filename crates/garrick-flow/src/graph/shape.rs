@@ -38,7 +38,13 @@ impl Shape {
     /// Returns the shape of `graph`, or an error if the graph is not valid. Takes time proportional
     /// to the number of stages and channels.
     pub(super) fn of(graph: &Graph) -> Result<Self, StartError> {
-        let users = users(graph);
+        if let Some(channel) = &graph.foreign_feedback {
+            return Err(StartError::Feedback {
+                channel: channel.clone(),
+                missing: "another graph has created it".to_owned(),
+            });
+        }
+        let users = users(graph)?;
         let names = || {
             graph
                 .stages
@@ -155,17 +161,21 @@ impl Parts {
     }
 }
 
-/// Collects the ends that the stages declare.
-fn users(graph: &Graph) -> Vec<[Option<StageId>; 2]> {
+/// Collects the ends that the stages declare. Returns an error if an end belongs to another graph.
+fn users(graph: &Graph) -> Result<Vec<[Option<StageId>; 2]>, StartError> {
     let mut users = vec![[None; 2]; graph.lines.len()];
     for (stage, planned) in (0..).zip(&graph.stages) {
         let mut wiring = Wiring::new(graph.post.graph());
         planned.stage.tell(&mut wiring);
+        if let Some(channel) = wiring.foreign {
+            let stage = planned.name.clone();
+            return Err(StartError::OtherGraph { stage, channel });
+        }
         for (line, side) in wiring.ends {
             users[line as usize][side as usize] = Some(stage);
         }
     }
-    users
+    Ok(users)
 }
 
 /// Returns an error if the feedback channel `line` does not lead back, according to the declared
@@ -194,9 +204,8 @@ fn check(
             )
         }
     };
-    let name = line.name.as_ref();
     Err(StartError::Feedback {
-        channel: name.map_or(line.id.to_string(), |name| format!("\"{name}\"")),
+        channel: line.label(),
         missing,
     })
 }

@@ -1,9 +1,6 @@
 //! Stages that have not ended, each with the reason.
 
-use std::error::Error;
 use std::fmt;
-
-use super::Running;
 
 /// The reason why a stage has not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,16 +26,6 @@ pub struct Straggler {
     pub because: Because,
 }
 
-/// The error returned by [`Running::join_timeout`](crate::Running::join_timeout) when a graph has
-/// not stopped in time.
-#[derive(Debug)]
-pub struct Unended {
-    /// The graph, which is still running.
-    pub running: Box<Running>,
-    /// The stages that have not ended, in the order in which they were added to the graph.
-    pub stragglers: Vec<Straggler>,
-}
-
 impl fmt::Display for Straggler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\"{}\" ", self.stage)?;
@@ -50,15 +37,3 @@ impl fmt::Display for Straggler {
         }
     }
 }
-
-impl fmt::Display for Unended {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the graph has not ended")?;
-        for (index, straggler) in self.stragglers.iter().enumerate() {
-            write!(f, "{} {straggler}", if index == 0 { ":" } else { ";" })?;
-        }
-        Ok(())
-    }
-}
-
-impl Error for Unended {}

@@ -2,7 +2,7 @@
 
 use garrick_sched::Sponsor;
 
-use super::plan::Planned;
+use super::planned::Planned;
 use super::{Graph, StartError};
 use crate::post::StageId;
 use crate::stage::Stage;

@@ -9,6 +9,7 @@ use garrick_sched::Nanos;
 use super::desk::{Desk, Paper};
 use super::work::Work;
 use super::{Clock, Cx, Stage};
+use crate::channel::short_of;
 use crate::feedback::{Loops, Pace};
 use crate::post::{Post, StageId};
 use crate::quiet;
@@ -176,7 +177,8 @@ impl<S: Stage> Runner<S> {
             Some(words) => Err(words),
             None => step,
         };
-        match step {
+        let graph = short_of(env.post.graph());
+        match step.and_then(|wait| wait.check(graph).map(|()| wait)) {
             Ok(wait) => self.wait = wait,
             Err(words) => {
                 env.work.left(|| clock.now());

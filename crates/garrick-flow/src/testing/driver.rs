@@ -4,6 +4,7 @@ use std::fmt;
 
 use garrick_sched::Nanos;
 
+use crate::channel::short_of;
 use crate::graph::Graph;
 use crate::stage::{Clock, Cx, Desk, Stage};
 use crate::wait::{Verdict, Wait};
@@ -74,10 +75,17 @@ impl<'a, S: Stage> StageDriver<'a, S> {
 
     /// Takes a step, even if no step is due, and returns the state of the stage after the step. If
     /// the stage has already ended, takes no step and returns [`Seen::Done`].
+    ///
+    /// # Panics
+    ///
+    /// Panics if the stage panics, or if it waits for a channel of another graph.
+    #[track_caller]
     pub fn step(&mut self) -> Seen {
         if let Some(stage) = &mut self.stage {
             let mut cx = Cx::new(Clock::Fixed(self.now), self.graph.post(), &mut self.desk);
             self.wait = stage.step(&mut cx);
+            let checked = self.wait.check(short_of(self.graph.post().graph()));
+            checked.unwrap_or_else(|reason| panic!("{reason}"));
             self.wait.begin(|| self.now);
         }
         self.look()

@@ -28,6 +28,8 @@ pub(super) enum Condition {
     /// `count` values can be taken, or `count` slots can be filled, at `need` of these ends.
     Ends {
         side: Side,
+        /// Short form of the number of the channels' graph.
+        graph: u16,
         first: u32,
         len: u32,
         need: u32,
@@ -42,6 +44,15 @@ pub(super) enum Condition {
 }
 
 impl Condition {
+    /// Returns true if all channels of the condition belong to a graph. `of` is the short form of
+    /// the graph's number.
+    pub(super) fn is_of(&self, of: u16) -> bool {
+        match *self {
+            Self::Ends { graph, len, .. } => graph == of || len == 0,
+            Self::Rung { .. } | Self::After(_) | Self::Until(_) => true,
+        }
+    }
+
     pub(super) fn look(&self, lines: &[Arc<Line>], now: &impl Fn() -> Nanos) -> Met {
         let met = match *self {
             Self::Ends {

@@ -34,6 +34,7 @@ impl Condition {
                 len,
                 need,
                 count,
+                ..
             } => {
                 let channels = first..first + len;
                 let each = channels.map(|channel| end(side, channel, count, lines, name_of));

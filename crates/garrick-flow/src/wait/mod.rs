@@ -25,6 +25,10 @@ use crate::post::StageId;
 /// Maximum number of conditions that a [`Wait`] can combine.
 pub const CONDITIONS_MAX: usize = 6;
 
+/// Reason why a stage fails that waits for a channel of another graph.
+const OTHER_GRAPH: &str = "the stage waits for a channel of another graph: create the channel by the graph of the \
+     stage, or use an `AsyncSender` or `AsyncReceiver`";
+
 /// The channels of a graph, by number.
 pub(crate) type Lines = Arc<[Arc<Line>]>;
 
@@ -176,6 +180,7 @@ impl Wait {
         let capacity = line.map_or(1, |line| line.capacity);
         Self::of(Condition::Ends {
             side,
+            graph: line.map_or(0, |line| line.short_graph),
             first,
             len,
             need,
@@ -255,6 +260,22 @@ impl Wait {
         let mut terms = Terms::NONE;
         terms.push_term([&condition].into_iter());
         Self(Kind::For(terms))
+    }
+
+    /// Checks that all channels of the wait belong to a graph. `graph` is the short form of its
+    /// number.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why the stage fails.
+    #[inline]
+    pub(crate) fn check(&self, graph: u16) -> Result<(), String> {
+        match &self.0 {
+            Kind::For(terms) if !terms.used().iter().all(|one| one.is_of(graph)) => {
+                Err(OTHER_GRAPH.to_owned())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Starts the timers at `now()`, which is called only if there are timers.

@@ -17,9 +17,10 @@ use crate::event::EventKind;
 /// requests effects such as answers. The events are then *applied* to the state. After a restart of
 /// the actor or of the process, the events are read and applied again, and no decision is repeated.
 ///
-/// A turn commits when its events are durable. So no other actor, asker or socket sees an effect of
-/// a turn that can be lost. Until then, the actor handles no other message, and its worker runs
-/// other actors. If the events cannot be written, the turn is undone and the actor fails.
+/// A turn commits when its events are durable, that is, when they are safely on the disk. So no
+/// other actor, asker or socket ever sees an effect of a turn that could still be lost. Until then,
+/// the actor handles no other message, and its worker runs other actors. If the events cannot be
+/// written, the turn is undone and the actor fails.
 ///
 /// A turn that records no event commits at once. It sees only durable state.
 ///
@@ -140,9 +141,9 @@ pub trait DurableActor: Sized + Send + 'static {
         Err("this actor saves no state".into())
     }
 
-    /// Converts an effect or a reminder that is due into a message, which the actor then gets.
-    /// [`Decide::once`] and [`Decide::remind`] request them. Returns `None` if the key is unknown,
-    /// which is the default: then the actor fails.
+    /// Converts a due effect or reminder into a message, which the actor then receives.
+    /// [`Decide::once`] requests effects, and [`Decide::remind`] sets reminders. If this method
+    /// returns `None`, which is the default, the actor fails.
     fn due(due: Due) -> Option<Self::Msg> {
         let _ = due;
         None
@@ -184,7 +185,7 @@ pub struct Decide<'a, 'b, A: DurableActor> {
     duties: &'a Duties,
 }
 
-/// A part of what a turn has recorded.
+/// One thing that a turn has recorded.
 pub(super) enum Recorded<E> {
     Event(E),
     Change(Change),
@@ -210,13 +211,13 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
     }
 
     /// Requests an effect outside of the process, such as a mail or a call of a service. Does
-    /// nothing and returns false if there is an effect or a reminder with this key that is not
-    /// done.
+    /// nothing and returns false if there already is an unfinished effect or reminder with this
+    /// key.
     ///
-    /// When the turn is durable, the actor gets the message that [`DurableActor::due`] returns for
-    /// the key. It gets the message again after each start, until a turn with
+    /// When the turn is durable, the actor receives the message that [`DurableActor::due`] returns
+    /// for the key. It receives the message again after each start, until a turn that calls
     /// [`Decide::complete`] or [`Decide::done`] is durable. So the effect takes place at least
-    /// once. The receiver can recognize repetitions by [`Due::number`].
+    /// once. The service can recognize repetitions by [`Due::number`].
     ///
     /// # Panics
     /// Panics if the key has more than 255 bytes.
@@ -285,15 +286,17 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
         is_new
     }
 
-    /// Sets a reminder. When its time has come, the actor gets the message that
-    /// [`DurableActor::due`] returns for the key. If the actor does not run at that time, it gets
-    /// the message after its next start. Overdue reminders come in the order of their times.
+    /// Sets a reminder. At its time, the actor receives the message that [`DurableActor::due`]
+    /// returns for the key. If the actor does not run at that time, it receives the message after
+    /// its next start. Overdue reminders arrive in the order of their times.
     ///
-    /// The actor gets the message again after each start, until a turn with [`Decide::complete`] is
-    /// durable. Call it in the turn that handles the message: then the effects of that turn take
-    /// place exactly once. An effect or a reminder with the same key is replaced.
+    /// The actor receives the message again after each start, until a turn that calls
+    /// [`Decide::complete`] is durable. Call it in the turn that handles the message: then the
+    /// effects of that turn take place exactly once. An effect or a reminder with the same key is
+    /// replaced.
     ///
-    /// Times are those of [`Context::date`]. If that clock is set, reminders come early or late.
+    /// Times are those of [`Context::date`]. If somebody changes that clock, reminders are early or
+    /// late.
     ///
     /// # Panics
     /// Panics if the key has more than 255 bytes.
@@ -305,7 +308,7 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
         self.recorded.push(Recorded::Change(change));
     }
 
-    /// Sets a reminder to a time from now on, like [`Decide::remind`].
+    /// Sets a reminder like [`Decide::remind`]. Its time is `delay` from now.
     ///
     /// # Panics
     /// Panics if the key has more than 255 bytes, or if the time cannot be represented.
@@ -315,8 +318,8 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
     }
 
     /// Records that the effect or the reminder of a message is done. Does nothing and returns false
-    /// if it is done already, or if its key was requested again since the message was sent. Then
-    /// ignore the message.
+    /// if it is already done, or if its key was requested again after the message was sent. The
+    /// actor should then ignore the message.
     pub fn complete(&mut self, due: &Due) -> bool {
         let is_changed = |recorded: &Recorded<A::Event>| match recorded {
             Recorded::Change(change) => change.key() == Some(&due.key),
@@ -327,7 +330,7 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
     }
 
     /// Cancels an effect or a reminder, or records that it is done. Does nothing and returns false
-    /// if there is none with this key. A message about it may still come if it was sent before:
+    /// if there is none with this key. A message about it that was already sent still arrives:
     /// [`Decide::complete`] recognizes such messages.
     pub fn done(&mut self, key: &str) -> bool {
         let is_pending = self.is_pending(key);
@@ -338,7 +341,7 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
         is_pending
     }
 
-    /// Returns true if there is an effect or a reminder with this key that is not done.
+    /// Returns true if there is an unfinished effect or reminder with this key.
     #[must_use]
     pub fn is_pending(&self, key: &str) -> bool {
         let of_key = |recorded: &Recorded<A::Event>| match recorded {
@@ -357,7 +360,7 @@ fn check_key(key: &str) {
     let bytes = key.len();
     assert!(
         bytes <= KEY_BYTES_MAX,
-        "a key of {bytes} bytes: it can have at most {KEY_BYTES_MAX}"
+        "a key may have at most {KEY_BYTES_MAX} bytes, not {bytes}"
     );
 }
 

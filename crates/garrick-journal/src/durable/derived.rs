@@ -1,8 +1,8 @@
 //! The encoding of types with `#[derive(Stored)]`, for the generated code.
 //!
-//! Each field is serialized by itself, in the wire format of postcard, which is specified and
-//! stable. So an encoding has no names, and no index of a variant: the tag of the kind stands for
-//! the variant. The encoding of the fields is also that of a tuple or a struct with these fields.
+//! Each field is serialized separately, in the wire format of postcard, which is specified and
+//! stable. An encoding contains no names, and no index of the variant, because the tag of the event
+//! identifies the variant. A tuple or a struct with the same fields has the same encoding.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use super::stored::BoxError;
 use crate::error::describe;
 use crate::event::EventKind;
 
-/// A variant, or a struct, that the generated code knows.
+/// A variant or a struct, as the generated code describes it.
 #[derive(Debug, Clone, Copy)]
 pub struct Known {
     /// Name, such as `Event::PaidIn`.
@@ -171,8 +171,8 @@ fn list(words: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// Implemented by what a function may return that converts an older type: the new value, or a
-/// `Result` of it.
+/// Implemented by the possible results of a function that converts an older type: the new value, or
+/// a `Result` with it.
 #[diagnostic::on_unimplemented(
     message = "a function that converts an older version must return `{T}` or a `Result` of it",
     label = "this function returns `{Self}`"

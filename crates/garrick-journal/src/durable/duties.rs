@@ -1,4 +1,5 @@
-//! Duties of an entity: effects and reminders that a turn has requested, and that are not done.
+//! Duties of an entity: the effects and reminders that its turns have requested and that are not
+//! done.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -25,9 +26,9 @@ pub(super) const KEY_BYTES_MAX: usize = 255;
 pub struct Due {
     /// Key with which it was requested.
     pub key: String,
-    /// Number of the event that has requested it. Each repetition has the same number, and no other
-    /// request of the entity has it. So a receiver outside of the process can recognize repetitions
-    /// by the name of the entity and this number.
+    /// Number of the event that has requested it. All repetitions of a request have the same
+    /// number, and no other request of the entity has it. So a service outside of the process can
+    /// recognize repetitions by the name of the entity together with this number.
     pub number: u64,
     /// Time of a reminder. `None` for an effect.
     pub at: Option<SystemTime>,
@@ -111,7 +112,7 @@ impl Duties {
         self.0.contains_key(key)
     }
 
-    /// Returns true if `due` is about a duty that is not done, and that was not replaced.
+    /// Returns true if the duty of `due` is neither done nor replaced.
     pub(super) fn has(&self, due: &Due) -> bool {
         self.0
             .get(&due.key)
@@ -153,8 +154,8 @@ impl Duties {
         keys.into_iter().map(|(key, _)| key.clone()).collect()
     }
 
-    /// Appends the encoding of all duties. It has the number of duties in 4 bytes, and then for
-    /// each duty the number of its event, its time or 0, and its key with its length in 2 bytes.
+    /// Appends the encoding of all duties: the number of duties in 4 bytes, and then for each duty
+    /// the number of its event, its time or 0, the length of its key in 2 bytes, and the key.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         bytes.extend((self.0.len() as u32).to_le_bytes());
         for (key, duty) in &self.0 {

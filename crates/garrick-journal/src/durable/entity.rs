@@ -22,17 +22,17 @@ use crate::event::EventKind;
 use crate::group::JournalId;
 use crate::name::check_name;
 
-/// Maximum number of bytes for which a turn has memory before its events are encoded.
+/// Maximum number of bytes that a turn allocates in advance for the encoding of its events.
 const BYTES_MAX: usize = 4 << 10;
 
-/// Number of bytes of events from which on a turn takes no more messages.
+/// Number of bytes of events after which a turn takes no more messages.
 const TURN_BYTES: usize = 1 << 20;
 
 /// The actor that runs a [`DurableActor`]. [`Journal::entity`] returns it.
 pub struct Entity<A: DurableActor> {
     source: Source,
     actor: A,
-    /// State after the newest event. `None` before it was read, and after a failure.
+    /// State after the newest event. `None` before the state was read, and after a failure.
     loaded: Option<Box<Loaded<A::State>>>,
     /// True if the name is recorded in the journal.
     is_entered: bool,
@@ -40,9 +40,10 @@ pub struct Entity<A: DurableActor> {
     recorded: Vec<Recorded<A::Event>>,
     /// Number of bytes that the events of the last turn needed.
     bytes: usize,
-    /// Timers of reminders by their keys, perhaps with some that have fired or were undone.
+    /// Timers of reminders, by the keys of the reminders. Some of them may have fired, or their
+    /// turns may have been undone.
     timers: HashMap<String, Timer>,
-    /// Timers that the last turn has replaced. If that turn was undone, they still run.
+    /// Timers that the last turn has replaced. If that turn was undone, they are still running.
     replaced: Vec<Timer>,
     /// True if a turn handles all messages that wait.
     is_pipelined: bool,
@@ -142,9 +143,9 @@ impl<A: DurableActor> Entity<A> {
         Ok(())
     }
 
-    /// Takes the state out of this entity, and reads it from the log if it is not up to date. The
-    /// events of a turn that was undone after its decision are not durable. If the state is not put
-    /// back, because the turn fails, the next turn reads it again.
+    /// Takes the state out of this entity. Reads it from the log if it contains events that are not
+    /// durable, because their turn was undone after its decision. If the turn fails, the state is
+    /// not put back, and the next turn reads it again.
     fn load(&mut self, cx: &Context<'_, A::Msg>) -> Result<Box<Loaded<A::State>>, JournalError> {
         // Relaxed: the decision about the last turn orders the two.
         let durable = self.source.durable.load(Relaxed);
@@ -167,7 +168,7 @@ impl<A: DurableActor> Entity<A> {
         Ok(Box::new(loaded))
     }
 
-    /// Tells this entity of all its duties.
+    /// Sends this entity the messages about all its duties.
     fn tell_all(&mut self, duties: &Duties, cx: &Context<'_, A::Msg>) -> Result<(), JournalError> {
         // Those of an earlier reading.
         for timer in (self.timers.drain().map(|(_, timer)| timer)).chain(self.replaced.drain(..)) {
@@ -212,7 +213,7 @@ impl<A: DurableActor> Entity<A> {
         Ok(())
     }
 
-    /// Encodes what a turn has recorded.
+    /// Encodes the events and requests that a turn has recorded.
     fn encode(
         &self,
         recorded: &[Recorded<A::Event>],
@@ -252,7 +253,7 @@ impl<A: DurableActor> Entity<A> {
         Ok(encoded)
     }
 
-    /// Encodes what the actor has recorded, and applies it.
+    /// Encodes and applies the events and requests that the actor has recorded.
     fn record(
         &mut self,
         recorded: &mut Vec<Recorded<A::Event>>,
@@ -281,7 +282,8 @@ impl<A: DurableActor> Entity<A> {
         })
     }
 
-    /// Returns a function that has a turn of this entity written. After that, the turn commits.
+    /// Returns a function that submits a turn of this entity to the writer. When the turn is
+    /// written, it commits.
     fn submission(&self, journal: JournalId) -> impl FnOnce(Batch, Pending) + use<A> {
         let (shared, durable) = (self.source.journal.clone(), self.source.durable.clone());
         move |batch, pending| {
@@ -309,8 +311,8 @@ impl<A: DurableActor> Entity<A> {
         }
     }
 
-    /// Decides about a message. Returns the events that the actor has recorded, if it has recorded
-    /// some and goes on or stops.
+    /// Decides about a message. Returns the recorded events, if there are any and the actor
+    /// continues or stops.
     fn decide(
         &mut self,
         msg: A::Msg,
@@ -335,7 +337,7 @@ impl<A: DurableActor> Entity<A> {
         Ok((next, batch))
     }
 
-    /// Handles a message. Puts the state back if the turn goes on.
+    /// Handles a message. Puts the state back unless the turn fails.
     fn handle(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> Result<Next, JournalError> {
         let mut loaded = self.load(cx)?;
         if !loaded.is_told {
@@ -355,7 +357,8 @@ impl<A: DurableActor> Entity<A> {
         Ok(next)
     }
 
-    /// Decides about a message and those that wait in the mailbox, each in a part of the turn.
+    /// Decides about a message and about the messages that wait in the mailbox, each in its own
+    /// part of the turn.
     ///
     /// If a part fails, it is undone. The entity fails when the earlier parts are durable.
     fn decide_all(

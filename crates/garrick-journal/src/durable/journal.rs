@@ -111,15 +111,15 @@ impl Journal {
         })
     }
 
-    /// Returns the numbers of this journal. Does not wait for the disk.
+    /// Returns the counters of this journal. Does not wait for the disk.
     #[must_use]
     pub fn sample(&self) -> JournalSample {
         self.core.sample()
     }
 
-    /// Takes the notices, oldest first: errors that have lost nothing. These are saved states that
-    /// could not be written, read or removed, and compactions that have failed. Keeps at most 64.
-    /// Waits for the group that is being written.
+    /// Takes the notices, oldest first. A notice is an error that has lost no data: a saved state
+    /// could not be written, read or removed, or a compaction has failed. At most 64 notices are
+    /// kept. Waits for the group that is being written.
     #[must_use]
     pub fn take_notices(&self) -> Vec<JournalError> {
         self.core.log().take_notices()
@@ -129,7 +129,7 @@ impl Journal {
         &self.core
     }
 
-    /// Has a turn written. It is undone if the writer has ended.
+    /// Submits a turn to the writer. Undoes the turn if the writer has ended.
     pub(super) fn submit(&self, turn: Waiting) {
         if self.core.push(turn) {
             // The writer accepts requests while its system shuts down. When it ends, it undoes the

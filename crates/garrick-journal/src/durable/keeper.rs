@@ -13,7 +13,7 @@ use crate::event::EventKind;
 ///
 /// Each keeper is a [`DurableActor`]: spawn it by [`Journal::entity`](crate::Journal::entity). A
 /// turn that changes the state commits when the new state is durable. Only the newest state is
-/// kept. So this is simpler than events for small states, and it costs more for large ones.
+/// kept. This is simpler than events, but costs more if the state is large.
 ///
 /// # Examples
 /// ```
@@ -87,7 +87,7 @@ pub trait Keeper: Sized + Send + 'static {
     /// [`Actor`](garrick_actor::Actor::Outcome).
     type Outcome: Outcome;
 
-    /// Handles a message. If the turn is undone, so are its changes of the state.
+    /// Handles a message. If the turn is undone, its changes of the state are undone too.
     fn receive(
         &self,
         state: &mut Durable<'_, Self::State>,
@@ -111,7 +111,8 @@ pub trait Keeper: Sized + Send + 'static {
     }
 }
 
-/// The state of a [`Keeper`] during a turn. The state is stored if it is borrowed as mutable.
+/// The state of a [`Keeper`] during a turn. The state is stored at the end of the turn if the turn
+/// has borrowed it mutably.
 #[derive(Debug)]
 pub struct Durable<'a, S> {
     before: &'a S,
@@ -120,7 +121,7 @@ pub struct Durable<'a, S> {
 }
 
 impl<S> Durable<'_, S> {
-    /// Replaces the state. Unlike a change, this does not copy the state before.
+    /// Replaces the state. Unlike a mutable borrow, this does not copy the old state first.
     pub fn set(&mut self, state: S) {
         self.changed = Some(state);
     }

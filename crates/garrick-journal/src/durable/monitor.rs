@@ -1,4 +1,4 @@
-//! The view of a journal from outside.
+//! A view of a journal, for people and programs that watch it.
 
 use std::fmt;
 use std::mem;
@@ -18,7 +18,7 @@ use crate::segments::{Opened, Options, Progress};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JournalState {
-    /// Nobody has opened the journal yet.
+    /// The journal has not been opened yet.
     #[default]
     New,
     /// The log is being read.
@@ -73,7 +73,7 @@ enum Seen {
     Failed(String),
 }
 
-/// Shows that the opening has failed, unless it has ended before.
+/// Shows that the opening has failed, unless it has already ended.
 struct Opening<'m>(&'m Monitor);
 
 impl Drop for Opening<'_> {
@@ -105,8 +105,9 @@ impl Monitor {
         }
     }
 
-    /// Opens the journal in `files`, which takes long if the log is large. Until then, this monitor
-    /// shows the progress. Shows the new journal even if the monitor has shown another one before.
+    /// Opens the journal in `files`. This takes long if the log is large, and the monitor shows the
+    /// progress meanwhile. After that, the monitor shows the new journal, even if it has shown
+    /// another one before.
     ///
     /// # Errors
     /// Returns the errors of [`Options::open`], and [`JournalError::Closed`] if the system is
@@ -182,8 +183,8 @@ impl Monitor {
         }
     }
 
-    /// Returns the numbers of the journal. All are zero before it is open. After it was closed,
-    /// they are the last ones.
+    /// Returns the counters of the journal. All are zero before the journal is open. After it was
+    /// closed, they no longer change.
     #[must_use]
     pub fn sample(&self) -> JournalSample {
         self.figures()

@@ -1,4 +1,4 @@
-//! Entities of actors that are their own state.
+//! Entities of actors whose state is the actor itself.
 
 use super::actor::DurableActor;
 use super::entity::Entity;
@@ -6,9 +6,9 @@ use super::journal::Journal;
 use crate::error::JournalError;
 
 impl Journal {
-    /// Returns the entity with a name, like [`Journal::entity`], of an actor that is its own state.
-    /// The attribute `#[garrick::durable]` makes such actors. The state begins with its default
-    /// value.
+    /// Returns the entity with a name, like [`Journal::entity`], for an actor whose state is the
+    /// actor itself. The attribute `#[garrick::durable]` generates such actors. The state begins
+    /// with its default value.
     ///
     /// # Errors
     /// Returns [`JournalError::Name`] if the name is not accepted by

@@ -15,13 +15,13 @@ use crate::group::{Group, JournalId, PAYLOAD_MAX};
 /// Maximum number of turns in a group.
 const TURNS_MAX: usize = 4_096;
 
-/// Number of bytes of events from which on a group gets no more turns.
+/// Number of bytes of events at which a group is full: it gets no more turns.
 const BYTES_MAX: usize = 4 << 20;
 
-/// Maximum number of bytes of the events of a turn, so that a group with it is not too large.
+/// Maximum number of bytes of the events of one turn. It keeps groups from becoming too large.
 const TURN_BYTES_MAX: usize = 64 << 20;
 
-/// Number of bytes that the log adds to an event, at most.
+/// Maximum number of bytes that the log adds to an event.
 const EVENT_BYTES: usize = 32;
 
 /// An encoded event.
@@ -29,14 +29,14 @@ const EVENT_BYTES: usize = 32;
 struct Value {
     kind: EventKind,
     is_whole: bool,
-    /// Position behind the last byte.
+    /// Position after the last byte.
     end: usize,
 }
 
 /// Encoded events.
 #[derive(Default)]
 pub(super) struct Encoded {
-    /// Most turns have one event, which needs no list.
+    /// The first event. Most turns have only one event, and then need no list.
     first: Option<Value>,
     others: Vec<Value>,
     bytes: Vec<u8>,
@@ -104,7 +104,7 @@ impl Encoded {
         }
     }
 
-    /// Returns the number of bytes that the events need in the log, at most.
+    /// Returns the maximum number of bytes that the events need in the log.
     pub(super) fn size(&self) -> usize {
         self.bytes.len() + EVENT_BYTES * self.len()
     }
@@ -158,7 +158,7 @@ impl Batch {
         self.state = later.state.or(self.state.take());
     }
 
-    /// Returns the number of bytes of the events and of the state, at most.
+    /// Returns the maximum number of bytes of the events and of the state.
     fn size(&self) -> usize {
         let state = self.state.as_ref().map_or(0, |state| state.bytes.len());
         self.events.size() + state
@@ -199,14 +199,14 @@ pub(super) struct Queue {
     turns: VecDeque<Waiting>,
     /// True from the request to write the turns until there are no more turns.
     is_requested: bool,
-    /// True if nobody writes turns any more.
+    /// True if turns are no longer written.
     is_closed: bool,
     pub(super) waits: Waits,
 }
 
 impl Queue {
     /// Takes and appends a turn. Returns true if the caller must request that the turns be written.
-    /// Does not take the turn if nobody writes turns any more.
+    /// Does not take the turn if turns are no longer written.
     #[must_use]
     pub(super) fn push(&mut self, turn: &mut Option<Waiting>, now: impl FnOnce() -> Nanos) -> bool {
         if self.is_closed {

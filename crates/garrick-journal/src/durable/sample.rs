@@ -1,4 +1,4 @@
-//! The numbers of a journal.
+//! The counters of a journal.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::error::{JournalError, describe};
 use crate::group::Group;
 use crate::log::LogSample;
 
-/// Numbers of a journal since it was opened.
+/// Counters of a journal since it was opened.
 ///
 /// The clock is that of the system on which the journal was opened. It is read a few times for each
 /// group, and not for each turn.
@@ -25,27 +25,26 @@ pub struct JournalSample {
     pub turns: u64,
     /// Number of events in these groups.
     pub events: u64,
-    /// Number of bytes of these events, without what the log adds.
+    /// Number of bytes of these events, without the bytes that the log adds.
     pub bytes: u64,
     /// Number of groups that could not be written. Their turns were undone.
     pub failed: u64,
-    /// Number of groups that could not be written since the last one that was written.
+    /// Number of groups that could not be written since the last successful one.
     pub failing: u64,
-    /// Number of turns that wait now until their events are durable, including those of the group
-    /// that is being written.
+    /// Number of turns that are waiting now for their events to be durable, including the turns of
+    /// the group that is being written.
     pub waiting: usize,
-    /// Time for which the oldest of these turns has waited, at most. Zero if no turn waits. Too
-    /// long by at most the time between two groups.
+    /// Upper bound of the time for which the oldest of these turns has waited. Zero if no turn
+    /// waits. The true time is shorter by at most the time between two groups.
     pub oldest: Duration,
     /// Number of syncs of files and of the folder: for groups, new segments, saved states and
     /// compactions.
     pub syncs: u64,
-    /// Number of bytes that were written to the disk, for the same purposes.
+    /// Number of bytes that were written to the disk for the same purposes.
     pub written: u64,
-    /// Time in which groups were written and synced, including the time so far of the group that is
-    /// being written.
+    /// Total time of writing and syncing groups, including the group that is being written.
     pub writing: Duration,
-    /// Time of the group that took longest, perhaps that of the group that is being written.
+    /// Time of the slowest group so far, including the group that is being written.
     pub longest: Duration,
     /// Number of entities that exist now.
     pub entities: usize,
@@ -61,18 +60,18 @@ pub struct JournalSample {
     pub saved: u64,
     /// Number of notices so far: see [`Journal::take_notices`](crate::Journal::take_notices).
     pub notices: u64,
-    /// True if the log is broken: nothing can be written until it is opened again.
+    /// True if the log is broken, so that nothing can be written until it is opened again.
     pub is_broken: bool,
     /// Number of times that an entity has read its state: after its start, and after a turn that
     /// was undone.
     pub recoveries: u64,
     /// Number of events that were read for this.
     pub recovered: u64,
-    /// Time in which entities have read their states, summed over all entities.
+    /// Total time in which entities have read their states.
     pub recovering: Duration,
 }
 
-/// Numbers that are not read from the queue or the names.
+/// Counters that do not come from the queue or the names.
 #[derive(Default)]
 struct Counts {
     /// Without `waiting`, `oldest` and `entities`.
@@ -85,7 +84,8 @@ struct Counts {
     notice: Option<Arc<str>>,
 }
 
-/// The numbers of a journal. Reading them never waits for the disk, and does not keep the log open.
+/// The counters of a journal. Reading them never waits for the disk, and does not keep the log
+/// open.
 pub(super) struct Figures {
     counts: Mutex<Counts>,
     pub(super) queue: Mutex<Queue>,
@@ -123,8 +123,8 @@ impl Figures {
         lock(&self.counts).since = Some(now);
     }
 
-    /// Records that a group of turns was written, or could not be written.
-    /// The latter because of `error`.
+    /// Records that a group of turns was written, or that it could not be written because of
+    /// `error`.
     pub(super) fn end(&self, group: &Group, turns: usize, error: Option<&JournalError>) {
         let now = self.now();
         let mut counts = lock(&self.counts);
@@ -148,7 +148,7 @@ impl Figures {
         sample.bytes += group.bytes() as u64;
     }
 
-    /// Records the numbers of the log.
+    /// Records the counters of the log.
     pub(super) fn look(&self, seen: &LogSample) {
         let mut counts = lock(&self.counts);
         if counts.sample.notices != seen.notices {
@@ -207,7 +207,7 @@ impl Figures {
         lock(&self.counts).notice.clone()
     }
 
-    /// Returns true if nobody writes turns any more.
+    /// Returns true if turns are no longer written.
     pub(super) fn is_closed(&self) -> bool {
         lock(&self.queue).is_closed()
     }

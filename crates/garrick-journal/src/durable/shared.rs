@@ -22,7 +22,7 @@ const CLOSED: &str = "the journal is closed";
 /// The shared part of a journal.
 pub(super) struct Core {
     log: Box<dyn Log>,
-    /// The waiting turns, the names of the entities, and the numbers.
+    /// The waiting turns, the names of the entities, and the counters.
     figures: Arc<Figures>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Work {
 }
 
 impl Core {
-    /// Creates the shared part. `clock` has the clock by which times are measured.
+    /// Creates the shared part. The clock of `clock` measures the times.
     pub(super) fn new(log: Box<dyn Log>, clock: Handle) -> Self {
         let core = Self {
             log,
@@ -53,7 +53,7 @@ impl Core {
     }
 
     /// Appends a turn to the queue. Returns true if the caller must request that the turns be
-    /// written. Undoes the turn if nobody writes turns any more.
+    /// written. Undoes the turn if turns are no longer written.
     #[must_use]
     pub(super) fn push(&self, turn: Waiting) -> bool {
         let mut turn = Some(turn);
@@ -68,15 +68,15 @@ impl Core {
         lock(&self.figures.names).insert(name.to_owned())
     }
 
-    /// Records that an entity does not exist any more.
+    /// Records that an entity no longer exists.
     pub(super) fn leave(&self, name: &str) {
         lock(&self.figures.names).remove(name);
     }
 
-    /// Writes some groups of waiting turns. The turns that end meanwhile are the next group.
-    /// Returns true if turns are waiting, so that the caller must call this method again.
+    /// Writes some groups of waiting turns. The turns that end meanwhile form the next group.
+    /// Returns true if turns are still waiting, so that the caller must call this method again.
     ///
-    /// Returns after some time in any case, because the caller may occupy a worker.
+    /// Returns after some time even if turns are waiting, because the caller may occupy a worker.
     #[must_use]
     pub(super) fn write_some(&self, work: &mut Work) -> bool {
         let Work { group, turns } = work;
@@ -108,7 +108,7 @@ impl Core {
         self.look(false);
     }
 
-    /// Records the numbers of the log. If `waits` is false, does nothing while the log is in use.
+    /// Records the counters of the log. If `waits` is false, does nothing while the log is in use.
     fn look(&self, waits: bool) {
         if let Some(sample) = self.log.sample(waits) {
             self.figures.look(&sample);
@@ -119,7 +119,8 @@ impl Core {
         self.figures.sample()
     }
 
-    /// Calls `f`, which writes the log. After a panic, it is not known what was written.
+    /// Calls `f`, which writes to the log. If it panics, returns [`JournalError::Broken`], because
+    /// it is unknown what was written.
     fn guarded<R>(
         &self,
         f: impl FnOnce(&dyn Log) -> Result<R, JournalError>,
@@ -128,8 +129,8 @@ impl Core {
         done.unwrap_or(Err(JournalError::Broken))
     }
 
-    /// Commits turns whose events are durable, and then saves the states that came with them.
-    /// Undoes the turns whose events were refused.
+    /// Commits turns whose events are durable, and then saves their states. Undoes the turns whose
+    /// events were refused.
     fn commit(&self, turns: &mut Vec<Waiting>, refused: &[Refused]) {
         let mut states = Vec::new();
         for mut turn in turns.drain(..) {
@@ -160,7 +161,7 @@ impl Core {
         self.tend();
     }
 
-    /// Removes events that are not needed, if it is time.
+    /// Removes events that are not needed, if the log decides that it is time.
     pub(super) fn tend(&self) {
         let _ = self.guarded(|log| {
             log.tend();
@@ -168,7 +169,7 @@ impl Core {
         });
     }
 
-    /// Undoes all waiting turns, and all that come later, because nobody writes them any more.
+    /// Undoes all waiting turns, and all later ones, because turns are no longer written.
     pub(super) fn close(&self) {
         let turns = lock(&self.figures.queue).close();
         undo(turns, CLOSED);

@@ -30,7 +30,7 @@ pub(super) struct Loaded<S> {
     pub(super) journal: JournalId,
     pub(super) state: S,
     pub(super) duties: Duties,
-    /// True if the entity was told of all duties in a turn that has committed.
+    /// True if a committed turn has sent the entity the messages about all its duties.
     pub(super) is_told: bool,
     /// True if an event of this entity was recorded since.
     pub(super) is_fenced: bool,
@@ -49,7 +49,8 @@ struct Image<S> {
 }
 
 impl Source {
-    /// Reads the state from the log. If `waits` is false, returns `None` if that may take long.
+    /// Reads the state from the log. If `waits` is false and reading may take long, returns `None`
+    /// instead.
     pub(super) fn read<A: DurableActor>(
         &self,
         waits: bool,
@@ -145,7 +146,7 @@ impl<S> Image<S> {
 }
 
 impl<S> Loaded<S> {
-    /// Encodes the state, if enough events have come since it was last saved.
+    /// Encodes the state, if enough events were recorded since it was last saved.
     pub(super) fn save_if_due<A: DurableActor<State = S>>(&mut self) -> Option<Box<State>> {
         if A::IS_WHOLE || self.number - self.saved < A::SAVE_EVERY {
             return None;

@@ -9,8 +9,8 @@ pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Implemented by the events of durable actors, which are stored as bytes.
 ///
-/// An event keeps its kind in the log forever. So that new code can read old events, never give the
-/// number of a type to another type, and increase the version when the encoding changes.
+/// The log stores the kind of an event forever. New code must be able to read old events. So never
+/// give the number of a type to another type, and increase the version when the encoding changes.
 ///
 /// # Examples
 /// The second version of this event has a currency:

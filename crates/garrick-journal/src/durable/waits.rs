@@ -1,4 +1,4 @@
-//! The time for which turns wait for their group.
+//! The times for which turns wait for their groups.
 
 use std::collections::VecDeque;
 
@@ -9,11 +9,11 @@ pub(super) type Nanos = u64;
 /// each group, not for each turn.
 #[derive(Default)]
 pub(super) struct Waits {
-    /// Number of turns that were appended so far, and of those that were taken.
+    /// Number of turns that were appended so far.
     appended: u64,
     taken: u64,
-    /// Numbers of turns, and times. A turn was appended at the time of the last mark before it, or
-    /// later, and before the next mark.
+    /// Marks: the number of a turn, and a time. A turn was appended between the time of the last
+    /// mark before it and the time of the next mark.
     marks: VecDeque<(u64, Nanos)>,
     /// True if a turn was appended since turns were last taken.
     is_marked: bool,
@@ -47,7 +47,7 @@ impl Waits {
         self.is_marked = false;
     }
 
-    /// Records that the turns of the group do not wait any more.
+    /// Records that the turns of the group no longer wait.
     pub(super) fn decide(&mut self) {
         self.writing = None;
     }

@@ -1,4 +1,4 @@
-//! Groups are appended.
+//! Appending of groups.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -17,7 +17,7 @@ use crate::group::{GROUP_MAX, Group, JournalId};
 enum Change {
     /// A new event.
     Added(JournalId),
-    /// A new event with the whole state, instead of the events at these places.
+    /// A new event with the whole state. It replaces the events at these places.
     Replaced(JournalId, VecDeque<Place>),
     /// The event with this number was copied from this place.
     Copied(JournalId, u64, Place),
@@ -47,7 +47,8 @@ impl SegmentLog {
         writer.commit()
     }
 
-    /// Begins a group of about `size` bytes, in a new segment if the last one is full.
+    /// Begins a group of about `size` bytes. If the last segment is full, begins the group in a new
+    /// one.
     pub(super) fn begin(&mut self, size: usize) -> Result<Writer<'_>, JournalError> {
         if size > GROUP_MAX {
             return Err(JournalError::TooLarge {
@@ -87,7 +88,7 @@ impl SegmentLog {
         (*number, segment.length as u32)
     }
 
-    /// Adds a segment, which gets the next group. The segment before is not written any more.
+    /// Adds a segment for the next group. The previous segment is never written again.
     pub(super) fn add_segment(&mut self) -> Result<(), JournalError> {
         // Even if this fails: the file may be there, and tells where the segment before ends.
         self.is_closed = true;
@@ -207,7 +208,7 @@ impl Writer<'_> {
         self.put(Frame::Deleted { journal: id.0 });
     }
 
-    /// Writes and syncs the group. After an error, nothing of it is in the log.
+    /// Writes and syncs the group. After an error, no part of it is in the log.
     pub(super) fn commit(mut self) -> Result<(), JournalError> {
         let (start, count) = (self.start, self.count);
         let at = start + self.log.buffer.len() as u32;
@@ -272,7 +273,7 @@ impl Drop for Writer<'_> {
 }
 
 impl SegmentLog {
-    /// Appends the buffer to the last segment, and makes it durable. After an error, nothing of it
+    /// Appends the buffer to the last segment, and makes it durable. After an error, no part of it
     /// is in the log (README, rules 3 and 4).
     fn write(&mut self) -> Result<(), JournalError> {
         let mut last = self

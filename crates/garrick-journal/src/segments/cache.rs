@@ -1,7 +1,8 @@
-//! Parts of segments that were read last.
+//! A cache of the parts of segments that were read last.
 //!
-//! Journals that are written by turns have their events side by side. When their actors start one
-//! after another, each part of a segment is read once for all of them.
+//! The events of journals that are written at the same time are next to each other. When the actors
+//! of these journals start one after another, each part of a segment is read only once for all of
+//! them.
 
 use hashbrown::HashMap;
 
@@ -19,7 +20,7 @@ const PARTS_MAX: usize = 256;
 /// A part of a segment.
 struct Part {
     bytes: Vec<u8>,
-    /// Number of the use in which the part was used last.
+    /// Number of the last use of the part.
     used: u64,
 }
 
@@ -31,7 +32,7 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Returns the bytes from a place on, if they begin with a whole frame.
+    /// Returns the cached bytes at a place, if they begin with a whole frame.
     pub(super) fn frame_at(&self, place: Place) -> Option<&[u8]> {
         let part = self.parts.get(&key_of(place))?;
         let bytes = part
@@ -41,7 +42,8 @@ impl Cache {
         Some(bytes)
     }
 
-    /// Has [`Cache::frame_at`] return the frame at a place, unless the frame is in two parts.
+    /// Reads the part with a place. After that, [`Cache::frame_at`] returns the frame at the place,
+    /// unless the frame extends into the next part.
     pub(super) fn load(&mut self, segment: &mut Segment, place: Place) -> Result<(), JournalError> {
         let (key, is_known) = (key_of(place), self.frame_at(place).is_some());
         self.uses += 1;
@@ -77,7 +79,7 @@ impl Cache {
     }
 }
 
-/// Returns the segment and the number of the part in which a place is.
+/// Returns the segment and the number of the part that contains a place.
 fn key_of(place: Place) -> (u32, u32) {
     (place.segment, (u64::from(place.at) / PART_BYTES) as u32)
 }

@@ -1,4 +1,4 @@
-//! Old segments are removed, and journals are deleted.
+//! Removal of old segments, and deletion of journals.
 
 use std::mem;
 
@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::frame::{Frame, event_bytes};
 use crate::group::JournalId;
 
-/// Number of bytes from which on a group of copies is appended.
+/// Number of bytes at which a group of copies is appended.
 const COPIED_BYTES: usize = 4 << 20;
 
 /// Result of a compaction.
@@ -44,8 +44,8 @@ impl Needed<'_> {
 }
 
 impl SegmentLog {
-    /// Removes the oldest segments as long as each has at most `events_max` events that are needed.
-    /// Copies these events to the end of the log. The last segment stays.
+    /// Removes the oldest segments, as long as the oldest one contains at most `events_max` needed
+    /// events. Copies the needed events to the end of the log. Never removes the last segment.
     ///
     /// Events before the older of two snapshots are not needed: see [`SegmentLog::save`]. Holds one
     /// segment in memory.
@@ -101,7 +101,7 @@ impl SegmentLog {
         Ok(compacted)
     }
 
-    /// Copies what is needed of a segment to the end of the log. Returns the number of bytes.
+    /// Copies the needed parts of a segment to the end of the log. Returns the number of bytes.
     fn copy_needed(&mut self, number: u32) -> Result<u64, JournalError> {
         let segment = opened(&mut self.segments, &*self.files, number)?;
         let segment = segment.expect("the segment is in the log");
@@ -169,7 +169,7 @@ impl SegmentLog {
         writer.commit()
     }
 
-    /// Removes the snapshots that could not be removed before.
+    /// Removes the snapshots that an earlier attempt could not remove.
     fn remove_left(&mut self) -> Result<(), JournalError> {
         while let Some((journal, number)) = self.left.pop() {
             self.remove_snapshot(journal, number)?;
@@ -180,8 +180,8 @@ impl SegmentLog {
     /// Deletes a journal, with its events and its snapshots. Its name can be given to another
     /// journal. Does nothing if the journal was deleted before.
     ///
-    /// A snapshot that cannot be removed now is a notice, and is removed by the next compaction or
-    /// when the log is opened.
+    /// If a snapshot cannot be removed now, a notice is added, and the next compaction or opening
+    /// removes it.
     ///
     /// # Errors
     /// Returns any error of the disk. The journal is not deleted then.

@@ -1,4 +1,4 @@
-//! Files that count what is written to them.
+//! Files that count the bytes that are written to them.
 
 use std::io;
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use garrick_actor::files::{File, Files, Lock};
 
-/// Numbers of a disk. Written by the thread that uses the files, read by any thread.
+/// Counters of a disk. Written by the thread that uses the files, read by any thread.
 #[derive(Debug, Default)]
 pub(super) struct DiskCounts {
-    /// Bytes that were written, also those of writes that have failed.
+    /// Bytes that were written, including those of failed writes.
     pub(super) written: AtomicU64,
-    /// Syncs of files and of the folder, also those that have failed.
+    /// Syncs of files and of the folder, including failed ones.
     pub(super) syncs: AtomicU64,
 }
 
@@ -23,7 +23,7 @@ impl DiskCounts {
     }
 }
 
-/// Files that count what is written to them.
+/// Files that count the bytes that are written to them.
 #[derive(Debug)]
 pub(super) struct Counted {
     files: Arc<dyn Files>,
@@ -84,7 +84,7 @@ impl Files for Counted {
     }
 }
 
-/// A file that counts what is written to it.
+/// A file that counts the bytes that are written to it.
 #[derive(Debug)]
 struct CountedFile {
     file: Box<dyn File>,

@@ -20,7 +20,7 @@ const MAGIC: [u8; 8] = *b"GARRJNL\x02";
 pub(super) struct Header {
     /// Number of the segment.
     pub(super) segment: u64,
-    /// Length of the previous segment in bytes. What is behind was never acknowledged.
+    /// Length of the previous segment in bytes. Bytes after this length were never acknowledged.
     pub(super) previous_length: u64,
     /// Number of the first group of the segment.
     pub(super) first_group: u64,

@@ -8,8 +8,8 @@ use hashbrown::HashMap;
 use crate::frame::Frame;
 use crate::group::JournalId;
 
-/// Number of snapshots of a journal that are kept: if the newest one cannot be read, an older one
-/// and the events since then are there.
+/// Number of snapshots that are kept for each journal. If the newest one cannot be read, the older
+/// one and the events after it are still there.
 pub(super) const SNAPSHOTS_KEPT: usize = 2;
 
 /// The place of an event.
@@ -57,7 +57,8 @@ impl Journal {
         self.places.get_mut(usize::try_from(index).ok()?)
     }
 
-    /// Returns the number up to which events are not needed: an older snapshot covers them.
+    /// Returns the number of the last event that is not needed, because the older snapshot covers
+    /// it.
     pub(super) fn horizon(&self) -> u64 {
         let covered = self.snapshots.len().checked_sub(SNAPSHOTS_KEPT);
         covered.map_or(0, |at| self.snapshots[at])
@@ -78,7 +79,7 @@ pub(super) struct Held {
 pub(super) struct Index {
     ids: HashMap<Arc<str>, JournalId>,
     journals: HashMap<JournalId, Journal>,
-    /// Largest number of a journal that was given.
+    /// Largest number that was given to a journal.
     last: u64,
     /// Numbers of events in each segment.
     held: BTreeMap<u32, Held>,
@@ -140,7 +141,7 @@ impl Index {
         self.count_written(segment, events);
     }
 
-    /// Counts further events of a segment, without telling which are kept.
+    /// Counts further written events of a segment, without counting them as kept.
     pub(super) fn count_written(&mut self, segment: u32, events: u64) {
         self.held.entry(segment).or_default().written += events;
     }
@@ -198,7 +199,7 @@ impl Index {
         Some(journal)
     }
 
-    /// Counts events of a segment that are not kept any more.
+    /// Counts events of a segment that are no longer kept.
     pub(super) fn leave(&mut self, segment: u32, count: u64) {
         if let Some(held) = self.held.get_mut(&segment) {
             held.live -= count;

@@ -1,4 +1,5 @@
-//! A log: the events of many journals, in segments. The README of the crate has the format.
+//! A log that stores the events of many journals in segments. The README of the crate describes the
+//! format.
 
 mod counted;
 mod header;
@@ -43,7 +44,7 @@ pub use compact::Compacted;
 pub use open::{Opened, Torn};
 pub use progress::Progress;
 pub(crate) use progress::Report;
-/// Default size in bytes from which on a segment gets no more groups.
+/// Default size in bytes at which a segment is full: it gets no more groups.
 const SEGMENT_BYTES: u64 = 64 << 20;
 
 /// Maximum size of a segment in bytes. Positions in a segment have 32 bits.
@@ -73,7 +74,8 @@ impl Options {
         Self::default()
     }
 
-    /// Sets the size in bytes from which on a segment gets no more groups. The default is 64 MiB.
+    /// Sets the size in bytes at which a segment is full: it gets no more groups. The default is 64
+    /// MiB.
     ///
     /// # Panics
     /// Panics if the size is zero or greater than 1 GiB.
@@ -88,9 +90,9 @@ impl Options {
         self
     }
 
-    /// Sets a function that is called while the log is opened: at the beginning, each time that at
-    /// least 1 MiB was read, and at the end. It runs on the thread that opens the log, which waits
-    /// for it. If it panics, the log is not opened, and nothing has changed.
+    /// Sets a function that is called while the log is opened: at the beginning, after each further
+    /// 1 MiB or more, and at the end. It runs on the thread that opens the log. If it panics, the
+    /// log is not opened, and nothing has changed.
     ///
     /// # Examples
     /// ```
@@ -162,29 +164,29 @@ pub struct SegmentLog {
     /// Segments by number. The last one gets the next group.
     segments: BTreeMap<u32, Segment>,
     index: Index,
-    /// Number of the oldest segment that is needed. Older ones are removed.
+    /// Number of the oldest needed segment. Older ones are removed.
     oldest_needed: u32,
     /// Number of the next group.
     next_group: u64,
-    /// True if the last segment must not be written any more.
+    /// True if the last segment must not be written again.
     is_closed: bool,
-    /// Files of snapshots that do not count, and that could not be removed.
+    /// Files of snapshots that are no longer valid, but could not be removed.
     left: Vec<(JournalId, u64)>,
     /// True after an error that could not be handled.
     is_broken: bool,
     /// Text of that error.
     cause: Option<Arc<str>>,
-    /// Errors of snapshots, which have lost nothing.
+    /// Errors of snapshots, which have lost no data.
     notices: Notices,
-    /// Number of segments from which on [`Log::tend`] compacts the log next.
+    /// Number of segments at which [`Log::tend`] compacts the log next.
     compact_at: usize,
-    /// Numbers of compactions and of snapshots since the log was opened.
+    /// Counters of compactions and of snapshots since the log was opened.
     tended: Tended,
     /// Parts of segments that were read last.
     cache: Cache,
     /// Bytes of the next group.
     buffer: Vec<u8>,
-    /// Numbers of the disk since the log was opened.
+    /// Counters of the disk since the log was opened.
     counts: Arc<DiskCounts>,
     /// Size of the segments before the last one.
     ended: Ended,
@@ -246,8 +248,8 @@ impl SegmentLog {
         self.segments.len()
     }
 
-    /// Takes the errors of snapshots that could not be read or removed, oldest first. Instead of a
-    /// snapshot that cannot be read, an older one is used. Keeps at most 64 errors.
+    /// Takes the errors of snapshots that could not be read or removed, oldest first. If a snapshot
+    /// cannot be read, an older one is used. At most 64 errors are kept.
     pub fn take_notices(&mut self) -> Vec<JournalError> {
         self.notices.take()
     }
@@ -256,7 +258,7 @@ impl SegmentLog {
         self.notices.add(error);
     }
 
-    /// Records that nothing is known of the end of the log.
+    /// Marks the log as broken: the end of the log is unknown.
     fn set_broken(&mut self) {
         self.is_broken = true;
         self.cause = Some("its writer has panicked".into());

@@ -1,4 +1,4 @@
-//! A log is opened: all segments are read, and the index is built.
+//! Opening of a log: reads all segments, and builds the index.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -31,8 +31,7 @@ pub struct Opened {
     pub events: u64,
     /// Number of bytes that were read.
     pub bytes: u64,
-    /// End of the log that was dropped, because a crash has interrupted the writing of its last
-    /// group.
+    /// The dropped end of the log, if a crash has interrupted the writing of the last group.
     pub torn: Option<Torn>,
 }
 
@@ -48,7 +47,7 @@ pub struct Torn {
     pub bytes: u64,
 }
 
-/// Result of the reading so far.
+/// Result of reading so far.
 #[derive(Default)]
 struct Reading {
     journals: HashMap<u64, Read>,
@@ -61,7 +60,7 @@ struct Reading {
     opened: Opened,
 }
 
-/// Result of the reading of a journal.
+/// Result of reading a journal.
 #[derive(Default)]
 struct Read {
     name: Option<Arc<str>>,
@@ -125,7 +124,8 @@ impl Reading {
     /// Removes those snapshots from `snapshots` that are newer than all events of their journals,
     /// and are damaged. Adds their errors to `notices`, and returns the names of their files.
     ///
-    /// A snapshot is saved when its events are durable. So if it can be read, they are missing.
+    /// A snapshot is saved only after its events are durable. So if such a snapshot can be read,
+    /// events are missing from the log.
     fn check_newest(
         &self,
         files: &dyn Files,
@@ -177,7 +177,7 @@ impl Reading {
     }
 }
 
-/// Returns the journal that was read, without the events that an older snapshot covers.
+/// Returns a journal that was read, without the events that the older snapshot covers.
 fn journal_of(id: u64, read: Read, mut snapshots: Vec<u64>) -> Result<Journal, JournalError> {
     let Read {
         name,
@@ -288,7 +288,7 @@ struct LastGroup {
     segment: u32,
     /// Position in the segment.
     at: usize,
-    /// The group as the first one of the next segment. Empty if there is no group.
+    /// The group in its form for the beginning of the next segment. Empty if there is no group.
     copy: Vec<u8>,
 }
 
@@ -362,7 +362,7 @@ const UNKNOWN: &str = "the log has no journal with this number, and does not tel
 
 /// The segments that are needed.
 struct Needed {
-    /// Number of the oldest one, also if there is none yet.
+    /// Number of the oldest needed segment, even if it does not exist yet.
     oldest: u32,
     /// Their numbers, ascending.
     numbers: Vec<u32>,
@@ -371,8 +371,8 @@ struct Needed {
 }
 
 impl Needed {
-    /// Finds the segments in a folder that has files with these names. The newest segment, which is
-    /// created at once, tells which one is the oldest.
+    /// Finds the needed segments in a folder that contains files with these names. The header of
+    /// the newest segment names the oldest one. A crash cannot leave that segment half written.
     fn find(files: &dyn Files, names: &[String]) -> Result<Self, JournalError> {
         let mut numbers: Vec<u32> = names.iter().filter_map(|name| number_of(name)).collect();
         numbers.sort_unstable();
@@ -463,7 +463,7 @@ struct Chain {
     segments: BTreeMap<u32, Segment>,
     reading: Reading,
     next_group: Option<u64>,
-    /// The last segment, whose groups are read when its end is known.
+    /// The last segment so far. Its groups are read when its end is known.
     waiting: Option<Waiting>,
     last: LastGroup,
 }

@@ -1,4 +1,4 @@
-//! The events of a journal are read.
+//! Reading of the events of a journal.
 
 use super::SegmentLog;
 use super::cache::Cache;
@@ -12,10 +12,11 @@ use crate::group::JournalId;
 /// Maximum number of bytes that are read at a time, except for a longer event.
 const WINDOW_BYTES: u64 = 256 << 10;
 
-/// Maximum distance of two events that are read together. In between are events of other journals.
+/// Maximum distance between two events that are read together. Between them are events of other
+/// journals.
 const GAP_BYTES: u64 = 4 << 10;
 
-/// Number of bytes that are read for the last event of a window, whose length is not known.
+/// Number of bytes that are read for the last event of a window, because its length is not known.
 const TAIL_BYTES: u64 = 512;
 
 /// Number of bytes up to which events are read through the cache.
@@ -30,7 +31,7 @@ struct Window {
 }
 
 impl Window {
-    /// Returns the bytes from a place on, if the whole frame is there.
+    /// Returns the bytes at a place, if they contain the whole frame.
     fn frame_at(&self, place: Place) -> Option<&[u8]> {
         let at = u64::from(place.at).checked_sub(self.start)?;
         let bytes = self.bytes.get(usize::try_from(at).ok()?..)?;
@@ -38,7 +39,8 @@ impl Window {
         is_whole.then_some(bytes)
     }
 
-    /// Reads `length` bytes of a segment from a place on, or less at its end.
+    /// Reads `length` bytes of a segment, beginning at a place. Reads fewer bytes at the end of the
+    /// segment.
     fn fill(
         &mut self,
         segment: &mut Segment,
@@ -60,8 +62,8 @@ impl SegmentLog {
     /// first. Does nothing if there are none. The events before [`SegmentLog::oldest`] cannot be
     /// read, because snapshots cover them.
     ///
-    /// Holds at most 256 KiB in memory, or one event if that is larger. The log keeps up to 4 MiB
-    /// that were read last.
+    /// Needs at most 256 KiB of memory, or the size of one event if that is larger. The log also
+    /// caches up to 4 MiB of the data that were read last.
     ///
     /// # Errors
     /// Returns [`JournalError::Damaged`] if an event is not as it was written, or an error of the
@@ -153,7 +155,7 @@ fn frame_at<'b, 'p>(
     Ok(window.frame_at(place))
 }
 
-/// Returns the number of bytes in which the first of some places stand, which are near each other.
+/// Returns the number of bytes that contain the first places, as far as these are near each other.
 fn length_of<'p>(places: impl Iterator<Item = &'p Place>) -> u64 {
     let mut places = places.copied();
     let Some(first) = places.next() else {

@@ -1,18 +1,18 @@
-//! The numbers of a log.
+//! The counters of a log.
 
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::SegmentLog;
 use crate::log::LogSample;
 
-/// Numbers of compactions and of snapshots.
+/// Counters of compactions and of snapshots.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Tended {
     /// Compactions that have removed segments.
     pub(super) compactions: u64,
     /// Bytes that compactions have copied.
     pub(super) copied: u64,
-    /// Snapshots.
+    /// Saved snapshots.
     pub(super) saved: u64,
 }
 
@@ -25,8 +25,8 @@ pub(super) struct Ended {
 }
 
 impl SegmentLog {
-    /// Returns the numbers of this log. Takes a time that does not depend on the size of the log,
-    /// except after a change of the segments.
+    /// Returns the counters of this log. The time that this takes depends on the size of the log
+    /// only after a change of the segments.
     pub fn sample(&mut self) -> LogSample {
         let last = self.segments.last_key_value();
         let (last, length) = last.map_or((0, 0), |(last, segment)| (*last, segment.length));

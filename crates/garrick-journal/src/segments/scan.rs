@@ -1,4 +1,4 @@
-//! Reading of whole segments: which groups are complete, and what is behind them.
+//! Reading of whole segments. Finds the complete groups, and the first flaw after them.
 
 use super::header::HEADER_BYTES;
 use crate::error::JournalError;
@@ -15,8 +15,8 @@ pub(super) struct Scanned {
     count: u32,
     /// Number of the next group.
     pub(super) next_group: u64,
-    /// Position behind that group at which no frame follows, and the reason. `None` if the bytes
-    /// end with the group.
+    /// Position after that group at which no valid frame follows, and the reason. `None` if the
+    /// bytes end with the group.
     pub(super) flaw: Option<(usize, Flaw)>,
 }
 
@@ -112,9 +112,9 @@ pub(super) fn copy_at_start(bytes: &[u8], first_group: u64) -> Option<usize> {
     (copy_of > 0).then_some(copy_of)
 }
 
-/// Returns true if a group after the one with the number `group` was written behind the position
-/// `from`. A group is written only after the sync of the group before it, so that one was
-/// acknowledged.
+/// Returns true if a group with a number greater than `group` was written after the position
+/// `from`. A group is written only after the sync of the group before it. So if a later group
+/// exists, the group `group` was acknowledged.
 pub(super) fn has_later_group(bytes: &[u8], from: usize, group: u64) -> bool {
     let mut commits = (from..bytes.len()).filter_map(|at| commit_at(bytes, at));
     commits.any(|commit| commit.group > group)

@@ -11,7 +11,7 @@ use crate::error::JournalError;
 /// Suffix of the names of segments.
 const SUFFIX: &str = ".log";
 
-/// Maximum number of files of segments that are open, except for a moment.
+/// Maximum number of open files of segments. It may be exceeded for a moment.
 pub(super) const OPEN_MAX: usize = 64;
 
 /// A segment.
@@ -22,10 +22,10 @@ pub(super) struct Segment {
     file: Option<Box<dyn File>>,
     /// Length in bytes up to the end of the last group that was acknowledged.
     pub(super) length: u64,
-    /// Position of the last group, if the next segment has a copy that is used instead. The group
-    /// itself may not be durable.
+    /// Position of the last group, if the copy in the next segment is used instead of it, because
+    /// the group itself may not be durable.
     pub(super) copied_from: Option<u64>,
-    /// Number of its first group.
+    /// Number of the first group of the segment.
     pub(super) first_group: u64,
 }
 
@@ -53,7 +53,7 @@ impl Segment {
     }
 
     /// Creates a durable segment with these groups. Replaces a file that an interrupted creation
-    /// has left. After a crash, either that file is there or the new one.
+    /// has left. After a crash, the folder contains either the old file or the new one.
     pub(super) fn create(
         files: &dyn Files,
         header: Header,
@@ -74,7 +74,7 @@ impl Segment {
         })
     }
 
-    /// Closes the file. It is opened again when it is read.
+    /// Closes the file. The next read opens it again.
     pub(super) fn close(&mut self) {
         self.file = None;
     }
@@ -84,7 +84,7 @@ impl Segment {
         &mut **self.file.as_mut().expect("the segment was opened")
     }
 
-    /// Writes bytes behind the last group. They are a part of the segment after
+    /// Writes bytes after the last group. They become part of the segment by
     /// [`Segment::sync_group`].
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
         self.file()
@@ -92,14 +92,14 @@ impl Segment {
             .map_err(|error| JournalError::disk("write", &self.name, error))
     }
 
-    /// Makes a group of `bytes` bytes durable that was written.
+    /// Makes a written group of `bytes` bytes durable.
     pub(super) fn sync_group(&mut self, bytes: usize) -> Result<(), JournalError> {
         self.sync()?;
         self.length += bytes as u64;
         Ok(())
     }
 
-    /// Removes what is behind the last group, durably.
+    /// Durably removes the bytes after the last group.
     pub(super) fn cut(&mut self) -> Result<(), JournalError> {
         let length = self.length;
         self.file()
@@ -141,8 +141,8 @@ pub(super) fn opened<'s>(
     Ok(segments.get_mut(&number))
 }
 
-/// Closes the open file with the lowest number if too many are open, but not that of the segment
-/// `kept` or of the last one.
+/// Closes the open file with the lowest number if too many files are open. Never closes the file of
+/// the segment `kept` or of the last segment.
 pub(super) fn close_some(segments: &mut BTreeMap<u32, Segment>, kept: u32) {
     let last = segments.last_key_value().map_or(0, |(number, _)| *number);
     let is_open = |segment: &Segment| segment.file.is_some();

@@ -1,4 +1,4 @@
-//! A log of segments as the log of a journal, which several threads use.
+//! Use of a log of segments by a journal, from several threads.
 
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -12,11 +12,11 @@ use crate::event::EventKind;
 use crate::group::{Group, JournalId};
 use crate::log::{Log, LogSample, READ_BYTES, Refused, Start};
 
-/// Number of events up to which reading a journal does not hold up the caller. Giving the work to
-/// another thread takes longer.
+/// Number of events up to which a journal is read on the caller's thread. For so few events,
+/// another thread would take longer.
 const FEW_EVENTS: u64 = 64;
 
-/// Number of segments from which on the log is compacted. Each opening of a log creates a segment.
+/// Number of segments at which the log is compacted. Each opening of a log creates a segment.
 const SEGMENTS_MANY: usize = 8;
 
 /// Number of further segments after which the log is compacted again.
@@ -25,12 +25,13 @@ const SEGMENTS_MORE: usize = 4;
 /// Maximum number of events of a segment that are copied so that the segment can be removed.
 const COPIED_MAX: u64 = 1_000;
 
-/// Returns the log. If a thread has panicked while it used the log, nothing is known of the log.
+/// Locks the log. If a thread has panicked while it used the log, marks the log as broken.
 fn lock(log: &Mutex<SegmentLog>) -> MutexGuard<'_, SegmentLog> {
     log.lock().unwrap_or_else(|poisoned| mend(log, poisoned))
 }
 
-/// Returns the log like [`lock`]. If `waits` is false, returns `None` while another thread uses it.
+/// Locks the log like [`lock`]. If `waits` is false, returns `None` while another thread uses the
+/// log.
 fn lock_if(log: &Mutex<SegmentLog>, waits: bool) -> Option<MutexGuard<'_, SegmentLog>> {
     match log.try_lock() {
         Ok(guard) => Some(guard),
@@ -132,8 +133,8 @@ impl SegmentLog {
         }
     }
 
-    /// Returns true if at least half of the bytes of the log belong to events that are not needed,
-    /// as far as the numbers of events tell.
+    /// Returns true if at least half of the bytes of the log probably belong to events that are not
+    /// needed. The estimate uses the numbers of events, not their sizes.
     fn is_half_useless(&self) -> bool {
         let (mut useless, mut all) = (0, 0);
         for (number, segment) in &self.segments {

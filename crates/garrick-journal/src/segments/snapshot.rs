@@ -1,4 +1,4 @@
-//! Snapshots: the state of a journal after some event, in files of their own.
+//! Snapshots. A snapshot is a file with the state of a journal after some event.
 
 use garrick_actor::files::Files;
 use hashbrown::HashMap;
@@ -15,10 +15,10 @@ use crate::log::Snapshot;
 /// Suffix of the names of snapshots.
 const SUFFIX: &str = ".snapshot";
 
-/// Suffix of the name of a snapshot that could not be read, behind that of a snapshot.
+/// Suffix that is appended to the file name of a damaged snapshot.
 const DAMAGED: &str = ".damaged";
 
-/// Size in bytes up to which reading a snapshot does not hold up the caller.
+/// Size in bytes up to which a snapshot is read on the caller's thread.
 const FEW_BYTES: u64 = 64 << 10;
 
 /// Returns the name of the file of a snapshot.
@@ -51,8 +51,8 @@ pub(super) fn found(names: &[String]) -> HashMap<u64, Vec<u64>> {
 }
 
 impl SegmentLog {
-    /// Saves the state of a journal after the event with the number `number`. The two newest
-    /// snapshots are kept, and the events since the older one.
+    /// Saves the state of a journal after the event with the number `number`. Keeps the two newest
+    /// snapshots, and the events after the older one.
     ///
     /// # Errors
     /// Returns [`JournalError::Conflict`] if there is no such event, or a newer snapshot, and any
@@ -120,8 +120,8 @@ impl SegmentLog {
         Ok(())
     }
 
-    /// Removes the file of a snapshot that does not count. If that fails, the next compaction
-    /// removes it: the log may not tell afterwards that the journal was deleted.
+    /// Removes the file of a snapshot that is no longer valid. If that fails, the next compaction
+    /// removes it, because the log may no longer contain the deletion of the journal after that.
     pub(super) fn remove_snapshot(
         &mut self,
         journal: JournalId,
@@ -134,8 +134,8 @@ impl SegmentLog {
         removed
     }
 
-    /// Returns the newest snapshot of a journal that can be read. Read the events after it next.
-    /// Returns `None` if there is none, so that all events must be read.
+    /// Returns the newest readable snapshot of a journal. The caller then reads the events after
+    /// it. Returns `None` if there is no snapshot, so that all events must be read.
     ///
     /// # Errors
     /// Returns [`JournalError::Damaged`] if no snapshot can be read and the events that they cover
@@ -170,8 +170,8 @@ impl SegmentLog {
         Ok(None)
     }
 
-    /// Records the errors of snapshots instead of which others are used. Renames the damaged ones,
-    /// so that they do not count as snapshots that are kept.
+    /// Records the errors of unreadable snapshots, in whose place older ones are used. Renames the
+    /// damaged ones, so that they do not count as kept snapshots.
     fn pass_over(&mut self, journal: JournalId, errors: Vec<JournalError>, damaged: &[u64]) {
         errors.into_iter().for_each(|error| self.notice(error));
         if self.lock.is_none() {
@@ -211,7 +211,8 @@ impl SegmentLog {
     }
 }
 
-/// Renames a damaged snapshot, so that it is not one any more. People may look at it.
+/// Renames a damaged snapshot, so that it no longer counts as a snapshot. People can still examine
+/// the file.
 pub(super) fn set_apart(files: &dyn Files, name: &str) -> Result<(), JournalError> {
     files
         .rename(name, &format!("{name}{DAMAGED}"))

@@ -1,15 +1,15 @@
-//! Errors of SQLite as errors of a log.
+//! Conversion of SQLite's errors into errors of a log.
 
 use rusqlite::{Error, ErrorCode, ffi};
 
 use crate::error::JournalError;
 
-/// Knowledge of a transaction whose commit has returned an error.
+/// Known facts about a transaction whose commit has returned an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// Nothing of it is in the database.
+    /// No part of the transaction is in the database.
     Absent,
-    /// Perhaps it is in the database now, or after the next opening.
+    /// The transaction is perhaps in the database now, or will be after the next opening.
     Unknown,
 }
 

@@ -1,4 +1,4 @@
-//! A log is listed and checked.
+//! Listing and checking of a log.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -38,8 +38,8 @@ impl SqliteLog {
     /// Returns the journals with events, in ascending order of their creation.
     ///
     /// # Errors
-    /// Returns [`JournalError::DamagedRow`] if a journal is not as it was written, and
-    /// [`JournalError::Engine`] for any error of SQLite.
+    /// Returns [`JournalError::DamagedRow`] if the row of a journal differs from what was written,
+    /// and [`JournalError::Engine`] for any error of SQLite.
     pub fn journals(&self) -> Result<Vec<Listed>, JournalError> {
         let Some(reader) = self.reader(true) else {
             return Ok(Vec::new());
@@ -110,7 +110,7 @@ impl SqliteLog {
         Ok(whole)
     }
 
-    /// Has SQLite check the structure of the database. Reads all of it.
+    /// Lets SQLite check the structure of the whole database.
     ///
     /// # Errors
     /// Returns [`JournalError::DamagedRow`] with the first finding of SQLite, and

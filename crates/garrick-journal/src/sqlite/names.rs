@@ -1,4 +1,4 @@
-//! The journals, which get numbers before they have rows.
+//! The journals of a database. A journal gets a number before it has a row.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ struct Named {
     is_stored: bool,
 }
 
-/// The journals of a database, and those that get rows with their first events.
+/// The journals of a database, including journals that will get rows with their first events.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     ids: HashMap<Arc<str>, u64>,
     names: HashMap<u64, Named>,
-    /// Largest number that was given.
+    /// Largest number that was given to a journal.
     last: u64,
 }
 

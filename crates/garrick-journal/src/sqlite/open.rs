@@ -1,4 +1,4 @@
-//! A database is opened, or created.
+//! Opening and creation of a database.
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -13,7 +13,7 @@ use super::fault::engine;
 use super::names::Names;
 use crate::error::JournalError;
 
-/// Number in the head of a database that tells that it is a log: `GRKJ`.
+/// Application id in the header of a database, which marks it as a log: `GRKJ`.
 const APPLICATION: i32 = 0x4752_4b4a;
 
 /// Version of the tables.
@@ -22,7 +22,7 @@ const VERSION: i32 = 3;
 /// The tables.
 const SCHEMA: &str = include_str!("schema.sql");
 
-/// Time that a call waits for another program that uses the database, such as a shell.
+/// Maximum time to wait for another program that uses the database, such as a shell.
 const BUSY: Duration = Duration::from_secs(5);
 
 /// Size in bytes to which the write-ahead log is cut after a checkpoint.
@@ -159,7 +159,7 @@ fn connect_to_read(place: &Place) -> Result<Connection, JournalError> {
     Ok(connection)
 }
 
-/// Has the write-ahead log stay as it is when a connection is closed.
+/// Prevents that closing the connection changes the write-ahead log.
 pub(super) fn keep_at_close(connection: &Connection) -> rusqlite::Result<()> {
     let kept = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
     connection.set_db_config(kept, true).map(|_| ())
@@ -191,7 +191,7 @@ fn check(place: &Place, connection: &Connection) -> Result<bool, JournalError> {
     }
 }
 
-/// Has each commit wait for a sync. Checks that SQLite does so.
+/// Makes each commit wait for a sync. Checks that SQLite does so.
 fn configure(place: &Place, writer: &Connection) -> Result<(), JournalError> {
     let all = [
         "journal_mode = wal",

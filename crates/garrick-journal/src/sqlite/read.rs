@@ -15,10 +15,11 @@ use crate::name::check_name;
 /// Number of events up to which reading a journal does not hold up the caller.
 const FEW_EVENTS: u64 = 64;
 
-/// Size of a saved state in bytes up to which reading it does not hold up the caller.
+/// Size of a saved state in bytes up to which it is read on the caller's thread.
 const FEW_BYTES: u64 = 64 << 10;
 
-/// The saved states of a journal that cover the events before one, newest first.
+/// The query for the saved states of a journal that cover the events before a given one, newest
+/// first.
 pub(super) const SAVED: &str = "SELECT number, tag, version, 1, payload, checksum FROM snapshots
      WHERE journal = ?1 AND number + 1 >= ?2 ORDER BY number DESC";
 
@@ -96,8 +97,7 @@ impl SqliteLog {
         }
     }
 
-    /// Returns the newest snapshot of a journal that can be read, and that is followed by the
-    /// oldest event.
+    /// Returns the newest readable snapshot of a journal after which no event is missing.
     fn snapshot(
         &self,
         connection: &Connection,

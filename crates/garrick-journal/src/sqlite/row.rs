@@ -21,8 +21,8 @@ pub(super) fn checksum(journal: u64, event: Event<'_>) -> u32 {
 /// `checksum`.
 ///
 /// # Errors
-/// Returns [`JournalError::DamagedRow`] if it is not as it was written. `what` is the kind of the
-/// row.
+/// Returns [`JournalError::DamagedRow`] if the row differs from what was written. `what` describes
+/// the kind of the row.
 pub(super) fn event_of<'r>(
     file: &str,
     what: &str,

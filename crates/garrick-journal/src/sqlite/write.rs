@@ -1,4 +1,4 @@
-//! Groups are appended, and states are saved.
+//! Appending of groups, and saving of states.
 
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
@@ -14,7 +14,7 @@ use crate::event::{Event, EventKind};
 use crate::group::{GROUP_MAX, Group, JournalId, check_state};
 use crate::log::Refused;
 
-/// Number of pages from which on the write-ahead log is copied to the database.
+/// Number of pages at which the write-ahead log is copied to the database.
 const CHECKPOINT_PAGES: u64 = 4_096;
 
 /// Size of a page in bytes.
@@ -23,7 +23,7 @@ const PAGE_BYTES: u64 = 4_096;
 /// The connection that writes.
 pub(super) struct Writer {
     pub(super) connection: Connection,
-    /// About the number of pages that were written since the last checkpoint.
+    /// Approximate number of pages that were written since the last checkpoint.
     pub(super) pages: u64,
 }
 
@@ -109,7 +109,8 @@ impl SqliteLog {
         Ok(stored)
     }
 
-    /// Looks which journals of a group follow their newest events.
+    /// Finds the journals of a group whose first event in the group follows their newest stored
+    /// event.
     fn look(&self, connection: &Connection, group: &Group) -> Result<Parts, JournalError> {
         let mut all = Parts::default();
         let Parts { parts, refused } = &mut all;
@@ -143,7 +144,7 @@ impl SqliteLog {
         Ok(all)
     }
 
-    /// Saves a state, and removes the older ones and the events that nobody needs.
+    /// Saves a state, and removes the older states and events that are no longer needed.
     pub(super) fn save_state(
         &self,
         journal: JournalId,
@@ -181,9 +182,9 @@ impl SqliteLog {
         saved?
     }
 
-    /// Calls `f` in a transaction, and commits it. After an error, nothing of it is in the
-    /// database, except after [`JournalError::Broken`]. `pages` is about the number of pages that
-    /// it writes.
+    /// Calls `f` in a transaction, and commits it. After an error other than
+    /// [`JournalError::Broken`], no part of the transaction is in the database. `pages` is the
+    /// approximate number of pages that the transaction writes.
     pub(super) fn transact<R>(
         &self,
         doing: &'static str,
@@ -227,7 +228,8 @@ impl SqliteLog {
         result
     }
 
-    /// Copies the write-ahead log to the database, if it is long. So it does not grow for ever.
+    /// Copies the write-ahead log to the database if it is long, so that it does not grow without a
+    /// bound.
     pub(super) fn checkpoint_if_due(&self) {
         let Ok(mut writer) = self.writer() else {
             return;
@@ -312,8 +314,8 @@ fn replace_snapshot(
     Ok(())
 }
 
-/// Returns the number of the newest saved state before the one with the number `number`, or 0 if
-/// there is none. One that is damaged does not count.
+/// Returns the number of the newest undamaged state that was saved before the state `number`, or 0
+/// if there is none.
 fn older_saved(connection: &Connection, journal: u64, number: u64) -> Sqlite<u64> {
     let mut statement = connection.prepare_cached(SAVED)?;
     let mut rows = statement.query([journal, 0])?;

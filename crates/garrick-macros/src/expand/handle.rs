@@ -4,12 +4,13 @@ use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{Ident, Type};
+use syn::{Ident, Type, parse_quote};
 
 use super::{for_items, own, path_at};
 use crate::attributes::{Place, carried, has_docs};
 use crate::names;
-use crate::parse::{Block, Field, Message};
+use crate::parse::{Block, Field, Message, Rejected};
+use crate::types;
 
 /// Generates the struct, its methods, and the traits that an address implements.
 pub(super) fn definition(block: &Block) -> TokenStream {
@@ -28,6 +29,7 @@ pub(super) fn definition(block: &Block) -> TokenStream {
     );
     let (impl_generics, arguments, clause) = generics.split_for_impl();
     let methods = block.messages.iter().map(|message| methods(block, message));
+    let rejected = block.rejected.iter().map(|method| rejected(block, method));
     let traits = traits(block);
     quote! {
         #(#attributes)*
@@ -55,6 +57,7 @@ pub(super) fn definition(block: &Block) -> TokenStream {
                 &self.address
             }
             #(#methods)*
+            #(#rejected)*
         }
         #traits
     }
@@ -140,6 +143,45 @@ fn ask_to(block: &Block, message: &Message, answer: &Type) -> TokenStream {
             #cx.ask(&self.address, |#reply| #sent, #convert);
         }
     }
+}
+
+/// Generates the methods that the handle would have if the actor's method could handle a message.
+/// The program does not compile anyway, but rustc reports no further errors where it calls the
+/// method. Generates nothing if the answer has a type without a name.
+fn rejected(block: &Block, rejected: &Rejected) -> Option<TokenStream> {
+    let Block { krate, message, .. } = block;
+    let (_, arguments, _) = block.generics.split_for_impl();
+    let (generics, rejected) = (&rejected.generics, &rejected.message);
+    let attributes = carried(&rejected.attributes, Place::Bare);
+    let (visibility, method) = (&rejected.visibility, &rejected.method);
+    let types = rejected.fields().map(|field| &field.ty);
+    let parameters = quote!(&self, #(_: #types,)*);
+    let clause = &generics.where_clause;
+    let Some(answer) = &rejected.answer else {
+        return Some(quote! {
+            #(#attributes)*
+            #visibility fn #method #generics(
+                #parameters
+            ) -> ::core::result::Result<(), #krate::SendError<#message #arguments>> #clause {
+                ::core::unreachable!()
+            }
+        });
+    };
+    let (answer, asking) = (types::owned(answer)?, names::asking_of(method));
+    let mut with_asker = generics.clone();
+    with_asker.params.push(parse_quote!(__Asker));
+    Some(quote! {
+        #(#attributes)*
+        #visibility fn #method #generics(#parameters) -> #krate::Ask<#answer> #clause {
+            ::core::unreachable!()
+        }
+        #(#attributes)*
+        #visibility fn #asking #with_asker(
+            #parameters
+            _: &#krate::Context<'_, __Asker>,
+            _: impl ::core::ops::FnOnce(::core::result::Result<#answer, #krate::NoReply>) -> __Asker,
+        ) #clause {}
+    })
 }
 
 /// Returns the attributes of one of the handle's methods. Adds a summary if the actor's method has

@@ -30,7 +30,7 @@ pub(super) struct Number {
 
 /// A default for a missing field.
 pub(super) enum Missing {
-    /// The default of its type.
+    /// The default value of the field's type.
     OfType,
     /// The result of a function.
     Function(Path),

@@ -222,6 +222,9 @@ fn explain(error: &clap::Error) -> Ended {
         return Ended::Well;
     }
     let text = error.render().to_string();
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Ended::Refused(format!("a subcommand is missing\n\n{}", text.trim_end()));
+    }
     let said = text.split("\n\n").next().unwrap_or(&text);
     let words: Vec<&str> = said
         .split_whitespace()

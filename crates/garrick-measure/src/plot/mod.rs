@@ -25,7 +25,7 @@ pub(crate) use svg::{escape, style};
 /// lines.
 const SWEPT_MIN: usize = 3;
 
-/// Ratio of wall time to CPU time from which wall time gets a separate picture.
+/// Ratio of wall time to CPU time above which the wall time is drawn in a separate picture.
 const WALL_DIFFERS: f64 = 1.2;
 
 /// A picture of the measured times of one scenario.

@@ -176,8 +176,9 @@ impl State {
         self.0 & GARBAGE != 0
     }
 
-    /// Returns true if no action is needed when the last reference to the cell is dropped. Its
-    /// activation, or the code that closes or frees it, will then free it.
+    /// Returns true if no action is needed when the last reference to the cell is dropped, because
+    /// other code will free the cell: its activation, or code that already closes or frees the
+    /// cell.
     #[inline]
     pub(crate) const fn is_looked_after(self) -> bool {
         self.0 & (SCHEDULED | STOPPED | GARBAGE) != 0

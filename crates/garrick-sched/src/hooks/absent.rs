@@ -60,7 +60,7 @@ impl Hooks {
     #[inline(always)]
     pub(crate) fn undone(self) {}
 
-    /// Revokes the choice of the simulation that the turn fails.
+    /// Cancels the failure of the turn, if the simulation has chosen one.
     #[inline(always)]
     pub(crate) fn spare(self) {}
 

@@ -193,7 +193,7 @@ impl Hooks {
         }
     }
 
-    /// Revokes the choice of the simulation that the turn fails.
+    /// Cancels the failure of the turn, if the simulation has chosen one.
     pub(crate) fn spare(self) {
         if self.are_active {
             FAILS.set(false);

@@ -498,8 +498,8 @@ impl Lanes {
         }
     }
 
-    /// Counts a turn of a kind that leaves its seat. Returns the number of the turn if kinds are
-    /// counted.
+    /// Counts a turn that leaves its seat, by the kind of its task. Returns the number of the turn
+    /// if kinds are counted.
     pub(crate) fn leave(&self, table: &'static Table, now: impl FnOnce() -> Nanos) -> Option<u64> {
         let away = self.away.as_ref()?;
         Some(away.leave(table, now()))

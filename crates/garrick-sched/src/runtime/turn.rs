@@ -81,8 +81,8 @@ impl<M: 'static> Turn<'_, M> {
         (self.running().table().name)()
     }
 
-    /// Revokes the choice of a simulation that this turn fails, because no code of a user runs in
-    /// it. Such a turn cannot fail in production.
+    /// Cancels the failure of this turn, if a simulation has chosen one. Called by turns that run
+    /// no code of a user, because such turns cannot fail in production.
     #[doc(hidden)]
     pub fn spare(&self) {
         self.worker.shared.hooks.spare();

@@ -20,7 +20,7 @@ const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 /// Factor of the hash FNV-1a.
 const FNV_FACTOR: u64 = 0x100_0000_01b3;
 
-/// Distinguishes the draws about a crash from those about an operation.
+/// A number that distinguishes the draws for a crash from those for an operation.
 const CRASH: u64 = u64::MAX;
 
 /// The draws about the operations of all disks of a run.
@@ -59,7 +59,7 @@ pub(super) fn hash_bytes(hash: u64, bytes: &[u8]) -> u64 {
 pub(super) struct Conditions<'r> {
     pub(super) disk: &'r str,
     pub(super) rule: Rule,
-    /// True if no faults happen any more, except that a disk may be full.
+    /// True if no more faults happen, except that a disk may be full.
     pub(super) is_calm: bool,
     /// True if the operation is part of a turn.
     pub(super) in_turn: bool,
@@ -103,17 +103,17 @@ impl Conditions<'_> {
         Ok(rng)
     }
 
-    /// Draws if an operation other than a sync fails.
+    /// Draws whether an operation other than a sync fails.
     pub(super) fn fails(&self, rng: &mut Rng) -> bool {
         draws(rng, self.rule.fails) && !self.is_calm
     }
 
-    /// Draws if a sync fails.
+    /// Draws whether a sync fails.
     pub(super) fn sync_fails(&self, rng: &mut Rng) -> bool {
         draws(rng, self.rule.sync_fails) && !self.is_calm
     }
 
-    /// Draws if a sync lies.
+    /// Draws whether a sync does nothing.
     pub(super) fn sync_lies(&self, rng: &mut Rng) -> bool {
         draws(rng, self.rule.sync_lies) && !self.is_calm
     }
@@ -147,7 +147,7 @@ impl Conditions<'_> {
     }
 }
 
-/// Returns the error of an operation that the simulation lets fail.
+/// Returns the error of an operation that the simulation makes fail.
 pub(super) fn failed(disk: &str, operation: Operation) -> io::Error {
     io::Error::other(format!(
         "the simulated disk of {disk:?} fails: {operation:?}"

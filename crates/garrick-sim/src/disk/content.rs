@@ -7,7 +7,7 @@ use crate::search::Rng;
 pub(super) struct Content {
     /// Bytes that programs read.
     seen: Vec<u8>,
-    /// Bytes that are on the disk for certain.
+    /// Bytes that are certainly on the disk.
     durable: Vec<u8>,
     /// The changes since the last sync, oldest first. Contains no change that a failed sync has
     /// dropped.
@@ -24,7 +24,7 @@ enum Change {
 /// The ways in which a crash damages changes that were not synced.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Damage {
-    /// True if the part of a write that was lost may be in the file as other bytes.
+    /// True if the lost part of a write may be replaced by other bytes in the file.
     pub(super) tears: bool,
     /// True if a later change may survive an earlier one.
     pub(super) reorders: bool,
@@ -37,7 +37,7 @@ pub(super) struct Damage {
 pub(super) struct Loss {
     /// Number of bytes written that are lost, plus the number of changes of the length.
     pub(super) bytes: usize,
-    /// True if other bytes are in the place of some of them.
+    /// True if some of them were replaced by other bytes.
     pub(super) is_torn: bool,
 }
 
@@ -45,22 +45,22 @@ pub(super) struct Loss {
 enum Survivors {
     /// The first changes, up to a number of bytes.
     First(usize),
-    /// Each change or not, as drawn.
+    /// Any of the changes. Each one is drawn separately.
     Any,
 }
 
 impl Content {
-    /// Returns what programs read.
+    /// Returns the bytes that programs read.
     pub(super) fn seen(&self) -> &[u8] {
         &self.seen
     }
 
-    /// Returns what is on the disk for certain.
+    /// Returns the bytes that are certainly on the disk.
     pub(super) fn durable(&self) -> &[u8] {
         &self.durable
     }
 
-    /// Writes bytes, which are lost by a crash until the next sync.
+    /// Writes bytes. A crash before the next sync loses them.
     pub(super) fn write(&mut self, at: usize, bytes: &[u8]) {
         if !bytes.is_empty() {
             let bytes = bytes.to_vec();
@@ -68,7 +68,7 @@ impl Content {
         }
     }
 
-    /// Changes the length, which a crash undoes until the next sync.
+    /// Changes the length. A crash before the next sync undoes this.
     pub(super) fn set_length(&mut self, length: usize) {
         if length != self.seen.len() {
             self.change(Change::Length(length));
@@ -93,7 +93,8 @@ impl Content {
         self.settle(rng, Damage::default())
     }
 
-    /// Loses the changes that `rng` selects. From now on, programs see what is on the disk.
+    /// Loses the changes that `rng` selects. From now on, programs see the bytes that are on the
+    /// disk.
     pub(super) fn crash(&mut self, rng: &mut Rng, damage: Damage) -> Loss {
         let loss = self.settle(rng, damage);
         self.seen.clone_from(&self.durable);
@@ -162,8 +163,8 @@ impl Change {
         }
     }
 
-    /// Applies the first `kept` bytes of a change. With a generator, zeros or other bytes may be in
-    /// the place of the rest. Returns true if they are.
+    /// Applies the first `kept` bytes of a change. If there is a generator, it may replace the rest
+    /// by zeros or other bytes. Returns true if it does.
     fn apply_part(&self, content: &mut Vec<u8>, kept: usize, torn: Option<&mut Rng>) -> bool {
         let Self::Write { at, bytes } = self else {
             return false;

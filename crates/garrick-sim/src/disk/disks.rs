@@ -15,12 +15,12 @@ use crate::chance::{check_per_mille, nanos_of};
 
 /// The disks of the nodes. [`Sim::disks`](crate::Sim::disks) returns it.
 ///
-/// A disk without a rule has no faults and no limit. But a crash of its node always loses what was
-/// not synced.
+/// A disk without a rule has no faults and no limit. But a crash of its node always loses unsynced
+/// data.
 #[derive(Debug)]
 pub struct Disks {
     room: Arc<Room>,
-    /// True if a node has a disk. Spares runs without disks the other questions.
+    /// True if any node has a disk. Runs without disks check only this field.
     are_any: Cell<bool>,
 }
 
@@ -70,34 +70,33 @@ impl DiskRule<'_> {
     }
 
     /// Limits the total length of the files of a disk to `bytes`. A write that exceeds the limit
-    /// writes what fits, and returns an error of the kind
+    /// writes as many bytes as fit, and returns an error of the kind
     /// [`StorageFull`](std::io::ErrorKind::StorageFull).
     pub fn full(self, bytes: u64) -> Self {
         self.set(|rule| rule.full = Some(bytes))
     }
 
-    /// Lets a crash tear writes: zeros or random bytes may be in the place of the part of a write
-    /// that was lost.
+    /// Lets a crash tear writes: the lost part of a write may be replaced by zeros or random bytes.
     pub fn tears(self) -> Self {
         self.set(|rule| rule.tears = true)
     }
 
-    /// Lets a write to a file survive a crash although an earlier write to this file, since the
-    /// same sync, is lost. By default, a crash cuts off the latest writes.
+    /// Lets a crash lose a write to a file and keep a later write to the same file, if neither was
+    /// synced. By default, a crash loses only the latest writes.
     pub fn reorders(self) -> Self {
         self.set(|rule| rule.reorders = true)
     }
 
-    /// Makes a crash lose all that was not synced. By default, a part that is drawn may survive.
-    /// Use it for a search of all orders, and for tests that need a certain result.
+    /// Makes a crash lose all unsynced data. By default, a randomly drawn part of it may survive.
+    /// Use this method in a search of all orders, and in tests that need a predictable result.
     pub fn loses_all(self) -> Self {
         self.set(|rule| rule.loses_all = true)
     }
 
-    /// Lets the node crash within a turn: before each operation of a turn with a probability of
-    /// `per_mille` / 1000. The operation has no effect, and the rest of the turn is not executed.
-    /// Such a crash is one of the crashes that [`Faults`](crate::Faults) allow for the node. By
-    /// default, a node crashes between two turns only.
+    /// Lets the node crash within a turn: with a probability of `per_mille` / 1000 before each
+    /// operation of a turn. The operation then has no effect, and the rest of the turn is not
+    /// executed. Such a crash counts as one of the crashes that [`Faults`](crate::Faults) allows
+    /// for the node. By default, a node crashes only between two turns.
     ///
     /// # Panics
     /// Panics if `per_mille` is greater than 1000.
@@ -118,9 +117,9 @@ impl DiskRule<'_> {
         self.set(|rule| rule.fails = per_mille)
     }
 
-    /// Makes syncs return an error with a probability of `per_mille` / 1000. Of what was written
-    /// before, only a part is then durable. As on Linux, programs still read the rest, but no later
-    /// sync makes it durable.
+    /// Makes syncs return an error with a probability of `per_mille` / 1000. Then only a part of
+    /// the unsynced data becomes durable. As on Linux, programs can still read the rest, but no
+    /// later sync makes it durable.
     ///
     /// # Panics
     /// Panics if `per_mille` is greater than 1000.
@@ -131,7 +130,8 @@ impl DiskRule<'_> {
     }
 
     /// Makes syncs do nothing, and return no error, with a probability of `per_mille` / 1000. Some
-    /// disks with a cache do so. No program can be right on one disk of this kind.
+    /// disks with a cache behave in this way. No program can be correct on a single disk of this
+    /// kind.
     ///
     /// # Panics
     /// Panics if `per_mille` is greater than 1000.
@@ -141,9 +141,10 @@ impl DiskRule<'_> {
         self.set(|rule| rule.sync_lies = per_mille)
     }
 
-    /// Lets each operation take a time in the range `time`. Has an effect only if the messages of
-    /// the run have times ([`Sim::latency`](crate::Sim::latency)): a turn holds back what it has
-    /// sent, and the next message of its actor, for the time of all its operations.
+    /// Makes each operation take a time in the range `time`. This has an effect only if the
+    /// messages of the run have times ([`Sim::latency`](crate::Sim::latency)). The messages that a
+    /// turn has sent, and the next message to its actor, are then delayed by the total time of the
+    /// turn's operations.
     pub fn slow(self, time: Range<Duration>) -> Self {
         self.set(|rule| rule.slow = Some(nanos_of(&time)))
     }
@@ -198,13 +199,13 @@ impl Disks {
         self.room.state().start(node);
     }
 
-    /// Sets if a turn is executed. Nodes crash at operations of turns only, and not in the setup,
-    /// in start functions and in properties.
+    /// Sets whether a turn is being executed. Nodes crash only at operations of turns, not at
+    /// operations of the setup, of start functions or of properties.
     pub(crate) fn set_in_turn(&self, in_turn: bool) {
         self.room.set_in_turn(in_turn);
     }
 
-    /// Sets if a node may crash at an operation of the next turn.
+    /// Sets whether a node may crash at an operation of the next turn.
     pub(crate) fn set_at_risk(&self, node: &str, at_risk: bool) {
         self.room.state().set_at_risk(node, at_risk);
     }
@@ -215,7 +216,7 @@ impl Disks {
         self.room.lost()
     }
 
-    /// Lets no more faults happen. A disk may still be full.
+    /// Ends all faults, except that a disk may still be full.
     pub(crate) fn calm(&self) {
         self.room.state().calm();
     }

@@ -1,6 +1,6 @@
 //! Facts about the faults of disks.
 
-/// A fact that the simulation itself notes: a fault of a disk has happened.
+/// A fact that the simulation itself records: a fault of a disk has happened.
 ///
 /// Faults that happen in a turn are noted before the facts of the turn. They are noted even if the
 /// turn is undone, because a disk does not undo anything.

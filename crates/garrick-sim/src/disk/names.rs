@@ -13,7 +13,7 @@ pub(super) type FileId = u32;
 pub(super) struct Names {
     /// The names that programs see.
     seen: BTreeMap<String, FileId>,
-    /// The names that are on the disk for certain.
+    /// The names that are certainly on the disk.
     durable: BTreeMap<String, FileId>,
     /// The changes since the last sync, oldest first.
     pending: Vec<Change>,
@@ -73,8 +73,8 @@ impl Names {
         }
     }
 
-    /// Keeps the first changes, as many as `rng` draws unless all are lost, and loses the others.
-    /// Returns the operation and the name of each change that is lost.
+    /// Loses the latest changes, and keeps the earlier ones. `rng` draws how many are kept, unless
+    /// all are lost. Returns the operation and the name of each lost change.
     pub(super) fn crash(&mut self, rng: &mut Rng, loses_all: bool) -> Vec<(Operation, String)> {
         let kept = match rng.below(3) {
             _ if loses_all => 0,

@@ -39,7 +39,8 @@ impl Power {
         self.state == State::Lost
     }
 
-    /// Sets if the node may crash at an operation of the next turn. No effect if there is no power.
+    /// Sets whether the node may crash at an operation of the next turn. Does nothing if there is
+    /// no power.
     pub(super) fn set_at_risk(&mut self, at_risk: bool) {
         self.state = match self.state {
             State::On | State::AtRisk if at_risk => State::AtRisk,

@@ -14,13 +14,13 @@ use super::power::Power;
 use super::rule::Rules;
 use super::store::Store;
 
-/// Distinguishes the draws about disks from others with the same seed.
+/// A number that distinguishes the draws for disks from other draws with the same seed.
 const DISKS: u64 = 0x64_6973_6b73;
 
 /// All disks of a run.
 #[derive(Debug, Default)]
 pub(super) struct Room {
-    /// True if faults wait to be noted. Written under the lock.
+    /// True if there are faults that were not noted yet. Written under the lock.
     has_faults: AtomicBool,
     /// True if a node has crashed at an operation since [`Room::lost`] was last called.
     has_lost: AtomicBool,
@@ -38,7 +38,7 @@ pub(super) struct State {
     draws: Draws,
     /// Faults that were not noted yet.
     faults: Vec<DiskFault>,
-    /// Time that operations have taken since it was last asked for.
+    /// Time that operations have taken since [`Room::take_time`] was last called.
     taken: Nanos,
     is_calm: bool,
     is_over: bool,
@@ -92,7 +92,7 @@ impl Room {
         result
     }
 
-    /// Sets if a turn is executed.
+    /// Sets whether a turn is being executed.
     pub(super) fn set_in_turn(&self, in_turn: bool) {
         self.in_turn.store(in_turn, Relaxed);
     }
@@ -147,14 +147,14 @@ impl State {
         }
     }
 
-    /// Sets if a node may crash at an operation.
+    /// Sets whether a node may crash at an operation.
     pub(super) fn set_at_risk(&mut self, disk: &str, at_risk: bool) {
         if let Some(slot) = self.slots.get_mut(disk) {
             slot.power.set_at_risk(at_risk);
         }
     }
 
-    /// Lets no more faults happen.
+    /// Ends all faults, except that a disk may still be full.
     pub(super) fn calm(&mut self) {
         self.is_calm = true;
     }

@@ -47,7 +47,7 @@ impl Rules {
         found.map_or_else(Rule::default, |at| self.rules[at].1.clone())
     }
 
-    /// Returns the names of the nodes that have a rule of their own.
+    /// Returns the names of the nodes that have their own rules.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.rules.iter().filter_map(|(node, _)| node.as_deref())
     }

@@ -8,8 +8,8 @@ use super::content::Content;
 use super::fault::{DiskEvent, Operation};
 use super::names::{FileId, Names};
 
-/// Maximum length of a file. A longer one would be a mistake in a simulation, which has the files
-/// in memory.
+/// Maximum length of a file. A simulation holds all files in memory, so a longer file is probably a
+/// mistake.
 const FILE_MAX: u64 = 1 << 30;
 
 /// The files of one disk.
@@ -182,7 +182,7 @@ impl Store {
         Ok(())
     }
 
-    /// Loses what was not synced.
+    /// Loses unsynced data.
     pub(super) fn crash(&mut self, cx: &mut Conditions<'_>) {
         self.is_locked = false;
         for stored in self.files.values_mut() {

@@ -1,4 +1,4 @@
-//! Facts of which the histories of a simulation consist.
+//! The facts that form the history of the calls in a simulation.
 
 /// A fact: a client calls an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]

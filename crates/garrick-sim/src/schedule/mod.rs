@@ -14,7 +14,8 @@ use crate::sim::Sim;
 use outages::Outages;
 use times::Times;
 
-/// Distinguishes the generators for fates of a search of all orders from others with the same seed.
+/// A number that distinguishes the generators for the fates in a search of all orders from other
+/// generators with the same seed.
 const FATES: u64 = 0x66_6174_6573;
 
 /// Choices that are offered.
@@ -22,10 +23,10 @@ const FATES: u64 = 0x66_6174_6573;
 pub(crate) enum Mode {
     /// All, with faults.
     Faulty,
-    /// All, without faults. What is broken may be repaired at once.
+    /// All, without faults. Crashed nodes and partitions may be repaired at once.
     Calm,
-    /// All that a list may name: messages may come later than their time, and outages may end
-    /// earlier.
+    /// All choices that a list of moves can contain: messages may arrive later than their times,
+    /// and outages may end earlier.
     Following,
 }
 
@@ -85,8 +86,8 @@ impl Schedule {
         self.look(sim, Mode::Faulty, &mut absorb);
     }
 
-    /// Advances the clock to what comes next, at most to `limit`. Returns false if the clock has
-    /// reached the limit and nothing comes.
+    /// Advances the clock to the next event, but at most to `limit`. Returns false if there is no
+    /// event before the limit.
     pub(crate) fn let_time_pass_until(&self, sim: &mut Sim, limit: Nanos) -> bool {
         let now = sim.clock.now();
         match self.next(sim, Mode::Faulty).filter(|next| *next <= limit) {
@@ -100,8 +101,8 @@ impl Schedule {
         true
     }
 
-    /// Lets time pass until `time` if messages have times, although messages may come before. Fires
-    /// the timers that are due.
+    /// If messages have times, lets time pass until `time`, even if messages could arrive earlier.
+    /// Fires the timers that are due.
     pub(crate) fn wait_until(
         &mut self,
         sim: &mut Sim,
@@ -184,7 +185,7 @@ impl Schedule {
         }
     }
 
-    /// Advances the clock to what comes next. Returns false if nothing comes.
+    /// Advances the clock to the next event. Returns false if there is none.
     fn let_time_pass(&self, sim: &mut Sim, mode: Mode) -> bool {
         let Some(next) = self.next(sim, mode) else {
             return false;
@@ -207,8 +208,8 @@ impl Schedule {
         next.into_iter().flatten().min()
     }
 
-    /// Takes the choice with an index in the enabled ones. Returns its index in the choices of the
-    /// simulation, and the choice.
+    /// Takes the enabled choice at an index. Returns the choice, and its index among all choices of
+    /// the simulation.
     pub(crate) fn take(&mut self, sim: &Sim, index: usize, fate: Fate) -> (usize, Choice) {
         let at = self.index_of(index);
         let choice = sim.simulation.choices()[at];
@@ -224,8 +225,8 @@ impl Schedule {
         (at, choice)
     }
 
-    /// Returns the index in the choices of the simulation of the choice with an index in the
-    /// enabled ones.
+    /// Converts an index among the enabled choices into an index among all choices of the
+    /// simulation.
     fn index_of(&self, index: usize) -> usize {
         if self.is_filtered {
             self.indices[index]
@@ -234,7 +235,7 @@ impl Schedule {
         }
     }
 
-    /// Draws the fate of the choice with an index in the enabled ones.
+    /// Draws the fate of the enabled choice at an index.
     pub(crate) fn draw(&self, sim: &Sim, rng: &mut Rng, index: usize) -> Fate {
         let (faults, links) = sim.faults_and_links();
         if !faults.are_any() && !links.are_any() {
@@ -259,8 +260,9 @@ impl Schedule {
         draw_fate(sim, &mut rng, &about)
     }
 
-    /// Returns `fate`, or [`Fate::Happens`] if the choice with an index in the enabled ones cannot
-    /// be lost. A list of moves may have lost the crash or the partition that has made it possible.
+    /// Returns `fate`, or [`Fate::Happens`] if the message of the enabled choice at an index cannot
+    /// be lost. This can happen if the crash or the partition that made the loss possible was left
+    /// out of the list of moves.
     pub(crate) fn possible(&self, sim: &Sim, index: usize, fate: Fate) -> Fate {
         let at = self.index_of(index);
         if fate != Fate::Lost || self.is_cut_off(sim, at) {
@@ -275,13 +277,13 @@ impl Schedule {
         }
     }
 
-    /// Returns true if a partition loses the message of the choice at an index in the choices of
+    /// Returns true if a partition loses the message of the choice at an index among all choices of
     /// the simulation.
     pub(crate) fn is_cut_off(&self, sim: &Sim, at: usize) -> bool {
         self.outages.cut_off(sim, at, false)
     }
 
-    /// Lets an event of the simulation happen.
+    /// Executes an event of the simulation.
     pub(crate) fn happen(&mut self, sim: &mut Sim, event: Event) {
         let (step, has_times) = (self.steps, self.times.is_some());
         match event {

@@ -9,16 +9,19 @@ use crate::sim::Sim;
 
 use super::{Mode, set_offered};
 
-/// Distinguishes the generator for the steps of crashes from others with the same seed.
+/// A number that distinguishes the generator for the steps of crashes from other generators with
+/// the same seed.
 const CRASHES: u64 = 0x63_7261_7368;
 
-/// Distinguishes the generator for the steps of partitions from others with the same seed.
+/// A number that distinguishes the generator for the steps of partitions from other generators with
+/// the same seed.
 const CUTS: u64 = 0x6375_7473;
 
-/// Distinguishes the generator for the times of outages from others with the same seed.
+/// A number that distinguishes the generator for the times of outages from other generators with
+/// the same seed.
 const LASTS: u64 = 0x6c_6173_7473;
 
-/// Number of steps among which the step is drawn before which an outage does not begin.
+/// Number of steps from which the earliest step of an outage is drawn.
 const ONSET_STEPS: usize = 64;
 
 /// The outages of a run, in the order of their rules.
@@ -30,10 +33,10 @@ pub(super) struct Outages {
 /// The outages of one kind.
 struct Rules {
     all: Vec<Outage>,
-    /// Number of outages that are on.
+    /// Number of outages that have begun and not ended.
     on: usize,
-    /// Generator for the steps at which they begin. `None` if they may begin at each step: a list
-    /// of moves needs no such steps.
+    /// Generator for the earliest steps of the outages. `None` if they may begin at any step, as in
+    /// a list of moves.
     onsets: Option<Rng>,
     /// Number of the kind, for the times.
     kind: u64,
@@ -42,7 +45,7 @@ struct Rules {
 /// The state of one rule.
 #[derive(Default)]
 struct Outage {
-    /// Number of the step before which it does not begin.
+    /// Number of the earliest step at which the outage may begin.
     onset: u32,
     is_on: bool,
     /// Time at which it may end. `None` for any time.
@@ -66,7 +69,7 @@ impl Rules {
         }
     }
 
-    /// Begins an outage. `lasts` is called with a generator and returns its time, if it has one.
+    /// Begins an outage. `lasts` draws its duration from a generator, if the outage has one.
     fn begin(
         &mut self,
         index: usize,
@@ -206,8 +209,9 @@ impl Outages {
         cuts.into_iter().any(|(cut, rule)| cut.is_on && rule.holds)
     }
 
-    /// Returns true if a partition cuts off the message of the choice at an index in the choices of
-    /// the simulation. `holds` selects the partitions that hold messages, or those that lose them.
+    /// Returns true if a partition stops the message of the choice at an index among all choices of
+    /// the simulation. If `holds` is true, only partitions that hold messages count, otherwise only
+    /// those that lose them.
     #[inline]
     pub(super) fn cut_off(&self, sim: &Sim, at: usize, holds: bool) -> bool {
         self.cuts.on > 0 && self.is_separated(sim, at, holds)

@@ -1,4 +1,4 @@
-//! Times at which messages come.
+//! The times at which messages arrive.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::stage::is_stage;
 
 use super::receiver_of;
 
-/// Distinguishes the generator for delays from others with the same seed.
+/// A number that distinguishes the generator for delays from other generators with the same seed.
 const DELAYS: u64 = 0x64_656c_6179;
 
 /// Times of the messages.
@@ -36,7 +36,7 @@ pub(super) struct Times {
 struct Pair {
     /// Number of messages so far.
     sent: u64,
-    /// Times at which the messages in the air come, oldest first.
+    /// Times at which the messages under way arrive, oldest first.
     due: VecDeque<Nanos>,
 }
 
@@ -76,7 +76,7 @@ impl Times {
         }
     }
 
-    /// Draws the delay of a message. It depends on nothing but the seed, the pair and the number of
+    /// Draws the delay of a message. The delay depends only on the seed, the pair and the number of
     /// earlier messages of the pair. So it stays the same if other choices are left out.
     fn draw_delay(&self, sim: &Sim, choice: Choice, sent: u64) -> Nanos {
         let Choice::Deliver { from, to } = choice else {

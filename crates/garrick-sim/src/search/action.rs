@@ -31,7 +31,7 @@ pub trait Strategy<A: Action> {
         let _ = action;
     }
 
-    /// Chooses one of the enabled actions, which are never empty. Returns its index, or `None` to
-    /// end the run early because all that it could show is known from another run.
+    /// Chooses one of the enabled actions. There is at least one. Returns its index, or `None` to
+    /// end the run early because it could only repeat what other runs have shown.
     fn choose(&mut self, enabled: &[A]) -> Option<usize>;
 }

@@ -1,15 +1,15 @@
 //! Following a list of actions by name, as far as possible.
 //!
-//! An index among the enabled actions means something else as soon as an earlier step is left out.
-//! The name of an action does not. So lists that are to be [made smaller](super::shrink()) name
-//! their actions, and skip those that cannot be taken. Scott, Panda, Brajkovic, Necula,
-//! Krishnamurthy and Shenker, "Minimizing faulty executions of distributed systems" (NSDI 2016)
-//! shrink executions of actors in this way.
+//! If an earlier step is left out, an index among the enabled actions no longer means the same
+//! action. The name of an action still does. So lists that are to be [made
+//! smaller](super::shrink()) name their actions, and skip those that cannot be taken. Scott, Panda,
+//! Brajkovic, Necula, Krishnamurthy and Shenker, "Minimizing faulty executions of distributed
+//! systems" (NSDI 2016) shrink executions of actors in this way.
 
 use super::action::{Action, Strategy};
 use super::rng::Rng;
 
-/// Continuation of a run when the list that it follows has come to its end.
+/// Continuation of a run after the end of the list that it follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
     /// Ends the run.

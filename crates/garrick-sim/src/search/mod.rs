@@ -1,7 +1,7 @@
 //! Strategies that choose what happens next, and the search for a small failing list of choices.
 //!
-//! Nothing here knows actors: a run offers its enabled [actions](Action), and a [`Strategy`]
-//! chooses one of them. The modules are declared in the order of their layers.
+//! This module does not depend on actors: a run offers its enabled [actions](Action), and a
+//! [`Strategy`] chooses one of them. The modules are declared in the order of their layers.
 //!
 //! | strategy | for |
 //! | --- | --- |

@@ -17,10 +17,10 @@ use super::action::{Action, Strategy};
 use super::rng::Rng;
 use garrick_core::random::mix;
 
-/// Depth that most known bugs do not exceed.
+/// Default depth. Most known bugs have at most this depth.
 const DEPTH: usize = 3;
 
-/// Number of steps that the first run is expected to have if nothing is known.
+/// Expected number of steps of the first run, if the caller does not specify it.
 const LENGTH_FIRST: u64 = 32;
 
 /// Set in the priorities that are given at the start, so that these are above the lowered ones.

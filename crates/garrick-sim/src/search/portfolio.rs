@@ -1,6 +1,6 @@
 //! Portfolio: a mixture of strategies, one per seed.
 //!
-//! No strategy finds all bugs best, so neighbouring seeds use different strategies. Thomson,
+//! No strategy is the best for all bugs, so neighbouring seeds use different strategies. Thomson,
 //! Donaldson and Betts, "Concurrency testing using controlled schedulers: an empirical study" (TOPC
 //! 2016) compare strategies on known bugs.
 

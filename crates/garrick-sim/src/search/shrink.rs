@@ -1,9 +1,9 @@
 //! Making a failing list smaller: delta debugging.
 //!
-//! Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input" (2002), the part of
-//! `ddmin` that leaves pieces out. Pieces of half the list are tried first, then of a quarter, and
-//! so on. At the end, single items are tried until none can be left out. What remains is
-//! 1-minimal: without any one of its items it does not fail.
+//! The algorithm is the part of `ddmin` that leaves out pieces (Zeller and Hildebrandt,
+//! "Simplifying and isolating failure-inducing input", 2002). Pieces of half the list are tried
+//! first, then of a quarter, and so on. At the end, single items are tried until none can be left
+//! out. What remains is 1-minimal: without any one of its items it does not fail.
 
 /// A list that has been made smaller.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,16 +12,16 @@ pub struct Shrunk<T> {
     pub list: Vec<T>,
     /// Number of runs that were made.
     pub runs: u64,
-    /// True if no item of the list can be left out. False if a bound ended the search before.
+    /// True if no item of the list can be left out. False if a bound has ended the search early.
     pub is_minimal: bool,
 }
 
 /// Makes a failing list smaller, as long as it fails in the same way.
 ///
-/// `fails` makes a run that follows the given list. It returns the part of the list that was really
-/// taken if the run still fails in the same way, and otherwise `None`. A list that is not shorter
-/// than the one before is no progress, and is rejected. At most `runs_max` runs are made, and none
-/// after `is_late` has returned true.
+/// `fails` executes a run that follows the given list. If the run still fails in the same way,
+/// `fails` returns the part of the list that could be followed, and otherwise `None`. A returned
+/// list that is not shorter than the one before is rejected. There are at most `runs_max` runs, and
+/// none after `is_late` has returned true.
 ///
 /// # Examples
 /// ```

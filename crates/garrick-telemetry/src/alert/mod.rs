@@ -23,10 +23,10 @@ mod rules;
 
 use serde::{Deserialize, Serialize};
 
-pub use probe::Probe;
+pub use probe::{Of, Probe};
 pub(crate) use rules::Rules;
 pub(crate) use threshold::LONG_TURN_SECONDS;
-pub use threshold::{Of, Threshold};
+pub use threshold::Threshold;
 
 use crate::snapshot::{Alert, Level};
 

@@ -3,7 +3,24 @@
 use crate::snapshot::{Edge, JournalPhase, JournalStatus, Level, Node, Snapshot};
 use crate::snapshot::{SponsorStatus, State};
 
-use super::Of;
+/// The kind of item that a [`Threshold`](crate::Threshold) applies to: nodes, edges, sponsors,
+/// journals or the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Of {
+    /// Items of all kinds. Items without the kind of value that the threshold checks are ignored.
+    Anything,
+    /// Only nodes: stages of pipelines, and groups of actors.
+    Nodes,
+    /// Only edges: channels from one node to another.
+    Edges,
+    /// Only sponsors. A sponsor is the thread pool of a [`System`](garrick_actor::System), or the
+    /// thread of a [`Local`](garrick_actor::Local).
+    Sponsors,
+    /// Only journals of durable actors.
+    Journals,
+    /// Only the process itself.
+    Process,
+}
 
 /// A kind of value that a [`Threshold`](crate::Threshold) checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::snapshot::Level;
 
-use super::probe::Found;
-use super::{Probe, glob};
+use super::glob;
+use super::probe::{Found, Of, Probe};
 
 /// Default distance that a value must return past a threshold before its alert ends, as a share of
 /// the threshold.
@@ -33,25 +33,6 @@ const STALLED_SECONDS: f64 = 5.0;
 /// Time in seconds for which a turn must wait for the disk to cause a warning. A disk that works
 /// writes many groups in this time.
 const OLDEST_WAIT_SECONDS: f64 = 5.0;
-
-/// The kind of item that a [`Threshold`] applies to: nodes, edges, sponsors, journals or the
-/// process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Of {
-    /// Items of all kinds. Items without the kind of value that the threshold checks are ignored.
-    Anything,
-    /// Only nodes: stages of pipelines, and groups of actors.
-    Nodes,
-    /// Only edges: channels from one node to another.
-    Edges,
-    /// Only sponsors. A sponsor is the thread pool of a [`System`](garrick_actor::System), or the
-    /// thread of a [`Local`](garrick_actor::Local).
-    Sponsors,
-    /// Only journals of durable actors.
-    Journals,
-    /// Only the process itself.
-    Process,
-}
 
 /// An upper or lower limit for a kind of value. An alert begins when a value has been beyond the
 /// limit for 2 s. This time can be changed with [`for_at_least`](Self::for_at_least).

@@ -11,7 +11,7 @@ use crate::schema::Schema;
 use crate::shape::Shape;
 use crate::wire::Wire;
 
-/// Returns the memory that a map of `count` items of `size` bytes needs at most.
+/// Returns the maximum memory that a map of `count` items of `size` bytes needs.
 ///
 /// A hash map has up to 16/7 places for each item, with one byte more, and at least 4. A tree has
 /// nodes with 11 places, of which at least 5 are used, except in a tree of one node.

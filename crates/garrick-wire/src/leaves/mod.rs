@@ -1,4 +1,4 @@
-//! The types of the standard library that travel.
+//! Implementations of `Wire` for types of the standard library.
 
 mod numbers;
 

@@ -73,7 +73,7 @@ fn unzigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
 }
 
-/// Reads a list of numbers. The bytes that are left stay in registers.
+/// Reads a list of numbers. The position stays in registers.
 #[inline]
 fn numbers<C: ?Sized, T: Wire<C>>(
     input: &mut Decoder<'_, C>,

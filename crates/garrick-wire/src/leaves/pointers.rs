@@ -1,4 +1,4 @@
-//! `Box` and `Arc`, which travel as their values.
+//! `Box` and `Arc`, which are encoded as their values.
 
 use std::sync::Arc;
 

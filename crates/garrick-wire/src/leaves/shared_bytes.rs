@@ -1,4 +1,4 @@
-//! `Bytes` of the crate `bytes`, which travel as a list of `u8`.
+//! `Bytes` of the crate `bytes`, which are encoded as a list of `u8`.
 
 use bytes::Bytes;
 

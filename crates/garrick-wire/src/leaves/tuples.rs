@@ -1,4 +1,5 @@
-//! Tuples. Their content is their values, which have no numbers: no value can be added.
+//! Tuples. Their content is the sequence of their values. The values have no numbers, so a newer
+//! version cannot add one.
 
 use crate::decoder::Decoder;
 use crate::encoder::Encoder;

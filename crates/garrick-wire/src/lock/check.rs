@@ -14,14 +14,14 @@ const FILE: &str = "wire.lock";
 /// Environment variable that makes the test write the file.
 const WRITE: &str = "GARRICK_WIRE_LOCK";
 
-/// Environment variable with a commit, with whose lock file this one is compared.
+/// Environment variable with a commit. The lock file is compared with its version at this commit.
 const BASE: &str = "GARRICK_WIRE_LOCK_BASE";
 
 /// Compares the types that `describe` adds with the lock file in `folder`.
 ///
 /// # Panics
-/// If the file is missing, differs, or has a change that other versions do not understand. The
-/// message says what is wrong, where, and what is allowed.
+/// Panics if the file is missing, differs, or has a change that other versions do not understand.
+/// The message says what is wrong, where, and what is allowed.
 #[doc(hidden)]
 #[track_caller]
 pub fn check(folder: &str, describe: fn(&mut Schema), ended: &[&str]) {

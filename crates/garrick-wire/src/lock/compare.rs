@@ -13,9 +13,9 @@ use crate::schema::{Body, Field, Group, Removed, Schema, Type, Use, Variant};
 pub(super) struct Compared {
     /// Changes that both versions understand.
     pub(super) changes: Vec<String>,
-    /// Changes that they do not understand.
+    /// Changes that one of the versions does not understand.
     pub(super) refused: Vec<Refused>,
-    /// The new lock, with what the old one knows of the past.
+    /// The new lock, with the removed types, fields and variants that the old one lists.
     pub(super) merged: Schema,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for Refused {
     }
 }
 
-/// Compares two locks. `ended` has the names of messages that nobody sends any more.
+/// Compares two locks. `ended` contains the names of messages that are no longer sent.
 pub(super) fn compare(old: &Schema, new: &Schema, ended: &[&str]) -> Compared {
     let mut compared = Compared {
         merged: new.clone(),
@@ -368,8 +368,8 @@ impl OfType {
     }
 }
 
-/// Returns the former number of the field `name`, if it had another one than `number`. The names of
-/// the fields of a tuple are their positions, which may change.
+/// Returns the old number of the field `name`, if it was not `number`. Fields of tuples are
+/// ignored, because their names are their positions, which may change.
 fn moved(old: &Group, number: u32, name: &str) -> Option<u32> {
     let is_position = name.bytes().all(|byte| byte.is_ascii_digit());
     let mut before = old.fields.iter().filter(|(_, field)| field.name == name);
@@ -377,8 +377,8 @@ fn moved(old: &Group, number: u32, name: &str) -> Option<u32> {
     (*before != number && !is_position).then_some(*before)
 }
 
-/// Returns true if one of the types is an option of the other one, and the reader has a default for
-/// the missing field.
+/// Returns true if one type is an `Option` of the other one, and the reader has a default for a
+/// missing field.
 fn is_same_when_present(before: &Field, after: &Field) -> bool {
     let is_option = |option: &str, of: &str| {
         let is_single = !of.starts_with("option<");

@@ -1,5 +1,5 @@
-//! The lock file: a text beside `Cargo.toml` that lists all messages of a package, so that a change
-//! that older or newer nodes do not understand is found by a test.
+//! The lock file: a text file next to `Cargo.toml` that lists all messages of a package. With it, a
+//! test finds changes that older or newer nodes would not understand.
 //!
 //! [`lock!`](crate::lock!) makes the test. Only this module reads and writes files.
 
@@ -17,7 +17,7 @@ use crate::wire::Wire;
 /// Adds the message `T`, and all types within it, to `schema`.
 ///
 /// # Panics
-/// If `T` describes nothing, such as `u64`.
+/// Panics if `T` describes nothing, such as `u64`.
 #[doc(hidden)]
 pub fn root<C: ?Sized, T: Wire<C>>(schema: &mut Schema) {
     T::describe(schema);
@@ -38,7 +38,7 @@ pub fn root<C: ?Sized, T: Wire<C>>(schema: &mut Schema) {
 /// - `GARRICK_WIRE_LOCK=write cargo test wire_lock` writes the file, but refuses changes that
 ///   other versions of the program would not understand.
 /// - `GARRICK_WIRE_LOCK_BASE=main cargo test wire_lock` also compares the file with its version at
-///   a commit, so that a file that was deleted and written anew is noticed.
+///   a commit. So it detects a file that was deleted and written again.
 ///
 /// The guide `docs/wire.md` has the rules.
 ///

@@ -84,7 +84,7 @@ fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
     writeln!(text, "{line}").expect("a string takes all text");
 }
 
-/// Reads the text of a lock file. An error says which line is wrong, and what is allowed.
+/// Reads the text of a lock file. An error names the wrong line, and states what is allowed.
 pub(super) fn parse(text: &str) -> Result<Schema, String> {
     let mut schema = Schema::default();
     let mut current: Option<(String, Type)> = None;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use axum::extract::ws::Utf8Bytes;
-use garrick::{Actor, Address, Context, Ended};
+use garrick::supervise::Ended;
+use garrick::{Actor, Address, Context};
 
 use super::lobby::{RoomId, ToLobby};
 use super::session::{Place, ToSession};

@@ -5,6 +5,7 @@
 //! so that an outdated table is noticed. Differences in white space are ignored.
 
 mod core;
+mod ends;
 mod gate;
 mod rooms;
 mod sched;
@@ -39,6 +40,7 @@ pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static Logic)> {
     let sched = sched::MUTANTS
         .iter()
         .chain(seats::MUTANTS)
+        .chain(ends::MUTANTS)
         .chain(gate::MUTANTS)
         .chain(rooms::MUTANTS);
     core.chain(steal)

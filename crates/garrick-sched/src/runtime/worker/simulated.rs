@@ -222,7 +222,8 @@ impl Worker {
         label(cell)
     }
 
-    /// Makes the end of the next turn look for the choice that the turn fails.
+    /// Makes the worker check, at the end of the next turn, whether the simulation has chosen that
+    /// this turn fails.
     pub(crate) fn expect_choice(&self) {
         self.stage.set_dirty();
     }

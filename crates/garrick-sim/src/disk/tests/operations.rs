@@ -96,7 +96,7 @@ fn mistakes_have_the_kinds_of_a_real_disk() {
         let error = disk.create(name).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
         assert!(
-            error.to_string().contains("is no name of a file"),
+            error.to_string().contains("is not a valid name for a file"),
             "{error}"
         );
         assert_eq!(kind(disk.rename("a", name)), ErrorKind::InvalidInput);

@@ -20,9 +20,10 @@ const VALUE_CHARS_MAX: usize = 200;
 
 /// Explains why a history is not linearizable.
 ///
-/// The explanation is about one configuration: the one with the longest prefix of the history. All
-/// operations that returned before [`operation`](Self::operation) have a place in the prefix, and
-/// no other order comes further. The text of [`Display`](fmt::Display) contains all of this.
+/// The search orders the operations one after another. The explanation describes the longest order
+/// that it has found, which is called the prefix. The prefix contains all operations that returned
+/// before [`operation`](Self::operation). This operation cannot be added. [`Display`](fmt::Display)
+/// prints the whole explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     prefix: Vec<Call>,

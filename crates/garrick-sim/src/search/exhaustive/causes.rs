@@ -12,7 +12,8 @@ struct Pending<A> {
 
 /// Announced actions of the current run, in the order of their causes.
 ///
-/// Only what is under way is listed, so searching the list from its start is fast enough.
+/// The list is short, because it contains only pending actions. So searching it from its start is
+/// fast enough.
 #[derive(Clone, Debug)]
 pub(super) struct Causes<A> {
     pending: Vec<Pending<A>>,

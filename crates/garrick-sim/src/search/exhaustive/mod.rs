@@ -1,20 +1,22 @@
 //! Exhaustive search without stored states: each order of the steps is a run from the start.
 //!
-//! Orders that differ only in steps that commute show the same. Such a class of orders is called a
-//! partial order, and one run of each is enough. The search goes depth-first and finds them by
-//! dynamic partial-order reduction: Abdulla, Aronis, Jonsson and Sagonas, "Optimal dynamic partial
-//! order reduction" (POPL 2014), and "Source sets: a foundation for optimal dynamic partial order
-//! reduction" (JACM 2017). At the end of a run, each pair of steps that race is looked at: the
-//! later step, and all that does not depend on the earlier one, could have come first. If no run
-//! has shown that, it is added to what is to be explored from the state before the earlier step.
+//! Orders that differ only in steps that commute have the same results. A class of such orders is
+//! called a partial order, and one run of each class is enough. The search goes depth-first and
+//! finds them by dynamic partial-order reduction: Abdulla, Aronis, Jonsson and Sagonas, "Optimal
+//! dynamic partial order reduction" (POPL 2014), and "Source sets: a foundation for optimal dynamic
+//! partial order reduction" (JACM 2017). At the end of a run, the search examines each pair of
+//! steps that race. The later step, together with all steps that do not depend on the earlier one,
+//! could have come first. If no run has shown this order, the search adds it to the sequences to
+//! explore from the state before the earlier step.
 //!
 //! Sleep sets (Godefroid, "Partial-order methods for the verification of concurrent systems", 1996)
 //! keep the search from making a run whose partial order is known. The sequences to explore are
-//! wakeup trees. With whole sequences in them, no run is begun in vain. With single actions, which
-//! is the algorithm with source sets, a run may come to a state in which all that is enabled
-//! sleeps, and is then ended as redundant.
+//! wakeup trees. If they contain whole sequences, no run is redundant. If they contain only single
+//! actions, which is the algorithm with source sets, a run may reach a state in which all enabled
+//! actions sleep. Such a run is ended as redundant.
 //!
-//! The happens-before of [`order`] needs the cause of each step, which [`Strategy::caused`] tells.
+//! The happens-before relation of [`order`] needs the cause of each step, which
+//! [`Strategy::caused`] reports.
 
 mod causes;
 mod order;
@@ -50,10 +52,10 @@ pub enum Reduction {
 
 /// Explores all orders of a system.
 ///
-/// The system must be deterministic: the same choices lead to the same enabled actions in the same
-/// order. The cause of each action must be told by [`Strategy::caused`]. A caller may end a run
-/// early, for example at a failure. Then nothing is known about the steps that would have followed,
-/// so orders that differ from this one only because of these steps may be missed.
+/// The system must be deterministic: the same choices must lead to the same enabled actions in the
+/// same order. The caller must report the cause of each action by [`Strategy::caused`]. A caller
+/// may end a run early, for example at a failure. The search then does not see the steps that would
+/// have followed, so it may miss orders that differ from this one only because of these steps.
 ///
 /// # Examples
 /// ```
@@ -95,7 +97,7 @@ pub struct Exhaustive<A> {
     statistics: Statistics,
     causes: Causes<A>,
     order: Order<A>,
-    /// States of the current run, and then those whose memory can be used again.
+    /// States of the current run, followed by unused states whose memory is reused.
     nodes: Vec<Node<A>>,
     /// Number of states on the path that is explored.
     path: usize,
@@ -123,11 +125,11 @@ impl<A: Action> Exhaustive<A> {
         }
     }
 
-    /// Cuts each run after so many steps.
+    /// Ends each run after this number of steps.
     ///
-    /// [`Reduction::Sleep`] still shows all that can happen within the bound. The other reductions
-    /// may miss states that are just within it, because they see only those races whose steps both
-    /// come before the bound in the same run. Within 8 steps of small random systems,
+    /// [`Reduction::Sleep`] still finds everything that can happen within the bound. The other
+    /// reductions may miss states shortly before the bound, because they see a race only if both of
+    /// its steps come before the bound in the same run. Within 8 steps of small random systems,
     /// [`Reduction::Source`] finds two thirds of the partial orders, and [`Reduction::Optimal`]
     /// half of them.
     #[must_use]
@@ -136,14 +138,14 @@ impl<A: Action> Exhaustive<A> {
         self
     }
 
-    /// Ends the search after so many runs.
+    /// Ends the search after this number of runs.
     #[must_use]
     pub fn with_runs_max(mut self, runs: u64) -> Self {
         self.runs_max = runs;
         self
     }
 
-    /// Returns numbers about the search.
+    /// Returns the statistics of the search.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         self.statistics
@@ -153,7 +155,7 @@ impl<A: Action> Exhaustive<A> {
         matches!(self.reduction, Reduction::Source | Reduction::Optimal)
     }
 
-    /// Ends the search, because a run did not come to the same state as the one before.
+    /// Ends the search, because a run has not reached the same state as the run before it.
     fn diverge(&mut self) -> Option<usize> {
         self.statistics.coverage = Coverage::Diverged(self.step);
         None
@@ -260,8 +262,8 @@ impl<A: Action> Exhaustive<A> {
         }
     }
 
-    /// Goes back to the last state from which there is more to explore. Returns false if there is
-    /// none.
+    /// Goes back to the last state from which more sequences must be explored. Returns false if
+    /// there is none.
     fn backtrack(&mut self) -> bool {
         let is_reduced = self.reduction != Reduction::Plain;
         while self.path > 0 {

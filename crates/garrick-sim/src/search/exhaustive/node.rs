@@ -4,13 +4,13 @@ use super::order::commute;
 use super::tree::Tree;
 use crate::search::action::Action;
 
-/// A state, with what is still to be explored from it.
+/// A state, with the sequences that are still to be explored from it.
 #[derive(Clone, Debug)]
 pub(super) struct Node<A> {
     /// Actions that are enabled in this state.
     pub(super) enabled: Vec<A>,
-    /// Actions that need not be explored from here, because other runs have shown all that they
-    /// could lead to.
+    /// Actions that need not be explored from here, because other runs have shown all their
+    /// consequences.
     pub(super) sleep: Vec<A>,
     /// Sequences to explore. The first one is being explored.
     pub(super) tree: Tree<A>,
@@ -25,8 +25,8 @@ impl<A: Action> Node<A> {
         }
     }
 
-    /// Fills the node of a state that follows another. What sleeps there sleeps here too, unless
-    /// the step in between has changed the same task.
+    /// Fills the node of a state that follows another one. An action that sleeps there also sleeps
+    /// here, unless the step between the two states has changed the same task.
     pub(super) fn fill(&mut self, enabled: &[A], before: Option<&mut Self>) {
         self.enabled.clear();
         self.enabled.extend_from_slice(enabled);

@@ -1,4 +1,4 @@
-//! Numbers about an exhaustive search.
+//! Statistics of an exhaustive search.
 
 /// Part of a system that has been explored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,19 +7,19 @@ pub enum Coverage {
     Unfinished,
     /// All orders have been explored.
     Everything,
-    /// The bound of steps has cut runs, or the bound of runs has ended the search.
+    /// The bound of steps has ended some runs, or the bound of runs has ended the search.
     Bounded,
     /// Two runs differ: equal choices did not lead to equal enabled actions. The search ended at
     /// this step, counted from 0. So the system is not deterministic.
     Diverged(usize),
 }
 
-/// Numbers about an exhaustive search.
+/// Statistics of an exhaustive search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistics {
     /// Runs that have begun.
     pub runs: u64,
-    /// Runs that were ended early, because all that they could show was known from other runs.
+    /// Runs that were ended early, because they could only repeat what other runs have shown.
     pub redundant: u64,
     /// Runs that the bound of steps has cut.
     pub cut: u64,

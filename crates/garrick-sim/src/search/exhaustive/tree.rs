@@ -36,7 +36,7 @@ impl<A: Action> Tree<A> {
         self.branches.iter().map(|branch| branch.action)
     }
 
-    /// Takes out what is to be explored after the first action, and leaves a leaf behind.
+    /// Takes out the subtree after the first action, and leaves a leaf in its place.
     pub(super) fn take_rest(&mut self) -> Self {
         let first = self.branches.first_mut();
         first.map_or_else(Self::new, |branch| {
@@ -44,7 +44,7 @@ impl<A: Action> Tree<A> {
         })
     }
 
-    /// Removes the first action with all that follows it.
+    /// Removes the first action with its subtree.
     pub(super) fn remove_first(&mut self) {
         self.branches.remove(0);
     }

@@ -13,17 +13,19 @@ use serde::de::{
 use crate::decoder::Decoder;
 use crate::error::{Reason, WireError};
 
-/// Memory for each item of a list, in sizes of the item, and in bytes beside them: the list doubles
-/// its room, and begins with room for 4 items, or for 8 bytes.
+/// Memory that is charged for each item of a list: a multiple of the item's size, and additional
+/// bytes. A list doubles its capacity when it is full, and begins with a capacity of 4 items, or of
+/// 8 bytes.
 const ROOM_OF_ITEM: (usize, usize) = (4, 8);
 
-/// Memory for the first entry of a map, in sizes of the entry: a tree begins with 11 places.
+/// Memory that is charged for the first entry of a map, as a multiple of the entry's size. A tree
+/// begins with 11 places.
 const ROOM_OF_FIRST: usize = 12;
 
-/// Memory for each further entry of a map, in sizes of the entry.
+/// Memory that is charged for each further entry of a map, as a multiple of the entry's size.
 const ROOM_OF_ENTRY: usize = 5;
 
-/// Memory for an entry of a map beside that for its size, in bytes.
+/// Additional memory that is charged for each entry of a map, in bytes.
 const ROOM_BESIDE: usize = 16;
 
 /// Reason for which a value was not read.
@@ -31,7 +33,8 @@ const ROOM_BESIDE: usize = 16;
 pub(super) enum Failure {
     /// The bytes are wrong, or exceed a limit.
     Wire(WireError),
-    /// The type refuses the value. Its text is dropped, because it may have parts of the value.
+    /// The type refuses the value. The text of its error is dropped, because it may contain parts
+    /// of the value.
     OfType,
 }
 
@@ -65,7 +68,7 @@ pub(super) struct Reader<'d, 'a, C: ?Sized>(pub(super) &'d mut Decoder<'a, C>);
 struct Items<'r, 'd, 'a, C: ?Sized> {
     reader: &'r mut Reader<'d, 'a, C>,
     left: usize,
-    /// Memory for the next item, in sizes of the item, and in bytes beside it.
+    /// Memory that is charged for the next item: a multiple of its size, and additional bytes.
     room: (usize, usize),
 }
 
@@ -214,7 +217,7 @@ macro_rules! numbers {
     )*};
 }
 
-/// Generates the methods of types that the bytes do not tell.
+/// Generates the methods for types that cannot be recognized from the bytes.
 macro_rules! not_told {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Failure> {
