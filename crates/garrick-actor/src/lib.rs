@@ -61,6 +61,8 @@ pub mod supervise;
 
 pub mod spawn;
 
+mod inspect;
+
 pub mod behaviors;
 
 pub mod naming;
@@ -76,6 +78,7 @@ pub use garrick_sched::Pending;
 pub use garrick_sched::{
     Address, Ask, Call, Ended, NoReply, Reply, SendError, SpawnError, StartError, Timer, Watch,
 };
+pub use inspect::{ActorState, Inspection};
 pub use model::actor::Actor;
 pub use model::behavior::{Behavior, BehaviorContext, behavior};
 pub use model::context::Context;

@@ -83,6 +83,7 @@ pub use {
     runtime::bounded::Spawns,
     runtime::current::{TurnMark, in_turn, turn_mark},
     runtime::door::Gauged,
+    runtime::look::{Asking, Look, Looking, Seen, Standing},
     runtime::pending::Pending,
     runtime::room::{Place, Room, WhenFull},
     runtime::timer::cancel_timers_of,

@@ -61,9 +61,10 @@ pub mod prelude;
 pub mod wire;
 
 pub use garrick_actor::{
-    Actor, ActorPath, Address, Ask, AsyncActor, AsyncContext, Behavior, BehaviorContext, Call,
-    Consequence, Context, Ended, Failure, FailureRecord, Handle, Incoming, Local, Next, NoReply,
-    Outcome, Reply, SendError, SpawnError, StartError, System, Timer, Watch, behavior, cyclic,
+    Actor, ActorPath, ActorState, Address, Ask, AsyncActor, AsyncContext, Behavior,
+    BehaviorContext, Call, Consequence, Context, Ended, Failure, FailureRecord, Handle, Incoming,
+    Inspection, Local, Next, NoReply, Outcome, Reply, SendError, SpawnError, StartError, System,
+    Timer, Watch, behavior, cyclic,
 };
 
 pub use garrick_actor::{

@@ -14,6 +14,7 @@
 //! - `sponsor` has the threads, and how they sleep and stop.
 
 pub(crate) mod block;
+pub(crate) mod look;
 pub(crate) mod shards;
 pub(crate) mod watch;
 

@@ -14,6 +14,7 @@ mod census;
 mod deliver;
 mod drive;
 mod end;
+mod look;
 mod messages;
 mod pending;
 mod ready;

@@ -14,8 +14,9 @@ use crate::parcel;
 use crate::quiet::{self, Panic};
 use crate::remote::Remote;
 use crate::run_queue::Entry;
+use crate::runtime::look::{Seen, Standing};
 use crate::runtime::sponsor::visit::{After, Left, Notes, Outcome, Parted, Rest, Visit};
-use crate::runtime::watch::{self, Ended, Watcher};
+use crate::runtime::watch::{self, Ended, Request};
 
 /// Maximum number of messages that a visit handles before the visitor runs its own cells again.
 const MESSAGES_MAX: u32 = if cfg!(garrick_loom) { 2 } else { 64 };
@@ -279,8 +280,16 @@ impl Worker {
     fn register(&self, cell: CellPtr, envelope: *mut Envelope) {
         let mut cancelled = Vec::new();
         // SAFETY: the envelope is ours, and contains watchers.
-        while let Some(watcher) = unsafe { parcel::get::<Watcher>(envelope) } {
-            cancelled.append(&mut watch::register(cell, watcher));
+        while let Some(request) = unsafe { parcel::get::<Request>(envelope) } {
+            match request {
+                Request::Watch(watcher) => cancelled.append(&mut watch::register(cell, watcher)),
+                // Only the owner can count the messages and read the label.
+                Request::Look(looker) => looker.answer(Seen {
+                    waiting: None,
+                    standing: Standing::Ready,
+                    label: None,
+                }),
+            }
         }
         if !cancelled.is_empty() {
             self.let_others();

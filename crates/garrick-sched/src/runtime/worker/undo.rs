@@ -12,7 +12,7 @@ use crate::quiet;
 use crate::run_queue::Entry;
 use crate::runtime::sponsor::Handle;
 use crate::runtime::timer::Later;
-use crate::runtime::watch::Watcher;
+use crate::runtime::watch::Request;
 
 impl Worker {
     /// Undoes the effects of the turn. First takes all effects out, and then drops them, because a
@@ -160,7 +160,7 @@ impl Worker {
                 match (*list).kind() {
                     Kind::Messages => dropped += (cell.table().drop_unread)(list),
                     Kind::Watch => {
-                        parcel::drop_unread::<Watcher>(list, |_| false);
+                        parcel::drop_unread::<Request>(list, |_| false);
                     }
                     Kind::Move => {
                         parcel::drop_unread::<Handle>(list, |_| false);
