@@ -34,6 +34,9 @@ mod quiet;
 mod roll;
 
 mod failure;
+#[cfg(feature = "traces")]
+pub mod trace;
+
 #[cfg(feature = "tracing")]
 mod span;
 

@@ -87,6 +87,7 @@ pub use {
     runtime::pending::Pending,
     runtime::room::{Place, Room, WhenFull},
     runtime::timer::cancel_timers_of,
+    runtime::trail::{Trail, trails_from_outside},
     runtime::{audit, count_dead_letters},
     world::nanos,
 };

@@ -71,6 +71,10 @@ pub use garrick_actor::{
     ask, door, error, files, future, mailbox, naming, route, spawn, supervise, system,
 };
 
+/// Traces of OpenTelemetry that continue from actor to actor.
+#[cfg(feature = "traces")]
+pub use garrick_actor::trace;
+
 pub use garrick_macros::actor;
 #[cfg(feature = "journal")]
 pub use garrick_macros::durable;

@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 
 use garrick_core::prefetch::prefetch;
 
-use crate::cell::{CellPtr, Chain, DoorTable, Dropped, Header, Home, Kind, Push, TaskId};
+use crate::cell::{CellPtr, Chain, DoorTable, Dropped, Envelope, Header, Home, Kind, Push, TaskId};
 use crate::gate::{Gate, Pass};
 use crate::parcel;
 use crate::pool::{CELL_BYTES_MAX, Pool};
@@ -17,6 +17,8 @@ use crate::remote::{Remote, Wake};
 use crate::runtime::current;
 use crate::runtime::look::{Asking, Look, Looker, Looking};
 use crate::runtime::pass::{self, Notice};
+use crate::runtime::stage::chain_behind;
+use crate::runtime::trail::{self, Trail};
 use crate::runtime::watch::{Ended, Request, Watch, Watcher};
 
 /// The error returned when a message was not accepted. Contains the message.
@@ -159,12 +161,21 @@ impl<M: 'static> Address<M> {
             // SAFETY: made for `M` just now, and empty.
             let put = unsafe { parcel::put(envelope, message) };
             debug_assert!(put.is_ok(), "an empty envelope has room for one");
-            // SAFETY: we hold a reference, and the envelope is ours.
-            if let Some(wake) = unsafe { push_out(self.cell, Chain::of_one(envelope), keeps) } {
+            let chain = if trail::come_from_outside() {
+                chain_from_outside(pool, envelope)
+            } else {
+                Chain::of_one(envelope)
+            };
+            // SAFETY: we hold a reference, and the envelopes are ours.
+            if let Some(wake) = unsafe { push_out(self.cell, chain, keeps) } {
                 return Ok(wake);
             }
-            // SAFETY: the envelope is ours again, with the message in it.
+            // SAFETY: the envelopes are ours again, with the message in one of them.
             unsafe {
+                if chain.oldest != envelope {
+                    drop(parcel::open_sealed::<Trail>(chain.oldest));
+                    pool.give_envelope(chain.oldest);
+                }
                 let message = parcel::take_back::<M>(envelope);
                 pool.give_envelope(envelope);
                 Err(SendError(message.expect("it was put there above")))
@@ -347,6 +358,15 @@ fn door_of(cell: CellPtr) -> Option<&'static DoorTable> {
         cell.table().door
     } else {
         None
+    }
+}
+
+/// Returns a chain of an envelope, behind the trail of the calling thread if there is one.
+#[cold]
+fn chain_from_outside(pool: &Pool, envelope: *mut Envelope) -> Chain {
+    match trail::outside() {
+        Some(trail) => chain_behind(pool, trail, envelope),
+        None => Chain::of_one(envelope),
     }
 }
 

@@ -16,6 +16,7 @@
 pub(crate) mod block;
 pub(crate) mod look;
 pub(crate) mod shards;
+pub(crate) mod trail;
 pub(crate) mod watch;
 
 pub(crate) mod address;

@@ -23,7 +23,7 @@ impl Worker {
     /// drops of messages may send to the cell and so push it to a run queue.
     #[cold]
     pub(crate) fn undo(&self) -> bool {
-        self.sends_at.set(self.shared.hooks.sends_from(self.home));
+        self.send_from_home();
         self.shared.hooks.undone();
         let (mut envelopes, mut chains) = (Vec::new(), Vec::new());
         let pool = NonNull::from(&self.pool).cast();
@@ -162,6 +162,7 @@ impl Worker {
                     Kind::Watch => {
                         parcel::drop_unread::<Request>(list, |_| false);
                     }
+                    Kind::Trail => Self::drop_trail(list),
                     Kind::Move => {
                         parcel::drop_unread::<Handle>(list, |_| false);
                     }
