@@ -40,7 +40,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Task {
     /// Run all steps, and print a summary. Omits `rivals`, `sanitize`, `lines`, `sim`, `journal`,
-    /// `sizes`, `why` and `mutants`, and runs only the benches of `bench`.
+    /// `pictures`, `sizes`, `why` and `mutants`, and runs only the benches of `bench`.
     Ci {
         /// Stop at the first failure instead of running all steps.
         #[arg(long)]
@@ -86,6 +86,8 @@ enum Task {
     /// Kill and crash journals much more often than the tests do, trace their system calls, and
     /// measure them beside the raw disk.
     Journal,
+    /// Test the dashboard in a browser, and put its screenshots into the documentation.
+    Pictures,
     /// Count the crates of a first build and of a hello-world program, time both builds, and count
     /// public names.
     Sizes,
@@ -128,6 +130,7 @@ fn main() -> Result<ExitCode> {
         Task::Lines => steps::LINES,
         Task::Sim => steps::SIM,
         Task::Journal => steps::JOURNAL,
+        Task::Pictures => steps::PICTURES,
         Task::Sizes => steps::SIZES,
         Task::Why { redraw: false } => steps::WHY,
         Task::Why { redraw: true } => steps::REDRAW,

@@ -223,14 +223,14 @@ impl Task for Lively {
         if let Some(next) = &self.next {
             let _ = turn.send(next, n);
         }
-        if n % 64 == 0 {
+        if n.is_multiple_of(64) {
             turn.blocking(std::thread::yield_now);
         }
         self.left -= 1;
         if self.left == 0 {
             return Flow::Stop;
         }
-        if n % 3 > 0 {
+        if !n.is_multiple_of(3) {
             let _ = turn.send(&turn.address(), n - 1);
         }
         Flow::Continue

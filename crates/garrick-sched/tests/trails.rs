@@ -123,8 +123,8 @@ fn a_trail_travels_with_the_messages_of_its_turn_and_of_no_other() {
         for workers in 1..4 {
             let sponsor = Sponsor::builder().workers(workers).start().unwrap();
             let row = row(&sponsor, 3);
-            for number in 0..1000 {
-                let sets = (number % 3 == 0).then_some(number + 7);
+            for number in 0u32..1000 {
+                let sets = number.is_multiple_of(3).then_some(number + 7);
                 row.send(Go {
                     sets,
                     ..plain(number)
@@ -135,7 +135,7 @@ fn a_trail_travels_with_the_messages_of_its_turn_and_of_no_other() {
                 (0..1000).map(|number| (number, trail(number))).collect()
             };
             assert_eq!(heard[0], all(|_| None), "{workers}");
-            let set = |number| (number % 3 == 0).then_some(number + 7);
+            let set = |number: u32| number.is_multiple_of(3).then_some(number + 7);
             // In the order of sending, and with the trail of each message.
             assert_eq!(heard[1], all(set), "{workers}");
             assert_eq!(heard[2], all(set), "{workers}");
@@ -335,14 +335,16 @@ fn a_thread_gives_a_trail_to_its_messages() {
     ends_alone(|| {
         let sponsor = Sponsor::builder().workers(1).start().unwrap();
         let row = row(&sponsor, 2);
-        for number in 0..100 {
-            NUMBER.set((number % 2 == 0).then_some(number));
+        for number in 0u32..100 {
+            NUMBER.set(number.is_multiple_of(2).then_some(number));
             row.send(plain(number));
         }
         NUMBER.set(Some(1));
         let first = row.first.clone();
         let heard = row.end(sponsor);
-        let expected: Vec<_> = (0..100).map(|n| (n, (n % 2 == 0).then_some(n))).collect();
+        let expected: Vec<_> = (0..100)
+            .map(|n: u32| (n, n.is_multiple_of(2).then_some(n)))
+            .collect();
         assert_eq!(heard, [expected.clone(), expected]);
         // The message comes back, and its trail is dropped.
         assert_eq!(first.send(plain(7)).unwrap_err().0.number, 7);

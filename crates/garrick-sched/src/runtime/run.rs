@@ -301,20 +301,22 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
         }
         // SAFETY: the local mailbox is ours, circular, and not empty.
         let (oldest, envelope) = unsafe { ((*tail).next(), &*(*tail).next()) };
-        if envelope.kind() == Kind::Stop {
-            worker.drop_oldest(cell);
-            worker.stop(cell, &Ended::Stopped);
-            return None;
-        }
-        if envelope.kind() == Kind::Move {
-            if worker.move_away(cell, oldest) {
+        match envelope.kind() {
+            Kind::Messages => {}
+            Kind::Stop => {
+                worker.drop_oldest(cell);
+                worker.stop(cell, &Ended::Stopped);
                 return None;
             }
-            worker.limits.set(Limits::of(cell, worker));
-            continue;
-        }
-        if envelope.kind() == Kind::Trail {
-            return batch_with_trail::<T>(cell, worker, envelope.next());
+            Kind::Move => {
+                if worker.move_away(cell, oldest) {
+                    return None;
+                }
+                worker.limits.set(Limits::of(cell, worker));
+                continue;
+            }
+            Kind::Trail => return batch_with_trail::<T>(cell, worker, envelope.next()),
+            _ => {}
         }
         let mut max = end_measured::<T>(worker);
         if T::COMMITS_LATER {
