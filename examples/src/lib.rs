@@ -5,3 +5,5 @@
 pub mod operations;
 
 pub mod sessions;
+
+pub mod traces;

@@ -40,7 +40,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Task {
     /// Run all steps, and print a summary. Omits `rivals`, `sanitize`, `lines`, `sim`, `journal`,
-    /// `cluster`, `sizes`, `why` and `mutants`, and runs only the benches of `bench`.
+    /// `cluster`, `pictures`, `sizes`, `why` and `mutants`, and runs only the benches of `bench`.
     Ci {
         /// Stop at the first failure instead of running all steps.
         #[arg(long)]
@@ -89,6 +89,8 @@ enum Task {
     /// Simulate clusters with 1,000 seeds for each failure, and kill and stop their processes for a
     /// minute.
     Cluster,
+    /// Test the dashboard in a browser, and put its screenshots into the documentation.
+    Pictures,
     /// Count the crates of a first build and of a hello-world program, time both builds, and count
     /// public names.
     Sizes,
@@ -135,6 +137,7 @@ fn main() -> Result<ExitCode> {
         Task::Sim => steps::SIM,
         Task::Journal => steps::JOURNAL,
         Task::Cluster => steps::CLUSTER,
+        Task::Pictures => steps::PICTURES,
         Task::Sizes => steps::SIZES,
         Task::Sample(options) => {
             steps::sample(&workspace, &options)?;

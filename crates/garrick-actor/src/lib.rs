@@ -34,6 +34,9 @@ mod quiet;
 mod roll;
 
 mod failure;
+#[cfg(feature = "traces")]
+pub mod trace;
+
 #[cfg(feature = "tracing")]
 mod span;
 
@@ -60,6 +63,8 @@ pub mod mailbox;
 pub mod supervise;
 
 pub mod spawn;
+
+pub mod inspect;
 
 pub mod behaviors;
 

@@ -7,13 +7,42 @@ use std::any::type_name;
 use tracing::span::EnteredSpan;
 use tracing::{debug, trace_span};
 
-use garrick_sched::NoReply;
+use garrick_sched::{NoReply, Turn};
 
 use crate::failure::path::ActorPath;
+#[cfg(feature = "traces")]
+use crate::failure::short::short_type_name;
 
-/// Enters the span of a turn.
-pub(crate) fn turn(actor: &'static str) -> EnteredSpan {
+/// Enters the span of a turn. With the feature `traces`, the span continues the trace of the
+/// message. If `sends` is true, the messages that the turn sends continue the trace of the span.
+#[cfg(not(feature = "traces"))]
+pub(crate) fn turn<M: 'static>(
+    actor: &'static str,
+    sends: bool,
+    turn: &Turn<'_, M>,
+) -> EnteredSpan {
+    let _ = (sends, turn);
     trace_span!("turn", actor).entered()
+}
+
+/// Enters the span of a turn. The span continues the trace of the message. If `sends` is true, the
+/// messages that the turn sends continue the trace of the span.
+#[cfg(feature = "traces")]
+pub(crate) fn turn<M: 'static>(
+    actor: &'static str,
+    sends: bool,
+    turn: &Turn<'_, M>,
+) -> EnteredSpan {
+    let span = trace_span!(
+        "turn",
+        actor,
+        otel.name = short_type_name(actor),
+        otel.kind = "consumer"
+    );
+    if !span.is_disabled() {
+        crate::trace::follow(&span, sends, turn);
+    }
+    span.entered()
 }
 
 /// Enters the span of a turn of a named actor.

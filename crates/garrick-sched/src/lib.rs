@@ -83,9 +83,11 @@ pub use {
     runtime::bounded::Spawns,
     runtime::current::{TurnMark, in_turn, turn_mark},
     runtime::door::Gauged,
+    runtime::look::{Asking, Look, Looking, Seen, Standing},
     runtime::pending::Pending,
     runtime::room::{Place, Room, WhenFull},
     runtime::timer::cancel_timers_of,
+    runtime::trail::{Trail, trails_from_outside},
     runtime::{audit, count_dead_letters},
     world::nanos,
 };

@@ -126,6 +126,28 @@ pub(crate) fn note<N>(pool: &Pool, kind: Kind, content: N) -> *mut Envelope {
     envelope
 }
 
+/// Returns a note whose content does not count as a message. [`open_sealed`] takes it out.
+pub(crate) fn sealed<N>(pool: &Pool, kind: Kind, content: N) -> *mut Envelope {
+    let note = note(pool, kind, content);
+    // SAFETY: made just now, and ours.
+    unsafe { (*note).set_read(0) };
+    note
+}
+
+/// Takes the content out of a note that [`sealed`] has returned.
+///
+/// # Safety
+/// The caller owns the note, whose content is of type `N` and was not taken out before.
+pub(crate) unsafe fn open_sealed<N>(note: *mut Envelope) -> N {
+    // SAFETY: by contract; the only slot has the content.
+    unsafe {
+        debug_assert_eq!((*note).free(), 0, "a sealed note is opened once");
+        (*note).set_read(1);
+        (*note).set_free(1);
+        read(note, 0)
+    }
+}
+
 /// Returns a pointer to the message in `slot`, or to the end of the slots.
 ///
 /// # Safety

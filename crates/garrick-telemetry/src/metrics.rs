@@ -114,6 +114,8 @@ pub(crate) const FAMILIES: &[Family] = &[
     counter("garrick_node_messages", "Messages that the stage took from its channels, or sent if it has no input channel. For actors: turns, which are the handled messages and the starts of actors.", Read::Node(|n| known(n.messages))),
     counter("garrick_node_turns", "Steps that the stage ran, or turns that the actors ran.", Read::Node(|n| known(n.turns))),
     counter("garrick_node_busy_seconds", "Time in which the stage or the actors used a core, in seconds.", Read::Node(|n| n.busy_seconds)),
+    counter("garrick_node_starved_seconds", "Time for which the stage waited for messages, in seconds.", Read::Node(|n| n.starved_seconds)),
+    counter("garrick_node_back_pressured_seconds", "Time for which the stage waited for room in an output channel, in seconds, even if it also lacked messages.", Read::Node(|n| n.back_pressured_seconds)),
     counter("garrick_node_message_turns", "Turns that handled a message of this kind. Estimated if turns of the actors take less than 4 µs on average, because only some turns are measured.", Read::Message(|m| m.turns as f64)),
     counter("garrick_node_message_busy_seconds", "Duration of the turns that handled a message of this kind, in seconds. Estimated if turns of the actors take less than 4 µs on average, because only some turns are measured.", Read::Message(|m| m.busy_seconds)),
     counter("garrick_node_failures", "Turns of actors that panicked or returned an error, or panics of the stage.", Read::Node(|n| known(n.failures))),

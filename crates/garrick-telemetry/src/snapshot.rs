@@ -278,6 +278,14 @@ pub struct Node {
     /// Total time that the node was busy, in seconds of one core. `None` if it is unknown.
     #[serde(default)]
     pub busy_seconds: Option<f64>,
+    /// Total time in seconds that the stage waited for messages. `None` for a group of actors, or
+    /// if it is unknown.
+    #[serde(default)]
+    pub starved_seconds: Option<f64>,
+    /// Total time in seconds that the stage waited for room in an output channel. `None` for a
+    /// group of actors, or if it is unknown.
+    #[serde(default)]
+    pub back_pressured_seconds: Option<f64>,
 }
 
 /// One kind of message that a group of actors has handled, such as a variant of an enum.

@@ -13,7 +13,8 @@ use std::time::Instant;
 use common::busy::Busy;
 use common::tools::is_there;
 use common::{Events, PATIENCE, anywhere, try_get};
-use garrick_telemetry::Recorder;
+use garrick_actor::{Reply, System, behavior};
+use garrick_telemetry::{JournalPhase, JournalReading, Reading, Recorder};
 use serde_json::Value;
 
 /// A Prometheus server that scrapes one process. It is stopped when it is dropped.
@@ -125,6 +126,24 @@ fn each_query_of_the_dashboard_has_an_answer() {
     garrick_testkit::silence_panics();
     let busy = Busy::start(anywhere().recorder(&Recorder::default()));
     let target = busy.telemetry.address();
+    // Some actor must have turns all the time, or they take no time.
+    let system = System::builder().probes(true).start().expect("threads");
+    busy.telemetry.watch(system.handle());
+    let echo = system.spawn(behavior(|reply: Reply<u8>, _| reply.send(3)));
+    let echo = echo.expect("the system is there");
+    let mut written = 0;
+    busy.telemetry.watch(move |reading: &mut Reading| {
+        written += 1;
+        reading.journals.push(JournalReading {
+            id: "bank".to_owned(),
+            name: "bank".to_owned(),
+            openings: 1,
+            phase: JournalPhase::Open,
+            groups: written,
+            turns: 10 * written,
+            ..JournalReading::default()
+        });
+    });
     let prometheus = Prometheus::start(target);
     let mut open = queries(&dashboard());
     assert!(open.len() > 20, "{open:?}");
@@ -137,6 +156,9 @@ fn each_query_of_the_dashboard_has_an_answer() {
     let began = Instant::now();
     while !open.is_empty() {
         (0..100).for_each(|n| busy.numbers.send(n).expect("the pipeline runs"));
+        for _ in 0..100 {
+            assert_eq!(echo.ask(|reply| reply).wait().ok(), Some(3));
+        }
         events.next().expect("the telemetry runs");
         open.retain(|query| {
             let answer = prometheus.ask(query);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use garrick_telemetry::{
     ActorsReading, ChannelReading, HeldReading, Level, Moment, Probe, Reading, Sampler, Settings,
-    Snapshot, SponsorReading, StageReading, Threshold,
+    Snapshot, SponsorReading, StageReading, Threshold, metrics_text,
 };
 
 /// Returns the moment `ms` after the start.
@@ -327,6 +327,18 @@ fn the_shares_of_a_stage_and_the_bottleneck_are_of_the_window() {
         shares.collect::<Vec<_>>(),
         [[25.0, 0.0, 75.0], [99.0, 1.0, 0.0]]
     );
+    // 20 looks so far.
+    let fast = &snapshot.nodes[0];
+    let totals = [fast.starved_seconds, fast.back_pressured_seconds];
+    assert_eq!(totals, [Some(0.0), Some(1.5)]);
+    let text = metrics_text(&snapshot, "").text;
+    for line in [
+        "garrick_node_back_pressured_seconds_total{place=\"\",node=\"fast\"} 1.5",
+        "garrick_node_starved_seconds_total{place=\"\",node=\"slow\"} 0.02",
+        "garrick_node_busy_seconds_total{place=\"\",node=\"slow\"} 1.98",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}: {text}");
+    }
     assert_eq!(snapshot.pipelines.len(), 1);
     let pipeline = &snapshot.pipelines[0];
     assert_eq!(pipeline.bottleneck.as_deref(), Some("0.slow"));

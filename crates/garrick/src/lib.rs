@@ -61,13 +61,17 @@ pub mod prelude;
 pub mod wire;
 
 pub use garrick_actor::{
-    Actor, Address, Ask, AsyncActor, AsyncContext, Behavior, BehaviorContext, Context, Handle,
-    Incoming, Local, Next, NoReply, Outcome, Reply, SendError, System, Timer, behavior,
+    Actor, Address, Ask, AsyncActor, AsyncContext, Behavior, Context, Handle, Incoming, Local,
+    Next, NoReply, Outcome, Reply, SendError, System, Timer, behavior,
 };
 
 pub use garrick_actor::{
-    ask, door, error, files, future, mailbox, naming, route, spawn, supervise, system,
+    ask, door, error, files, future, inspect, mailbox, naming, route, spawn, supervise, system,
 };
+
+/// Traces of OpenTelemetry that continue from actor to actor.
+#[cfg(feature = "traces")]
+pub use garrick_actor::trace;
 
 pub use garrick_macros::actor;
 #[cfg(feature = "journal")]

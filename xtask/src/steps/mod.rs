@@ -1,5 +1,5 @@
-//! The steps of `cargo xtask ci`, and the steps `rivals`, `sanitize`, `lines`, `sim`, `sizes` and
-//! `why`, which are not part of it.
+//! The steps of `cargo xtask ci`, and the steps `rivals`, `sanitize`, `lines`, `sim`, `pictures`,
+//! `sizes` and `why`, which are not part of it.
 //!
 //! Each step gets the workspace, prints its progress, and returns a short summary of what it has
 //! checked or measured.
@@ -126,6 +126,10 @@ pub(crate) const WHY: Step = Step {
 pub(crate) const REDRAW: Step = Step {
     name: "why",
     run: why::redraw,
+};
+pub(crate) const PICTURES: Step = Step {
+    name: "pictures",
+    run: verify::pictures,
 };
 pub(crate) const SIZES: Step = Step {
     name: "sizes",

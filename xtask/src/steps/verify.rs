@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use super::FEATURES;
 use crate::parallel;
@@ -46,6 +46,19 @@ const SANITIZED_TARGET: &str = "x86_64-unknown-linux-gnu";
 /// Environment variable that makes a test fail if a tool is missing.
 const TOOLS_VARIABLE: &str = "GARRICK_TOOLS";
 
+/// Screenshots of the tests of the dashboard, and their names in `docs/images`.
+const PICTURES: &[(&str, &str)] = &[
+    ("scale-45-1440.png", "dashboard.png"),
+    ("scale-sheet.png", "dashboard-phone.png"),
+    ("operations-long-handler.png", "operations-long-handler.png"),
+    ("operations-crash-loop.png", "operations-crash-loop.png"),
+    (
+        "operations-growing-mailbox.png",
+        "operations-growing-mailbox.png",
+    ),
+    ("operations-full-channel.png", "operations-full-channel.png"),
+];
+
 /// Installs the external tools that tests call, if they are missing.
 pub(super) fn tools(workspace: &Workspace) -> Result<String> {
     let installed = tools::install_missing(tools::FOR_TESTS)?;
@@ -62,7 +75,8 @@ pub(super) fn test(workspace: &Workspace) -> Result<String> {
         .arguments(&["--no-run"]);
     // Tests of features that no member of the workspace enables.
     let optional = Job::cargo(&["test", "-p", "garrick-actor", "-p", "garrick-telemetry"])
-        .arguments(&["--all-features", "--test", "spans", "--test", "exports"])
+        .arguments(&["--all-features", "--test", "spans", "--test", "traces"])
+        .arguments(&["--test", "exports"])
         .arguments(&["--no-run"]);
     // Use the profile in which `cargo xtask` has just built itself, so that nothing is compiled
     // twice.
@@ -71,6 +85,24 @@ pub(super) fn test(workspace: &Workspace) -> Result<String> {
     programs.retain(|program| program.is_test);
     let passed = parallel::run_tests(&programs, TOOLS_VARIABLE)?;
     Ok(format!("{passed} tests in {} programs", programs.len()))
+}
+
+/// Tests the dashboard in a browser, and copies the screenshots of these tests to `docs/images`.
+pub(super) fn pictures(workspace: &Workspace) -> Result<String> {
+    tools(workspace)?;
+    Job::cargo(&["test", "-p", "garrick-tests", "--test", "dashboard"])
+        .environment(TOOLS_VARIABLE, "1")
+        .run()?;
+    let (from, to) = (
+        workspace.target.join("screenshots"),
+        workspace.root.join("docs/images"),
+    );
+    for (screenshot, picture) in PICTURES {
+        let from = from.join(screenshot);
+        fs::copy(&from, to.join(picture))
+            .with_context(|| format!("no screenshot {}", from.display()))?;
+    }
+    Ok(format!("{} pictures in {}", PICTURES.len(), to.display()))
 }
 
 /// Runs the examples in the documentation.

@@ -83,6 +83,7 @@ mod breaker;
 mod limiter;
 mod retry;
 
+pub use crate::model::behavior::BehaviorContext;
 pub use breaker::{Breaker, Circuit, breaker};
 pub use choice::race;
 pub use collect::{Side, fork, join, par, pipe, seq};

@@ -86,6 +86,17 @@ impl ActorPath {
         }
     }
 
+    /// Creates a path from its text.
+    pub(crate) fn of_text(text: &str) -> Self {
+        Self { text: text.into() }
+    }
+
+    /// Returns the name in the path. Returns `None` if the actor has no name.
+    pub(crate) fn name(&self) -> Option<&str> {
+        let last = self.text.rsplit('/').next()?;
+        last.rsplit_once('#').map(|(name, _)| name)
+    }
+
     /// Returns the path as text, for example `/user/bank#1/teller#7`.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -473,7 +473,7 @@ where
 
     fn receive(&mut self, word: Word<M>, turn: &Turn<'_, Word<M>>) -> Flow {
         #[cfg(feature = "tracing")]
-        let _span = crate::span::turn(N::name());
+        let _span = crate::span::turn(N::name(), true, turn);
         #[cfg(feature = "tracing")]
         let _named = self.shared.path.as_ref().map(crate::span::named);
         self.hear(word, turn).into()

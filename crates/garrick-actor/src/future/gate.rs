@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 
-use garrick_sched::{Address, Door, Notice, SendError, TaskId, Turn, door};
+use garrick_sched::{Address, Door, Look, Notice, SendError, TaskId, Turn, door};
 
 use super::shared::{Place, Shared, Word, tell_at};
 
@@ -142,6 +142,11 @@ impl<M: Send + 'static> Door for Gate<M> {
 
     fn watch(&self, notice: Notice) {
         let _ = self.body().watch(notice);
+    }
+
+    fn look(&self) -> Option<Look> {
+        // Messages also wait in the queue of the future.
+        Some(self.body().look().uncounted())
     }
 
     fn stands_for(&self) -> Option<TaskId> {

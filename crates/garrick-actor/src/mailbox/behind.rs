@@ -12,8 +12,8 @@
 use std::sync::{Arc, OnceLock};
 
 use garrick_sched::{
-    Address, Door, Gauged, LetterReason, Notice, SendError, SpawnError, TaskId, count_dead_letters,
-    door,
+    Address, Door, Gauged, LetterReason, Look, Notice, SendError, SpawnError, TaskId,
+    count_dead_letters, door,
 };
 
 use super::Ground;
@@ -88,6 +88,11 @@ impl<E: Entrance> Door for Gate<E> {
 
     fn gauged(&self) -> Option<&dyn Gauged<E::Message>> {
         self.0.gauged()
+    }
+
+    fn look(&self) -> Option<Look> {
+        // Messages also wait in the way.
+        Some(self.0.actual().wait().look().uncounted())
     }
 
     /// Returns the id of the actor. So state that is stored under this id, such as a stash, is

@@ -172,14 +172,14 @@ impl<A: Actor> Task for Cell<A> {
     #[inline]
     fn start(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
         #[cfg(feature = "tracing")]
-        let _span = crate::span::turn(A::name());
+        let _span = crate::span::turn(A::name(), !A::COMMITS_LATER, turn);
         self.0.started(&mut Context::new(turn)).into_next().into()
     }
 
     #[inline(always)]
     fn receive(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
         #[cfg(feature = "tracing")]
-        let _span = crate::span::turn(A::name());
+        let _span = crate::span::turn(A::name(), !A::COMMITS_LATER, turn);
         let outcome = self.0.receive(message, &mut Context::new(turn));
         outcome.into_next().into()
     }
@@ -215,7 +215,7 @@ impl<A: Actor> Task for Steady<A> {
 
     fn receive(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
         #[cfg(feature = "tracing")]
-        let _span = crate::span::turn(A::name());
+        let _span = crate::span::turn(A::name(), !A::COMMITS_LATER, turn);
         let outcome = self.0.receive(message, &mut Context::new(turn));
         outcome.into_next().into()
     }

@@ -250,6 +250,23 @@ pub(super) fn look(face: &Arc<Mutex<Face>>, left: &mut usize) -> Snapshot {
     lock(face).snapshot(left)
 }
 
+/// Returns the state of the child whose cell this is, without the children of its own tree.
+pub(super) fn find(face: &Mutex<Face>, cell: TaskId) -> Option<SnapshotOf> {
+    let face = lock(face);
+    let mut children = face.children.values();
+    if let Some(child) = children.find(|child| child.cell == cell) {
+        return Some(child.snapshot(&mut 0));
+    }
+    let trees = face
+        .children
+        .values()
+        .filter_map(|child| child.tree.clone());
+    let trees: Vec<_> = trees.collect();
+    // At most one lock is held at a time.
+    drop(face);
+    trees.iter().find_map(|tree| find(tree, cell))
+}
+
 /// The state of a supervision tree at one moment. The `Display` implementation draws the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::face::{self, Face, Snapshot};
+use garrick_sched::TaskId;
+
+use super::face::{self, Face, Snapshot, SnapshotOf};
 use crate::system::attached::Attached;
 use crate::system::handle::Handle;
 
@@ -74,11 +76,15 @@ impl Forest {
         roots.faces.push(root);
     }
 
-    fn snapshots(&self) -> Vec<Snapshot> {
+    /// Returns the visible states of the roots.
+    fn standing(&self) -> Vec<Arc<Mutex<Face>>> {
         let mut roots = self.roots();
         roots.clean();
-        let standing = roots.faces.clone();
-        drop(roots);
+        roots.faces.clone()
+    }
+
+    fn snapshots(&self) -> Vec<Snapshot> {
+        let standing = self.standing();
         let mut left = CHILDREN_MAX;
         let look = |root| face::look(root, &mut left);
         standing.iter().map(look).collect()
@@ -117,6 +123,12 @@ impl Handle {
     #[must_use]
     pub fn supervisors(&self) -> Vec<Snapshot> {
         Forest::of(self).map_or_else(Vec::new, |forest| forest.snapshots())
+    }
+
+    /// Returns the state of the child of a supervisor whose cell this is.
+    pub(crate) fn supervised(&self, cell: TaskId) -> Option<SnapshotOf> {
+        let trees = Forest::of(self)?.standing();
+        trees.iter().find_map(|tree| face::find(tree, cell))
     }
 
     /// Returns a number that increases whenever a supervision tree of the system changes.

@@ -30,6 +30,8 @@ pub(crate) enum Kind {
     Nudge,
     /// Contains a watcher to notify when the task has ended.
     Watch,
+    /// Contains the trail of the message in the next envelope. Does not count as a message.
+    Trail,
     /// Requests that the owner give the cell to another sponsor before later messages are handled.
     Move,
 }

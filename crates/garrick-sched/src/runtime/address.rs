@@ -8,15 +8,18 @@ use std::ptr::NonNull;
 
 use garrick_core::prefetch::prefetch;
 
-use crate::cell::{CellPtr, Chain, DoorTable, Dropped, Header, Home, Kind, Push, TaskId};
+use crate::cell::{CellPtr, Chain, DoorTable, Dropped, Envelope, Header, Home, Kind, Push, TaskId};
 use crate::gate::{Gate, Pass};
 use crate::parcel;
 use crate::pool::{CELL_BYTES_MAX, Pool};
 use crate::quiet;
 use crate::remote::{Remote, Wake};
 use crate::runtime::current;
+use crate::runtime::look::{Asking, Look, Looker, Looking};
 use crate::runtime::pass::{self, Notice};
-use crate::runtime::watch::{Ended, Watch, Watcher};
+use crate::runtime::stage::chain_behind;
+use crate::runtime::trail::{self, Trail};
+use crate::runtime::watch::{Ended, Request, Watch, Watcher};
 
 /// The error returned when a message was not accepted. Contains the message.
 ///
@@ -158,12 +161,21 @@ impl<M: 'static> Address<M> {
             // SAFETY: made for `M` just now, and empty.
             let put = unsafe { parcel::put(envelope, message) };
             debug_assert!(put.is_ok(), "an empty envelope has room for one");
-            // SAFETY: we hold a reference, and the envelope is ours.
-            if let Some(wake) = unsafe { push_out(self.cell, Chain::of_one(envelope), keeps) } {
+            let chain = if trail::come_from_outside() {
+                chain_from_outside(pool, envelope)
+            } else {
+                Chain::of_one(envelope)
+            };
+            // SAFETY: we hold a reference, and the envelopes are ours.
+            if let Some(wake) = unsafe { push_out(self.cell, chain, keeps) } {
                 return Ok(wake);
             }
-            // SAFETY: the envelope is ours again, with the message in it.
+            // SAFETY: the envelopes are ours again, with the message in one of them.
             unsafe {
+                if chain.oldest != envelope {
+                    drop(parcel::open_sealed::<Trail>(chain.oldest));
+                    pool.give_envelope(chain.oldest);
+                }
                 let message = parcel::take_back::<M>(envelope);
                 pool.give_envelope(envelope);
                 Err(SendError(message.expect("it was put there above")))
@@ -264,27 +276,64 @@ impl<M: 'static> Address<M> {
             return watch;
         }
         if let Some(worker) = current::worker() {
-            let note = parcel::note(&worker.pool, Kind::Watch, watcher);
+            let note = parcel::note(&worker.pool, Kind::Watch, Request::Watch(watcher));
             worker.stage.send_note(self.cell, note);
             return watch;
         }
-        let refused = current::with_pool(|pool| {
-            let note = parcel::note(pool, Kind::Watch, watcher);
+        if let Some(refused) = self.request(Request::Watch(watcher)) {
+            refused.turn_away();
+        }
+        watch
+    }
+
+    /// Sends a request from a thread that is not in a turn. Returns the request if the cell is
+    /// closed.
+    fn request(&self, request: Request) -> Option<Request> {
+        current::with_pool(|pool| {
+            let note = parcel::note(pool, Kind::Watch, request);
             // SAFETY: we hold a reference, and the note is ours; it is again if it is not
-            // delivered, with the watcher in it.
+            // delivered, with the request in it.
             unsafe {
                 if deliver(self.cell, Chain::of_one(note)) {
                     return None;
                 }
-                let watcher = parcel::take_back::<Watcher>(note);
+                let request = parcel::take_back::<Request>(note);
                 pool.give_envelope(note);
-                watcher
+                request
             }
-        });
-        if let Some(watcher) = refused {
-            watcher.tell(Ended::Before);
+        })
+    }
+
+    /// Asks what the worker of the task sees of the task. Does not wait.
+    ///
+    /// The worker answers between two activations. No turn runs for the answer, and the order of
+    /// the messages stays as it is. Returns [`Looking::Unknown`] during a turn, because the answer
+    /// would come only after the turn, and for a [`door`](crate::door()) without a task behind it.
+    #[doc(hidden)]
+    pub fn look(&self) -> Look {
+        if let Some(door) = door_of(self.cell) {
+            let mut found = None;
+            // SAFETY: we hold a reference, and the result is written to a place for it.
+            unsafe { (door.look)(self.cell, NonNull::from(&mut found).cast()) };
+            if let Some(look) = found {
+                return look;
+            }
         }
-        watch
+        Look {
+            name: self.task_name(),
+            looking: self.ask_worker(),
+        }
+    }
+
+    fn ask_worker(&self) -> Looking {
+        if current::in_turn() || self.cell.is_door() {
+            return Looking::Unknown;
+        }
+        let (looker, asked) = Looker::new();
+        match self.request(Request::Look(looker)) {
+            None => Looking::Asked(Asking::new(asked)),
+            Some(_) => Looking::Ended,
+        }
     }
 
     /// Returns true if the task has stopped. Once the result is true, it stays true. A false result
@@ -309,6 +358,15 @@ fn door_of(cell: CellPtr) -> Option<&'static DoorTable> {
         cell.table().door
     } else {
         None
+    }
+}
+
+/// Returns a chain of an envelope, behind the trail of the calling thread if there is one.
+#[cold]
+fn chain_from_outside(pool: &Pool, envelope: *mut Envelope) -> Chain {
+    match trail::outside() {
+        Some(trail) => chain_behind(pool, trail, envelope),
+        None => Chain::of_one(envelope),
     }
 }
 

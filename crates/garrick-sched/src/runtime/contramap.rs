@@ -9,6 +9,7 @@ use crate::quiet;
 use crate::runtime::address::{Address, SendError};
 use crate::runtime::count_dead_letters;
 use crate::runtime::door::{Door, Gauged, door};
+use crate::runtime::look::Look;
 use crate::runtime::pass::Notice;
 use crate::runtime::room::{Place, Room};
 
@@ -42,6 +43,10 @@ where
     fn gauged(&self) -> Option<&dyn Gauged<N>> {
         // Not by `capacity`, which calls `gauged` once more: the time would double with each door.
         self.to.is_limited().then_some(self as &dyn Gauged<N>)
+    }
+
+    fn look(&self) -> Option<Look> {
+        Some(self.to.look())
     }
 }
 

@@ -25,6 +25,7 @@ use crate::runtime::address::{Address, SendError};
 use crate::runtime::block::{Block, class_of, is_boxed, task_of};
 use crate::runtime::count_dead_letters;
 use crate::runtime::current;
+use crate::runtime::look::Look;
 use crate::runtime::pass::{Lifted, Notice, pass};
 use crate::runtime::room::{Place, Room};
 use crate::runtime::tables::nothing_to_drop;
@@ -138,6 +139,13 @@ pub trait Door: Send + Sync + Sized + 'static {
         None
     }
 
+    /// Implements [`Address::look`]: asks about the task behind the door. By default, there is no
+    /// such task.
+    #[doc(hidden)]
+    fn look(&self) -> Option<Look> {
+        None
+    }
+
     /// Returns the name that reports use for doors of this type. By default, this is the name of
     /// the type.
     fn name() -> &'static str {
@@ -207,6 +215,10 @@ impl<D: Door> Door for Boxed<D> {
         self.0.gauged()
     }
 
+    fn look(&self) -> Option<Look> {
+        self.0.look()
+    }
+
     fn name() -> &'static str {
         D::name()
     }
@@ -251,6 +263,7 @@ impl<D: Door> Tables<D> {
         is_stopped: is_stopped::<D>,
         watch: watch::<D>,
         gauged: gauged::<D>,
+        look: look::<D>,
         identity: identity::<D>,
     };
 
@@ -386,6 +399,13 @@ unsafe fn gauged<D: Door>(cell: CellPtr, found: NonNull<()>) {
         let door = task_of::<D>(cell).as_ref();
         found.cast().write(door.gauged().map(NonNull::from));
     }
+}
+
+/// # Safety
+/// The requirements of [`stop`] apply. In addition, `found` points to an `Option<Look>`.
+unsafe fn look<D: Door>(cell: CellPtr, found: NonNull<()>) {
+    // SAFETY: by contract. The old value is dropped.
+    unsafe { *found.cast::<Option<Look>>().as_mut() = task_of::<D>(cell).as_ref().look() };
 }
 
 /// Returns the bound of the mailbox behind a door. The bound exists until the door is dropped.

@@ -14,7 +14,9 @@
 //! - `sponsor` has the threads, and how they sleep and stop.
 
 pub(crate) mod block;
+pub(crate) mod look;
 pub(crate) mod shards;
+pub(crate) mod trail;
 pub(crate) mod watch;
 
 pub(crate) mod address;

@@ -268,6 +268,9 @@ fn first_batch<T: Task>(cell: CellPtr, worker: &Worker, at: *const u8) -> Option
     match worker.next_of_visit::<T::Message>() {
         None => {}
         Some(Input::Message(at)) => {
+            if !T::COMMITS_LATER {
+                worker.follow_trail_of_visit();
+            }
             // SAFETY: the message of the visit, which the turn moves out.
             unsafe { measure::<T>(worker, 1, at) };
             return Some(Batch::alone(at, false));
@@ -298,17 +301,22 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
         }
         // SAFETY: the local mailbox is ours, circular, and not empty.
         let (oldest, envelope) = unsafe { ((*tail).next(), &*(*tail).next()) };
-        if envelope.kind() == Kind::Stop {
-            worker.drop_oldest(cell);
-            worker.stop(cell, &Ended::Stopped);
-            return None;
-        }
-        if envelope.kind() == Kind::Move {
-            if worker.move_away(cell, oldest) {
+        match envelope.kind() {
+            Kind::Messages => {}
+            Kind::Stop => {
+                worker.drop_oldest(cell);
+                worker.stop(cell, &Ended::Stopped);
                 return None;
             }
-            worker.limits.set(Limits::of(cell, worker));
-            continue;
+            Kind::Move => {
+                if worker.move_away(cell, oldest) {
+                    return None;
+                }
+                worker.limits.set(Limits::of(cell, worker));
+                continue;
+            }
+            Kind::Trail => return batch_with_trail::<T>(cell, worker, envelope.next()),
+            _ => {}
         }
         let mut max = end_measured::<T>(worker);
         if T::COMMITS_LATER {
@@ -348,6 +356,46 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
         }
         return Some(batch);
     }
+}
+
+/// Returns a batch of the message in `oldest`, which follows a trail at the head of the mailbox.
+/// The trail becomes that of the turn.
+#[cold]
+fn batch_with_trail<T: Task>(
+    cell: CellPtr,
+    worker: &Worker,
+    oldest: *mut Envelope,
+) -> Option<Batch> {
+    end_measured::<T>(worker);
+    // SAFETY: the message of a trail follows it in the local mailbox, which is ours.
+    let envelope = unsafe { &*oldest };
+    if worker.take_share(envelope, 1) == 0 {
+        worker.requeue_rest(cell);
+        worker.keep_pace();
+        return None;
+    }
+    if T::COMMITS_LATER {
+        worker.drop_oldest_trail(cell);
+    } else {
+        worker.follow_trail(cell);
+    }
+    // SAFETY: the oldest message, in an envelope for messages of this type. It is moved out later.
+    let at = unsafe { parcel::oldest::<T::Message>(oldest) };
+    // SAFETY: as above.
+    unsafe { measure::<T>(worker, 1, at) };
+    let slot = u32::from(envelope.read()) - 1;
+    envelope.set_read(slot as u16);
+    if envelope.unread() == 0 {
+        worker.hold(cell.take_oldest());
+    }
+    Some(Batch {
+        at,
+        slot,
+        last: slot,
+        envelope: oldest,
+        // The cell stays scheduled, as during a nudge.
+        busy: true,
+    })
 }
 
 /// Ends the measurement of the last turn, if the messages have kinds. Returns the number of turns

@@ -150,8 +150,7 @@ impl Worker {
             // SAFETY: it is bounded, and the caller holds a reference.
             return unsafe { self.send_to_bounded(cell, message, is_answer, || {}) };
         }
-        self.stage
-            .send_out_to_other(&self.pool, cell, message, is_answer)
+        self.stage_out(cell, message, is_answer)
     }
 
     /// Sends to a door.
@@ -170,9 +169,7 @@ impl Worker {
         is_answer: bool,
     ) -> Result<(), SendError<M>> {
         if !self.reaches(cell) {
-            return self
-                .stage
-                .send_out_to_other(&self.pool, cell, message, is_answer);
+            return self.stage_out(cell, message, is_answer);
         }
         let state = cell.state();
         if !state.rests_at(self.home) {

@@ -11,12 +11,13 @@ use std::ptr::{self, NonNull};
 
 use garrick_core::prim::unmodelled::{Release, fence};
 
-use crate::cell::{CellPtr, Chain, Envelope, Header, State};
+use crate::cell::{CellPtr, Chain, Envelope, Header, Kind, State};
 use crate::parcel;
 use crate::pool::Pool;
 use crate::runtime::address::{SendError, is_refused};
 use crate::runtime::purse::{Purse, Used};
 use crate::runtime::timer::{Later, Timed, Timer};
+use crate::runtime::trail::Trail;
 use crate::runtime::worker::Worker;
 
 /// Maximum number of chains of a turn that are searched for a receiver, newest first. A turn that
@@ -263,6 +264,32 @@ impl Stage {
             self.out_cell.set(cell.0.as_ptr());
             self.out_envelope.set(envelope);
         }
+        Ok(())
+    }
+
+    /// Stages a message for a cell that is not a door, behind a trail. Later messages do not go
+    /// into the same envelope. An answer is accepted even if the gate is closed.
+    ///
+    /// # Errors
+    /// Returns the message if the cell is closed.
+    #[cold]
+    pub(crate) fn send_out_behind<M: 'static>(
+        &self,
+        pool: &Pool,
+        trail: Trail,
+        cell: CellPtr,
+        message: M,
+        is_answer: bool,
+    ) -> Result<(), SendError<M>> {
+        if cell.inbox_is_closed() || !is_answer && is_refused(cell) {
+            return Err(SendError(message));
+        }
+        let chain = chain_behind(pool, trail, parcel::alone(pool, message));
+        // The reference that keeps the receiver alive until the turn is over.
+        cell.clone_foreign();
+        self.set_dirty();
+        self.out_cell.set(ptr::null());
+        self.outgoing.borrow_mut().push(Outgoing { cell, chain });
         Ok(())
     }
 
@@ -565,6 +592,15 @@ fn chain_of(envelopes: &[*mut Envelope]) -> Option<Chain> {
         chain.newest = envelope;
     }
     Some(chain)
+}
+
+/// Returns a chain of a trail and the envelope with its message.
+pub(crate) fn chain_behind(pool: &Pool, trail: Trail, envelope: *mut Envelope) -> Chain {
+    let mut chain = Chain::of_one(parcel::sealed(pool, Kind::Trail, trail));
+    // SAFETY: made for this, so it is ours alone.
+    unsafe { (*envelope).set_next(chain.newest) };
+    chain.newest = envelope;
+    chain
 }
 
 /// Appends a message to the newest envelope of a chain. If that envelope is full, adds a new one.

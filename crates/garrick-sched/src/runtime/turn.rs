@@ -13,6 +13,7 @@ use crate::runtime::room::room_of;
 use crate::runtime::sponsor::{Handle, away};
 use crate::runtime::stage::Given;
 use crate::runtime::timer::{Later, Timer, owners};
+use crate::runtime::trail::Trail;
 use crate::runtime::watch::{Ended, Watch};
 use crate::runtime::worker::Worker;
 use crate::world::{Nanos, nanos};
@@ -285,6 +286,22 @@ impl<M: 'static> Turn<'_, M> {
     /// ```
     pub fn blocking<R>(&self, f: impl FnOnce() -> R + Send) -> R {
         away::blocking(self.worker, f)
+    }
+
+    /// Returns the trail of this turn: the one that came with the message, or the one that was set
+    /// since.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn trail(&self) -> Option<Trail> {
+        self.worker.trail()
+    }
+
+    /// Sets the trail of this turn, which travels with the messages that the turn sends from now
+    /// on. It does not travel with messages of timers, and not to other nodes. Must not be called
+    /// in a turn of a task with [`Task::COMMITS_LATER`](crate::Task::COMMITS_LATER).
+    #[doc(hidden)]
+    pub fn set_trail(&self, trail: Trail) {
+        self.worker.set_trail(trail);
     }
 
     /// Leaves the decision about the commit of this turn to `decide`, which is called after the

@@ -17,6 +17,7 @@ use hashbrown::HashMap;
 
 use crate::cell::CellPtr;
 use crate::quiet;
+use crate::runtime::look::Looker;
 use crate::runtime::shards::Shards;
 
 /// The reason why a task has ended.
@@ -96,6 +97,25 @@ impl Watcher {
             quiet::drop(notice);
         } else {
             let _ = quiet::call(|| notice(ended));
+        }
+    }
+}
+
+/// The content of a note of kind `Watch`.
+pub(crate) enum Request {
+    /// Registers a watcher.
+    Watch(Watcher),
+    /// Asks what the worker sees of the task.
+    Look(Looker),
+}
+
+impl Request {
+    /// Handles a request that has come after its task has ended.
+    pub(crate) fn turn_away(self) {
+        match self {
+            Self::Watch(watcher) => watcher.tell(Ended::Before),
+            // The asker sees that there is no answer.
+            Self::Look(looker) => drop(looker),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::thread;
 use std::time::Duration;
 
-use garrick_sched::{Flow, Handle, SpawnError, Task, Turn};
+use garrick_sched::{Flow, Handle, SpawnError, Task, Trail, Turn};
 
 use crate::asking::Owing;
 use crate::dice::Dice;
@@ -256,6 +256,9 @@ impl<M: Shape, const MODE: u8> Task for Node<M, MODE> {
             && let Some(decider) = round.decider()
         {
             frame.commits_later(later::request(turn, self.id(), decider));
+        }
+        if !Self::COMMITS_LATER && self.mind.dice.one_in(4) {
+            turn.set_trail(Trail::new(self.id()));
         }
         if self.mind.take_in(&round, letter) {
             self.remind(turn);

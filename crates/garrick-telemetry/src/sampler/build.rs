@@ -134,6 +134,8 @@ fn node_of_stage(source: u64, stage: StageReading, track: &mut Track, at: At) ->
     Node {
         starved: push_share(&mut track.starved, at, stage.starved_nanos),
         back_pressured: push_share(&mut track.back_pressured, at, stage.back_pressured_nanos),
+        starved_seconds: total_seconds(&track.starved, stage.starved_nanos),
+        back_pressured_seconds: total_seconds(&track.back_pressured, stage.back_pressured_nanos),
         id: id_of(source, &stage.id),
         kind: NodeKind::Stage,
         name: stage.name,
@@ -147,7 +149,7 @@ fn node_of_stage(source: u64, stage: StageReading, track: &mut Track, at: At) ->
         restarts: track.high(0, stage.restarts),
         slow: track.high(1, stage.slow),
         note: stage.note,
-        busy_seconds: total_seconds(track, stage.busy_nanos),
+        busy_seconds: total_seconds(&track.nanos, stage.busy_nanos),
         ..rates(track)
     }
 }
@@ -176,7 +178,7 @@ fn node_of_actors(source: u64, actors: ActorsReading, track: &mut Track, at: At)
         held_seconds: actors.held_nanos.map(seconds),
         away: actors.away,
         away_seconds: actors.away_nanos.map(seconds),
-        busy_seconds: total_seconds(track, actors.busy_nanos),
+        busy_seconds: total_seconds(&track.nanos, actors.busy_nanos),
         ..rates(track)
     }
 }
@@ -213,9 +215,9 @@ fn share(track: &Track) -> Option<f64> {
     track.nanos.rate().map(|nanos| nanos / 1e9)
 }
 
-/// Returns the track's total time in seconds, or `None` if the source does not know it now.
-fn total_seconds(track: &Track, nanos: Option<u64>) -> Option<f64> {
-    nanos.map(|_| seconds(track.nanos.total()))
+/// Returns the total time in seconds, or `None` if the source does not know it now.
+fn total_seconds(meter: &Meter, nanos: Option<u64>) -> Option<f64> {
+    nanos.map(|_| seconds(meter.total()))
 }
 
 fn edge_of(
@@ -286,7 +288,7 @@ fn status_of(source: u64, sponsor: SponsorReading, track: &mut Track, at: At) ->
         parks: track.high(2, sponsor.parks),
         dead_letters: track.high(3, sponsor.dead_letters),
         held,
-        idle_seconds: total_seconds(track, sponsor.idle_nanos),
+        idle_seconds: total_seconds(&track.nanos, sponsor.idle_nanos),
         ..SponsorStatus::default()
     }
 }

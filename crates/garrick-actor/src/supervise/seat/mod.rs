@@ -151,7 +151,7 @@ impl<A: Actor> Front<A> {
         let actor = self.seat.fill(made);
         let next = if A::STARTS {
             #[cfg(feature = "tracing")]
-            let _span = crate::span::turn(A::name());
+            let _span = crate::span::turn(A::name(), !A::COMMITS_LATER, turn);
             actor.started(&mut Context::new(turn)).into_next()
         } else {
             Next::Continue
@@ -196,7 +196,7 @@ impl<A: Actor> Front<A> {
         };
         turn.use_up_place();
         #[cfg(feature = "tracing")]
-        let _span = crate::span::turn(A::name());
+        let _span = crate::span::turn(A::name(), !A::COMMITS_LATER, turn);
         // Those in the mailbox come after those that are held.
         let lends = A::COMMITS_LATER && !opens;
         let lent = lends.then(|| Lent::new(turn, &mut self.care.held));
@@ -338,7 +338,7 @@ impl<A: Actor> Task for Front<A> {
         };
         use_up();
         #[cfg(feature = "tracing")]
-        let _span = crate::span::turn(A::name());
+        let _span = crate::span::turn(A::name(), !A::COMMITS_LATER, turn);
         let outcome = actor.receive(message, &mut Context::new(turn));
         let next = outcome.into_next();
         if next == Next::Continue {

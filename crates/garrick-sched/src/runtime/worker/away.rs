@@ -15,6 +15,7 @@ use super::{Limits, Worker};
 use crate::cell::{CellPtr, Envelope, Home, Slot};
 use crate::runtime::sponsor::away::Permission;
 use crate::runtime::stage::Cut;
+use crate::runtime::trail::Trail;
 
 /// State of a turn that is away, or that waits for a decision about its commit.
 pub(crate) struct Journey {
@@ -30,6 +31,7 @@ pub(crate) struct Journey {
     pub(super) held: *mut Envelope,
     waiting: Option<Slot>,
     asked: Asked,
+    trail: Option<Trail>,
 }
 
 impl Worker {
@@ -67,6 +69,7 @@ impl Worker {
             held: self.held.replace(ptr::null_mut()),
             waiting: self.waiting.take(),
             asked: self.later.take_asked(),
+            trail: self.trail.take(),
         };
         // Step 4: nobody looks after the cell until its turn is back.
         cell.keep_scheduled();
@@ -160,6 +163,9 @@ impl Worker {
             ..journey.asked
         });
         self.stage_again(journey.part);
+        if let Some(trail) = journey.trail {
+            self.set_trail(trail);
+        }
     }
 
     /// Stages the carried effects of a turn again (step 2 of its return). The rest of the turn has

@@ -9,7 +9,7 @@ use crate::parcel;
 use crate::pool;
 use crate::quiet::{self, Panic};
 use crate::runtime::address::release_foreign;
-use crate::runtime::watch::{self, Ended, Watcher};
+use crate::runtime::watch::{self, Ended, Request, Watcher};
 
 impl Worker {
     pub(super) fn bury(&self, cell: CellPtr) {
@@ -108,9 +108,9 @@ impl Worker {
         }
     }
 
-    /// Registers the watchers in a note. Watchers that have come too late, and cancelled watchers
-    /// that were removed, are appended to `late`. They need foreign code, which the caller must
-    /// run.
+    /// Registers the watchers in a note, and answers looks. Watchers that have come too late, and
+    /// cancelled watchers that were removed, are appended to `late`. They need foreign code, which
+    /// the caller must run.
     ///
     /// # Safety
     /// The caller owns the envelope, which is of kind `Watch`, and frees it after the call.
@@ -125,15 +125,20 @@ impl Worker {
         let kind = unsafe { (*envelope).kind() };
         debug_assert_eq!(kind, Kind::Watch, "a watcher comes in a note of its kind");
         // SAFETY: by contract.
-        while let Some(watcher) = unsafe { parcel::get::<Watcher>(envelope) } {
-            if cell.state().is_stopped() {
-                // The watchers have been notified already: the task is gone, and only its cell is
-                // still to be closed.
-                late.push(watcher);
-                continue;
+        while let Some(request) = unsafe { parcel::get::<Request>(envelope) } {
+            match request {
+                Request::Watch(watcher) if cell.state().is_stopped() => {
+                    // The watchers have been notified already: the task is gone, and only its cell
+                    // is still to be closed.
+                    late.push(watcher);
+                }
+                Request::Watch(watcher) => {
+                    cell.mark_watched();
+                    late.append(&mut watch::register(cell, watcher));
+                }
+                Request::Look(looker) if cell.state().is_stopped() => drop(looker),
+                Request::Look(looker) => looker.answer(self.see(cell)),
             }
-            cell.mark_watched();
-            late.append(&mut watch::register(cell, watcher));
         }
     }
 
@@ -147,8 +152,8 @@ impl Worker {
             // SAFETY: by contract.
             unsafe {
                 if (*list).kind() == Kind::Watch {
-                    while let Some(watcher) = parcel::get::<Watcher>(list) {
-                        watcher.tell(Ended::Before);
+                    while let Some(request) = parcel::get::<Request>(list) {
+                        request.turn_away();
                     }
                 }
                 list = (*list).next();

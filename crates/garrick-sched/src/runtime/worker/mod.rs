@@ -16,6 +16,7 @@ mod census;
 mod deliver;
 mod drive;
 mod end;
+mod look;
 mod messages;
 mod pending;
 mod ready;
@@ -24,6 +25,7 @@ mod shown;
 #[cfg(feature = "sim")]
 mod simulated;
 mod timers;
+mod trail;
 mod undo;
 
 pub(crate) use limits::Limits;
@@ -61,6 +63,7 @@ use crate::runtime::sponsor::keep::KeptSeat;
 use crate::runtime::sponsor::{Crew, Handle, Shared, Signal};
 use crate::runtime::stage::Stage;
 use crate::runtime::timer::Timers;
+use crate::runtime::trail::Trail;
 use crate::world::Nanos;
 
 /// State of a worker. Only the thread that sits on its seat uses it.
@@ -98,13 +101,15 @@ pub(crate) struct Worker {
     pub(crate) closes: Cell<bool>,
     /// Home to whose cells the current turn sends through their mailboxes. Usually this is the home
     /// of this worker. If the turn was away, it is `STRANGER`, so that later messages do not
-    /// overtake the carried ones.
+    /// overtake the carried ones. If the turn has a trail, it is `STRANGER`, too.
     pub(crate) sends_at: Cell<Home>,
     /// Number of turns of this worker's cells that are away.
     pub(crate) away: Cell<usize>,
     /// True if the running cell is in a run queue, because messages for it came while its turn was
     /// away.
     in_line: Cell<bool>,
+    /// Trail of the current turn. Boxed, like the next field.
+    trail: Box<RefCell<Option<Trail>>>,
     /// Turns of this worker's cells whose commit is decided later. They are boxed for the same
     /// reason as `lane`.
     pub(crate) later: Box<Later>,
@@ -191,6 +196,7 @@ impl Worker {
             sends_at: Cell::new(sends_at),
             away: Cell::new(0),
             in_line: Cell::new(false),
+            trail: Box::default(),
             later: Box::default(),
             permit: Cell::new(Permission::Unasked),
             recovers: Cell::new(false),
@@ -487,7 +493,7 @@ impl Worker {
     #[inline(never)]
     fn commit_dirty(&self, running: Option<CellPtr>) {
         self.shared.hooks.fail_if_chosen();
-        self.sends_at.set(self.shared.hooks.sends_from(self.home));
+        self.send_from_home();
         self.in_line.set(false);
         // Dropped values may send, hence the loop.
         while self.stage.is_dirty() {

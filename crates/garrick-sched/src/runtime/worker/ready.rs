@@ -107,7 +107,9 @@ impl Worker {
             unsafe {
                 let (next, kind) = ((*list).next(), (*list).kind());
                 match kind {
-                    Kind::Messages | Kind::Nudge | Kind::Stop | Kind::Move => cell.append(list),
+                    Kind::Messages | Kind::Nudge | Kind::Stop | Kind::Trail | Kind::Move => {
+                        cell.append(list);
+                    }
                     Kind::Release => releases += 1,
                     Kind::Wake => {
                         wanted = true;

@@ -14,8 +14,10 @@ use crate::parcel;
 use crate::quiet::{self, Panic};
 use crate::remote::Remote;
 use crate::run_queue::Entry;
+use crate::runtime::look::{Seen, Standing};
 use crate::runtime::sponsor::visit::{After, Left, Notes, Outcome, Parted, Rest, Visit};
-use crate::runtime::watch::{self, Ended, Watcher};
+use crate::runtime::trail::Trail;
+use crate::runtime::watch::{self, Ended, Request};
 
 /// Maximum number of messages that a visit handles before the visitor runs its own cells again.
 const MESSAGES_MAX: u32 = if cfg!(garrick_loom) { 2 } else { 64 };
@@ -30,6 +32,8 @@ pub(super) struct Visiting {
     has_more: Cell<bool>,
     /// True if the task has stopped.
     stops: Cell<bool>,
+    /// Trail of the next message.
+    pub(super) trail: Cell<Option<Trail>>,
 }
 
 /// Input for one turn of a visited cell.
@@ -176,6 +180,7 @@ impl Worker {
             let is_handled = match unsafe { (*envelope).kind() } {
                 Kind::Messages => {
                     outcome = self.handle_messages(visit.cell, envelope, free, follows, left);
+                    self.visiting.trail.take();
                     // SAFETY: as above.
                     unsafe { u32::from((*envelope).read()) == free }
                 }
@@ -186,6 +191,12 @@ impl Worker {
                         visit.end_nudge();
                     }
                     is_handled
+                }
+                Kind::Trail => {
+                    // SAFETY: as above. It is not the last envelope, so it is freed below.
+                    let trail = unsafe { parcel::open_sealed(envelope) };
+                    self.visiting.trail.set(Some(trail));
+                    true
                 }
                 // As in `handle`.
                 _ => {
@@ -239,10 +250,19 @@ impl Worker {
             };
             outcome = match envelope.kind() {
                 Kind::Messages => {
-                    self.handle_messages(visit.cell, list, envelope.free(), follows(), left)
+                    let free = envelope.free();
+                    let handled = self.handle_messages(visit.cell, list, free, follows(), left);
+                    self.visiting.trail.take();
+                    handled
                 }
                 Kind::Nudge => self.handle_nudge(visit.cell, list, follows(), left),
                 Kind::Wake => Outcome::Done,
+                Kind::Trail => {
+                    // SAFETY: the list is ours, and the envelope is freed below.
+                    let trail = unsafe { parcel::open_sealed(list) };
+                    self.visiting.trail.set(Some(trail));
+                    Outcome::Done
+                }
                 Kind::Release => {
                     visit.notes.releases += 1;
                     Outcome::Done
@@ -279,8 +299,16 @@ impl Worker {
     fn register(&self, cell: CellPtr, envelope: *mut Envelope) {
         let mut cancelled = Vec::new();
         // SAFETY: the envelope is ours, and contains watchers.
-        while let Some(watcher) = unsafe { parcel::get::<Watcher>(envelope) } {
-            cancelled.append(&mut watch::register(cell, watcher));
+        while let Some(request) = unsafe { parcel::get::<Request>(envelope) } {
+            match request {
+                Request::Watch(watcher) => cancelled.append(&mut watch::register(cell, watcher)),
+                // Only the owner can count the messages and read the label.
+                Request::Look(looker) => looker.answer(Seen {
+                    waiting: None,
+                    standing: Standing::Ready,
+                    label: None,
+                }),
+            }
         }
         if !cancelled.is_empty() {
             self.let_others();

@@ -117,13 +117,18 @@ impl Worker {
                     self.split(cell, list, |one| arrive(cell, Arrival::Envelope(one)));
                 }
                 Kind::Nudge | Kind::Stop | Kind::Move => arrive(cell, Arrival::Envelope(list)),
+                // No turn of a simulation has a trail.
+                Kind::Trail => {
+                    // SAFETY: as above; it is freed below.
+                    unsafe { Self::drop_trail(list) };
+                }
                 Kind::Release => releases += 1,
                 Kind::Wake if self.later.note_wake(cell) => {}
                 Kind::Wake => self.schedule(cell),
                 // SAFETY: as above.
                 Kind::Watch => unsafe { self.watch(cell, list, late) },
             }
-            if matches!(kind, Kind::Release | Kind::Wake | Kind::Watch) {
+            if matches!(kind, Kind::Release | Kind::Wake | Kind::Watch | Kind::Trail) {
                 // SAFETY: as above; it is empty.
                 unsafe { self.pool.give_envelope(list) };
             }

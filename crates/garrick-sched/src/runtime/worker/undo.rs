@@ -12,7 +12,7 @@ use crate::quiet;
 use crate::run_queue::Entry;
 use crate::runtime::sponsor::Handle;
 use crate::runtime::timer::Later;
-use crate::runtime::watch::Watcher;
+use crate::runtime::watch::Request;
 
 impl Worker {
     /// Undoes the effects of the turn. First takes all effects out, and then drops them, because a
@@ -23,7 +23,7 @@ impl Worker {
     /// drops of messages may send to the cell and so push it to a run queue.
     #[cold]
     pub(crate) fn undo(&self) -> bool {
-        self.sends_at.set(self.shared.hooks.sends_from(self.home));
+        self.send_from_home();
         self.shared.hooks.undone();
         let (mut envelopes, mut chains) = (Vec::new(), Vec::new());
         let pool = NonNull::from(&self.pool).cast();
@@ -160,8 +160,9 @@ impl Worker {
                 match (*list).kind() {
                     Kind::Messages => dropped += (cell.table().drop_unread)(list),
                     Kind::Watch => {
-                        parcel::drop_unread::<Watcher>(list, |_| false);
+                        parcel::drop_unread::<Request>(list, |_| false);
                     }
+                    Kind::Trail => Self::drop_trail(list),
                     Kind::Move => {
                         parcel::drop_unread::<Handle>(list, |_| false);
                     }

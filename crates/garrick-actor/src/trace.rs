@@ -1,0 +1,60 @@
+//! Traces across actors: the trace context of OpenTelemetry travels with the messages.
+//!
+//! Each turn has a `tracing` span at the level `TRACE`. If a subscriber with the layer of
+//! [tracing-opentelemetry](https://docs.rs/tracing-opentelemetry) records this span, the context of
+//! the span travels with the messages that the turn sends. The spans of the turns that handle these
+//! messages are its children, also on other workers and in other systems of the process. The same
+//! holds for questions and answers.
+//!
+//! The context of a message is lost in the following cases. The span of the turn that handles the
+//! message then begins a trace of its own.
+//!
+//! - The message comes from a timer, or from another node.
+//! - The message waited in a supervisor's seat because its actor was being restarted.
+//! - A durable actor has sent it.
+//! - Another worker has handled it because the own worker was in a long turn.
+//!
+//! In a mailbox with priorities, a context travels with the arrival of a message, so the turn that
+//! handles the message may be part of another trace.
+//!
+//! Without a recorded span, a message costs the same as without this feature: a turn with a context
+//! sends through the path for messages to other workers, and all other turns are unchanged.
+
+use garrick_sched::{Trail, Turn, trails_from_outside};
+use opentelemetry::Context;
+use opentelemetry::trace::{SpanContext, TraceContextExt};
+use tracing::Span;
+use tracing_opentelemetry::OpenTelemetrySpanExt;
+
+/// Continues the traces of threads: the messages that a thread sends outside of turns carry the
+/// context of its current `tracing` span. Call this once, when the program starts.
+///
+/// From then on, each such message reads the current span of its thread, which takes some
+/// nanoseconds without a subscriber.
+pub fn continue_from_threads() {
+    trails_from_outside(|| context_of(&Span::current()).map(Trail::new));
+}
+
+/// Returns the context of a span, if the span is recorded.
+fn context_of(span: &Span) -> Option<SpanContext> {
+    if span.is_disabled() {
+        return None;
+    }
+    let context = span.context();
+    let context = context.span().span_context().clone();
+    context.is_sampled().then_some(context)
+}
+
+/// Makes the span of a turn continue the trace of its message. If `sends` is true, the messages
+/// that the turn sends continue the trace of the span.
+pub(crate) fn follow<M: 'static>(span: &Span, sends: bool, turn: &Turn<'_, M>) {
+    let trail = turn.trail();
+    if let Some(parent) = trail.as_ref().and_then(Trail::value::<SpanContext>) {
+        let parent = Context::new().with_remote_span_context(parent.clone());
+        // Fails only if no layer of OpenTelemetry records the span.
+        let _ = span.set_parent(parent);
+    }
+    if sends && let Some(context) = context_of(span) {
+        turn.set_trail(Trail::new(context));
+    }
+}

@@ -1,0 +1,57 @@
+//! Trails: values that travel with the messages of a turn, such as a trace context.
+//!
+//! The trail of a turn is sent in a note in front of each message. The receiver takes both
+//! together, and the trail becomes the trail of the turn that handles the message. So it travels
+//! on with the messages of this turn.
+//!
+//! A turn with a trail sends like a stranger: its messages go through the inboxes of their
+//! receivers. A turn without a trail runs the same code as if there were no trails.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// A value that travels with messages. Its destructor must not call foreign code.
+#[derive(Clone)]
+pub struct Trail(Arc<dyn Any + Send + Sync>);
+
+impl Trail {
+    /// Creates a trail.
+    pub fn new(value: impl Any + Send + Sync) -> Self {
+        Self(Arc::new(value))
+    }
+
+    /// Returns the value, if it has the type `T`.
+    #[must_use]
+    pub fn value<T: Any>(&self) -> Option<&T> {
+        self.0.downcast_ref()
+    }
+}
+
+impl fmt::Debug for Trail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trail").finish_non_exhaustive()
+    }
+}
+
+/// Returns the trail of messages that a thread sends outside of turns.
+type Outside = fn() -> Option<Trail>;
+
+static OUTSIDE: OnceLock<Outside> = OnceLock::new();
+
+/// Sets the function that returns the trail of messages that a thread sends outside of turns. It
+/// is called for each such message. Only the first call has an effect.
+pub fn trails_from_outside(trail: Outside) {
+    let _ = OUTSIDE.set(trail);
+}
+
+/// Returns true if messages that threads send outside of turns may have trails.
+#[inline]
+pub(crate) fn come_from_outside() -> bool {
+    OUTSIDE.get().is_some()
+}
+
+/// Returns the trail of a message that this thread sends outside of turns.
+pub(crate) fn outside() -> Option<Trail> {
+    OUTSIDE.get().and_then(|trail| trail())
+}
