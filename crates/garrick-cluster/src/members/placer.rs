@@ -23,7 +23,7 @@ use crate::placement::{Change, News, Outcome, Placement};
 /// Time between two renewals.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// Time without an answer after which the records are read again.
+/// Time without an answer after which the records are read or changed again.
 const READ_AGAIN: Duration = Duration::from_secs(2);
 
 /// Time for which the members must not have changed before shards move to a better node.
@@ -59,6 +59,11 @@ pub(crate) enum PlacerMsg {
     Drain(Reply<()>),
     /// Leaves at once.
     Leave,
+}
+
+/// Returns true if a request of some time ago will probably not be answered any more.
+fn is_late(since: Nanos, now: Nanos) -> bool {
+    now.saturating_sub(since) >= nanos(READ_AGAIN)
 }
 
 /// Keeps a node a member, and decides who owns the shards.
@@ -134,6 +139,7 @@ impl Placer {
             self.has_watched = true;
             self.placement.watch(&Self::news(cx));
         }
+        self.pending.retain(|_, (_, since)| !is_late(*since, now));
         self.renew(cx);
         self.read(cx);
         for (name, revision) in self.roster.silent(now) {
@@ -164,8 +170,7 @@ impl Placer {
     /// Reads what was changed.
     fn read(&mut self, cx: &Context<'_, PlacerMsg>) {
         let now = cx.lease_now();
-        let is_late = |since: Nanos| now.saturating_sub(since) >= nanos(READ_AGAIN);
-        if self.reads_since.is_some_and(|since| !is_late(since)) {
+        if self.reads_since.is_some_and(|since| !is_late(since, now)) {
             self.reads_again = true;
             return;
         }
@@ -182,8 +187,7 @@ impl Placer {
         cx: &Context<'_, PlacerMsg>,
     ) {
         let (key, now) = (key.text(), cx.lease_now());
-        let is_late = |since: Nanos| now.saturating_sub(since) >= nanos(READ_AGAIN);
-        if (self.pending.get(&key)).is_some_and(|(_, since)| !is_late(*since)) {
+        if (self.pending.get(&key)).is_some_and(|(_, since)| !is_late(*since, now)) {
             return;
         }
         self.ticket += 1;

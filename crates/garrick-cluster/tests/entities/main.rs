@@ -38,6 +38,14 @@ fn when_nodes_come_and_leave_each_message_is_handled() {
 }
 
 #[test]
+fn nodes_leave_in_spite_of_losses() {
+    check("leaving", |sim| {
+        program(sim, Plan::leaving());
+        sim.links().all().loses(150);
+    });
+}
+
+#[test]
 fn a_crashed_node_is_replaced() {
     check("crashing", |sim| {
         program(sim, Plan::rough());

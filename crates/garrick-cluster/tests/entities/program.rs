@@ -77,6 +77,14 @@ impl Plan {
         }
     }
 
+    /// Returns a plan in which nodes come and leave, and messages may be lost.
+    pub(crate) fn leaving() -> Self {
+        Self {
+            moves: true,
+            ..Self::rough()
+        }
+    }
+
     /// Returns this plan with durable registers instead of counters.
     pub(crate) fn durable(self) -> Self {
         Self {
@@ -238,6 +246,11 @@ pub(crate) fn program(sim: &mut Sim, plan: Plan) {
             let mut lost = facts.seen::<Sampled>().filter(|sampled| sampled.0.lost > 0);
             lost.next()
                 .map_or(Ok(()), |sampled| Err(format!("{sampled:?}")))
+        });
+    }
+    if plan.moves {
+        sim.at_end("a node that hands its shards over leaves", |facts| {
+            facts.seen::<Sampled>().any(|sampled| !sampled.0.is_member)
         });
     }
     if plan.loses_nothing {
