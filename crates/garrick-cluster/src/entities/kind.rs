@@ -108,7 +108,7 @@ impl fmt::Display for EntityError {
         match self {
             Self::Kind { name } => write!(
                 f,
-                "{name:?} is no name of a kind: it must have 1 to 64 letters, digits, `-` or `_` \
+                "{name:?} is not a valid name for a kind: it must have 1 to 64 letters, digits, `-` or `_` \
                  of ASCII"
             ),
             Self::Key { bytes } => write!(

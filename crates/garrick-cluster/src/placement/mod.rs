@@ -129,7 +129,7 @@ impl fmt::Display for RecordError {
         match self {
             Self::Key { key } => write!(
                 f,
-                "{key:?} is no key of a record: it must have 1 to {KEY_BYTES_MAX} letters, \
+                "{key:?} is not a valid key for a record: it must have 1 to {KEY_BYTES_MAX} letters, \
                  digits, `-`, `_` or `.` of ASCII, and no empty part between dots"
             ),
             Self::Value { bytes } => write!(

@@ -248,7 +248,7 @@ fn what_cannot_be_opened_is_named() {
         NatsLog::open(servers, cluster, node).map(|_| ())
     };
     for (cluster, node, replicas, why) in [
-        ("a.b", "node", 1, "no name of a cluster"),
+        ("a.b", "node", 1, "not a valid name for a cluster"),
         ("test", "a b", 1, "a b"),
         // There is one server.
         ("test", "node", 3, "replicas"),

@@ -45,7 +45,7 @@ fn a_name_belongs_to_one_node() {
     );
     let error = Node::join(&system.handle(), net.clone(), "a.b", "here").unwrap_err();
     assert!(
-        error.to_string().contains("no name of a cluster"),
+        error.to_string().contains("not a valid name for a cluster"),
         "{error}"
     );
     // After the node has left, the connection can have another one.
