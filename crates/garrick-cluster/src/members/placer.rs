@@ -35,6 +35,11 @@ const MOVES_MAX: usize = 8;
 /// Number of shards that a node hands over at the same time before it leaves.
 const DRAINS_MAX: usize = 64;
 
+/// Returns true if an answer to what was sent at a time is late.
+fn is_late(since: Nanos, now: Nanos) -> bool {
+    now.saturating_sub(since) >= nanos(READ_AGAIN)
+}
+
 /// A message to the placer.
 pub(crate) enum PlacerMsg {
     Beat,
@@ -134,6 +139,8 @@ impl Placer {
             self.has_watched = true;
             self.placement.watch(&Self::news(cx));
         }
+        // Those that are late may never be answered, and may be sent again.
+        self.pending.retain(|_, (_, since)| !is_late(*since, now));
         self.renew(cx);
         self.read(cx);
         for (name, revision) in self.roster.silent(now) {
@@ -164,8 +171,7 @@ impl Placer {
     /// Reads what was changed.
     fn read(&mut self, cx: &Context<'_, PlacerMsg>) {
         let now = cx.lease_now();
-        let is_late = |since: Nanos| now.saturating_sub(since) >= nanos(READ_AGAIN);
-        if self.reads_since.is_some_and(|since| !is_late(since)) {
+        if self.reads_since.is_some_and(|since| !is_late(since, now)) {
             self.reads_again = true;
             return;
         }
@@ -182,8 +188,7 @@ impl Placer {
         cx: &Context<'_, PlacerMsg>,
     ) {
         let (key, now) = (key.text(), cx.lease_now());
-        let is_late = |since: Nanos| now.saturating_sub(since) >= nanos(READ_AGAIN);
-        if (self.pending.get(&key)).is_some_and(|(_, since)| !is_late(*since)) {
+        if (self.pending.get(&key)).is_some_and(|(_, since)| !is_late(*since, now)) {
             return;
         }
         self.ticket += 1;
@@ -213,7 +218,7 @@ impl Placer {
             Outcome::Changed(_) | Outcome::Refused => {}
         }
         if let Some(beat) = Own::beat_of(ticket) {
-            let (is_good, look) = self.own.answered(beat, outcome);
+            let (is_good, look) = self.own.answered(beat, outcome, cx.lease_now());
             if !is_good {
                 self.roster.is_unsure(cx.lease_now());
             }
@@ -292,7 +297,7 @@ impl Placer {
                 let (now, roster) = (cx.lease_now(), &mut self.roster);
                 let saw = |name: &NodeName, revision| roster.saw(name, revision, now);
                 let is_different = self.view.apply(&records, revision, is_whole, saw);
-                let look = self.own.look(&self.view);
+                let look = self.own.look(&self.view, now);
                 self.looked(&look);
                 if is_different || look != Look::Same {
                     self.settle(now);

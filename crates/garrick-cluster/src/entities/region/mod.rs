@@ -384,7 +384,7 @@ impl<M: Travels> Region<M> {
         let at = cx.now().saturating_add(nanos(time));
         if self.looks_at.is_none_or(|known| at < known) {
             let me = cx.address();
-            if cx.send_after(time, &me, RegionMsg::Tick).is_ok() {
+            if cx.send_after(time, &me, RegionMsg::Tick(at)).is_ok() {
                 self.looks_at = Some(at);
             }
         }
@@ -439,7 +439,9 @@ impl<M: Travels> Actor for Region<M> {
                 key,
                 generation,
             } => self.ended(shard, &key, generation, cx),
-            RegionMsg::Tick => self.tick(cx),
+            // Another look was planned since: looks must not become more and more.
+            RegionMsg::Tick(at) if self.looks_at != Some(at) => {}
+            RegionMsg::Tick(_) => self.tick(cx),
         }
         let is_last = next == Next::Stop || !cx.has_more();
         if is_last || self.leaving.len() >= GATHERED_MAX {
