@@ -151,14 +151,22 @@ impl Entities {
         if let Some(used) = kinds.get_mut(name) {
             let region: Option<&Address<RegionMsg<M>>> = used.region.downcast_ref();
             let region = region.ok_or(EntityError::Message { kind: name })?.clone();
-            if hosts && used.is_hosted {
-                return Err(EntityError::Hosted { kind: name });
+            // If the region was created in a turn that was undone, there is none.
+            let was_undone = region.is_stopped() && used.gate.is_open();
+            if !was_undone {
+                if hosts && used.is_hosted {
+                    return Err(EntityError::Hosted { kind: name });
+                }
+                used.is_hosted |= hosts;
+                return Ok((region, used.gate.clone()));
             }
-            used.is_hosted |= hosts;
-            return Ok((region, used.gate.clone()));
+            kinds.remove(name);
         }
         if kinds.len() >= KINDS_MAX {
             return Err(EntityError::Kinds);
+        }
+        if shared.placer.is_stopped() {
+            return Err(EntityError::Closed);
         }
         let (node, gate) = (&shared.node, Arc::<Gate>::default());
         let region = Region::new(
@@ -172,11 +180,6 @@ impl Entities {
         let region = region.map_err(|_| EntityError::Closed)?;
         let from_others = region.contramap(RegionMsg::From);
         node.offer(&Region::<M>::service(name), &from_others);
-        let used = PlacerMsg::Use {
-            kind: name.into(),
-            region: Arc::new(region.clone()),
-        };
-        shared.placer.send(used).map_err(|_| EntityError::Closed)?;
         let used = Used {
             region: Box::new(region.clone()),
             gate: gate.clone(),

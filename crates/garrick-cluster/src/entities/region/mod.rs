@@ -425,7 +425,20 @@ impl<M: 'static> Shard<M> {
 impl<M: Travels> Actor for Region<M> {
     type Msg = RegionMsg<M>;
     type Outcome = Next;
-    const STARTS: bool = false;
+
+    fn started(&mut self, cx: &mut Context<'_, RegionMsg<M>>) -> Next {
+        // In its own turn: the one that has created the region may be undone.
+        let used = PlacerMsg::Use {
+            kind: self.kind.clone(),
+            region: Arc::new(cx.address()),
+        };
+        if cx.send(&self.placer, used).is_err() {
+            // The node has left.
+            self.gate.close();
+            return Next::Stop;
+        }
+        Next::Continue
+    }
 
     fn receive(&mut self, message: RegionMsg<M>, cx: &mut Context<'_, RegionMsg<M>>) -> Next {
         let mut next = Next::Continue;
