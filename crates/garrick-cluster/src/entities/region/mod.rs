@@ -427,6 +427,8 @@ impl<M: Travels> Actor for Region<M> {
     type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, RegionMsg<M>>) -> Next {
+        // Also if the placer has ended before it has heard of this region, or has failed.
+        let _ = cx.watch(&self.placer, |_| RegionMsg::Order(Order::Left));
         // In its own turn: the one that has created the region may be undone.
         let used = PlacerMsg::Use {
             kind: self.kind.clone(),
